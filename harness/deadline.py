@@ -1,0 +1,46 @@
+"""A time limit that knows which clock it runs on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+Clock = Callable[[], float]
+
+
+class Deadline:
+    """A time limit on a target's own clock, with a wall-clock guard behind it.
+
+    ``now`` is the target's clock in seconds: virtual on simulators, :func:`time.monotonic` on
+    boards. ``guard`` is in wall seconds: a virtual clock that stands still (a simulator stuck in
+    one instruction, a dead Renode) must not hang the run.
+    """
+
+    def __init__(self, seconds: float, *, now: Clock = time.monotonic, guard: float = 60.0) -> None:
+        if seconds <= 0 or guard <= 0:
+            raise ValueError(f"a deadline needs positive seconds and guard, not {seconds}, {guard}")
+        self.seconds = seconds
+        self.guard = guard
+        self._now = now
+        self._start = now()
+        self._wall_start = time.monotonic()
+
+    @property
+    def remaining(self) -> float:
+        """Seconds left on the target's clock, never below zero."""
+        return max(0.0, self._start + self.seconds - self._now())
+
+    @property
+    def guard_remaining(self) -> float:
+        """Wall seconds left before the guard stops the run, never below zero."""
+        return max(0.0, self._wall_start + self.guard - time.monotonic())
+
+    @property
+    def expired(self) -> bool:
+        """True when the target's own time is used up."""
+        return self.remaining <= 0.0
+
+    @property
+    def guard_expired(self) -> bool:
+        """True when the wall clock ran out, whatever the target's clock says."""
+        return self.guard_remaining <= 0.0

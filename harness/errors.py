@@ -1,0 +1,90 @@
+"""The one exception tree.
+
+Every error says *what* happened, on *what*, and what to try (``hint``). The exit code that
+``tflm-hil`` ends with is a property of the class, so that the command line maps nothing itself:
+
+==== =============================================================
+0    all checks passed
+1    a check failed
+2    usage: wrong arguments, an unreadable model, ELF or case file
+3    the environment: no compiler, no Renode, no board
+4    the firmware itself: fault, hang, silence
+==== =============================================================
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class HilError(Exception):
+    """Base of every error that this package raises on purpose."""
+
+    exit_code: ClassVar[int] = 1
+    # Robot Framework then prints the message alone, without the class name before it.
+    ROBOT_SUPPRESS_NAME: ClassVar[bool] = True
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}\nhint: {self.hint}" if self.hint else self.message
+
+
+class CheckFailed(HilError):
+    """A check ran and its answer is no: outputs differ, a budget is exceeded, a finding is there."""
+
+    exit_code = 1
+
+
+class UsageError(HilError):
+    """What the user passed cannot be used: an argument, a file, a case."""
+
+    exit_code = 2
+
+
+class BadElf(UsageError):
+    """The file is no ELF, is truncated, is for another machine, or does not fit the memory map."""
+
+
+class BadModel(UsageError):
+    """The file is no ``.tflite`` model, or is broken."""
+
+
+class UnsupportedOperator(UsageError):
+    """The NumPy reference has no kernel for an operator of the model."""
+
+
+class Unsupported(UsageError):
+    """A target cannot do what was asked; names the target and the capability."""
+
+    def __init__(self, target: str, capability: str, *, hint: str = "") -> None:
+        super().__init__(f"target {target!r} cannot {capability}", hint=hint)
+        self.target = target
+        self.capability = capability
+
+
+class EnvironmentMissing(HilError):
+    """Something this machine lacks: a compiler, Renode, a board, a Zephyr workspace."""
+
+    exit_code = 3
+
+
+class BuildFailed(HilError):
+    """The compiler or linker refused; the message holds the tool's own words."""
+
+    exit_code = 3
+
+
+class TargetLost(HilError):
+    """A target died, was unplugged or stopped answering in the middle of a run."""
+
+    exit_code = 3
+
+
+class FirmwareFailed(HilError):
+    """The firmware itself: a fault, a hang, silence, an endless reset loop."""
+
+    exit_code = 4

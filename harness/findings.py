@@ -1,0 +1,69 @@
+"""What was noticed while firmware ran: the vocabulary that scrapers, targets and checks share.
+
+A finding is evidence, not an exception: a run goes on after it, and the checks decide. Findings
+count even where the outputs match (a refused ``Add*()`` often leaves right numbers behind).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """The kinds of findings; their values stand in JSON reports and in resolver tables."""
+
+    # operator resolver
+    MISSING_OPERATOR = "missing_operator"
+    MISSING_CUSTOM_OPERATOR = "missing_custom_operator"
+    RESOLVER_TOO_SMALL = "resolver_too_small"
+    DUPLICATE_OPERATOR = "duplicate_operator"
+    # arena and interpreter
+    ARENA_TOO_SMALL = "arena_too_small"
+    ALLOCATION_FAILED = "allocation_failed"
+    PREPARE_FAILED = "prepare_failed"
+    INVOKE_FAILED = "invoke_failed"
+    SCHEMA_MISMATCH = "schema_mismatch"
+    # the firmware as a whole
+    FAULT = "fault"
+    ASSERTION = "assertion"
+    KERNEL_PANIC = "kernel_panic"
+    STACK_OVERFLOW = "stack_overflow"
+    RESET_LOOP = "reset_loop"
+    LOG_ERROR = "log_error"
+    UNMODELLED_ACCESS = "unmodelled_access"
+    TEST_FAILED = "test_failed"
+    # the console
+    RECORD_GARBLED = "record_garbled"
+    RECORD_LOST = "record_lost"
+    RECORD_REPEATED = "record_repeated"
+    RECORD_TRUNCATED = "record_truncated"
+    UNPARSED_VALUE = "unparsed_value"
+    ZERO_TICKS = "zero_ticks"
+    CONSOLE_GARBAGE = "console_garbage"
+    # notes that fail nothing by themselves
+    APPROXIMATION = "approximation"
+
+
+#: Kinds that inform and never fail a case by themselves.
+NOTES = frozenset({Kind.APPROXIMATION, Kind.UNMODELLED_ACCESS})
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing noticed.
+
+    ``subject`` is what it is about in the field's own name (``FULLY_CONNECTED``, ``Atan``,
+    ``FICR+0x140``), ``line`` the 1-based console line it was read from (0: not from the console),
+    ``values`` the numbers in the message (``{"declared": 1}``, ``{"requested": 132, ...}``).
+    """
+
+    kind: Kind
+    message: str
+    subject: str = ""
+    line: int = 0
+    values: tuple[tuple[str, int], ...] = ()
+
+    def value(self, name: str) -> int | None:
+        """The number called ``name`` in the message, or None where the message has none."""
+        return dict(self.values).get(name)

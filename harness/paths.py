@@ -1,0 +1,37 @@
+"""Where the project's own files lie: samples, models, platform tables, caches."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import platformdirs
+
+PACKAGE = Path(__file__).resolve().parent
+
+
+def _root(name: str) -> Path:
+    """A top-level folder of the project: beside the package in a checkout, inside it in a wheel."""
+    beside = PACKAGE.parent / name
+    return beside if beside.is_dir() else PACKAGE / "_data" / name
+
+
+def platforms() -> Path:
+    """``platforms/``: memory map, Renode platforms, standalone runtime."""
+    return _root("platforms")
+
+
+def samples() -> Path:
+    """``zephyr_samples/``: the sample applications and their resolver table."""
+    return _root("zephyr_samples")
+
+
+def models() -> Path:
+    """``zephyr_samples/models/``: the models that the samples run."""
+    return samples() / "models"
+
+
+def cache() -> Path:
+    """The build cache; ``TFLM_HIL_CACHE`` moves it. Safe to delete at any time."""
+    named = os.environ.get("TFLM_HIL_CACHE")
+    return Path(named) if named else Path(platformdirs.user_cache_dir("tflm-hil"))

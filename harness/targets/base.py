@@ -1,0 +1,174 @@
+"""One protocol for everything that can run an image: simulator, Renode, board.
+
+``open(name, firmware)`` gives a :class:`Session`, a context manager. What a target cannot do
+raises :class:`harness.errors.Unsupported`, never a silent zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from types import TracebackType
+from typing import Protocol, Self
+
+from harness.deadline import Deadline
+from harness.findings import Finding
+
+
+@dataclass(frozen=True)
+class ConsoleMatch:
+    """Stop when ``pattern`` (a bytes regex) is found in what the console printed in this run()."""
+
+    pattern: bytes
+
+
+@dataclass(frozen=True)
+class SymbolReached:
+    """Stop before the first instruction of ``symbol`` executes."""
+
+    symbol: str
+
+
+@dataclass(frozen=True)
+class Executed:
+    """Stop after ``instructions`` more instructions."""
+
+    instructions: int
+
+
+@dataclass(frozen=True)
+class Elapsed:
+    """Stop after ``seconds`` more on the target's own clock."""
+
+    seconds: float
+
+
+Until = ConsoleMatch | SymbolReached | Executed | Elapsed
+
+
+class Stop(StrEnum):
+    """Why run() came back."""
+
+    CONDITION = "condition"  # what `until` asked for happened
+    DEADLINE = "deadline"  # the target's own time is used up
+    GUARD = "guard"  # the wall clock ran out behind the deadline
+    IDLE = "idle"  # the core sleeps and no event can ever wake it
+    LOCKUP = "lockup"  # a fault inside a fault: the core stopped for good
+    RESET_LOOP = "reset_loop"  # the firmware reset itself again and again
+
+
+@dataclass(frozen=True)
+class Counters:
+    """What a session measured, and where the figures came from.
+
+    ``source`` is one of ``simulator``, ``renode``, ``dwt``, ``uart``. Instructions are never
+    compared with cycles. None means that the target does not count it.
+    """
+
+    source: str
+    instructions: int | None
+    cycles: int | None
+    virtual_seconds: float | None
+    wall_seconds: float
+    resets: int = 0
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A processor fault as the target decoded it (addresses are 0 where it could not tell)."""
+
+    kind: str  # "UsageFault", "BusFault", "MemManage", "HardFault", "Lockup"
+    reason: str  # the named status bits: "INVSTATE", "PRECISERR, BFARVALID", ...
+    pc: int
+    lr: int
+    address: int | None
+    where: str  # "function at file:line" of pc, or of lr for a null call
+    report: str  # the whole decoded report, several lines
+
+
+@dataclass(frozen=True)
+class ConsoleChunk:
+    """Console bytes with the time (seconds, the target's clock) at which they arrived."""
+
+    time: float
+    data: bytes
+
+
+class Memory(Protocol):
+    """The target's address space, as a debugger sees it."""
+
+    def read(self, address: int, size: int) -> bytes:
+        """``size`` bytes from ``address``."""
+        ...
+
+    def write(self, address: int, data: bytes) -> None:
+        """Write ``data`` at ``address``."""
+        ...
+
+
+class Session(Protocol):
+    """A firmware image loaded on one target; a context manager that cleans up after itself."""
+
+    @property
+    def target(self) -> str:
+        """The target's name: ``simulator``, ``renode``, ``board``."""
+        ...
+
+    @property
+    def memory(self) -> Memory:
+        """The address space."""
+        ...
+
+    @property
+    def counters(self) -> Counters:
+        """Figures since the session was opened, over all resets."""
+        ...
+
+    @property
+    def faults(self) -> Sequence[Fault]:
+        """Processor faults so far, first one first."""
+        ...
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """What the target itself noticed (accesses that it does not model, approximations)."""
+        ...
+
+    @property
+    def console(self) -> Sequence[ConsoleChunk]:
+        """Everything the console printed since the session was opened, with time stamps."""
+        ...
+
+    def deadline(self, seconds: float, *, guard: float = 60.0) -> Deadline:
+        """A deadline on this target's clock."""
+        ...
+
+    def run(self, until: Until | None, deadline: Deadline) -> Stop:
+        """Run until the condition, the deadline, or the end of the firmware's life."""
+        ...
+
+    def read(self) -> bytes:
+        """Console bytes that came since the last read(); does not run the target."""
+        ...
+
+    def write(self, data: bytes) -> None:
+        """Send ``data`` to the console's receiver."""
+        ...
+
+    def reset(self) -> None:
+        """A pin reset: the image starts again, what a real reset keeps is kept."""
+        ...
+
+    def close(self) -> None:
+        """Give everything back; safe to call twice."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
