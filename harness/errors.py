@@ -34,7 +34,7 @@ class HilError(Exception):
 
 
 class CheckFailed(HilError):
-    """A check ran and its answer is no: outputs differ, a budget is exceeded, a finding is there."""
+    """A check ran and its answer is no: outputs differ, a budget is exceeded, a finding stands."""
 
     exit_code = 1
 

@@ -1,1 +1,20 @@
-"""To be described."""
+"""The console: bytes -> lines -> records, and known messages -> typed findings.
+
+Nothing here knows who produced the bytes: a simulator, Renode, a board or a saved capture.
+"""
+
+from harness.uart.console import Console, OperatorTicks
+from harness.uart.lines import Line, LineSplitter
+from harness.uart.records import Record, encode
+from harness.uart.scrapers import Scraper, scraper
+
+__all__ = [
+    "Console",
+    "Line",
+    "LineSplitter",
+    "OperatorTicks",
+    "Record",
+    "Scraper",
+    "encode",
+    "scraper",
+]

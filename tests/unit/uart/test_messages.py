@@ -1,0 +1,92 @@
+import pytest
+
+from harness.findings import Kind
+from harness.uart import Console
+
+
+def read(text: str) -> list:
+    console = Console()
+    console.feed(text.encode())
+    console.finish()
+    return [(f.kind, f.subject, dict(f.values)) for f in console.findings]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "subject", "values"),
+    [
+        (
+            "Couldn't register custom op 'Atan', resolver size is toosmall (1)",
+            Kind.RESOLVER_TOO_SMALL,
+            "Atan",
+            {"declared": 1},
+        ),
+        (
+            "Couldn't register builtin op #3, resolver size is too small (2).",
+            Kind.RESOLVER_TOO_SMALL,
+            "CONV_2D",
+            {"number": 3, "declared": 2},
+        ),
+        (
+            "Calling AddCustom for the same op more than once \r\nis not supported (Op: Atan).",
+            Kind.DUPLICATE_OPERATOR,
+            "Atan",
+            {},
+        ),
+        (
+            "Failed to resize buffer. Requested: 9216, available 1024, missing: 8192",
+            Kind.ARENA_TOO_SMALL,
+            "",
+            {"requested": 9216, "available": 1024, "missing": 8192},
+        ),
+        (
+            "Node CONV_2D (number 3f) failed to prepare with status 1",
+            Kind.PREPARE_FAILED,
+            "CONV_2D",
+            {"node": 3, "status": 1},
+        ),
+        (
+            "Node Atan (number 0) failed to invoke with status 1",
+            Kind.INVOKE_FAILED,
+            "Atan",
+            {"node": 0, "status": 1},
+        ),
+        (
+            "Model provided is schema version 2 not equal to supported version 3.",
+            Kind.SCHEMA_MISMATCH,
+            "",
+            {"version": 2, "supported": 3},
+        ),
+        (
+            "[00:00:01.2,3] <err> os: >>> ZEPHYR FATAL ERROR 2: Stack overflow on CPU 0",
+            Kind.STACK_OVERFLOW,
+            "",
+            {},
+        ),
+    ],
+)
+def test_a_known_message_is_a_typed_finding(text, kind, subject, values):
+    assert read(text + "\r\n") == [(kind, subject, values)]
+
+
+def test_a_split_message_survives_another_voice_between_its_halves():
+    text = (
+        "Couldn't register builtin op #25, resolver size \r\r\n"
+        "printk from another thread\r\n"
+        "is too small (1).\r\r\n"
+    )
+    assert read(text) == [(Kind.RESOLVER_TOO_SMALL, "SOFTMAX", {"number": 25, "declared": 1})]
+
+
+def test_a_first_half_whose_second_never_comes_is_a_finding_all_the_same():
+    assert (
+        read("Calling AddBuiltin with the same op more than \r\n")[0][0] == Kind.DUPLICATE_OPERATOR
+    )
+
+
+def test_colours_do_not_hide_a_message():
+    text = "\x1b[1;31m<err> os: >>> ZEPHYR FATAL ERROR 4: Kernel panic on CPU 0\x1b[0m\r\n"
+    assert read(text) == [(Kind.KERNEL_PANIC, "Kernel panic", {"reason": 4})]
+
+
+def test_an_ordinary_sentence_is_no_finding():
+    assert read("All operators registered, resolver size is 5\r\n") == []
