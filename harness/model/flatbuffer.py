@@ -1,0 +1,151 @@
+"""Reading a FlatBuffer whose bytes nobody vouches for.
+
+The format is that of the FlatBuffers documentation ("FlatBuffers Internals"): little-endian; an
+offset points forward, relative to where it stands; a table starts with a signed offset back to its
+vtable, which holds the table's size and the offset of each field (0: absent).
+
+The ``flatbuffers`` package trusts its input (an offset may point anywhere, a vector may be as long
+as it claims). Here every access is checked against the file's size, and the number of elements
+that are read is bounded, because tables may overlap: a file of 100 kB can describe 10^10 elements.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+SCALARS = {
+    "bool": "<?",
+    "int8": "<b",
+    "uint8": "<B",
+    "int16": "<h",
+    "uint16": "<H",
+    "int32": "<i",
+    "uint32": "<I",
+    "int64": "<q",
+    "uint64": "<Q",
+    "float32": "<f",
+}
+
+
+class Malformed(Exception):
+    """An offset, a length or a vtable that leaves the file. Readers turn it into ``BadModel``."""
+
+
+class Buffer:
+    """The file's bytes, with checked access and a budget of elements.
+
+    The budget is 16 elements a byte: well-formed files use less than one, overlapping tables
+    are stopped early.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self.data = memoryview(data).toreadonly()
+        self._budget = 16 * len(data) + 65536
+
+    def scalar(self, kind: str, position: int) -> Any:
+        """The scalar of type ``kind`` (a key of SCALARS) at ``position``."""
+        try:
+            return struct.unpack_from(SCALARS[kind], self.data, position)[0]
+        except struct.error:
+            raise Malformed(f"offset {position} is outside the file") from None
+
+    def follow(self, position: int) -> int:
+        """The position that the offset at ``position`` points to."""
+        target = position + int(self.scalar("uint32", position))
+        if target >= len(self.data):
+            raise Malformed(f"the offset at {position} leaves the file")
+        return target
+
+    def span(self, position: int, width: int) -> tuple[int, int]:
+        """Start and length of the vector at ``position`` whose elements have ``width`` bytes."""
+        count = int(self.scalar("uint32", position))
+        start = position + 4
+        if count * width > len(self.data) - start:
+            raise Malformed(f"the vector at {position} claims {count} elements, beyond the file")
+        return start, count
+
+    def spend(self, elements: int) -> None:
+        """Count ``elements`` as read."""
+        self._budget -= elements
+        if self._budget < 0:
+            raise Malformed("its tables overlap so that they hold far more than the file")
+
+    def root(self) -> Table:
+        """The root table."""
+        return Table(self, self.follow(0))
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: fields by their slot number (the order in the schema, 0 first)."""
+
+    buffer: Buffer
+    position: int
+
+    @classmethod
+    def empty(cls) -> Table:
+        """A table without any field: every read gives the default."""
+        return cls(Buffer(struct.pack("<HHi", 4, 4, 4)), 4)
+
+    def _field(self, slot: int) -> int:
+        """The position of a field's value, or 0 where the field is absent."""
+        buffer = self.buffer
+        buffer.spend(1)
+        vtable = self.position - int(buffer.scalar("int32", self.position))
+        if vtable < 0:
+            raise Malformed(f"the vtable of the table at {self.position} is outside the file")
+        size = int(buffer.scalar("uint16", vtable))
+        if 4 + 2 * slot + 2 > size:
+            return 0
+        offset = int(buffer.scalar("uint16", vtable + 4 + 2 * slot))
+        return self.position + offset if offset else 0
+
+    def scalar(self, slot: int, kind: str, default: Any = 0) -> Any:
+        """A scalar field, or the schema's ``default``."""
+        position = self._field(slot)
+        return self.buffer.scalar(kind, position) if position else default
+
+    def table(self, slot: int) -> Table | None:
+        """A field that is a table."""
+        position = self._field(slot)
+        return Table(self.buffer, self.buffer.follow(position)) if position else None
+
+    def raw(self, slot: int) -> memoryview | None:
+        """A field that is a vector of bytes: a view into the file, nothing is copied."""
+        position = self._field(slot)
+        if not position:
+            return None
+        start, count = self.buffer.span(self.buffer.follow(position), 1)
+        return self.buffer.data[start : start + count]
+
+    def text(self, slot: int) -> str:
+        """A string field; bytes that are no UTF-8 are shown escaped."""
+        raw = self.raw(slot)
+        if raw is None:
+            return ""
+        self.buffer.spend(len(raw))
+        return bytes(raw).decode("utf-8", "backslashreplace")
+
+    def vector(self, slot: int, kind: str) -> tuple[Any, ...] | None:
+        """A field that is a vector of scalars."""
+        position = self._field(slot)
+        if not position:
+            return None
+        code = SCALARS[kind]
+        width = struct.calcsize(code)
+        start, count = self.buffer.span(self.buffer.follow(position), width)
+        self.buffer.spend(count)
+        return struct.unpack_from(f"<{count}{code[1]}", self.buffer.data, start)
+
+    def tables(self, slot: int) -> Iterator[Table]:
+        """A field that is a vector of tables."""
+        position = self._field(slot)
+        if not position:
+            return
+        start, count = self.buffer.span(self.buffer.follow(position), 4)
+        self.buffer.spend(count)
+        for index in range(count):
+            yield Table(self.buffer, self.buffer.follow(start + 4 * index))

@@ -1,0 +1,108 @@
+"""What a ``.tflite`` file holds, as plain values: operators, tensors, quantization."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from harness.errors import BadModel
+from harness.model import reader
+from harness.model.types import Operator, Quantization, Subgraph, Tensor
+
+__all__ = ["Model", "Operator", "Quantization", "Subgraph", "Tensor"]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model; :attr:`operators`, :attr:`tensors`, :attr:`inputs` are those of the main subgraph.
+
+    ``name`` is the file's name, for messages. ``subgraphs`` holds them all, the main one first.
+    """
+
+    name: str
+    data: bytes = field(repr=False)
+    version: int
+    description: str
+    subgraphs: tuple[Subgraph, ...] = field(repr=False)
+
+    @classmethod
+    def from_file(cls, path: Path | str) -> Model:
+        """Read ``path``. Raises :class:`BadModel` where it can't be read or is broken."""
+        path = Path(path)
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise BadModel(
+                f"{path}: cannot read the model: {reason}", hint="check the path"
+            ) from error
+        return cls.from_bytes(data, path.name)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, name: str = "model") -> Model:
+        """Read a model from ``data``. Raises :class:`BadModel` where it is broken."""
+        content = reader.read(data, name)
+        return cls(name, bytes(data), content.version, content.description, content.subgraphs)
+
+    @property
+    def operators(self) -> tuple[Operator, ...]:
+        """The main subgraph's operators in the order in which they run."""
+        return self.subgraphs[0].operators
+
+    @property
+    def tensors(self) -> tuple[Tensor, ...]:
+        """The main subgraph's tensors; ``tensors[i].index == i``."""
+        return self.subgraphs[0].tensors
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """The main subgraph's input tensors."""
+        return tuple(self.tensors[index] for index in self.subgraphs[0].inputs)
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """The main subgraph's output tensors."""
+        return tuple(self.tensors[index] for index in self.subgraphs[0].outputs)
+
+    @cached_property
+    def operator_names(self) -> tuple[str, ...]:
+        """The names of the operators that the model needs, in order of first use, no repeats."""
+        names = (operator.name for graph in self.subgraphs for operator in graph.operators)
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def custom_operator_names(self) -> tuple[str, ...]:
+        """Those of :attr:`operator_names` that are custom operators."""
+        operators = (operator for graph in self.subgraphs for operator in graph.operators)
+        return tuple(dict.fromkeys(operator.name for operator in operators if operator.custom))
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return len(self.data)
+
+    @cached_property
+    def crc32(self) -> int:
+        """CRC-32 (IEEE 802.3, as zlib's) of the file."""
+        return zlib.crc32(self.data)
+
+    def to_json(self) -> Mapping[str, Any]:
+        """Inputs, outputs and operators as plain data."""
+        return {
+            "name": self.name,
+            "bytes": self.size,
+            "crc32": f"{self.crc32:08x}",
+            "inputs": [tensor.to_json() for tensor in self.inputs],
+            "outputs": [tensor.to_json() for tensor in self.outputs],
+            "operators": [
+                {"index": operator.index, "operator": operator.name, "version": operator.version}
+                for operator in self.operators
+            ],
+            "weights": sum(len(tensor.data) for tensor in self.tensors if tensor.data is not None),
+            "parameters": sum(math.prod(t.shape) for t in self.tensors if t.data is not None),
+        }

@@ -1,0 +1,104 @@
+"""The values that make up a model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Quantization:
+    """Affine quantization, real = scale * (quantized - zero point).
+
+    One scale and zero point for the whole tensor, or one for each index along ``axis``. Scales
+    are float32 in the file and exact as Python floats.
+    """
+
+    scales: tuple[float, ...]
+    zero_points: tuple[int, ...]
+    axis: int = 0
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """One tensor. ``dtype`` is NumPy's name, or ``int4``, ``string``, ... where NumPy has none.
+
+    ``data`` is a constant's bytes as they lie in the file (``int4``: two a byte, the low nibble
+    first) or None for what is computed. ``variable`` tensors keep their value between inferences.
+    """
+
+    index: int
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    quantization: Quantization | None = None
+    data: memoryview | None = field(default=None, repr=False)
+    variable: bool = False
+
+    @property
+    def scale(self) -> float:
+        """The scale (the first one of several), 0.0 where the tensor is not quantized."""
+        return self.quantization.scales[0] if self.quantization else 0.0
+
+    @property
+    def zero_point(self) -> int:
+        """The zero point (the first one of several), 0 where the tensor is not quantized."""
+        return self.quantization.zero_points[0] if self.quantization else 0
+
+    @property
+    def elements(self) -> int:
+        """How many elements the shape holds."""
+        return math.prod(self.shape)
+
+    @property
+    def constant(self) -> bool:
+        """True where the file holds the tensor's value."""
+        return self.data is not None
+
+    def to_json(self) -> Mapping[str, Any]:
+        """Everything but the data."""
+        return {
+            "index": self.index,
+            "name": self.name,
+            "shape": list(self.shape),
+            "dtype": self.dtype,
+            "scale": self.scale,
+            "zero_point": self.zero_point,
+        }
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One operator: tensors by their index in the subgraph, -1 for an optional input left out.
+
+    ``name`` is the schema's name (``CONV_2D``), or a custom operator's own. ``options`` are the
+    fields of the options table with the schema's names and defaults; enumerations by name
+    (``"SAME"``, ``"RELU6"``). ``custom_options`` are a custom operator's bytes, uninterpreted.
+    """
+
+    index: int
+    name: str
+    custom: bool
+    version: int
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    intermediates: tuple[int, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    custom_options: bytes = b""
+
+    def __str__(self) -> str:
+        kind = "custom operator, " if self.custom else ""
+        return f"operator {self.index} ({self.name}, {kind}version {self.version})"
+
+
+@dataclass(frozen=True)
+class Subgraph:
+    """A graph of operators in the order in which they run."""
+
+    name: str
+    tensors: tuple[Tensor, ...]
+    operators: tuple[Operator, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
