@@ -1,7 +1,7 @@
-"""An ELF file as firmware: segments, symbols, where an address lies in the source.
+"""An ELF file as firmware: segments, sections, symbols, where an address lies in the source.
 
-Read with pyelftools; nothing is executed and no external tool is called. Everything beyond the
-headers (symbols, line tables) is read when first asked for, so that opening an image is cheap.
+Nothing is executed and no external tool is called. Everything beyond the headers (symbols, line
+tables) is read when first asked for, so that opening an image is cheap.
 """
 
 from __future__ import annotations
@@ -9,25 +9,53 @@ from __future__ import annotations
 import hashlib
 import io
 from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-
-from elftools.common.exceptions import ELFError
-from elftools.elf.elffile import ELFFile
-from elftools.elf.sections import SymbolTableSection
+from typing import TYPE_CHECKING
 
 from harness.errors import BadElf
+from harness.firmware import format as elf_format
+
+if TYPE_CHECKING:
+    from elftools.elf.elffile import ELFFile
+
+#: Mapping symbols of the Arm ELF ABI (AAELF32, section 5.5.5): what the bytes after them are.
+_MAPPING = {"$t": "thumb", "$d": "data", "$a": "arm"}
 
 
 @dataclass(frozen=True)
 class Segment:
-    """A PT_LOAD segment: ``data`` goes to ``load_address`` (LMA); ``size`` bytes run at ``address``."""
+    """A PT_LOAD segment: ``data`` goes to ``load_address`` (LMA), ``size`` bytes to ``address``."""
 
     address: int
     load_address: int
     size: int
     data: bytes
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section that occupies memory; ``load_address`` (LMA) is None where nothing is loaded."""
+
+    name: str
+    address: int
+    load_address: int | None
+    size: int
+    writable: bool
+    executable: bool
+    data: bytes = field(repr=False)
+
+    @property
+    def loaded(self) -> bool:
+        """True where the section's bytes are stored in the image (not .bss, not .noinit)."""
+        return self.load_address is not None
+
+    @property
+    def end(self) -> int:
+        """The first address behind the section."""
+        return self.address + self.size
 
 
 @dataclass(frozen=True)
@@ -81,31 +109,33 @@ class Firmware:
         return firmware
 
     def _check(self) -> None:
-        elf = self._elf
-        if elf.elfclass != 32 or not elf.little_endian or elf["e_machine"] != "EM_ARM":
-            machine = str(elf["e_machine"]).removeprefix("EM_")
+        if self._header.type != elf_format.ET_EXEC:
             raise BadElf(
-                f"{self.path} is for {machine} ({elf.elfclass}-bit), not for a 32-bit Arm Cortex-M",
-                hint="pass the image that was built for nrf9160dk, e.g. build/zephyr/zephyr.elf",
+                f"{self.path} is not an executable image (ELF type {self._header.type})",
+                hint="pass the linked image, e.g. build/zephyr/zephyr.elf",
             )
-        if elf["e_type"] != "ET_EXEC":
-            raise BadElf(f"{self.path} is not an executable image (type {elf['e_type']})")
         if not self.segments:
             raise BadElf(f"{self.path} has no segment to load")
+        _ = self._raw_sections  # a file cut off behind its segments is told now, not later
 
     @cached_property
-    def _elf(self) -> ELFFile:
-        if self.data[:4] != b"\x7fELF":
-            raise BadElf(f"{self.path} is not an ELF file")
+    def _header(self) -> elf_format.Header:
+        return elf_format.header(self.data, str(self.path))
+
+    @cached_property
+    def _raw_sections(self) -> tuple[elf_format.RawSection, ...]:
+        return elf_format.sections(self.data, self._header, str(self.path))
+
+    @cached_property
+    def elf(self) -> ELFFile:
+        """The pyelftools view, for what this package does not read itself. Raises BadElf."""
+        from elftools.common.exceptions import ELFError  # noqa: PLC0415 - heavy, seldom needed
+        from elftools.elf.elffile import ELFFile  # noqa: PLC0415
+
         try:
             return ELFFile(io.BytesIO(self.data))
         except (ELFError, ValueError, KeyError, OverflowError) as error:
             raise BadElf(f"{self.path} is a broken ELF file: {error}") from error
-
-    @property
-    def elf(self) -> ELFFile:
-        """The pyelftools view, for analyses that need sections or DWARF."""
-        return self._elf
 
     @cached_property
     def sha256(self) -> str:
@@ -115,48 +145,82 @@ class Firmware:
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """PT_LOAD segments that occupy memory, in file order."""
-        found = []
-        for segment in self._elf.iter_segments("PT_LOAD"):
-            start, size = segment["p_offset"], segment["p_filesz"]
-            if start + size > len(self.data):
-                raise BadElf(
-                    f"{self.path} is truncated: a segment needs {start + size} bytes, "
-                    f"the file has {len(self.data)}"
-                )
-            if segment["p_memsz"]:
-                found.append(
-                    Segment(
-                        segment["p_vaddr"],
-                        segment["p_paddr"],
-                        segment["p_memsz"],
-                        self.data[start : start + size],
-                    )
-                )
-        return tuple(found)
+        return tuple(
+            Segment(
+                raw.address,
+                raw.load_address,
+                raw.memory_size,
+                self.data[raw.offset : raw.offset + raw.file_size],
+            )
+            for raw in elf_format.segments(self.data, self._header, str(self.path))
+            if raw.type == elf_format.PT_LOAD and raw.memory_size
+        )
 
     @property
     def entry(self) -> int:
         """The ELF's entry point, Thumb bit as it stands."""
-        return int(self._elf["e_entry"])
+        return self._header.entry
 
     @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """Sections that occupy memory, sorted by address; () where there is no section table."""
+        found = []
+        for raw in self._raw_sections:
+            if not raw.flags & elf_format.SHF_ALLOC or not raw.size:
+                continue
+            stored = raw.type != elf_format.SHT_NOBITS
+            found.append(
+                Section(
+                    raw.name,
+                    raw.address,
+                    self._load_address(raw.address, raw.size) if stored else None,
+                    raw.size,
+                    bool(raw.flags & elf_format.SHF_WRITE),
+                    bool(raw.flags & elf_format.SHF_EXECINSTR),
+                    self.data[raw.offset : raw.offset + raw.size] if stored else b"",
+                )
+            )
+        return tuple(sorted(found, key=lambda s: (s.address, s.size)))
+
+    def _load_address(self, address: int, size: int) -> int:
+        for segment in self.segments:
+            if segment.address <= address and address + size <= segment.address + segment.size:
+                return segment.load_address + address - segment.address
+        return address
+
+    @cached_property
+    def _all_symbols(self) -> tuple[tuple[Symbol, ...], tuple[tuple[int, str], ...]]:
+        """The named symbols, and the mapping symbols ($t, $d) as (address, kind)."""
+        sections = self._raw_sections
+        table = next((s for s in sections if s.type == elf_format.SHT_SYMTAB), None)
+        if table is None or table.link >= len(sections):
+            return (), ()
+        special = {
+            elf_format.SHN_UNDEF: "SHN_UNDEF",
+            elf_format.SHN_ABS: "SHN_ABS",
+            elf_format.SHN_COMMON: "SHN_COMMON",
+        }
+        names = {number: section.name for number, section in enumerate(sections)} | special
+        found: list[Symbol] = []
+        mapping: list[tuple[int, str]] = []
+        for raw in elf_format.symbols(self.data, table, sections[table.link]):
+            if raw.name[0] == "$" and raw.name[:2] in _MAPPING and raw.name[2:3] in ("", "."):
+                mapping.append((raw.value, _MAPPING[raw.name[:2]]))
+                continue
+            address = raw.value & ~1 if raw.kind == "func" else raw.value
+            section = names.get(raw.index, str(raw.index))
+            found.append(Symbol(raw.name, address, raw.size, raw.kind, raw.binding, section))
+        return tuple(found), tuple(sorted(mapping))
+
+    @property
     def symbols(self) -> tuple[Symbol, ...]:
         """All named symbols of the symbol table, empty for a stripped image."""
-        table = self._elf.get_section_by_name(".symtab")
-        if not isinstance(table, SymbolTableSection):
-            return ()
-        names = [section.name for section in self._elf.iter_sections()]
-        found = []
-        for symbol in table.iter_symbols():
-            if not symbol.name or symbol.name.startswith(("$t", "$d", "$a")):
-                continue
-            kind = symbol["st_info"]["type"].removeprefix("STT_").lower()
-            index = symbol["st_shndx"]
-            section = names[index] if isinstance(index, int) and index < len(names) else str(index)
-            address = symbol["st_value"] & ~1 if kind == "func" else symbol["st_value"]
-            binding = symbol["st_info"]["bind"].removeprefix("STB_").lower()
-            found.append(Symbol(symbol.name, address, symbol["st_size"], kind, binding, section))
-        return tuple(found)
+        return self._all_symbols[0]
+
+    @property
+    def mapping(self) -> tuple[tuple[int, str], ...]:
+        """Arm mapping symbols, sorted: (address, "thumb", "data" or "arm") of the bytes behind."""
+        return self._all_symbols[1]
 
     @cached_property
     def _by_name(self) -> dict[str, Symbol]:
@@ -165,6 +229,27 @@ class Firmware:
     def symbol(self, name: str) -> Symbol | None:
         """The symbol called ``name`` (mangled for C++), or None."""
         return self._by_name.get(name)
+
+    @cached_property
+    def absolutes(self) -> Mapping[str, int]:
+        """Absolute symbols by name; a Zephyr image has its whole Kconfig (CONFIG_*) among them."""
+        return {s.name: s.address for s in self.symbols if s.section == "SHN_ABS"}
+
+    def read(self, address: int, size: int) -> bytes | None:
+        """``size`` bytes of the image at run-time ``address``; None where nothing is stored."""
+        for segment in self.segments:
+            start = address - segment.address
+            if start >= 0 and start + size <= len(segment.data):
+                return segment.data[start : start + size]
+        return None
+
+    def debug_section(self, name: str) -> bytes:
+        """The bytes of ``.debug_<name>``, decompressed; b"" where the image has none."""
+        wanted = (f".debug_{name}", f".zdebug_{name}")
+        for raw in self._raw_sections:
+            if raw.name in wanted:
+                return elf_format.contents(self.data, raw, str(self.path))
+        return b""
 
     @cached_property
     def _functions(self) -> tuple[list[int], list[Symbol]]:
@@ -186,35 +271,16 @@ class Firmware:
 
     @cached_property
     def lines(self) -> tuple[list[int], list[tuple[str, int]]]:
-        """DWARF line rows sorted by address: start addresses, and (file, line); ("", 0) ends a run."""
-        if not self._elf.has_dwarf_info():
-            return [], []
-        rows: dict[int, tuple[str, int]] = {}
-        dwarf = self._elf.get_dwarf_info()
-        for unit in dwarf.iter_CUs():
-            program = dwarf.line_program_for_CU(unit)
-            if program is None:
-                continue
-            version = program.header.version
-            names = [_text(entry.name) for entry in program.header.file_entry]
-            for entry in program.get_entries():
-                state = entry.state
-                if state is None:
-                    continue
-                index = state.file - (0 if version >= 5 else 1)
-                name = names[index] if 0 <= index < len(names) else ""
-                if state.end_sequence:
-                    rows.setdefault(state.address, ("", 0))
-                else:
-                    rows[state.address] = (name, state.line)
-        starts = sorted(rows)
-        return starts, [rows[start] for start in starts]
+        """DWARF line rows sorted by address: start addresses, and (file, line); ("", 0) ends a run.
+
+        A garbled line program ends at the point where it makes no sense; what came before it
+        stands. Raises :class:`BadElf` only where the section itself cannot be read.
+        """
+        from harness.firmware.lines import line_rows  # noqa: PLC0415 - only when a line is asked
+
+        return line_rows(self)
 
     def _line(self, address: int) -> tuple[str, int]:
         starts, places = self.lines
         index = bisect_right(starts, address) - 1
         return places[index] if index >= 0 else ("", 0)
-
-
-def _text(value: bytes | str) -> str:
-    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
