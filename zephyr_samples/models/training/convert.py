@@ -1,0 +1,79 @@
+"""Reproducible training and conversion, shared by all models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+FOLDER = Path(__file__).resolve().parent.parent
+Shape = tuple[int, ...]
+Call = Callable[[tf.Tensor], tf.Tensor]
+
+
+def be_deterministic(seed: int) -> None:
+    """Seed every generator and forbid kernels whose summation order varies from run to run."""
+    tf.keras.utils.set_random_seed(seed)
+    tf.config.experimental.enable_op_determinism()
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+
+
+def _converter(call: Call, shape: Shape) -> tf.lite.TFLiteConverter:
+    # A fixed batch of 1 lets the converter fold the shape arithmetic around Reshape away. The
+    # variables are made constants first: the calibrator has no values for them otherwise.
+    spec = tf.TensorSpec(shape, tf.float32, name="input")
+    function = tf.function(call, input_signature=[spec]).get_concrete_function()
+    frozen = convert_variables_to_constants_v2(function)
+    return tf.lite.TFLiteConverter.from_concrete_functions([frozen])
+
+
+def to_float32(call: Call, shape: Shape, *, custom: bool = False) -> bytes:
+    """The flatbuffer of ``call`` with float32 throughout; ``custom`` keeps unknown operators."""
+    converter = _converter(call, shape)
+    converter.allow_custom_ops = custom
+    return bytes(converter.convert())
+
+
+def to_int8(
+    call: Call,
+    representative: np.ndarray,
+    *,
+    float_ends: bool = False,
+    per_channel_dense: bool = False,
+) -> bytes:
+    """The fully quantized flatbuffer of ``call``, calibrated on ``representative`` (N, ...).
+
+    ``float_ends`` keeps float32 inputs and outputs behind QUANTIZE and DEQUANTIZE.
+    ``per_channel_dense`` quantizes the weights of FULLY_CONNECTED per channel, the converter's
+    default; older tflite-micro computes only per-tensor ones. Convolutions are always per channel.
+    """
+    samples = representative.astype(np.float32)
+    kind = tf.float32 if float_ends else tf.int8
+    converter = _converter(call, (1, *samples.shape[1:]))
+    converter.optimizations = [tf.lite.Optimize.DEFAULT]
+    converter.representative_dataset = lambda: ([sample[None]] for sample in samples)
+    converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+    converter.inference_input_type = kind
+    converter.inference_output_type = kind
+    # The converter has no public switch for this.
+    converter._experimental_disable_per_channel_quantization_for_dense_layers = (
+        not per_channel_dense
+    )
+    return bytes(converter.convert())
+
+
+def input_quantization(model: bytes) -> tuple[float, int]:
+    """Scale and zero point of the only input of ``model``."""
+    interpreter = tf.lite.Interpreter(model_content=model)
+    scale, zero_point = interpreter.get_input_details()[0]["quantization"]
+    return float(scale), int(zero_point)
+
+
+def quantize(values: np.ndarray, scale: float, zero_point: int) -> np.ndarray:
+    """Real values to int8: divide by ``scale``, round half to even, add, saturate."""
+    steps = np.rint(values.astype(np.float32) / np.float32(scale)) + zero_point
+    return np.clip(steps, -128, 127).astype(np.int8)
