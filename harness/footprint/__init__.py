@@ -1,1 +1,28 @@
-"""To be described."""
+"""What a firmware image costs: by region, section, symbol, file and operator; budgets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.firmware.elf import Firmware
+from harness.firmware.regions import memories
+from harness.footprint.layout import lay_out
+from harness.footprint.model import Region
+
+__all__ = ["Region", "regions"]
+
+
+def regions(
+    firmware: Firmware, *, map_file: Path | None = None, linker_script: Path | None = None
+) -> tuple[Region, ...]:
+    """Memory regions and their use, to the byte as the linker's own table reports them.
+
+    Origins and sizes come from ``map_file`` or ``linker_script`` where given, else from the image
+    itself (see :mod:`harness.firmware.regions`).
+    """
+    found = memories(firmware, map_file=map_file, linker_script=linker_script)
+    layout = lay_out(firmware, found)
+    used = {memory.name: 0 for memory in found}
+    for part in layout.parts:
+        used[part.region] += part.size
+    return tuple(Region(m.name, m.origin, m.size, used[m.name]) for m in found)

@@ -1,0 +1,234 @@
+"""Every byte of every region, once: sections, symbols, padding, gaps.
+
+The parts of a region sum to exactly what the linker reports as used. GNU ld's memory table counts
+from a region's origin to the end of what was placed last in it, alignment included; ``.data`` is
+counted in RAM, where it runs, and in FLASH, where its initial values lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from harness.firmware.elf import Firmware, Section, Symbol
+from harness.firmware.regions import Memory
+
+#: The longest run of filler bytes that is called padding; longer ones have some other cause.
+LONGEST_PADDING = 64
+_NAMED = frozenset({"func", "object", "notype", "common", "tls"})
+_BINDING_ORDER = {"global": 0, "weak": 1, "local": 2}
+_NOP = b"\x00\xbf"
+
+
+@dataclass(frozen=True)
+class Part:
+    """A run of bytes of one region with one cause.
+
+    ``address`` is the run-time address, ``place`` the address in the region: they differ for the
+    stored initial values of RAM data (``copy``). ``aliases`` are further names of the same bytes,
+    counted once.
+    """
+
+    name: str
+    kind: str  # "function", "object", "label", "padding", "strings", "unnamed", "gap"
+    region: str
+    section: str
+    address: int
+    place: int
+    size: int
+    copy: bool = False
+    aliases: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> bool:
+        """True for what has a symbol."""
+        return self.kind in ("function", "object", "label")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The regions' parts, sorted by place, and what in the image does not add up."""
+
+    parts: tuple[Part, ...]
+    notes: tuple[str, ...]
+
+    def of(self, region: str) -> tuple[Part, ...]:
+        """The parts of one region."""
+        return tuple(part for part in self.parts if part.region == region)
+
+
+@dataclass(frozen=True)
+class _Extent:
+    """A section, or a segment where the section table is stripped, at one place of a region."""
+
+    section: Section
+    place: int
+    copy: bool
+
+
+def extents(firmware: Firmware) -> tuple[Section, ...]:
+    """What occupies memory: the sections, or segments as sections where there is no table."""
+    if firmware.sections:
+        return firmware.sections
+    found = []
+    for number, segment in enumerate(firmware.segments):
+        stored = len(segment.data)
+        name = f"segment {number}"
+        if stored:
+            found.append(
+                Section(
+                    name, segment.address, segment.load_address, stored, True, True, segment.data
+                )
+            )
+        if segment.size > stored:
+            found.append(
+                Section(
+                    f"{name} (zeroed)",
+                    segment.address + stored,
+                    None,
+                    segment.size - stored,
+                    True,
+                    False,
+                    b"",
+                )
+            )
+    return tuple(found)
+
+
+def lay_out(firmware: Firmware, memories: Sequence[Memory]) -> Layout:
+    """Split every region of ``memories`` into parts; bytes in no region are told in the notes."""
+    sections = extents(firmware)
+    notes: list[str] = []
+    pieces = {id(section): _pieces(section, names) for section, names in _named(firmware, notes)}
+    parts: list[Part] = []
+    placed: set[int] = set()
+    for memory in memories:
+        found = _placed(sections, memory)
+        placed.update(id(extent.section) for extent in found)
+        parts.extend(_fill(memory, found, pieces))
+    for section in sections:
+        if id(section) not in placed:
+            notes.append(
+                f"section {section.name} lies in no region: {section.size} B at "
+                f"0x{section.address:08x}"
+            )
+    if not firmware.symbols:
+        notes.append("the image is stripped: no symbols, so bytes are told by section only")
+    return Layout(tuple(parts), tuple(notes))
+
+
+def _placed(sections: Sequence[Section], memory: Memory) -> list[_Extent]:
+    found = []
+    for section in sections:
+        if memory.origin <= section.address < memory.end:
+            found.append(_Extent(section, section.address, False))
+        load = section.load_address
+        if load is not None and load != section.address and memory.origin <= load < memory.end:
+            found.append(_Extent(section, load, True))
+    return sorted(found, key=lambda extent: extent.place)
+
+
+def _fill(
+    memory: Memory, found: Iterable[_Extent], pieces: dict[int, list[_Piece]]
+) -> Iterable[Part]:
+    cursor = memory.origin
+    for extent in found:
+        section = extent.section
+        if extent.place > cursor:
+            yield Part("(gap)", "gap", memory.name, "", cursor, cursor, extent.place - cursor)
+        shift = extent.place - section.address
+        for piece in pieces[id(section)]:
+            start = max(piece.address + shift, cursor)  # overlapping sections count once
+            size = piece.address + piece.size + shift - start
+            if size > 0:
+                yield Part(piece.name, piece.kind, memory.name, section.name, start - shift, start,
+                           size, extent.copy, piece.aliases)  # fmt: skip
+                cursor = start + size
+
+
+@dataclass(frozen=True)
+class _Piece:
+    name: str
+    kind: str
+    address: int
+    size: int
+    aliases: tuple[str, ...] = ()
+
+
+def _named(
+    firmware: Firmware, notes: list[str]
+) -> Iterable[tuple[Section, list[tuple[int, int, Symbol]]]]:
+    """Each section with its sorted (start, end, symbol); symbols that lie are told in notes."""
+    sections = extents(firmware)
+    by_name: dict[str, list[Symbol]] = {}
+    for symbol in firmware.symbols:
+        if symbol.kind in _NAMED and (symbol.size or symbol.kind == "func"):
+            by_name.setdefault(symbol.section, []).append(symbol)
+    lies = 0
+    for section in sections:
+        found = []
+        symbols = sorted(
+            by_name.get(section.name, ()),
+            key=lambda s: (s.address, -s.size, _BINDING_ORDER.get(s.binding, 3), s.name),
+        )
+        starts = [s.address for s in symbols] + [section.end]
+        for index, symbol in enumerate(symbols):
+            size = symbol.size or _until_next(starts, index, section.end) - symbol.address
+            end = symbol.address + size
+            if section.address <= symbol.address < section.end:
+                lies += end > section.end
+                found.append((symbol.address, min(end, section.end), symbol))
+            else:
+                lies += 1
+        yield section, found
+    if lies:
+        notes.append(f"{lies} symbols reach outside their section; they are cut at its border")
+
+
+def _until_next(starts: Sequence[int], index: int, end: int) -> int:
+    """Where a function without a size ends: at the next symbol, or with its section."""
+    here = starts[index]
+    return next((start for start in starts[index + 1 :] if start > here), end)
+
+
+def _pieces(section: Section, symbols: list[tuple[int, int, Symbol]]) -> list[_Piece]:
+    found: list[_Piece] = []
+    cursor = section.address
+    index = 0
+    while index < len(symbols):
+        start, end, symbol = symbols[index]
+        index += 1
+        aliases = []
+        while index < len(symbols) and symbols[index][:2] == (start, end):
+            aliases.append(symbols[index][2].name)
+            index += 1
+        if end <= cursor:
+            continue  # lies wholly inside the symbol before it
+        if start > cursor:
+            found.append(_between(section, cursor, start))
+        start = max(start, cursor)
+        kind = {"func": "function", "notype": "label"}.get(symbol.kind, "object")
+        found.append(_Piece(symbol.name, kind, start, end - start, tuple(aliases)))
+        cursor = end
+    if cursor < section.end:
+        found.append(_between(section, cursor, section.end))
+    return found
+
+
+def _between(section: Section, start: int, end: int) -> _Piece:
+    """What lies between two symbols: padding, string literals, or something without a name."""
+    raw = section.data[start - section.address : end - section.address]
+    size = end - start
+    filler = (
+        not raw.strip(b"\0") or not raw.strip(b"\xff") or not raw.replace(_NOP, b"").strip(b"\0")
+    )
+    if size <= LONGEST_PADDING and filler and (raw or size < 32):
+        return _Piece("(padding)", "padding", start, size)
+    if raw and not section.executable and _is_text(raw):
+        return _Piece("(string literals)", "strings", start, size)
+    return _Piece("(no symbol)", "unnamed", start, size)
+
+
+def _is_text(raw: bytes) -> bool:
+    printable = sum(0x20 <= byte < 0x7F or byte in b"\0\t\n\r" for byte in raw)
+    return printable >= 0.9 * len(raw)
