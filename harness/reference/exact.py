@@ -1,0 +1,61 @@
+"""Integer matrix products at the speed of floating-point ones, without losing a bit.
+
+A float of p bits of significand (float32: 24, float64: 53) holds every integer up to 2^p exactly.
+A product sum whose terms and partial sums, in any order, all stay within 2^p is therefore exact
+in floating point: no rounding can occur, whatever order or fused operations a BLAS uses. With
+|x| <= X every partial sum of sum_k x_k w_k is bounded by X * sum_k |w_k|, so
+
+    X * max over columns of sum_k |w_k| <= 2^24  ->  float32
+    X * max over columns of sum_k |w_k| <= 2^53  ->  float64
+
+For int8 the first holds for up to 514 terms of any value (255 * 128 * 514 < 2^24), for weights as
+trained for several thousand. For int16 activations the second holds for 2^31 terms.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.reference.fixedpoint import Array
+
+FLOAT32_EXACT = 1 << 24
+FLOAT64_EXACT = 1 << 53
+
+
+def exact_float(bound: int) -> npt.DTypeLike:
+    """The fastest float type in which integer sums of magnitude up to ``bound`` are exact."""
+    if bound <= FLOAT32_EXACT:
+        return np.float32
+    if bound <= FLOAT64_EXACT:
+        return np.float64
+    raise OverflowError(f"sums up to {bound} do not fit a float64 exactly")
+
+
+@dataclass(frozen=True)
+class ExactMatrix:
+    """A constant integer matrix (depth, columns) to be multiplied from the left by integers.
+
+    ``bound`` is the largest magnitude that any partial sum can have.
+    """
+
+    matrix: Array
+    bound: int
+
+    @classmethod
+    def of(cls, weights: Array, largest_input: int) -> ExactMatrix:
+        """``weights`` of shape (depth, columns), inputs of magnitude up to ``largest_input``."""
+        sums = np.abs(weights.astype(np.int64)).sum(axis=0)
+        bound = max(largest_input, 1) * int(sums.max(initial=0))
+        return cls(np.ascontiguousarray(weights.astype(exact_float(bound))), bound)
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """The float type of the product."""
+        return self.matrix.dtype
+
+    def product(self, x: Array) -> Array:
+        """x @ matrix for integer-valued x of shape (..., depth), as int64 (..., columns)."""
+        return (x.astype(self.dtype, copy=False) @ self.matrix).astype(np.int64)

@@ -1,0 +1,147 @@
+"""Fixed-point requantization as TFLM's integer kernels do it, on whole arrays.
+
+Sources: the TensorFlow Lite 8-bit quantization specification; gemmlowp's ``fixedpoint.h``
+(saturating rounding doubling high multiply, rounding divide by a power of two); the rounding
+modes are those of TFLM's ``TFLITE_SINGLE_ROUNDING``.
+
+A real multiplier M is held as ``multiplier`` (Q0.31, in [2^30, 2^31) or 0) and ``shift``:
+M = multiplier / 2^31 * 2^shift. Scaling an accumulator x by M rounds
+
+* ``double`` (TFLM's default) twice: to x * 2^max(shift, 0) * multiplier / 2^31, halves up, then
+  by 2^max(-shift, 0), halves away from zero;
+* ``single`` (CMSIS-NN, ``TFLITE_SINGLE_ROUNDING``) once: x * multiplier / 2^(31 - shift), halves
+  up.
+
+The results differ by at most 1, in few elements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+Rounding = Literal["double", "single"]
+ROUNDINGS: tuple[Rounding, ...] = ("double", "single")
+
+Array = npt.NDArray[Any]
+_Q31 = 1 << 31
+
+
+def quantize_multiplier(real: float, rounding: Rounding = "double") -> tuple[int, int]:
+    """``(multiplier, shift)`` of a real multiplier; (0, 0) for those below about 2^-32.
+
+    ``single`` limits the shift to 30, as its 64-bit product needs.
+    """
+    if real == 0.0:
+        return 0, 0
+    mantissa, shift = math.frexp(real)
+    multiplier = round_half_away(mantissa * _Q31)
+    if multiplier == _Q31:
+        multiplier //= 2
+        shift += 1
+    if shift < -31:
+        return 0, 0
+    if rounding == "single" and shift > 30:
+        return _Q31 - 1, 30
+    return multiplier, shift
+
+
+def round_half_away(real: float) -> int:
+    """The nearest integer, halves away from zero (C's ``round``)."""
+    return math.floor(real + 0.5) if real >= 0 else -math.floor(-real + 0.5)
+
+
+@dataclass(frozen=True)
+class Multiplier:
+    """One multiplier, or one for each index of the last axis (arrays of shape (channels,)).
+
+    ``multiplier`` and ``shift`` are int64 arrays of shape () or (channels,).
+    """
+
+    multiplier: Array
+    shift: Array
+    rounding: Rounding
+
+    @classmethod
+    def of(cls, real: float | Iterable[float], rounding: Rounding) -> Multiplier:
+        """From real multipliers (already divided by the output's scale)."""
+        if isinstance(real, float):
+            pair = quantize_multiplier(real, rounding)
+            return cls(np.array(pair[0]), np.array(pair[1]), rounding)
+        pairs = np.array([quantize_multiplier(each, rounding) for each in real], np.int64)
+        return cls(pairs[:, 0], pairs[:, 1], rounding)
+
+    def scale(self, x: Array) -> Array:
+        """Scale int32 values, held as int64 of shape (..., channels). Gives int64.
+
+        The left shift wraps at 32 bits, as the C++ does on the machines that TFLM runs on.
+        """
+        if self.rounding == "single":
+            return self._single(x)
+        if np.any(self.shift > 0):
+            x = wrap32(x << np.maximum(self.shift, 0))
+        product = x * self.multiplier
+        product += 1 << 30
+        product >>= 31
+        return rounding_right_shift(product, np.maximum(-self.shift, 0))
+
+    def _single(self, x: Array) -> Array:
+        total = 31 - self.shift
+        product = x * self.multiplier
+        product += np.int64(1) << (total - 1)
+        product >>= total
+        return product
+
+    def scale64(self, x: Array) -> Array:
+        """Scale accumulators of 48 bits (16-bit activations): the multiplier is cut to 16 bits.
+
+        Both rounding modes give the same here: TFLM has one 64-bit variant, which rounds once.
+        """
+        reduced = np.where(
+            self.multiplier < 0x7FFF0000, (self.multiplier + (1 << 15)) >> 16, 0x7FFF
+        )
+        total = 15 - self.shift
+        product = x * reduced
+        product += np.int64(1) << (total - 1)
+        product >>= total
+        return wrap32(product)
+
+
+def wrap32(x: Array) -> Array:
+    """int64 values reduced to 32 bits, two's complement, as int64."""
+    return x.astype(np.int32).astype(np.int64)
+
+
+def rounding_right_shift(x: Array, exponent: Array | int) -> Array:
+    """x / 2^exponent, halves away from zero (gemmlowp's RoundingDivideByPOT); x is changed.
+
+    For x >= 0 that is (x + half) >> exponent, for x < 0 (x + half - 1) >> exponent.
+    """
+    if not np.any(exponent):
+        return x
+    half = np.where(
+        np.asarray(exponent) > 0, np.int64(1) << np.maximum(np.asarray(exponent) - 1, 0), 0
+    )
+    sign = x >> 63
+    # No correction where nothing is shifted out.
+    sign &= np.where(np.asarray(exponent) > 0, np.int64(-1), np.int64(0))
+    x += half
+    x += sign
+    x >>= exponent
+    return x
+
+
+def doubling_high_multiply(a: Array, b: Array | int) -> Array:
+    """gemmlowp's SaturatingRoundingDoublingHighMul: a * b / 2^31 of int32 values, halves up.
+
+    The only overflow, (-2^31)^2, saturates.
+    """
+    product: Array = a.astype(np.int64) * b
+    product += 1 << 30
+    product >>= 31
+    return np.asarray(np.minimum(product, _Q31 - 1))

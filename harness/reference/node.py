@@ -1,0 +1,142 @@
+"""What a kernel is given: one operator, with its tensors and the rounding mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from harness.errors import BadModel, UnsupportedOperator
+from harness.model import Operator, Tensor
+from harness.reference.fixedpoint import Array, Rounding
+
+#: Runs one operator on arrays. Every array has a leading axis of *runs* before the tensor's own
+#: shape: as many as there are independent inferences, or 1 for what is the same in each of them
+#: (constants). Left-out optional inputs are None. Variable tensors are updated in place.
+Run = Callable[[Sequence[Any]], list[Array]]
+
+#: A kernel: checks an operator once and gives what runs it. Everything that does not depend on
+#: computed values (weights in matrix form, multipliers, look-up tables) is made here.
+Kernel = Callable[["Node"], Run]
+
+_PLAIN = "float32 float64 int8 uint8 int16 uint16 int32 uint32 int64 bool"
+
+#: Types that a reference kernel can hold, by the schema's name; int4 is unpacked to int8.
+NUMPY_TYPES: Mapping[str, np.dtype[Any]] = MappingProxyType(
+    {**{name: np.dtype(name) for name in _PLAIN.split()}, "int4": np.dtype("int8")}
+)
+
+
+@dataclass(frozen=True)
+class Node:
+    """One operator of a model.
+
+    ``inputs`` holds None for an optional input that is left out. ``where`` begins every message:
+    the model's name and the operator's index, name and version.
+    """
+
+    operator: Operator
+    inputs: tuple[Tensor | None, ...]
+    outputs: tuple[Tensor, ...]
+    intermediates: tuple[Tensor | None, ...]
+    rounding: Rounding
+    where: str
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The operator's options by the schema's names."""
+        return self.operator.options
+
+    def option(self, name: str) -> Any:
+        """One option. Raises BadModel where the file has no options table of the right type."""
+        if name not in self.options:
+            raise self.bad(f"it has no option {name!r}")
+        return self.options[name]
+
+    def bad(self, reason: str) -> BadModel:
+        """The error for an operator that contradicts itself."""
+        return BadModel(f"{self.where}: {reason}", hint="TFLM refuses such a model too")
+
+    def unsupported(self, reason: str) -> UnsupportedOperator:
+        """The error for an operator that is right but has no reference kernel."""
+        return UnsupportedOperator(
+            f"{self.where}: {reason}",
+            hint="register a kernel of your own with Kernels.with_builtin or with_custom",
+        )
+
+    def present(self, index: int) -> bool:
+        """True where the model gives input ``index``."""
+        return index < len(self.inputs) and self.inputs[index] is not None
+
+    def input(self, index: int) -> Tensor:
+        """Input tensor ``index``, which must be there."""
+        tensor = self.inputs[index] if index < len(self.inputs) else None
+        if tensor is None:
+            raise self.bad(f"its input {index} is missing")
+        return tensor
+
+    def output(self, index: int = 0) -> Tensor:
+        """Output tensor ``index``, which must be there."""
+        if index >= len(self.outputs):
+            raise self.bad(f"its output {index} is missing")
+        return self.outputs[index]
+
+    def constant(self, index: int) -> Array | None:
+        """The value of input ``index`` without a runs axis, or None where it is computed."""
+        tensor = self.input(index)
+        return constant(tensor) if tensor.constant and not tensor.variable else None
+
+    def required_constant(self, index: int, what: str) -> Array:
+        """The value of input ``index``, which the model must hold as a constant."""
+        value = self.constant(index)
+        if value is None:
+            raise self.unsupported(f"{what} is computed at run time, not a constant of the model")
+        return value
+
+    def integers(self, index: int, what: str) -> list[int]:
+        """A constant input of type int32 or int64 as a flat list."""
+        value = self.required_constant(index, what)
+        if value.dtype not in (np.int32, np.int64):
+            raise self.bad(f"{what} has the type {value.dtype}")
+        return [int(each) for each in value.ravel()]
+
+    def check_types(self, allowed: str) -> str:
+        """The common type of input 0 and output 0, which must be one of ``allowed``."""
+        dtype = self.input(0).dtype
+        if dtype not in allowed.split():
+            raise self.unsupported(f"input type {dtype} is not supported")
+        if self.output().dtype != dtype:
+            raise self.bad(f"its input is {dtype}, its output {self.output().dtype}")
+        return dtype
+
+    def check_output(self, shape: Sequence[int], index: int = 0) -> None:
+        """Compare the shape that the operator computes with the shape that the model declares."""
+        if tuple(shape) != self.output(index).shape:
+            declared = list(self.output(index).shape)
+            raise self.bad(f"computes the shape {list(shape)}, but the model declares {declared}")
+
+    def scale(self, tensor: Tensor) -> float:
+        """A tensor's scale, which must be there and above 0."""
+        if not tensor.scale > 0:
+            raise self.bad(f"tensor {tensor.index} ({tensor.name!r}) has no scale")
+        return tensor.scale
+
+
+def constant(tensor: Tensor) -> Array:
+    """A constant tensor's value, shape ``tensor.shape``; int4 comes as int8."""
+    assert tensor.data is not None
+    if tensor.dtype == "int4":
+        return unpack_int4(np.frombuffer(tensor.data, np.uint8), tensor.elements).reshape(
+            tensor.shape
+        )
+    kind = NUMPY_TYPES[tensor.dtype].newbyteorder("<")
+    return np.frombuffer(tensor.data, kind).reshape(tensor.shape)
+
+
+def unpack_int4(packed: Array, elements: int) -> Array:
+    """``elements`` signed 4-bit values as int8; two a byte, the low nibble first."""
+    nibbles = np.stack([packed & 15, packed >> 4], axis=-1).ravel()[:elements].astype(np.int8)
+    return (nibbles ^ 8) - np.int8(8)

@@ -1,0 +1,72 @@
+"""Which kernel runs which operator: a value, passed to the interpreter, never changed in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from types import MappingProxyType
+
+from harness.reference.node import Kernel, Node, Run
+
+#: Operator -> module of :mod:`harness.reference.kernels` and the function in it. Modules are
+#: imported when a model needs them.
+_BUILTIN: Mapping[str, str] = MappingProxyType(
+    {
+        "FULLY_CONNECTED": "fully_connected.fully_connected",
+    }
+)
+_CUSTOM: Mapping[str, str] = MappingProxyType({})
+
+
+def _load(path: str) -> Kernel:
+    module, _, function = path.partition(".")
+    kernel: Kernel = getattr(import_module(f"harness.reference.kernels.{module}"), function)
+    return kernel
+
+
+def _lazy(path: str) -> Kernel:
+    def kernel(node: Node) -> Run:
+        return _load(path)(node)
+
+    return kernel
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """The kernels of built-in operators (``CONV_2D``) and of custom ones by their own names.
+
+    A project adds its own custom operator with::
+
+        kernels = Kernels.default().with_custom("MyOperator", my_kernel)
+        Interpreter.from_file("model.tflite", kernels=kernels)
+
+    where ``my_kernel(node: Node) -> Run``; :mod:`harness.reference.kernels.atan` is an example.
+    """
+
+    builtin: Mapping[str, Kernel] = field(default_factory=dict)
+    custom: Mapping[str, Kernel] = field(default_factory=dict)
+
+    @classmethod
+    def default(cls) -> Kernels:
+        """Every kernel of this package."""
+        return cls(
+            {name: _lazy(path) for name, path in _BUILTIN.items()},
+            {name: _lazy(path) for name, path in _CUSTOM.items()},
+        )
+
+    def with_custom(self, name: str, kernel: Callable[[Node], Run]) -> Kernels:
+        """These kernels and ``kernel`` for the custom operator ``name``."""
+        return Kernels(self.builtin, {**self.custom, name: kernel})
+
+    def with_builtin(self, name: str, kernel: Callable[[Node], Run]) -> Kernels:
+        """These kernels and ``kernel`` for the built-in operator ``name`` of the schema."""
+        return Kernels({**self.builtin, name: kernel}, self.custom)
+
+    def find(self, node: Node) -> Kernel:
+        """The kernel for ``node``. Raises UnsupportedOperator, naming index and version."""
+        table = self.custom if node.operator.custom else self.builtin
+        kernel = table.get(node.operator.name)
+        if kernel is None:
+            raise node.unsupported("the NumPy reference has no kernel for it")
+        return kernel
