@@ -1,0 +1,331 @@
+"""One sample in one resolver configuration: what is registered, and what must come of it.
+
+The head of ``zephyr_samples/resolvers.toml`` says what the table's words mean. Here a row and a
+sample become a :class:`Variant`: which operators are added in which order, into how many slots,
+with how much arena. CMake runs this module too, with a bare Python: standard library only.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.errors import UsageError
+from harness.findings import NOTES, Finding, Kind
+
+#: The runtimes that a sample can be built with.
+RUNTIMES = ("standalone", "tflm")
+
+_FORMULA = re.compile(r"(?P<base>[a-z]+)(?P<difference>[+-]\d+)?")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One model with the application that runs it.
+
+    ``model`` is a file name under ``zephyr_samples/models``, ``application`` a folder of
+    ``zephyr_samples``; ``sources`` are the application's and the shared C++ files, relative to
+    ``zephyr_samples``. ``arena`` and ``arena_minimum`` are bytes, the latter for each runtime.
+    ``operators`` are the builtins that the model needs in the order of their first use. ``inputs``
+    names a file in ``models`` and an array of it (``digits_test.npz:int8``), whose
+    first ``inferences`` rows go into the image; ``:pixels/16`` takes bytes, divides them by 16 and
+    makes float32 of them; "" means that the application makes its own inputs.
+    """
+
+    name: str
+    title: str
+    application: str
+    model: str
+    arena: int
+    operators: tuple[str, ...]
+    custom_operators: tuple[str, ...]
+    inferences: int
+    inputs: str = ""
+    override: str = ""
+    arena_minimum: Mapping[str, int] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """All operators that the model needs, builtins first."""
+        return self.operators + self.custom_operators
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What must come of a variant.
+
+    ``outputs``: every output equals the reference. ``findings``: ``(kind, subject)`` pairs that
+    must be there (subject "" stands for any); every other finding that is no note fails the case.
+    ``values``: ``(kind, subject, name, number)`` of numbers that a finding must carry.
+    ``registered`` and ``refused`` are what the ``resolver`` record must say, None for anything.
+    """
+
+    outputs: bool = True
+    findings: tuple[tuple[str, str], ...] = ()
+    values: tuple[tuple[str, str, str, int], ...] = ()
+    registered: int | None = None
+    refused: int | None = None
+
+    def unmet(self, found: Iterable[Finding]) -> list[str]:
+        """What should have been found and was not, in words."""
+        present = list(found)
+        lacking = [
+            f"no finding {kind}" + (f" about {subject}" if subject else "")
+            for kind, subject in self.findings
+            if not any(_matches(one, kind, subject) for one in present)
+        ]
+        for kind, subject, name, number in self.values:
+            told = [one.value(name) for one in present if _matches(one, kind, subject)]
+            if told and number not in told:
+                lacking.append(f"{kind} about {subject} says {name} {told[0]}, not {number}")
+        return lacking
+
+    def unexpected(self, found: Iterable[Finding]) -> list[Finding]:
+        """Findings that the table does not announce and that are no mere notes."""
+        return [
+            one
+            for one in found
+            if one.kind not in NOTES
+            and not any(_matches(one, kind, subject) for kind, subject in self.findings)
+        ]
+
+
+def _matches(finding: Finding, kind: str, subject: str) -> bool:
+    if finding.kind != kind:
+        return False
+    # TFLM does not say which custom operator is missing; the model does.
+    unnamed = finding.kind is Kind.MISSING_CUSTOM_OPERATOR and finding.subject in ("", "CUSTOM")
+    return subject in ("", finding.subject) or unnamed
+
+
+@dataclass(frozen=True)
+class Addition:
+    """One ``Add*`` call: ``method`` of the resolver, ``own`` for a kernel of the application."""
+
+    operator: str
+    method: str
+    custom: bool = False
+    own: bool = False
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One sample in one configuration on one runtime: everything that a build needs to know."""
+
+    sample: Sample
+    configuration: Configuration
+    runtime: str
+    additions: tuple[Addition, ...]
+    slots: int
+    arena: int
+    expect: Expectation
+
+    @property
+    def checked(self) -> bool:
+        """Whether the application tests what ``Add*`` returns."""
+        return self.configuration.checked
+
+    @property
+    def console(self) -> bool:
+        """Whether inputs come from the host."""
+        return self.configuration.console
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One row of the table, before it meets a sample."""
+
+    name: str
+    title: str
+    add: tuple[str, ...]
+    slots: str
+    arena: str
+    repeat: bool
+    replace: tuple[str, ...]
+    checked: bool
+    console: bool
+    requires: tuple[str, ...]
+    outputs: bool
+    findings: tuple[Mapping[str, str], ...]
+
+    def applies_to(self, sample: Sample) -> bool:
+        """Whether the sample has what this row asks for."""
+        has = {
+            "custom": bool(sample.custom_operators),
+            "override": bool(sample.override),
+            "arena_minimum": bool(sample.arena_minimum),
+        }
+        return all(has[requirement] for requirement in self.requires)
+
+
+@dataclass(frozen=True)
+class Table:
+    """The whole table; ``path`` is where it was read from."""
+
+    path: Path
+    samples: Mapping[str, Sample]
+    configurations: Mapping[str, Configuration]
+    spare: tuple[str, ...]
+    runtimes: Mapping[str, tuple[str, ...]]
+    methods: Mapping[str, str]
+
+    def sample(self, name: str) -> Sample:
+        """The sample called ``name``; raises UsageError with the names there are."""
+        if name not in self.samples:
+            known = ", ".join(self.samples)
+            raise UsageError(f"there is no sample {name!r}", hint=f"samples: {known}")
+        return self.samples[name]
+
+    def configuration(self, name: str, sample: Sample) -> Configuration:
+        """The configuration called ``name``, if it makes sense for ``sample``."""
+        row = self.configurations.get(name)
+        if row is not None and row.applies_to(sample):
+            return row
+        known = ", ".join(
+            row.name for row in self.configurations.values() if row.applies_to(sample)
+        )
+        raise UsageError(
+            f"sample {sample.name!r} has no resolver configuration {name!r}",
+            hint=f"configurations of {sample.name}: {known}",
+        )
+
+    def pairs(self) -> list[tuple[Sample, Configuration]]:
+        """Every sample with every configuration that makes sense for it, in the table's order."""
+        return [
+            (sample, row)
+            for sample in self.samples.values()
+            for row in self.configurations.values()
+            if row.applies_to(sample)
+        ]
+
+    def variant(self, sample: str, configuration: str, runtime: str = "standalone") -> Variant:
+        """The row ``configuration`` for ``sample`` on ``runtime``; UsageError for unknown names."""
+        if runtime not in self.runtimes:
+            raise UsageError(f"there is no runtime {runtime!r}", hint=", ".join(self.runtimes))
+        one = self.sample(sample)
+        return _Resolver(self, one, self.configuration(configuration, one), runtime).variant()
+
+
+class _Resolver:
+    """Turns one row into a variant for one sample on one runtime."""
+
+    def __init__(
+        self, table: Table, sample: Sample, configuration: Configuration, runtime: str
+    ) -> None:
+        self.table = table
+        self.sample = sample
+        self.configuration = configuration
+        self.runtime = runtime
+
+    def variant(self) -> Variant:
+        row = self.configuration
+        additions = self._additions()
+        counts = {"added": len(additions), "needed": len(self.sample.needed)}
+        slots = self._number(row.slots, counts)
+        if slots < 1:
+            raise self._broken(f"slots {row.slots!r} come to {slots}; a resolver has at least one")
+        arenas = {"declared": self.sample.arena}
+        if self.runtime in self.sample.arena_minimum:
+            arenas["minimum"] = self.sample.arena_minimum[self.runtime]
+        arena = self._number(row.arena, arenas)
+        expect = self._expectation(additions, slots)
+        return Variant(self.sample, row, self.runtime, additions, slots, arena, expect)
+
+    def operators(self, selector: str) -> tuple[str, ...]:
+        """What one selector stands for."""
+        sample = self.sample
+        spare = tuple(name for name in self.table.spare if name not in sample.needed)
+        every = self.table.runtimes[self.runtime]
+        chosen = {
+            "NEEDED": sample.needed,
+            "BUILTIN": sample.operators,
+            "CUSTOM": sample.custom_operators,
+            "FIRST": sample.operators[:1],
+            "LAST": sample.operators[-1:],
+            "BUT_LAST": sample.operators[:-1],
+            "SPARE": spare[:1],
+            "SPARE2": spare[1:2],
+            "OVERRIDE": (sample.override,) if sample.override else (),
+            "ALL": (*sample.operators, *(name for name in every if name not in sample.operators)),
+        }.get(selector, (selector,))
+        for name in chosen:
+            if name not in self.table.methods and name not in sample.custom_operators:
+                raise self._broken(f"{name!r} is neither a selector nor an operator")
+        return chosen
+
+    def _additions(self) -> tuple[Addition, ...]:
+        row = self.configuration
+        names = [name for selector in row.add for name in self.operators(selector)]
+        if not row.repeat:
+            names = list(dict.fromkeys(names))
+        own = {name for selector in row.replace for name in self.operators(selector)}
+        custom = set(self.sample.custom_operators)
+        return tuple(
+            Addition(
+                name,
+                "AddCustom" if name in custom else self.table.methods[name],
+                custom=name in custom,
+                own=name in own,
+            )
+            for name in names
+        )
+
+    def _number(self, formula: str, bases: Mapping[str, int]) -> int:
+        if formula.isdecimal():
+            return int(formula)
+        match = _FORMULA.fullmatch(formula)
+        if match is None or match["base"] not in bases:
+            raise self._broken(f"cannot work out {formula!r} from {', '.join(bases)}")
+        return bases[match["base"]] + int(match["difference"] or 0)
+
+    def _expectation(self, additions: Sequence[Addition], slots: int) -> Expectation:
+        row = self.configuration
+        findings: list[tuple[str, str]] = []
+        values: list[tuple[str, str, str, int]] = []
+        for entry in row.findings:
+            word = entry["subject"]
+            for subject in self.operators(word) if word else ("",):
+                findings.append((entry["kind"], subject))
+                if entry.get("declared") == "slots":
+                    values.append((entry["kind"], subject, "declared", slots))
+        registered, refused = register(additions, slots, checked=row.checked)
+        return Expectation(
+            row.outputs, tuple(findings), tuple(values), len(registered), len(refused)
+        )
+
+    def _broken(self, message: str) -> UsageError:
+        return broken(
+            self.table.path,
+            f"configuration {self.configuration.name!r} for sample {self.sample.name!r}: {message}",
+        )
+
+
+def register(
+    additions: Sequence[Addition], slots: int, *, checked: bool
+) -> tuple[list[str], list[tuple[Kind, str]]]:
+    """What MicroMutableOpResolver<slots> keeps and refuses, by its documented rules.
+
+    Builtins are looked up for a duplicate first, custom operators for a free slot first; a
+    ``checked`` application stops at the first refusal.
+    """
+    kept: list[str] = []
+    refused: list[tuple[Kind, str]] = []
+    for addition in additions:
+        full, twice = len(kept) >= slots, addition.operator in kept
+        if not full and not twice:
+            kept.append(addition.operator)
+            continue
+        duplicate_told = twice and not (addition.custom and full)
+        kind = Kind.DUPLICATE_OPERATOR if duplicate_told else Kind.RESOLVER_TOO_SMALL
+        refused.append((kind, addition.operator))
+        if checked:
+            break
+    return kept, refused
+
+
+def broken(path: Path, message: str) -> UsageError:
+    """The table at ``path`` cannot be used."""
+    return UsageError(f"{path.name}: {message}", hint=f"the table's head explains it: {path}")

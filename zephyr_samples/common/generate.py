@@ -1,0 +1,48 @@
+"""What the generator scripts of this folder share: finding the package, arguments, writing.
+
+CMake runs these scripts with whatever Python Zephyr was set up with, so only the standard library
+is at hand. The modules that do the work need no more than that, but the packages above them import
+libraries (``harness.firmware`` reads ELF files with pyelftools); empty stand-ins take their place.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import types
+from pathlib import Path
+
+SAMPLES = Path(__file__).resolve().parent.parent
+MODELS = SAMPLES / "models"
+TABLE = SAMPLES / "resolvers.toml"
+
+
+def find_package() -> None:
+    """Make ``harness.firmware.configurations`` and ``.generated`` importable, and nothing else."""
+    # In a checkout the package lies beside this folder, in an installed wheel around it.
+    for package in (SAMPLES.parent / "harness", SAMPLES.parent.parent):
+        if (package / "firmware" / "configurations.py").is_file():
+            break
+    else:
+        raise SystemExit(f"error: the harness package is not beside {SAMPLES}")
+    for name, folder in (("harness", package), ("harness.firmware", package / "firmware")):
+        stand_in = types.ModuleType(name)
+        stand_in.__path__ = [str(folder)]
+        sys.modules.setdefault(name, stand_in)
+
+
+def parser(description: str) -> argparse.ArgumentParser:
+    """Arguments that every generator takes."""
+    arguments = argparse.ArgumentParser(description=description)
+    arguments.add_argument("--sample", required=True, help="a sample of resolvers.toml")
+    arguments.add_argument("--out", required=True, type=Path, help="the file to write")
+    arguments.add_argument("--model", type=Path, help="another model than the sample's own")
+    return arguments
+
+
+def write(path: Path, text: str) -> None:
+    """Write ``text`` unless the file says so already: its time stamp decides what is rebuilt."""
+    if path.is_file() and path.read_text(encoding="utf-8") == text:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")

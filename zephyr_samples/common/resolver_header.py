@@ -1,0 +1,32 @@
+"""Write ``tflm_hil_config.h`` for one sample in one resolver configuration."""
+
+from __future__ import annotations
+
+import sys
+
+import generate
+
+generate.find_package()
+
+from harness.errors import UsageError  # noqa: E402
+from harness.firmware import configurations, generated  # noqa: E402
+
+
+def main() -> None:
+    """Read the arguments, write the header."""
+    arguments = generate.parser(__doc__)
+    arguments.add_argument("--configuration", required=True, help="a row of resolvers.toml")
+    arguments.add_argument("--runtime", default="standalone", choices=configurations.RUNTIMES)
+    options = arguments.parse_args()
+    table = configurations.load(generate.TABLE)
+    variant = table.variant(options.sample, options.configuration, options.runtime)
+    model = options.model or generate.MODELS / variant.sample.model
+    inputs = generated.inputs_of(variant.sample, generate.MODELS)
+    generate.write(options.out, generated.config_header(variant, model.read_bytes(), inputs))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (UsageError, OSError) as error:
+        sys.exit(f"error: {error}")
