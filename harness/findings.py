@@ -46,7 +46,7 @@ class Kind(StrEnum):
 
 
 #: Kinds that inform and never fail a case by themselves.
-NOTES = frozenset({Kind.APPROXIMATION, Kind.UNMODELLED_ACCESS})
+NOTES = frozenset({Kind.APPROXIMATION, Kind.UNMODELLED_ACCESS, Kind.LOG_ERROR})
 
 
 @dataclass(frozen=True)

@@ -1,1 +1,91 @@
-"""To be described."""
+"""``tflm-hil``: thin; the one place that maps exceptions to exit codes.
+
+Each subcommand is a module of this package that is imported when it is called, so that a verdict
+does not wait for the imports of the others.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from harness import __version__
+from harness.errors import HilError
+
+#: Subcommands: module, and the line that ``--help`` shows for it.
+COMMANDS = {
+    "doctor": "Say what this machine lacks, and install it.",
+    "samples": "List samples and their resolver configurations.",
+    "build": "Build a sample; print the path of its ELF.",
+    "run": "Run an ELF, a sample or a case file, and judge it.",
+    "footprint": "Flash and RAM by region, section, file, symbol, operator.",
+    "resolver": "Check, generate, dump, explain operator resolvers.",
+    "arena": "Find the smallest tensor arena that works.",
+    "reference": "Run a model in NumPy, layer by layer.",
+    "boards": "List the boards of the lab, and whether they can be used.",
+    "virtual-board": "Start a board made of the simulator and a pseudo-terminal.",
+}
+_INTERRUPTED = 130
+_BROKEN_PIPE = 141
+
+
+class _Commands(click.Group):
+    """Knows the names of all subcommands, imports one when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(import_module(f"harness.cli.{name}"), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of ``--help``, without importing every module."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 all checks passed, 1 a check failed, 2 usage, 3 the environment, "
+    "4 the firmware itself.",
+)
+@click.version_option(__version__, prog_name="tflm-hil")
+def cli() -> None:
+    """Test tflite-micro firmware for the nRF9160 on a simulator, on Renode, on boards."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and give the exit code; no exception reaches the user."""
+    try:
+        code = cli.main(arguments, prog_name="tflm-hil", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except HilError as error:
+        click.echo(f"tflm-hil: {error}", err=True)
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("tflm-hil: interrupted", err=True)
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our standard output is gone (`| head`); nothing more can be said to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    except OSError as error:
+        click.echo(
+            f"tflm-hil: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True
+        )
+        return 3

@@ -160,6 +160,10 @@ class Session(Protocol):
         """A pin reset: the image starts again, what a real reset keeps is kept."""
         ...
 
+    def where(self) -> str:
+        """Where the core is now, as "function at file:line"; "" where the target cannot tell."""
+        ...
+
     def close(self) -> None:
         """Give everything back; safe to call twice."""
         ...

@@ -17,6 +17,14 @@ _BANNER = re.compile(r"\*\*\* Booting Zephyr OS")
 _TICKS = re.compile(r"^(?P<operator>[A-Za-z_][\w]*) took (?P<ticks>\d+) ticks \(")
 _RATE = re.compile(r"^ticks_per_second (?P<hz>\d+)$")
 
+#: What a `failed` record's stage means; a refused registration has findings of its own.
+_STAGES = {
+    "schema": Kind.SCHEMA_MISMATCH,
+    "allocate": Kind.ALLOCATION_FAILED,
+    "invoke": Kind.INVOKE_FAILED,
+}
+_REFUSALS = {Kind.RESOLVER_TOO_SMALL, Kind.DUPLICATE_OPERATOR}
+
 
 @dataclass(frozen=True)
 class OperatorTicks:
@@ -43,6 +51,7 @@ class Console:
         self._messages = MessageReader()
         self._faults = FaultReader()
         self._own: list[Finding] = []
+        self._refusals: list[Record] = []
 
     def feed(self, data: bytes, time: float = 0.0) -> None:
         """Take bytes as they arrive, cut anywhere."""
@@ -60,6 +69,7 @@ class Console:
         for one in self.scrapers:
             one.finish()
         self._check_ticks()
+        self._check_refusals()
         self._check_end()
 
     def _take(self, line: Line) -> None:
@@ -80,6 +90,8 @@ class Console:
         self._tensors.feed(record)
         if record.kind == "boot":
             self.boots += 1
+        elif record.kind in ("failed", "resolver"):
+            self._refusals.append(record)
         elif record.kind == "op":
             fields = record.fields
             try:
@@ -105,6 +117,21 @@ class Console:
         if self.profile and all(entry.ticks == 0 for entry in self.profile):
             message = f"all {len(self.profile)} profiled operators took 0 ticks"
             self._own.append(Finding(Kind.ZERO_TICKS, message, "profile"))
+
+    def _check_refusals(self) -> None:
+        """Builds without error strings print no message: their records must tell."""
+        kinds = {finding.kind for finding in self.findings}
+        for record in self._refusals:
+            stage = record.fields.get("stage", "")
+            kind = _STAGES.get(stage)
+            message = f"the image failed at {stage!r}, status {record.fields.get('status', '?')}"
+            if record.kind == "resolver":
+                refused = record.fields.get("refused", "0")
+                if refused == "0" or kinds & _REFUSALS:
+                    continue
+                kind, message = Kind.RESOLVER_TOO_SMALL, f"{refused} Add* calls were refused"
+            if kind is not None and kind not in kinds:
+                self._own.append(Finding(kind, message, line=record.line))
 
     def _check_end(self) -> None:
         if self.records and not any(record.kind in ("end", "failed") for record in self.records):

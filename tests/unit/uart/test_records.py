@@ -122,3 +122,13 @@ def test_a_tensor_part_that_makes_no_sense_is_garbled(change):
 
 def test_records_without_an_end_are_a_finding():
     assert kinds(console_of(BOOT)) == [Kind.RECORD_TRUNCATED]
+
+
+def test_a_failed_record_tells_what_a_build_without_messages_does_not_print():
+    failed = encode(1, "failed", {"stage": "allocate", "status": 1})
+    assert kinds(console_of(BOOT, failed)) == [Kind.ALLOCATION_FAILED]
+
+
+def test_refused_registrations_are_a_finding_even_where_no_message_names_them():
+    resolver = encode(1, "resolver", {"declared": 1, "registered": 1, "refused": 1})
+    assert kinds(console_of(BOOT, resolver, END)) == [Kind.RESOLVER_TOO_SMALL]

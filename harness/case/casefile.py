@@ -1,0 +1,194 @@
+"""``hil.toml``: cases of a user's own firmware."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from harness import paths
+from harness.case.samples import sample_case
+from harness.case.spec import Budgets, Case
+from harness.errors import UsageError
+from harness.findings import Kind
+from harness.firmware.variants import Expectation
+from harness.targets import TARGETS
+from harness.uart import scraper
+
+_CASE_KEYS = {
+    "name": str,
+    "elf": str,
+    "sample": str,
+    "resolver": str,
+    "builder": str,
+    "targets": list,
+    "model": str,
+    "scraper": str,
+    "inputs": str,
+    "inferences": int,
+    "reference": str,
+    "rounding": str,
+    "tolerance": float,
+    "timeout": float,
+    "guard": float,
+    "expect": dict,
+    "budgets": dict,
+}
+_EXPECT_KEYS = {"outputs": bool, "findings": list, "values": list}
+_BUDGET_KEYS = ("flash", "ram", "arena", "stack", "instructions")
+_SIZE = re.compile(r"\s*(\d[\d_]*(?:\.\d+)?)\s*(B|KB|KiB|MB|MiB|k|M)?\s*")
+_UNITS = {None: 1, "B": 1, "KB": 1024, "KiB": 1024, "MB": 1 << 20, "MiB": 1 << 20}
+_UNITS |= {"k": 1000, "M": 1_000_000}
+
+
+def load_cases(path: Path) -> list[Case]:
+    """Read a case file: one case a ``[[case]]`` table and target, defaults from ``[defaults]``.
+
+    Paths are relative to the file. Raises :class:`UsageError` naming the case and the key.
+    """
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: {error}") from error
+    _only(document, ("defaults", "case"), f"{path}")
+    rows = document.get("case")
+    if not isinstance(rows, list) or not rows:
+        raise UsageError(f"{path} has no [[case]]", hint="see docs/cases.md for an example")
+    defaults = document.get("defaults", {})
+    cases = [case for row in rows for case in _cases({**defaults, **row}, path)]
+    names = [(case.name, case.target) for case in cases]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice:
+        raise UsageError(f"{path}: two cases are called {twice[0]!r}")
+    return cases
+
+
+def _cases(row: Mapping[str, object], path: Path) -> Iterable[Case]:
+    name = row.get("name")
+    if not isinstance(name, str) or not name:
+        raise UsageError(f"{path}: a [[case]] has no name")
+    where = f"{path}, case {name!r}"
+    _only(row, _CASE_KEYS, where)
+    for key, kind in _CASE_KEYS.items():
+        _typed(row, key, kind, where)
+    case = _base(row, name, path.parent, where)
+    targets = row.get("targets", ["simulator"])
+    assert isinstance(targets, list)
+    if not targets:
+        raise UsageError(f"{where}: targets is empty, so nothing would run")
+    for target in targets:
+        if target not in TARGETS:
+            raise UsageError(f"{where}: no target {target!r}", hint=f"one of {', '.join(TARGETS)}")
+        yield case.on(target)
+
+
+def _base(row: Mapping[str, object], name: str, here: Path, where: str) -> Case:
+    if ("elf" in row) == ("sample" in row):
+        raise UsageError(f"{where}: give either elf or sample")
+    if "sample" in row:
+        builder = str(row.get("builder", "standalone"))
+        case = sample_case(str(row["sample"]), str(row.get("resolver", "exact")), builder=builder)
+        case = replace(case, name=name)
+    else:
+        case = Case(name=name, elf=_path(row, "elf", here, where))
+    if "model" in row:
+        case = replace(case, model=find_model(str(row["model"]), here))
+    if "inputs" in row:
+        case = replace(case, inputs=_path(row, "inputs", here, where))
+    if "scraper" in row:
+        scraper(str(row["scraper"]))  # refuses one that does not exist
+        case = replace(case, scraper=str(row["scraper"]))
+    if row.get("reference", "numpy") not in ("numpy", "none"):
+        raise UsageError(f"{where}: reference is 'numpy' or 'none', not {row['reference']!r}")
+    if row.get("rounding", "double") not in ("double", "single"):
+        raise UsageError(f"{where}: rounding is 'double' or 'single', not {row['rounding']!r}")
+    numbers = {k: row[k] for k in ("timeout", "guard", "tolerance", "inferences") if k in row}
+    for key, value in numbers.items():
+        if not isinstance(value, (int, float)) or value < 0 or (key != "tolerance" and not value):
+            raise UsageError(f"{where}: {key} must be above zero")
+    case = replace(
+        case,
+        **numbers,  # type: ignore[arg-type]
+        reference=row.get("reference", "numpy") == "numpy",
+        rounding="single" if row.get("rounding") == "single" else "double",
+        budgets=_budgets(row.get("budgets", {}), where),
+    )
+    return _expect(case, row.get("expect", {}), where) if "expect" in row else case
+
+
+def _expect(case: Case, expect: object, where: str) -> Case:
+    assert isinstance(expect, dict)
+    _only(expect, _EXPECT_KEYS, f"{where}, expect")
+    for key, kind in _EXPECT_KEYS.items():
+        _typed(expect, key, kind, f"{where}, expect")
+    findings = []
+    for text in expect.get("findings", []):
+        word, _, subject = str(text).partition(":")
+        if word not in list(Kind):
+            known = ", ".join(Kind)
+            raise UsageError(f"{where}: no finding {word!r}", hint=f"one of {known}")
+        findings.append((word, subject.strip()))
+    values = expect.get("values", [])
+    for row in values:
+        numbers = isinstance(row, dict) and all(isinstance(v, (int, float)) for v in row.values())
+        if not numbers or not row:
+            raise UsageError(f"{where}: each of expect.values is a table of numbers")
+    outputs = expect.get("outputs", not findings)
+    return replace(
+        case, expected=Expectation(outputs, tuple(findings)), values=tuple(values),
+        inferences=max(case.inferences, len(values)),
+    )  # fmt: skip
+
+
+def _budgets(row: object, where: str) -> Budgets:
+    assert isinstance(row, dict)
+    _only(row, _BUDGET_KEYS, f"{where}, budgets")
+    return Budgets(**{key: size(value, f"{where}, budgets.{key}") for key, value in row.items()})
+
+
+def size(value: object, where: str) -> int:
+    """A number of bytes (or instructions): ``61440``, ``"60 KB"`` (1024), ``"3 M"`` (10^6)."""
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    match = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise UsageError(f"{where}: {value!r} is no size", hint='write 61440 or "60 KB"')
+    return int(float(match[1].replace("_", "")) * _UNITS[match[2]])
+
+
+def find_model(name: str, here: Path = Path()) -> Path:
+    """A model by path, or by the name of one of the project's own."""
+    for candidate in (here / name, paths.models() / name, paths.models() / f"{name}.tflite"):
+        if candidate.is_file():
+            return candidate
+    known = ", ".join(sorted(path.name for path in paths.models().glob("*.tflite")))
+    raise UsageError(f"no model {name!r}", hint=f"a path, or one of the project's: {known}")
+
+
+def _path(row: Mapping[str, object], key: str, here: Path, where: str) -> Path:
+    path = here / str(row[key])
+    if not path.is_file():
+        raise UsageError(f"{where}: {key} {path} does not exist")
+    return path
+
+
+def _only(row: Mapping[str, object], known: Iterable[str], where: str) -> None:
+    for key in row:
+        if key not in known:
+            near = difflib.get_close_matches(key, list(known), 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+            raise UsageError(f"{where}: unknown key {key!r}", hint=hint)
+
+
+def _typed(row: Mapping[str, object], key: str, kind: type, where: str) -> None:
+    value = row.get(key)
+    if value is None or (isinstance(value, kind) and not (kind is int and value is True)):
+        return
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return
+    raise UsageError(f"{where}: {key} must be {kind.__name__}, not {value!r}")

@@ -1,0 +1,113 @@
+"""The host's side of the console: read what comes, send inputs record by record.
+
+Inputs need no flow control: each record is acknowledged before the next is sent
+(docs/records.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.deadline import Deadline
+from harness.errors import FirmwareFailed
+from harness.targets.base import ConsoleMatch, Session, Stop
+from harness.uart import Console, Record, encode
+from harness.uart.records import encode_tensor
+
+_ANSWER = rb"~HIL \d+ (?:ack|nak|failed|end) [^\n]*\n"
+_READY = rb"~HIL \d+ (?:ready|failed|end) [^\n]*\n"
+#: Tries for one record. A board's receiver may lose bytes; a simulator's never does.
+_TRIES = 3
+#: Seconds on the target's clock to wait for one answer.
+_PATIENCE = 2.0
+
+
+class Tap:
+    """Carries what a session's console prints to its reader, with the time it arrived at."""
+
+    def __init__(self, session: Session, console: Console) -> None:
+        self.session = session
+        self.console = console
+        self._taken = 0
+
+    def run(self, pattern: bytes | None, deadline: Deadline) -> Stop:
+        """Run the session, then read all that it printed."""
+        stop = self.session.run(ConsoleMatch(pattern) if pattern else None, deadline)
+        chunks = self.session.console
+        for chunk in chunks[self._taken :]:
+            self.console.feed(chunk.data, chunk.time)
+        self._taken = len(chunks)
+        return stop
+
+
+class Feeder:
+    """Speaks the host's side of the record protocol over one session."""
+
+    def __init__(self, tap: Tap, deadline: Deadline) -> None:
+        self._tap = tap
+        self._records = tap.console.records
+        self._deadline = deadline
+        self._sequence = 0
+        self._asked = 0
+
+    def wait_ready(self) -> None:
+        """Run until the image asks for input. Raises :class:`FirmwareFailed` if it never does."""
+        while len(self._tap.console.of_kind("ready")) <= self._asked:
+            self._stop_at_the_end("asking for input")
+            stop = self._tap.run(_READY, self._deadline)
+            if stop is not Stop.CONDITION:
+                self._stop_at_the_end("asking for input")
+                raise FirmwareFailed(f"the image did not ask for input ({stop.value})")
+        self._asked += 1
+
+    def infer(self, number: int, inputs: Sequence[bytes]) -> None:
+        """Send the input tensors of inference ``number``, let it run, and wait for the next."""
+        for index, data in enumerate(inputs):
+            for sequence, line in encode_tensor(self._sequence, "input", index, data):
+                self._send(sequence, line, f"input {index} of inference {number}")
+        self._send(self._sequence, encode(self._sequence, "run", {"inference": number}), "run")
+        self.wait_ready()
+
+    def done(self) -> None:
+        """Tell the image that nothing more comes."""
+        self._send(self._sequence, encode(self._sequence, "done", {}), "done")
+
+    def _send(self, sequence: int, line: bytes, what: str) -> None:
+        reason = "no answer"
+        for _ in range(_TRIES):
+            seen = len(self._records)
+            self._tap.session.write(line)
+            answer = self._answer(sequence, seen)
+            if answer is not None and answer.kind == "ack":
+                self._sequence = sequence + 1
+                return
+            if answer is not None:
+                reason = f"nak: {answer.fields.get('reason', '?')}"
+        self._stop_at_the_end(f"taking {what}")
+        raise FirmwareFailed(f"the image did not take {what} in {_TRIES} tries ({reason})")
+
+    def _answer(self, sequence: int, seen: int) -> Record | None:
+        """The ack of ``sequence`` or any nak that comes in time; None where neither does."""
+        patience = self._tap.session.deadline(
+            max(min(_PATIENCE, self._deadline.remaining), 1e-3),
+            guard=max(self._deadline.guard_remaining, 1e-3),
+        )
+        stop = Stop.CONDITION
+        while True:
+            for record in self._records[seen:]:
+                if record.kind == "nak" or (
+                    record.kind == "ack" and record.fields.get("of") == str(sequence)
+                ):
+                    return record
+            if stop is not Stop.CONDITION:
+                return None
+            seen = len(self._records)
+            stop = self._tap.run(_ANSWER, patience)
+
+    def _stop_at_the_end(self, what: str) -> None:
+        for record in self._records:
+            if record.kind == "failed":
+                stage = record.fields.get("stage", "?")
+                raise FirmwareFailed(f"the image failed at {stage!r} instead of {what}")
+            if record.kind == "end":
+                raise FirmwareFailed(f"the image ended instead of {what}")

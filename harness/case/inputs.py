@@ -1,0 +1,43 @@
+"""Input tensors from ``.npy`` and ``.npz`` files, one row an inference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from harness.errors import UsageError
+from harness.model import Model
+
+
+def load_inputs(path: Path, model: Model) -> list[list[bytes]]:
+    """The bytes of each input tensor of each inference.
+
+    ``.npy``: the only input, shape ``(inferences, *shape)``. ``.npz``: one array an input, by the
+    tensor's name, by its index, or by its dtype where there is one input only.
+
+    Raises :class:`UsageError` where the file does not fit the model.
+    """
+    try:
+        loaded = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise UsageError(f"cannot read the inputs {path}: {error}") from error
+    arrays = {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
+    columns = []
+    for index, tensor in enumerate(model.inputs):
+        keys = [tensor.name, str(index)]
+        if len(model.inputs) == 1:
+            keys += ["", tensor.dtype]
+        array = next((arrays[key] for key in keys if key in arrays), None)
+        if array is None:
+            have = ", ".join(filter(None, arrays)) or "one unnamed array"
+            raise UsageError(f"{path} has no array for input {tensor.name!r} (it has {have})")
+        if str(array.dtype) != tensor.dtype or array[0].size != int(np.prod(tensor.shape)):
+            raise UsageError(
+                f"{path}: input {tensor.name!r} wants {tensor.dtype} {tuple(tensor.shape)} a row, "
+                f"the file has {array.dtype} {array.shape[1:]}"
+            )
+        columns.append([np.ascontiguousarray(row).tobytes() for row in array])
+    if len({len(column) for column in columns}) != 1 or not columns[0]:
+        raise UsageError(f"{path} holds no rows, or not the same number for each input")
+    return [list(row) for row in zip(*columns, strict=True)]

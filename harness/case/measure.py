@@ -1,0 +1,88 @@
+"""Figures of one run: sizes from the ELF, ticks, arena and stack from the records; budgets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+
+from harness.case.result import Size
+from harness.case.spec import Budgets
+from harness.errors import HilError
+from harness.firmware import Firmware
+from harness.footprint import regions
+from harness.uart import Console, Record
+
+#: Targets whose cycle counter counts instructions.
+VIRTUAL = frozenset({"simulator", "renode", "virtual-board"})
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What was measured; None where the image or the target does not tell."""
+
+    size: Size | None = None
+    arena_declared: int | None = None
+    arena_used: int | None = None
+    stack_used: int | None = None
+    instructions: int | None = None  # median per inference
+    cycles: int | None = None  # the same on a board
+    ticks_source: str = ""
+
+
+def size_of(firmware: Firmware) -> Size | None:
+    """FLASH and RAM as the linker reports them; None where the ELF does not tell."""
+    try:
+        used = {region.name: region.used for region in regions(firmware)}
+    except HilError:
+        return None
+    return Size(used["FLASH"], used["RAM"]) if {"FLASH", "RAM"} <= used.keys() else None
+
+
+def measure(firmware: Firmware, console: Console, target: str) -> Measures:
+    """Collect the figures of a run on ``target``."""
+    ticks = [_number(record, "ticks") for record in console.of_kind("inference")]
+    known = [value for value in ticks if value]
+    typical = int(median(known)) if known else None
+    sources = {record.fields.get("source", "") for record in console.of_kind("inference")}
+    stacks = [_number(record, "used") for record in console.of_kind("stack")]
+    arena = console.of_kind("arena")[-1:]
+    virtual = target in VIRTUAL
+    return Measures(
+        size_of(firmware),
+        _number(arena[0], "declared") if arena else None,
+        _number(arena[0], "used") if arena else None,
+        max((used for used in stacks if used is not None), default=None),
+        typical if virtual else None,
+        None if virtual else typical,
+        ",".join(sorted(sources)),
+    )
+
+
+def over_budget(measures: Measures, budgets: Budgets) -> list[str]:
+    """One line for each budget that is exceeded, or that cannot be checked."""
+    size = measures.size
+    rows = (
+        ("flash", size.flash if size else None, budgets.flash, "B"),
+        ("ram", size.ram if size else None, budgets.ram, "B"),
+        ("arena", measures.arena_used, budgets.arena, "B"),
+        ("stack", measures.stack_used, budgets.stack, "B"),
+        ("instructions", measures.instructions, budgets.instructions, "instructions"),
+    )
+    problems = []
+    for name, used, limit, unit in rows:
+        if limit is None:
+            continue
+        if used is None:
+            problems.append(
+                f"the {name} budget of {limit:,} {unit} cannot be checked: not measured"
+            )
+        elif used > limit:
+            problems.append(f"{name} {used:,} {unit} is over its budget of {limit:,} {unit}")
+    return problems
+
+
+def _number(record: Record, name: str) -> int | None:
+    try:
+        return record.integer(name)
+    except ValueError:
+        return None

@@ -1,0 +1,167 @@
+"""Are the outputs right? Recorded and scraped values against the NumPy reference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.case.spec import Case
+from harness.model import Model, Tensor
+from harness.reference import Interpreter, compare, dequantize, quantize
+from harness.uart import Console
+from harness.uart.records import TensorKey
+from harness.uart.scrapers import Scraped
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    Array = npt.NDArray[np.generic]
+
+
+@dataclass(frozen=True)
+class OutputCheck:
+    """How many values were compared, how many differ, and what there is to say about it."""
+
+    compared: int = 0
+    mismatches: int = 0
+    inferences: int = 0
+    problem: str = ""  # one line; "" where all is right
+    details: str = ""
+
+
+def check_outputs(console: Console, case: Case, model: Model | None) -> OutputCheck:
+    """Hold everything that the console gave against the reference or the case's own values."""
+    if console.scrapers:
+        results = console.scrapers[0].results
+        if case.values:
+            return _against_values(results, case)
+        if case.scraper == "unit_tests":
+            return OutputCheck(len(results), 0, len(results))
+        if case.reference and model is not None and case.scraper == "hello_world":
+            return _scraped_sine(results, case, model)
+        problem = "the results were read but held against nothing: give a model or expected values"
+        return OutputCheck(inferences=len(results), problem=problem)
+    if not case.reference:
+        problem = "the case asks for no reference and gives no expected values"
+        return OutputCheck(problem=problem)
+    if model is None:
+        return OutputCheck(problem="no model is given to hold the outputs against")
+    return _recorded(console, case, model)
+
+
+def _recorded(console: Console, case: Case, model: Model) -> OutputCheck:
+    """Raw tensors from ``input`` and ``output`` records, inference by inference."""
+    tensors = console.tensors
+    numbers = sorted({key.inference for key in tensors if key.kind == "output"})
+    numbers = [n for n in numbers if _whole(tensors, n, model)]
+    if not numbers:
+        return OutputCheck(problem="no inference gave all of its inputs and outputs")
+    inputs = [_stack(tensors, numbers, "input", i, t) for i, t in enumerate(model.inputs)]
+    obtained = [_stack(tensors, numbers, "output", i, t) for i, t in enumerate(model.outputs)]
+    expected = Interpreter.from_model(model, rounding=case.rounding).invoke_batch(inputs)
+    compared = mismatches = 0
+    reports = []
+    for tensor, got, want in zip(model.outputs, obtained, expected, strict=True):
+        comparison = compare(got, want, tolerance=case.tolerance)
+        compared += comparison.total
+        mismatches += comparison.mismatches
+        if not comparison.equal:
+            reports.append(f"{tensor.name}: {comparison}")
+    problem = f"{mismatches} of {compared} output values differ" if mismatches else ""
+    return OutputCheck(compared, mismatches, len(numbers), problem, "\n".join(reports))
+
+
+def _whole(tensors: Mapping[TensorKey, bytes], number: int, model: Model) -> bool:
+    return all(
+        len(tensors.get(TensorKey(kind, number, index), b"")) == _nbytes(tensor)
+        for kind, group in (("input", model.inputs), ("output", model.outputs))
+        for index, tensor in enumerate(group)
+    )
+
+
+def _nbytes(tensor: Tensor) -> int:
+    return math.prod(tensor.shape) * np.dtype(tensor.dtype).itemsize
+
+
+def _stack(
+    tensors: Mapping[TensorKey, bytes],
+    numbers: Sequence[int],
+    kind: str,
+    index: int,
+    tensor: Tensor,
+) -> Array:
+    """One tensor of all inferences, with a leading batch axis."""
+    data = b"".join(tensors[TensorKey(kind, number, index)] for number in numbers)
+    little_endian = np.dtype(tensor.dtype).newbyteorder("<")
+    return np.frombuffer(data, little_endian).reshape(len(numbers), *tensor.shape)
+
+
+def _against_values(results: Sequence[Scraped], case: Case) -> OutputCheck:
+    """Scraped numbers against those that the case file gives."""
+    tolerance = case.tolerance or 0.0
+    rows, compared = [], 0
+    for number, (result, wanted) in enumerate(zip(results, case.values, strict=False)):
+        for name, value in wanted.items():
+            compared += 1
+            got = result.values.get(name)
+            if got is None or not abs(got - value) <= tolerance:
+                rows.append(f"result {number}: {name} is {got}, expected {value}")
+    missing = len(case.values) - len(results)
+    problem = f"{len(rows)} of {compared} values differ" if rows else ""
+    if missing > 0:
+        problem = f"{len(results)} results came, {len(case.values)} are expected"
+    return OutputCheck(compared, len(rows), len(results), problem, "\n".join(rows[:20]))
+
+
+def _scraped_sine(results: Sequence[Scraped], case: Case, model: Model) -> OutputCheck:
+    """Printed x and y of hello_world: y must be what the model makes of x.
+
+    The stock sample of Zephyr quantizes x by truncation, newer ones by rounding; an image does
+    one or the other throughout, so all results must agree under one of them.
+    """
+    if not results:
+        return OutputCheck(problem="no result was printed")
+    x = np.array([result.values["x"] for result in results])
+    y = np.array([result.values["y"] for result in results])
+    source, sink = model.inputs[0], model.outputs[0]
+    interpreter = Interpreter.from_model(model, rounding=case.rounding)
+    best: tuple[int, str, Array] | None = None
+    for name, truncate in (("rounding", False), ("truncation", True)):
+        fed = _as_tensor(x, source, truncate=truncate).reshape(-1, *source.shape)
+        out = interpreter.invoke_batch([fed])[0].reshape(-1)
+        expected = dequantize(out, sink.scale, sink.zero_point) if sink.scale else out
+        wrong = ~_prints_as(y, expected, case.tolerance)
+        count = int(wrong.sum())
+        if best is None or count < best[0]:
+            best = (count, name, expected)
+        if source.scale == 0:
+            break
+    assert best is not None
+    count, name, expected = best
+    rows = [
+        f"x {x[i]:.6f}: y {y[i]:.6f}, the model says {float(expected[i]):.6f}"
+        for i in np.flatnonzero(~_prints_as(y, expected, case.tolerance))[:10]
+    ]
+    problem = f"{count} of {len(x)} printed values are not what the model computes" if count else ""
+    details = "\n".join(rows) if rows else f"inputs quantized by {name}"
+    return OutputCheck(len(x), count, len(x), problem, details)
+
+
+def _as_tensor(x: npt.NDArray[np.float64], tensor: Tensor, *, truncate: bool) -> Array:
+    if not tensor.scale:
+        return x.astype(np.float32)
+    return quantize(x, tensor.scale, tensor.zero_point, tensor.dtype, truncate=truncate)
+
+
+def _prints_as(
+    printed: npt.NDArray[np.float64], value: Array, tolerance: float | None
+) -> npt.NDArray[np.bool_]:
+    """Whether ``value`` prints as ``printed``: six decimals or seven digits, half a unit each."""
+    exact = value.astype(np.float64)
+    limit = np.maximum(1e-6, np.abs(exact) * 1e-6) if tolerance is None else tolerance
+    close: npt.NDArray[np.bool_] = np.abs(printed - exact) <= limit
+    return close

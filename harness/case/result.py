@@ -1,0 +1,104 @@
+"""What came of a case; ``to_json`` is the stable contract of ``tflm-hil run --json``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from harness.findings import Finding
+
+
+class Verdict(StrEnum):
+    """How a case ended."""
+
+    PASS = "pass"
+    FAIL = "fail"  # a check said no
+    FIRMWARE = "firmware"  # a fault, a hang, silence, an endless reset loop
+    ERROR = "error"  # the environment: no compiler, a lost board
+    SKIPPED = "skipped"  # the target is not here
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of ``tflm-hil`` for this verdict."""
+        return {"pass": 0, "fail": 1, "firmware": 4, "error": 3, "skipped": 3}[self]
+
+
+@dataclass(frozen=True)
+class Size:
+    """Bytes used in each memory region, by the linker's own reckoning."""
+
+    flash: int
+    ram: int
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """A verdict with its reason, and everything that was measured on the way."""
+
+    name: str
+    sample: str
+    resolver: str
+    builder: str
+    target: str
+    verdict: Verdict
+    reason: str
+    findings: tuple[Finding, ...] = ()
+    outputs_compared: int = 0
+    mismatches: int = 0
+    inferences: int = 0
+    size: Size | None = None
+    arena_declared: int | None = None
+    arena_used: int | None = None
+    stack_used: int | None = None
+    instructions: int | None = None  # per inference, on simulator and Renode
+    cycles: int | None = None  # per inference, on a board
+    ticks_source: str = ""
+    total_instructions: int | None = None
+    virtual_seconds: float | None = None
+    wall_seconds: float = 0.0
+    console: Path | None = None
+    details: str = ""  # several lines: tables, fault reports
+
+    @property
+    def passed(self) -> bool:
+        """True for a pass, and for nothing else."""
+        return self.verdict is Verdict.PASS
+
+    def to_json(self) -> dict[str, object]:
+        """The result as JSON types."""
+        return {
+            "name": self.name,
+            "sample": self.sample,
+            "resolver": self.resolver,
+            "builder": self.builder,
+            "target": self.target,
+            "verdict": self.verdict.value,
+            "reason": self.reason,
+            "findings": [
+                {
+                    "kind": finding.kind.value,
+                    "subject": finding.subject,
+                    "message": finding.message,
+                    "line": finding.line,
+                    "values": dict(finding.values),
+                }
+                for finding in self.findings
+            ],
+            "outputs_compared": self.outputs_compared,
+            "mismatches": self.mismatches,
+            "inferences": self.inferences,
+            "flash": self.size.flash if self.size else None,
+            "ram": self.size.ram if self.size else None,
+            "arena_declared": self.arena_declared,
+            "arena_used": self.arena_used,
+            "stack_used": self.stack_used,
+            "instructions": self.instructions,
+            "cycles": self.cycles,
+            "ticks_source": self.ticks_source,
+            "total_instructions": self.total_instructions,
+            "virtual_seconds": self.virtual_seconds,
+            "wall_seconds": round(self.wall_seconds, 6),
+            "console": str(self.console) if self.console else None,
+            "details": self.details,
+        }

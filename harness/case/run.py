@@ -1,0 +1,118 @@
+"""Run one case from image to verdict: the same for ``tflm-hil run``, ``hil.toml`` and Robot."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from harness import targets
+from harness.case import artifacts
+from harness.case.inputs import load_inputs
+from harness.case.judge import findings_of, judge
+from harness.case.measure import Measures, measure, over_budget, size_of
+from harness.case.observe import Observation, observe
+from harness.case.outputs import OutputCheck, check_outputs
+from harness.case.result import CaseResult, Verdict
+from harness.case.spec import Case
+from harness.errors import EnvironmentMissing, HilError, TargetLost, UsageError
+from harness.firmware import Firmware
+from harness.firmware.builders import build_one
+from harness.model import Model
+
+
+def run_case(case: Case, output: Path) -> CaseResult:
+    """Build or read the image, run it, judge it, and leave its files under ``output``.
+
+    Raises :class:`UsageError` for a case that makes no sense. Everything else becomes a verdict:
+    a target that is not here is *skipped*, an environment that broke is an *error*.
+    """
+    started = time.monotonic()
+    blank = CaseResult(
+        case.name, case.sample, case.resolver, case.builder, case.target, Verdict.ERROR, ""
+    )
+    folder = artifacts.folder(output, case.name)
+    try:
+        result = _run(case, blank, folder)
+    except UsageError:
+        raise
+    except EnvironmentMissing as error:
+        result = replace(blank, verdict=Verdict.SKIPPED, reason=str(error))
+    except HilError as error:
+        verdict = {1: Verdict.FAIL, 4: Verdict.FIRMWARE}.get(error.exit_code, Verdict.ERROR)
+        result = replace(blank, verdict=verdict, reason=error.message, details=error.hint)
+    result = replace(result, wall_seconds=time.monotonic() - started)
+    artifacts.write_result(folder, result)
+    return result
+
+
+def _run(case: Case, blank: CaseResult, folder: Path) -> CaseResult:
+    elf = build_one(case.sample, case.resolver, case.builder) if case.sample else case.elf
+    if elf is None:
+        raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
+    firmware = Firmware.from_elf(elf)
+    model = Model.from_file(case.model) if case.model else None
+    inputs = _inputs(case, model)
+    try:
+        with targets.open(case.target, firmware, **case.target_options) as session:
+            seen = observe(session, case, inputs)
+    except TargetLost as lost:
+        return replace(blank, reason=lost.message, size=size_of(firmware))
+    console = artifacts.write_console(folder, seen.console)
+    findings = findings_of(seen, model)
+    outputs = check_outputs(seen.console, case, model)
+    measures = measure(firmware, seen.console, case.target)
+    excess = over_budget(measures, case.budgets) + _wrong_model(seen, model)
+    verdict, reason = judge(case, seen, findings, outputs, excess)
+    filled = replace(
+        blank,
+        verdict=verdict,
+        reason=reason,
+        findings=findings,
+        console=console,
+        details="\n\n".join(_details(seen, outputs)),
+    )
+    return _with_figures(filled, seen, outputs, measures)
+
+
+def _inputs(case: Case, model: Model | None) -> Sequence[Sequence[bytes]]:
+    if case.inputs is None:
+        return []
+    if model is None:
+        raise UsageError(f"case {case.name!r} has inputs but no model to tell their shape")
+    return load_inputs(case.inputs, model)
+
+
+def _wrong_model(seen: Observation, model: Model | None) -> list[str]:
+    """The image says which model it runs; comparing it with another one proves nothing."""
+    if model is None:
+        return []
+    crc = f"{model.crc32:08x}"
+    told = {record.fields.get("model_crc32", crc) for record in seen.console.of_kind("boot")}
+    wrong = told - {crc}
+    return [f"the image runs a model with CRC-32 {one}, {model.name} has {crc}" for one in wrong]
+
+
+def _details(seen: Observation, outputs: OutputCheck) -> list[str]:
+    return [text for text in (outputs.details, *(fault.report for fault in seen.faults)) if text]
+
+
+def _with_figures(
+    result: CaseResult, seen: Observation, outputs: OutputCheck, measures: Measures
+) -> CaseResult:
+    return replace(
+        result,
+        outputs_compared=outputs.compared,
+        mismatches=outputs.mismatches,
+        inferences=outputs.inferences,
+        size=measures.size,
+        arena_declared=measures.arena_declared,
+        arena_used=measures.arena_used,
+        stack_used=measures.stack_used,
+        instructions=measures.instructions,
+        cycles=measures.cycles,
+        ticks_source=measures.ticks_source,
+        total_instructions=seen.counters.instructions,
+        virtual_seconds=seen.counters.virtual_seconds,
+    )

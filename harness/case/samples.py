@@ -1,0 +1,42 @@
+"""Cases of the project's own samples, from the resolver table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness import paths
+from harness.case.spec import Case
+from harness.errors import UsageError
+from harness.firmware.configurations import Table, load
+
+#: Which runtime of the table a builder links.
+RUNTIME = {"standalone": "standalone", "zephyr": "tflm"}
+
+
+def sample_case(
+    sample: str, resolver: str, *, builder: str = "standalone", table: Table | None = None
+) -> Case:
+    """The case of one sample in one configuration: model, expectations and inputs of the table.
+
+    Raises :class:`UsageError` for a sample, a configuration or a builder that does not exist.
+    """
+    if builder not in RUNTIME:
+        raise UsageError(f"no builder {builder!r}", hint=f"one of {', '.join(RUNTIME)}")
+    variant = (table or load()).variant(sample, resolver, RUNTIME[builder])
+    return Case(
+        name=f"{sample}-{resolver}",
+        sample=sample,
+        resolver=resolver,
+        builder=builder,
+        model=paths.models() / variant.sample.model,
+        inputs=_inputs(variant.sample.model) if variant.console else None,
+        inferences=variant.sample.inferences if not variant.console else 1,
+        expected=variant.expect,
+        timeout=60.0 if variant.console else 20.0,
+    )
+
+
+def _inputs(model: str) -> Path:
+    """The held-out test set beside a model: ``digits_int8.tflite`` -> ``digits_test.npz``."""
+    family = Path(model).stem.removesuffix("_int8").removesuffix("_float32")
+    return paths.models() / f"{family}_test.npz"

@@ -1,0 +1,53 @@
+"""What a case is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal
+
+from harness.firmware.variants import Expectation
+
+#: How the reference requantizes: TFLM's kernels round twice, some of CMSIS-NN's once.
+Rounding = Literal["double", "single"]
+
+
+@dataclass(frozen=True)
+class Budgets:
+    """Upper limits; None is no limit. Bytes, and instructions of one inference."""
+
+    flash: int | None = None
+    ram: int | None = None
+    arena: int | None = None
+    stack: int | None = None
+    instructions: int | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """One image, run once on one target, and what must come of it."""
+
+    name: str
+    elf: Path | None = None  # a prebuilt image ...
+    sample: str = ""  # ... or a sample that is built
+    resolver: str = ""
+    builder: str = "prebuilt"
+    target: str = "simulator"
+    target_options: Mapping[str, object] = field(default_factory=dict)
+    model: Path | None = None
+    scraper: str = ""  # empty: the image prints records
+    inputs: Path | None = None  # .npy or .npz, fed through the console one inference after another
+    inferences: int = 1  # at least so many results
+    reference: bool = True  # hold outputs against the NumPy reference
+    rounding: Rounding = "double"
+    tolerance: float | None = None  # None: to the bit for integers, 2 ULP for floats
+    expected: Expectation = field(default_factory=Expectation)
+    values: tuple[Mapping[str, float], ...] = ()  # for scrapers: the numbers of each result in turn
+    budgets: Budgets = Budgets()
+    timeout: float = 10.0  # seconds on the target's clock
+    guard: float = 120.0  # wall seconds behind it
+
+    def on(self, target: str, options: Mapping[str, object] | None = None) -> Case:
+        """The same case on another target."""
+        return replace(self, target=target, target_options=options or {})

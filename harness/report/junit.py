@@ -1,0 +1,56 @@
+"""Results as JUnit XML, the dialect that CI servers read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from xml.etree import ElementTree
+
+from harness.case.result import CaseResult, Verdict
+
+# What XML 1.0 cannot hold, escaped or not; console garbage gets this far.
+_ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+_ELEMENT = {
+    Verdict.FAIL: "failure",
+    Verdict.FIRMWARE: "failure",
+    Verdict.ERROR: "error",
+    Verdict.SKIPPED: "skipped",
+}
+
+
+def legal(text: str) -> str:
+    """``text`` with each character that XML cannot hold written as ``#xNN``, as pytest does."""
+    return _ILLEGAL.sub(lambda match: f"#x{ord(match.group()):02X}", text)
+
+
+def junit(results: Sequence[CaseResult]) -> str:
+    """One ``testsuite`` with one ``testcase`` a result."""
+    counts = dict.fromkeys(("failure", "error", "skipped"), 0)
+    suite = ElementTree.Element("testsuite", name="tflm-hil")
+    for result in results:
+        case = ElementTree.SubElement(
+            suite,
+            "testcase",
+            classname=legal(f"{result.sample or 'firmware'}.{result.target}"),
+            name=legal(result.name),
+            time=f"{result.wall_seconds:.3f}",
+        )
+        element = _ELEMENT.get(result.verdict)
+        if element:
+            counts[element] += 1
+            child = ElementTree.SubElement(case, element, message=legal(result.reason))
+            child.text = legal(_text(result))
+    suite.set("tests", str(len(results)))
+    suite.set("failures", str(counts["failure"]))
+    suite.set("errors", str(counts["error"]))
+    suite.set("skipped", str(counts["skipped"]))
+    root = ElementTree.Element("testsuites")
+    root.append(suite)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _text(result: CaseResult) -> str:
+    lines = [f"{finding.kind}: {finding.message}" for finding in result.findings]
+    return "\n".join([*lines, result.details]).strip()
