@@ -15,9 +15,9 @@ trained for several thousand. For int16 activations the second holds for 2^31 te
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from harness.reference.fixedpoint import Array
 
@@ -25,20 +25,22 @@ FLOAT32_EXACT = 1 << 24
 FLOAT64_EXACT = 1 << 53
 
 
-def exact_float(bound: int) -> npt.DTypeLike:
+def exact_float(bound: int) -> np.dtype[Any]:
     """The fastest float type in which integer sums of magnitude up to ``bound`` are exact."""
     if bound <= FLOAT32_EXACT:
-        return np.float32
+        return np.dtype(np.float32)
     if bound <= FLOAT64_EXACT:
-        return np.float64
+        return np.dtype(np.float64)
     raise OverflowError(f"sums up to {bound} do not fit a float64 exactly")
 
 
 @dataclass(frozen=True)
 class ExactMatrix:
-    """A constant integer matrix (depth, columns) to be multiplied from the left by integers.
+    """A constant matrix (depth, columns) to be multiplied from the left.
 
-    ``bound`` is the largest magnitude that any partial sum can have.
+    For integers ``bound`` is the largest magnitude that any partial sum can have. A matrix of
+    real numbers (``bound`` 0) is held in double precision, so that a product of float32 values
+    is rounded once, when it is stored.
     """
 
     matrix: Array
@@ -46,16 +48,28 @@ class ExactMatrix:
 
     @classmethod
     def of(cls, weights: Array, largest_input: int) -> ExactMatrix:
-        """``weights`` of shape (depth, columns), inputs of magnitude up to ``largest_input``."""
+        """Integer ``weights`` (depth, columns), inputs of magnitude up to ``largest_input``."""
         sums = np.abs(weights.astype(np.int64)).sum(axis=0)
         bound = max(largest_input, 1) * int(sums.max(initial=0))
-        return cls(np.ascontiguousarray(weights.astype(exact_float(bound))), bound)
+        return cls(np.ascontiguousarray(weights, exact_float(bound)), bound)
+
+    @classmethod
+    def real(cls, weights: Array) -> ExactMatrix:
+        """float32 ``weights`` (depth, columns)."""
+        return cls(np.ascontiguousarray(weights, np.float64), 0)
 
     @property
-    def dtype(self) -> np.dtype[np.floating]:
-        """The float type of the product."""
+    def dtype(self) -> np.dtype[Any]:
+        """The float type in which the product is computed."""
         return self.matrix.dtype
 
+    def centred(self, x: Array, zero_point: int) -> Array:
+        """x - zero_point in the product's type."""
+        moved = x.astype(self.dtype)
+        if zero_point:
+            moved -= zero_point
+        return moved
+
     def product(self, x: Array) -> Array:
-        """x @ matrix for integer-valued x of shape (..., depth), as int64 (..., columns)."""
-        return (x.astype(self.dtype, copy=False) @ self.matrix).astype(np.int64)
+        """x @ matrix for x of shape (..., depth) and type :attr:`dtype`: (..., columns)."""
+        return np.asarray(x @ self.matrix)

@@ -48,7 +48,7 @@ def quantize(
     else:
         whole = round_away(ratio).astype(np.float64) + zero_point
     low, high = limits(dtype)
-    return np.clip(whole, low, high).astype(dtype)
+    return np.asarray(np.clip(whole, low, high), dtype)
 
 
 def dequantize(q: npt.ArrayLike, scale: float, zero_point: int) -> Array:

@@ -13,7 +13,12 @@ from harness.reference.node import Kernel, Node, Run
 #: imported when a model needs them.
 _BUILTIN: Mapping[str, str] = MappingProxyType(
     {
+        "AVERAGE_POOL_2D": "pooling.average_pool_2d",
+        "CONV_2D": "convolution.conv_2d",
+        "DEPTHWISE_CONV_2D": "convolution.depthwise_conv_2d",
         "FULLY_CONNECTED": "fully_connected.fully_connected",
+        "MAX_POOL_2D": "pooling.max_pool_2d",
+        "TRANSPOSE_CONV": "convolution.transpose_conv",
     }
 )
 _CUSTOM: Mapping[str, str] = MappingProxyType({})

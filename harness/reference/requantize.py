@@ -10,38 +10,64 @@ import numpy as np
 from harness.model import Tensor
 from harness.reference.activation import Clamp, clamp_for
 from harness.reference.fixedpoint import Array, Multiplier, wrap32
-from harness.reference.node import Node
+from harness.reference.node import NUMPY_TYPES, Node
 
 #: TFLM refuses a bias whose scale is off by more than this many output steps.
 _BIAS_TOLERANCE = 0.02
+#: The largest shifts that the 64-bit and the 32-bit scaling define.
+_MAX_SHIFT_WIDE = 7
+_MAX_SHIFT = 30
 
 
 def largest_input(x: Tensor) -> int:
     """The largest magnitude of a value of ``x`` less its zero point."""
     info = np.iinfo(x.dtype)
-    return max(info.max - x.zero_point, x.zero_point - int(info.min))
+    return max(int(info.max) - x.zero_point, x.zero_point - int(info.min))
 
 
-def product_scales(node: Node, weights: Tensor, channels: int) -> float | list[float]:
-    """input scale * weight scale / output scale: one, or one for each of ``channels``.
+def check_weight_types(node: Node, weights: Tensor, *, int4: bool = True) -> str:
+    """The activations' type, if the pair of types is one that TFLM has."""
+    dtype = node.check_types("int8 int16 float32")
+    allowed = {
+        "int8": ("int8", "int4") if int4 else ("int8",),
+        "int16": ("int8",),
+        "float32": ("float32",),
+    }[dtype]
+    if weights.dtype not in allowed:
+        raise node.unsupported(f"{dtype} with {weights.dtype} weights is not supported")
+    return dtype
 
-    A single scale is multiplied in single precision first, several in double, as TensorFlow
-    Lite's ``GetQuantizedConvolutionMultipler`` and ``PopulateConvolutionQuantizationParams`` do.
-    """
-    x, output = node.input(0), node.output()
-    scale, target = node.scale(x), node.scale(output)
+
+def weight_scales(node: Node, weights: Tensor) -> tuple[float, ...]:
+    """The scales of the weights: one, or one for each channel. Their zero points must be 0."""
     if weights.quantization is None:
         raise node.bad(f"its weights (tensor {weights.index}) have no scale")
-    if any(zero != 0 for zero in weights.quantization.zero_points):
+    if any(weights.quantization.zero_points):
         raise node.bad(f"its weights (tensor {weights.index}) have a zero point other than 0")
-    scales = weights.quantization.scales
-    if channels == 0:
-        product = np.float32(scale) * np.float32(scales[0])
-        return float(product) / target
+    return weights.quantization.scales
+
+
+def single_multiplier(node: Node, weights: Tensor) -> Multiplier:
+    """input scale * weight scale / output scale, multiplied in single precision.
+
+    Source: TensorFlow Lite's ``GetQuantizedConvolutionMultipler``.
+    """
+    scale = np.float32(weight_scales(node, weights)[0])
+    product = np.float32(node.scale(node.input(0))) * scale
+    return Multiplier.of(float(product) / node.scale(node.output()), node.rounding)
+
+
+def channel_multiplier(node: Node, weights: Tensor, channels: int) -> Multiplier:
+    """input scale * weight scale / output scale for each channel, in double precision.
+
+    Source: TensorFlow Lite's ``PopulateConvolutionQuantizationParams``.
+    """
+    scales = weight_scales(node, weights)
     if len(scales) not in (1, channels):
         raise node.bad(f"its weights have {len(scales)} scales for {channels} channels")
     scales = scales * channels if len(scales) == 1 else scales
-    return [scale * each / target for each in scales]
+    scale, target = node.scale(node.input(0)), node.scale(node.output())
+    return Multiplier.of([scale * each / target for each in scales], node.rounding)
 
 
 def check_bias_scale(node: Node, weights: Tensor, bias: Tensor) -> None:
@@ -57,44 +83,84 @@ class Requantizer:
     """Accumulators (..., channels) + bias, scaled, moved to the output's zero point, clamped.
 
     int8 activations accumulate in 32 bits. int16 activations do in 64 bits, or in 32 bits where
-    the bias is int32.
+    the bias is int32. ``wraps`` says whether 32 bits may overflow (they wrap, as in the C++).
     """
 
     multiplier: Multiplier
     zero_point: int
     clamp: Clamp
     wide: bool
+    wraps: bool
+    bias: int
 
     @classmethod
     def of(
-        cls, node: Node, multiplier: Multiplier, channels: int, bias_index: int = 2
+        cls,
+        node: Node,
+        multiplier: Multiplier,
+        channels: int,
+        *,
+        bound: int,
+        bias: int = 2,
+        wide_biases: str = "int32 int64",
     ) -> Requantizer:
-        """For ``node``, whose optional bias is input ``bias_index``; cut to ``channels``."""
-        x, output = node.input(0), node.output()
-        wide = x.dtype == "int16"
-        if node.present(bias_index):
-            bias = node.input(bias_index)
-            allowed = ("int32", "int64") if wide else ("int32",)
-            if bias.dtype not in allowed:
-                raise node.unsupported(f"{x.dtype} with an {bias.dtype} bias is not supported")
-            if bias.elements < channels:
-                raise node.bad(f"its bias has {bias.elements} elements for {channels} channels")
-            wide = bias.dtype == "int64"
-        elif wide:
-            wide = node.options.get("quantized_bias_type") != "int32"
+        """For ``node``, whose optional bias is input ``bias``; cut to ``channels``.
+
+        ``bound`` is the largest magnitude of an accumulator; ``wide_biases`` are the types that
+        a bias may have with int16 activations (an int32 one makes the accumulators 32 bits).
+        """
+        wide = _wide(node, channels, bias, wide_biases)
+        shift, limit = int(multiplier.shift.max()), _MAX_SHIFT_WIDE if wide else _MAX_SHIFT
+        if shift > limit:
+            raise node.bad(f"a multiplier of 2^{shift} is beyond what TFLM's scaling defines")
         if multiplier.multiplier.ndim:
             multiplier = Multiplier(
                 multiplier.multiplier[:channels], multiplier.shift[:channels], multiplier.rounding
             )
-        return cls(multiplier, output.zero_point, clamp_for(node, output), wide)
+        biased = node.present(bias)
+        largest_bias = _largest(node, bias) if biased else 0
+        output = node.output()
+        return cls(
+            multiplier,
+            output.zero_point,
+            clamp_for(node, output),
+            wide,
+            bound + largest_bias >= 1 << 31,
+            bias if biased else -1,
+        )
 
-    def __call__(self, accumulators: Array, bias: Any = None) -> Array:
-        """``accumulators`` are int64 and may be changed; ``bias`` broadcasts to them."""
-        if bias is not None:
-            accumulators = accumulators + bias
+    def __call__(self, accumulators: Array, values: Any) -> Array:
+        """Accumulators (runs, ..., channels) of any type; ``values`` are the node's inputs."""
+        sums = accumulators.astype(np.int64)
+        if self.bias >= 0:
+            bias = values[self.bias].reshape(len(values[self.bias]), -1)[:, : sums.shape[-1]]
+            sums += bias.reshape(len(bias), *(1,) * (sums.ndim - 2), -1)
         if self.wide:
-            scaled = self.multiplier.scale64(accumulators)
+            scaled = self.multiplier.scale64(sums)
         else:
-            scaled = self.multiplier.scale(wrap32(accumulators))
+            scaled = self.multiplier.scale(wrap32(sums) if self.wraps else sums)
         scaled += self.zero_point
         return self.clamp(scaled)
+
+
+def _wide(node: Node, channels: int, index: int, wide_biases: str) -> bool:
+    """Whether accumulators have 64 bits; checks the bias."""
+    wide = node.input(0).dtype == "int16"
+    if not node.present(index):
+        narrow = "int32" in wide_biases and node.options.get("quantized_bias_type") == "int32"
+        return wide and not narrow
+    bias = node.input(index)
+    allowed = wide_biases.split() if wide else ["int32"]
+    if bias.dtype not in allowed:
+        raise node.unsupported(f"{node.input(0).dtype} with an {bias.dtype} bias is not supported")
+    if bias.elements < channels:
+        raise node.bad(f"its bias has {bias.elements} elements for {channels} channels")
+    return wide and bias.dtype != "int32"
+
+
+def _largest(node: Node, index: int) -> int:
+    """The largest magnitude of a bias: of its values, or of its type where it is computed."""
+    value = node.constant(index)
+    if value is None:
+        return -int(np.iinfo(NUMPY_TYPES[node.input(index).dtype]).min)
+    return max(int(value.max(initial=0)), -int(value.min(initial=0)))

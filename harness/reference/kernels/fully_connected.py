@@ -1,24 +1,33 @@
 """FULLY_CONNECTED.
 
 y[b, o] = activation(sum_d x[b, d] * w[o, d] + bias[o]): TensorFlow Lite operator specification,
-and for integers its 8-bit quantization specification (weights symmetric, int32 accumulators for
-int8, int64 or int32 for int16 activations).
+and for integers its 8-bit quantization specification (weights symmetric, accumulators of 32 bits
+for int8, of 64 or 32 bits for int16 activations).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from harness.model import Tensor
 from harness.reference.activation import clamp_for
-from harness.reference.exact import ExactMatrix
-from harness.reference.fixedpoint import Array, Multiplier
+from harness.reference.exact import FLOAT64_EXACT, ExactMatrix
+from harness.reference.fixedpoint import Array
 from harness.reference.node import Node, Run
-from harness.reference.requantize import Requantizer, largest_input, product_scales
+from harness.reference.requantize import (
+    Requantizer,
+    channel_multiplier,
+    check_bias_scale,
+    check_weight_types,
+    largest_input,
+    single_multiplier,
+    weight_scales,
+)
+from harness.reference.window import check_products
 
 
 def fully_connected(node: Node) -> Run:
@@ -36,24 +45,40 @@ def fully_connected(node: Node) -> Run:
             f"input {list(x.shape)}, weights {list(weights.shape)} and output"
             f" {list(output.shape)} do not fit"
         )
-    if node.check_types("int8 int16 float32") == "float32":
+    check_products(node, batches * depth * columns)
+    if check_weight_types(node, weights) == "float32":
         return _real(node, weights, (batches, depth))
     return _quantized(node, weights, (batches, depth))
 
 
+def _product(
+    node: Node, weights: Tensor, shape: tuple[int, int], make: Callable[[Array], ExactMatrix]
+) -> tuple[Callable[[Sequence[Any]], Array], int]:
+    """The product sums (runs, batches, columns), and a bound on their magnitude."""
+    columns, zero = node.output().shape[-1], node.input(0).zero_point
+    fixed = node.constant(1)
+    # Weights that another operator computes become a matrix at each run, for each run.
+    matrix = None if fixed is None else make(fixed.reshape(-1, shape[1])[:columns].T)
+
+    def product(values: Sequence[Any]) -> Array:
+        x = values[0].reshape(len(values[0]), *shape)
+        if matrix is not None:
+            return matrix.product(matrix.centred(x, zero))
+        w = values[1].reshape(len(values[1]), -1, shape[1])[:, :columns].astype(np.float64)
+        return np.asarray((x.astype(np.float64) - zero) @ np.swapaxes(w, 1, 2))
+
+    return product, FLOAT64_EXACT if matrix is None else matrix.bound
+
+
 def _real(node: Node, weights: Tensor, shape: tuple[int, int]) -> Run:
-    if weights.dtype != "float32":
-        raise node.unsupported(f"float32 with {weights.dtype} weights is not supported")
     output = node.output()
-    columns = output.shape[-1]
     clamp = clamp_for(node, output)
+    product, _ = _product(node, weights, shape, ExactMatrix.real)
 
     def run(values: Sequence[Any]) -> list[Array]:
-        x = values[0].reshape(len(values[0]), *shape).astype(np.float64)
-        w = values[1].reshape(len(values[1]), -1, shape[1])[:, :columns].astype(np.float64)
-        y = x @ np.swapaxes(w, 1, 2)
+        y = product(values)
         if node.present(2):
-            y = y.astype(np.float32) + values[2][:, None, :columns]
+            y = y + values[2][:, None, : output.shape[-1]]
         return [clamp(y.astype(np.float32)).reshape(len(y), *output.shape)]
 
     return run
@@ -61,35 +86,21 @@ def _real(node: Node, weights: Tensor, shape: tuple[int, int]) -> Run:
 
 def _quantized(node: Node, weights: Tensor, shape: tuple[int, int]) -> Run:
     x, output = node.input(0), node.output()
-    allowed = ("int8", "int4") if x.dtype == "int8" else ("int8",)
-    if weights.dtype not in allowed:
-        raise node.unsupported(f"{x.dtype} with {weights.dtype} weights is not supported")
     columns = output.shape[-1]
-    zero = x.zero_point
-    requantize = Requantizer.of(node, _multiplier(node, weights), columns)
-    bound = largest_input(x)
-    fixed = node.constant(1)
-    if fixed is not None:
-        matrix = ExactMatrix.of(fixed.reshape(-1, shape[1])[:columns].T, bound)
-
-    def product(values: Sequence[Any]) -> Array:
-        centred = values[0].reshape(len(values[0]), *shape).astype(np.int64) - zero
-        if fixed is not None:
-            return matrix.product(centred)
-        w = values[1].reshape(len(values[1]), -1, shape[1])[:, :columns].astype(np.float64)
-        return np.asarray(centred.astype(np.float64) @ np.swapaxes(w, 1, 2), np.int64)
+    if len(weight_scales(node, weights)) > 1:
+        if weights.dtype == "int4":
+            raise node.unsupported("int4 weights with a scale for each channel are not supported")
+        multiplier = channel_multiplier(node, weights, weights.shape[-2])
+    else:
+        multiplier = single_multiplier(node, weights)
+        if node.present(2):
+            check_bias_scale(node, weights, node.input(2))
+    largest = largest_input(x)
+    product, bound = _product(node, weights, shape, lambda w: ExactMatrix.of(w, largest))
+    requantize = Requantizer.of(node, multiplier, columns, bound=bound)
 
     def run(values: Sequence[Any]) -> list[Array]:
-        bias = values[2][:, None, :columns] if node.present(2) else None
-        y = requantize(product(values), bias)
+        y = requantize(product(values), values)
         return [y.reshape(len(y), *output.shape)]
 
     return run
-
-
-def _multiplier(node: Node, weights: Tensor) -> Multiplier:
-    per_channel = weights.quantization is not None and len(weights.quantization.scales) > 1
-    if per_channel and weights.dtype == "int4":
-        raise node.unsupported("int4 weights with a scale for each channel are not supported")
-    reals = product_scales(node, weights, channels=weights.shape[-2] if per_channel else 0)
-    return Multiplier.of(reals, node.rounding)

@@ -1,0 +1,271 @@
+"""CONV_2D, DEPTHWISE_CONV_2D, TRANSPOSE_CONV.
+
+Tensors are NHWC. y[n, i, j, o] = activation(sum over the window of x * w + bias[o]); outside the
+image the real value is 0. Source: TensorFlow Lite's operator and 8-bit quantization
+specifications (weights symmetric, one scale for each output channel).
+
+The sums are exact (see :mod:`harness.reference.exact`), so their order does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from harness.model import Tensor
+from harness.reference.activation import clamp_for
+from harness.reference.exact import ExactMatrix
+from harness.reference.fixedpoint import Array
+from harness.reference.node import Node, Run
+from harness.reference.requantize import (
+    Requantizer,
+    channel_multiplier,
+    check_weight_types,
+    largest_input,
+)
+from harness.reference.window import MAX_ELEMENTS, Window, check_products
+
+#: From product sums (runs, N, height, width, channels) and the node's inputs to the output.
+_Finish = Callable[[Array, Sequence[Any]], Array]
+
+
+def conv_2d(node: Node) -> Run:
+    """Input (N, H, W, C), weights (outputs, kh, kw, C / groups), optional bias (outputs,).
+
+    int8 x int8, int8 x int4, int16 x int8, float32; dilation, stride, groups.
+    """
+    x, weights = node.input(0), node.input(1)
+    _check_rank(node, weights)
+    outputs, kh, kw, depth = weights.shape
+    window = Window.of(node, (kh, kw), dilated=True)
+    node.check_output((x.shape[0], window.height.out, window.width.out, outputs))
+    groups, rest = divmod(x.shape[3], depth)
+    if rest or groups == 0 or outputs % groups:
+        raise node.bad(f"{x.shape[3]} input channels, {outputs} filters of {depth} channels")
+    w = _weights(node, weights).reshape(groups, outputs // groups, kh * kw * depth)
+    return _windows(node, window, w.transpose(0, 2, 1))
+
+
+def depthwise_conv_2d(node: Node) -> Run:
+    """Input (N, H, W, C), weights (1, kh, kw, C * multiplier), optional bias.
+
+    Output channel c * multiplier + m comes from input channel c. int8 x int8, int8 x int4,
+    int16 x int8, float32.
+    """
+    x, weights = node.input(0), node.input(1)
+    _check_rank(node, weights)
+    one, kh, kw, outputs = weights.shape
+    window = Window.of(node, (kh, kw), dilated=True)
+    node.check_output((x.shape[0], window.height.out, window.width.out, outputs))
+    if one != 1 or outputs % x.shape[3]:
+        raise node.bad(f"weights {list(weights.shape)} for {x.shape[3]} input channels")
+    if node.option("depth_multiplier") * x.shape[3] != outputs:
+        raise node.bad(f"its depth multiplier {node.option('depth_multiplier')} does not fit")
+    w = _weights(node, weights)
+    if x.shape[3] == 1:
+        return _windows(node, window, w.reshape(1, kh * kw, outputs), wide_biases="int64")
+    return _depthwise(node, window, w.reshape(kh, kw, outputs))
+
+
+def transpose_conv(node: Node) -> Run:
+    """Inputs: output shape, weights (outputs, kh, kw, C), input (N, H, W, C), optional bias.
+
+    Every input element adds x * w to the outputs of its window. int8, int16 x int8, float32.
+    """
+    # The rest of this module takes inputs as (input, weights, bias).
+    turned = _reorder_transpose(node)
+    x, weights, output = turned.input(0), turned.input(1), node.output()
+    _check_rank(node, weights)
+    if len(output.shape) != 4 or len(x.shape) != 4 or 0 in output.shape + x.shape:
+        raise node.bad(f"input {list(x.shape)}, output {list(output.shape)}")
+    outputs, kh, kw, depth = weights.shape
+    if (x.shape[0], x.shape[3], output.shape[3]) != (output.shape[0], depth, outputs):
+        raise node.bad(
+            f"input {list(x.shape)}, weights {list(weights.shape)}, output {list(output.shape)}"
+        )
+    scatter = Scatter.of(turned, (kh, kw))
+    w = _weights(turned, weights)
+    matrix, finish = _matrix_and_finish(turned, w.reshape(outputs, -1).T, wide_biases="int64 int16")
+    columns = w.transpose(3, 1, 2, 0).reshape(depth, kh * kw * outputs)
+    table = ExactMatrix(np.ascontiguousarray(columns, matrix.dtype), matrix.bound)
+    check_products(node, x.elements * kh * kw * outputs)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        ordered = [values[2], values[1], *values[3:]]
+        images = ordered[0].reshape(-1, *x.shape[1:])
+        sums = scatter(table, table.centred(images, x.zero_point))
+        return [finish(sums.reshape(-1, *output.shape), ordered)]
+
+    return run
+
+
+def _reorder_transpose(node: Node) -> Node:
+    if not node.present(1) or not node.present(2):
+        raise node.bad("its weights or its input are missing")
+    inputs = (node.inputs[2], node.inputs[1], *node.inputs[3:])
+    return Node(node.operator, inputs, node.outputs, node.intermediates, node.rounding, node.where)
+
+
+@dataclass(frozen=True)
+class Scatter:
+    """Where the elements of a transposed convolution's input go."""
+
+    kernel: tuple[int, int]
+    stride: tuple[int, int]
+    before: tuple[int, int]
+    canvas: tuple[int, int]
+    out: tuple[int, int, int]
+
+    @classmethod
+    def of(cls, node: Node, kernel: tuple[int, int]) -> Scatter:
+        """The padding is that of the convolution from the output's size to the input's."""
+        stride = (node.option("stride_h"), node.option("stride_w"))
+        x, y = node.input(0).shape, node.output().shape
+        if min(*stride, *kernel) < 1 or node.option("padding") not in ("SAME", "VALID"):
+            raise node.bad(f"stride {stride}, kernel {kernel}, padding {node.option('padding')}")
+        before = [0, 0]
+        for a in (0, 1):
+            if node.option("padding") == "SAME":
+                out = -(-y[1 + a] // stride[a])
+            else:
+                out = (y[1 + a] + stride[a] - kernel[a]) // stride[a]
+            before[a] = max(0, (out - 1) * stride[a] + kernel[a] - y[1 + a]) // 2
+        canvas = tuple(
+            max((x[1 + a] - 1) * stride[a] + kernel[a], before[a] + y[1 + a]) for a in (0, 1)
+        )
+        if canvas[0] * canvas[1] * y[0] * y[3] > MAX_ELEMENTS:
+            raise node.bad("its output is too large for any microcontroller")
+        return cls(
+            kernel, stride, (before[0], before[1]), (canvas[0], canvas[1]), (y[1], y[2], y[3])
+        )
+
+    def __call__(self, table: ExactMatrix, images: Array) -> Array:
+        """Sums (N, out height, out width, outputs) of ``images`` (N, H, W, C)."""
+        n, height, width, _ = images.shape
+        (kh, kw), (sh, sw), (top, left) = self.kernel, self.stride, self.before
+        rows, columns, outputs = self.out
+        sums = np.zeros((n, *self.canvas, outputs), table.dtype)
+        for i in range(kh):
+            for j in range(kw):
+                start = (i * kw + j) * outputs
+                part = images @ table.matrix[:, start : start + outputs]
+                down = slice(i, i + (height - 1) * sh + 1, sh)
+                across = slice(j, j + (width - 1) * sw + 1, sw)
+                sums[:, down, across] += part
+        return sums[:, top : top + rows, left : left + columns]
+
+
+def _check_rank(node: Node, weights: Tensor) -> None:
+    if len(weights.shape) != 4 or 0 in weights.shape:
+        raise node.bad(f"its weights have the shape {list(weights.shape)}")
+
+
+def _weights(node: Node, weights: Tensor) -> Array:
+    check_weight_types(node, weights, int4=node.operator.name != "TRANSPOSE_CONV")
+    return node.required_constant(1, "its weights")
+
+
+def _matrix_and_finish(
+    node: Node, weights: Array, *, wide_biases: str
+) -> tuple[ExactMatrix, _Finish]:
+    """The exact form of ``weights`` (window, outputs), and what follows the sums."""
+    outputs = weights.shape[1]
+    if node.input(0).dtype == "float32":
+        return ExactMatrix.real(weights), _finish_real(node)
+    if node.input(0).dtype == "int16" and (node.input(0).zero_point or node.output().zero_point):
+        raise node.bad("int16 activations must have the zero point 0")
+    matrix = ExactMatrix.of(weights, largest_input(node.input(0)))
+    multiplier = channel_multiplier(node, node.input(1), outputs)
+    return matrix, Requantizer.of(
+        node, multiplier, outputs, bound=matrix.bound, wide_biases=wide_biases
+    )
+
+
+def _finish_real(node: Node) -> _Finish:
+    clamp = clamp_for(node, node.output())
+
+    def finish(sums: Array, values: Sequence[Any]) -> Array:
+        if node.present(2):
+            sums = sums + values[2].reshape(len(values[2]), *(1,) * (sums.ndim - 2), -1)
+        return clamp(sums.astype(np.float32))
+
+    return finish
+
+
+def _windows(
+    node: Node, window: Window, weights: Array, *, wide_biases: str = "int32 int64"
+) -> Run:
+    """Convolution as matrix products: ``weights`` of shape (groups, window, outputs / groups)."""
+    x, output = node.input(0), node.output()
+    groups, size, filters = weights.shape
+    joined = weights.transpose(1, 0, 2).reshape(size, groups * filters)
+    matrix, finish = _matrix_and_finish(node, joined, wide_biases=wide_biases)
+    check_products(node, output.elements * size)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        images = matrix.centred(values[0].reshape(-1, *x.shape[1:]), x.zero_point)
+        if window.pointwise and groups == 1:
+            sums = matrix.product(images)
+        else:
+            sums = _gathered(window, window.pad(images, 0), matrix.matrix, groups)
+        return [finish(sums.reshape(-1, *output.shape), values)]
+
+    return run
+
+
+def _gathered(window: Window, padded: Array, matrix: Array, groups: int) -> Array:
+    """Product sums (N, out height, out width, outputs), a block of windows at a time."""
+    view = window.view(padded)
+    depth = padded.shape[3] // groups
+    size, outputs = matrix.shape
+    filters = outputs // groups
+    sums = np.empty((*view.shape[:3], outputs), matrix.dtype)
+    for block in window.blocks(len(padded), size):
+        for group in range(groups):
+            columns = slice(group * filters, (group + 1) * filters)
+            windows = view[block][..., group * depth : (group + 1) * depth]
+            part = windows.reshape(-1, size) @ matrix[:, columns]
+            sums[(*block, columns)] = part.reshape(*windows.shape[:3], filters)
+    return sums
+
+
+def _depthwise(node: Node, window: Window, weights: Array) -> Run:
+    """Depthwise convolution, tap by tap over whole images: ``weights`` (kh, kw, outputs)."""
+    x, output = node.input(0), node.output()
+    kh, kw, outputs = weights.shape
+    matrix, finish = _matrix_and_finish(
+        node, weights.reshape(kh * kw, outputs), wide_biases="int64"
+    )
+    # One row of outputs is one stretch of memory: the weights are repeated along it.
+    rows = np.tile(matrix.matrix.reshape(kh, kw, 1, outputs), (1, 1, window.width.out, 1))
+    rows = rows.reshape(kh, kw, window.width.out * outputs)
+    repeat = outputs // x.shape[3]
+    check_products(node, output.elements * kh * kw)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        images = matrix.centred(values[0].reshape(-1, *x.shape[1:]), x.zero_point)
+        padded = window.pad(images, 0)
+        if repeat > 1:
+            padded = np.repeat(padded, repeat, axis=3)
+        sums = _taps(window, padded, rows)
+        return [finish(sums.reshape(-1, *output.shape), values)]
+
+    return run
+
+
+def _taps(window: Window, padded: Array, rows: Array) -> Array:
+    """Sum over the taps: ``rows`` (kh, kw, out width * outputs) times the shifted images."""
+    height, width = window.height, window.width
+    shape = (len(padded), height.out, rows.shape[2])
+    sums = np.zeros(shape, padded.dtype)
+    term = np.empty(shape, padded.dtype)
+    for j in range(width.kernel):
+        columns = padded[:, :, width.tap(j)]
+        columns = columns.reshape(*columns.shape[:2], -1)
+        for i in range(height.kernel):
+            np.multiply(columns[:, height.tap(i)], rows[i, j], out=term)
+            sums += term
+    return sums

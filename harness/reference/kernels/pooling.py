@@ -1,0 +1,91 @@
+"""AVERAGE_POOL_2D and MAX_POOL_2D on NHWC tensors; elements outside the image do not count.
+
+Source: TensorFlow Lite operator specification. Integer averages round halves away from zero and
+do no requantization: input and output have the same scale and zero point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.reference.activation import clamp_for
+from harness.reference.fixedpoint import Array
+from harness.reference.node import NUMPY_TYPES, Node, Run
+from harness.reference.window import Window, check_products
+
+_SAME_SCALE = 1e-6
+
+
+def _window(node: Node) -> Window:
+    x, output = node.input(0), node.output()
+    kernel = (node.option("filter_height"), node.option("filter_width"))
+    window = Window.of(node, kernel, dilated=False)
+    node.check_output((x.shape[0], window.height.out, window.width.out, x.shape[3]))
+    if node.check_types("int8 int16 float32") != "float32" and (
+        abs(x.scale - output.scale) > _SAME_SCALE or x.zero_point != output.zero_point
+    ):
+        raise node.bad("its input and output differ in scale or zero point")
+    check_products(node, output.elements * kernel[0] * kernel[1])
+    return window
+
+
+def max_pool_2d(node: Node) -> Run:
+    """Input and output (N, H, W, C): the largest element of each window."""
+    window = _window(node)
+    dtype = NUMPY_TYPES[node.input(0).dtype]
+    lowest = -np.inf if dtype.kind == "f" else int(np.iinfo(dtype).min)
+    return _pool(node, window, lowest, dtype, lambda images: _reduce(window, images, np.maximum))
+
+
+def average_pool_2d(node: Node) -> Run:
+    """Input and output (N, H, W, C): the mean of each window's elements inside the image."""
+    window = _window(node)
+    x = node.input(0)
+    inside = window.pad(np.ones((1, *x.shape[1:3], 1), np.int64), 0)
+    count = _reduce(window, inside, np.add)
+    if not count.all():
+        raise node.bad("a window lies wholly outside the image")
+
+    def average(images: Array) -> Array:
+        sums = _reduce(window, images, np.add)
+        if images.dtype.kind == "f":
+            return np.asarray(sums / count, np.float32)
+        away = np.where(sums > 0, count // 2, -(count // 2))
+        # C's division truncates: the sign is taken off before and put back after.
+        return np.asarray(np.sign(sums) * (np.abs(sums + away) // count))
+
+    wide = np.dtype(np.float64 if x.dtype == "float32" else np.int64)
+    return _pool(node, window, 0, wide, average)
+
+
+def _pool(
+    node: Node,
+    window: Window,
+    outside: float,
+    dtype: np.dtype[Any],
+    reduce: Callable[[Array], Array],
+) -> Run:
+    """Pooling computed in ``dtype``; ``outside`` is what the padding holds."""
+    x, output = node.input(0), node.output()
+    clamp = clamp_for(node, output)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        images = values[0].reshape(-1, *x.shape[1:]).astype(dtype, copy=False)
+        pooled = reduce(window.pad(images, outside))
+        return [clamp(pooled).reshape(-1, *output.shape)]
+
+    return run
+
+
+def _reduce(window: Window, padded: Array, combine: Callable[..., Array]) -> Array:
+    """Combine the taps of every window: (N, out height, out width, C)."""
+    result: Array | None = None
+    for i in range(window.height.kernel):
+        for j in range(window.width.kernel):
+            tap = padded[:, window.height.tap(i), window.width.tap(j)]
+            result = tap.copy() if result is None else combine(result, tap, out=result)
+    assert result is not None  # a kernel has at least one tap
+    return result

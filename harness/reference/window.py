@@ -1,0 +1,143 @@
+"""Sliding windows over height and width: what convolutions and pooling share.
+
+Tensors are NHWC. The leading axis of runs is merged into N: every image is independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.reference.fixedpoint import Array
+from harness.reference.node import Node
+
+#: No padded image may have more elements, no operator more products: a damaged model would
+#: otherwise ask for any amount of memory or time. Person detection has 7 million products.
+MAX_ELEMENTS = 1 << 26
+MAX_PRODUCTS = 1 << 35
+#: Elements of one block of gathered windows (32 MiB of float32).
+BLOCK = 1 << 23
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One spatial axis: sizes and steps in elements, ``before`` is the padding in front."""
+
+    size: int
+    kernel: int
+    stride: int
+    dilation: int
+    out: int
+    before: int
+
+    @property
+    def padded(self) -> int:
+        """The size of the padded axis that all windows need."""
+        reach = (self.out - 1) * self.stride + (self.kernel - 1) * self.dilation + 1
+        return max(reach, self.before + self.size)
+
+    def tap(self, index: int) -> slice:
+        """The elements of the padded axis that tap ``index`` of each window reads."""
+        start = index * self.dilation
+        return slice(start, start + (self.out - 1) * self.stride + 1, self.stride)
+
+
+def axis(node: Node, size: int, kernel: int, stride: int, dilation: int) -> Axis:
+    """Padding SAME or VALID as TensorFlow defines them (``ComputePaddingHeightWidth``)."""
+    if min(size, kernel, stride, dilation) < 1:
+        raise node.bad(f"size {size}, kernel {kernel}, stride {stride}, dilation {dilation}")
+    extent = (kernel - 1) * dilation + 1
+    padding = node.option("padding")
+    if padding == "SAME":
+        out = -(-size // stride)
+    elif padding == "VALID":
+        out = (size + stride - extent) // stride
+    else:
+        raise node.bad(f"its padding is {padding}")
+    if out < 1:
+        raise node.bad(f"a kernel of {extent} does not fit an input of {size}")
+    total = max(0, (out - 1) * stride + extent - size)
+    return Axis(size, kernel, stride, dilation, out, total // 2)
+
+
+@dataclass(frozen=True)
+class Window:
+    """Height and width together."""
+
+    height: Axis
+    width: Axis
+
+    @classmethod
+    def of(cls, node: Node, kernel: tuple[int, int], *, dilated: bool) -> Window:
+        """From the node's input shape and its options; ``kernel`` is (height, width)."""
+        shape = node.input(0).shape
+        if len(shape) != 4:
+            raise node.bad(f"its input has the shape {list(shape)}, not four axes")
+        h_factor = node.option("dilation_h_factor") if dilated else 1
+        w_factor = node.option("dilation_w_factor") if dilated else 1
+        window = cls(
+            axis(node, shape[1], kernel[0], node.option("stride_h"), h_factor),
+            axis(node, shape[2], kernel[1], node.option("stride_w"), w_factor),
+        )
+        if window.height.padded * window.width.padded * shape[0] * shape[3] > MAX_ELEMENTS:
+            raise node.bad("its padded input is too large for any microcontroller")
+        return window
+
+    def pad(self, x: Array, value: float) -> Array:
+        """``x`` (N, height, width, C) with ``value`` around it where windows reach outside."""
+        h, w = self.height, self.width
+        if (h.padded, w.padded) == (h.size, w.size):
+            return x
+        padded = np.full((len(x), h.padded, w.padded, x.shape[3]), value, x.dtype)
+        padded[:, h.before : h.before + h.size, w.before : w.before + w.size] = x
+        return padded
+
+    @property
+    def pointwise(self) -> bool:
+        """True where each output element reads just the input element at its place."""
+        axes = (self.height, self.width)
+        return all(a.kernel == 1 and a.stride == 1 and a.padded == a.size for a in axes)
+
+    def view(self, padded: Array) -> Array:
+        """All windows without a copy: (N, out height, out width, kernel h, kernel w, C)."""
+        h, w = self.height, self.width
+        n, rows, columns, channels = padded.strides
+        return np.lib.stride_tricks.as_strided(
+            padded,
+            (len(padded), h.out, w.out, h.kernel, w.kernel, padded.shape[3]),
+            (
+                n,
+                rows * h.stride,
+                columns * w.stride,
+                rows * h.dilation,
+                columns * w.dilation,
+                channels,
+            ),
+            writeable=False,
+        )
+
+    def blocks(self, images: int, depth: int) -> Iterator[tuple[slice, slice, slice]]:
+        """Slices of (N, out height, out width) whose gathered windows stay within BLOCK.
+
+        ``depth`` is the number of elements of one window.
+        """
+        room = max(1, BLOCK // max(depth, 1))
+        columns = min(self.width.out, room)
+        rows = min(self.height.out, max(1, room // columns))
+        batch = max(1, room // (rows * columns))
+        for n in range(0, images, batch):
+            for row in range(0, self.height.out, rows):
+                for column in range(0, self.width.out, columns):
+                    yield (
+                        slice(n, min(n + batch, images)),
+                        slice(row, min(row + rows, self.height.out)),
+                        slice(column, min(column + columns, self.width.out)),
+                    )
+
+
+def check_products(node: Node, products: int) -> None:
+    """Refuse what would take minutes."""
+    if products > MAX_PRODUCTS:
+        raise node.bad(f"it takes {products} products, too many for any microcontroller")
