@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import UsageError
-from harness.firmware.variants import Addition, Sample, Variant
+from harness.firmware.variants import Addition, Sample, Table, Variant
 
 _ITEM_BYTES = {"|i1": 1, "|u1": 1, "<i2": 2, "<i4": 4, "<i8": 8, "<f4": 4}
 _BYTES_A_LINE = 16
@@ -107,6 +107,10 @@ def config_header(variant: Variant, model: bytes, inputs: Inputs | None) -> str:
             *_default("TFLM_HIL_ARENA_BYTES", str(variant.arena)),
             *_default("TFLM_HIL_INFERENCES", str(sample.inferences)),
             *_default("TFLM_HIL_CONSOLE_INPUT", str(int(variant.console))),
+            # The recording allocator needs room of its own, which a tight arena does not have.
+            *_default(
+                "TFLM_HIL_RECORD_ALLOCATIONS", str(int(variant.configuration.arena == "declared"))
+            ),
             "",
             *_registration(variant),
         ]
@@ -170,10 +174,8 @@ def _arguments(addition: Addition) -> str:
 
 
 def data_source(model: bytes, inputs: Inputs | None) -> str:
-    """A C++ file that defines ``g_model`` and, where there are built-in inputs, ``g_inputs``."""
-    arrays = {"g_model": model}
-    if inputs is not None:
-        arrays["g_inputs"] = inputs.data
+    """A C++ file that defines ``g_model`` and ``g_inputs`` (one zero byte where there are none)."""
+    arrays = {"g_model": model, "g_inputs": inputs.data if inputs else b"\0"}
     lines = ["// Generated: a model and its built-in inputs.", '#include "hil/data.h"', ""]
     for name, data in arrays.items():
         lines += [f"alignas(16) const unsigned char {name}[{len(data)}] = {{", *_rows(data), "};"]
@@ -183,3 +185,22 @@ def data_source(model: bytes, inputs: Inputs | None) -> str:
 def _rows(data: bytes) -> Iterator[str]:
     for start in range(0, len(data), _BYTES_A_LINE):
         yield "    " + ",".join(map(str, data[start : start + _BYTES_A_LINE])) + ","
+
+
+def kconfig(table: Table) -> str:
+    """The configurations as a Kconfig choice, and CONFIG_TFLM_HIL_RESOLVER with the chosen name."""
+    rows = table.configurations.values()
+    symbols = {row.name: f"TFLM_HIL_RESOLVER_{row.name.upper()}" for row in rows}
+    lines = [
+        "# Generated from resolvers.toml by kconfig.py. Do not edit.",
+        "",
+        "choice TFLM_HIL_RESOLVER_CHOICE",
+        '\tprompt "Resolver configuration"',
+        f"\tdefault {next(iter(symbols.values()))}",
+        "",
+    ]
+    for row in rows:
+        lines += [f"config {symbols[row.name]}", f'\tbool "{row.title}"', ""]
+    lines += ["endchoice", "", "config TFLM_HIL_RESOLVER", "\tstring"]
+    lines += [f'\tdefault "{name}" if {symbol}' for name, symbol in symbols.items()]
+    return "\n".join([*lines, ""])

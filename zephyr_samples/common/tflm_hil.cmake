@@ -1,0 +1,36 @@
+# Adds to the target `app` what all samples share: the generated configuration, the model, and the
+# code in common/. Included after find_package(Zephyr).
+
+set(TFLM_HIL_COMMON ${CMAKE_CURRENT_LIST_DIR})
+
+function(tflm_hil_generate script out)
+  add_custom_command(
+    OUTPUT ${out}
+    COMMAND ${PYTHON_EXECUTABLE} ${TFLM_HIL_COMMON}/${script} --sample ${CONFIG_TFLM_HIL_SAMPLE}
+            --out ${out} ${ARGN}
+    DEPENDS ${TFLM_HIL_COMMON}/${script} ${TFLM_HIL_COMMON}/generate.py
+            ${TFLM_HIL_COMMON}/../resolvers.toml ${TFLM_HIL_MODEL_FILE}
+    COMMENT "Generating ${out}"
+    VERBATIM)
+endfunction()
+
+if(CONFIG_TFLM_HIL_MODEL)
+  get_filename_component(TFLM_HIL_MODEL_FILE ${CONFIG_TFLM_HIL_MODEL} ABSOLUTE BASE_DIR
+                         ${APPLICATION_SOURCE_DIR})
+  set(tflm_hil_model --model ${TFLM_HIL_MODEL_FILE})
+endif()
+
+set(tflm_hil_generated ${CMAKE_CURRENT_BINARY_DIR}/tflm_hil)
+tflm_hil_generate(resolver_header.py ${tflm_hil_generated}/tflm_hil_config.h
+                  --configuration ${CONFIG_TFLM_HIL_RESOLVER} --runtime tflm ${tflm_hil_model})
+tflm_hil_generate(model_array.py ${tflm_hil_generated}/tflm_hil_data.cc ${tflm_hil_model})
+
+file(GLOB tflm_hil_sources CONFIGURE_DEPENDS ${TFLM_HIL_COMMON}/src/*.cc)
+target_sources(app PRIVATE ${tflm_hil_sources} ${tflm_hil_generated}/tflm_hil_config.h
+                           ${tflm_hil_generated}/tflm_hil_data.cc)
+target_include_directories(app PRIVATE ${TFLM_HIL_COMMON}/include ${tflm_hil_generated})
+foreach(option ARENA_BYTES INFERENCES)
+  if(CONFIG_TFLM_HIL_${option})
+    target_compile_definitions(app PRIVATE TFLM_HIL_${option}=${CONFIG_TFLM_HIL_${option}})
+  endif()
+endforeach()
