@@ -1,7 +1,7 @@
 """y = atan(x + offset) with the custom operator ``Atan``, float32.
 
-The offset is learned from noiseless samples of a known one, then a constant of the model. TensorFlow
-Lite has no arc tangent, so the converter leaves it as a custom operator under TensorFlow's name.
+The offset is learned from noiseless samples of a known one, then a constant of the model.
+TensorFlow Lite has no arc tangent: the converter leaves a custom operator under TensorFlow's name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ SEED = 9164
 TRUE_OFFSET = 1.0
 WIDTH = 8
 STEPS = 2000
-TEST_ROWS = 100
+ORDINARY_ROWS = 20
+EXTREME_ROWS = 80
 
 
 class ShiftedAtan(tf.Module):
@@ -26,6 +27,7 @@ class ShiftedAtan(tf.Module):
         self.offset = tf.Variable(0.0, name="offset")
 
     def __call__(self, x: tf.Tensor) -> tf.Tensor:
+        """Of any shape."""
         return tf.atan(x + self.offset)
 
 
@@ -51,9 +53,10 @@ def main() -> None:
     (convert.FOLDER / "atan_float32.tflite").write_bytes(model)
 
     generator = np.random.default_rng(SEED + 1)
-    magnitudes = 10.0 ** generator.uniform(-6.0, 6.0, (TEST_ROWS, WIDTH))
-    signs = generator.choice([-1.0, 1.0], magnitudes.shape)
-    inputs = (signs * magnitudes).astype(np.float32)
+    ordinary = generator.uniform(-6.0, 6.0, (ORDINARY_ROWS, WIDTH))
+    magnitudes = 10.0 ** generator.uniform(-6.0, 6.0, (EXTREME_ROWS, WIDTH))
+    extreme = generator.choice([-1.0, 1.0], magnitudes.shape) * magnitudes
+    inputs = np.concatenate([ordinary, extreme]).astype(np.float32)
     targets = np.arctan(inputs.astype(np.float64) + TRUE_OFFSET).astype(np.float32)
     np.savez_compressed(convert.FOLDER / "atan_test.npz", float32=inputs, targets=targets)
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.lite.python.convert import mlir_quantize
+from tensorflow.lite.tools import flatbuffer_utils
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 FOLDER = Path(__file__).resolve().parent.parent
@@ -44,26 +46,51 @@ def to_int8(
     *,
     float_ends: bool = False,
     per_channel_dense: bool = False,
+    one_range: frozenset[int] = frozenset(),
 ) -> bytes:
     """The fully quantized flatbuffer of ``call``, calibrated on ``representative`` (N, ...).
 
     ``float_ends`` keeps float32 inputs and outputs behind QUANTIZE and DEQUANTIZE.
     ``per_channel_dense`` quantizes the weights of FULLY_CONNECTED per channel, the converter's
-    default; older tflite-micro computes only per-tensor ones. Convolutions are always per channel.
+    default; tflite-micro has computed those since September 2024 (its pull request 2673).
+    Convolutions are always per channel.
+    ``one_range`` holds builtin codes of operators whose output gets the quantization of its input.
     """
     samples = representative.astype(np.float32)
-    kind = tf.float32 if float_ends else tf.int8
     converter = _converter(call, (1, *samples.shape[1:]))
     converter.optimizations = [tf.lite.Optimize.DEFAULT]
     converter.representative_dataset = lambda: ([sample[None]] for sample in samples)
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
-    converter.inference_input_type = kind
-    converter.inference_output_type = kind
-    # The converter has no public switch for this.
+    ends = tf.float32 if float_ends else tf.int8
+    converter.inference_input_type = ends
+    converter.inference_output_type = ends
+    # Neither this switch nor stopping between calibration and quantization is public.
     converter._experimental_disable_per_channel_quantization_for_dense_layers = (
         not per_channel_dense
     )
-    return bytes(converter.convert())
+    if not one_range:
+        return bytes(converter.convert())
+    converter._experimental_calibrate_only = True
+    return bytes(
+        mlir_quantize(
+            _with_one_range(converter.convert(), one_range),
+            input_data_type=ends,
+            output_data_type=ends,
+            disable_per_channel_for_dense_layers=not per_channel_dense,
+        )
+    )
+
+
+def _with_one_range(calibrated: bytes, operators: frozenset[int]) -> bytes:
+    """Widen the calibrated range of each such operator's output to that of its input."""
+    model = flatbuffer_utils.read_model_from_bytearray(bytearray(calibrated))
+    for graph in model.subgraphs:
+        for operator in graph.operators:
+            if model.operatorCodes[operator.opcodeIndex].builtinCode in operators:
+                source = graph.tensors[operator.inputs[0]].quantization
+                result = graph.tensors[operator.outputs[0]].quantization
+                result.min, result.max = list(source.min), list(source.max)
+    return bytes(flatbuffer_utils.convert_object_to_bytearray(model))
 
 
 def input_quantization(model: bytes) -> tuple[float, int]:
