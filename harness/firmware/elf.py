@@ -21,6 +21,8 @@ from harness.firmware import format as elf_format
 if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile
 
+    from harness.firmware.lines import LineTable
+
 #: Mapping symbols of the Arm ELF ABI (AAELF32, section 5.5.5): what the bytes after them are.
 _MAPPING = {"$t": "thumb", "$d": "data", "$a": "arm"}
 
@@ -276,9 +278,14 @@ class Firmware:
         A garbled line program ends at the point where it makes no sense; what came before it
         stands. Raises :class:`BadElf` only where the section itself cannot be read.
         """
-        from harness.firmware.lines import line_rows  # noqa: PLC0415 - only when a line is asked
+        return self.line_table.named()
 
-        return line_rows(self)
+    @cached_property
+    def line_table(self) -> LineTable:
+        """The decoded line programs, with the paths that :attr:`lines` leaves out."""
+        from harness.firmware.lines import LineTable  # noqa: PLC0415 - only when a line is asked
+
+        return LineTable(self)
 
     def _line(self, address: int) -> tuple[str, int]:
         starts, places = self.lines

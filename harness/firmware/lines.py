@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import posixpath
 import struct
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -41,12 +42,13 @@ class LineHeader:
     line_range: int
     opcode_base: int
     lengths: bytes
+    folder: str = ""  # of the compilation, as version 5 has it in the table itself
 
     def path(self, index: int, comp_dir: str = "") -> str:
         """The normalized path of file ``index``, "" where the table has none."""
         if not 0 <= index < len(self.names) or not self.names[index]:
             return ""
-        joined = posixpath.join(comp_dir, self.folders[index], self.names[index])
+        joined = posixpath.join(comp_dir or self.folder, self.folders[index], self.names[index])
         return posixpath.normpath(joined)
 
     def name(self, index: int) -> str:
@@ -74,14 +76,15 @@ def read_header(data: bytes, at: int, line_strings: bytes, strings: bytes) -> Li
     at += 4
     lengths = data[at : at + max(opcode_base - 1, 0)]
     at += max(opcode_base - 1, 0)
+    folder = ""
     if version >= 5:
-        names, folders = _tables_5(data, at, line_strings, strings)
+        names, folders, folder = _tables_5(data, at, line_strings, strings)
     else:
         names, folders = _tables_2(data, at, program)
     if program > end:
         raise ValueError("the line program starts behind its end")
     return LineHeader(version, tuple(names), tuple(folders), program, end, least, base, spread,
-                      opcode_base, lengths)  # fmt: skip
+                      opcode_base, lengths, folder)  # fmt: skip
 
 
 def _text(data: bytes, at: int) -> tuple[str, int]:
@@ -107,7 +110,7 @@ def _tables_2(data: bytes, at: int, limit: int) -> tuple[list[str], list[str]]:
 
 
 def _tables_5(data: bytes, at: int, line_strings: bytes, strings: bytes
-              ) -> tuple[list[str], list[str]]:  # fmt: skip
+              ) -> tuple[list[str], list[str], str]:  # fmt: skip
     directories, at = _entries_5(data, at, line_strings, strings)
     files, at = _entries_5(data, at, line_strings, strings)
     paths = [str(entry.get(_CONTENT_PATH, "")) for entry in directories]
@@ -116,7 +119,7 @@ def _tables_5(data: bytes, at: int, line_strings: bytes, strings: bytes
         names.append(str(entry.get(_CONTENT_PATH, "")))
         index = entry.get(_CONTENT_DIRECTORY, 0)
         folders.append(paths[index] if isinstance(index, int) and index < len(paths) else "")
-    return names, folders
+    return names, folders, paths[0] if paths else ""
 
 
 def _entries_5(data: bytes, at: int, line_strings: bytes, strings: bytes
@@ -221,26 +224,45 @@ def _sequences(data: bytes, head: LineHeader) -> Iterator[list[Row]]:  # noqa: P
                 _, at = uleb(data, at)
 
 
-def line_rows(firmware: Firmware) -> tuple[list[int], list[tuple[str, int]]]:
-    """All rows by address: start addresses, and (file name, line); ("", 0) ends a run."""
-    data = firmware.debug_section("line")
-    line_strings = firmware.debug_section("line_str")
-    strings = firmware.debug_section("str")
-    table: dict[int, tuple[str, int]] = {}
-    at = 0
-    while at + 6 <= len(data):
-        length = int.from_bytes(data[at : at + 4], "little")
-        try:
-            head = read_header(data, at, line_strings, strings)
-        except GARBLED:
-            head = None
-        if head is not None:
-            names = head.names
-            for address, file, line in rows(data, head):
-                if file < 0:
-                    table.setdefault(address, ("", 0))
-                else:
-                    table[address] = (names[file] if file < len(names) else "", line)
-        at += 4 + length
-    starts = sorted(table)
-    return starts, [table[start] for start in starts]
+class LineTable:
+    """All line programs of an image, sorted by address."""
+
+    def __init__(self, firmware: Firmware) -> None:
+        data = firmware.debug_section("line")
+        line_strings = firmware.debug_section("line_str")
+        strings = firmware.debug_section("str")
+        self.headers: list[LineHeader] = []
+        self.offsets: list[int] = []  # of each header in .debug_line
+        self.broken = 0
+        table: dict[int, tuple[int, int, int]] = {}
+        at = 0
+        while at + 6 <= len(data):
+            try:
+                head = read_header(data, at, line_strings, strings)
+            except GARBLED:
+                self.broken += 1
+            else:
+                number = len(self.headers)
+                self.headers.append(head)
+                self.offsets.append(at)
+                for address, file, line in rows(data, head):
+                    if file < 0:
+                        table.setdefault(address, (-1, 0, 0))
+                    else:
+                        table[address] = (number, file, line)
+            at += 4 + int.from_bytes(data[at : at + 4], "little")
+        self.starts = sorted(table)
+        self.places = [table[start] for start in self.starts]  # header, file, line
+
+    def find(self, address: int) -> tuple[int, int, int] | None:
+        """Header number, file index and line of an address, None where no program covers it."""
+        index = bisect_right(self.starts, address) - 1
+        place = self.places[index] if index >= 0 else None
+        return place if place and place[0] >= 0 else None
+
+    def named(self) -> tuple[list[int], list[tuple[str, int]]]:
+        """Start addresses, and (file name, line); ("", 0) ends a run."""
+        return self.starts, [
+            (self.headers[number].name(file), line) if number >= 0 else ("", 0)
+            for number, file, line in self.places
+        ]
