@@ -49,7 +49,8 @@ def observe(session: Session, case: Case, inputs: Sequence[Sequence[bytes]] = ()
             _feed(Feeder(tap, deadline), inputs)
         except FirmwareFailed as failed:
             complaint = failed.message
-    stop = _listen(tap, case, deadline)
+    # A broken exchange ends the run: what the image still has to say comes in the aftermath.
+    stop = Stop.CONDITION if complaint else _listen(tap, case, deadline)
     if stop is Stop.CONDITION:
         tap.run(None, session.deadline(_AFTERMATH, guard=max(deadline.guard_remaining, 1.0)))
     where = session.where()

@@ -1,1 +1,5 @@
-"""To be described."""
+"""Robot Framework keywords: thin, typed, documented, no logic of their own."""
+
+from harness.keywords.library import TflmHil
+
+__all__ = ["TflmHil"]

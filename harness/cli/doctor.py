@@ -1,0 +1,38 @@
+"""``tflm-hil doctor``."""
+
+from __future__ import annotations
+
+import click
+
+from harness import doctor as checks
+from harness.errors import EnvironmentMissing
+
+
+@click.command()
+@click.option("--install", is_flag=True, help="Install what is missing (asks for root if need be).")
+@click.option("--all", "everything", is_flag=True, help="With --install: the optional things, too.")
+@click.option("--dry-run", is_flag=True, help="With --install: only print the commands.")
+def doctor(install: bool, everything: bool, dry_run: bool) -> None:
+    """Say what this machine has and lacks; exit code 3 if something required is missing."""
+    diagnoses = checks.examine()
+    for one in diagnoses:
+        need = one.requirement
+        if one.ok:
+            mark, colour, rest = "ok", "green", one.found
+        else:
+            mark, colour = ("MISSING", "red") if need.required else ("not here", "yellow")
+            rest = need.hint or f"Debian package {need.package}"
+        click.echo(f"{click.style(f'{mark:>8}', fg=colour)}  {need.name} ({need.purpose}): {rest}")
+    packages = checks.packages_to_install(diagnoses, optional=everything)
+    if install and packages:
+        for command in checks.install_commands(packages):
+            click.echo(f"{'would run' if dry_run else 'running'}: {' '.join(command)}")
+        if not dry_run:
+            checks.install(packages)
+            diagnoses = checks.examine()
+    missing = [one.requirement.name for one in diagnoses if not one.ok and one.requirement.required]
+    if missing:
+        raise EnvironmentMissing(
+            f"missing: {', '.join(missing)}", hint="tflm-hil doctor --install installs them"
+        )
+    click.echo("everything that is required is here")

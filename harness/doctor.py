@@ -1,0 +1,150 @@
+"""What the project needs of a machine, what is missing, and how to install it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import EnvironmentMissing
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """One thing outside Python: a program on PATH, or a file that a package installs."""
+
+    name: str
+    purpose: str
+    package: str  # Debian's and Ubuntu's name; "" where they have none
+    program: str = ""
+    files: tuple[str, ...] = ()  # glob patterns, any one of them
+    required: bool = True  # False: only for one target or builder
+    hint: str = ""  # where it comes from, if from no package
+
+
+REQUIREMENTS: tuple[Requirement, ...] = (
+    Requirement("Arm compiler", "builds firmware", "gcc-arm-none-eabi", "arm-none-eabi-g++"),
+    Requirement(
+        "newlib",
+        "the C library of the firmware",
+        "libnewlib-arm-none-eabi",
+        files=(
+            "/usr/lib/arm-none-eabi/newlib/nano.specs",
+            "/usr/lib/arm-none-eabi/lib/nano.specs",
+            "/usr/share/doc/libnewlib-arm-none-eabi",
+        ),
+    ),
+    Requirement(
+        "libstdc++ for newlib",
+        "the C++ library of the firmware",
+        "libstdc++-arm-none-eabi-newlib",
+        files=("/usr/lib/gcc/arm-none-eabi/*/libstdc++.a", "/usr/include/newlib/c++/*/new"),
+    ),
+    Requirement("flatc", "makes the model's schema header", "flatbuffers-compiler", "flatc"),
+    Requirement(
+        "flatbuffers headers",
+        "read models on the device",
+        "libflatbuffers-dev",
+        files=("/usr/include/flatbuffers/flatbuffers.h",),
+    ),
+    Requirement(
+        "C compiler",
+        "the simulator's native part (else slower Python)",
+        "gcc",
+        "cc",
+        required=False,
+    ),
+    Requirement("cmake", "the zephyr builder", "cmake", "cmake", required=False),
+    Requirement("ninja", "the zephyr builder", "ninja-build", "ninja", required=False),
+    Requirement(
+        "devicetree compiler", "the zephyr builder", "device-tree-compiler", "dtc", required=False
+    ),
+    Requirement(
+        "Renode >= 1.16.1",
+        "the renode target",
+        "",
+        "renode",
+        required=False,
+        hint="renode.io, or set RENODE to its path",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """One requirement and where it was found ("" if it was not)."""
+
+    requirement: Requirement
+    found: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether it is there."""
+        return bool(self.found)
+
+
+def examine(requirements: Sequence[Requirement] = REQUIREMENTS) -> list[Diagnosis]:
+    """Look for each requirement; nothing is executed."""
+    return [Diagnosis(one, _find(one)) for one in requirements]
+
+
+def _find(requirement: Requirement) -> str:
+    if requirement.program:
+        named = os.environ.get("RENODE", "") if requirement.program == "renode" else ""
+        return shutil.which(named or requirement.program) or ""
+    for pattern in requirement.files:
+        match = next(Path("/").glob(pattern.lstrip("/")), None)
+        if match is not None:
+            return str(match)
+    return ""
+
+
+def packages_to_install(diagnoses: Sequence[Diagnosis], *, optional: bool = False) -> list[str]:
+    """Debian packages for what is missing; the optional ones too if asked."""
+    return [
+        one.requirement.package
+        for one in diagnoses
+        if not one.ok and one.requirement.package and (optional or one.requirement.required)
+    ]
+
+
+def install_commands(packages: Sequence[str]) -> list[list[str]]:
+    """The commands that install ``packages``: with sudo where this user is not root.
+
+    Raises :class:`EnvironmentMissing` where there is no apt-get or no way to become root, naming
+    the command that somebody with the right would run.
+    """
+    by_hand = f"apt-get install --yes {' '.join(packages)}"
+    if shutil.which("apt-get") is None:
+        raise EnvironmentMissing(
+            "this system has no apt-get, so nothing can be installed for you",
+            hint=f"on Debian or Ubuntu it would be: {by_hand}",
+        )
+    root: list[str] = []
+    if os.geteuid() != 0:
+        if shutil.which("sudo") is None:
+            raise EnvironmentMissing(
+                "installing needs root, and there is no sudo", hint=f"as root: {by_hand}"
+            )
+        root = ["sudo"]
+    quiet = ["-qq", "-o", "Dpkg::Use-Pty=0"]
+    return [
+        [*root, "apt-get", "update", *quiet],
+        [*root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "--yes",
+         "--no-install-recommends", *quiet, *packages],
+    ]  # fmt: skip
+
+
+def install(packages: Sequence[str]) -> None:
+    """Install ``packages``; what apt says goes to this process's own output.
+
+    Raises :class:`EnvironmentMissing` where apt fails.
+    """
+    for command in install_commands(packages):
+        if subprocess.run(command, check=False).returncode != 0:
+            raise EnvironmentMissing(
+                f"{' '.join(command[:3])} ... failed", hint="its own message stands above"
+            )

@@ -1,0 +1,227 @@
+"""The library ``harness.keywords.TflmHil``: everything the suites of ``tests/`` say."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+from robot.api import SkipExecution, logger
+from robot.api.deco import keyword, library
+from robot.libraries.BuiltIn import BuiltIn, RobotNotRunningError
+
+from harness import __version__, resolver
+from harness.case import CaseResult, Verdict, load_cases, run_case
+from harness.case.casefile import find_model, size
+from harness.case.measure import size_of
+from harness.case.result import Size
+from harness.case.samples import sample_case
+from harness.case.spec import Case
+from harness.errors import CheckFailed, UsageError
+from harness.firmware import Firmware
+from harness.firmware.builders import build_all, build_one
+from harness.firmware.configurations import load
+from harness.keywords.live import LiveSession
+from harness.keywords.summary import Summary
+from harness.model import Model
+
+
+@library(scope="GLOBAL", version=__version__, doc_format="ROBOT")
+class TflmHil(LiveSession):
+    """Builds, runs, measures and judges tflite-micro firmware for the nRF9160.
+
+    The target is the variable ``${TARGET}`` (``simulator``, ``renode``, ``board``,
+    ``virtual-board``) unless a keyword is told otherwise. Each run leaves its console, transcript
+    and ``result.json`` under ``${OUTPUT DIR}/cases``; a table of all runs ends the execution.
+
+    = Two ways to test =
+
+    `Run Sample Case` and `Run Case` run an image from reset to its last record and judge it whole.
+    `Start Target`, `Wait For Inference` and the `... Should ...` keywords do it step by step.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ROBOT_LIBRARY_LISTENER = Summary(self)
+        self.results: list[CaseResult] = []
+
+    @keyword
+    def build_firmware(
+        self, sample: str, resolver: str = "exact", builder: str = "standalone"
+    ) -> Path:
+        """Builds a sample in one resolver configuration and returns the path of its ELF.
+
+        Fails if the compiler does. What is in the cache is not built again.
+
+        Examples:
+        | ${elf} = | Build Firmware | hello_world | person_detection |
+        """
+        return build_one(sample, resolver, builder)
+
+    @keyword
+    def build_all_firmware(self, builder: str = "standalone") -> None:
+        """Builds every sample in every configuration that makes sense, in parallel.
+
+        Fails if one of them cannot be built.
+        """
+        pairs = [(sample.name, row.name) for sample, row in load().pairs()]
+        build_all(pairs, builder, progress=logger.console if sys.stdout.isatty() else None)
+
+    @keyword
+    def run_sample_case(
+        self,
+        sample: str,
+        resolver: str = "exact",
+        target: str | None = None,
+        builder: str = "standalone",
+    ) -> CaseResult:
+        """Runs a sample in one configuration and holds it against the resolver table.
+
+        Fails if the outputs differ from the NumPy reference in one bit, if a finding that the
+        table announces is not there, or if one is there that it does not announce. Is skipped
+        where this machine has no such target.
+
+        Examples:
+        | Run Sample Case | hello_world | exact |
+        | Run Sample Case | hello_world | missing | target=renode |
+        """
+        case = sample_case(sample, resolver, builder=builder)
+        return self._judged(case.on(target or self._target(), self._options(target)))
+
+    @keyword
+    def run_case(self, file: Path, name: str | None = None) -> list[CaseResult]:
+        """Runs the cases of a ``hil.toml``, or the one called ``name``.
+
+        Fails if one of them does. ``tflm-hil run hil.toml`` does the same.
+
+        Examples:
+        | Run Case | ${CURDIR}/hil.toml |
+        """
+        cases = [case for case in load_cases(file) if name in (None, case.name)]
+        if not cases:
+            raise UsageError(f"{file} has no case {name!r}")
+        return [self._judged(case) for case in cases]
+
+    def _judged(self, case: Case) -> CaseResult:
+        result = run_case(case, self._output() / case.target)
+        self.results.append(result)
+        self._log(result)
+        if result.verdict is Verdict.SKIPPED:
+            raise SkipExecution(f"{case.target}: {result.reason}")
+        if not result.passed:
+            raise CheckFailed(result.reason)
+        return result
+
+    @keyword
+    def case_should_end_as(self, file: Path, name: str, verdict: str) -> None:
+        """Runs one case of a ``hil.toml`` and expects ``verdict`` of it: pass, fail, firmware.
+
+        Fails if it ends in any other way.
+        """
+        for case in (one for one in load_cases(file) if one.name == name):
+            result = run_case(case, self._output() / case.target)
+            self._log(result)
+            if result.verdict != verdict:
+                raise CheckFailed(f"{name} ended as {result.verdict}: {result.reason}")
+            return
+        raise UsageError(f"{file} has no case {name!r}")
+
+    def _log(self, result: CaseResult) -> None:
+        logger.info(f"{result.verdict}: {result.reason}\n{result.details}")
+        if result.console:
+            transcript = result.console.with_name("transcript.txt")
+            logger.info(transcript.read_text(encoding="utf-8", errors="backslashreplace"))
+
+    @keyword
+    def flash_should_not_exceed(self, elf: Path, limit: str) -> None:
+        """Fails if the image needs more flash than ``limit``.
+
+        Examples:
+        | Flash Should Not Exceed | ${elf} | 60 KB |
+        """
+        self._within("flash", self.get_size(elf).flash, limit)
+
+    @keyword("RAM Should Not Exceed")
+    def ram_should_not_exceed(self, elf: Path, limit: str) -> None:
+        """Fails if the image needs more RAM than ``limit``.
+
+        Examples:
+        | RAM Should Not Exceed | ${elf} | 12 KB |
+        """
+        self._within("RAM", self.get_size(elf).ram, limit)
+
+    @keyword
+    def get_size(self, elf: Path) -> Size:
+        """Returns the bytes of flash and RAM (``.flash``, ``.ram``) as the linker reckons them."""
+        measured = size_of(Firmware.from_elf(elf))
+        if measured is None:
+            raise CheckFailed(f"{elf} does not tell how much of FLASH and RAM it uses")
+        return measured
+
+    def _within(self, what: str, used: int, limit: str) -> None:
+        most = size(int(limit) if limit.isdigit() else limit, what)
+        logger.info(f"{what}: {used} of {most} bytes")
+        if used > most:
+            raise CheckFailed(f"{what} is {used:,} B, the limit is {most:,} B")
+
+    @keyword
+    def resolver_check_should_say(self, elf: Path, model: str, verdict: str) -> None:
+        """Audits the operator resolver of an image before it runs.
+
+        Fails if the audit's verdict is not ``verdict``.
+
+        Examples:
+        | Resolver Check Should Say | ${elf} | hello_world_int8.tflite | ok |
+        """
+        audit = resolver.check(Firmware.from_elf(elf), Model.from_file(find_model(model)))
+        logger.info(audit.to_json())
+        if audit.verdict != verdict:
+            raise CheckFailed(f"the audit says {audit.verdict}, not {verdict}")
+
+    @keyword
+    def start_target(
+        self,
+        elf: Path,
+        target: str | None = None,
+        model: str | None = None,
+        scraper: str = "",
+        timeout: timedelta = timedelta(seconds=20),
+    ) -> None:
+        """Loads an image on the target and keeps the session for the keywords that follow.
+
+        Fails if the image cannot be loaded. `Stop Target` ends the session, as does the next
+        `Start Target`.
+
+        Examples:
+        | Start Target | ${elf} | model=hello_world_int8.tflite |
+        """
+        name = target or self._target()
+        case = Case(
+            name=elf.stem,
+            elf=elf,
+            target=name,
+            target_options=self._options(target),
+            model=find_model(model) if model else None,
+            scraper=scraper,
+            timeout=timeout.total_seconds(),
+        )
+        self.start(replace(case, name=f"{case.name}-live"))
+
+    def _target(self) -> str:
+        return str(self._variable("${TARGET}", "simulator"))
+
+    def _options(self, target: str | None) -> dict[str, object]:
+        """Options of the chosen target, from variables of its name: ``${RENODE}``, ``${BOARD}``."""
+        name = target or self._target()
+        value = self._variable("${" + name.upper() + "}", "")
+        return {name: value} if value and name in ("renode", "board") else {}
+
+    def _output(self) -> Path:
+        return Path(str(self._variable("${OUTPUT DIR}", "."))) / "cases"
+
+    def _variable(self, name: str, default: str) -> object:
+        try:
+            return BuiltIn().get_variable_value(name, default)
+        except RobotNotRunningError:
+            return default

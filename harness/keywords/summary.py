@@ -1,0 +1,44 @@
+"""What stands at the end of an execution: a table on the screen, a page and a JSON on disk."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness import report
+
+if TYPE_CHECKING:
+    from harness.keywords.library import TflmHil
+
+
+class Summary:
+    """A listener that waits for the end and hands the results to :mod:`harness.report`."""
+
+    ROBOT_LISTENER_API_VERSION = 3
+
+    def __init__(self, owner: TflmHil) -> None:
+        self._owner = owner
+        self._output: Path | None = None
+
+    def output_file(self, path: Path | None) -> None:
+        """Robot's own output file: the report goes beside it."""
+        self._output = Path(path).parent if path else None
+
+    def start_test(self, data: object, result: object) -> None:
+        """Remember where files go while Robot still tells."""
+        self._output = self._output or self._owner._output().parent
+
+    def close(self) -> None:
+        """The execution is over."""
+        self._owner.stop_target()
+        results = self._owner.results
+        if not results or self._output is None:
+            return
+        document = {"cases": [result.to_json() for result in results]}
+        (self._output / "results.json").write_text(json.dumps(document, indent=2) + "\n")
+        (self._output / "hil.html").write_text(report.html(results), encoding="utf-8")
+        (self._output / "hil-junit.xml").write_text(report.junit(results), encoding="utf-8")
+        report.print_table(results, sys.__stdout__ or sys.stdout)
+        print(f"HIL:     {self._output / 'hil.html'}", file=sys.__stdout__)

@@ -1,0 +1,74 @@
+import io
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import report
+from harness.case.result import CaseResult, Size, Verdict
+from harness.findings import Finding, Kind
+
+
+def result(**changes) -> CaseResult:
+    values = {
+        "name": "hello_world-exact",
+        "sample": "hello_world",
+        "resolver": "exact",
+        "builder": "standalone",
+        "target": "simulator",
+        "verdict": Verdict.PASS,
+        "reason": "20 values of 20 inferences equal",
+        "outputs_compared": 20,
+        "size": Size(20_000, 7_000),
+        "instructions": 5_344,
+    } | changes
+    return CaseResult(**values)
+
+
+def text(results) -> str:
+    stream = io.StringIO()
+    report.print_table(results, stream)
+    report.print_failures(results, stream)
+    return stream.getvalue()
+
+
+def test_the_table_shows_cost_and_verdict_of_each_case():
+    shown = text([result()])
+    for word in ("hello_world", "exact", "20,000", "7,000", "5,344", "pass", "1 of 1"):
+        assert word in shown
+
+
+def test_a_failure_shows_its_findings_and_where_they_stand():
+    finding = Finding(Kind.MISSING_OPERATOR, "Didn't find op", "CONV_2D", 2)
+    shown = text([result(verdict=Verdict.FAIL, reason="no outputs", findings=(finding,))])
+    assert "missing_operator: Didn't find op (console line 2)" in shown
+
+
+def test_markup_in_console_text_is_shown_and_not_obeyed():
+    assert "[bold]x[/bold]" in text([result(verdict=Verdict.FAIL, reason="[bold]x[/bold]")])
+    page = report.html([result(verdict=Verdict.FAIL, reason="<script>alert(1)</script>")])
+    assert "<script>" not in page
+
+
+@given(st.text())
+def test_any_console_text_gives_xml_that_can_be_read(reason):
+    document = report.junit([result(verdict=Verdict.FAIL, reason=reason, details=reason)])
+    ElementTree.fromstring(document.encode())
+
+
+@pytest.mark.parametrize(
+    ("verdict", "element"),
+    [(Verdict.FAIL, "failure"), (Verdict.FIRMWARE, "failure"), (Verdict.ERROR, "error"),
+     (Verdict.SKIPPED, "skipped")],
+)  # fmt: skip
+def test_junit_counts_each_verdict_as_what_it_is(verdict, element):
+    root = ElementTree.fromstring(report.junit([result(), result(verdict=verdict)]).encode())
+    assert root.find("testsuite").get("tests") == "2"
+    assert len(root.findall(f".//{element}")) == 1
+
+
+def test_the_page_needs_nothing_from_elsewhere():
+    page = report.html([result()])
+    assert "http" not in page.replace("http-equiv", "")
+    assert "hello_world-exact" in page
