@@ -1,0 +1,30 @@
+"""Broadcasting of tensors that have a leading axis of runs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.reference.fixedpoint import Array
+from harness.reference.node import Node
+
+
+def check_broadcast(node: Node) -> None:
+    """The output's shape must be that of both inputs broadcast."""
+    try:
+        shape = np.broadcast_shapes(node.input(0).shape, node.input(1).shape)
+    except ValueError:
+        shapes = [list(node.input(i).shape) for i in (0, 1)]
+        raise node.bad(f"its inputs {shapes[0]} and {shapes[1]} do not broadcast") from None
+    node.check_output(shape)
+
+
+def aligned(x: Array, rank: int) -> Array:
+    """(runs, *shape) with ones put after the runs axis until the tensor has ``rank`` axes."""
+    missing = rank - (x.ndim - 1)
+    return x.reshape(len(x), *(1,) * missing, *x.shape[1:]) if missing > 0 else x
+
+
+def whole_runs(arrays: list[Array]) -> list[Array]:
+    """The same arrays, all with as many runs as the one that has most."""
+    runs = max(len(array) for array in arrays)
+    return [np.broadcast_to(array, (runs, *array.shape[1:])) for array in arrays]

@@ -1,0 +1,255 @@
+"""RELU, RELU6, LEAKY_RELU, HARD_SWISH, LOGISTIC, TANH.
+
+Sources: TensorFlow Lite operator specification and reference kernels; gemmlowp's fixed-point
+functions for int8. An int8 operator of one input is a table of 256 entries, made once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.reference import gemmlowp
+from harness.reference.fixedpoint import (
+    Array,
+    Multiplier,
+    quantize_multiplier,
+    rounding_right_shift,
+)
+from harness.reference.node import NUMPY_TYPES, Node, Run
+from harness.reference.quantization import limits, round_away
+from harness.reference.tables import sigmoid16, tanh16
+
+#: Below this the float reference takes exp(x), above the other 1, for the logistic function.
+_LOGISTIC_LOW, _LOGISTIC_HIGH = -9.0, np.float32(16.619047164916992188)
+_LN2 = np.float32(1) / np.log(np.float32(2))
+
+
+def _checked(node: Node, allowed: str) -> str:
+    dtype = node.check_types(allowed)
+    node.check_output(node.input(0).shape)
+    if dtype == "int16" and (node.input(0).zero_point or node.output().zero_point):
+        raise node.bad("int16 tensors must have the zero point 0")
+    return dtype
+
+
+def elementwise(node: Node, function: Callable[[Array], Array]) -> Run:
+    """``function`` of every element; float32 is computed in double precision, rounded once."""
+    if node.input(0).dtype == "int8":
+        return _table(function)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        x = values[0]
+        wide = x.astype(np.float64 if x.dtype.kind == "f" else np.int64)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return [function(wide).astype(x.dtype)]
+
+    return run
+
+
+def _table(function: Callable[[Array], Array]) -> Run:
+    every = np.arange(256, dtype=np.uint8).view(np.int8)
+    table = function(every.astype(np.int64)).astype(np.int8)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        return [table[values[0].view(np.uint8)]]
+
+    return run
+
+
+def relu(node: Node) -> Run:
+    """max(x, 0), of any shape. int8, int16 (both may change the scale), float32."""
+    if _checked(node, "int8 int16 float32") == "float32":
+        return elementwise(node, lambda x: np.where(x < 0, 0, x))
+    x, output = node.input(0), node.output()
+    ratio = np.float32(node.scale(x)) / np.float32(node.scale(output))
+    multiplier = Multiplier.of(float(ratio), node.rounding)
+    low, high = limits(output.dtype)
+
+    def quantized(q: Array) -> Array:
+        scaled = multiplier.scale(q - x.zero_point) + output.zero_point
+        return np.asarray(np.clip(scaled, max(low, output.zero_point), high))
+
+    return elementwise(node, quantized)
+
+
+def relu6(node: Node) -> Run:
+    """min(max(x, 0), 6), of any shape; quantized: with the input's scale and zero point."""
+    if _checked(node, "int8 int16 float32") == "float32":
+        return elementwise(node, lambda x: np.where(x > 6, 6, np.where(x < 0, 0, x)))
+    x = node.input(0)
+    steps = round_away(np.float32(6) / np.asarray(node.scale(x), np.float32))
+    low, high = limits(x.dtype)
+    six = min(max(int(steps) + x.zero_point, low), high)
+    zero = x.zero_point
+    return elementwise(node, lambda q: np.where(q > six, six, np.where(q < zero, zero, q)))
+
+
+def leaky_relu(node: Node) -> Run:
+    """x for x > 0, alpha * x else, of any shape. int8, int16, float32."""
+    alpha = np.float32(node.option("alpha"))
+    if _checked(node, "int8 int16 float32") == "float32":
+        return elementwise(node, lambda x: np.where(x > 0, x, x * np.float64(alpha)))
+    x, output = node.input(0), node.output()
+    scale, target = np.float32(node.scale(x)), np.float32(node.scale(output))
+    identity = Multiplier.of(float(scale / target), node.rounding)
+    slope = float(scale * alpha / target)
+    leak = Multiplier.of(abs(slope), node.rounding)
+    sign = -1 if slope < 0 else 1
+    low, high = limits(output.dtype)
+
+    def quantized(q: Array) -> Array:
+        centred = q - x.zero_point
+        y = np.where(centred >= 0, identity.scale(centred), sign * leak.scale(centred))
+        return np.asarray(np.clip(y + output.zero_point, low, high))
+
+    return elementwise(node, quantized)
+
+
+def _int16_multiplier(real: float) -> tuple[int, int]:
+    """A multiplier in Q0.15 and its shift."""
+    multiplier, shift = quantize_multiplier(real)
+    return min((multiplier + (1 << 15)) >> 16, 0x7FFF), shift
+
+
+def hard_swish(node: Node) -> Run:
+    """x * min(max(x + 3, 0), 6) / 6, of any shape. int8 in 16-bit fixed point, float32."""
+    if _checked(node, "int8 float32") == "float32":
+        return _hard_swish_real
+    x, output = node.input(0), node.output()
+    hires = np.float32(1 / 128) * np.float32(node.scale(x))
+    to_output, output_shift = _int16_multiplier(float(hires / np.float32(node.scale(output))))
+    to_relu, relu_shift = _int16_multiplier(float(hires / np.float32(3 / 32768)))
+    if not -15 <= output_shift <= 0:
+        raise node.bad(f"its scales differ by 2^{output_shift + 7}, too much for 16 bits")
+
+    def high_multiply(a: Array, b: int) -> Array:
+        return np.asarray(np.minimum((a * b + (1 << 14)) >> 15, 0x7FFF))
+
+    def quantized(q: Array) -> Array:
+        value = (q - x.zero_point) << 7
+        on_output_scale = high_multiply(value, to_output)
+        gate = value
+        if relu_shift > 0:
+            gate = _saturate16(gate << min(relu_shift - 1, 31))
+        gate = high_multiply(gate, to_relu)
+        if relu_shift > 0:
+            gate = _saturate16(gate << 1)
+        elif relu_shift < 0:
+            gate = rounding_right_shift(gate, min(-relu_shift, 31))
+        gate = (gate + (1 << 15)) >> 1
+        product = gate * on_output_scale
+        truncated = np.sign(product) * (np.abs(product) >> 15)
+        y = rounding_right_shift(truncated, -output_shift) + output.zero_point
+        return np.asarray(np.clip(y, -128, 127))
+
+    return elementwise(node, quantized)
+
+
+def _saturate16(x: Array) -> Array:
+    return np.asarray(np.clip(x, -(1 << 15), (1 << 15) - 1))
+
+
+def _hard_swish_real(values: Sequence[Any]) -> list[Array]:
+    x = values[0]
+    three, six = np.float32(3), np.float32(6)
+    return [x * np.minimum(six, np.maximum(np.float32(0), x + three)) / six]
+
+
+def input_radius(integer_bits: int, left_shift: int) -> int:
+    """The largest input that stays in range after scaling (TFLite ``CalculateInputRadius``)."""
+    top = ((1 << integer_bits) - 1) * float(1 << (31 - integer_bits))
+    return math.floor(top / 2.0**left_shift)
+
+
+def _fixed_point(
+    node: Node, function: Callable[[Array, int], Array], fraction_bits: int, zero_point: int
+) -> Run:
+    """int8 through a gemmlowp function of 4 integer bits, to ``fraction_bits`` of fraction."""
+    x = node.input(0)
+    mantissa, shift = math.frexp(node.scale(x) * (1 << 27))
+    raw = math.floor(mantissa * (1 << 31) + 0.5)
+    if not 0 <= shift <= 30 or raw == 1 << 31:
+        raise node.bad(f"its input's scale {x.scale} is outside what TFLM's fixed point defines")
+    multiplier = Multiplier(np.array(raw), np.array(shift), node.rounding)
+    radius = input_radius(4, shift)
+
+    def quantized(q: Array) -> Array:
+        centred = q - x.zero_point
+        inside = np.clip(centred, -radius + 1, radius - 1) if radius > 0 else centred * 0
+        raw_output = function(multiplier.scale(inside), 4)
+        y = rounding_right_shift(raw_output, 31 - fraction_bits) + zero_point
+        y = np.clip(y, -128, 127)
+        return np.where(centred <= -radius, -128, np.where(centred >= radius, 127, y))
+
+    return elementwise(node, quantized)
+
+
+def logistic(node: Node) -> Run:
+    """1 / (1 + exp(-x)), of any shape. int8 (output zero point -128), int16, float32."""
+    dtype = _checked(node, "int8 int16 float32")
+    if dtype == "float32":
+        return elementwise(node, real_logistic)
+    if dtype == "int8":
+        if node.output().zero_point != -128:
+            raise node.bad("an int8 LOGISTIC must have the output zero point -128")
+        return _fixed_point(node, gemmlowp.logistic, 8, -128)
+    return _from_table(node, sigmoid16, shifts=(0,))
+
+
+def real_logistic(x: Array) -> Array:
+    """The float reference's logistic function of float64 values."""
+    middle = 1 / (1 + np.exp(-np.clip(x, _LOGISTIC_LOW, _LOGISTIC_HIGH)))
+    low = np.exp(np.minimum(x, _LOGISTIC_LOW))
+    return np.where(x > _LOGISTIC_HIGH, 1.0, np.where(x < _LOGISTIC_LOW, low, middle))
+
+
+def tanh(node: Node) -> Run:
+    """tanh(x), of any shape. int8, int16, float32."""
+    dtype = _checked(node, "int8 int16 float32")
+    if dtype == "float32":
+        return elementwise(node, np.tanh)
+    if dtype == "int8":
+        return _fixed_point(node, gemmlowp.tanh, 7, 0)
+    return _from_table(node, tanh16, shifts=(0, 1))
+
+
+def log2_of(scale: float) -> tuple[int, bool]:
+    """log2 rounded, and whether it is one within 0.001 (TFLite ``CheckedLog2``)."""
+    exact = np.log(np.float32(scale)) * _LN2
+    rounded = round_away(np.asarray(exact))
+    return int(rounded), bool(abs(exact - rounded) < 1e-3)
+
+
+def _from_table(node: Node, function: Callable[[Array], Array], shifts: tuple[int, ...]) -> Run:
+    """int16 through the sigmoid's table, whose steps are 1/(3 * 2^12)."""
+    multiplier, shift = table_multiplier(node.scale(node.input(0)), shifts)
+    if log2_of(node.scale(node.output())) != (-15, True):
+        raise node.bad(f"its output must have the scale 2^-15, not {node.output().scale}")
+    half = 1 << (shift - 1) if shift else 0
+    dtype = NUMPY_TYPES["int16"]
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        x = (values[0].astype(np.int64) * multiplier + half) >> shift
+        return [function(x).astype(dtype)]
+
+    return run
+
+
+def table_multiplier(scale: float, shifts: tuple[int, ...]) -> tuple[int, int]:
+    """``(multiplier, right shift)`` from ``scale`` to 1/(3 * 2^12).
+
+    Scales of 2^(shift - 12) for one of ``shifts`` are exact.
+    """
+    power, exact = log2_of(scale)
+    if exact and 12 + power in shifts:
+        return 3 << (12 + power), 0
+    real = scale * 4096.0 * 3.0
+    shift = 0
+    while real <= 32767.0 / 2.0 and shift <= 30:
+        shift += 1
+        real *= 2.0
+    return int(real), shift

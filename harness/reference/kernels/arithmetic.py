@@ -1,0 +1,134 @@
+"""ADD, SUB, MUL, MINIMUM, MAXIMUM with broadcasting.
+
+Sources: TensorFlow Lite operator specification. Quantized sums bring both inputs to a common
+scale, twice the larger one, with 20 (int8) or 15 (int16) bits to spare, then to the output's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.reference.activation import Clamp, clamp_for
+from harness.reference.broadcast import aligned, check_broadcast
+from harness.reference.fixedpoint import Array, Multiplier, wrap32
+from harness.reference.node import Node, Run
+
+_SPARE_BITS = {"int8": 20, "int16": 15}
+_INT32 = (-(1 << 31), (1 << 31) - 1)
+
+
+def _check(node: Node, allowed: str) -> str:
+    dtype = node.check_types(allowed)
+    if node.input(1).dtype != dtype:
+        raise node.bad(f"its inputs are {dtype} and {node.input(1).dtype}")
+    check_broadcast(node)
+    return dtype
+
+
+def _plain(node: Node, function: Callable[[Array, Array], Array], clamp: Clamp | None) -> Run:
+    """An operator on the values as they are; float32 results are single operations."""
+    rank = len(node.output().shape)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        y = function(aligned(values[0], rank), aligned(values[1], rank))
+        return [y if clamp is None else clamp(y)]
+
+    return run
+
+
+def _unquantized(node: Node, function: Callable[[Array, Array], Array], *, clamps: bool) -> Run:
+    """float32 or plain int32; int32 wraps, as on the machines that TFLM runs on."""
+    if node.input(0).dtype == "float32":
+        return _plain(node, function, clamp_for(node, node.output()))
+    low, high = _INT32
+    if clamps:
+        low, high = {"NONE": _INT32, "RELU": (0, high), "RELU6": (0, 6), "RELU_N1_TO_1": (-1, 1)}[
+            node.option("fused_activation_function")
+        ]
+    clamp = Clamp(low, high, np.dtype(np.int32))
+    return _plain(
+        node, lambda a, b: wrap32(function(a.astype(np.int64), b.astype(np.int64))), clamp
+    )
+
+
+def _smaller_than_one(node: Node, real: float) -> Multiplier:
+    if not 0 < real < 1:
+        raise node.bad(f"its scales give the multiplier {real}, which must be between 0 and 1")
+    return Multiplier.of(real, node.rounding)
+
+
+def _rescaled_sum(node: Node, reals: tuple[float, float, float], sign: int) -> Run:
+    """clamp(output multiplier * (m0 * x0 + sign * m1 * x1) + zero point)."""
+    x0, x1, output = node.input(0), node.input(1), node.output()
+    bits = _SPARE_BITS[x0.dtype]
+    m0, m1, m_out = (_smaller_than_one(node, real) for real in reals)
+    clamp = clamp_for(node, output)
+    rank = len(output.shape)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        a = (aligned(values[0], rank).astype(np.int64) - x0.zero_point) << bits
+        b = (aligned(values[1], rank).astype(np.int64) - x1.zero_point) << bits
+        total = m_out.scale(wrap32(m0.scale(a) + sign * m1.scale(b)))
+        return [clamp(total + output.zero_point)]
+
+    return run
+
+
+def add(node: Node) -> Run:
+    """x + y of any broadcastable shapes. int8, int16, int32 (no activation), float32."""
+    dtype = _check(node, "int8 int16 int32 float32")
+    if dtype not in _SPARE_BITS:
+        return _unquantized(node, np.add, clamps=False)
+    s0, s1, out = (node.scale(t) for t in (node.input(0), node.input(1), node.output()))
+    twice = 2 * max(s0, s1)
+    reals = (s0 / twice, s1 / twice, twice / ((1 << _SPARE_BITS[dtype]) * out))
+    return _rescaled_sum(node, reals, 1)
+
+
+def sub(node: Node) -> Run:
+    """x - y of any broadcastable shapes. int8, int16, int32, float32.
+
+    The multipliers are computed in single precision here, in double for ADD.
+    """
+    dtype = _check(node, "int8 int16 int32 float32")
+    if dtype not in _SPARE_BITS:
+        return _unquantized(node, np.subtract, clamps=True)
+    tensors = (node.input(0), node.input(1), node.output())
+    s0, s1, out = (np.float32(node.scale(t)) for t in tensors)
+    twice = np.float32(2) * max(s0, s1)
+    spread = np.float32(1 << _SPARE_BITS[dtype]) * out
+    return _rescaled_sum(node, (float(s0 / twice), float(s1 / twice), float(twice / spread)), -1)
+
+
+def mul(node: Node) -> Run:
+    """x * y of any broadcastable shapes. int8, int16 (zero points 0), int32, float32."""
+    dtype = _check(node, "int8 int16 int32 float32")
+    if dtype not in _SPARE_BITS:
+        return _unquantized(node, np.multiply, clamps=True)
+    x0, x1, output = node.input(0), node.input(1), node.output()
+    if dtype == "int16" and (x0.zero_point or x1.zero_point or output.zero_point):
+        raise node.bad("int16 tensors must have the zero point 0")
+    real = node.scale(x0) * node.scale(x1) / node.scale(output)
+    multiplier = Multiplier.of(real, node.rounding)
+    clamp = clamp_for(node, output)
+
+    def product(a: Array, b: Array) -> Array:
+        centred = (a.astype(np.int64) - x0.zero_point) * (b.astype(np.int64) - x1.zero_point)
+        return multiplier.scale(wrap32(centred)) + output.zero_point
+
+    return _plain(node, product, clamp)
+
+
+def minimum(node: Node) -> Run:
+    """The smaller of x and y, compared as stored: no rescaling."""
+    _check(node, "int8 int16 int32 int64 float32")
+    return _plain(node, np.minimum, None)
+
+
+def maximum(node: Node) -> Run:
+    """The larger of x and y, compared as stored: no rescaling."""
+    _check(node, "int8 int16 int32 int64 float32")
+    return _plain(node, np.maximum, None)

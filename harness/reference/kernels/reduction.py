@@ -1,0 +1,123 @@
+"""MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX, ARG_MIN.
+
+Source: TensorFlow Lite operator specification. A quantized mean folds 1 / count into the
+multiplier.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.reference.fixedpoint import Array, Multiplier, wrap32
+from harness.reference.kernels.shape import positive_axis
+from harness.reference.node import Node, Run
+from harness.reference.quantization import limits
+
+
+def _axes(node: Node) -> tuple[int, ...]:
+    """The axes to reduce, each once, counted without the runs axis; checks the output's shape."""
+    shape = node.input(0).shape
+    given = node.integers(1, "its axes")
+    axes = tuple(sorted({positive_axis(node, axis, len(shape)) for axis in given}))
+    kept = [1 if axis in axes else size for axis, size in enumerate(shape)]
+    dropped = [size for axis, size in enumerate(shape) if axis not in axes]
+    node.check_output(kept if node.option("keep_dims") else dropped)
+    if 0 in shape:
+        raise node.unsupported("an empty input is not supported")
+    return axes
+
+
+def _shifted(axes: Sequence[int]) -> tuple[int, ...]:
+    return tuple(axis + 1 for axis in axes)
+
+
+def mean(node: Node) -> Run:
+    """The mean over constant axes. int8, int16, float32."""
+    return _mean_or_sum(node, is_mean=True)
+
+
+def total(node: Node) -> Run:
+    """The sum over constant axes. int8, int16, float32."""
+    return _mean_or_sum(node, is_mean=False)
+
+
+def _mean_or_sum(node: Node, *, is_mean: bool) -> Run:
+    x, output = node.input(0), node.output()
+    dtype = node.check_types("int8 int16 float32")
+    axes = _axes(node)
+    count = math.prod(x.shape[axis] for axis in axes)
+    where = _shifted(axes)
+
+    def real(values: Sequence[Any]) -> list[Array]:
+        sums = values[0].astype(np.float64).sum(axis=where)
+        y = sums / count if is_mean else sums
+        return [y.astype(np.float32).reshape(-1, *output.shape)]
+
+    if dtype == "float32":
+        return real
+    multiplier = Multiplier.of(node.scale(x) / node.scale(output), node.rounding)
+    if is_mean:
+        multiplier = _divided(multiplier, count)
+    low, high = limits(output.dtype)
+
+    def quantized(values: Sequence[Any]) -> list[Array]:
+        sums = values[0].astype(np.int64).sum(axis=where)
+        y = multiplier.scale(wrap32(wrap32(sums) - x.zero_point * count)) + output.zero_point
+        return [np.clip(y, low, high).astype(output.dtype).reshape(-1, *output.shape)]
+
+    return quantized
+
+
+def _divided(multiplier: Multiplier, count: int) -> Multiplier:
+    """The multiplier of a mean: divided by ``count`` after as much left shift as is safe."""
+    shift = min(count.bit_length() - 1, 32, 31 + int(multiplier.shift))
+    return Multiplier(
+        np.array((int(multiplier.multiplier) << shift) // count),
+        np.array(int(multiplier.shift) - shift),
+        multiplier.rounding,
+    )
+
+
+def reduce_max(node: Node) -> Run:
+    """The largest element over constant axes. int8 (scale unchanged), float32."""
+    return _extreme(node, np.max)
+
+
+def reduce_min(node: Node) -> Run:
+    """The smallest element over constant axes. int8 (scale unchanged), float32."""
+    return _extreme(node, np.min)
+
+
+def _extreme(node: Node, function: Callable[..., Array]) -> Run:
+    x, output = node.input(0), node.output()
+    if node.check_types("int8 float32") == "int8" and (
+        (x.scale, x.zero_point) != (output.scale, output.zero_point)
+    ):
+        raise node.bad("its input and output differ in scale or zero point")
+    where = _shifted(_axes(node))
+    return lambda values: [function(values[0], axis=where).reshape(-1, *output.shape)]
+
+
+def arg_max(node: Node) -> Run:
+    """The index (int32) of the first largest element along a constant axis. int8, float32."""
+    return _arg(node, np.argmax)
+
+
+def arg_min(node: Node) -> Run:
+    """The index (int32) of the first smallest element along a constant axis. int8, float32."""
+    return _arg(node, np.argmin)
+
+
+def _arg(node: Node, function: Callable[..., Array]) -> Run:
+    x, output = node.input(0), node.output()
+    if x.dtype not in ("int8", "float32") or output.dtype != "int32":
+        raise node.unsupported(f"{x.dtype} to {output.dtype} is not supported")
+    axis = positive_axis(node, node.integers(1, "its axis")[0], len(x.shape))
+    node.check_output([*x.shape[:axis], *x.shape[axis + 1 :]])
+    if x.shape[axis] == 0:
+        raise node.bad("its axis is empty")
+    return lambda values: [function(values[0], axis=axis + 1).astype(np.int32)]

@@ -1,0 +1,240 @@
+"""Operators that move elements and compute nothing.
+
+RESHAPE, SQUEEZE, EXPAND_DIMS, TRANSPOSE, PACK, UNPACK, CONCATENATION, SPLIT, SPLIT_V, SLICE,
+STRIDED_SLICE, PAD, PADV2. Source: TensorFlow Lite operator specification. TFLM takes the output's
+shape from the model, so that is the one used here; what the operator's own parameters say is
+checked against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.model import Tensor
+from harness.reference.broadcast import whole_runs
+from harness.reference.fixedpoint import Array
+from harness.reference.node import NUMPY_TYPES, Node, Run
+
+
+def _same_type(node: Node, *others: Tensor) -> None:
+    dtype = node.input(0).dtype if node.operator.name != "SPLIT" else node.input(1).dtype
+    for tensor in (*others, *node.outputs):
+        if tensor.dtype != dtype:
+            raise node.bad(f"its tensors are {dtype} and {tensor.dtype}")
+
+
+def positive_axis(node: Node, axis: int, rank: int) -> int:
+    """``axis`` counted from the front. Raises BadModel where the tensor has no such axis."""
+    if not -rank <= axis < rank:
+        raise node.bad(f"axis {axis} of {rank} axes")
+    return axis % rank
+
+
+def reshape(node: Node) -> Run:
+    """The same elements in the output's shape."""
+    _same_type(node)
+    output = node.output()
+    if node.input(0).elements != output.elements:
+        raise node.bad(f"{list(node.input(0).shape)} cannot become {list(output.shape)}")
+    return lambda values: [values[0].reshape(-1, *output.shape)]
+
+
+def transpose(node: Node) -> Run:
+    """Axes in the order of the constant input 1."""
+    _same_type(node)
+    x = node.input(0)
+    order = node.integers(1, "its permutation")
+    order = [axis + len(x.shape) if axis < 0 else axis for axis in order]
+    if sorted(order) != list(range(len(x.shape))):
+        raise node.bad(f"permutation {order} of {len(x.shape)} axes")
+    node.check_output([x.shape[axis] for axis in order])
+    axes = (0, *(axis + 1 for axis in order))
+    return lambda values: [np.ascontiguousarray(np.transpose(values[0], axes))]
+
+
+def pack(node: Node) -> Run:
+    """Tensors of one shape stacked along a new axis."""
+    parts = [node.input(index) for index in range(len(node.inputs))]
+    _same_type(node, *parts)
+    rank = len(node.output().shape)
+    axis = positive_axis(node, node.option("axis"), rank)
+    if any(part.shape != parts[0].shape for part in parts):
+        raise node.bad("its inputs have different shapes")
+    shape = list(parts[0].shape)
+    node.check_output([*shape[:axis], len(parts), *shape[axis:]])
+    return lambda values: [np.stack(whole_runs(list(values)), axis + 1)]
+
+
+def unpack(node: Node) -> Run:
+    """The slices of the input along an axis, one an output."""
+    _same_type(node)
+    x = node.input(0)
+    axis = positive_axis(node, node.option("axis"), len(x.shape))
+    if x.shape[axis] != len(node.outputs):
+        raise node.bad(f"axis {axis} of {list(x.shape)} for {len(node.outputs)} outputs")
+    for index in range(len(node.outputs)):
+        node.check_output([*x.shape[:axis], *x.shape[axis + 1 :]], index)
+    return lambda values: [
+        np.ascontiguousarray(np.take(values[0], index, axis + 1)) for index in range(x.shape[axis])
+    ]
+
+
+def concatenation(node: Node) -> Run:
+    """Tensors one after another along an axis, as stored: no rescaling."""
+    parts = [node.input(index) for index in range(len(node.inputs))]
+    if not parts:
+        raise node.bad("it has no input")
+    _same_type(node, *parts)
+    if node.option("fused_activation_function") != "NONE":
+        raise node.unsupported("a fused activation is not supported")
+    rank = len(node.output().shape)
+    axis = positive_axis(node, node.option("axis"), rank)
+    if any(len(part.shape) != rank for part in parts):
+        raise node.bad("its inputs have different numbers of axes")
+    shape = list(parts[0].shape)
+    shape[axis] = sum(part.shape[axis] for part in parts)
+    for part in parts:
+        if [*part.shape[:axis], *part.shape[axis + 1 :]] != shape[:axis] + shape[axis + 1 :]:
+            raise node.bad(f"{list(part.shape)} does not fit {shape}")
+    node.check_output(shape)
+    return lambda values: [np.concatenate(whole_runs(list(values)), axis + 1)]
+
+
+def split(node: Node) -> Run:
+    """Inputs: axis, tensor. As many equal parts as there are outputs."""
+    x = node.input(1)
+    _same_type(node)
+    axis = positive_axis(node, node.integers(0, "its axis")[0], len(x.shape))
+    count = len(node.outputs)
+    if count == 0 or x.shape[axis] % count:
+        raise node.bad(f"axis {axis} of {list(x.shape)} in {count} parts")
+    return _parts(node, 1, axis, [x.shape[axis] // count] * count)
+
+
+def split_v(node: Node) -> Run:
+    """Inputs: tensor, sizes, axis. Parts of the given sizes."""
+    x = node.input(0)
+    _same_type(node)
+    axis = positive_axis(node, node.integers(2, "its axis")[0], len(x.shape))
+    sizes = node.integers(1, "the sizes of its parts")
+    if -1 in sizes:
+        sizes[sizes.index(-1)] = x.shape[axis] - sum(size for size in sizes if size >= 0)
+    if len(sizes) != len(node.outputs) or sum(sizes) != x.shape[axis] or min(sizes) < 0:
+        raise node.bad(f"axis {axis} of {list(x.shape)} in parts of {sizes}")
+    return _parts(node, 0, axis, sizes)
+
+
+def _parts(node: Node, index: int, axis: int, sizes: Sequence[int]) -> Run:
+    shape = node.input(index).shape
+    for number, size in enumerate(sizes):
+        node.check_output([*shape[:axis], size, *shape[axis + 1 :]], number)
+    cuts = np.cumsum(sizes)[:-1]
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        return [np.ascontiguousarray(p) for p in np.split(values[index], cuts, axis + 1)]
+
+    return run
+
+
+def slice_(node: Node) -> Run:
+    """Inputs: tensor, begin, size (-1: to the end)."""
+    _same_type(node)
+    x = node.input(0)
+    begin, size = node.integers(1, "its begin"), node.integers(2, "its size")
+    if len(begin) != len(x.shape) or len(size) != len(x.shape):
+        raise node.bad(f"begin {begin} and size {size} for {len(x.shape)} axes")
+    cuts = []
+    for start, length, extent in zip(begin, size, x.shape, strict=True):
+        stop = extent if length == -1 else start + length
+        if not 0 <= start <= stop <= extent:
+            raise node.bad(f"begin {begin} and size {size} of {list(x.shape)}")
+        cuts.append(slice(start, stop))
+    node.check_output([cut.stop - cut.start for cut in cuts])
+    where = (slice(None), *cuts)
+    return lambda values: [np.ascontiguousarray(values[0][where])]
+
+
+def strided_slice(node: Node) -> Run:
+    """Inputs: tensor, begin, end, strides. Masks for begin, end and axes to drop."""
+    _same_type(node)
+    x = node.input(0)
+    rank = len(x.shape)
+    bounds = [node.integers(i, what) for i, what in ((1, "its begin"), (2, "its end"))]
+    strides = node.integers(3, "its strides")
+    if any(len(each) != rank for each in (*bounds, strides)) or 0 in strides:
+        raise node.bad(f"begin, end and strides {bounds} {strides} for {rank} axes")
+    if node.option("ellipsis_mask") or node.option("new_axis_mask") or node.option("offset"):
+        raise node.unsupported("ellipsis, new axis and offset are not supported")
+    shape: list[int] = []
+    cuts: list[slice | int] = [slice(None)]
+    for axis in range(rank):
+        chosen = _range(node, axis, bounds[0][axis], bounds[1][axis], strides[axis])
+        if node.option("shrink_axis_mask") & 1 << axis:
+            if len(chosen) != 1:
+                raise node.bad(f"axis {axis} of {list(x.shape)} cannot be dropped")
+            cuts.append(chosen[0])
+        else:
+            cuts.append(_slice(chosen))
+            shape.append(len(chosen))
+    node.check_output(shape)
+    where = tuple(cuts)
+    return lambda values: [np.ascontiguousarray(values[0][where])]
+
+
+def _range(node: Node, axis: int, begin: int, end: int, stride: int) -> range:
+    """The indices that one axis' begin, end and stride choose."""
+    size = node.input(0).shape[axis]
+    low, high = (0, size) if stride > 0 else (-1, size - 1)
+
+    def bound(value: int) -> int:
+        return min(max(value + size if value < 0 else value, low), high)
+
+    start = bound(begin)
+    if node.option("begin_mask") & 1 << axis:
+        start = low if stride > 0 else high
+    if node.option("shrink_axis_mask") & 1 << axis:
+        return range(start, min(start + 1, size))
+    stop = bound(end)
+    if node.option("end_mask") & 1 << axis:
+        stop = high if stride > 0 else low
+    return range(start, stop, stride)
+
+
+def _slice(chosen: range) -> slice:
+    # A negative stop would count from the end: None means "down to the first".
+    return slice(chosen.start, chosen.stop if chosen.stop >= 0 else None, chosen.step)
+
+
+def pad(node: Node) -> Run:
+    """Inputs: tensor, paddings (rank, 2); PADV2: value. PAD fills with the real value 0."""
+    x, output = node.input(0), node.output()
+    dtype = x.dtype
+    if dtype not in ("int8", "int16", "int32", "float32"):
+        raise node.unsupported(f"input type {dtype} is not supported")
+    _same_type(node)
+    paddings = node.integers(1, "its paddings")
+    if len(paddings) != 2 * len(x.shape) or min(paddings, default=0) < 0:
+        raise node.bad(f"paddings {paddings} for {len(x.shape)} axes")
+    pairs = list(zip(paddings[::2], paddings[1::2], strict=True))
+    node.check_output([a + size + b for size, (a, b) in zip(x.shape, pairs, strict=True)])
+    inside = (
+        slice(None),
+        *(slice(a, a + size) for size, (a, _) in zip(x.shape, pairs, strict=True)),
+    )
+    fill = output.zero_point if dtype == "int8" else 0
+    given = node.present(2)
+    if given and (node.input(2).dtype != dtype or node.input(2).elements != 1):
+        raise node.bad("its value is no scalar of its input's type")
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        runs = max(len(values[0]), len(values[2]) if given else 1)
+        y = np.full((runs, *output.shape), fill, NUMPY_TYPES[dtype])
+        if given:
+            y[...] = values[2].reshape(-1, *(1,) * len(output.shape))
+        y[inside] = values[0]
+        return [y]
+
+    return run

@@ -1,0 +1,127 @@
+"""SOFTMAX over the last axis.
+
+Sources: TensorFlow Lite operator specification (int8 output: scale 1/256, zero point -128);
+gemmlowp's exponential with 5 integer bits for int8, an interpolated table for int16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.reference import gemmlowp
+from harness.reference.fixedpoint import (
+    Array,
+    Multiplier,
+    doubling_high_multiply,
+    rounding_right_shift,
+    wrap32,
+)
+from harness.reference.kernels.activations import input_radius
+from harness.reference.node import Node, Run
+from harness.reference.tables import interpolated_table, look_up
+
+_INTEGER_BITS = 5
+_ACCUMULATOR_BITS = 12
+
+
+def softmax(node: Node) -> Run:
+    """exp(beta * x) / sum, of any shape. int8 -> int8 or int16, int16, float32."""
+    x, output = node.input(0), node.output()
+    if not x.shape:
+        raise node.bad("its input is a scalar")
+    node.check_output(x.shape)
+    kinds = {
+        ("float32", "float32"): _real,
+        ("int8", "int8"): _int8,
+        ("int8", "int16"): _int8,
+        ("int16", "int16"): _int16,
+    }
+    make = kinds.get((x.dtype, output.dtype))
+    if make is None:
+        raise node.unsupported(f"{x.dtype} to {output.dtype} is not supported")
+    _check_output_scale(node)
+    return make(node)
+
+
+def _check_output_scale(node: Node) -> None:
+    x, output = node.input(0), node.output()
+    if output.dtype == "float32":
+        return
+    if x.dtype == "int8" and output.dtype == "int8":
+        fits = output.scale == 1 / 256 and output.zero_point == -128
+    else:
+        scale, zero = (2.0**-16, -32768) if x.dtype == "int8" else (2.0**-15, 0)
+        fits = abs(output.scale - scale) <= 0.001 * scale and output.zero_point == zero
+    if not fits or (x.dtype == "int16" and x.zero_point):
+        raise node.bad(
+            f"its output's scale {output.scale} or zero point {output.zero_point} is not SOFTMAX's"
+        )
+
+
+def _real(node: Node) -> Run:
+    beta = float(node.option("beta"))
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        x = values[0].astype(np.float64)
+        e = np.exp((x - x.max(axis=-1, keepdims=True)) * beta)
+        return [(e / e.sum(axis=-1, keepdims=True)).astype(np.float32)]
+
+    return run
+
+
+def _int8(node: Node) -> Run:
+    x, output = node.input(0), node.output()
+    limit = (1 << 30 if node.rounding == "single" else 1 << 31) - 1.0
+    real = min(node.option("beta") * node.scale(x) * (1 << (31 - _INTEGER_BITS)), limit)
+    if not real > 1:
+        raise node.bad(f"beta {node.option('beta')} with the scale {x.scale} is too small")
+    multiplier = Multiplier.of(float(real), node.rounding)
+    lowest = -input_radius(_INTEGER_BITS, int(multiplier.shift))
+    # A difference to the row's largest element is one of 256 values: their exponentials.
+    differences = -np.arange(256, dtype=np.int64)
+    counted = differences >= lowest
+    scaled = multiplier.scale(np.where(counted, differences, 0))
+    exponentials = np.where(counted, gemmlowp.exp_on_negative_values(scaled, _INTEGER_BITS), 0)
+    shares = rounding_right_shift(exponentials.copy(), _ACCUMULATOR_BITS)
+    bits = 8 if output.dtype == "int8" else 16
+    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        q = values[0].astype(np.int64)
+        index = q.max(axis=-1, keepdims=True) - q
+        total = wrap32(shares[index].sum(axis=-1, keepdims=True))
+        inverse, over = gemmlowp.reciprocal(total, _ACCUMULATOR_BITS)
+        y = doubling_high_multiply(exponentials[index], inverse)
+        y = rounding_right_shift(y, np.broadcast_to(over + 31 - bits, y.shape)) + low
+        y = np.where(counted[index], np.clip(y, low, high), low)
+        return [y.astype(output.dtype)]
+
+    return run
+
+
+def _int16(node: Node) -> Run:
+    x = node.input(0)
+    span = np.float32(65535)
+    two = np.float32(2) / span
+    exponential = interpolated_table(np.exp, np.float32(10) / span, 32767, two, 0)
+    inverse = interpolated_table(lambda v: 1 / (1 + v), np.float32(1) / span, -32768, two, 0)
+    real = node.scale(x) * float(np.float32(node.option("beta"))) / (10.0 / 65535.0)
+    multiplier = Multiplier.of(real, node.rounding)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        q = values[0].astype(np.int64)
+        scaled = multiplier.scale(q - q.max(axis=-1, keepdims=True))
+        e = look_up(exponential, np.clip(scaled + 32767, -32768, 32767))
+        total = wrap32(e.sum(axis=-1, keepdims=True))
+        headroom = 32 - np.frexp(total.astype(np.float64))[1].astype(np.int64)
+        shifted = ((total << (headroom - 1)) + (1 << 13)) >> 14
+        centred = np.clip(shifted - (1 << 15) - (1 << 16), -32768, 32767)
+        reciprocal = look_up(inverse, centred)
+        right = 31 - headroom
+        y = (e * reciprocal + (np.int64(1) << (right - 1))) >> right
+        return [np.clip(y, 0, 32767).astype(np.int16)]
+
+    return run
