@@ -1,0 +1,92 @@
+"""The official interpreters, each in a subprocess: a segmentation fault ends one case, not a run."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from oracle_worker import read, write
+
+WORKER = Path(__file__).with_name("oracle_worker.py")
+MODULES = {"tflm": "tflite_micro", "litert": "ai_edge_litert"}
+
+
+class Refused(Exception):
+    """The official interpreter did not take the model, or died of it."""
+
+
+class Oracle:
+    """``kind`` is ``tflm`` (the device's own code) or ``litert`` (TensorFlow Lite's)."""
+
+    def __init__(self, kind: str = "tflm", *, seconds: float = 120) -> None:
+        self.kind = kind
+        self._seconds = seconds
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def installed(self) -> bool:
+        return importlib.util.find_spec(MODULES[self.kind]) is not None
+
+    def run(
+        self,
+        model: bytes,
+        inputs: Sequence[Sequence[np.ndarray]],
+        outputs: int = 1,
+        tensors: Sequence[int] = (),
+        arena: int = 4 << 20,
+    ) -> tuple[list[list[np.ndarray]], list[dict[int, np.ndarray]]]:
+        """Consecutive inferences: outputs of each, and the named tensors after each."""
+        answer = self._ask(
+            {
+                "model": model,
+                "inputs": [list(arrays) for arrays in inputs],
+                "outputs": outputs,
+                "tensors": list(tensors),
+                "arena": arena,
+            }
+        )
+        if "error" in answer:
+            raise Refused(answer["error"])
+        return answer["outputs"], answer["tensors"]
+
+    def _ask(self, request: dict[str, Any]) -> dict[str, Any]:
+        process = self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        guard = threading.Timer(self._seconds, process.kill)
+        guard.start()
+        try:
+            write(process.stdin, request)
+            answer = read(process.stdout)
+        except (BrokenPipeError, EOFError):
+            answer = None
+        finally:
+            guard.cancel()
+        if answer is None:
+            process.kill()
+            code = process.wait()
+            self._process = None
+            raise Refused(f"the official interpreter ended with code {code}")
+        return answer
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            self._process = subprocess.Popen(
+                [sys.executable, str(WORKER), self.kind],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+            )
+        return self._process
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
