@@ -178,7 +178,7 @@ def symbols(data: bytes, table: RawSection, strings: RawSection) -> list[RawSymb
     raw = data[table.offset : table.offset + table.size // _SYMBOL.size * _SYMBOL.size]
     found = []
     for name_at, value, size, info, _, index in _SYMBOL.iter_unpack(raw):
-        if not 0 < name_at < len(names):
+        if not 0 < name_at < len(names) or names[name_at] == 0:
             continue
         end = names.find(b"\0", name_at)
         name = names[name_at : end if end >= 0 else len(names)].decode("utf-8", "backslashreplace")
