@@ -47,13 +47,12 @@ def weight_scales(node: Node, weights: Tensor) -> tuple[float, ...]:
     return weights.quantization.scales
 
 
-def single_multiplier(node: Node, weights: Tensor) -> Multiplier:
-    """input scale * weight scale / output scale, multiplied in single precision.
+def product_multiplier(node: Node, x: Tensor, weights: Tensor) -> Multiplier:
+    """x scale * weight scale / output scale, multiplied in single precision.
 
     Source: TensorFlow Lite's ``GetQuantizedConvolutionMultipler``.
     """
-    scale = np.float32(weight_scales(node, weights)[0])
-    product = np.float32(node.scale(node.input(0))) * scale
+    product = np.float32(node.scale(x)) * np.float32(node.scale(weights))
     return Multiplier.of(float(product) / node.scale(node.output()), node.rounding)
 
 

@@ -89,14 +89,18 @@ def relu6(node: Node) -> Run:
 
 
 def leaky_relu(node: Node) -> Run:
-    """x for x > 0, alpha * x else, of any shape. int8, int16, float32."""
+    """x for x > 0, alpha * x else, of any shape. int8, int16, float32.
+
+    TFLM before autumn 2026 computes the multipliers in single precision: a device that runs it
+    can differ by 1 in few elements.
+    """
     alpha = np.float32(node.option("alpha"))
     if _checked(node, "int8 int16 float32") == "float32":
         return elementwise(node, lambda x: np.where(x > 0, x, x * np.float64(alpha)))
     x, output = node.input(0), node.output()
-    scale, target = np.float32(node.scale(x)), np.float32(node.scale(output))
-    identity = Multiplier.of(float(scale / target), node.rounding)
-    slope = float(scale * alpha / target)
+    scale, target = node.scale(x), node.scale(output)
+    identity = Multiplier.of(scale / target, node.rounding)
+    slope = scale * float(alpha) / target
     leak = Multiplier.of(abs(slope), node.rounding)
     sign = -1 if slope < 0 else 1
     low, high = limits(output.dtype)

@@ -60,6 +60,13 @@ def _smaller_than_one(node: Node, real: float) -> Multiplier:
     return Multiplier.of(real, node.rounding)
 
 
+def _sum_multipliers(node: Node) -> tuple[float, float, float]:
+    """Of both inputs to twice the larger scale, and from there to the output's."""
+    s0, s1, out = (node.scale(t) for t in (node.input(0), node.input(1), node.output()))
+    twice = 2 * max(s0, s1)
+    return s0 / twice, s1 / twice, twice / ((1 << _SPARE_BITS[node.input(0).dtype]) * out)
+
+
 def _rescaled_sum(node: Node, reals: tuple[float, float, float], sign: int) -> Run:
     """clamp(output multiplier * (m0 * x0 + sign * m1 * x1) + zero point)."""
     x0, x1, output = node.input(0), node.input(1), node.output()
@@ -82,25 +89,19 @@ def add(node: Node) -> Run:
     dtype = _check(node, "int8 int16 int32 float32")
     if dtype not in _SPARE_BITS:
         return _unquantized(node, np.add, clamps=False)
-    s0, s1, out = (node.scale(t) for t in (node.input(0), node.input(1), node.output()))
-    twice = 2 * max(s0, s1)
-    reals = (s0 / twice, s1 / twice, twice / ((1 << _SPARE_BITS[dtype]) * out))
-    return _rescaled_sum(node, reals, 1)
+    return _rescaled_sum(node, _sum_multipliers(node), 1)
 
 
 def sub(node: Node) -> Run:
     """x - y of any broadcastable shapes. int8, int16, int32, float32.
 
-    The multipliers are computed in single precision here, in double for ADD.
+    TFLM before autumn 2026 computes the multipliers in single precision: a device that runs it
+    can differ by 1 in few elements.
     """
     dtype = _check(node, "int8 int16 int32 float32")
     if dtype not in _SPARE_BITS:
         return _unquantized(node, np.subtract, clamps=True)
-    tensors = (node.input(0), node.input(1), node.output())
-    s0, s1, out = (np.float32(node.scale(t)) for t in tensors)
-    twice = np.float32(2) * max(s0, s1)
-    spread = np.float32(1 << _SPARE_BITS[dtype]) * out
-    return _rescaled_sum(node, (float(s0 / twice), float(s1 / twice), float(twice / spread)), -1)
+    return _rescaled_sum(node, _sum_multipliers(node), -1)
 
 
 def mul(node: Node) -> Run:

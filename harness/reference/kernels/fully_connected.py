@@ -24,7 +24,7 @@ from harness.reference.requantize import (
     check_bias_scale,
     check_weight_types,
     largest_input,
-    single_multiplier,
+    product_multiplier,
     weight_scales,
 )
 from harness.reference.window import check_products
@@ -92,7 +92,7 @@ def _quantized(node: Node, weights: Tensor, shape: tuple[int, int]) -> Run:
             raise node.unsupported("int4 weights with a scale for each channel are not supported")
         multiplier = channel_multiplier(node, weights, weights.shape[-2])
     else:
-        multiplier = single_multiplier(node, weights)
+        multiplier = product_multiplier(node, x, weights)
         if node.present(2):
             check_bias_scale(node, weights, node.input(2))
     largest = largest_input(x)

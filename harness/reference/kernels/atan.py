@@ -1,0 +1,21 @@
+"""The custom operator ``Atan`` of the samples: an example of a project's own reference kernel.
+
+A kernel takes a :class:`~harness.reference.node.Node`, checks it once and gives a function from
+input arrays to output arrays; both have a leading axis of runs. It is registered by its name::
+
+    Kernels.default().with_custom("Atan", atan)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from harness.reference.kernels.activations import elementwise
+from harness.reference.node import Node, Run
+
+
+def atan(node: Node) -> Run:
+    """The arc tangent of every element, in radians; any shape, float32."""
+    node.check_types("float32")
+    node.check_output(node.input(0).shape)
+    return elementwise(node, np.arctan)

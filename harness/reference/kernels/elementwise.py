@@ -1,0 +1,124 @@
+"""Operators of one tensor, element by element, and logical ones of two.
+
+ABS, NEG, EXP, LOG, SQRT, RSQRT, SQUARE, SIN, COS, FLOOR, CEIL, ROUND, LOGICAL_NOT, LOGICAL_AND,
+LOGICAL_OR. Source: TensorFlow Lite operator specification. float32 is computed in double
+precision and rounded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from harness.reference.broadcast import aligned, check_broadcast
+from harness.reference.fixedpoint import Array, Multiplier
+from harness.reference.kernels.activations import elementwise
+from harness.reference.node import Node, Run
+from harness.reference.quantization import limits
+
+
+def _real(node: Node, function: Callable[[Array], Array]) -> Run:
+    node.check_types("float32")
+    node.check_output(node.input(0).shape)
+    return elementwise(node, function)
+
+
+def absolute(node: Node) -> Run:
+    """|x|. int8, int16 (zero points 0), float32; may change the scale."""
+    if node.check_types("int8 int16 float32") == "float32":
+        return _real(node, np.abs)
+    x, output = node.input(0), node.output()
+    node.check_output(x.shape)
+    if x.dtype == "int16" and (x.zero_point or output.zero_point):
+        raise node.bad("int16 tensors must have the zero point 0")
+    ratio = float(np.float32(node.scale(x)) / np.float32(node.scale(output)))
+    multiplier = Multiplier.of(ratio, node.rounding)
+    low, high = limits(output.dtype)
+
+    def quantized(q: Array) -> Array:
+        y = np.abs(q - x.zero_point)
+        if x.scale != output.scale:
+            y = multiplier.scale(y)
+        return np.asarray(np.clip(y + output.zero_point, low, high))
+
+    return elementwise(node, quantized)
+
+
+def negative(node: Node) -> Run:
+    """-x. float32."""
+    return _real(node, np.negative)
+
+
+def exponential(node: Node) -> Run:
+    """exp(x). float32."""
+    return _real(node, np.exp)
+
+
+def logarithm(node: Node) -> Run:
+    """The natural logarithm of x. float32."""
+    return _real(node, np.log)
+
+
+def square_root(node: Node) -> Run:
+    """The square root of x. float32."""
+    return _real(node, np.sqrt)
+
+
+def reciprocal_square_root(node: Node) -> Run:
+    """1 / the square root of x. float32 (the reference divides in single precision)."""
+    return _real(node, lambda x: 1 / np.sqrt(x).astype(np.float32).astype(np.float64))
+
+
+def square(node: Node) -> Run:
+    """x * x. float32."""
+    return _real(node, np.square)
+
+
+def sine(node: Node) -> Run:
+    """sin(x), x in radians. float32."""
+    return _real(node, np.sin)
+
+
+def cosine(node: Node) -> Run:
+    """cos(x), x in radians. float32."""
+    return _real(node, np.cos)
+
+
+def floor(node: Node) -> Run:
+    """The largest integer not above x. float32."""
+    return _real(node, np.floor)
+
+
+def ceiling(node: Node) -> Run:
+    """The smallest integer not below x. float32."""
+    return _real(node, np.ceil)
+
+
+def nearest(node: Node) -> Run:
+    """The nearest integer, halves to even. float32."""
+    return _real(node, np.rint)
+
+
+def logical_not(node: Node) -> Run:
+    """Not x. bool."""
+    node.check_types("bool")
+    node.check_output(node.input(0).shape)
+    return lambda values: [np.logical_not(values[0])]
+
+
+def _logical(node: Node, function: Callable[[Array, Array], Array]) -> Run:
+    node.check_types("bool")
+    check_broadcast(node)
+    rank = len(node.output().shape)
+    return lambda values: [function(aligned(values[0], rank), aligned(values[1], rank))]
+
+
+def logical_and(node: Node) -> Run:
+    """X and y, broadcast. bool."""
+    return _logical(node, np.logical_and)
+
+
+def logical_or(node: Node) -> Run:
+    """X or y, broadcast. bool."""
+    return _logical(node, np.logical_or)
