@@ -165,7 +165,9 @@ def _operator(b: flatbuffers.Builder, op: Op, code: int) -> int:
     if op.options is not None:
         table, fields = op.options
         vectors = {
-            name: _vector(b, value, "i4") for name, value in fields.items() if isinstance(value, list)
+            name: _vector(b, value, "i4")
+            for name, value in fields.items()
+            if isinstance(value, list)
         }
         getattr(tflite, f"{table}OptionsStart")(b)
         for name, value in fields.items():

@@ -1,4 +1,4 @@
-"""The official interpreters, each in a subprocess: a segmentation fault ends one case, not a run."""
+"""The official interpreters, each in a subprocess: a crash ends one case, not a run."""
 
 from __future__ import annotations
 

@@ -1,0 +1,179 @@
+"""Random one-operator models, and holding the reference against an official interpreter."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from model_builder import Op, T, build
+from oracle import Oracle
+
+from harness.model import Model
+from harness.reference import Interpreter
+
+#: An ordinary run takes a few cases of each operator and type; TFLM_HIL_CASES=500 is the full one.
+CASES = int(os.environ.get("TFLM_HIL_CASES", "25"))
+cases = settings(
+    max_examples=CASES,
+    deadline=None,
+    derandomize=CASES < 100,
+    suppress_health_check=list(HealthCheck),
+    database=None,
+)
+
+#: Gives the largest difference that the official interpreter may have, for each output.
+Bound = Callable[[Interpreter, Sequence[np.ndarray]], Sequence[np.ndarray]]
+
+
+class Draw:
+    """What a random model is made of, on top of hypothesis' data."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        self._draw = data.draw
+
+    def int(self, low: int, high: int) -> int:
+        return self._draw(st.integers(low, high))
+
+    def one(self, *choices: Any) -> Any:
+        return self._draw(st.sampled_from(choices))
+
+    def flag(self) -> bool:
+        return self._draw(st.booleans())
+
+    def real(self, low: float, high: float) -> float:
+        return self._draw(st.floats(low, high, width=32))
+
+    def power(self, low: float, high: float) -> float:
+        """A float32 between 2^low and 2^high, its logarithm uniform."""
+        return float(np.float32(2.0 ** self._draw(st.floats(low, high))))
+
+    def scale(self) -> float:
+        return self.power(-12, 1)
+
+    def zero(self, dtype: str) -> int:
+        return self.one(-128, 127, 0, self.int(-128, 127)) if dtype == "int8" else 0
+
+    def generator(self) -> np.random.Generator:
+        return np.random.default_rng(self.int(0, (1 << 32) - 1))
+
+    def array(self, shape: Sequence[int], dtype: str, *, largest: int | None = None) -> np.ndarray:
+        """Values over the whole range of the type, sometimes only its ends or one value."""
+        rng = self.generator()
+        shape = tuple(shape)
+        if dtype == "float32":
+            return (rng.normal(size=shape) * self.one(0.1, 1, 10)).astype(np.float32)
+        if dtype == "bool":
+            return rng.integers(0, 2, shape).astype(bool)
+        if dtype == "int4":
+            low, high = -8, 7
+        else:
+            info = np.iinfo(dtype)
+            low, high = int(info.min), int(info.max)
+        if largest is not None:
+            low, high = max(low, -largest), min(high, largest)
+        values = {
+            "uniform": lambda: rng.integers(low, high + 1, shape),
+            "ends": lambda: rng.choice([low, high], shape),
+            "same": lambda: np.full(shape, rng.integers(low, high + 1)),
+        }[self.one("uniform", "uniform", "uniform", "ends", "same")]()
+        return values.astype("int8" if dtype == "int4" else dtype)
+
+    def tensor(self, shape: Sequence[int], dtype: str, **more: Any) -> T:
+        """A quantized (or real) activation."""
+        if dtype in ("int8", "int16"):
+            more = {"scale": self.scale(), "zero": self.zero(dtype), **more}
+        return T(tuple(shape), dtype, **more)
+
+    def shape(self, low: int, high: int, most: int = 5) -> tuple[int, ...]:
+        return tuple(self.int(1, most) for _ in range(self.int(low, high)))
+
+
+@dataclass
+class Case:
+    """A model with the inputs of consecutive inferences."""
+
+    model: bytes
+    inputs: Sequence[Sequence[np.ndarray]]
+    bound: Bound | None = None
+    ulps: int = 0
+    outputs: int = 1
+    kind: str = "tflm"
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+def single(
+    draw: Draw,
+    op: str,
+    tensors: Sequence[T],
+    inputs: Sequence[int],
+    options: tuple[str, dict[str, Any]] | None = None,
+    *,
+    outputs: Sequence[int] = (),
+    fed: Sequence[int] = (0,),
+    inferences: int = 2,
+    version: int = 1,
+    intermediates: Sequence[int] = (),
+    **more: Any,
+) -> Case:
+    """A model of one operator; its outputs are the last tensor unless said, ``fed`` its inputs."""
+    results = list(outputs or [len(tensors) - 1])
+    model = build(
+        tensors,
+        [Op(op, list(inputs), results, options, version=version, intermediates=intermediates)],
+        list(fed),
+        results,
+    )
+    arrays = [
+        [draw.array(tensors[i].shape, tensors[i].dtype) for i in fed] for _ in range(inferences)
+    ]
+    return Case(model, arrays, outputs=len(results), **more)
+
+
+def agree(oracle: Oracle, case: Case) -> None:
+    """The reference gives what the official interpreter gives, inference after inference."""
+    expected, _ = oracle.run(case.model, case.inputs, case.outputs)
+    interpreter = Interpreter.from_model(Model.from_bytes(case.model))
+    for arrays, wanted in zip(case.inputs, expected, strict=True):
+        bounds = case.bound(interpreter, arrays) if case.bound else [None] * case.outputs
+        obtained = interpreter.invoke(arrays)
+        for tensor, got, want, bound in zip(
+            interpreter.outputs, obtained, wanted, bounds, strict=True
+        ):
+            assert got.dtype == want.dtype
+            # The official Python interface gives a scalar the shape of one element.
+            assert got.size == want.size == math.prod(tensor.shape)
+            _hold(got.ravel(), want.ravel(), bound, case.ulps)
+
+
+def _hold(got: np.ndarray, want: np.ndarray, bound: Any, ulps: int) -> None:
+    if got.dtype.kind != "f" or (bound is None and ulps == 0):
+        np.testing.assert_array_equal(got, want)
+        return
+    with np.errstate(invalid="ignore"):
+        distance = np.abs(got.astype(np.float64) - want.astype(np.float64))
+        allowed = ulps * np.spacing(np.maximum(np.abs(want), np.finfo(np.float32).tiny))
+    if bound is not None:
+        allowed = allowed + np.asarray(bound).ravel()
+    same = (got == want) | (np.isnan(got) & np.isnan(want))
+    assert np.all(same | (distance <= allowed)), (got, want, distance, allowed)
+
+
+def sum_bound(magnitudes: bytes, terms: int) -> Bound:
+    """The rounding error of ``terms`` products added one by one in single precision.
+
+    (terms + 2) * 2^-24 * sum |x||w| (Higham, Accuracy and Stability of Numerical Algorithms,
+    section 3.1, with room for second-order terms); ``magnitudes`` is the model of |w| and |bias|.
+    """
+    absolute = Interpreter.from_model(Model.from_bytes(magnitudes))
+
+    def bound(_: Interpreter, arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        sums = absolute.invoke([np.abs(array) for array in arrays])
+        return [1.01 * (terms + 2) * 2.0**-24 * each.astype(np.float64) for each in sums]
+
+    return bound
