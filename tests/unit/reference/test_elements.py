@@ -1,0 +1,307 @@
+"""Arithmetic, activations, comparisons, element-wise operators equal the official interpreter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from model_builder import ACTIVATIONS, Op, T, build
+from operator_cases import Case, Draw, agree, cases, single
+from oracle import Oracle
+
+FUSED = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
+
+
+def _broadcast(draw: Draw) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Two shapes and what they broadcast to."""
+    full = draw.shape(1, 4, 5)
+    thin = tuple(draw.one(n, 1) for n in full)[draw.int(0, len(full) - 1) :]
+    pair = draw.one((full, full), (full, thin), (thin, full))
+    return (*pair, np.broadcast_shapes(*pair))
+
+
+def _two_inputs(
+    draw: Draw, op: str, dtype: str, table: str, *, output: str = "", fused: bool = False
+) -> Case:
+    a_shape, b_shape, y_shape = _broadcast(draw)
+    a, b = draw.tensor(a_shape, dtype), draw.tensor(b_shape, dtype)
+    y = draw.tensor(y_shape, output or dtype)
+    fields = {"FusedActivationFunction": ACTIVATIONS[draw.one(*FUSED)]} if fused else {}
+    fixed = draw.flag()
+    if fixed:
+        b.data = draw.array(b_shape, dtype)
+    fed = (0,) if fixed else (0, 1)
+    return single(draw, op, [a, b, y], [0, 1], (table, fields), fed=fed)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float32"])
+@pytest.mark.parametrize("op", ["ADD", "SUB"])
+@cases
+@given(data=st.data())
+def test_sums_equal(op: str, dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+    draw = Draw(data)
+    a_shape, b_shape, y_shape = _broadcast(draw)
+    a, b = draw.tensor(a_shape, dtype), draw.tensor(b_shape, dtype)
+    y = draw.tensor(y_shape, dtype)
+    if dtype in ("int8", "int16"):
+        # TFLM needs an output multiplier below 1: up to the edge of that.
+        spare = 20 if dtype == "int8" else 15
+        y.scale = float(np.float32(2 * max(a.scale, b.scale) * draw.power(-spare + 0.01, 8)))
+    fields = {"FusedActivationFunction": ACTIVATIONS[draw.one(*FUSED)]}
+    if dtype == "int16":
+        fields["PotScaleInt16"] = False
+    agree(tflm, single(draw, op, [a, b, y], [0, 1], (op.title(), fields), fed=(0, 1)))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float32"])
+@cases
+@given(data=st.data())
+def test_mul_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+    draw = Draw(data)
+    a_shape, b_shape, y_shape = _broadcast(draw)
+    a, b = draw.tensor(a_shape, dtype), draw.tensor(b_shape, dtype)
+    y = draw.tensor(y_shape, dtype)
+    if dtype in ("int8", "int16"):
+        y.scale = float(np.float32(a.scale * b.scale / draw.power(-34, 1)))
+    fields = {"FusedActivationFunction": ACTIVATIONS[draw.one(*FUSED)]}
+    agree(tflm, single(draw, "MUL", [a, b, y], [0, 1], ("Mul", fields), fed=(0, 1)))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float32"])
+@pytest.mark.parametrize("op", ["MINIMUM", "MAXIMUM"])
+@cases
+@given(data=st.data())
+def test_extremes_equal(op: str, dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+    draw = Draw(data)
+    case = _two_inputs(draw, op, dtype, "MaximumMinimum")
+    agree(tflm, case)
+
+
+COMPARED = [
+    (op, dtype)
+    for op in ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
+    for dtype in ("int8", "int32", "float32", *(("bool",) if "EQUAL" in (op, op[4:]) else ()))
+]
+
+
+@pytest.mark.parametrize(("op", "dtype"), COMPARED)
+@cases
+@given(data=st.data())
+def test_comparisons_equal(op: str, dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+    draw = Draw(data)
+    a_shape, b_shape, y_shape = _broadcast(draw)
+    a, b = draw.tensor(a_shape, dtype), draw.tensor(b_shape, dtype)
+    if dtype == "int8":
+        a.scale, b.scale = draw.power(-12, -0.01), draw.power(-12, -0.01)
+        if draw.flag():
+            b.scale, b.zero = a.scale, a.zero
+    table = "".join(word.title() for word in op.split("_"))
+    case = single(draw, op, [a, b, T(y_shape, "bool")], [0, 1], (table, {}), fed=(0, 1))
+    if draw.flag() and a_shape == b_shape:  # otherwise few elements are equal
+        case.inputs = [
+            [x, np.where(np.arange(x.size).reshape(x.shape) % 2, x, y)] for x, y in case.inputs
+        ]
+    agree(tflm, case)
+
+
+@pytest.mark.parametrize("op", ["LOGICAL_AND", "LOGICAL_OR"])
+@cases
+@given(data=st.data())
+def test_logical_operators_equal(op: str, tflm: Oracle, data: st.DataObject) -> None:
+    draw = Draw(data)
+    table = "".join(word.title() for word in op.split("_"))
+    agree(tflm, _two_inputs(draw, op, "bool", table))
+
+
+@cases
+@given(data=st.data())
+def test_logical_not_equals(tflm: Oracle, data: st.DataObject) -> None:
+    draw = Draw(data)
+    shape = draw.shape(1, 4)
+    tensors = [T(shape, "bool"), T(shape, "bool")]
+    agree(tflm, single(draw, "LOGICAL_NOT", tensors, [0], ("LogicalNot", {})))
+
+
+def _one_input(
+    draw: Draw, op: str, dtype: str, table: str | None, fields: dict | None = None, **y: object
+) -> Case:
+    shape = draw.shape(1, 4)
+    x = draw.tensor(shape, dtype)
+    tensors = [x, draw.tensor(shape, dtype, **y)]
+    return single(draw, op, tensors, [0], (table, fields or {}) if table else None)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
+@cases
+@given(data=st.data())
+def test_relu_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+    agree(tflm, _one_input(Draw(data), "RELU", dtype, None))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
+@cases
+@given(data=st.data())
+def test_relu6_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+    draw = Draw(data)
+    shape = draw.shape(1, 4)
+    x = draw.tensor(shape, dtype)
+    if dtype != "float32":
+        x.scale = draw.power(-5 if dtype == "int8" else -12, 1)
+    y = T(shape, dtype, x.scale, x.zero)
+    agree(tflm, single(draw, "RELU6", [x, y], [0]))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
+@cases
+@given(data=st.data())
+def test_leaky_relu_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+    draw = Draw(data)
+    alpha = draw.real(-1, 2)
+    agree(tflm, _one_input(draw, "LEAKY_RELU", dtype, "LeakyRelu", {"Alpha": alpha}))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+@cases
+@given(data=st.data())
+def test_hard_swish_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+    draw = Draw(data)
+    case = _one_input(draw, "HARD_SWISH", dtype, "HardSwish")
+    if dtype == "int8":
+        shape = draw.shape(1, 4)
+        x = draw.tensor(shape, dtype)
+        ratio = draw.power(-7, 6)  # TFLM: input scale / 128 / output scale at most 1
+        y = T(shape, dtype, float(np.float32(x.scale / ratio)), draw.zero(dtype))
+        case = single(draw, "HARD_SWISH", [x, y], [0], ("HardSwish", {}))
+    agree(tflm, case)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
+@pytest.mark.parametrize("op", ["LOGISTIC", "TANH"])
+@cases
+@given(data=st.data())
+def test_squashing_functions_equal(op: str, dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+    draw = Draw(data)
+    y = {
+        "int8": {
+            "scale": 1 / 256 if op == "LOGISTIC" else 1 / 128,
+            "zero": -128 if op == "LOGISTIC" else 0,
+        },
+        "int16": {"scale": 2.0**-15, "zero": 0},
+        "float32": {},
+    }[dtype]
+    case = _one_input(draw, op, dtype, None, **y)
+    if dtype == "int16" and draw.flag():
+        shape = draw.shape(1, 3)
+        x = T(shape, dtype, 2.0 ** draw.int(-15, -8), 0)
+        case = single(draw, op, [x, T(shape, dtype, **y)], [0])
+    case.ulps = 2
+    agree(tflm, case)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int8-int16", "int16", "float32"])
+@cases
+@given(data=st.data())
+def test_softmax_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+    draw = Draw(data)
+    before, _, after = dtype.partition("-")
+    after = after or before
+    shape = (*draw.shape(0, 2), draw.one(1, 2, draw.int(1, 40), 300))
+    scale, zero = {
+        "int8": (1 / 256, -128),
+        "int16": (2.0**-15, 0) if before == "int16" else (2.0**-16, -32768),
+        "float32": (None, 0),
+    }[after]
+    x = draw.tensor(shape, before)
+    beta = draw.power(-3, 3)
+    case = single(
+        draw, "SOFTMAX", [x, T(shape, after, scale, zero)], [0], ("Softmax", {"Beta": beta})
+    )
+    if before == "float32":
+        # exp, its argument and the sum are each off by single-precision rounding.
+        case.bound = lambda reference, arrays: [
+            reference.invoke(arrays)[0].astype(np.float64)
+            * 2.0**-23
+            * (shape[-1] + 8 + beta * np.ptp(arrays[0]))
+        ]
+        case.ulps = 2
+    agree(tflm, case)
+
+
+@pytest.mark.parametrize(
+    "op", ["NEG", "EXP", "LOG", "SQRT", "RSQRT", "SQUARE", "SIN", "COS", "FLOOR", "CEIL", "ROUND"]
+)
+@cases
+@given(data=st.data())
+def test_real_functions_equal(op: str, tflm: Oracle, data: st.DataObject) -> None:
+    draw = Draw(data)
+    table = {"NEG": "Neg", "EXP": "Exp", "SQUARE": "Square", "COS": "Cos"}.get(op)
+    case = _one_input(draw, op, "float32", table)
+    if op in ("LOG", "SQRT", "RSQRT"):
+        case.inputs = [[np.abs(x) + np.float32(1e-6) for x in arrays] for arrays in case.inputs]
+    case.ulps = 2
+    agree(tflm, case)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
+@cases
+@given(data=st.data())
+def test_abs_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+    agree(tflm, _one_input(Draw(data), "ABS", dtype, "Abs"))
+
+
+CONVERSIONS = [
+    ("float32", "int8"), ("float32", "int16"), ("int8", "int8"), ("int8", "int16"),
+    ("int8", "int32"), ("int16", "int8"), ("int16", "int16"), ("int16", "int32"),
+    ("int32", "int8"), ("int32", "int16"), ("uint8", "int8"), ("int8", "uint8"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("before", "after"), CONVERSIONS)
+@cases
+@given(data=st.data())
+def test_quantize_equals(before: str, after: str, tflm: Oracle, data: st.DataObject) -> None:
+    draw = Draw(data)
+    shape = draw.shape(1, 4)
+    quantized = {"scale": draw.scale(), "zero": draw.int(0, 255)}
+    x = (
+        T(shape, before, **quantized)
+        if before in ("uint8", "int32")
+        else draw.tensor(shape, before)
+    )
+    if before == "int32":
+        x.zero = 0
+    y = draw.tensor(shape, after)
+    if y.scale is None:
+        y.scale, y.zero = draw.scale(), draw.int(0, 255) if after == "uint8" else 0
+    if before == "uint8" or after == "uint8":
+        y.scale = x.scale if draw.flag() else y.scale
+    case = single(draw, "QUANTIZE", [x, y], [0], ("Quantize", {}))
+    if before == "int32":
+        case.inputs = [[array >> draw.int(8, 24) for array in arrays] for arrays in case.inputs]
+    agree(tflm, case)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint8"])
+@cases
+@given(data=st.data())
+def test_dequantize_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+    draw = Draw(data)
+    shape = draw.shape(1, 4)
+    x = (
+        T(shape, "uint8", draw.scale(), draw.int(0, 255))
+        if dtype == "uint8"
+        else draw.tensor(shape, dtype)
+    )
+    agree(tflm, single(draw, "DEQUANTIZE", [x, T(shape, "float32")], [0], ("Dequantize", {})))
+
+
+def test_atan_is_a_custom_operator_of_the_default_kernels() -> None:
+    from harness.model import Model
+    from harness.reference import Interpreter
+
+    tensors = [T((1, 5), "float32"), T((1, 5), "float32")]
+    model = build(tensors, [Op("CUSTOM", [0], [1], custom="Atan")], [0], [1])
+    x = np.array([[-1e9, -1, 0, 1, np.inf]], np.float32)
+    (y,) = Interpreter.from_model(Model.from_bytes(model)).invoke([x])
+    np.testing.assert_array_equal(y, np.arctan(x.astype(np.float64)).astype(np.float32))
