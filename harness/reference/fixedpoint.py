@@ -28,6 +28,10 @@ import numpy.typing as npt
 Rounding = Literal["double", "single"]
 ROUNDINGS: tuple[Rounding, ...] = ("double", "single")
 
+#: In which precision multipliers are computed from the tensors' scales, where TFLM changed it.
+Multipliers = Literal["double", "single"]
+MULTIPLIERS: tuple[Multipliers, ...] = ("double", "single")
+
 Array = npt.NDArray[Any]
 _Q31 = 1 << 31
 

@@ -12,7 +12,13 @@ import numpy as np
 
 from harness.errors import BadModel, UnsupportedOperator, UsageError
 from harness.model import Model, Operator, Tensor
-from harness.reference.fixedpoint import ROUNDINGS, Array, Rounding
+from harness.reference.fixedpoint import (
+    MULTIPLIERS,
+    ROUNDINGS,
+    Array,
+    Multipliers,
+    Rounding,
+)
 from harness.reference.node import NUMPY_TYPES, Node, Run, constant
 from harness.reference.registry import Kernels
 
@@ -37,17 +43,27 @@ class Interpreter:
     """Runs a model's main subgraph, bit-exactly as TFLM's reference kernels do for integers.
 
     ``rounding`` is ``double`` (TFLM's default) or ``single`` (CMSIS-NN's kernels, and builds with
-    TFLITE_SINGLE_ROUNDING). Variable tensors (the state of SVDF and LSTM) keep their value from
-    one inference to the next, as on the device, until :meth:`reset`.
+    TFLITE_SINGLE_ROUNDING). ``multipliers`` is ``double``, or ``single`` for devices that run
+    TFLM from before autumn 2026 (see :meth:`Node.precise`). Variable tensors (the state of SVDF
+    and LSTM) keep their value from one inference to the next, as on the device, until
+    :meth:`reset`.
     """
 
     def __init__(
-        self, model: Model, *, rounding: Rounding = "double", kernels: Kernels | None = None
+        self,
+        model: Model,
+        *,
+        rounding: Rounding = "double",
+        multipliers: Multipliers = "double",
+        kernels: Kernels | None = None,
     ) -> None:
         if rounding not in ROUNDINGS:
             raise UsageError(f"rounding {rounding!r} is none of {', '.join(ROUNDINGS)}")
+        if multipliers not in MULTIPLIERS:
+            raise UsageError(f"multipliers {multipliers!r} is none of {', '.join(MULTIPLIERS)}")
         self.model = model
         self.rounding = rounding
+        self.multipliers = multipliers
         self._kernels = kernels or Kernels.default()
         self._run_bytes = _check_tensors(model)
         self._constants = _constants(model)
@@ -59,17 +75,28 @@ class Interpreter:
 
     @classmethod
     def from_file(
-        cls, path: Path | str, rounding: Rounding = "double", *, kernels: Kernels | None = None
+        cls,
+        path: Path | str,
+        rounding: Rounding = "double",
+        *,
+        multipliers: Multipliers = "double",
+        kernels: Kernels | None = None,
     ) -> Interpreter:
         """Read ``path`` and prepare it. Raises BadModel, UnsupportedOperator."""
-        return cls(Model.from_file(path), rounding=rounding, kernels=kernels)
+        model = Model.from_file(path)
+        return cls(model, rounding=rounding, multipliers=multipliers, kernels=kernels)
 
     @classmethod
     def from_model(
-        cls, model: Model, rounding: Rounding = "double", *, kernels: Kernels | None = None
+        cls,
+        model: Model,
+        rounding: Rounding = "double",
+        *,
+        multipliers: Multipliers = "double",
+        kernels: Kernels | None = None,
     ) -> Interpreter:
         """Prepare a model. Raises BadModel, UnsupportedOperator."""
-        return cls(model, rounding=rounding, kernels=kernels)
+        return cls(model, rounding=rounding, multipliers=multipliers, kernels=kernels)
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -191,6 +218,7 @@ class Interpreter:
             named(operator.intermediates),
             self.rounding,
             where,
+            self.multipliers,
         )
         return Step(operator, self._kernels.find(node)(node), operator.inputs, outputs, where)
 

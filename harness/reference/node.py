@@ -11,7 +11,7 @@ import numpy as np
 
 from harness.errors import BadModel, UnsupportedOperator
 from harness.model import Operator, Tensor
-from harness.reference.fixedpoint import Array, Rounding
+from harness.reference.fixedpoint import Array, Multipliers, Rounding
 
 #: Runs one operator on arrays. Every array has a leading axis of *runs* before the tensor's own
 #: shape: as many as there are independent inferences, or 1 for what is the same in each of them
@@ -44,6 +44,7 @@ class Node:
     intermediates: tuple[Tensor | None, ...]
     rounding: Rounding
     where: str
+    multipliers: Multipliers = "double"
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -117,6 +118,15 @@ class Node:
         if tuple(shape) != self.output(index).shape:
             declared = list(self.output(index).shape)
             raise self.bad(f"computes the shape {list(shape)}, but the model declares {declared}")
+
+    def precise(self, real: float) -> Any:
+        """A scale as the type in which TFLM computes a multiplier from it.
+
+        float since autumn 2026, np.float32 before (``multipliers`` "single"), in FULLY_CONNECTED,
+        BATCH_MATMUL, SUB, SVDF, LSTM, ABS, RELU, LEAKY_RELU and HARD_SWISH. Outputs differ by 1
+        in few elements. Measured on two revisions of the official interpreter.
+        """
+        return np.float32(real) if self.multipliers == "single" else float(real)
 
     def scale(self, tensor: Tensor) -> float:
         """A tensor's scale, which must be there and above 0."""

@@ -48,11 +48,11 @@ def weight_scales(node: Node, weights: Tensor) -> tuple[float, ...]:
 
 
 def product_multiplier(node: Node, x: Tensor, weights: Tensor) -> Multiplier:
-    """x scale * weight scale / output scale, multiplied in single precision.
+    """x scale * weight scale / output scale.
 
     Source: TensorFlow Lite's ``GetQuantizedConvolutionMultipler``.
     """
-    product = np.float32(node.scale(x)) * np.float32(node.scale(weights))
+    product = node.precise(node.scale(x)) * node.precise(node.scale(weights))
     return Multiplier.of(float(product) / node.scale(node.output()), node.rounding)
 
 

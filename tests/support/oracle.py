@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
 import threading
@@ -81,7 +82,7 @@ class Oracle:
                 [sys.executable, str(WORKER), self.kind],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=None if os.environ.get("ORACLE_LOG") else subprocess.DEVNULL,
             )
         return self._process
 

@@ -65,7 +65,7 @@ def relu(node: Node) -> Run:
     if _checked(node, "int8 int16 float32") == "float32":
         return elementwise(node, lambda x: np.where(x < 0, 0, x))
     x, output = node.input(0), node.output()
-    ratio = np.float32(node.scale(x)) / np.float32(node.scale(output))
+    ratio = node.precise(node.scale(x)) / node.precise(node.scale(output))
     multiplier = Multiplier.of(float(ratio), node.rounding)
     low, high = limits(output.dtype)
 
@@ -89,18 +89,14 @@ def relu6(node: Node) -> Run:
 
 
 def leaky_relu(node: Node) -> Run:
-    """x for x > 0, alpha * x else, of any shape. int8, int16, float32.
-
-    TFLM before autumn 2026 computes the multipliers in single precision: a device that runs it
-    can differ by 1 in few elements.
-    """
+    """x for x > 0, alpha * x else, of any shape. int8, int16, float32."""
     alpha = np.float32(node.option("alpha"))
     if _checked(node, "int8 int16 float32") == "float32":
         return elementwise(node, lambda x: np.where(x > 0, x, x * np.float64(alpha)))
     x, output = node.input(0), node.output()
-    scale, target = node.scale(x), node.scale(output)
-    identity = Multiplier.of(scale / target, node.rounding)
-    slope = scale * float(alpha) / target
+    scale, target = node.precise(node.scale(x)), node.precise(node.scale(output))
+    identity = Multiplier.of(float(scale / target), node.rounding)
+    slope = float(scale * node.precise(float(alpha)) / target)
     leak = Multiplier.of(abs(slope), node.rounding)
     sign = -1 if slope < 0 else 1
     low, high = limits(output.dtype)
@@ -124,9 +120,9 @@ def hard_swish(node: Node) -> Run:
     if _checked(node, "int8 float32") == "float32":
         return _hard_swish_real
     x, output = node.input(0), node.output()
-    hires = np.float32(1 / 128) * np.float32(node.scale(x))
-    to_output, output_shift = _int16_multiplier(float(hires / np.float32(node.scale(output))))
-    to_relu, relu_shift = _int16_multiplier(float(hires / np.float32(3 / 32768)))
+    hires = node.precise(node.scale(x) / 128)
+    to_output, output_shift = _int16_multiplier(float(hires / node.precise(node.scale(output))))
+    to_relu, relu_shift = _int16_multiplier(float(hires / node.precise(3 / 32768)))
     if not -15 <= output_shift <= 0:
         raise node.bad(f"its scales differ by 2^{output_shift + 7}, too much for 16 bits")
 

@@ -62,9 +62,13 @@ def _smaller_than_one(node: Node, real: float) -> Multiplier:
 
 def _sum_multipliers(node: Node) -> tuple[float, float, float]:
     """Of both inputs to twice the larger scale, and from there to the output's."""
-    s0, s1, out = (node.scale(t) for t in (node.input(0), node.input(1), node.output()))
+    scales = [node.scale(t) for t in (node.input(0), node.input(1), node.output())]
+    if node.operator.name == "SUB":
+        scales = [node.precise(scale) for scale in scales]
+    s0, s1, out = scales
     twice = 2 * max(s0, s1)
-    return s0 / twice, s1 / twice, twice / ((1 << _SPARE_BITS[node.input(0).dtype]) * out)
+    spread = (1 << _SPARE_BITS[node.input(0).dtype]) * out
+    return float(s0 / twice), float(s1 / twice), float(twice / spread)
 
 
 def _rescaled_sum(node: Node, reals: tuple[float, float, float], sign: int) -> Run:
@@ -93,11 +97,7 @@ def add(node: Node) -> Run:
 
 
 def sub(node: Node) -> Run:
-    """x - y of any broadcastable shapes. int8, int16, int32, float32.
-
-    TFLM before autumn 2026 computes the multipliers in single precision: a device that runs it
-    can differ by 1 in few elements.
-    """
+    """x - y of any broadcastable shapes. int8, int16, int32, float32."""
     dtype = _check(node, "int8 int16 int32 float32")
     if dtype not in _SPARE_BITS:
         return _unquantized(node, np.subtract, clamps=True)

@@ -32,7 +32,7 @@ def absolute(node: Node) -> Run:
     node.check_output(x.shape)
     if x.dtype == "int16" and (x.zero_point or output.zero_point):
         raise node.bad("int16 tensors must have the zero point 0")
-    ratio = float(np.float32(node.scale(x)) / np.float32(node.scale(output)))
+    ratio = float(node.precise(node.scale(x)) / node.precise(node.scale(output)))
     multiplier = Multiplier.of(ratio, node.rounding)
     low, high = limits(output.dtype)
 

@@ -28,7 +28,7 @@ from harness.reference.window import check_products
 _GATES = ("input", "forget", "cell", "output")
 _HIDDEN, _CELL = 18, 19
 _ABSENT = (9, 10, 11, 16, 17, 20, 21, 22, 23)
-_GATE_INPUT_SCALE = np.float32(2.0**-12)
+_GATE_INPUT_SCALE = 2.0**-12
 _GATE_OUTPUT_SCALE = 2.0**-15
 
 #: From x, h, c of one time step (runs, N, ...) to the new h and c.
@@ -188,6 +188,6 @@ def _part(
     node: Node, source: Tensor, weights: Tensor, index: int
 ) -> tuple[ExactMatrix, int, Multiplier]:
     value = node.required_constant(index, "a weight")
-    product = np.float32(node.scale(source)) * np.float32(node.scale(weights))
-    multiplier = Multiplier.of(float(product) / float(_GATE_INPUT_SCALE), node.rounding)
+    product = node.precise(node.scale(source)) * node.precise(node.scale(weights))
+    multiplier = Multiplier.of(float(product) / _GATE_INPUT_SCALE, node.rounding)
     return ExactMatrix.of(value.T, largest_input(source)), source.zero_point, multiplier

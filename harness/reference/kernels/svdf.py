@@ -75,7 +75,7 @@ def _quantized(node: Node, memory: int, rank: int) -> Run:
     x, feature, time, state, output = *(node.input(i) for i in (0, 1, 2, 4)), node.output()
     if feature.dtype != "int8" or time.dtype != state.dtype or state.dtype not in ("int8", "int16"):
         raise node.unsupported(f"{feature.dtype} and {time.dtype} weights are not supported")
-    scales = [np.float32(node.scale(t)) for t in (x, feature, state, time, output)]
+    scales = [node.precise(node.scale(t)) for t in (x, feature, state, time, output)]
     first = Multiplier.of(float(scales[0] * scales[1] / scales[2]), node.rounding)
     second = Multiplier.of(float(scales[2] * scales[3] / scales[4]), node.rounding)
     if node.present(3):

@@ -1,0 +1,100 @@
+"""Operators with a state equal the official interpreter over several inferences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from model_builder import T
+from operator_cases import Draw, agree, cases, single
+from oracle import Oracle
+
+
+@pytest.mark.parametrize("kind", ["int8-int8", "int8-int16", "float32"])
+@cases
+@given(data=st.data())
+def test_svdf_equals(kind: str, tflm: Oracle, data: st.DataObject) -> None:
+    draw = Draw(data)
+    dtype, _, state_type = kind.partition("-")
+    batch, depth, units = draw.int(1, 2), draw.int(1, 12), draw.int(1, 5)
+    rank, memory = draw.int(1, 3), draw.int(1, 6)
+    filters = units * rank
+    x, y = draw.tensor((batch, depth), dtype), draw.tensor((batch, units), dtype)
+    feature = T((filters, depth), dtype, data=draw.array((filters, depth), dtype))
+    time = T(
+        (filters, memory),
+        state_type or dtype,
+        data=draw.array((filters, memory), state_type or dtype),
+    )
+    bias = T((units,), "int32" if state_type else "float32")
+    state = T((batch, filters * memory), state_type or dtype, variable=True)
+    if state_type:
+        x.scale, feature.scale, time.scale = (draw.power(-12, -6) for _ in range(3))
+        state.scale = float(np.float32(x.scale * feature.scale / draw.power(-14, -3)))
+        state.zero = draw.zero(state_type)
+        y.scale = float(np.float32(state.scale * time.scale / draw.power(-16, -2)))
+        bias.scale = float(np.float32(state.scale * time.scale))
+        bias.data = draw.array((units,), "int32", largest=1 << 16)
+    else:
+        bias.data = draw.array((units,), "float32")
+    tensors = [x, feature, time, bias, state, y]
+    options = ("SVDF", {"Rank": rank})
+    case = single(draw, "SVDF", tensors, [0, 1, 2, 3, 4], options, inferences=memory + 2)
+    if not state_type:
+        largest = max(np.abs(a).max() for arrays in case.inputs for a in arrays)
+        size = (
+            largest * np.abs(feature.data).max() * np.abs(time.data).max() * depth * memory * rank
+        )
+        error = (depth + memory + rank + 2) * 2.0**-23 * (size + np.abs(bias.data).max())
+        case.bound = lambda *_: [np.full(y.shape, error)]
+    agree(tflm, case)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
+@cases
+@given(data=st.data())
+def test_lstm_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+    draw = Draw(data)
+    batch, steps, depth, units = draw.int(1, 2), draw.int(1, 4), draw.int(1, 6), draw.int(1, 5)
+    major = draw.flag()
+    lead = (steps, batch) if major else (batch, steps)
+    real = dtype == "float32"
+    weight, bias = (
+        ("float32", "float32") if real else ("int8", "int32" if dtype == "int8" else "int64")
+    )
+    x = draw.tensor((*lead, depth), dtype)
+    hidden = draw.tensor((batch, units), dtype, variable=True)
+    cell = T((batch, units), "float32" if real else "int16", variable=True)
+    if not real:
+        x.scale, hidden.scale = draw.power(-8, -4), draw.power(-8, -6)
+        cell.scale = 2.0 ** draw.int(-15, -9)
+        if dtype == "int16":
+            x.scale, hidden.scale = draw.power(-15, -12), draw.power(-15, -13)
+    tensors: list[T] = [x]
+    for index in range(1, 9):
+        shape = (units, depth if index < 5 else units)
+        values = draw.array(shape, weight)
+        scale = None if real else draw.power(-9, -4)
+        tensors.append(T(shape, weight, scale, 0, values / np.float32(3) if real else values))
+    for index in range(4):
+        values = draw.array((units,), bias, largest=None if real else 1 << 12)
+        scale = None if real else float(np.float32(x.scale) * np.float32(tensors[1 + index].scale))
+        tensors.append(T((units,), bias, scale, 0, values))
+    tensors += [hidden, cell, T((*lead, units), dtype, hidden.scale, hidden.zero)]
+    inputs = [0, *range(1, 9), -1, -1, -1, 9, 10, 11, 12, -1, -1, 13, 14, -1, -1, -1, -1]
+    fields = {
+        "FusedActivationFunction": 4,
+        "TimeMajor": major,
+        "CellClip": draw.one(0.0, draw.real(0.25, 8)),
+    }
+    options = ("UnidirectionalSequenceLSTM", fields)
+    case = single(draw, "UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, inputs, options, inferences=3)
+    if real:
+        # Gates and cell are Lipschitz; the weights bound how an error grows from step to step.
+        gain = 1 + sum(np.abs(t.data).sum(axis=1).max() for t in tensors[5:9])
+        largest = max(np.abs(a).max() for arrays in case.inputs for a in arrays)
+        size = largest * sum(np.abs(t.data).sum(axis=1).max() for t in tensors[1:5]) + gain
+        error = min(2.0, (depth + units + 8) * 2.0**-23 * size * gain ** (3 * steps))
+        case.bound = lambda *_: [np.full(tensors[-1].shape, error)]
+    agree(tflm, case)
