@@ -7,7 +7,9 @@ two tensors differ; ``quantize`` and ``dequantize`` go between real and quantize
 from __future__ import annotations
 
 from harness.reference.comparison import Comparison, Difference, compare
+from harness.reference.explain import alternatives, compare_outputs
 from harness.reference.interpreter import Interpreter
+from harness.reference.layers import Layer, LayerReport, compare_layers, table
 from harness.reference.node import Kernel, Node, Run
 from harness.reference.quantization import dequantize, quantize
 from harness.reference.registry import Kernels
@@ -18,9 +20,15 @@ __all__ = [
     "Interpreter",
     "Kernel",
     "Kernels",
+    "Layer",
+    "LayerReport",
     "Node",
     "Run",
+    "alternatives",
     "compare",
+    "compare_layers",
+    "compare_outputs",
     "dequantize",
     "quantize",
+    "table",
 ]

@@ -109,7 +109,8 @@ def compare(
     if refused:
         return Comparison(False, max(x.size, y.size), y.size, float("nan"), reason=refused)
     difference = _difference(x, y)
-    allowed = (tolerance or 0.0) + relative * np.abs(y.astype(np.float64))
+    magnitude = np.abs(y.astype(np.float64))
+    allowed = (tolerance or 0.0) + relative * np.where(np.isfinite(magnitude), magnitude, 0.0)
     wrong = ~(difference <= allowed)
     count = int(np.count_nonzero(wrong))
     if count == 0:

@@ -67,8 +67,8 @@ class Interpreter:
         self._kernels = kernels or Kernels.default()
         self._run_bytes = _check_tensors(model)
         self._constants = _constants(model)
-        self._steps = tuple(self._prepare(operator) for operator in model.operators)
-        _check_order(model, self._steps, self._constants)
+        self.steps = tuple(self._prepare(operator) for operator in model.operators)
+        _check_order(model, self.steps, self._constants)
         self._values: dict[int, Array] = {}
         self._state: dict[int, Array] = {}
         self.reset()
@@ -111,7 +111,12 @@ class Interpreter:
     @property
     def operators(self) -> tuple[Operator, ...]:
         """The operators in the order in which they run."""
-        return tuple(step.operator for step in self._steps)
+        return tuple(step.operator for step in self.steps)
+
+    @property
+    def stateful(self) -> bool:
+        """True where outputs depend on earlier inferences too (SVDF, LSTM)."""
+        return bool(self._state)
 
     @property
     def tensors(self) -> Mapping[int, Array]:
@@ -120,6 +125,27 @@ class Interpreter:
         Model inputs are among them, constants are not. Empty before the first inference.
         """
         return MappingProxyType({index: value[0] for index, value in self._values.items()})
+
+    def run_operator(self, index: int, values: Mapping[int, Array | None]) -> list[Array] | None:
+        """The outputs of operator ``index`` alone, from ``values`` by tensor index.
+
+        Constants need not be among the values. None where an input is missing or does not have
+        the tensor's shape and type.
+        """
+        step = self.steps[index]
+        inputs: list[Array | None] = []
+        for number in step.inputs:
+            if number < 0 or number in self._constants:
+                inputs.append(self._constants.get(number))
+                continue
+            given, tensor = values.get(number), self.model.tensors[number]
+            if given is None or (given.shape, given.dtype) != (
+                tensor.shape,
+                NUMPY_TYPES[tensor.dtype],
+            ):
+                return None
+            inputs.append(given[None])
+        return [output[0] for output in step.run(inputs)]
 
     def reset(self) -> None:
         """Forget the last inference and set every variable tensor to its zero point."""
@@ -180,7 +206,7 @@ class Interpreter:
         values: dict[int, Array] = dict(
             zip((tensor.index for tensor in self.inputs), inputs, strict=True)
         )
-        for step in self._steps:
+        for step in self.steps:
             results = step.run([self._value(values, index) for index in step.inputs])
             for tensor, result in zip(step.outputs, results, strict=True):
                 if result.shape[1:] != tensor.shape or result.dtype != NUMPY_TYPES[tensor.dtype]:

@@ -1,0 +1,190 @@
+"""Which operator goes wrong first: a device's intermediate tensors against the reference's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from harness.errors import UsageError
+from harness.model import Operator, Tensor
+from harness.reference.comparison import Comparison, compare
+from harness.reference.fixedpoint import Array
+from harness.reference.interpreter import Interpreter
+from harness.reference.node import NUMPY_TYPES
+
+#: A device's dump: operator index, or (operator index, output index), -> bytes or array.
+Dump = Mapping[int | tuple[int, int], Any]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One output of one operator. ``comparison`` is None where the device did not dump it.
+
+    ``own_fault`` is True where the operator computes something wrong from right inputs, False
+    where it computes what the reference does from the device's own wrong inputs, None where that
+    cannot be told.
+    """
+
+    operator: Operator
+    output: int
+    tensor: Tensor
+    expected: Array
+    comparison: Comparison | None = None
+    own_fault: bool | None = None
+
+    @property
+    def differs(self) -> bool:
+        """True where the device gave something else."""
+        return self.comparison is not None and not self.comparison.equal
+
+    def to_json(self) -> Mapping[str, Any]:
+        """One row of a table: what the operator is, what it gives, how that compares."""
+        values = self.expected
+        return {
+            "node": self.operator.index,
+            "operator": self.operator.name,
+            "version": self.operator.version,
+            "output": self.output,
+            "tensor": self.tensor.to_json(),
+            "minimum": values.min().item() if values.size else None,
+            "maximum": values.max().item() if values.size else None,
+            "comparison": self.comparison.to_json() if self.comparison else None,
+            "own_fault": self.own_fault,
+        }
+
+
+@dataclass(frozen=True)
+class LayerReport:
+    """All operators in the order in which they run; ``first`` is the first that differs."""
+
+    layers: tuple[Layer, ...]
+
+    @property
+    def compared(self) -> int:
+        """How many outputs the device dumped."""
+        return sum(layer.comparison is not None for layer in self.layers)
+
+    @property
+    def first(self) -> Layer | None:
+        """The first output that differs, or None."""
+        return next((layer for layer in self.layers if layer.differs), None)
+
+    @property
+    def equal(self) -> bool:
+        """True where something was compared and nothing differs."""
+        return self.compared > 0 and self.first is None
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+    def __str__(self) -> str:
+        if self.compared == 0:
+            return "nothing to compare: no operator's output was dumped"
+        first = self.first
+        if first is None:
+            return f"all {self.compared} dumped layers equal"
+        return f"first diverging layer: {first.operator}{self._doubt(first)}\n{first.comparison}"
+
+    def _doubt(self, first: Layer) -> str:
+        if first.own_fault:
+            return ", from right inputs"
+        before = [layer for layer in self.layers if layer.operator.index < first.operator.index]
+        unseen = sorted({layer.operator.index for layer in before if layer.comparison is None})
+        if not unseen:
+            return ""
+        return f" (not dumped, so perhaps earlier: operators {', '.join(map(str, unseen))})"
+
+    def to_json(self) -> Mapping[str, Any]:
+        """The whole table, and the index of the first row that differs (None: all equal)."""
+        first = self.first
+        return {
+            "compared": self.compared,
+            "equal": self.equal,
+            "first": None if first is None else self.layers.index(first),
+            "layers": [layer.to_json() for layer in self.layers],
+        }
+
+
+def table(interpreter: Interpreter, inputs: Sequence[Any]) -> LayerReport:
+    """Run one inference and give every operator's outputs, compared with nothing."""
+    interpreter.invoke(inputs)
+    values = interpreter.tensors
+    return LayerReport(
+        tuple(
+            Layer(step.operator, index, tensor, values[tensor.index])
+            for step in interpreter.steps
+            for index, tensor in enumerate(step.outputs)
+        )
+    )
+
+
+def compare_layers(
+    interpreter: Interpreter,
+    inputs: Sequence[Any],
+    dump: Dump,
+    *,
+    tolerance: float | None = None,
+    relative: float = 0.0,
+) -> LayerReport:
+    """Run one inference and compare the outputs of the operators that a device dumped.
+
+    ``dump`` holds raw little-endian bytes, or arrays, by the operator's index (its only output)
+    or (operator index, output index). Raises UsageError where the model has no such operator.
+    """
+    obtained = {key if isinstance(key, tuple) else (key, 0): value for key, value in dump.items()}
+    report = table(interpreter, inputs)
+    known = {(layer.operator.index, layer.output) for layer in report.layers}
+    if strange := sorted(set(obtained) - known):
+        node, output = strange[0]
+        raise UsageError(f"{interpreter.model.name} has no operator {node} with an output {output}")
+    device: dict[int, Array | None] = {
+        tensor.index: np.asarray(each)
+        for tensor, each in zip(interpreter.inputs, inputs, strict=True)
+    }
+    layers = []
+    for layer in report.layers:
+        raw = obtained.get((layer.operator.index, layer.output))
+        value = None if raw is None else _array(raw, layer.tensor)
+        device[layer.tensor.index] = value if raw is not None else None
+        layers.append(_compared(interpreter, layer, value, device, tolerance, relative))
+    return LayerReport(tuple(layers))
+
+
+def _array(raw: Any, tensor: Tensor) -> Array:
+    """A dump as an array; bytes of another length stay flat and will not compare equal."""
+    if not isinstance(raw, (bytes, bytearray, memoryview)):
+        return np.asarray(raw)
+    dtype = NUMPY_TYPES[tensor.dtype].newbyteorder("<")
+    if len(raw) != tensor.elements * dtype.itemsize:
+        return np.frombuffer(bytes(raw), np.uint8)
+    return np.frombuffer(bytes(raw), dtype).reshape(tensor.shape)
+
+
+def _compared(
+    interpreter: Interpreter,
+    layer: Layer,
+    value: Array | None,
+    device: Mapping[int, Array | None],
+    tolerance: float | None,
+    relative: float,
+) -> Layer:
+    if value is None:
+        return layer
+    comparison = compare(value, layer.expected, tolerance=tolerance, relative=relative)
+    fault = None if comparison.equal else _own_fault(interpreter, layer, value, device)
+    return Layer(layer.operator, layer.output, layer.tensor, layer.expected, comparison, fault)
+
+
+def _own_fault(
+    interpreter: Interpreter, layer: Layer, value: Array, device: Mapping[int, Array | None]
+) -> bool | None:
+    """Whether the operator is wrong even on the inputs that the device gave it."""
+    if interpreter.stateful:
+        return None
+    recomputed = interpreter.run_operator(layer.operator.index, device)
+    if recomputed is None:
+        return None
+    return not np.array_equal(recomputed[layer.output], value)

@@ -1,0 +1,141 @@
+"""Fixed point, quantization and exact products, each against plain Python integers."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.errors import UsageError
+from harness.reference import dequantize, quantize
+from harness.reference.exact import FLOAT32_EXACT, FLOAT64_EXACT, ExactMatrix, exact_float
+from harness.reference.fixedpoint import (
+    Multiplier,
+    doubling_high_multiply,
+    quantize_multiplier,
+    rounding_right_shift,
+)
+
+int32 = st.integers(-(1 << 31), (1 << 31) - 1)
+
+
+def half_away(value: Fraction) -> int:
+    return int(math.copysign(1, value)) * math.floor(abs(value) + Fraction(1, 2))
+
+
+@given(st.floats(2.0**-31, 2.0**30))
+def test_a_multiplier_is_within_half_a_unit_of_the_real_one(real: float) -> None:
+    multiplier, shift = quantize_multiplier(real)
+    assert 1 << 30 <= multiplier < 1 << 31
+    held = Fraction(multiplier, 1 << 31) * Fraction(2) ** shift
+    assert abs(held - Fraction(real)) <= Fraction(2) ** (shift - 32)
+
+
+def test_multipliers_that_no_shift_reaches_are_zero() -> None:
+    assert quantize_multiplier(2.0**-40) == (0, 0)
+    assert quantize_multiplier(0.0) == (0, 0)
+
+
+def test_single_rounding_limits_the_shift() -> None:
+    assert quantize_multiplier(2.0**40, "single") == ((1 << 31) - 1, 30)
+
+
+@given(int32, st.integers(0, 31))
+def test_a_rounding_shift_takes_halves_away_from_zero(x: int, exponent: int) -> None:
+    shifted = rounding_right_shift(np.array([x], np.int64), exponent)
+    assert shifted[0] == half_away(Fraction(x, 1 << exponent))
+
+
+@given(int32, int32)
+def test_a_doubling_high_multiply_takes_halves_up_and_saturates(a: int, b: int) -> None:
+    expected = math.floor(Fraction(a * b, 1 << 31) + Fraction(1, 2))
+    obtained = doubling_high_multiply(np.array([a], np.int64), b)
+    assert obtained[0] == min(expected, (1 << 31) - 1)
+
+
+@given(st.integers(-(1 << 24), 1 << 24), st.floats(2.0**-30, 2.0**6))
+def test_double_rounding_rounds_twice(x: int, real: float) -> None:
+    multiplier, shift = quantize_multiplier(real)
+    left, right = max(shift, 0), max(-shift, 0)
+    once = math.floor(Fraction((x << left) * multiplier, 1 << 31) + Fraction(1, 2))
+    expected = half_away(Fraction(once, 1 << right))
+    assert Multiplier.of(real, "double").scale(np.array([x], np.int64))[0] == expected
+
+
+@given(st.integers(-(1 << 24), 1 << 24), st.floats(2.0**-30, 2.0**6))
+def test_single_rounding_rounds_once(x: int, real: float) -> None:
+    multiplier, shift = quantize_multiplier(real, "single")
+    expected = math.floor(Fraction(x * multiplier, 1) / 2 ** (31 - shift) + Fraction(1, 2))
+    assert Multiplier.of(real, "single").scale(np.array([x], np.int64))[0] == expected
+
+
+def test_the_two_roundings_differ_by_one_in_few_elements() -> None:
+    x = np.random.default_rng(0).integers(-(1 << 20), 1 << 20, 100_000)
+    double, single = (Multiplier.of(0.0003, mode).scale(x.copy()) for mode in ("double", "single"))
+    difference = np.abs(double - single)
+    assert difference.max() == 1
+    assert 0 < np.count_nonzero(difference) < 1000
+
+
+@given(st.lists(st.floats(0.001, 100), min_size=1, max_size=5), st.integers(-1000, 1000))
+def test_channels_have_their_own_multiplier(reals: list[float], x: int) -> None:
+    together = Multiplier.of(reals, "double").scale(np.full(len(reals), x, np.int64))
+    alone = [Multiplier.of(r, "double").scale(np.array([x], np.int64))[0] for r in reals]
+    assert together.tolist() == alone
+
+
+def test_the_float_type_follows_the_bound() -> None:
+    assert exact_float(FLOAT32_EXACT) == np.float32
+    assert exact_float(FLOAT32_EXACT + 1) == np.float64
+    with pytest.raises(OverflowError):
+        exact_float(FLOAT64_EXACT + 1)
+
+
+@pytest.mark.parametrize("depth", [1, 514, 515, 5000])
+@pytest.mark.parametrize("largest", [255, 65535])
+def test_products_are_exact_at_the_edge_of_the_float_type(depth: int, largest: int) -> None:
+    """All terms as large as they can be, and of one sign: the worst case of the bound."""
+    weights = np.full((depth, 3), -128, np.int8)
+    weights[:, 1] = np.random.default_rng(1).integers(-128, 128, depth)
+    weights[-1, 2] = 127
+    matrix = ExactMatrix.of(weights, largest)
+    assert matrix.dtype == (np.float32 if largest * 128 * depth <= FLOAT32_EXACT else np.float64)
+    x = np.full((2, depth), largest)
+    x[1, ::2] -= 1
+    product = matrix.product(matrix.centred(x, 0))
+    assert np.array_equal(product.astype(np.int64), x @ weights.astype(np.int64))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint8"])
+def test_quantize_rounds_halves_away_from_zero_and_saturates(dtype: str) -> None:
+    info = np.iinfo(dtype)
+    zero = 0 if info.min else 128
+    q = quantize([0.25, -0.25, 0.2, 1e9, -1e9], 0.5, zero, dtype)
+    assert q.tolist() == [zero + 1, zero - 1, zero, info.max, info.min]
+    assert q.dtype == dtype
+
+
+def test_quantize_may_truncate_as_sample_code_does() -> None:
+    # x / scale + zero point = -2.6 -> -2, not -3.
+    assert quantize(-0.5 * 3.6, 0.5, 1, truncate=True) == -2
+    assert quantize(-0.5 * 3.6, 0.5, 1) == -3
+
+
+def test_the_float_below_one_half_rounds_down() -> None:
+    assert quantize(np.float32(0.49999997), 1.0, 0) == 0
+
+
+def test_quantize_needs_a_scale() -> None:
+    with pytest.raises(UsageError, match="scale"):
+        quantize(1.0, 0.0, 0)
+
+
+@given(st.integers(-128, 127), st.integers(-128, 127))
+def test_dequantize_undoes_quantize(q: int, zero: int) -> None:
+    real = dequantize(np.int8(q), 0.0390625, zero)
+    assert real.dtype == np.float32
+    assert quantize(real, 0.0390625, zero) == q

@@ -1,0 +1,166 @@
+"""What compare() says about two tensors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from harness.errors import UsageError
+from harness.reference import compare
+
+
+def _tensor(*shape: int) -> np.ndarray:
+    return np.random.default_rng(5).integers(-100, 100, shape).astype(np.int8)
+
+
+def test_equal_tensors_are_equal() -> None:
+    answer = compare(_tensor(4, 5), _tensor(4, 5))
+    assert answer.equal
+    assert bool(answer)
+    assert str(answer) == "all 20 elements equal"
+
+
+def test_nothing_at_all_is_not_equal() -> None:
+    answer = compare(np.empty(0, np.int8), np.empty(0, np.int8))
+    assert not answer.equal
+    assert "nothing to compare" in str(answer)
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        (_tensor(5, 4), "shape"),
+        (_tensor(4, 5).astype(np.int16), "int16"),
+    ],
+)
+def test_other_shapes_and_types_are_said_not_broadcast(other: np.ndarray, words: str) -> None:
+    answer = compare(other, _tensor(4, 5))
+    assert not answer.equal
+    assert words in str(answer)
+
+
+def test_a_difference_is_counted_and_shown() -> None:
+    expected = _tensor(3, 4)
+    obtained = expected.copy()
+    obtained[0, 1] += 7
+    obtained[2, 3] -= 2
+    answer = compare(obtained, expected)
+    assert (answer.mismatches, answer.total, answer.largest) == (2, 12, 7)
+    assert [d.index for d in answer.first] == [(0, 1), (2, 3)]
+    text = str(answer)
+    assert "mismatched elements: 2 / 12" in text
+    assert f"[0, 1]: obtained {obtained[0, 1]}, expected {expected[0, 1]}" in text
+
+
+def test_differences_beyond_int8_do_not_wrap() -> None:
+    assert compare(np.array([127], np.int8), np.array([-128], np.int8)).largest == 255
+
+
+def test_only_the_first_differences_are_shown() -> None:
+    text = str(compare(np.arange(100), np.arange(100)[::-1].copy()))
+    assert text.count("obtained") == 5
+    assert "95 more" in text
+
+
+def test_a_tolerance_in_steps_is_inclusive() -> None:
+    expected = _tensor(8)
+    assert compare(expected + 1, expected, tolerance=1).equal
+    assert not compare(expected + 2, expected, tolerance=1).equal
+
+
+def test_a_relative_tolerance_follows_the_expected_value() -> None:
+    expected = np.array([1.0, 1000.0], np.float32)
+    assert compare(expected * np.float32(1.001), expected, relative=0.002).equal
+    assert not compare(expected + 1, expected, relative=0.002).equal
+
+
+def test_a_negative_tolerance_is_refused() -> None:
+    with pytest.raises(UsageError):
+        compare([1], [1], tolerance=-1)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_the_same_special_value_is_equal(value: float) -> None:
+    x = np.array([value, 1], np.float32)
+    assert compare(x, x.copy()).equal
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_a_special_value_differs_from_a_number_under_any_tolerance(value: float) -> None:
+    obtained, expected = np.array([value], np.float32), np.array([1], np.float32)
+    assert not compare(obtained, expected, tolerance=1e30).equal
+    assert not compare(expected, obtained, tolerance=1e30).equal
+
+
+def test_one_lsb_is_a_rounding_question() -> None:
+    expected = _tensor(50)
+    obtained = expected.copy()
+    obtained[[3, 9]] += [1, -1]
+    assert "1 LSB in 2 of 50 elements" in compare(obtained, expected).explanation
+
+
+def test_a_constant_offset_is_a_zero_point_question() -> None:
+    expected = _tensor(50)
+    assert "adding 3" in compare(expected + 3, expected).explanation
+
+
+def test_a_saturated_offset_is_still_recognised() -> None:
+    expected = np.array([-128, -120, 0, 100, 127], np.int8)
+    obtained = np.clip(expected.astype(int) + 10, -128, 127).astype(np.int8)
+    assert "adding 10" in compare(obtained, expected).explanation
+
+
+def test_unsigned_for_signed_is_named() -> None:
+    expected = np.arange(-20, 20).astype(np.int16)
+    obtained = (expected.astype(np.int32) - 32768).astype(np.int16)
+    assert "signed" in compare(obtained[20:], expected[20:]).explanation
+
+
+def test_height_and_width_swapped() -> None:
+    expected = _tensor(1, 4, 4, 3)
+    answer = compare(np.swapaxes(expected, 1, 2), expected)
+    assert answer.explanation == "equal after swapping height and width"
+
+
+def test_channels_first_is_recognised_by_its_bytes() -> None:
+    expected = _tensor(1, 4, 5, 3)
+    obtained = np.transpose(expected, (0, 3, 1, 2)).reshape(expected.shape)
+    assert "batch, channels, height, width" in compare(obtained, expected).explanation
+
+
+def test_a_shift_is_recognised() -> None:
+    expected = _tensor(64)
+    obtained = np.roll(expected, 2)
+    assert "shifted by 2" in compare(obtained, expected).explanation
+
+
+def test_a_swapped_byte_order_is_recognised() -> None:
+    expected = _tensor(64).astype(np.int16) * 7
+    assert "bytes" in compare(expected.byteswap(), expected).explanation
+
+
+def test_a_tensor_never_written_is_suspected() -> None:
+    assert "never" not in compare(_tensor(9), _tensor(9)).explanation
+    assert "ever written" in compare(np.zeros(9, np.int8), _tensor(9)).explanation
+
+
+def test_an_alternative_that_fits_is_named_with_the_size_of_the_difference() -> None:
+    expected = _tensor(50)
+    obtained = expected.copy()
+    obtained[7] += 1
+    causes = {"under nothing": lambda: expected, "under single rounding": lambda: obtained}
+    text = compare(obtained, expected, alternatives=causes).explanation
+    assert text == "differs by at most 1 in 1 of 50 elements, all equal under single rounding"
+
+
+def test_alternatives_are_not_computed_when_the_tensors_are_equal() -> None:
+    def never() -> np.ndarray:
+        raise AssertionError
+
+    assert compare(_tensor(5), _tensor(5), alternatives={"never": never}).equal
+
+
+def test_no_cause_is_made_up() -> None:
+    rng = np.random.default_rng(8)
+    obtained = rng.integers(-100, 100, 60).astype(np.int8)
+    assert compare(obtained, _tensor(60)).explanation == ""
