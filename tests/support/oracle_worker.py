@@ -43,7 +43,9 @@ def run_tflm(request: dict[str, Any]) -> dict[str, Any]:
             interpreter.set_input(array, index)
         interpreter.invoke()
         outputs.append([interpreter.get_output(i).copy() for i in range(request["outputs"])])
-        tensors.append({index: np.array(interpreter.GetTensor(index, 0)) for index in wanted})
+        tensors.append(
+            {index: np.array(interpreter.GetTensor(index, 0)["tensor_data"]) for index in wanted}
+        )
     return {"outputs": outputs, "tensors": tensors}
 
 

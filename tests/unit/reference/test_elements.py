@@ -39,7 +39,7 @@ def _two_inputs(
 @pytest.mark.parametrize("op", ["ADD", "SUB"])
 @cases
 @given(data=st.data())
-def test_sums_equal(op: str, dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_sums_equal(op: str, dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     a_shape, b_shape, y_shape = _broadcast(draw)
     a, b = draw.tensor(a_shape, dtype), draw.tensor(b_shape, dtype)
@@ -51,13 +51,13 @@ def test_sums_equal(op: str, dtype: str, tflm: Oracle, data: st.DataObject) -> N
     fields = {"FusedActivationFunction": ACTIVATIONS[draw.one(*FUSED)]}
     if dtype == "int16":
         fields["PotScaleInt16"] = False
-    agree(tflm, single(draw, op, [a, b, y], [0, 1], (op.title(), fields), fed=(0, 1)))
+    agree(official, single(draw, op, [a, b, y], [0, 1], (op.title(), fields), fed=(0, 1)))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float32"])
 @cases
 @given(data=st.data())
-def test_mul_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_mul_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     a_shape, b_shape, y_shape = _broadcast(draw)
     a, b = draw.tensor(a_shape, dtype), draw.tensor(b_shape, dtype)
@@ -65,17 +65,17 @@ def test_mul_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
     if dtype in ("int8", "int16"):
         y.scale = float(np.float32(a.scale * b.scale / draw.power(-34, 1)))
     fields = {"FusedActivationFunction": ACTIVATIONS[draw.one(*FUSED)]}
-    agree(tflm, single(draw, "MUL", [a, b, y], [0, 1], ("Mul", fields), fed=(0, 1)))
+    agree(official, single(draw, "MUL", [a, b, y], [0, 1], ("Mul", fields), fed=(0, 1)))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "float32"])
 @pytest.mark.parametrize("op", ["MINIMUM", "MAXIMUM"])
 @cases
 @given(data=st.data())
-def test_extremes_equal(op: str, dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_extremes_equal(op: str, dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     case = _two_inputs(draw, op, dtype, "MaximumMinimum")
-    agree(tflm, case)
+    agree(official, case)
 
 
 COMPARED = [
@@ -88,7 +88,7 @@ COMPARED = [
 @pytest.mark.parametrize(("op", "dtype"), COMPARED)
 @cases
 @given(data=st.data())
-def test_comparisons_equal(op: str, dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_comparisons_equal(op: str, dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     a_shape, b_shape, y_shape = _broadcast(draw)
     a, b = draw.tensor(a_shape, dtype), draw.tensor(b_shape, dtype)
@@ -102,25 +102,25 @@ def test_comparisons_equal(op: str, dtype: str, tflm: Oracle, data: st.DataObjec
         case.inputs = [
             [x, np.where(np.arange(x.size).reshape(x.shape) % 2, x, y)] for x, y in case.inputs
         ]
-    agree(tflm, case)
+    agree(official, case)
 
 
 @pytest.mark.parametrize("op", ["LOGICAL_AND", "LOGICAL_OR"])
 @cases
 @given(data=st.data())
-def test_logical_operators_equal(op: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_logical_operators_equal(op: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     table = "".join(word.title() for word in op.split("_"))
-    agree(tflm, _two_inputs(draw, op, "bool", table))
+    agree(official, _two_inputs(draw, op, "bool", table))
 
 
 @cases
 @given(data=st.data())
-def test_logical_not_equals(tflm: Oracle, data: st.DataObject) -> None:
+def test_logical_not_equals(official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     shape = draw.shape(1, 4)
     tensors = [T(shape, "bool"), T(shape, "bool")]
-    agree(tflm, single(draw, "LOGICAL_NOT", tensors, [0], ("LogicalNot", {})))
+    agree(official, single(draw, "LOGICAL_NOT", tensors, [0], ("LogicalNot", {})))
 
 
 def _one_input(
@@ -135,36 +135,36 @@ def _one_input(
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(data=st.data())
-def test_relu_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
-    agree(tflm, _one_input(Draw(data), "RELU", dtype, None))
+def test_relu_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
+    agree(official, _one_input(Draw(data), "RELU", dtype, None))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(data=st.data())
-def test_relu6_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_relu6_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     shape = draw.shape(1, 4)
     x = draw.tensor(shape, dtype)
     if dtype != "float32":
         x.scale = draw.power(-5 if dtype == "int8" else -12, 1)
     y = T(shape, dtype, x.scale, x.zero)
-    agree(tflm, single(draw, "RELU6", [x, y], [0]))
+    agree(official, single(draw, "RELU6", [x, y], [0]))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(data=st.data())
-def test_leaky_relu_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_leaky_relu_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     alpha = draw.real(-1, 2)
-    agree(tflm, _one_input(draw, "LEAKY_RELU", dtype, "LeakyRelu", {"Alpha": alpha}))
+    agree(official, _one_input(draw, "LEAKY_RELU", dtype, "LeakyRelu", {"Alpha": alpha}))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
 @given(data=st.data())
-def test_hard_swish_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_hard_swish_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     case = _one_input(draw, "HARD_SWISH", dtype, "HardSwish")
     if dtype == "int8":
@@ -173,14 +173,16 @@ def test_hard_swish_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> Non
         ratio = draw.power(-7, 6)  # TFLM: input scale / 128 / output scale at most 1
         y = T(shape, dtype, float(np.float32(x.scale / ratio)), draw.zero(dtype))
         case = single(draw, "HARD_SWISH", [x, y], [0], ("HardSwish", {}))
-    agree(tflm, case)
+    agree(official, case)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @pytest.mark.parametrize("op", ["LOGISTIC", "TANH"])
 @cases
 @given(data=st.data())
-def test_squashing_functions_equal(op: str, dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_squashing_functions_equal(
+    op: str, dtype: str, official: Oracle, data: st.DataObject
+) -> None:
     draw = Draw(data)
     y = {
         "int8": {
@@ -196,13 +198,13 @@ def test_squashing_functions_equal(op: str, dtype: str, tflm: Oracle, data: st.D
         x = T(shape, dtype, 2.0 ** draw.int(-15, -8), 0)
         case = single(draw, op, [x, T(shape, dtype, **y)], [0])
     case.ulps = 2
-    agree(tflm, case)
+    agree(official, case)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int8-int16", "int16", "float32"])
 @cases
 @given(data=st.data())
-def test_softmax_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_softmax_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     before, _, after = dtype.partition("-")
     after = after or before
@@ -225,7 +227,7 @@ def test_softmax_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
             * (shape[-1] + 8 + beta * np.ptp(arrays[0]))
         ]
         case.ulps = 2
-    agree(tflm, case)
+    agree(official, case)
 
 
 @pytest.mark.parametrize(
@@ -233,21 +235,21 @@ def test_softmax_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
 )
 @cases
 @given(data=st.data())
-def test_real_functions_equal(op: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_real_functions_equal(op: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     table = {"NEG": "Neg", "EXP": "Exp", "SQUARE": "Square", "COS": "Cos"}.get(op)
     case = _one_input(draw, op, "float32", table)
     if op in ("LOG", "SQRT", "RSQRT"):
         case.inputs = [[np.abs(x) + np.float32(1e-6) for x in arrays] for arrays in case.inputs]
     case.ulps = 2
-    agree(tflm, case)
+    agree(official, case)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(data=st.data())
-def test_abs_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
-    agree(tflm, _one_input(Draw(data), "ABS", dtype, "Abs"))
+def test_abs_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
+    agree(official, _one_input(Draw(data), "ABS", dtype, "Abs"))
 
 
 CONVERSIONS = [
@@ -260,7 +262,7 @@ CONVERSIONS = [
 @pytest.mark.parametrize(("before", "after"), CONVERSIONS)
 @cases
 @given(data=st.data())
-def test_quantize_equals(before: str, after: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_quantize_equals(before: str, after: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     shape = draw.shape(1, 4)
     quantized = {"scale": draw.scale(), "zero": draw.int(0, 255)}
@@ -279,13 +281,13 @@ def test_quantize_equals(before: str, after: str, tflm: Oracle, data: st.DataObj
     case = single(draw, "QUANTIZE", [x, y], [0], ("Quantize", {}))
     if before == "int32":
         case.inputs = [[array >> draw.int(8, 24) for array in arrays] for arrays in case.inputs]
-    agree(tflm, case)
+    agree(official, case)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "uint8"])
 @cases
 @given(data=st.data())
-def test_dequantize_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_dequantize_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     shape = draw.shape(1, 4)
     x = (
@@ -293,7 +295,7 @@ def test_dequantize_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> Non
         if dtype == "uint8"
         else draw.tensor(shape, dtype)
     )
-    agree(tflm, single(draw, "DEQUANTIZE", [x, T(shape, "float32")], [0], ("Dequantize", {})))
+    agree(official, single(draw, "DEQUANTIZE", [x, T(shape, "float32")], [0], ("Dequantize", {})))
 
 
 def test_atan_is_a_custom_operator_of_the_default_kernels() -> None:

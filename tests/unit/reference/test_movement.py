@@ -26,7 +26,7 @@ def _like(draw: Draw, x: T, shape: object) -> T:
 @moved
 @cases
 @given(data=st.data())
-def test_reshape_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_reshape_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     x = draw.tensor(draw.shape(1, 4), dtype)
     size = int(np.prod(x.shape))
@@ -34,49 +34,49 @@ def test_reshape_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
     y = _like(draw, x, (split, size // split))
     options = ("Reshape", {"NewShape": list(y.shape)})
     tensors = [x, _integers(y.shape), y]
-    agree(tflm, single(draw, "RESHAPE", tensors, [0, 1], options))
+    agree(official, single(draw, "RESHAPE", tensors, [0, 1], options))
 
 
 @moved
 @cases
 @given(data=st.data())
-def test_squeeze_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_squeeze_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     shape = draw.shape(1, 3)
     at = draw.int(0, len(shape))
     x = draw.tensor((*shape[:at], 1, *shape[at:]), dtype)
     options = ("Squeeze", {"SqueezeDims": [at]})
-    agree(tflm, single(draw, "SQUEEZE", [x, _like(draw, x, shape)], [0], options))
+    agree(official, single(draw, "SQUEEZE", [x, _like(draw, x, shape)], [0], options))
 
 
 @moved
 @cases
 @given(data=st.data())
-def test_expand_dims_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_expand_dims_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     x = draw.tensor(draw.shape(1, 3), dtype)
     at = draw.int(-len(x.shape) - 1, len(x.shape))
     place = at + len(x.shape) + 1 if at < 0 else at
     y = _like(draw, x, (*x.shape[:place], 1, *x.shape[place:]))
     tensors = [x, _integers([at]), y]
-    agree(tflm, single(draw, "EXPAND_DIMS", tensors, [0, 1], ("ExpandDims", {})))
+    agree(official, single(draw, "EXPAND_DIMS", tensors, [0, 1], ("ExpandDims", {})))
 
 
 @moved
 @cases
 @given(data=st.data())
-def test_transpose_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_transpose_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     x = draw.tensor(draw.shape(1, 5), dtype)
     order = draw.generator().permutation(len(x.shape))
     y = _like(draw, x, [x.shape[axis] for axis in order])
-    agree(tflm, single(draw, "TRANSPOSE", [x, _integers(order), y], [0, 1], ("Transpose", {})))
+    agree(official, single(draw, "TRANSPOSE", [x, _integers(order), y], [0, 1], ("Transpose", {})))
 
 
 @moved
 @cases
 @given(data=st.data())
-def test_pack_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_pack_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     x, count = draw.tensor(draw.shape(1, 3), dtype), draw.int(1, 4)
     axis = draw.int(-len(x.shape) - 1, len(x.shape))
@@ -84,13 +84,13 @@ def test_pack_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
     y = _like(draw, x, (*x.shape[:place], count, *x.shape[place:]))
     options = ("Pack", {"Axis": axis, "ValuesCount": count})
     fed = list(range(count))
-    agree(tflm, single(draw, "PACK", [*([x] * count), y], fed, options, fed=fed))
+    agree(official, single(draw, "PACK", [*([x] * count), y], fed, options, fed=fed))
 
 
 @moved
 @cases
 @given(data=st.data())
-def test_unpack_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_unpack_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     x = draw.tensor(draw.shape(2, 4, 4), dtype)
     axis = draw.int(-len(x.shape), len(x.shape) - 1)
@@ -98,13 +98,13 @@ def test_unpack_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
     parts = [_like(draw, x, np.delete(x.shape, place))] * x.shape[place]
     options = ("Unpack", {"Axis": axis, "Num": len(parts)})
     outputs = list(range(1, len(parts) + 1))
-    agree(tflm, single(draw, "UNPACK", [x, *parts], [0], options, outputs=outputs))
+    agree(official, single(draw, "UNPACK", [x, *parts], [0], options, outputs=outputs))
 
 
 @moved
 @cases
 @given(data=st.data())
-def test_concatenation_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_concatenation_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     x, count = draw.tensor(draw.shape(1, 4), dtype), draw.int(1, 4)
     axis = draw.int(-len(x.shape), len(x.shape) - 1)
@@ -120,13 +120,13 @@ def test_concatenation_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> 
     fed = [i for i, part in enumerate(parts) if part.data is None]
     options = ("Concatenation", {"Axis": axis})
     tensors = [*parts, _like(draw, x, shape)]
-    agree(tflm, single(draw, "CONCATENATION", tensors, list(range(count)), options, fed=fed))
+    agree(official, single(draw, "CONCATENATION", tensors, list(range(count)), options, fed=fed))
 
 
 @moved
 @cases
 @given(data=st.data())
-def test_split_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_split_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     count = draw.int(1, 4)
     shape = list(draw.shape(1, 4))
@@ -138,13 +138,13 @@ def test_split_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
     tensors = [_integers([axis]), x, *parts]
     options = ("Split", {"NumSplits": count})
     outputs = list(range(2, 2 + count))
-    agree(tflm, single(draw, "SPLIT", tensors, [0, 1], options, outputs=outputs, fed=(1,)))
+    agree(official, single(draw, "SPLIT", tensors, [0, 1], options, outputs=outputs, fed=(1,)))
 
 
 @moved
 @cases
 @given(data=st.data())
-def test_split_v_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_split_v_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     sizes = [draw.int(1, 3) for _ in range(draw.int(1, 3))]
     shape = list(draw.shape(1, 4))
@@ -155,13 +155,13 @@ def test_split_v_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
     tensors = [x, _integers(sizes), _integers([axis]), *parts]
     options = ("SplitV", {"NumSplits": len(sizes)})
     outputs = list(range(3, 3 + len(sizes)))
-    agree(tflm, single(draw, "SPLIT_V", tensors, [0, 1, 2], options, outputs=outputs))
+    agree(official, single(draw, "SPLIT_V", tensors, [0, 1, 2], options, outputs=outputs))
 
 
 @moved
 @cases
 @given(data=st.data())
-def test_slice_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_slice_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     x = draw.tensor(draw.shape(1, 4), dtype)
     begin = [draw.int(0, n - 1) for n in x.shape]
@@ -171,13 +171,13 @@ def test_slice_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
         for n, b, s in zip(x.shape, begin, size, strict=True)
     ]
     tensors = [x, _integers(begin), _integers(given_size), _like(draw, x, size)]
-    agree(tflm, single(draw, "SLICE", tensors, [0, 1, 2], ("Slice", {})))
+    agree(official, single(draw, "SLICE", tensors, [0, 1, 2], ("Slice", {})))
 
 
 @moved
 @cases
 @given(data=st.data())
-def test_strided_slice_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_strided_slice_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     x = draw.tensor(draw.shape(1, 4, 6), dtype)
     masks = {name: draw.int(0, 15) for name in ("BeginMask", "EndMask", "ShrinkAxisMask")}
@@ -198,14 +198,14 @@ def test_strided_slice_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> 
         cuts.append(start if shrink else slice(first, last, stride))
     shape = np.empty(x.shape)[tuple(cuts)].shape
     tensors = [x, *map(_integers, (begin, end, strides)), _like(draw, x, shape)]
-    agree(tflm, single(draw, "STRIDED_SLICE", tensors, [0, 1, 2, 3], ("StridedSlice", masks)))
+    agree(official, single(draw, "STRIDED_SLICE", tensors, [0, 1, 2, 3], ("StridedSlice", masks)))
 
 
 @pytest.mark.parametrize("dtype", [*MOVED, "int32"])
 @pytest.mark.parametrize("op", ["PAD", "PADV2"])
 @cases
 @given(data=st.data())
-def test_padding_equals(op: str, dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_padding_equals(op: str, dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     x = draw.tensor(draw.shape(1, 4), dtype)
     pads = [(draw.int(0, 3), draw.int(0, 3)) for _ in x.shape]
@@ -214,14 +214,16 @@ def test_padding_equals(op: str, dtype: str, tflm: Oracle, data: st.DataObject) 
     if op == "PADV2":
         tensors.append(T((1,), dtype, x.scale, x.zero, draw.array((1,), dtype)))
         inputs.append(2)
-    agree(tflm, single(draw, op, [*tensors, y], inputs, ("PadV2" if op == "PADV2" else "Pad", {})))
+    agree(
+        official, single(draw, op, [*tensors, y], inputs, ("PadV2" if op == "PADV2" else "Pad", {}))
+    )
 
 
 @moved
 @pytest.mark.parametrize("op", ["AVERAGE_POOL_2D", "MAX_POOL_2D"])
 @cases
 @given(data=st.data())
-def test_pooling_equals(op: str, dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_pooling_equals(op: str, dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     kernel, stride = (draw.int(1, 4), draw.int(1, 4)), (draw.int(1, 3), draw.int(1, 3))
     same = draw.flag()
@@ -248,14 +250,14 @@ def test_pooling_equals(op: str, dtype: str, tflm: Oracle, data: st.DataObject) 
             np.full(y.shape, (size + 2) * 2.0**-23 * np.abs(arrays[0]).max())
         ]
         case.ulps = 2
-    agree(tflm, case)
+    agree(official, case)
 
 
 @moved
 @pytest.mark.parametrize("op", ["MEAN", "SUM"])
 @cases
 @given(data=st.data())
-def test_means_and_sums_equal(op: str, dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_means_and_sums_equal(op: str, dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     x = draw.tensor(draw.shape(1, 4, 6), dtype)
     rank = len(x.shape)
@@ -271,14 +273,14 @@ def test_means_and_sums_equal(op: str, dtype: str, tflm: Oracle, data: st.DataOb
     if dtype == "float32":
         terms = int(np.prod([x.shape[a] for a in reduced]))
         case.bound, case.ulps = sum_bound(case.model, terms), 2
-    agree(tflm, case)
+    agree(official, case)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @pytest.mark.parametrize("op", ["REDUCE_MAX", "REDUCE_MIN"])
 @cases
 @given(data=st.data())
-def test_extreme_of_axes_equals(op: str, dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_extreme_of_axes_equals(op: str, dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     x = draw.tensor(draw.shape(1, 4, 6), dtype)
     rank = len(x.shape)
@@ -286,14 +288,14 @@ def test_extreme_of_axes_equals(op: str, dtype: str, tflm: Oracle, data: st.Data
     keep = draw.flag()
     shape = [1 if a in axes else n for a, n in enumerate(x.shape) if keep or a not in axes]
     tensors = [x, _integers(axes), _like(draw, x, shape)]
-    agree(tflm, single(draw, op, tensors, [0, 1], ("Reducer", {"KeepDims": keep})))
+    agree(official, single(draw, op, tensors, [0, 1], ("Reducer", {"KeepDims": keep})))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @pytest.mark.parametrize("op", ["ARG_MAX", "ARG_MIN"])
 @cases
 @given(data=st.data())
-def test_arg_extremes_equal(op: str, dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_arg_extremes_equal(op: str, dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     x = draw.tensor(draw.shape(1, 4, 6), dtype)
     axis = draw.int(-len(x.shape), len(x.shape) - 1)
@@ -302,30 +304,30 @@ def test_arg_extremes_equal(op: str, dtype: str, tflm: Oracle, data: st.DataObje
     case = single(draw, op, [x, _integers([axis]), y], [0, 1], options)
     if dtype == "int8":  # few different values: ties
         case.inputs = [[array // 64 for array in arrays] for arrays in case.inputs]
-    agree(tflm, case)
+    agree(official, case)
 
 
 @moved
 @cases
 @given(data=st.data())
-def test_resize_nearest_neighbor_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_resize_nearest_neighbor_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     x = draw.tensor((draw.int(1, 2), draw.int(1, 8), draw.int(1, 8), draw.int(1, 4)), dtype)
     size = (draw.int(1, 16), draw.int(1, 16))
     fields = {"AlignCorners": draw.flag(), "HalfPixelCenters": draw.flag()}
     tensors = [x, _integers(size), _like(draw, x, (x.shape[0], *size, x.shape[3]))]
     options = ("ResizeNearestNeighbor", fields)
-    agree(tflm, single(draw, "RESIZE_NEAREST_NEIGHBOR", tensors, [0, 1], options))
+    agree(official, single(draw, "RESIZE_NEAREST_NEIGHBOR", tensors, [0, 1], options))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "float32"])
 @cases
 @given(data=st.data())
-def test_resize_bilinear_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_resize_bilinear_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     x = draw.tensor((draw.int(1, 2), draw.int(1, 8), draw.int(1, 8), draw.int(1, 4)), dtype)
     size = (draw.int(1, 16), draw.int(1, 16))
     align, half = draw.one((False, False), (True, False), (False, True))
     tensors = [x, _integers(size), _like(draw, x, (x.shape[0], *size, x.shape[3]))]
     options = ("ResizeBilinear", {"AlignCorners": align, "HalfPixelCenters": half})
-    agree(tflm, single(draw, "RESIZE_BILINEAR", tensors, [0, 1], options))
+    agree(official, single(draw, "RESIZE_BILINEAR", tensors, [0, 1], options))

@@ -67,7 +67,7 @@ def _finish(
 @pytest.mark.parametrize("kind", KINDS)
 @cases
 @given(data=st.data())
-def test_fully_connected_equals(kind: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_fully_connected_equals(kind: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     dtype, weights = kind.split("-")
     batch, depth, outputs = draw.int(1, 4), draw.int(1, 40), draw.int(1, 9)
@@ -85,7 +85,7 @@ def test_fully_connected_equals(kind: str, tflm: Oracle, data: st.DataObject) ->
         inputs = [0, 1, 2]
     tensors.append(y)
     options = ("FullyConnected", {"FusedActivationFunction": ACTIVATIONS[draw.one(*FUSED)]})
-    agree(tflm, _finish(draw, "FULLY_CONNECTED", tensors, inputs, options, depth))
+    agree(official, _finish(draw, "FULLY_CONNECTED", tensors, inputs, options, depth))
 
 
 def _window_options(draw: Draw, *, dilated: bool) -> tuple[dict, tuple[int, int]]:
@@ -128,7 +128,7 @@ def _spatial(
 @pytest.mark.parametrize("kind", KINDS)
 @cases
 @given(data=st.data())
-def test_conv_2d_equals(kind: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_conv_2d_equals(kind: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     dtype, weights = kind.split("-")
     options, dilation = _window_options(draw, dilated=True)
@@ -151,13 +151,13 @@ def test_conv_2d_equals(kind: str, tflm: Oracle, data: st.DataObject) -> None:
         inputs = [0, 1, 2]
     tensors.append(y)
     terms = kernel[0] * kernel[1] * depth
-    agree(tflm, _finish(draw, "CONV_2D", tensors, inputs, ("Conv2D", options), terms))
+    agree(official, _finish(draw, "CONV_2D", tensors, inputs, ("Conv2D", options), terms))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @cases
 @given(data=st.data())
-def test_depthwise_conv_2d_equals(kind: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_depthwise_conv_2d_equals(kind: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     dtype, weights = kind.split("-")
     options, dilation = _window_options(draw, dilated=True)
@@ -175,13 +175,13 @@ def test_depthwise_conv_2d_equals(kind: str, tflm: Oracle, data: st.DataObject) 
     case = _finish(
         draw, "DEPTHWISE_CONV_2D", tensors, [0, 1, 2], ("DepthwiseConv2D", options), terms
     )
-    agree(tflm, case)
+    agree(official, case)
 
 
 @pytest.mark.parametrize("kind", ["int8-int8", "int16-int8", "float32-float32"])
 @cases
 @given(data=st.data())
-def test_transpose_conv_equals(kind: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_transpose_conv_equals(kind: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     dtype, weights = kind.split("-")
     options, _ = _window_options(draw, dilated=False)
@@ -199,13 +199,16 @@ def test_transpose_conv_equals(kind: str, tflm: Oracle, data: st.DataObject) -> 
         inputs = [2, 1, 0, 3]
     tensors.append(y)
     terms = kernel[0] * kernel[1] * depth
-    agree(tflm, _finish(draw, "TRANSPOSE_CONV", tensors, inputs, ("TransposeConv", options), terms))
+    agree(
+        official,
+        _finish(draw, "TRANSPOSE_CONV", tensors, inputs, ("TransposeConv", options), terms),
+    )
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(data=st.data())
-def test_batch_matmul_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_batch_matmul_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     rows, depth, columns = draw.int(1, 6), draw.int(1, 12), draw.int(1, 6)
     lead = draw.shape(0, 2, 3)
@@ -228,4 +231,4 @@ def test_batch_matmul_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> N
             [a, b_abs, y], [Op("BATCH_MATMUL", [0, 1], [2], options)], [0] if fixed else [0, 1], [2]
         )
         case.bound, case.ulps = sum_bound(model, depth), 2
-    agree(tflm, case)
+    agree(official, case)

@@ -14,7 +14,7 @@ from oracle import Oracle
 @pytest.mark.parametrize("kind", ["int8-int8", "int8-int16", "float32"])
 @cases
 @given(data=st.data())
-def test_svdf_equals(kind: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_svdf_equals(kind: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     dtype, _, state_type = kind.partition("-")
     batch, depth, units = draw.int(1, 2), draw.int(1, 12), draw.int(1, 5)
@@ -48,13 +48,13 @@ def test_svdf_equals(kind: str, tflm: Oracle, data: st.DataObject) -> None:
         )
         error = (depth + memory + rank + 2) * 2.0**-23 * (size + np.abs(bias.data).max())
         case.bound = lambda *_: [np.full(y.shape, error)]
-    agree(tflm, case)
+    agree(official, case)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
 @cases
 @given(data=st.data())
-def test_lstm_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
+def test_lstm_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     batch, steps, depth, units = draw.int(1, 2), draw.int(1, 4), draw.int(1, 6), draw.int(1, 5)
     major = draw.flag()
@@ -97,4 +97,4 @@ def test_lstm_equals(dtype: str, tflm: Oracle, data: st.DataObject) -> None:
         size = largest * sum(np.abs(t.data).sum(axis=1).max() for t in tensors[1:5]) + gain
         error = min(2.0, (depth + units + 8) * 2.0**-23 * size * gain ** (3 * steps))
         case.bound = lambda *_: [np.full(tensors[-1].shape, error)]
-    agree(tflm, case)
+    agree(official, case)
