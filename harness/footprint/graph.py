@@ -1,0 +1,257 @@
+"""What refers to what in an image: functions, data and string literals as a directed graph.
+
+Built from the ELF alone: branches, literal pools and MOVW/MOVT of every function
+(:mod:`harness.firmware.thumb`), pointers in stored data. Data whose DWARF type holds no pointer (a
+model's bytes, a table of numbers) is not searched; without DWARF, data in which few words look
+like pointers is not searched either.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from harness.firmware.elf import Firmware
+from harness.firmware.thumb import Kind, references
+from harness.firmware.variables import Variables
+from harness.footprint.layout import Layout, Part
+
+#: Sections whose content is reached by references alone; the linker keeps others for their own sake.
+_ORDINARY = re.compile(r"^\.?(text|rodata|datas?|bss|noinit|sdata|sbss|ramfunc)(\.|$)")
+_UNSEARCHED = re.compile(r"^\.ARM\.(exidx|extab)")
+#: Share of non-zero words that must be pointers for data of unknown type to be searched.
+_POINTER_SHARE = 0.25
+
+
+@dataclass
+class Node:
+    """A function, an object, a string literal or an unnamed run of bytes."""
+
+    name: str
+    kind: str
+    section: str
+    address: int
+    size: int
+    aliases: tuple[str, ...] = ()
+    sizes: dict[str, int] = field(default_factory=dict)  # region -> bytes
+
+    @property
+    def end(self) -> int:
+        """The first address behind the node."""
+        return self.address + self.size
+
+
+@dataclass(frozen=True)
+class Graph:
+    """``edges[i]`` are the nodes that node ``i`` refers to, ``calls[i]`` its branches out."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[frozenset[int], ...]
+    calls: tuple[tuple[int, ...], ...]
+    roots: frozenset[int]
+    starts: tuple[int, ...] = field(repr=False)
+
+    def at(self, address: int) -> int | None:
+        """The node that holds ``address``."""
+        index = bisect_right(self.starts, address) - 1
+        return index if index >= 0 and address < self.nodes[index].end else None
+
+    def reach(self, start: Iterable[int], without: frozenset[int] = frozenset()) -> set[int]:
+        """All nodes that can be reached from ``start``, those in ``without`` and behind left out."""
+        seen = set(start) - without
+        stack = list(seen)
+        while stack:
+            fresh = self.edges[stack.pop()] - seen - without
+            seen |= fresh
+            stack.extend(fresh)
+        return seen
+
+    def named(self) -> Mapping[str, int]:
+        """Node numbers by symbol name, aliases included."""
+        found: dict[str, int] = {}
+        for number, node in enumerate(self.nodes):
+            for name in (node.name, *node.aliases):
+                found.setdefault(name, number)
+        return found
+
+
+def build(firmware: Firmware, layout: Layout) -> Graph:
+    """The reference graph of an image whose layout is known."""
+    return _Builder(firmware, layout).graph()
+
+
+class _Builder:
+    def __init__(self, firmware: Firmware, layout: Layout) -> None:
+        self.firmware = firmware
+        self.variables = Variables(firmware)
+        self.executable = {s.name for s in firmware.sections if s.executable}
+        self.nodes = _nodes(layout.parts)
+        self.starts = [node.address for node in self.nodes]
+        ends = [start for start, _ in firmware.mapping[1:]]
+        self.data_ranges = [
+            (start, end)
+            for (start, kind), end in zip(firmware.mapping, ends, strict=False)
+            if kind == "data" and end > start
+        ]
+        self.data_ends = [end for _, end in self.data_ranges]
+
+    def graph(self) -> Graph:
+        whole = {node.address: self._targets(node) for node in self.nodes}
+        targets = {address for found in whole.values() for address, _ in found}
+        sizes = {node.address: node.size for node in self.nodes}
+        self.nodes = list(_split(self.nodes, targets, self.firmware))
+        self.starts = [node.address for node in self.nodes]
+        edges: list[set[int]] = [set() for _ in self.nodes]
+        calls: list[list[int]] = [[] for _ in self.nodes]
+        for number, node in enumerate(self.nodes):
+            uncut = sizes.get(node.address) == node.size
+            for target, called in whole[node.address] if uncut else self._targets(node):
+                found = self._find(target)
+                if found is not None and found != number:
+                    edges[number].add(found)
+                    if called:
+                        calls[number].append(found)
+        _join_tails(self.nodes, edges, self.firmware)
+        return Graph(
+            tuple(self.nodes),
+            tuple(frozenset(found) for found in edges),
+            tuple(tuple(found) for found in calls),
+            frozenset(self._roots()),
+            tuple(self.starts),
+        )
+
+    def _find(self, address: int) -> int | None:
+        index = bisect_right(self.starts, address) - 1
+        return index if index >= 0 and address < self.nodes[index].end else None
+
+    def _roots(self) -> Iterable[int]:
+        entry = self._find(self.firmware.entry & ~1)
+        if entry is not None:
+            yield entry
+        for number, node in enumerate(self.nodes):
+            unnamed_code = node.section in self.executable and node.kind == "unnamed"
+            if unnamed_code or not _ORDINARY.match(node.section):
+                yield number
+
+    def _targets(self, node: Node) -> list[tuple[int, bool]]:
+        """The addresses that a node names, and whether it branches there."""
+        data = self.firmware.read(node.address, node.size)
+        if data is None or _UNSEARCHED.match(node.section):
+            return []
+        if node.kind in ("function", "label") and node.section in self.executable:
+            return list(self._code_targets(node, data))
+        return [(target, False) for target in self._data_targets(node, data)]
+
+    def _code_targets(self, node: Node, data: bytes) -> Iterable[tuple[int, bool]]:
+        first = bisect_right(self.data_ends, node.address)
+        last = bisect_left(self.data_ranges, (node.end, 0))
+        for found in references(data, node.address, self.data_ranges[first:last]):
+            target = found.target
+            if node.address <= target & ~1 < node.end:
+                continue
+            branch = found.kind in (Kind.CALL, Kind.BRANCH)
+            if branch or found.kind is Kind.ADDRESS:
+                yield target & ~1, branch
+                continue
+            pointed = self._pointed(target)
+            if pointed is not None:
+                yield pointed, False
+
+    def _pointed(self, word: int) -> int | None:
+        """The address that a 32-bit value points to: a function's start, or anywhere in data."""
+        number = self._find(word & ~1)
+        if number is None:
+            return None
+        node = self.nodes[number]
+        if node.section in self.executable and node.kind in ("function", "label"):
+            return word & ~1 if word & 1 and node.address == word & ~1 else None
+        number = self._find(word)
+        return word if number is not None else None
+
+    def _data_targets(self, node: Node, data: bytes) -> list[int]:
+        kept = not _ORDINARY.match(node.section)  # vector tables are typed as numbers
+        knows = kept or self.variables.may_hold_pointers(node.address)
+        if knows is False:
+            return []
+        skip = -node.address % 4
+        words = memoryview(data[skip : skip + (len(data) - skip) // 4 * 4]).cast("I")
+        found = [target for word in words if word and (target := self._stored(word)) is not None]
+        filled = sum(1 for word in words if word)
+        if knows is None and len(found) < _POINTER_SHARE * filled:
+            return []
+        return found
+
+    def _stored(self, word: int) -> int | None:
+        """Like _pointed, but stricter: small numbers in data look like flash addresses."""
+        number = self._find(word & ~1)
+        if number is None:
+            return None
+        node = self.nodes[number]
+        if node.section in self.executable:
+            return word & ~1 if word & 1 and node.address == word & ~1 else None
+        if word != node.address and node.kind == "object" and word % 4:
+            return None
+        return word if self._find(word) is not None else None
+
+
+def _nodes(parts: Sequence[Part]) -> list[Node]:
+    by_address: dict[int, Node] = {}
+    copies: list[Part] = []
+    for part in parts:
+        if part.kind in ("padding", "gap"):
+            continue
+        if part.copy:
+            copies.append(part)
+            continue
+        node = Node(part.name, part.kind, part.section, part.address, part.size, part.aliases)
+        node.sizes[part.region] = part.size
+        by_address[part.address] = node
+    for part in copies:
+        known = by_address.get(part.address)
+        if known is not None:
+            known.sizes[part.region] = known.sizes.get(part.region, 0) + part.size
+    return [by_address[address] for address in sorted(by_address)]
+
+
+def _split(nodes: Iterable[Node], targets: set[int], firmware: Firmware) -> Iterable[Node]:
+    """Cut unnamed data where something points to, and behind the NUL of each literal."""
+    ordered = sorted(targets)
+    for node in nodes:
+        if node.kind not in ("strings", "unnamed"):
+            yield node
+            continue
+        data = firmware.read(node.address, node.size)
+        low, high = bisect_right(ordered, node.address), bisect_left(ordered, node.end)
+        cuts = [node.address, *ordered[low:high], node.end]
+        for start, end in zip(cuts, cuts[1:], strict=False):
+            yield _piece(node, start, end, data)
+
+
+def _piece(node: Node, start: int, end: int, data: bytes | None) -> Node:
+    name = node.name
+    if node.kind == "strings" and data is not None:
+        text = data[start - node.address : end - node.address].split(b"\0")[0]
+        name = '"' + text.decode("latin-1").encode("unicode_escape").decode("ascii") + '"'
+    share = {region: end - start for region in node.sizes}
+    return Node(name, node.kind, node.section, start, end - start, (), share)
+
+
+def _join_tails(nodes: Sequence[Node], edges: list[set[int]], firmware: Firmware) -> None:
+    """A literal that the linker merged into another one's tail is part of that one too."""
+    for number, (node, following) in enumerate(zip(nodes, nodes[1:], strict=False)):
+        if node.kind == following.kind == "strings" and node.end == following.address:
+            last = firmware.read(node.end - 1, 1)
+            if last not in (None, b"\0"):
+                edges[number].add(number + 1)
+
+
+def summed(nodes: Iterable[Node]) -> dict[str, int]:
+    """Bytes by region."""
+    found: dict[str, int] = defaultdict(int)
+    for node in nodes:
+        for region, size in node.sizes.items():
+            found[region] += size
+    return dict(found)

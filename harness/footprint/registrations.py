@@ -1,0 +1,129 @@
+"""Which functions of an image register operators, and which operators those are.
+
+tflite-micro registers an operator through a function that returns its ``TFLMRegistration``:
+``tflite::Register_CONV_2D()`` for builtins (``Register_CONV_2D_INT8()`` for a variant), a function
+of the application for custom operators and own kernels. A builtin has a parser of its options too
+(``tflite::ParseConv2D``), which only that operator needs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from harness.firmware.demangle import qualified
+from harness.footprint.graph import Graph
+from harness.model.schema import OPERATOR_NAMES
+
+#: Custom operators that tflite-micro brings along: registration function -> name in the model.
+#: Source: the Add* functions of micro_mutable_op_resolver.h.
+LIBRARY_CUSTOM: Mapping[str, str] = {
+    "CIRCULAR_BUFFER": "CIRCULAR_BUFFER",
+    "DETECTION_POSTPROCESS": "TFLite_Detection_PostProcess",
+    "ETHOSU": "ethos-u",
+    "DECODE": "TFLM_DECODE",
+    "DELAY": "SignalDelay",
+    "ENERGY": "SignalEnergy",
+    "FFT_AUTO_SCALE": "SignalFftAutoScale",
+    "FILTER_BANK": "SignalFilterBank",
+    "FILTER_BANK_LOG": "SignalFilterBankLog",
+    "FILTER_BANK_SQUARE_ROOT": "SignalFilterBankSquareRoot",
+    "FILTER_BANK_SPECTRAL_SUBTRACTION": "SignalFilterBankSpectralSubtraction",
+    "FRAMER": "SignalFramer",
+    "IRFFT": "SignalIrfft",
+    "OVERLAP_ADD": "SignalOverlapAdd",
+    "PCAN": "SignalPCAN",
+    "RFFT": "SignalRfft",
+    "STACKER": "SignalStacker",
+    "WINDOW": "SignalWindow",
+}
+
+_BUILTINS = frozenset(OPERATOR_NAMES)
+_BY_SPELLING = {name.replace("_", "").lower(): name for name in OPERATOR_NAMES}
+#: Registrations whose names are no builtin's (reference variants of older revisions).
+_OLDER_NAMES = {"L2NORM_REF": "L2_NORMALIZATION"}
+#: Parsers that several operators share.
+_SHARED_PARSERS = {
+    "Pool": ("AVERAGE_POOL_2D", "MAX_POOL_2D", "L2_POOL_2D"),
+    "Reducer": ("MEAN", "SUM", "REDUCE_PROD", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_ANY",
+                "REDUCE_ALL"),
+    "Add": ("ADD",),
+}  # fmt: skip
+_REGISTER = re.compile(r"(?:^|::)(Register|Own)_(\w+)$")
+_PARSER = re.compile(r"^tflite::Parse([A-Z]\w*)$")
+_ADD = re.compile(r"MicroMutableOpResolver<\d+u?>::Add([A-Z]\w*)$")
+_KERNEL_SIGNATURE = "P13TfLiteContextP10TfLiteNode"  # (TfLiteContext*, TfLiteNode*)
+
+
+@dataclass(frozen=True)
+class Registration:
+    """An operator that an image can register.
+
+    ``entries`` are the graph's nodes that only this operator's registration names: registration
+    functions and parsers. ``register`` are the registration functions alone.
+    """
+
+    operator: str
+    custom: bool
+    register: tuple[int, ...]
+    entries: tuple[int, ...]
+
+
+def find(graph: Graph) -> tuple[Registration, ...]:
+    """The operators whose registration functions are linked, sorted by name."""
+    register: dict[tuple[str, bool], list[int]] = {}
+    parsers: dict[str, list[int]] = {}
+    for number, node in enumerate(graph.nodes):
+        if node.kind not in ("function", "label"):
+            continue
+        for name in (node.name, *node.aliases):
+            known = registered_by(name)
+            if known is not None:
+                numbers = register.setdefault(known, [])
+                if number not in numbers:
+                    numbers.append(number)
+                break
+            for operator in _helps(name):
+                parsers.setdefault(operator, []).append(number)
+    return tuple(
+        Registration(operator, custom, tuple(found), (*found, *parsers.get(operator, ())))
+        for (operator, custom), found in sorted(register.items())
+    )
+
+
+def registered_by(symbol: str) -> tuple[str, bool] | None:
+    """The operator that a registration function (a mangled name) is for, and whether it is custom."""
+    match = _REGISTER.search(qualified(symbol))
+    if match is None:
+        return None
+    name = match[2]
+    if name in LIBRARY_CUSTOM:
+        return LIBRARY_CUSTOM[name], True
+    name = _OLDER_NAMES.get(name, name)
+    base = name
+    while base:
+        if base in _BUILTINS:
+            return base, False
+        base = base.rpartition("_")[0]  # CONV_2D_INT8 is a variant of CONV_2D
+    return name, True
+
+
+def _helps(symbol: str) -> Iterable[str]:
+    """The builtin operators for whose registration alone a parser or Add* function is there."""
+    name = qualified(symbol)
+    match = _PARSER.match(name) or _ADD.search(name)
+    if match is None:
+        return
+    shared = _SHARED_PARSERS.get(match[1])
+    if shared is not None:
+        yield from shared
+    else:
+        operator = _BY_SPELLING.get(match[1].lower())
+        if operator is not None:
+            yield operator
+
+
+def is_kernel(symbol: str) -> bool:
+    """True for a function with the signature of an operator's prepare or invoke."""
+    return symbol.partition(".")[0].endswith(_KERNEL_SIGNATURE)
