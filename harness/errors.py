@@ -84,6 +84,18 @@ class TargetLost(HilError):
     exit_code = 3
 
 
+class BoardUnavailable(HilError):
+    """A board is there and cannot be had: held by somebody else, quarantined, its port is busy."""
+
+    exit_code = 3
+
+
+class FlashFailed(HilError):
+    """The image did not get into the board's flash; the message holds the tool's own words."""
+
+    exit_code = 3
+
+
 class FirmwareFailed(HilError):
     """The firmware itself: a fault, a hang, silence, an endless reset loop."""
 

@@ -1,0 +1,241 @@
+"""A serial port that is listened to all the time.
+
+A thread reads the port from the moment it is opened (before the board is reset), so that nothing
+is lost while the caller does something else. Memory is bounded: beyond the limit the oldest bytes
+go, and how many went is known.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from bisect import bisect_right
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from harness.errors import BoardUnavailable, TargetLost
+from harness.targets.base import ConsoleChunk
+from harness.targets.board.ports import holders
+
+#: Longest match that :meth:`Console.search` finds across reads.
+_OVERLAP = 64 * 1024
+#: How long one read of the port waits; the thread notices close() within this time.
+_POLL_SECONDS = 0.1
+
+Listener = Callable[[bytes], None]
+
+
+class Console:
+    """One open port. ``url`` is a device or anything else that pyserial opens.
+
+    ``limit`` bounds the bytes kept, ``listener`` (if any) is called in the reader thread with
+    every chunk. Positions are counted in bytes since the port was opened and never go back.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        baud: int,
+        *,
+        board: str = "board",
+        limit: int = 16 * 1024 * 1024,
+        listener: Listener | None = None,
+    ) -> None:
+        self.url = url
+        self.baud = baud
+        self._board = board
+        self._limit = limit
+        self._listener = listener
+        self._held = bytearray()
+        self._base = 0  # position of the first byte held
+        self._times: list[tuple[int, float]] = []  # (position of a chunk's first byte, its time)
+        self._news = threading.Condition()
+        self._lost: BaseException | None = None
+        self._closing = False
+        self._port = _open(url, baud, board)
+        self._started = time.monotonic()
+        self._thread = threading.Thread(target=self._listen, name=f"console {url}", daemon=True)
+        self._thread.start()
+
+    @property
+    def end(self) -> int:
+        """Position after the last byte that arrived."""
+        with self._news:
+            return self._base + len(self._held)
+
+    @property
+    def dropped(self) -> int:
+        """Bytes that were discarded because more than the limit had arrived."""
+        return self._base
+
+    @property
+    def lost(self) -> BaseException | None:
+        """The error that ended listening, or None while the port is alive."""
+        return self._lost
+
+    def since(self, position: int) -> bytes:
+        """The bytes from ``position`` on, as far as they are still held."""
+        with self._news:
+            return bytes(self._held[max(0, position - self._base) :])
+
+    def chunks(self, position: int = 0) -> list[ConsoleChunk]:
+        """What arrived from ``position`` on, with arrival times in seconds since the opening."""
+        with self._news:
+            found = []
+            first = max(0, bisect_right(self._times, (position, float("inf"))) - 1)
+            ends = [at for at, _ in self._times[first + 1 :]] + [self._base + len(self._held)]
+            for (start, when), end in zip(self._times[first:], ends, strict=True):
+                begin = max(start, position, self._base)
+                if begin < end:
+                    data = bytes(self._held[begin - self._base : end - self._base])
+                    found.append(ConsoleChunk(when, data))
+            return found
+
+    def search(self, pattern: re.Pattern[bytes], position: int, seconds: float) -> int | None:
+        """Wait for ``pattern`` in the bytes from ``position`` on; the position after the match.
+
+        None after ``seconds``. Raises :class:`TargetLost` if the port goes away first.
+        """
+        limit = time.monotonic() + seconds
+        seen = position
+        while True:
+            with self._news:
+                begin = max(position, seen - _OVERLAP) - self._base
+                found = pattern.search(self._held, max(0, begin))
+                if found:
+                    return self._base + found.end()
+                seen = self._base + len(self._held)
+                if self._lost is not None:
+                    raise self._gone()
+                left = limit - time.monotonic()
+                if left <= 0:
+                    return None
+                self._news.wait_for(
+                    lambda seen=seen: self._base + len(self._held) > seen or self._lost is not None,
+                    timeout=left,
+                )
+
+    def wait(self, seconds: float) -> None:
+        """Let ``seconds`` pass. Raises :class:`TargetLost` as soon as the port goes away."""
+        with self._news:
+            if self._news.wait_for(lambda: self._lost is not None, timeout=seconds):
+                raise self._gone()
+
+    def settle(self, quiet: float, seconds: float) -> None:
+        """Wait until nothing arrived for ``quiet`` seconds, at most ``seconds`` in all."""
+        limit = time.monotonic() + seconds
+        while time.monotonic() < limit:
+            before = self.end
+            with self._news:
+                arrived = self._news.wait_for(
+                    lambda before=before: (
+                        self._base + len(self._held) > before or self._lost is not None
+                    ),
+                    timeout=min(quiet, max(0.0, limit - time.monotonic())),
+                )
+            if not arrived or self._lost is not None:
+                return
+
+    def write(self, data: bytes) -> None:
+        """Send ``data``. Raises :class:`TargetLost` if the port is gone or takes nothing."""
+        if self._lost is not None:
+            raise self._gone()
+        try:
+            self._port.write(data)
+            self._port.flush()
+        except Exception as error:
+            raise TargetLost(f"{self._board}: cannot write to {self.url}: {error}") from error
+
+    def close(self) -> None:
+        """Stop listening and close the port; safe to call twice."""
+        self._closing = True
+        if self._thread is not threading.current_thread():
+            self._thread.join(timeout=5.0)
+        self._port.close()
+
+    def _listen(self) -> None:
+        try:
+            while not self._closing:
+                # One byte ends the wait; whatever came with it is taken in the same call.
+                data = self._port.read(1)
+                waiting = self._port.in_waiting if data else 0
+                if waiting:
+                    data += self._port.read(waiting)
+                if data:
+                    self._take(bytes(data))
+        # pyserial and its URL handlers raise SerialException, OSError, TypeError (a descriptor
+        # that vanished) and others when a port goes away; all of them mean the same here.
+        except Exception as error:
+            with self._news:
+                if not self._closing:
+                    self._lost = error
+                self._news.notify_all()
+
+    def _take(self, data: bytes) -> None:
+        now = time.monotonic() - self._started
+        with self._news:
+            self._times.append((self._base + len(self._held), now))
+            self._held += data
+            excess = len(self._held) - self._limit
+            if excess > 0:
+                # Drop in large steps: deleting from the front moves all that stays.
+                cut = min(len(self._held), excess + self._limit // 4)
+                del self._held[:cut]
+                self._base += cut
+                keep = max(0, bisect_right(self._times, (self._base, float("inf"))) - 1)
+                del self._times[:keep]
+            self._news.notify_all()
+        if self._listener is not None:
+            self._listener(data)
+
+    def _gone(self) -> TargetLost:
+        there = "" if "://" in self.url or Path(self.url).exists() else " (it no longer exists)"
+        return TargetLost(
+            f"{self._board}: the port {self.url} went away in the middle of the run{there}: "
+            f"{self._lost}",
+            hint="check cable and power; the board may come back under another port name",
+        )
+
+
+def _open(url: str, baud: int, board: str) -> Any:
+    import serial  # noqa: PLC0415 - start-up of other targets stays light
+
+    if not url:
+        raise BoardUnavailable(
+            f"{board}: its serial port is not known", hint="name it in lab.toml: port = ..."
+        )
+    try:
+        port = serial.serial_for_url(url, do_not_open=True)
+        port.baudrate = baud
+        port.timeout = _POLL_SECONDS
+        port.write_timeout = 5.0
+        if "://" not in url:
+            port.exclusive = True
+        port.open()
+    # Every URL handler of pyserial has exceptions of its own.
+    except Exception as error:
+        raise _not_open(url, board, error) from error
+    return port
+
+
+def _not_open(url: str, board: str, error: Exception) -> BoardUnavailable:
+    if "://" in url:
+        hint = "is the port server running, and reachable from here?"
+        return BoardUnavailable(f"{board}: cannot open {url}: {error}", hint=hint)
+    others = holders(url)
+    if others:
+        return BoardUnavailable(
+            f"{board}: the port {url} is open in {', '.join(others)}",
+            hint="close that program; two readers of one port each get half of the bytes",
+        )
+    if not Path(url).exists():
+        return BoardUnavailable(
+            f"{board}: the port {url} does not exist",
+            hint="`tflm-hil boards` lists the ports; has the board been unplugged?",
+        )
+    return BoardUnavailable(
+        f"{board}: cannot open {url}: {error}",
+        hint="may you use the port (group dialout on Linux)? Is another program using it?",
+    )

@@ -1,0 +1,193 @@
+"""Which boards are there: J-Link probes by serial number, and the serial ports each one has.
+
+An nRF9160 DK shows several virtual serial ports. The interface MCU numbers them in the order of
+their USB interfaces: VCOM0 carries UART0 of the nRF9160 (the application core's console), VCOM1
+the nRF52840 board controller, VCOM2 UART1 of the nRF9160 (TF-M's secure log). The lowest interface
+number is therefore the console; a lab file overrules that, and every answer says how it was found.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import EnvironmentMissing, UsageError
+from harness.targets.board.lab import BAUD, Entry, Lab, same_serial
+
+SEGGER_VID = 0x1366
+NORDIC_VID = 0x1915
+
+#: How J-Link serial numbers of nRF9160 DKs (PCA10090) begin; DKs with the newer interface MCU
+#: carry 1050..., which other Nordic DKs carry too.
+_DK_PREFIXES = (("960", "nRF9160 DK (PCA10090)"), ("1050", "Nordic DK with interface MCU 2"))
+
+
+@dataclass(frozen=True)
+class Port:
+    """A serial port of this machine. ``interface`` is the USB interface number, where known."""
+
+    device: str
+    serial: str
+    interface: int | None = None
+    vid: int | None = None
+    product: str = ""
+
+
+@dataclass(frozen=True)
+class Board:
+    """A board that can be opened.
+
+    ``how`` says how the port was chosen. ``tools`` is a folder that is searched for flash tools
+    before PATH (the stand-ins of a virtual board), ``control`` a virtual board's state folder.
+    """
+
+    name: str
+    probe: str
+    port: str
+    ports: tuple[str, ...] = ()
+    runner: str = ""
+    baud: int = BAUD
+    tags: tuple[str, ...] = ()
+    how: str = ""
+    kit: str = ""
+    probe_host: str = ""
+    power_cycle: tuple[str, ...] = ()
+    labgrid: str = ""
+    tools: str = ""
+    control: Path | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name} (probe {self.probe}, port {self.port or 'unknown'})"
+
+
+def usb_ports() -> list[Port]:
+    """The serial ports that pyserial lists on this machine."""
+    from serial.tools import list_ports  # noqa: PLC0415 - start-up of other targets stays light
+
+    return [
+        Port(p.device, p.serial_number or "", _interface(p.location), p.vid, p.product or "")
+        for p in list_ports.comports()
+    ]
+
+
+def _interface(location: str | None) -> int | None:
+    """The USB interface number of pyserial's location (``1-2:1.0`` is interface 0)."""
+    last = (location or "").rpartition(".")[2] if ":" in (location or "") else ""
+    return int(last) if last.isdigit() else None
+
+
+def attached(
+    lab: Lab, *, ports: Callable[[], Iterable[Port]] = usb_ports, bench: Path | None = None
+) -> list[Board]:
+    """All boards that can be seen or are named in the lab file, in order of their names.
+
+    ``bench`` is a folder of virtual boards; ``$TFLM_HIL_VIRTUAL_BENCH`` names one too.
+    """
+    probes: dict[str, list[Port]] = {}
+    for port in ports():
+        if port.vid in (SEGGER_VID, NORDIC_VID) and port.serial:
+            probes.setdefault(port.serial.lstrip("0"), []).append(port)
+    boards = []
+    for entry in lab.entries:
+        boards.append(_from_entry(entry, probes.pop(entry.probe.lstrip("0"), [])))
+    boards.extend(_from_usb(serial, found) for serial, found in probes.items())
+    folder = bench or _bench_of_environment()
+    if folder is not None:
+        from harness.targets.board.virtual import bench as virtual_bench  # noqa: PLC0415
+
+        named = {board.probe.lstrip("0") for board in boards}
+        boards.extend(b for b in virtual_bench.boards(folder) if b.probe.lstrip("0") not in named)
+    return sorted(boards, key=lambda board: board.name)
+
+
+def select(boards: list[Board], wanted: str | None = None) -> Board:
+    """The one board that ``wanted`` names (a name, a serial number, or a tag).
+
+    Without a name there has to be exactly one. Raises :class:`UsageError` where several fit and
+    lists them all, :class:`EnvironmentMissing` where
+    none does.
+    """
+    fitting = boards if wanted is None else [b for b in boards if _is(b, wanted)]
+    if not fitting and wanted is not None:
+        fitting = [b for b in boards if wanted in b.tags]
+    if len(fitting) == 1:
+        return fitting[0]
+    listing = "\n".join(f"    {board}" for board in (fitting or boards))
+    if fitting:
+        raise UsageError(
+            f"{len(fitting)} boards fit and none was named:\n{listing}"
+            if wanted is None
+            else f"{len(fitting)} boards fit {wanted!r}:\n{listing}",
+            hint="name one: --board NAME or the environment variable TFLM_HIL_BOARD",
+        )
+    if wanted is not None and boards:
+        raise EnvironmentMissing(f"no board {wanted!r}; there are:\n{listing}")
+    raise EnvironmentMissing(
+        f"no board {wanted!r} is attached" if wanted else "no board is attached",
+        hint="plug in an nRF9160 DK, name remote boards in lab.toml (docs/lab.md), "
+        "or use --target virtual-board",
+    )
+
+
+def _is(board: Board, wanted: str) -> bool:
+    return board.name == wanted or (wanted.isdigit() and same_serial(board.probe, wanted))
+
+
+def _from_usb(serial: str, ports: list[Port]) -> Board:
+    device, how = application_port(ports)
+    return Board(
+        name=serial,
+        probe=serial,
+        port=device,
+        ports=tuple(sorted(p.device for p in ports)),
+        how=how,
+        kit=kit(serial),
+    )
+
+
+def _from_entry(entry: Entry, ports: list[Port]) -> Board:
+    if entry.port:
+        port, how = entry.port, "named in the lab file"
+    elif ports:
+        port, how = application_port(ports)
+    else:
+        port, how = "", "the lab file names no port and the probe is not attached here"
+    return Board(
+        name=entry.name,
+        probe=entry.probe,
+        port=port,
+        ports=tuple(sorted(p.device for p in ports)),
+        runner=entry.runner,
+        baud=entry.baud,
+        tags=entry.tags,
+        how=how,
+        kit=kit(entry.probe),
+        probe_host=entry.probe_host,
+        power_cycle=entry.power_cycle,
+        labgrid=entry.labgrid,
+    )
+
+
+def application_port(ports: list[Port]) -> tuple[str, str]:
+    """The application core's console among a probe's ports, and how it was told from the others."""
+    if len(ports) == 1:
+        return ports[0].device, "the probe's only serial port"
+    numbered = [p for p in ports if p.interface is not None]
+    if len(numbered) == len(ports):
+        first = min(numbered, key=lambda p: p.interface or 0)
+        return first.device, f"VCOM0: lowest USB interface ({first.interface}) of {len(ports)}"
+    first = min(ports, key=lambda p: (len(p.device), p.device))
+    return first.device, f"lowest device name of {len(ports)}: interface numbers are not known"
+
+
+def kit(serial: str) -> str:
+    """What the serial number says about the board, or an empty string."""
+    plain = serial.lstrip("0")
+    return next((text for prefix, text in _DK_PREFIXES if plain.startswith(prefix)), "")
+
+
+def _bench_of_environment() -> Path | None:
+    named = os.environ.get("TFLM_HIL_VIRTUAL_BENCH")
+    return Path(named) if named else None

@@ -1,0 +1,104 @@
+"""Getting an image into a board's flash, and knowing that it is there."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.errors import EnvironmentMissing, FlashFailed
+from harness.targets.board.image import Image
+from harness.targets.board.process import Command, Output, run
+from harness.targets.board.runners import Runner
+
+Log = Callable[[str], None]
+
+
+def _silent(_: str) -> None:
+    """The log of a caller that wants none."""
+
+
+@dataclass(frozen=True)
+class FlashReport:
+    """What was done. ``programmed`` is False where the read-back showed the image already there."""
+
+    programmed: bool
+    reason: str
+    seconds: float
+    size: int
+
+
+@dataclass(frozen=True)
+class Flasher:
+    """One board's flash tool. ``search_path`` is where its programs are looked up."""
+
+    runner: Runner
+    search_path: str | None = None
+    log: Log = field(default=_silent, repr=False)
+
+    def ensure(self, image: Image, *, always: bool = False) -> FlashReport:
+        """Have ``image`` in flash: read back first, program where it differs, read back again.
+
+        The second read-back is a call of its own: a tool that reports success for a write that
+        did not happen is found here and not as silence on the console. Raises
+        :class:`FlashFailed` with the tool's output.
+        """
+        started = time.monotonic()
+        with tempfile.TemporaryDirectory(prefix="tflm-hil-flash-") as name:
+            folder = Path(name)
+            checks = self.runner.verify(image, folder)
+            if checks and not always and self._same(checks):
+                reason = "read-back equals the image"
+                return FlashReport(False, reason, time.monotonic() - started, 0)
+            for command in self.runner.program(image, folder):
+                self._do(command, "program")
+            for command in checks:
+                output = self._call(command)
+                if not output.ok:
+                    raise FlashFailed(
+                        f"{self.runner.name} reported that probe {self.runner.serial} was "
+                        f"programmed, but the read-back differs from {image.elf.name}: "
+                        f"{output.problem}\n{output.tail()}",
+                        hint="power-cycle the board and try another runner",
+                    )
+        reason = (
+            "programmed and read back" if checks else "programmed; this runner cannot read back"
+        )
+        return FlashReport(True, reason, time.monotonic() - started, image.size)
+
+    def reset(self) -> None:
+        """Pulse the board's reset pin. Raises :class:`FlashFailed` with the tool's output."""
+        for command in self.runner.reset():
+            self._do(command, "reset")
+
+    def dry_run(self, image: Image, folder: Path) -> list[Command]:
+        """Every command that :meth:`ensure` and :meth:`reset` would call, in order."""
+        checks = self.runner.verify(image, folder)
+        return [*checks, *self.runner.program(image, folder), *checks, *self.runner.reset()]
+
+    def _same(self, checks: list[Command]) -> bool:
+        # A read-back that fails for another reason (no probe) fails again, and loudly, when the
+        # image is programmed next.
+        return all(self._call(command).ok for command in checks)
+
+    def _do(self, command: Command, what: str) -> None:
+        output = self._call(command)
+        if not output.ok:
+            raise FlashFailed(
+                f"could not {what} the board with probe {self.runner.serial}: "
+                f"{output.problem}\n{output.tail()}",
+                hint="check cable and power; `tflm-hil boards` lists what is attached",
+            )
+
+    def _call(self, command: Command) -> Output:
+        self.log(str(command))
+        try:
+            output = run(command, search_path=self.search_path)
+        except EnvironmentMissing:
+            raise
+        except OSError as error:
+            raise FlashFailed(f"could not start {command.program}: {error}") from error
+        self.log(output.text.rstrip())
+        return output

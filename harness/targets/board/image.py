@@ -1,0 +1,114 @@
+"""What goes into a board's flash for a firmware: one Intel HEX file and the bytes in it.
+
+A non-secure image (``nrf9160dk/nrf9160/ns``) cannot boot alone: TF-M lies below it. Its build
+leaves a merged file beside the ELF, and that is what is flashed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from harness.errors import UsageError
+from harness.firmware.elf import Firmware
+from harness.targets.board import hexfile
+
+#: nRF9160 Product Specification v2.1, "Memory": flash and the user information registers.
+FLASH = range(0x0000_0000, 0x0010_0000)
+UICR = range(0x00FF_8000, 0x00FF_9000)
+
+#: Merged images, relative to the ELF's folder, in the order in which they are preferred:
+#: Zephyr's own TF-M build, nRF Connect SDK before sysbuild, sysbuild.
+MERGED = ("tfm_merged.hex", "merged.hex", "../merged.hex", "../../merged.hex")
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image as the flash tools take it."""
+
+    hex: Path
+    elf: Path
+    blocks: tuple[hexfile.Block, ...] = field(repr=False)
+    sha256: str
+    merged: bool
+
+    @property
+    def size(self) -> int:
+        """Bytes to be programmed."""
+        return sum(len(data) for _, data in self.blocks)
+
+    @property
+    def build_directory(self) -> Path | None:
+        """The Zephyr build folder that the ELF lies in (``build/zephyr/zephyr.elf``), or None."""
+        folder = self.elf.parent
+        if folder.name == "zephyr" and (folder.parent / "CMakeCache.txt").is_file():
+            return folder.parent
+        return None
+
+    def binaries(self, folder: Path) -> list[tuple[int, Path]]:
+        """The blocks as ``(address, file)``: some tools verify binary files only."""
+        files = []
+        for address, data in self.blocks:
+            path = folder / f"{self.sha256[:16]}-{address:08x}.bin"
+            path.write_bytes(data)
+            files.append((address, path))
+        return files
+
+
+def prepare(firmware: Firmware, folder: Path) -> Image:
+    """The image to flash for ``firmware``; a HEX file is written into ``folder`` if needed.
+
+    Raises :class:`UsageError` where a segment lies outside flash, or where a non-secure image has
+    no merged file, or one that belongs to another build.
+    """
+    own = _flash_blocks(firmware)
+    if own[0][0] == FLASH.start:
+        path = folder / f"{firmware.sha256[:16]}.hex"
+        path.write_text(hexfile.write(own), encoding="ascii")
+        return _image(path, firmware, own, merged=False)
+    path = _merged_file(firmware, own[0][0])
+    blocks = hexfile.read(path.read_text(encoding="ascii"), str(path))
+    if missing := hexfile.differences(own, blocks):
+        raise UsageError(
+            f"{path} does not hold what {firmware.path.name} has at 0x{missing[0]:08x}",
+            hint="the merged image is from another build: build again",
+        )
+    return _image(path, firmware, blocks, merged=True)
+
+
+def _flash_blocks(firmware: Firmware) -> list[hexfile.Block]:
+    blocks = []
+    for segment in firmware.segments:
+        if not segment.data:
+            continue
+        start, end = segment.load_address, segment.load_address + len(segment.data)
+        if not any(start in area and end - 1 in area for area in (FLASH, UICR)):
+            raise UsageError(
+                f"{firmware.path} loads {len(segment.data)} bytes at 0x{start:08x}, "
+                "which is not in the nRF9160's flash",
+                hint="a board is flashed; images that run from RAM are for the simulator",
+            )
+        blocks.append((start, segment.data))
+    if not blocks:
+        raise UsageError(f"{firmware.path} has nothing to flash")
+    return hexfile.merge(blocks, str(firmware.path))
+
+
+def _merged_file(firmware: Firmware, start: int) -> Path:
+    for name in MERGED:
+        path = firmware.path.parent / name
+        if path.is_file():
+            return path
+    raise UsageError(
+        f"{firmware.path} starts at 0x{start:x} and needs TF-M below it; "
+        f"there is no {MERGED[0]} or merged.hex beside it",
+        hint="build with TF-M (nrf9160dk/nrf9160/ns), or the secure variant nrf9160dk/nrf9160",
+    )
+
+
+def _image(path: Path, firmware: Firmware, blocks: list[hexfile.Block], *, merged: bool) -> Image:
+    digest = hashlib.sha256()
+    for address, data in blocks:
+        digest.update(address.to_bytes(4, "little") + len(data).to_bytes(4, "little") + data)
+    return Image(path, firmware.path, tuple(blocks), digest.hexdigest(), merged)

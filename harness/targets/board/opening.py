@@ -1,0 +1,161 @@
+"""From a chosen board to a session: lock, flash, console, reset; and back out when a step fails."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import BoardUnavailable, HilError
+from harness.firmware.elf import Firmware
+from harness.targets.board import image, labgrid, policy, runners
+from harness.targets.board.console import Console
+from harness.targets.board.discovery import Board
+from harness.targets.board.flash import Flasher
+from harness.targets.board.lab import Lab, same_serial
+from harness.targets.board.lock import ProbeLock
+from harness.targets.board.probe import ProbeMemory, PyocdMemory
+from harness.targets.board.session import BoardSession, boot_position
+
+Log = Callable[[str], None]
+
+
+def _silent(_: str) -> None:
+    """The log of a caller that wants none."""
+
+
+@dataclass(frozen=True)
+class Opening:
+    """Everything that one call of ``open()`` needs.
+
+    ``find`` is asked again before each attempt: a board that was power-cycled may have come back
+    under another port name, and is recognised by its probe's serial number.
+    """
+
+    firmware: Firmware
+    lab: Lab
+    find: Callable[[], Board]
+    runner: str = ""
+    baud: int = 0
+    reflash: bool = False
+    console_limit: int = 64 * 1024 * 1024
+    log: Log = _silent
+
+    def run(self, wait: float) -> BoardSession:
+        """The session; on any error everything taken so far is given back."""
+        board = self.find()
+        quarantine = policy.Quarantine(self.lab.state)
+        with ExitStack() as held:
+            held.callback(labgrid.acquire(board.labgrid, search_path=search_path(board)).release)
+            lock = ProbeLock(board.probe.lstrip("0"), board.name, state=self.lab.state)
+            lock.acquire(wait)
+            held.callback(lock.release)
+            if lock.stale:
+                self.log(f"took over the lock that {lock.stale} left behind")
+            quarantine.check(board.name, board.probe)
+            folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="tflm-hil-board-")))
+            prepared = image.prepare(self.firmware, folder)
+            return self._attempts(board, prepared, lock, held, quarantine)
+
+    def _attempts(
+        self,
+        board: Board,
+        prepared: image.Image,
+        lock: ProbeLock,
+        held: ExitStack,
+        quarantine: policy.Quarantine,
+    ) -> BoardSession:
+        def recover() -> None:
+            values = {"probe": board.probe, "name": board.name}
+            policy.power_cycle(board.power_cycle, self.lab.policy, **values)
+
+        def once() -> BoardSession:
+            return self._once(self._again(board), prepared, lock, held)
+
+        try:
+            return policy.attempt(once, self.lab.policy, recover=recover, log=self.log)
+        except policy.INFRASTRUCTURE as error:
+            if self.lab.policy.quarantine and (ill := self.illness(board)):
+                reason = f"{ill}; before that: {error.message.splitlines()[0]}"
+                quarantine.add(board.name, board.probe, reason)
+                note = f"the board failed its health check ({ill}) and is now in quarantine"
+                error.hint = f"{error.hint}; {note}" if error.hint else note
+            raise
+
+    def _again(self, board: Board) -> Board:
+        """The same board as it is seen now, perhaps under another port name."""
+        found = self.find()
+        if not same_serial(found.probe, board.probe):
+            raise BoardUnavailable(f"board {board} is gone; {found} is there instead")
+        return found
+
+    def _once(
+        self, board: Board, prepared: image.Image, lock: ProbeLock, held: ExitStack
+    ) -> BoardSession:
+        baud = self.baud or board.baud
+        flasher = self.flasher(board)
+        report = flasher.ensure(prepared, always=self.reflash)
+        self.log(f"{board.name}: {report.reason}")
+        with ExitStack() as opened:
+            console = Console(board.port, baud, board=board.name, limit=self.console_limit)
+            opened.callback(console.close)
+            before = console.end
+            flasher.reset()
+            start, settled = boot_position(console, before, self.lab.policy.settle_seconds)
+            memory = memory_of(board)
+            opened.callback(memory.close)
+            # From here on the session owns all of it; the lock goes last, after port and probe.
+            owned = held.pop_all()
+            owned.push(opened.pop_all())
+            return BoardSession(
+                board,
+                self.firmware,
+                console,
+                start=start,
+                reset=flasher.reset,
+                memory=memory,
+                check=lock.check,
+                close=owned.close,
+                flashed=report,
+                settled=settled,
+                virtual=board.control is not None,
+            )
+
+    def flasher(self, board: Board) -> Flasher:
+        """The board's flash tool: the one asked for, the lab file's, or the first installed."""
+        path = search_path(board)
+        kind = runners.choose(self.runner or board.runner, path)
+        runner = kind(board.probe, board.probe_host, self.lab.policy.flash_seconds)
+        return Flasher(runner, path, self.log)
+
+    def illness(self, board: Board) -> str:
+        """What the health check finds wrong, or an empty string.
+
+        It asks for the two things that every run needs: a port that opens, a reset that works.
+        """
+        try:
+            seen = self._again(board)
+            Console(seen.port, self.baud or seen.baud, board=seen.name).close()
+            self.flasher(seen).reset()
+        except HilError as error:
+            return error.message.splitlines()[0]
+        return ""
+
+
+def memory_of(board: Board) -> ProbeMemory:
+    """The memory of a board through its probe; a virtual board's through its control socket."""
+    if board.control is not None:
+        from harness.targets.board.virtual.client import VirtualMemory  # noqa: PLC0415
+
+        return VirtualMemory(board.control)
+    return PyocdMemory(board.probe)
+
+
+def search_path(board: Board) -> str | None:
+    """Where flash tools are looked up: a virtual board's stand-ins come before everything."""
+    if not board.tools:
+        return None
+    return os.pathsep.join((board.tools, os.environ.get("PATH", os.defpath)))

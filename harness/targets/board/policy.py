@@ -1,0 +1,137 @@
+"""What happens when the bench itself fails, and only then.
+
+An attempt that ends with an infrastructure error (the flash tool failed, the port vanished, the
+port is busy) is made again after the board was power-cycled, where the lab file says how. A wrong
+output, a fault, silence: those are answers and are never asked for twice. The error that is raised
+in the end is the first one; later ones are often only its consequences.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from harness.errors import BoardUnavailable, FlashFailed, HilError, TargetLost
+from harness.targets.board.lab import Policy
+from harness.targets.board.lock import state_folder
+from harness.targets.board.process import Command, run
+
+#: Errors of the bench. Everything else is either the user's or the firmware's.
+INFRASTRUCTURE = (FlashFailed, TargetLost, BoardUnavailable)
+
+Result = TypeVar("Result")
+Log = Callable[[str], None]
+
+
+def attempt(
+    action: Callable[[], Result],
+    policy: Policy,
+    *,
+    recover: Callable[[], None] = lambda: None,
+    log: Log = lambda _: None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Result:
+    """The result of ``action``, tried again as ``policy`` allows; ``recover`` runs in between.
+
+    Raises the first infrastructure error after the last attempt, with the number of attempts and
+    the last error in its hint; any other error at once.
+    """
+    first: HilError | None = None
+    last: HilError | None = None
+    for number in range(policy.retries + 1):
+        if number:
+            log(f"attempt {number + 1} of {policy.retries + 1}, after: {last and last.message}")
+            sleep(policy.backoff)
+            try:
+                recover()
+            except INFRASTRUCTURE as error:
+                log(f"recovery failed: {error.message}")
+        try:
+            return action()
+        except INFRASTRUCTURE as error:
+            first, last = first or error, error
+    assert first is not None
+    if policy.retries and last is not None:
+        again = (
+            "the last one failed alike"
+            if last.message == first.message
+            else f"the last one with: {last.message.splitlines()[0]}"
+        )
+        note = f"first of {policy.retries + 1} failed attempts, {again}"
+        first.hint = f"{first.hint} ({note})" if first.hint else note
+    raise first
+
+
+def power_cycle(hook: tuple[str, ...], policy: Policy, **values: str) -> None:
+    """Run the lab file's power-cycle hook; ``{probe}`` and ``{name}`` in it are filled in.
+
+    Raises :class:`BoardUnavailable` with the hook's output where it fails.
+    """
+    if not hook:
+        return
+    filled = tuple(_fill(part, values) for part in hook)
+    output = run(Command(filled, policy.power_cycle_seconds))
+    if not output.ok:
+        raise BoardUnavailable(f"the power-cycle hook failed: {output.problem}\n{output.tail()}")
+
+
+def _fill(part: str, values: dict[str, str]) -> str:
+    for key, value in values.items():
+        part = part.replace("{" + key + "}", value)
+    return part
+
+
+@dataclass(frozen=True)
+class Note:
+    """Why a board was set aside."""
+
+    board: str
+    probe: str
+    reason: str
+    since: str
+
+
+class Quarantine:
+    """Boards that failed their health check, one note each in the lab's state folder."""
+
+    def __init__(self, state: Path | None = None) -> None:
+        self._state = state
+
+    def note(self, probe: str) -> Note | None:
+        """The note of a probe that is set aside, or None."""
+        try:
+            return Note(**json.loads(self._path(probe).read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def check(self, board: str, probe: str) -> None:
+        """Raise :class:`BoardUnavailable` for a probe that is set aside."""
+        if note := self.note(probe):
+            raise BoardUnavailable(
+                f"board {board} (probe {probe}) has been in quarantine since {note.since}: "
+                f"{note.reason}",
+                hint=f"repair it, then: tflm-hil boards release {board}",
+            )
+
+    def add(self, board: str, probe: str, reason: str) -> Note:
+        """Set a board aside."""
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        note = Note(board, probe, reason, now)
+        path = self._path(probe)
+        path.write_text(json.dumps(asdict(note)), encoding="utf-8")
+        path.chmod(0o666)
+        return note
+
+    def release(self, probe: str) -> Note | None:
+        """Take a board back into use; answers the note it had."""
+        note = self.note(probe)
+        self._path(probe).unlink(missing_ok=True)
+        return note
+
+    def _path(self, probe: str) -> Path:
+        return state_folder(self._state) / f"{probe.lstrip('0')}.quarantine.json"

@@ -1,0 +1,111 @@
+"""Memory of a running board through its debug probe, for ``session.memory``.
+
+pyOCD attaches without halting or resetting the core: on the nRF9160 the AHB access port reads RAM,
+flash and peripherals while the core runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Protocol
+
+from harness.errors import EnvironmentMissing, TargetLost, UsageError
+from harness.targets.base import Memory
+
+#: Options of pyOCD's session. A locked chip is not unlocked: that would erase all of it.
+OPTIONS = {
+    "target_override": "nrf91",
+    "connect_mode": "attach",
+    "auto_unlock": False,
+    "resume_on_disconnect": True,
+    "no_config": True,
+}
+_LIMIT = 1 << 20
+
+
+class ProbeMemory(Memory, Protocol):
+    """A memory that holds a debug probe until it is closed."""
+
+    def close(self) -> None:
+        """Let the probe go; safe to call twice."""
+        ...
+
+
+class PyocdMemory:
+    """The address space of one board. Opened at the first access, closed with the session."""
+
+    def __init__(self, probe: str, *, connect: Any = None) -> None:
+        self._probe = probe.lstrip("0")
+        self._connect = connect or _connect
+        self._session: Any = None
+
+    def read(self, address: int, size: int) -> bytes:
+        """``size`` bytes from ``address``. Raises :class:`TargetLost` where the probe fails."""
+        _in_range(address, size)
+        if not size:
+            return b""
+        try:
+            return bytes(self._target().read_memory_block8(address, size))
+        except (OSError, RuntimeError, _pyocd_error()) as error:
+            raise self._failed(f"read {size} bytes at 0x{address:08x}", error) from error
+
+    def write(self, address: int, data: bytes) -> None:
+        """Write ``data`` to RAM or registers; flash is written by flashing."""
+        _in_range(address, len(data))
+        try:
+            self._target().write_memory_block8(address, list(data))
+        except (OSError, RuntimeError, _pyocd_error()) as error:
+            raise self._failed(f"write {len(data)} bytes at 0x{address:08x}", error) from error
+
+    def close(self) -> None:
+        """Let the probe go; safe to call twice."""
+        session, self._session = self._session, None
+        if session is not None:
+            # The board may be gone by now; there is nothing left to give back then.
+            with contextlib.suppress(Exception):
+                session.close()
+
+    def _target(self) -> Any:
+        if self._session is None:
+            self._session = self._connect(self._probe)
+        return self._session.target
+
+    def _failed(self, what: str, error: BaseException) -> TargetLost:
+        return TargetLost(
+            f"the probe {self._probe} could not {what}: {error}",
+            hint="is the chip locked (APPROTECT), or is another debugger connected?",
+        )
+
+
+def _connect(probe: str) -> Any:
+    try:
+        from pyocd.core.helpers import ConnectHelper  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise EnvironmentMissing(
+            "reading a board's memory needs pyOCD, which is not installed",
+            hint="pip install 'tflm-hil[pyocd]'",
+        ) from None
+    session = ConnectHelper.session_with_chosen_probe(
+        unique_id=probe, blocking=False, return_first=True, options=OPTIONS
+    )
+    if session is None:
+        raise TargetLost(f"pyOCD does not see the probe {probe}", hint="check its USB cable")
+    try:
+        session.open()
+    except (OSError, RuntimeError, _pyocd_error()) as error:
+        raise TargetLost(f"pyOCD could not connect through probe {probe}: {error}") from error
+    return session
+
+
+def _pyocd_error() -> type[BaseException]:
+    try:
+        from pyocd.core.exceptions import Error  # noqa: PLC0415 - an extra
+    except ImportError:
+        return TargetLost
+    found: type[BaseException] = Error
+    return found
+
+
+def _in_range(address: int, size: int) -> None:
+    if address < 0 or size < 0 or address + size > 1 << 32 or size > _LIMIT:
+        raise UsageError(f"no memory access of {size} bytes at 0x{address:x}")

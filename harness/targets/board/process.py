@@ -1,0 +1,180 @@
+"""Commands as data, and the one place that runs them.
+
+A flash tool may hang, may leave children behind, may print without end: each call has a time
+limit on the wall clock, a process group of its own that is ended with it, and bounded output.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import selectors
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from harness.errors import EnvironmentMissing
+
+#: Stands in ``Command.argv`` for the file that holds ``Command.script``.
+SCRIPT = "{script}"
+
+_OUTPUT_LIMIT = 256 * 1024
+#: A tool that has ended may have left a child that holds its output open; it gets this long.
+_DRAIN_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class Command:
+    """One call of an external program.
+
+    Some tools end with exit code 0 although they failed: ``failures`` are regexes that mean
+    failure wherever they match in the output, ``success`` one that has to match.
+    """
+
+    argv: tuple[str, ...]
+    timeout: float
+    script: str = ""
+    failures: tuple[str, ...] = ()
+    success: str = ""
+
+    @property
+    def program(self) -> str:
+        """The program's name as it is looked up on PATH."""
+        return self.argv[0]
+
+    def __str__(self) -> str:
+        """What a user would type; a script file is shown below its command."""
+        text = shlex.join(self.argv).replace(shlex.quote(SCRIPT), SCRIPT)
+        lines = [text, *(f"    | {line}" for line in self.script.splitlines())]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a program said. ``hung`` tells that it was ended at its time limit."""
+
+    command: Command
+    returncode: int | None
+    text: str = field(repr=False)
+    seconds: float
+    hung: bool = False
+
+    @property
+    def ok(self) -> bool:
+        """Whether the tool did what it was called for, as far as it says itself."""
+        return not self.problem
+
+    @property
+    def problem(self) -> str:
+        """Why the call counts as failed, or an empty string."""
+        program = Path(self.command.program).name
+        if self.hung:
+            return f"{program} did not end within {self.command.timeout:g} s and was stopped"
+        if self.returncode:
+            return f"{program} ended with exit code {self.returncode}"
+        for pattern in self.command.failures:
+            if found := re.search(pattern, self.text, re.IGNORECASE):
+                return f"{program} ended with exit code 0 but said {found.group(0)!r}"
+        if self.command.success and not re.search(self.command.success, self.text, re.IGNORECASE):
+            return f"{program} ended with exit code 0 but did not say {self.command.success!r}"
+        return ""
+
+    def tail(self, lines: int = 12) -> str:
+        """The last lines of what the program printed, for an error message."""
+        kept = [line.rstrip() for line in self.text.splitlines() if line.strip()]
+        return "\n".join(f"    {line}" for line in kept[-lines:]) or "    (it printed nothing)"
+
+
+def find(program: str, search_path: str | None = None) -> str | None:
+    """The program's full path, or None; ``search_path`` is in the form of ``PATH``."""
+    return shutil.which(program, path=search_path)
+
+
+def run(
+    command: Command,
+    *,
+    search_path: str | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Output:
+    """Run ``command`` to its end or its time limit.
+
+    Raises :class:`EnvironmentMissing` where the program is not on the search path.
+    """
+    program = find(command.program, search_path)
+    if program is None:
+        raise EnvironmentMissing(
+            f"the program {command.program!r} is not on PATH",
+            hint="install it, or choose another runner (docs/lab.md lists what each one needs)",
+        )
+    surroundings = dict(os.environ)
+    if search_path is not None:
+        surroundings["PATH"] = search_path
+    surroundings.update(environment or {})
+    with tempfile.TemporaryDirectory(prefix="tflm-hil-") as folder:
+        script = Path(folder) / "commands"
+        if command.script:
+            script.write_text(command.script, encoding="utf-8")
+        argv = [program, *(part.replace(SCRIPT, str(script)) for part in command.argv[1:])]
+        return _run(command, argv, surroundings)
+
+
+def _run(command: Command, argv: list[str], environment: dict[str, str]) -> Output:
+    started = time.monotonic()
+    with subprocess.Popen(
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=environment,
+        start_new_session=True,
+    ) as child:
+        assert child.stdout is not None
+        try:
+            text, hung = _collect(child, child.stdout, started + command.timeout)
+        finally:
+            _end_group(child)
+    seconds = time.monotonic() - started
+    return Output(command, None if hung else child.returncode, text, seconds, hung)
+
+
+def _collect(child: subprocess.Popen[bytes], pipe: IO[bytes], limit: float) -> tuple[str, bool]:
+    kept = bytearray()
+    drain_until = float("inf")
+    with selectors.DefaultSelector() as selector:
+        selector.register(pipe, selectors.EVENT_READ)
+        while True:
+            now = time.monotonic()
+            ended = child.poll() is not None
+            if ended and drain_until == float("inf"):
+                drain_until = now + _DRAIN_SECONDS
+            if now >= min(limit, drain_until):
+                break
+            if not selector.select(min(0.05, limit - now)):
+                continue
+            chunk = os.read(pipe.fileno(), 65536)
+            if not chunk:
+                break
+            kept += chunk
+            if len(kept) > _OUTPUT_LIMIT:
+                del kept[: len(kept) - _OUTPUT_LIMIT]
+    try:
+        child.wait(max(0.0, limit - time.monotonic()))
+        hung = False
+    except subprocess.TimeoutExpired:
+        hung = True
+    return kept.decode("utf-8", "backslashreplace"), hung
+
+
+def _end_group(child: subprocess.Popen[bytes]) -> None:
+    """End what this call started, and nothing else: the child leads its own process group."""
+    try:
+        os.killpg(child.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return  # everything in the group has ended already

@@ -1,0 +1,41 @@
+"""Runners: one file for each flash tool; a new one costs one file and one line here."""
+
+from __future__ import annotations
+
+from harness.errors import EnvironmentMissing, UsageError
+from harness.targets.board.process import find
+from harness.targets.board.runners.base import Runner
+from harness.targets.board.runners.jlink import Jlink
+from harness.targets.board.runners.nrfjprog import Nrfjprog
+from harness.targets.board.runners.nrfutil import Nrfutil
+from harness.targets.board.runners.pyocd import Pyocd
+from harness.targets.board.runners.west import West
+
+#: In the order in which they are tried for a board that names none. West is not among those: it
+#: can flash only what lies in a Zephyr build folder.
+RUNNERS: dict[str, type[Runner]] = {
+    runner.name: runner for runner in (Nrfutil, Nrfjprog, Jlink, Pyocd, West)
+}
+
+
+def choose(name: str, search_path: str | None = None) -> type[Runner]:
+    """The runner called ``name``, or the first whose program is installed where ``name`` is empty.
+
+    Raises :class:`UsageError` for an unknown name, :class:`EnvironmentMissing` where no flash
+    tool is installed.
+    """
+    if name:
+        if name not in RUNNERS:
+            raise UsageError(f"no runner {name!r}", hint=f"one of {', '.join(RUNNERS)}")
+        return RUNNERS[name]
+    for runner in RUNNERS.values():
+        if runner is not West and find(runner.program_name, search_path):
+            return runner
+    programs = ", ".join(r.program_name for r in RUNNERS.values() if r is not West)
+    raise EnvironmentMissing(
+        f"no flash tool is installed: none of {programs} is on PATH",
+        hint="pip install 'tflm-hil[pyocd]', or install nrfutil and run `nrfutil install device`",
+    )
+
+
+__all__ = ["RUNNERS", "Runner", "choose"]

@@ -1,0 +1,60 @@
+"""What a runner is: one flash tool, and the commands it is called with, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+from harness.errors import Unsupported
+from harness.targets.board.image import Image
+from harness.targets.board.process import Command
+
+#: Wall seconds for one call. 1 MB over SWD takes some 20 s; a tool that takes longer hangs.
+PROGRAM_SECONDS = 120.0
+SHORT_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Commands of one flash tool for one probe.
+
+    ``serial`` is the probe's J-Link serial number; every command carries it, so that no tool ever
+    chooses a board by itself. ``host`` is a remote J-Link server, where the tool can use one.
+    ``seconds`` limits the call that programs.
+    """
+
+    name: ClassVar[str]
+    program_name: ClassVar[str]
+    #: The tool versions that the commands were written for (from their documentation).
+    written_for: ClassVar[str]
+    #: True where programming also resets and starts the image.
+    resets: ClassVar[bool] = False
+
+    serial: str
+    host: str = ""
+    seconds: float = PROGRAM_SECONDS
+
+    def program(self, image: Image, folder: Path) -> list[Command]:
+        """Erase the sectors that the image touches, program it and verify it."""
+        raise NotImplementedError
+
+    def verify(self, image: Image, folder: Path) -> list[Command]:
+        """Read back and compare, without writing; an empty list where the tool cannot."""
+        raise NotImplementedError
+
+    def reset(self) -> list[Command]:
+        """Pulse the reset pin and let the image run."""
+        raise NotImplementedError
+
+    def read(self, address: int, size: int, file: Path) -> list[Command]:
+        """Copy ``size`` bytes at ``address`` into ``file``: binary, or Intel HEX by its name."""
+        raise Unsupported(self.name, "read memory of a running board")
+
+    def _local(self) -> None:
+        if self.host:
+            raise Unsupported(
+                f"runner {self.name}",
+                f"use the probe on {self.host}",
+                hint="runners nrfutil and jlink reach remote probes",
+            )

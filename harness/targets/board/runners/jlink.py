@@ -1,0 +1,57 @@
+"""SEGGER's J-Link Commander, driven by a command file."""
+
+# ruff: noqa: D102 - the base class says what each method is for
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from harness.targets.board.image import Image
+from harness.targets.board.process import SCRIPT, Command
+from harness.targets.board.runners.base import SHORT_SECONDS, Runner
+
+#: J-Link Commander has ended with exit code 0 after each of these.
+_FAILURES = (
+    r"cannot connect to .*",
+    r"could not connect to .*",
+    r"failed to .*",
+    r"verify failed.*",
+    r"\*+ ?error: .*",
+    r"unknown command.*",
+    r"specified file .*",
+)
+
+
+class Jlink(Runner):
+    """``JLinkExe``: ``loadfile`` erases the sectors it touches, compares and verifies."""
+
+    name: ClassVar[str] = "jlink"
+    program_name: ClassVar[str] = "JLinkExe"
+    written_for: ClassVar[str] = "J-Link software 7.94 to 8.x"
+
+    def program(self, image: Image, folder: Path) -> list[Command]:
+        return [self._run(["r", f'loadfile "{image.hex}" noreset'], self.seconds, "O\\.K\\.")]
+
+    def verify(self, image: Image, folder: Path) -> list[Command]:
+        lines = [f'verifybin "{path}",0x{at:x}' for at, path in image.binaries(folder)]
+        return [self._run(lines, self.seconds, "Verify successful")]
+
+    def reset(self) -> list[Command]:
+        # Reset type 2 pulses the reset pin; `g` lets the core run from there.
+        return [self._run(["RSetType 2", "r", "g"], SHORT_SECONDS, "")]
+
+    def read(self, address: int, size: int, file: Path) -> list[Command]:
+        return [
+            self._run([f'savebin "{file}",0x{address:x},0x{size:x}'], SHORT_SECONDS, "O\\.K\\.")
+        ]
+
+    def _run(self, lines: list[str], seconds: float, success: str) -> Command:
+        serial = self.serial.lstrip("0")
+        probe = ("-IP", self.host) if self.host else ("-USB", serial)
+        script = "\n".join(["ExitOnError 1", *lines, "q", ""])
+        argv = (
+            *("JLinkExe", "-NoGui", "1", *probe, "-Device", "nRF9160_xxAA", "-If", "SWD"),
+            *("-Speed", "4000", "-AutoConnect", "1", "-ExitOnError", "1", "-CommandFile", SCRIPT),
+        )
+        return Command(argv, seconds, script, _FAILURES, success)

@@ -1,0 +1,34 @@
+"""``nrfjprog`` of the nRF Command Line Tools (archived by Nordic, still on many benches)."""
+
+# ruff: noqa: D102 - the base class says what each method is for
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from harness.targets.board.image import Image
+from harness.targets.board.process import Command
+from harness.targets.board.runners.base import SHORT_SECONDS, Runner
+
+
+class Nrfjprog(Runner):
+    """``nrfjprog``: family and serial number on every call; leading zeros are not taken."""
+
+    name: ClassVar[str] = "nrfjprog"
+    program_name: ClassVar[str] = "nrfjprog"
+    written_for: ClassVar[str] = "nRF Command Line Tools 10.24"
+
+    def program(self, image: Image, folder: Path) -> list[Command]:
+        command = self._call("--program", str(image.hex), "--sectorerase", "--verify")
+        return [Command(command, self.seconds)]
+
+    def verify(self, image: Image, folder: Path) -> list[Command]:
+        return [Command(self._call("--verify", str(image.hex)), self.seconds)]
+
+    def reset(self) -> list[Command]:
+        return [Command(self._call("--pinreset"), SHORT_SECONDS)]
+
+    def _call(self, *arguments: str) -> tuple[str, ...]:
+        self._local()
+        return ("nrfjprog", "--family", "NRF91", "--snr", self.serial.lstrip("0"), *arguments)

@@ -1,0 +1,50 @@
+"""Nordic's ``nrfutil device``, the tool that replaces nrfjprog."""
+
+# ruff: noqa: D102 - the base class says what each method is for
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from harness.targets.board.image import Image
+from harness.targets.board.process import Command
+from harness.targets.board.runners.base import SHORT_SECONDS, Runner
+
+
+class Nrfutil(Runner):
+    """``nrfutil device``: pads J-Link serial numbers to twelve digits as its own list does."""
+
+    name: ClassVar[str] = "nrfutil"
+    program_name: ClassVar[str] = "nrfutil"
+    written_for: ClassVar[str] = "nrfutil-device 2.7 to 2.15"
+
+    def program(self, image: Image, folder: Path) -> list[Command]:
+        options = (
+            "chip_erase_mode=ERASE_RANGES_TOUCHED_BY_FIRMWARE,verify=VERIFY_READ,reset=RESET_NONE"
+        )
+        command = self._device("program", "--firmware", str(image.hex), "--options", options)
+        return [Command(command, self.seconds)]
+
+    def verify(self, image: Image, folder: Path) -> list[Command]:
+        return [Command(self._device("fw-verify", "--firmware", str(image.hex)), self.seconds)]
+
+    def reset(self) -> list[Command]:
+        return [Command(self._device("reset", "--reset-kind", "RESET_PIN"), SHORT_SECONDS)]
+
+    def read(self, address: int, size: int, file: Path) -> list[Command]:
+        where = ("--address", f"0x{address:08x}", "--bytes", str(size), "--width", "8")
+        return [Command(self._device("read", *where, "--to-file", str(file)), SHORT_SECONDS)]
+
+    def _device(self, *arguments: str) -> tuple[str, ...]:
+        remote = ("--remote-jlink", self.host) if self.host else ()
+        serial = self.serial.zfill(12)
+        return (
+            "nrfutil",
+            "device",
+            arguments[0],
+            "--serial-number",
+            serial,
+            *remote,
+            *arguments[1:],
+        )

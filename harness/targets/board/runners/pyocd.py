@@ -1,0 +1,53 @@
+"""pyOCD, the one flash tool that installs from PyPI (extra ``tflm-hil[pyocd]``)."""
+
+# ruff: noqa: D102 - the base class says what each method is for
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from harness.targets.board.image import Image
+from harness.targets.board.process import Command
+from harness.targets.board.runners.base import SHORT_SECONDS, Runner
+
+#: A locked chip is not unlocked silently: unlocking erases all of it.
+_CONNECTION = ("--no-config", "--no-wait", "--target", "nrf91", "-O", "auto_unlock=false")
+
+
+class Pyocd(Runner):
+    """``pyocd``: does not wait for a probe that is not there, nor mass-erase a locked chip."""
+
+    name: ClassVar[str] = "pyocd"
+    program_name: ClassVar[str] = "pyocd"
+    written_for: ClassVar[str] = "pyOCD 0.36 to 0.46"
+
+    def program(self, image: Image, folder: Path) -> list[Command]:
+        command = self._call("load", "--erase", "sector", "--no-reset", "--format", "hex")
+        return [Command((*command, str(image.hex)), self.seconds, failures=(r"^\d+ E ",))]
+
+    def verify(self, image: Image, folder: Path) -> list[Command]:
+        # `compare` ends with exit code 0 whatever it finds; only its words tell.
+        call = self._call("commander", "--connect", "attach")
+        return [
+            Command(
+                (*call, "--command", f"compare 0x{address:x} {path}"),
+                self.seconds,
+                failures=("Mismatched byte at 0x[0-9a-f]+", "Error: .*"),
+                success=r"All \d+ bytes match",
+            )
+            for address, path in image.binaries(folder)
+        ]
+
+    def reset(self) -> list[Command]:
+        return [Command(self._call("reset", "--method", "hw"), SHORT_SECONDS)]
+
+    def read(self, address: int, size: int, file: Path) -> list[Command]:
+        call = self._call("commander", "--connect", "attach")
+        command = f"savemem 0x{address:x} {size} {file}"
+        return [Command((*call, "--command", command), SHORT_SECONDS, failures=("Error: .*",))]
+
+    def _call(self, subcommand: str, *arguments: str) -> tuple[str, ...]:
+        self._local()
+        serial = self.serial.lstrip("0")
+        return ("pyocd", subcommand, "--uid", serial, *_CONNECTION, *arguments)

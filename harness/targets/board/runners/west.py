@@ -1,0 +1,54 @@
+"""``west flash``, for images that lie in a Zephyr build folder."""
+
+# ruff: noqa: D102 - the base class says what each method is for
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+from harness.errors import UsageError
+from harness.targets.board.image import Image
+from harness.targets.board.process import Command
+from harness.targets.board.runners.base import Runner
+from harness.targets.board.runners.nrfutil import Nrfutil
+
+
+class West(Runner):
+    """``west flash`` with its nrfutil runner; reading back and reset are nrfutil's own.
+
+    ``--skip-rebuild`` is the spelling that all Zephyr versions take: the image under test is the
+    one that was handed over, never one that west builds now.
+    """
+
+    name: ClassVar[str] = "west"
+    program_name: ClassVar[str] = "west"
+    written_for: ClassVar[str] = "west 1.2 to 1.5, Zephyr 3.7 to 4.3 (needs nrfutil as well)"
+    resets: ClassVar[bool] = True
+
+    def program(self, image: Image, folder: Path) -> list[Command]:
+        self._local()
+        build = image.build_directory
+        if build is None:
+            raise UsageError(
+                f"{image.elf} does not lie in a Zephyr build folder, so west cannot flash it",
+                hint="choose the runner nrfutil, nrfjprog, jlink or pyocd",
+            )
+        argv = (
+            *("west", "flash", "--skip-rebuild", "--build-dir", str(build), "--runner", "nrfutil"),
+            *("--dev-id", self.serial.lstrip("0"), "--hex-file", str(image.hex)),
+        )
+        return [Command(argv, self.seconds)]
+
+    def verify(self, image: Image, folder: Path) -> list[Command]:
+        return self._nrfutil.verify(image, folder)
+
+    def reset(self) -> list[Command]:
+        return self._nrfutil.reset()
+
+    def read(self, address: int, size: int, file: Path) -> list[Command]:
+        return self._nrfutil.read(address, size, file)
+
+    @property
+    def _nrfutil(self) -> Nrfutil:
+        return Nrfutil(self.serial, self.host, self.seconds)

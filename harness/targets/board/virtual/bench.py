@@ -1,0 +1,102 @@
+"""A bench folder: virtual boards that run now, and stand-ins for the tools that flash them.
+
+``bin/`` holds the stand-ins, each board has a folder named by its serial number with ``dk.json``
+in it (what a USB bus would tell: serial number, ports) and the links to its serial ports.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from harness.targets.board.discovery import Board, Port, application_port, kit
+
+STATE = "dk.json"
+TOOLS = ("nrfutil", "nrfjprog", "pyocd", "JLinkExe", "west", "virtual-power")
+
+
+@dataclass(frozen=True)
+class Presence:
+    """What a virtual board shows of itself. ``ports`` is empty while it is unplugged."""
+
+    name: str
+    serial: str
+    pid: int
+    control: str
+    baud: int
+    ports: tuple[tuple[str, int], ...]  # (device, USB interface number)
+
+
+def write(folder: Path, presence: Presence) -> None:
+    """Publish ``presence``, in one step."""
+    fresh = folder / f".{STATE}.{presence.pid}"
+    fresh.write_text(json.dumps(asdict(presence)), encoding="utf-8")
+    fresh.replace(folder / STATE)
+
+
+def read(folder: Path) -> Presence | None:
+    """The board of this folder, or None where there is none."""
+    try:
+        values = json.loads((folder / STATE).read_text(encoding="utf-8"))
+        values["ports"] = tuple((device, number) for device, number in values["ports"])
+        return Presence(**values)
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+def presences(bench: Path) -> dict[str, Path]:
+    """Serial numbers and state folders of the boards on a bench, unplugged ones left out."""
+    if not bench.is_dir():
+        return {}
+    folders = sorted(path for path in bench.iterdir() if (path / STATE).is_file())
+    found = {}
+    for folder in folders:
+        presence = read(folder)
+        if presence is not None and presence.ports:
+            found[presence.serial] = folder
+    return found
+
+
+def boards(bench: Path) -> list[Board]:
+    """The boards of a bench, as discovery lists real ones."""
+    found = []
+    for folder in presences(bench).values():
+        presence = read(folder)
+        if presence is None:
+            continue
+        ports = [Port(d, presence.serial, number) for d, number in presence.ports]
+        device, how = application_port(ports)
+        found.append(
+            Board(
+                name=presence.name,
+                probe=presence.serial,
+                port=device,
+                ports=tuple(d for d, _ in presence.ports),
+                baud=presence.baud,
+                tags=("virtual",),
+                how=how,
+                kit=f"virtual {kit(presence.serial)}".strip(),
+                power_cycle=(str(bench / "bin" / "virtual-power"), "{probe}"),
+                tools=str(bench / "bin"),
+                control=folder,
+            )
+        )
+    return found
+
+
+def install_tools(bench: Path) -> Path:
+    """Write the stand-ins into ``bench/bin``; answers that folder."""
+    folder = bench / "bin"
+    folder.mkdir(parents=True, exist_ok=True)
+    for tool in TOOLS:
+        path = folder / tool
+        call = (sys.executable, "-P", "-m", "harness.targets.board.virtual.standins")
+        words = shlex.join((*call, str(bench.resolve()), tool))
+        fresh = folder / f".{tool}"
+        fresh.write_text(f'#!/bin/sh\nexec {words} "$@"\n', encoding="utf-8")
+        fresh.chmod(0o755)
+        fresh.replace(path)
+    return folder

@@ -1,0 +1,110 @@
+"""What is behind a virtual board's serial port: flash, and something that runs what is in it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from harness.targets.board.hexfile import Block
+from harness.targets.board.image import FLASH, UICR
+
+PAGE = 4096
+_ERASED = 0xFF
+
+
+class Store:
+    """Flash and UICR: erased to ones, kept over resets and power cycles."""
+
+    def __init__(self) -> None:
+        self.flash = bytearray(b"\xff" * len(FLASH))
+        self.uicr = bytearray(b"\xff" * len(UICR))
+
+    def area(self, address: int, size: int) -> tuple[bytearray, int]:
+        """The memory that holds [address, address + size) and the offset in it, or a ValueError."""
+        for content, where in ((self.flash, FLASH), (self.uicr, UICR)):
+            if address in where and address + size <= where.stop:
+                return content, address - where.start
+        raise ValueError(f"0x{address:08x} is not in flash")
+
+    def erase(self, blocks: list[Block]) -> None:
+        """Erase the pages that the blocks touch."""
+        for address, data in blocks:
+            content, offset = self.area(address, len(data))
+            first, last = offset // PAGE, (offset + len(data) - 1) // PAGE
+            content[first * PAGE : (last + 1) * PAGE] = (
+                bytes((_ERASED,)) * (last + 1 - first) * PAGE
+            )
+
+    def program(self, address: int, data: bytes) -> None:
+        """Write: bits go from one to zero only, as in NOR flash."""
+        content, offset = self.area(address, len(data))
+        for index, byte in enumerate(data):
+            content[offset + index] &= byte
+
+    def used(self) -> int:
+        """The flash up to the last byte that is programmed."""
+        return len(self.flash.rstrip(b"\xff"))
+
+
+class Chip(Protocol):
+    """Something that runs what a store holds."""
+
+    #: True while nothing can happen until the chip is written to or reset.
+    idle: bool
+
+    def reset(self, store: Store) -> None:
+        """Start again from what is in flash now."""
+        ...
+
+    def step(self, seconds: float) -> bytes:
+        """Run for about ``seconds`` of wall time; what the UART was given meanwhile."""
+        ...
+
+    def feed(self, data: bytes) -> None:
+        """Bytes for the UART's receiver."""
+        ...
+
+    def read(self, address: int, size: int) -> bytes:
+        """Memory as a debug probe sees it; ValueError where there is none."""
+        ...
+
+    def write(self, address: int, data: bytes) -> None:
+        """Write memory through the debug probe; ValueError where there is none."""
+        ...
+
+
+class TranscriptChip:
+    """Prints the text that stands in flash from address 0 on, and echoes what it is sent.
+
+    For trying the bench without a compiler: "flash" a console log and watch it come back.
+    """
+
+    def __init__(self) -> None:
+        self.idle = True
+        self._store = Store()
+        self._pending = bytearray()
+
+    def reset(self, store: Store) -> None:
+        """Print the text again."""
+        self._store = store
+        self._pending = bytearray(store.flash[: store.used()])
+        self.idle = False
+
+    def step(self, seconds: float) -> bytes:
+        """All that is to be said, at once: the line paces it."""
+        said, self._pending = bytes(self._pending), bytearray()
+        self.idle = True
+        return said
+
+    def feed(self, data: bytes) -> None:
+        """Echo."""
+        self._pending += data
+        self.idle = False
+
+    def read(self, address: int, size: int) -> bytes:
+        """Flash alone: there is no RAM."""
+        content, offset = self._store.area(address, size)
+        return bytes(content[offset : offset + size])
+
+    def write(self, address: int, data: bytes) -> None:
+        """There is no RAM."""
+        raise ValueError(f"0x{address:08x} cannot be written")

@@ -1,0 +1,150 @@
+"""The other side of a virtual board: starting one, and talking to its control socket."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from harness.errors import EnvironmentMissing, TargetLost
+from harness.targets.board.discovery import Board
+from harness.targets.board.virtual import bench as benches
+
+_SECONDS = 30.0
+
+
+class ControlError(Exception):
+    """The virtual board refused; the message is its own."""
+
+
+def call(folder: Path, operation: str, **arguments: Any) -> dict[str, Any]:
+    """One request to the board whose state is in ``folder``.
+
+    Raises :class:`ControlError` where it refuses or is not there.
+    """
+    presence = benches.read(folder)
+    if presence is None:
+        raise ControlError(f"no virtual board in {folder}")
+    request = json.dumps({"do": operation, **arguments}).encode() + b"\n"
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
+            channel.settimeout(_SECONDS)
+            channel.connect(presence.control)
+            channel.sendall(request)
+            channel.shutdown(socket.SHUT_WR)
+            answer = bytearray()
+            while chunk := channel.recv(65536):
+                answer += chunk
+    except OSError as error:
+        raise ControlError(
+            f"the virtual board {presence.serial} does not answer: {error}"
+        ) from error
+    try:
+        reply: dict[str, Any] = json.loads(answer)
+    except ValueError:
+        raise ControlError(f"the virtual board {presence.serial} hung up") from None
+    if "error" in reply:
+        raise ControlError(str(reply["error"]))
+    return reply
+
+
+class VirtualMemory:
+    """A virtual board's memory through its control socket, in place of a debug probe."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def read(self, address: int, size: int) -> bytes:
+        """``size`` bytes from ``address``. Raises :class:`TargetLost` where there is none."""
+        try:
+            reply = call(self._folder, "read", address=address, size=size)
+        except ControlError as error:
+            raise TargetLost(f"could not read {size} bytes at 0x{address:08x}: {error}") from error
+        return base64.b64decode(reply["data"])
+
+    def write(self, address: int, data: bytes) -> None:
+        """Write ``data`` to RAM."""
+        text = base64.b64encode(data).decode()
+        try:
+            call(self._folder, "write", address=address, data=text)
+        except ControlError as error:
+            raise TargetLost(f"could not write at 0x{address:08x}: {error}") from error
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class VirtualDk:
+    """A virtual board in a process of its own, which ends with this object or with its parent."""
+
+    def __init__(
+        self,
+        bench: Path,
+        serial: str,
+        *,
+        name: str = "",
+        misbehave: Iterable[str] = (),
+        play: bool = False,
+        baud: int = 115200,
+    ) -> None:
+        self.bench = bench
+        self.folder = bench / serial
+        arguments = ["--bench", str(bench), "--serial", serial, "--baud", str(baud)]
+        arguments += ["--name", name] if name else []
+        arguments += ["--play"] if play else []
+        for text in misbehave:
+            arguments += ["--misbehave", text]
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "harness.targets.board.virtual.server", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+        assert self._process.stdout is not None
+        if not self._process.stdout.readline():
+            _, words = self._process.communicate(timeout=_SECONDS)
+            last = (words.decode("utf-8", "backslashreplace").splitlines() or [""])[-1]
+            raise EnvironmentMissing(f"the virtual board did not start: {last}")
+
+    @property
+    def board(self) -> Board:
+        """The board as discovery sees it. Raises :class:`TargetLost` while it is unplugged."""
+        for board in benches.boards(self.bench):
+            if board.control == self.folder:
+                return board
+        raise TargetLost(f"the virtual board {self.folder.name} is unplugged")
+
+    def do(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        """One request to the board; see the server for what it can be asked."""
+        return call(self.folder, operation, **arguments)
+
+    def close(self) -> None:
+        """End the process; safe to call twice."""
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+        try:
+            self._process.wait(timeout=3.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(timeout=3.0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

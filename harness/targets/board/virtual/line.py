@@ -1,0 +1,96 @@
+"""The wire between a virtual board's UART and the host: its speed, and what can go wrong on it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from harness.targets.board.virtual.misbehaviour import Misbehaviour
+
+#: Start bit, eight data bits, stop bit.
+_BITS = 10
+
+
+class Line:
+    """Bytes go in as fast as the chip makes them and come out at ``baud``, mangled if told to."""
+
+    def __init__(self, baud: int, *, now: Callable[[], float] = time.monotonic) -> None:
+        self.baud = baud
+        self._now = now
+        self._waiting = bytearray()
+        self._sent_until = 0.0  # when the last byte that went out has left the wire
+        self._counted = 0
+
+    @property
+    def waiting(self) -> int:
+        """Bytes that have not gone out yet."""
+        return len(self._waiting)
+
+    def push(self, data: bytes, wrong: Misbehaviour) -> None:
+        """Queue what the UART was given, with ``wrong``'s errors in it."""
+        if wrong.silent:
+            return
+        for byte in data:
+            self._counted += 1
+            if wrong.drop and self._counted % wrong.drop == 0:
+                continue
+            if wrong.flip and self._counted % wrong.flip == 0:
+                byte ^= 1 << (self._counted // wrong.flip % 8)  # noqa: PLW2901
+            self._waiting.append(byte)
+            if wrong.repeat and self._counted % wrong.repeat == 0:
+                self._waiting.append(byte)
+
+    def clear(self) -> None:
+        """What was not sent yet is gone: the chip was reset."""
+        self._waiting.clear()
+        self._counted = 0
+
+    def due(self) -> bytes:
+        """The bytes that have left the wire by now."""
+        now = self._now()
+        if not self._waiting:
+            return b""
+        # A line that was idle does not save up its time.
+        begin = max(self._sent_until, now - 0.02)
+        count = min(len(self._waiting), int((now - begin) * self.baud / _BITS))
+        if not count:
+            self._sent_until = begin
+            return b""
+        self._sent_until = begin + count * _BITS / self.baud
+        data = bytes(self._waiting[:count])
+        del self._waiting[:count]
+        return data
+
+
+def resample(data: bytes, sent: int, read: int) -> bytes:
+    """What a UART that reads at ``read`` baud makes of ``data`` sent at ``sent`` baud.
+
+    The receiver waits for a falling edge and samples the middle of each of its own bits; a stop
+    bit that is low is not checked, as on the DK's interface MCU.
+    """
+    if sent == read:
+        return data
+    wire = bytearray()
+    for byte in data:
+        wire.append(0)
+        wire.extend(byte >> bit & 1 for bit in range(8))
+        wire.append(1)
+    wire.extend(b"\x01" * _BITS)
+    ratio = sent / read  # wire bits per receiver bit
+    heard = bytearray()
+    position = 0.0
+    while position < len(wire) - 1:
+        start = wire.find(0, int(position))
+        if start < 0:
+            break
+        begin = max(float(start), position)
+        byte = 0
+        for bit in range(8):
+            at = int(begin + (bit + 1.5) * ratio)
+            byte |= (wire[at] if at < len(wire) else 1) << bit
+        heard.append(byte)
+        position = begin + (_BITS - 0.5) * ratio
+        # The next start bit is a falling edge: skip what is still low.
+        while int(position) < len(wire) and not wire[int(position)]:
+            position = int(position) + 1.0
+    return bytes(heard)

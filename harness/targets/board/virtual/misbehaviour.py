@@ -1,0 +1,73 @@
+"""What a virtual board can be told to do wrong, one name for each thing benches do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+
+from harness.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Misbehaviour:
+    """All zero: the board behaves. ``times`` count down: after so many the board is well again.
+
+    ============== ==========================================================================
+    unplug_after   console bytes after boot, then the board leaves the bus (once)
+    gone           milliseconds that it stays away
+    rename         1: it comes back under other port names
+    baud           its UART sends at this rate, whatever the host set
+    flip           one bit of every n-th console byte is inverted
+    drop           every n-th console byte is lost
+    repeat         every n-th console byte comes twice
+    silent         1: the UART sends nothing
+    reset_loop     console bytes after which the chip resets, every time
+    brown_out      times that the supply fails while the flash is written
+    busy           1: another process holds the console port open
+    flash_fails    times that the flash tool fails
+    flash_hangs    times that the flash tool hangs
+    flash_lies     times that programming reports success and writes nothing
+    tool_lies      1: nothing is ever written, and reading back reports success too
+    ============== ==========================================================================
+    """
+
+    unplug_after: int = 0
+    gone: int = 500
+    rename: int = 0
+    baud: int = 0
+    flip: int = 0
+    drop: int = 0
+    repeat: int = 0
+    silent: int = 0
+    reset_loop: int = 0
+    brown_out: int = 0
+    busy: int = 0
+    flash_fails: int = 0
+    flash_hangs: int = 0
+    flash_lies: int = 0
+    tool_lies: int = 0
+
+    def once_less(self, name: str) -> Misbehaviour:
+        """The same with one time less of ``name``."""
+        return replace(self, **{name: max(0, getattr(self, name) - 1)})
+
+
+NAMES = tuple(field.name for field in fields(Misbehaviour))
+
+
+def parse(texts: Iterable[str]) -> Misbehaviour:
+    """From ``name=number`` (``unplug-after=300``), or ``name`` alone for 1.
+
+    Raises :class:`UsageError` for an unknown name or no number.
+    """
+    values: dict[str, int] = {}
+    for text in texts:
+        name, given, number = text.partition("=")
+        key = name.strip().replace("-", "_")
+        if key not in NAMES:
+            known = ", ".join(n.replace("_", "-") for n in NAMES)
+            raise UsageError(f"a virtual board cannot {name!r}", hint=f"known: {known}")
+        if given and not number.strip().isdigit():
+            raise UsageError(f"{name} takes a number, not {number!r}")
+        values[key] = int(number) if given else 1
+    return Misbehaviour(**values)

@@ -1,0 +1,5 @@
+"""Stand-ins for the programs that flash a board: they take the same arguments, and refuse others.
+
+What each takes is written down from the real tools' documentation (docs/lab.md names versions);
+what they print is only as close as the harness's reading of it needs.
+"""

@@ -1,0 +1,157 @@
+"""What all stand-ins share: finding the board, and its misbehaviour as a flash tool shows it."""
+
+from __future__ import annotations
+
+import base64
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from harness.errors import UsageError
+from harness.targets.board import hexfile
+from harness.targets.board.virtual import bench as benches
+from harness.targets.board.virtual.client import ControlError, call
+
+Say = Callable[[str], None]
+
+
+class Refused(Exception):
+    """The tool ends with ``code`` after saying why."""
+
+    def __init__(self, message: str, code: int = 1) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def say(text: str) -> None:
+    """A line on standard output, as the tool itself would print it."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+class Target:
+    """The board that a tool was told to use, on a bench of virtual boards."""
+
+    def __init__(self, bench: Path, serial: str) -> None:
+        found = benches.presences(bench)
+        folder = {key.lstrip("0"): path for key, path in found.items()}.get(serial.lstrip("0"))
+        if folder is None:
+            raise Refused(f"no probe with serial number {serial} is connected", 41)
+        self._folder = folder
+
+    def program(self, file: Path, *, erase_all: bool = False) -> None:
+        """Write an Intel HEX file, or fail, hang or lie about it as the board was told to."""
+        blocks = read_hex(file)
+        self._misbehave()
+        coded = [(address, base64.b64encode(data).decode()) for address, data in blocks]
+        self._call("program", blocks=coded, erase_all=erase_all)
+
+    def verify(self, blocks: Sequence[hexfile.Block]) -> int | None:
+        """The first address that differs, or None."""
+        if self._wrong()["tool_lies"]:
+            return None
+        for address, data in blocks:
+            held = self.read(address, len(data))
+            for offset, (wanted, found) in enumerate(zip(data, held, strict=True)):
+                if wanted != found:
+                    return address + offset
+        return None
+
+    def read(self, address: int, size: int) -> bytes:
+        """Memory."""
+        return base64.b64decode(self._call("read", address=address, size=size)["data"])
+
+    def reset(self) -> None:
+        """Pulse the reset pin."""
+        self._call("reset")
+
+    def power(self) -> None:
+        """Switch off and on."""
+        self._call("power")
+
+    def _misbehave(self) -> None:
+        wrong = self._wrong()
+        if wrong["flash_hangs"]:
+            self._call("spent", name="flash_hangs")
+            time.sleep(3600)
+        if wrong["flash_fails"]:
+            self._call("spent", name="flash_fails")
+            raise Refused("the operation attempted is unavailable: target did not respond", 33)
+
+    def _wrong(self) -> dict[str, int]:
+        wrong: dict[str, int] = self._call("info")["wrong"]
+        return wrong
+
+    def _call(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        try:
+            return call(self._folder, operation, **arguments)
+        except ControlError as error:
+            raise Refused(str(error), 33) from error
+
+
+def read_hex(file: Path) -> list[hexfile.Block]:
+    """The blocks of an Intel HEX file; refuses what is none."""
+    try:
+        return hexfile.read(file.read_text(encoding="ascii"), str(file))
+    except (OSError, UnicodeDecodeError, UsageError) as error:
+        raise Refused(f"cannot use the file {file}: {error}", 2) from error
+
+
+def number(text: str) -> int:
+    """A number as the tools take it: decimal or with ``0x``."""
+    try:
+        return int(text, 0)
+    except ValueError:
+        raise Refused(f"invalid number {text!r}", 2) from None
+
+
+def options(
+    arguments: Sequence[str], values: Sequence[str], flags: Sequence[str], *, fold: bool = False
+) -> tuple[dict[str, str], list[str]]:
+    """Split a command line into options and positional arguments; refuses unknown and repeated ones.
+
+    ``values`` take the next argument (or ``=``), ``flags`` take none. ``fold`` ignores case.
+    """
+    known = {name.lower() if fold else name: name for name in (*values, *flags)}
+    found: dict[str, str] = {}
+    rest: list[str] = []
+    queue = list(arguments)
+    while queue:
+        word = queue.pop(0)
+        if not word.startswith("-"):
+            rest.append(word)
+            continue
+        key, given, value = word.partition("=")
+        name = known.get(key.lower() if fold else key)
+        if name is None:
+            raise Refused(f"unexpected argument '{word}' found", 2)
+        if name in found:
+            raise Refused(f"the argument '{name}' cannot be used multiple times", 2)
+        if name in values:
+            if not given:
+                if not queue:
+                    raise Refused(f"a value is required for '{name}'", 2)
+                value = queue.pop(0)
+        elif given:
+            raise Refused(f"unexpected value for '{name}'", 2)
+        found[name] = value
+    return found, rest
+
+
+def need(found: dict[str, str], name: str) -> str:
+    """The value of an option that must be there."""
+    if name not in found:
+        raise Refused(f"the following required argument was not provided: {name}", 2)
+    return found[name]
+
+
+def finish(tool: Callable[[], None], prefix: str = "Error: ") -> NoReturn:
+    """Run a tool to its exit code."""
+    try:
+        tool()
+    except Refused as refusal:
+        say(f"{prefix}{refusal}")
+        raise SystemExit(refusal.code) from None
+    raise SystemExit(0)

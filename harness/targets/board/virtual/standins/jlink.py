@@ -1,0 +1,79 @@
+"""``JLinkExe`` with a command file. Its options and commands ignore case."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+from harness.targets.board.virtual.standins.common import (
+    Refused,
+    Target,
+    need,
+    number,
+    options,
+    say,
+)
+
+_VALUES = (
+    *("-NoGui", "-USB", "-SelectEmuBySN", "-IP", "-Device", "-If", "-Speed"),
+    *("-AutoConnect", "-ExitOnError", "-CommandFile", "-CommanderScript"),
+)
+
+
+def run(bench: Path, arguments: list[str]) -> None:
+    """Run the command file; the exit code tells only of errors with ``ExitOnError``."""
+    found, rest = options(arguments, _VALUES, (), fold=True)
+    if rest:
+        raise Refused(f"unknown command line option {rest[0]}", 1)
+    file = Path(found.get("-CommandFile") or need(found, "-CommanderScript"))
+    if need(found, "-Device").lower() != "nrf9160_xxaa":
+        raise Refused(f"Unknown device {found['-Device']}", 1)
+    if need(found, "-If").upper() != "SWD":
+        raise Refused("the nRF9160 has SWD only", 1)
+    serial = found.get("-USB") or need(found, "-SelectEmuBySN")
+    try:
+        target = Target(bench, serial)
+    except Refused:
+        raise Refused("Cannot connect to J-Link.", 1) from None
+    say("SEGGER J-Link Commander (stand-in)\nConnecting to J-Link via USB...O.K.")
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if line.strip() and not _command(target, line.strip()):
+            return
+
+
+def _command(target: Target, line: str) -> bool:
+    say(f"J-Link>{line}")
+    word, _, rest = line.partition(" ")
+    commands: dict[str, Callable[[Target, str], None]] = {
+        "loadfile": _load,
+        "verifybin": _verify,
+        "savebin": _save,
+        "g": lambda target, _: target.reset(),
+        **dict.fromkeys(("r", "h", "rsettype", "exitonerror", "connect"), lambda _, __: None),
+    }
+    if word.lower() in ("q", "qc", "exit"):
+        return False
+    if word.lower() not in commands:
+        raise Refused(f"Unknown command. '?' for help: {word}", 1)
+    commands[word.lower()](target, rest)
+    return True
+
+
+def _load(target: Target, rest: str) -> None:
+    target.program(Path(shlex.split(rest)[0]))
+    say("O.K.")
+
+
+def _verify(target: Target, rest: str) -> None:
+    name, _, address = rest.rpartition(",")
+    wrong = target.verify([(number(address), Path(name.strip('"')).read_bytes())])
+    if wrong is not None:
+        raise Refused(f"Verify failed @ address 0x{wrong:08X}.", 1)
+    say("Verify successful.")
+
+
+def _save(target: Target, rest: str) -> None:
+    name, address, size = rest.rsplit(",", 2)
+    Path(name.strip('"')).write_bytes(target.read(number(address), number(size)))
+    say("O.K.")

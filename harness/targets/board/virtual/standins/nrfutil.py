@@ -1,0 +1,130 @@
+"""``nrfutil device``: program, fw-verify, reset, read, list."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from harness.targets.board import hexfile
+from harness.targets.board.virtual import bench as benches
+from harness.targets.board.virtual.standins.common import (
+    Refused,
+    Target,
+    need,
+    number,
+    options,
+    read_hex,
+    say,
+)
+
+_PROGRAM_OPTIONS = {
+    "chip_erase_mode": {
+        "ERASE_NONE",
+        "ERASE_ALL",
+        "ERASE_RANGES_TOUCHED_BY_FIRMWARE",
+        "ERASE_CTRL_AP",
+    },
+    "verify": {"VERIFY_NONE", "VERIFY_READ"},
+    "reset": {"RESET_NONE", "RESET_SYSTEM", "RESET_HARD", "RESET_DEBUG", "RESET_PIN"},
+}
+_RESETS = _PROGRAM_OPTIONS["reset"] - {"RESET_NONE"} | {"RESET_DEFAULT"}
+_COMMON = ("--serial-number", "--traits", "--remote-jlink", "--family", "--core")
+
+
+def run(bench: Path, arguments: list[str]) -> None:
+    """``nrfutil [--json] device SUBCOMMAND ...``."""
+    words = [word for word in arguments if word != "--json"]
+    if words[:1] != ["device"] or len(words) < 2:
+        raise Refused("unrecognized subcommand", 2)
+    subcommands = {
+        "program": _program,
+        "fw-verify": _verify,
+        "reset": _reset,
+        "read": _read,
+        "list": _list,
+    }
+    if words[1] not in subcommands:
+        raise Refused(f"unrecognized subcommand '{words[1]}'", 2)
+    subcommands[words[1]](bench, words[2:], "--json" in arguments)
+
+
+def _target(bench: Path, found: dict[str, str], rest: list[str]) -> Target:
+    if rest:
+        raise Refused(f"unexpected argument '{rest[0]}' found", 2)
+    return Target(bench, need(found, "--serial-number"))
+
+
+def _program(bench: Path, words: list[str], _: bool) -> None:
+    found, rest = options(words, (*_COMMON, "--firmware", "--options"), ())
+    target = _target(bench, found, rest)
+    chosen = _program_options(found.get("--options", ""))
+    file = Path(need(found, "--firmware"))
+    erase = chosen.get("chip_erase_mode", "ERASE_ALL") in ("ERASE_ALL", "ERASE_CTRL_AP")
+    target.program(file, erase_all=erase)
+    if chosen.get("reset", "RESET_NONE") != "RESET_NONE":
+        target.reset()
+    say(f"[00:00:01] ###### 100% [1/1 {found['--serial-number']}] Programmed")
+
+
+def _program_options(text: str) -> dict[str, str]:
+    chosen = {}
+    for part in filter(None, text.split(",")):
+        key, _, value = part.partition("=")
+        if value not in _PROGRAM_OPTIONS.get(key, set()):
+            raise Refused(f"invalid value '{part}' for '--options'", 2)
+        chosen[key] = value
+    return chosen
+
+
+def _verify(bench: Path, words: list[str], _: bool) -> None:
+    found, rest = options(words, (*_COMMON, "--firmware"), ())
+    target = _target(bench, found, rest)
+    wrong = target.verify(read_hex(Path(need(found, "--firmware"))))
+    if wrong is not None:
+        raise Refused(f"firmware verification failed: mismatch at 0x{wrong:08x}")
+    say("Verified")
+
+
+def _reset(bench: Path, words: list[str], _: bool) -> None:
+    found, rest = options(words, (*_COMMON, "--reset-kind"), ())
+    if found.get("--reset-kind", "RESET_DEFAULT") not in _RESETS:
+        raise Refused(f"invalid value '{found['--reset-kind']}' for '--reset-kind'", 2)
+    _target(bench, found, rest).reset()
+
+
+def _read(bench: Path, words: list[str], _: bool) -> None:
+    names = (*_COMMON, "--address", "--bytes", "--width", "--to-file")
+    found, rest = options(words, names, ("--direct",))
+    target = _target(bench, found, rest)
+    if found.get("--width", "32") not in ("8", "16", "32"):
+        raise Refused(f"invalid value '{found['--width']}' for '--width'", 2)
+    address = number(need(found, "--address"))
+    data = target.read(address, number(found.get("--bytes", "4")))
+    if "--to-file" in found:
+        Path(found["--to-file"]).write_text(hexfile.write([(address, data)]), encoding="ascii")
+    else:
+        say(f"0x{address:08X}: {data.hex(' ').upper()}")
+
+
+def _list(bench: Path, words: list[str], as_json: bool) -> None:
+    options(words, ("--traits", "--timeout-ms"), ())
+    devices = []
+    for serial, folder in benches.presences(bench).items():
+        presence = benches.read(folder)
+        ports = presence.ports if presence else ()
+        devices.append(
+            {
+                "serialNumber": serial.zfill(12),
+                "traits": {"jlink": True, "devkit": True, "serialPorts": True},
+                "devkit": {"boardVersion": "PCA10090"},
+                "serialPorts": [
+                    {"comName": device, "vcom": index} for index, (device, _) in enumerate(ports)
+                ],
+            }
+        )
+    if as_json:
+        say(json.dumps({"type": "info", "data": {"devices": devices}}))
+        return
+    for device in devices:
+        say(f"{device['serialNumber']}\nProduct         J-Link\nBoard version   PCA10090")
+    say(f"Supported devices found: {len(devices)}")

@@ -1,0 +1,85 @@
+"""``pyocd``: load, reset, commander (compare, savemem)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.targets.board.virtual.standins.common import (
+    Refused,
+    Target,
+    need,
+    number,
+    options,
+    say,
+)
+
+_CONNECT = ("--uid", "--target", "--frequency", "--connect", "-O", "--config")
+_FLAGS = ("--no-config", "--no-wait")
+
+
+def run(bench: Path, arguments: list[str]) -> None:
+    """``pyocd SUBCOMMAND ...``."""
+    subcommands = {
+        "load": _load,
+        "flash": _load,
+        "reset": _reset,
+        "commander": _commander,
+        "cmd": _commander,
+    }
+    if not arguments or arguments[0] not in subcommands:
+        raise Refused(f"argument <subcommand>: invalid choice: {arguments[:1]}", 2)
+    subcommands[arguments[0]](bench, arguments[1:])
+
+
+def _connect(bench: Path, found: dict[str, str]) -> Target:
+    if found.get("--target") != "nrf91":
+        raise Refused("the target type must be given: --target nrf91", 1)
+    if found.get("--connect", "halt") not in ("halt", "pre-reset", "under-reset", "attach"):
+        raise Refused(f"invalid connect mode {found['--connect']!r}", 2)
+    return Target(bench, need(found, "--uid"))
+
+
+def _load(bench: Path, words: list[str]) -> None:
+    values = (*_CONNECT, "--erase", "--base-address", "--format")
+    found, files = options(words, values, (*_FLAGS, "--no-reset", "--trust-crc"))
+    if found.get("--erase", "sector") not in ("auto", "chip", "sector"):
+        raise Refused(f"argument -e/--erase: invalid choice: {found['--erase']!r}", 2)
+    if len(files) != 1 or found.get("--format", "hex") != "hex":
+        raise Refused("this stand-in loads one Intel HEX file", 2)
+    target = _connect(bench, found)
+    target.program(Path(files[0]), erase_all=found.get("--erase") == "chip")
+    if "--no-reset" not in found:
+        target.reset()
+    say("0001234 I Erased and programmed [loader]")
+
+
+def _reset(bench: Path, words: list[str]) -> None:
+    found, rest = options(words, (*_CONNECT, "--method", "--core"), (*_FLAGS, "--halt"))
+    if rest:
+        raise Refused(f"unrecognized arguments: {rest[0]}", 2)
+    _connect(bench, found).reset()
+
+
+def _commander(bench: Path, words: list[str]) -> None:
+    found, rest = options(words, (*_CONNECT, "--command"), _FLAGS)
+    if rest:
+        raise Refused(f"unrecognized arguments: {rest[0]}", 2)
+    target = _connect(bench, found)
+    command, *arguments = need(found, "--command").split()
+    if command == "compare" and len(arguments) == 2:
+        _compare(target, number(arguments[0]), Path(arguments[1]))
+    elif command == "savemem" and len(arguments) == 3:
+        data = target.read(number(arguments[0]), number(arguments[1]))
+        Path(arguments[2]).write_bytes(data)
+    else:
+        # The real commander says so and ends with exit code 0.
+        say(f"Error: unrecognized command '{command}'")
+
+
+def _compare(target: Target, address: int, file: Path) -> None:
+    data = file.read_bytes()
+    wrong = target.verify([(address, data)])
+    if wrong is None:
+        say(f"All {len(data)} bytes match.")
+    else:
+        say(f"Mismatched byte at 0x{wrong:08x} (offset 0x{wrong - address:x})")

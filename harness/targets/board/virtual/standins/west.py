@@ -1,0 +1,31 @@
+"""``west flash`` with its nrfutil runner, which resets the board afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.targets.board.virtual.standins.common import Refused, Target, need, options, say
+
+_VALUES = ("--build-dir", "-d", "--runner", "-r", "--dev-id", "-i", "--hex-file", "--domain")
+_FLAGS = ("--skip-rebuild", "--no-rebuild", "--erase", "--no-reset")
+
+
+def run(bench: Path, arguments: list[str]) -> None:
+    """``west flash``: needs a build folder with a CMake cache in it."""
+    if arguments[:1] != ["flash"]:
+        raise Refused(f"unknown command {arguments[:1]}", 1)
+    found, rest = options(arguments[1:], _VALUES, _FLAGS)
+    if rest:
+        raise Refused(f"runner received unknown arguments: {rest}", 1)
+    build = Path(found.get("--build-dir") or need(found, "-d"))
+    if not (build / "CMakeCache.txt").is_file():
+        raise Refused(f"{build} is not a build directory", 1)
+    if (found.get("--runner") or need(found, "-r")) not in ("nrfutil", "nrfjprog", "jlink"):
+        raise Refused("board nrf9160dk does not support this runner", 1)
+    if "--skip-rebuild" not in found and "--no-rebuild" not in found:
+        raise Refused("this stand-in does not rebuild", 1)
+    target = Target(bench, found.get("--dev-id") or need(found, "-i"))
+    target.program(Path(need(found, "--hex-file")), erase_all="--erase" in found)
+    if "--no-reset" not in found:
+        target.reset()
+    say("-- west flash: flashed successfully")
