@@ -1,0 +1,2 @@
+// TFLM keeps the same declarations under both paths.
+#include "tensorflow/lite/c/common.h"

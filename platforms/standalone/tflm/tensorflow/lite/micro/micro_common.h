@@ -1,0 +1,17 @@
+// How an operator is registered: seven words, in TFLM's order.
+#ifndef TFLM_HIL_STANDALONE_MICRO_COMMON_H_
+#define TFLM_HIL_STANDALONE_MICRO_COMMON_H_
+
+#include "tensorflow/lite/c/common.h"
+
+struct TFLMRegistration {
+  void* (*init)(TfLiteContext* context, const char* buffer, size_t length);
+  void (*free)(TfLiteContext* context, void* buffer);
+  TfLiteStatus (*prepare)(TfLiteContext* context, TfLiteNode* node);
+  TfLiteStatus (*invoke)(TfLiteContext* context, TfLiteNode* node);
+  void (*reset)(TfLiteContext* context, void* buffer);
+  int32_t builtin_code;
+  const char* custom_name;
+};
+
+#endif  // TFLM_HIL_STANDALONE_MICRO_COMMON_H_
