@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.firmware.elf import Firmware
 from harness.firmware.regions import memories
 from harness.footprint.layout import lay_out
 from harness.footprint.model import Region
 
-__all__ = ["Region", "regions"]
+if TYPE_CHECKING:
+    from harness.footprint.analysis import Footprint
+
+__all__ = ["Region", "analyse", "regions"]
 
 
 def regions(
@@ -26,3 +30,13 @@ def regions(
     for part in layout.parts:
         used[part.region] += part.size
     return tuple(Region(m.name, m.origin, m.size, used[m.name]) for m in found)
+
+
+def analyse(
+    firmware: Firmware, *, map_file: Path | None = None, linker_script: Path | None = None
+) -> Footprint:
+    """Everything about an image's size; see :func:`harness.footprint.analysis.analyse`."""
+    # The table of a run's flash and RAM needs none of this; keep `tflm-hil run` quick.
+    from harness.footprint.analysis import analyse as analyse_all  # noqa: PLC0415
+
+    return analyse_all(firmware, map_file=map_file, linker_script=linker_script)

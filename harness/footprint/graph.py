@@ -13,13 +13,14 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from harness.firmware.elf import Firmware
 from harness.firmware.thumb import Kind, references
 from harness.firmware.variables import Variables
 from harness.footprint.layout import Layout, Part
 
-#: Sections whose content is reached by references alone; the linker keeps others for their own sake.
+#: Sections whose content is reached by references alone; others are kept for their own sake.
 _ORDINARY = re.compile(r"^\.?(text|rodata|datas?|bss|noinit|sdata|sbss|ramfunc)(\.|$)")
 _UNSEARCHED = re.compile(r"^\.ARM\.(exidx|extab)")
 #: Share of non-zero words that must be pointers for data of unknown type to be searched.
@@ -60,7 +61,7 @@ class Graph:
         return index if index >= 0 and address < self.nodes[index].end else None
 
     def reach(self, start: Iterable[int], without: frozenset[int] = frozenset()) -> set[int]:
-        """All nodes that can be reached from ``start``, those in ``without`` and behind left out."""
+        """All nodes that can be reached from ``start`` without passing through ``without``."""
         seen = set(start) - without
         stack = list(seen)
         while stack:
@@ -78,15 +79,15 @@ class Graph:
         return found
 
 
-def build(firmware: Firmware, layout: Layout) -> Graph:
+def build(firmware: Firmware, layout: Layout, variables: Variables | None = None) -> Graph:
     """The reference graph of an image whose layout is known."""
-    return _Builder(firmware, layout).graph()
+    return _Builder(firmware, layout, variables or Variables(firmware)).graph()
 
 
 class _Builder:
-    def __init__(self, firmware: Firmware, layout: Layout) -> None:
+    def __init__(self, firmware: Firmware, layout: Layout, variables: Variables) -> None:
         self.firmware = firmware
-        self.variables = Variables(firmware)
+        self.variables = variables
         self.executable = {s.name for s in firmware.sections if s.executable}
         self.nodes = _nodes(layout.parts)
         self.starts = [node.address for node in self.nodes]
@@ -226,7 +227,7 @@ def _split(nodes: Iterable[Node], targets: set[int], firmware: Firmware) -> Iter
         data = firmware.read(node.address, node.size)
         low, high = bisect_right(ordered, node.address), bisect_left(ordered, node.end)
         cuts = [node.address, *ordered[low:high], node.end]
-        for start, end in zip(cuts, cuts[1:], strict=False):
+        for start, end in pairwise(cuts):
             yield _piece(node, start, end, data)
 
 
@@ -235,13 +236,13 @@ def _piece(node: Node, start: int, end: int, data: bytes | None) -> Node:
     if node.kind == "strings" and data is not None:
         text = data[start - node.address : end - node.address].split(b"\0")[0]
         name = '"' + text.decode("latin-1").encode("unicode_escape").decode("ascii") + '"'
-    share = {region: end - start for region in node.sizes}
+    share = dict.fromkeys(node.sizes, end - start)
     return Node(name, node.kind, node.section, start, end - start, (), share)
 
 
 def _join_tails(nodes: Sequence[Node], edges: list[set[int]], firmware: Firmware) -> None:
     """A literal that the linker merged into another one's tail is part of that one too."""
-    for number, (node, following) in enumerate(zip(nodes, nodes[1:], strict=False)):
+    for number, (node, following) in enumerate(pairwise(nodes)):
         if node.kind == following.kind == "strings" and node.end == following.address:
             last = firmware.read(node.end - 1, 1)
             if last not in (None, b"\0"):

@@ -93,7 +93,7 @@ def find(graph: Graph) -> tuple[Registration, ...]:
 
 
 def registered_by(symbol: str) -> tuple[str, bool] | None:
-    """The operator that a registration function (a mangled name) is for, and whether it is custom."""
+    """The operator that a registration function registers, and whether it is a custom one."""
     match = _REGISTER.search(qualified(symbol))
     if match is None:
         return None

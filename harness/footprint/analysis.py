@@ -1,0 +1,175 @@
+"""The whole analysis of one image, and its JSON document."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UsageError
+from harness.firmware.demangle import demangle
+from harness.firmware.elf import Firmware
+from harness.firmware.regions import Memory as MemoryRegion
+from harness.firmware.regions import memories
+from harness.firmware.variables import Variables
+from harness.footprint import graph as references
+from harness.footprint.files import NO_DEBUG, FileCost, Sources, by_file, by_library
+from harness.footprint.layout import Layout, Part, lay_out
+from harness.footprint.model import Region
+from harness.footprint.operators import RAM_FROM, RAM_TO, OperatorReport
+from harness.footprint.operators import analyse as analyse_operators
+from harness.footprint.ram import Memory, purposes
+
+
+@dataclass(frozen=True)
+class SectionCost:
+    """A section's part of a region; a section that is stored and copied has two."""
+
+    name: str
+    region: str
+    address: int
+    size: int
+
+
+@dataclass(frozen=True)
+class SymbolCost:
+    """A symbol's bytes in one region; ``aliases`` are other names of the same bytes."""
+
+    name: str
+    mangled: str
+    kind: str
+    region: str
+    section: str
+    address: int
+    size: int
+    copy: bool
+    file: str
+    aliases: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What an image costs. Sizes in bytes; the symbols of a region sum to its ``used``."""
+
+    path: Path
+    regions: tuple[Region, ...]
+    sections: tuple[SectionCost, ...]
+    symbols: tuple[SymbolCost, ...]
+    files: tuple[FileCost, ...]
+    libraries: tuple[FileCost, ...]
+    operators: OperatorReport
+    ram: tuple[Memory, ...]
+    notes: tuple[str, ...]
+
+    def region(self, name: str) -> Region:
+        """The region called ``name``. Raises UsageError for an unknown one."""
+        for region in self.regions:
+            if region.name == name:
+                return region
+        known = ", ".join(region.name for region in self.regions)
+        raise UsageError(f"{self.path} has no region {name!r}", hint=f"one of {known}")
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of the ``footprint --json`` contract."""
+        return {
+            "elf": str(self.path),
+            "regions": [region.to_json() for region in self.regions],
+            "sections": [asdict(section) for section in self.sections],
+            "symbols": [asdict(symbol) for symbol in self.symbols],
+            "files": [file.to_json() for file in self.files],
+            "libraries": [library.to_json() for library in self.libraries],
+            "operators": [cost.to_json() for cost in self.operators.operators],
+            "operator_sums": self.operators.to_json(),
+            "ram": [memory.to_json() for memory in self.ram],
+            "notes": list(self.notes),
+        }
+
+
+def analyse(
+    firmware: Firmware, *, map_file: Path | None = None, linker_script: Path | None = None
+) -> Footprint:
+    """Everything that the ELF (and a map file, where given) says about an image's size.
+
+    What cannot be said (a stripped image, no DWARF, garbled DWARF) is left out and told in
+    ``notes``. Raises :class:`BadElf` and :class:`UsageError`.
+    """
+    found = memories(firmware, map_file=map_file, linker_script=linker_script)
+    layout = lay_out(firmware, found)
+    variables = Variables(firmware)
+    files = Sources(firmware, variables).of_parts(layout.parts)
+    ram = ram_regions(found)
+    operators = analyse_operators(references.build(firmware, layout, variables), ram)
+    libraries: tuple[FileCost, ...] = ()
+    if map_file is not None:
+        libraries = by_library(layout.parts, map_file.read_text("utf-8", "replace"))
+    return Footprint(
+        firmware.path,
+        totals(found, layout),
+        _sections(layout),
+        tuple(_symbol(part, files) for part in layout.parts),
+        by_file(layout.parts, files),
+        libraries,
+        operators,
+        purposes(firmware, [part for part in layout.parts if part.region in ram]),
+        (*layout.notes, *_what_cannot_be_said(firmware, variables, operators)),
+    )
+
+
+def ram_regions(found: tuple[MemoryRegion, ...]) -> frozenset[str]:
+    """The names of the regions in the SRAM part of the address map."""
+    return frozenset(m.name for m in found if RAM_FROM <= m.origin < RAM_TO)
+
+
+def totals(found: tuple[MemoryRegion, ...], layout: Layout) -> tuple[Region, ...]:
+    """The linker's memory table."""
+    used = {memory.name: 0 for memory in found}
+    for part in layout.parts:
+        used[part.region] += part.size
+    return tuple(Region(m.name, m.origin, m.size, used[m.name]) for m in found)
+
+
+def _sections(layout: Layout) -> tuple[SectionCost, ...]:
+    sums: dict[tuple[str, str, int], int] = defaultdict(int)
+    places: dict[tuple[str, str], int] = {}
+    for part in layout.parts:
+        name = part.section or part.name
+        place = places.setdefault((part.region, name), part.place)
+        sums[part.region, name, place] += part.size
+    return tuple(
+        SectionCost(name, region, place, size) for (region, name, place), size in sums.items()
+    )
+
+
+def _symbol(part: Part, files: dict[int, str]) -> SymbolCost:
+    return SymbolCost(
+        demangle(part.name),
+        part.name,
+        part.kind,
+        part.region,
+        part.section,
+        part.address,
+        part.size,
+        part.copy,
+        files.get(part.address, ""),
+        tuple(demangle(alias) for alias in part.aliases),
+    )
+
+
+def _what_cannot_be_said(
+    firmware: Firmware, variables: Variables, operators: OperatorReport
+) -> list[str]:
+    notes = []
+    if not variables.dwarf.info:
+        notes.append(
+            f"no DWARF: bytes are not told by source file (all are under {NO_DEBUG}); "
+            "build with -g, or pass the ELF before it was stripped"
+        )
+    broken = variables.dwarf.broken_units + firmware.line_table.broken
+    if broken:
+        notes.append(f"{broken} compilation units have garbled DWARF; their files are incomplete")
+    if not firmware.symbols:
+        notes.append("no symbols: operators cannot be told apart")
+    elif not operators.operators:
+        notes.append("no registration function of tflite-micro (Register_*) is linked")
+    return notes

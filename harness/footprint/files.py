@@ -1,0 +1,178 @@
+"""Which source file each byte came from, by DWARF; which library, by a map file.
+
+A function's file is the one in which its first line stands (a template's header, not the file that
+used it), a variable's the one that declares it. What the compiler made by itself goes to the file
+of what it was made for: a vtable to its class's functions, a guard to its function.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.firmware.demangle import qualified
+from harness.firmware.elf import Firmware
+from harness.firmware.leb import GARBLED
+from harness.firmware.variables import Variables
+from harness.footprint.layout import Part
+
+NO_DEBUG = "(no debug information)"
+LITERALS = "(string literals)"
+PADDING = "(padding)"
+
+_CONTRIBUTION = re.compile(
+    r"^ (?:\S+|\S+\n\s+)\s*0x([0-9a-f]+)\s+0x([0-9a-f]+) (\S.*)$", re.MULTILINE
+)
+_MEMBER = re.compile(r"^(.*?)(?:\(([^()]*)\))?$")
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """An input section as a map file tells it: where it was placed, and from which object file."""
+
+    address: int
+    size: int
+    library: str  # base name of the archive, or of the object file
+    member: str  # object file in the archive, "" where it is none
+
+
+class Sources:
+    """The source files of an image's parts."""
+
+    def __init__(self, firmware: Firmware, variables: Variables) -> None:
+        self._firmware = firmware
+        self._variables = variables
+        self._folders = self._unit_folders()
+        self._paths: dict[tuple[int, int], str] = {}
+
+    def _unit_folders(self) -> dict[int, str]:
+        """The folder of each compilation, by the offset of its line program."""
+        from harness.firmware.dwarf import At  # noqa: PLC0415 - with the units, not before
+
+        found: dict[int, str] = {}
+        dwarf = self._variables.dwarf
+        for unit in dwarf.units:
+            try:
+                entry = dwarf.entry(unit.first, unit)
+                offset, folder = entry.number(At.STMT_LIST), entry.value(At.COMP_DIR)
+            except GARBLED:
+                continue
+            if offset is not None and isinstance(folder, str):
+                found[offset] = folder
+        return found
+
+    def of_address(self, address: int) -> str:
+        """The file of the source line at ``address``, "" where no line program covers it."""
+        table = self._firmware.line_table
+        place = table.find(address)
+        if place is None:
+            return ""
+        number, file, _ = place
+        known = self._paths.get((number, file))
+        if known is None:
+            folder = self._folders.get(table.offsets[number], "")
+            known = self._paths[number, file] = table.headers[number].path(file, folder)
+        return known
+
+    def of_parts(self, parts: Iterable[Part]) -> dict[int, str]:
+        """The file of each part, by run-time address; parts without one are left out."""
+        found: dict[int, str] = {}
+        left: list[Part] = []
+        for part in parts:
+            if not part.named or part.address in found:
+                continue
+            code = part.kind in ("function", "label")
+            path = self.of_address(part.address) if code else ""
+            path = path or self._variables.declared_in(part.address)
+            if path:
+                found[part.address] = path
+            else:
+                left.append(part)
+        named = {part.name: found[part.address] for part in parts if part.address in found}
+        found.update(_made_by_compiler(left, named))
+        return found
+
+
+def _made_by_compiler(left: Iterable[Part], named: Mapping[str, str]) -> dict[int, str]:
+    classes: dict[str, Counter[str]] = defaultdict(Counter)
+    functions: dict[str, str] = {}
+    for name, path in named.items():
+        plain = qualified(name)
+        functions[plain] = path
+        classes[plain.rpartition("::")[0]][path] += 1
+    found: dict[int, str] = {}
+    for part in left:
+        plain = qualified(part.name)
+        for prefix in ("vtable for ", "typeinfo for ", "typeinfo name for ", "VTT for "):
+            if plain.startswith(prefix) and plain.removeprefix(prefix) in classes:
+                most = classes[plain.removeprefix(prefix)].most_common(1)
+                found[part.address] = most[0][0]
+        if plain.startswith("guard variable for "):
+            owner = plain.removeprefix("guard variable for ").rpartition("::")[0]
+            owner = owner.partition("(")[0]
+            if owner in functions:
+                found[part.address] = functions[owner]
+    return found
+
+
+@dataclass(frozen=True)
+class FileCost:
+    """Bytes by region that came from one file (or from one library)."""
+
+    path: str
+    sizes: Mapping[str, int]
+
+    def to_json(self) -> dict[str, object]:
+        """One row of the ``files`` list."""
+        return {"path": self.path, **self.sizes}
+
+
+def by_file(parts: Sequence[Part], files: Mapping[int, str]) -> tuple[FileCost, ...]:
+    """Sum parts by source file; every byte of every region is in one row."""
+    sums: dict[str, Counter[str]] = defaultdict(Counter)
+    for part in parts:
+        if part.kind in ("padding", "gap"):
+            path = PADDING
+        elif part.kind == "strings":
+            path = LITERALS
+        else:
+            path = files.get(part.address, NO_DEBUG)
+        sums[path][part.region] += part.size
+    rows = (FileCost(path, dict(sizes)) for path, sizes in sums.items())
+    return tuple(sorted(rows, key=lambda row: (-sum(row.sizes.values()), row.path)))
+
+
+def contributions(text: str) -> list[Contribution]:
+    """The input sections of a GNU ld map file, sorted by address; dropped ones are left out."""
+    start = text.find("Linker script and memory map")
+    found = []
+    for match in _CONTRIBUTION.finditer(text, max(start, 0)):
+        address, size = int(match[1], 16), int(match[2], 16)
+        if not size:
+            continue
+        split = _MEMBER.match(match[3])
+        if split is None:
+            continue
+        found.append(Contribution(address, size, posixpath.basename(split[1]), split[2] or ""))
+    return sorted(found, key=lambda one: (one.address, one.size))
+
+
+def by_library(parts: Sequence[Part], text: str) -> tuple[FileCost, ...]:
+    """Sum parts by library (or object file outside one) with a map file's text."""
+    found = contributions(text)
+    starts = [one.address for one in found]
+    sums: dict[str, Counter[str]] = defaultdict(Counter)
+    for part in parts:
+        index = bisect_right(starts, part.address) - 1
+        inside = index >= 0 and part.address < found[index].address + found[index].size
+        if part.kind == "gap" or (part.kind == "padding" and not inside):
+            name = PADDING
+        else:
+            name = found[index].library if inside else "(not in the map file)"
+        sums[name][part.region] += part.size
+    rows = (FileCost(path, dict(sizes)) for path, sizes in sums.items())
+    return tuple(sorted(rows, key=lambda row: (-sum(row.sizes.values()), row.path)))
