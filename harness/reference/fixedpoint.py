@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -86,20 +87,34 @@ class Multiplier:
         The left shift wraps at 32 bits, as the C++ does on the machines that TFLM runs on.
         """
         if self.rounding == "single":
-            return self._single(x)
-        if np.any(self.shift > 0):
-            x = wrap32(x << np.maximum(self.shift, 0))
+            product: Array = x * self.multiplier
+            product += self._half_of_single
+            product >>= 31 - self.shift
+            return product
+        if self._left is not None:
+            x = wrap32(x << self._left)
         product = x * self.multiplier
         product += 1 << 30
         product >>= 31
-        return rounding_right_shift(product, np.maximum(-self.shift, 0))
+        return self._right(product)
 
-    def _single(self, x: Array) -> Array:
-        total = 31 - self.shift
-        product = x * self.multiplier
-        product += np.int64(1) << (total - 1)
-        product >>= total
-        return product
+    @cached_property
+    def _half_of_single(self) -> Array:
+        return np.asarray(np.int64(1) << (30 - self.shift))
+
+    @cached_property
+    def _left(self) -> Array | None:
+        return np.maximum(self.shift, 0) if np.any(self.shift > 0) else None
+
+    @cached_property
+    def _right(self) -> RightShift:
+        return RightShift.of(np.maximum(-self.shift, 0))
+
+    def first(self, channels: int) -> Multiplier:
+        """The same without the channels after the first ``channels``."""
+        if self.multiplier.ndim == 0:
+            return self
+        return Multiplier(self.multiplier[:channels], self.shift[:channels], self.rounding)
 
     def scale64(self, x: Array) -> Array:
         """Scale accumulators of 48 bits (16-bit activations): the multiplier is cut to 16 bits.
@@ -121,23 +136,45 @@ def wrap32(x: Array) -> Array:
     return x.astype(np.int32).astype(np.int64)
 
 
-def rounding_right_shift(x: Array, exponent: Array | int) -> Array:
-    """x / 2^exponent, halves away from zero (gemmlowp's RoundingDivideByPOT); x is changed.
+@dataclass(frozen=True)
+class RightShift:
+    """x / 2^exponent, halves away from zero (gemmlowp's RoundingDivideByPOT).
 
-    For x >= 0 that is (x + half) >> exponent, for x < 0 (x + half - 1) >> exponent.
+    For x >= 0 that is (x + half) >> exponent, for x < 0 (x + half - 1) >> exponent, and x itself
+    where nothing is shifted out. ``correct`` is -1 where something is, else 0; None: everywhere.
     """
-    if not np.any(exponent):
+
+    exponent: Array
+    half: Array
+    correct: Array | None
+
+    @classmethod
+    def of(cls, exponent: Array | int) -> RightShift:
+        """Of one exponent, or one for each index of the last axes."""
+        exponent = np.asarray(exponent, np.int64)
+        shifts = exponent > 0
+        half = np.where(shifts, np.int64(1) << np.maximum(exponent - 1, 0), 0)
+        return cls(exponent, half, None if shifts.all() else np.where(shifts, -1, 0))
+
+    def narrowed(self, dtype: np.dtype[Any]) -> RightShift:
+        """The same for values of type ``dtype``, which must hold all sums."""
+        correct = None if self.correct is None else self.correct.astype(dtype)
+        return RightShift(self.exponent.astype(dtype), self.half.astype(dtype), correct)
+
+    def __call__(self, x: Array) -> Array:
+        """Shift values of the type that this was made for (int64); x is changed."""
+        sign = x >> (8 * x.dtype.itemsize - 1)
+        if self.correct is not None:
+            sign &= self.correct
+        x += self.half
+        x += sign
+        x >>= self.exponent
         return x
-    half = np.where(
-        np.asarray(exponent) > 0, np.int64(1) << np.maximum(np.asarray(exponent) - 1, 0), 0
-    )
-    sign = x >> 63
-    # No correction where nothing is shifted out.
-    sign &= np.where(np.asarray(exponent) > 0, np.int64(-1), np.int64(0))
-    x += half
-    x += sign
-    x >>= exponent
-    return x
+
+
+def rounding_right_shift(x: Array, exponent: Array | int) -> Array:
+    """x / 2^exponent, halves away from zero; x is changed."""
+    return RightShift.of(exponent)(x)
 
 
 def doubling_high_multiply(a: Array, b: Array | int) -> Array:

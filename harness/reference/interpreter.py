@@ -25,7 +25,7 @@ from harness.reference.registry import Kernels
 #: All tensors of one inference together; models for microcontrollers need a thousandth of it.
 MAX_BYTES = 256 << 20
 #: What one chunk of a batch may take for its tensors.
-CHUNK_BYTES = 32 << 20
+CHUNK_BYTES = 8 << 20
 
 
 @dataclass(frozen=True)
@@ -173,6 +173,8 @@ class Interpreter:
         """
         arrays = self._checked(inputs, batch=True)
         runs = len(arrays[0]) if arrays else 1
+        if runs == 0:
+            raise UsageError(f"{self.model.name}: a batch of no inputs")
         chunk = 1 if self._state else max(1, CHUNK_BYTES // max(self._run_bytes, 1))
         parts = []
         for start in range(0, runs, chunk):

@@ -11,6 +11,7 @@ from harness.model import Tensor
 from harness.reference.activation import Clamp, clamp_for
 from harness.reference.fixedpoint import Array, Multiplier, wrap32
 from harness.reference.node import NUMPY_TYPES, Node
+from harness.reference.rows import RowScaler
 
 #: TFLM refuses a bias whose scale is off by more than this many output steps.
 _BIAS_TOLERANCE = 0.02
@@ -83,6 +84,7 @@ class Requantizer:
 
     int8 activations accumulate in 32 bits. int16 activations do in 64 bits, or in 32 bits where
     the bias is int32. ``wraps`` says whether 32 bits may overflow (they wrap, as in the C++).
+    ``rows`` does the same faster, where nothing wraps and the bias is a constant.
     """
 
     multiplier: Multiplier
@@ -91,6 +93,7 @@ class Requantizer:
     wide: bool
     wraps: bool
     bias: int
+    rows: RowScaler | None = None
 
     @classmethod
     def of(
@@ -112,24 +115,23 @@ class Requantizer:
         shift, limit = int(multiplier.shift.max()), _MAX_SHIFT_WIDE if wide else _MAX_SHIFT
         if shift > limit:
             raise node.bad(f"a multiplier of 2^{shift} is beyond what TFLM's scaling defines")
-        if multiplier.multiplier.ndim:
-            multiplier = Multiplier(
-                multiplier.multiplier[:channels], multiplier.shift[:channels], multiplier.rounding
-            )
-        biased = node.present(bias)
-        largest_bias = _largest(node, bias) if biased else 0
+        multiplier = multiplier.first(channels)
+        given = node.present(bias)
+        largest = bound + (_largest(node, bias) if given else 0)
+        wraps = largest >= 1 << 31
         output = node.output()
-        return cls(
-            multiplier,
-            output.zero_point,
-            clamp_for(node, output),
-            wide,
-            bound + largest_bias >= 1 << 31,
-            bias if biased else -1,
-        )
+        clamp = clamp_for(node, output)
+        value = node.constant(bias) if given else np.zeros(channels, np.int64)
+        rows = None
+        if value is not None and not wide and not wraps and shift <= 0:
+            added = value.ravel()[:channels].astype(np.int64)
+            rows = RowScaler.of(multiplier, added, clamp, output, largest)
+        return cls(multiplier, output.zero_point, clamp, wide, wraps, bias if given else -1, rows)
 
     def __call__(self, accumulators: Array, values: Any) -> Array:
         """Accumulators (runs, ..., channels) of any type; ``values`` are the node's inputs."""
+        if self.rows is not None:
+            return self.rows(accumulators)
         sums = accumulators.astype(np.int64)
         if self.bias >= 0:
             bias = values[self.bias].reshape(len(values[self.bias]), -1)[:, : sums.shape[-1]]

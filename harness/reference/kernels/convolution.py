@@ -28,6 +28,9 @@ from harness.reference.requantize import (
 )
 from harness.reference.window import MAX_ELEMENTS, Window, check_products
 
+#: Elements of the images of one block of a depthwise convolution: they stay in the cache.
+_BLOCK = 1 << 16
+
 #: From product sums (runs, N, height, width, channels) and the node's inputs to the output.
 _Finish = Callable[[Array, Sequence[Any]], Array]
 
@@ -246,26 +249,28 @@ def _depthwise(node: Node, window: Window, weights: Array) -> Run:
     check_products(node, output.elements * kh * kw)
 
     def run(values: Sequence[Any]) -> list[Array]:
-        images = matrix.centred(values[0].reshape(-1, *x.shape[1:]), x.zero_point)
-        padded = window.pad(images, 0)
-        if repeat > 1:
-            padded = np.repeat(padded, repeat, axis=3)
-        sums = _taps(window, padded, rows)
+        images = values[0].reshape(-1, *x.shape[1:])
+        sums = np.empty((len(images), window.height.out, rows.shape[2]), matrix.dtype)
+        step = max(1, _BLOCK // (x.elements // x.shape[0] * repeat))
+        for start in range(0, len(images), step):
+            block = slice(start, start + step)
+            padded = window.pad(matrix.centred(images[block], x.zero_point), 0)
+            if repeat > 1:
+                padded = np.repeat(padded, repeat, axis=3)
+            _taps(window, padded, rows, sums[block])
         return [finish(sums.reshape(-1, *output.shape), values)]
 
     return run
 
 
-def _taps(window: Window, padded: Array, rows: Array) -> Array:
-    """Sum over the taps: ``rows`` (kh, kw, out width * outputs) times the shifted images."""
+def _taps(window: Window, padded: Array, rows: Array, sums: Array) -> None:
+    """Into ``sums``: ``rows`` (kh, kw, out width * outputs) times the shifted images."""
     height, width = window.height, window.width
-    shape = (len(padded), height.out, rows.shape[2])
-    sums = np.zeros(shape, padded.dtype)
-    term = np.empty(shape, padded.dtype)
+    sums[...] = 0
+    term = np.empty_like(sums)
     for j in range(width.kernel):
         columns = padded[:, :, width.tap(j)]
         columns = columns.reshape(*columns.shape[:2], -1)
         for i in range(height.kernel):
             np.multiply(columns[:, height.tap(i)], rows[i, j], out=term)
             sums += term
-    return sums
