@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -60,6 +61,8 @@ def load_cases(path: Path) -> list[Case]:
     if not isinstance(rows, list) or not rows:
         raise UsageError(f"{path} has no [[case]]", hint="see docs/cases.md for an example")
     defaults = document.get("defaults", {})
+    if not isinstance(defaults, dict) or not all(isinstance(row, dict) for row in rows):
+        raise UsageError(f"{path}: [defaults] and each [[case]] are tables")
     cases = [case for row in rows for case in _cases({**defaults, **row}, path)]
     names = [(case.name, case.target) for case in cases]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -82,7 +85,7 @@ def _cases(row: Mapping[str, object], path: Path) -> Iterable[Case]:
     if not targets:
         raise UsageError(f"{where}: targets is empty, so nothing would run")
     for target in targets:
-        if target not in TARGETS:
+        if not isinstance(target, str) or target not in TARGETS:
             raise UsageError(f"{where}: no target {target!r}", hint=f"one of {', '.join(TARGETS)}")
         yield case.on(target)
 
@@ -109,7 +112,9 @@ def _base(row: Mapping[str, object], name: str, here: Path, where: str) -> Case:
         raise UsageError(f"{where}: rounding is 'double' or 'single', not {row['rounding']!r}")
     numbers = {k: row[k] for k in ("timeout", "guard", "tolerance", "inferences") if k in row}
     for key, value in numbers.items():
-        if not isinstance(value, (int, float)) or value < 0 or (key != "tolerance" and not value):
+        if not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
+            raise UsageError(f"{where}: {key} must be a number above zero")
+        if key != "tolerance" and not value:
             raise UsageError(f"{where}: {key} must be above zero")
     case = replace(
         case,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import zipfile
+import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +21,7 @@ def load_inputs(path: Path, model: Model) -> list[list[bytes]]:
 
     Raises :class:`UsageError` where the file does not fit the model.
     """
-    try:
-        loaded = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise UsageError(f"cannot read the inputs {path}: {error}") from error
-    arrays = {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
+    arrays = _read(path)
     columns = []
     for index, tensor in enumerate(model.inputs):
         keys = [tensor.name, str(index)]
@@ -32,12 +31,25 @@ def load_inputs(path: Path, model: Model) -> list[list[bytes]]:
         if array is None:
             have = ", ".join(filter(None, arrays)) or "one unnamed array"
             raise UsageError(f"{path} has no array for input {tensor.name!r} (it has {have})")
+        if not array.ndim or not len(array):
+            raise UsageError(f"{path} holds no rows for input {tensor.name!r}")
         if str(array.dtype) != tensor.dtype or array[0].size != int(np.prod(tensor.shape)):
             raise UsageError(
                 f"{path}: input {tensor.name!r} wants {tensor.dtype} {tuple(tensor.shape)} a row, "
                 f"the file has {array.dtype} {array.shape[1:]}"
             )
         columns.append([np.ascontiguousarray(row).tobytes() for row in array])
-    if len({len(column) for column in columns}) != 1 or not columns[0]:
-        raise UsageError(f"{path} holds no rows, or not the same number for each input")
+    if len({len(column) for column in columns}) != 1:
+        raise UsageError(f"{path} does not hold the same number of rows for each input")
     return [list(row) for row in zip(*columns, strict=True)]
+
+
+def _read(path: Path) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
+    try:
+        # An .npz is read when it is asked for an array, so both steps can find it broken.
+        loaded = np.load(path, allow_pickle=False)
+        return {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise UsageError(
+            f"cannot read the inputs {path}: {error}", hint="write them with numpy.save or savez"
+        ) from error

@@ -8,6 +8,7 @@ from harness import paths
 from harness.case.spec import Case
 from harness.errors import UsageError
 from harness.firmware.configurations import Table, load
+from harness.firmware.variants import Sample
 
 #: Which runtime of the table a builder links.
 RUNTIME = {"standalone": "standalone", "zephyr": "tflm"}
@@ -29,14 +30,15 @@ def sample_case(
         resolver=resolver,
         builder=builder,
         model=paths.models() / variant.sample.model,
-        inputs=_inputs(variant.sample.model) if variant.console else None,
+        inputs=_inputs(variant.sample) if variant.console else None,
         inferences=variant.sample.inferences if not variant.console else 1,
         expected=variant.expect,
         timeout=60.0 if variant.console else 20.0,
     )
 
 
-def _inputs(model: str) -> Path:
-    """The held-out test set beside a model: ``digits_int8.tflite`` -> ``digits_test.npz``."""
-    family = Path(model).stem.removesuffix("_int8").removesuffix("_float32")
-    return paths.models() / f"{family}_test.npz"
+def _inputs(sample: Sample) -> Path:
+    """The test set that the table names, or the one called like the model's family."""
+    named = sample.inputs.partition(":")[0]
+    family = Path(sample.model).stem.removesuffix("_int8").removesuffix("_float32")
+    return paths.models() / (named or f"{family}_test.npz")
