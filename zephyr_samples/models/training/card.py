@@ -55,12 +55,6 @@ def error(outputs: Array, test: np.lib.npyio.NpzFile) -> dict[str, float]:
     }
 
 
-def rows(test: np.lib.npyio.NpzFile, source: str) -> Array:
-    """The input rows that ``source`` names: ``KEY`` or ``KEY/DIVISOR`` for a float32 quotient."""
-    key, _, divisor = source.partition("/")
-    return test[key].astype(np.float32) / np.float32(divisor) if divisor else test[key]
-
-
 def official(model: Path, inputs: Array) -> Array:
     """All outputs, (N, ...), real values: dequantized where the model's outputs are quantized."""
     interpreter = runtime.Interpreter.from_file(str(model), arena_size=ARENA_BYTES)
@@ -130,7 +124,7 @@ def write(name: str, subject: Subject) -> None:
     data = path.read_bytes()
     model = tflite.Model.GetRootAsModel(data, 0)
     test = np.load(FOLDER / subject.test)
-    inputs = rows(test, subject.inputs)
+    inputs = test[subject.inputs]
     card = {
         "title": subject.title,
         "file": path.name,

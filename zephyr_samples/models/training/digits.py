@@ -60,6 +60,7 @@ def main() -> None:
         int8=convert.quantize(
             digits_data.normalize(data.test_pixels), *convert.input_quantization(model)
         ),
+        float32=digits_data.normalize(data.test_pixels),
         labels=data.test_labels,
     )
 
