@@ -12,7 +12,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from harness.firmware.elf import Firmware
@@ -47,13 +47,33 @@ class Node:
 
 @dataclass(frozen=True)
 class Graph:
-    """``edges[i]`` are the nodes that node ``i`` refers to, ``calls[i]`` its branches out."""
+    """``edges[i]`` are the nodes that node ``i`` refers to, ``calls[i]`` its branches out.
+
+    ``ambiguous`` are edges to an address at which the section before ends: the reference may be to
+    that end (``__init_array_end``) and not to what happens to lie there.
+    """
 
     nodes: tuple[Node, ...]
     edges: tuple[frozenset[int], ...]
     calls: tuple[tuple[int, ...], ...]
     roots: frozenset[int]
     starts: tuple[int, ...] = field(repr=False)
+    ambiguous: frozenset[tuple[int, int]] = frozenset()
+
+    def settled(self, owners: frozenset[int]) -> Graph:
+        """The graph without ambiguous edges to what one of ``owners`` refers to."""
+        owned = {target for owner in owners for target in self.edges[owner]}
+        wrong = {
+            (source, target)
+            for source, target in self.ambiguous
+            if target in owned and source not in owners
+        }
+        if not wrong:
+            return self
+        edges = list(self.edges)
+        for source, target in wrong:
+            edges[source] = edges[source] - {target}
+        return replace(self, edges=tuple(edges))
 
     def at(self, address: int) -> int | None:
         """The node that holds ``address``."""
@@ -107,12 +127,17 @@ class _Builder:
         self.starts = [node.address for node in self.nodes]
         edges: list[set[int]] = [set() for _ in self.nodes]
         calls: list[list[int]] = [[] for _ in self.nodes]
+        ends = {s.address: s.section for s in self.firmware.symbols
+                if s.kind == "notype" and not s.size}  # fmt: skip
+        ambiguous: set[tuple[int, int]] = set()
         for number, node in enumerate(self.nodes):
             uncut = sizes.get(node.address) == node.size
             for target, called in whole[node.address] if uncut else self._targets(node):
                 found = self._find(target)
                 if found is not None and found != number:
                     edges[number].add(found)
+                    if ends.get(target, self.nodes[found].section) != self.nodes[found].section:
+                        ambiguous.add((number, found))
                     if called:
                         calls[number].append(found)
         _join_tails(self.nodes, edges, self.firmware)
@@ -122,6 +147,7 @@ class _Builder:
             tuple(tuple(found) for found in calls),
             frozenset(self._roots()),
             tuple(self.starts),
+            frozenset(ambiguous),
         )
 
     def _find(self, address: int) -> int | None:

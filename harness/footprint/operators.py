@@ -112,6 +112,7 @@ def analyse(graph: Graph, ram_regions: frozenset[str]) -> OperatorReport:
     """The cost of every operator whose registration is linked and reached."""
     registrations = find(graph)
     entries = frozenset(entry for one in registrations for entry in one.entries)
+    graph = graph.settled(entries)
     everything = graph.reach(graph.roots)
     rest = graph.reach(graph.roots, without=entries)
     through: dict[int, list[int]] = defaultdict(list)

@@ -1,0 +1,186 @@
+"""Two images side by side: which regions, files, operators and symbols grew, moved, vanished."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.errors import UsageError
+from harness.firmware.elf import Firmware
+from harness.footprint.analysis import analyse
+
+Document = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A name whose bytes differ; ``before`` or ``after`` is 0 for what appeared or vanished."""
+
+    name: str
+    region: str
+    before: int
+    after: int
+
+    @property
+    def difference(self) -> int:
+        """Bytes more (or, negative, fewer) than before."""
+        return self.after - self.before
+
+    @property
+    def verb(self) -> str:
+        """What happened: ``appeared``, ``vanished``, ``grew`` or ``shrank``."""
+        if not self.before:
+            return "appeared"
+        if not self.after:
+            return "vanished"
+        return "grew" if self.difference > 0 else "shrank"
+
+    def to_json(self) -> dict[str, Any]:
+        """One row of a comparison."""
+        return {**asdict(self), "difference": self.difference, "verb": self.verb}
+
+
+@dataclass(frozen=True)
+class Move:
+    """A symbol of the same size that is now in another region, section or source file."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What changed from ``baseline`` to this image, the largest change first."""
+
+    baseline: str
+    regions: tuple[Change, ...]
+    files: tuple[Change, ...]
+    operators: tuple[Change, ...]
+    symbols: tuple[Change, ...]
+    moves: tuple[Move, ...]
+
+    @property
+    def same(self) -> bool:
+        """True where nothing differs in size and nothing moved."""
+        changed = any(change.difference for change in self.regions)
+        return not (changed or self.files or self.operators or self.symbols or self.moves)
+
+    def to_json(self) -> dict[str, Any]:
+        """The ``comparison`` part of ``footprint --baseline --json``."""
+        return {
+            "baseline": self.baseline,
+            "regions": [change.to_json() for change in self.regions],
+            "files": [change.to_json() for change in self.files],
+            "operators": [change.to_json() for change in self.operators],
+            "symbols": [change.to_json() for change in self.symbols],
+            "moves": [asdict(move) for move in self.moves],
+        }
+
+
+def load_baseline(path: Path) -> Document:
+    """A footprint document: from a JSON file that ``footprint --json`` wrote, or from an ELF.
+
+    Raises UsageError where the file is neither.
+    """
+    try:
+        head = path.read_bytes()[:4]
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    if head == b"\x7fELF":
+        return analyse(Firmware.from_elf(path)).to_json()
+    hint = "pass an ELF, or what `tflm-hil footprint ELF --json FILE` wrote"
+    try:
+        found = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is neither an ELF nor JSON: {error}", hint=hint) from error
+    if not isinstance(found, dict) or not isinstance(found.get("regions"), list):
+        raise UsageError(f"{path} is no footprint document: it has no regions", hint=hint)
+    document: Document = found
+    try:
+        compare(document, document)  # every field that a comparison reads is there
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise UsageError(f"{path} is no footprint document: {error!r}", hint=hint) from error
+    return document
+
+
+def compare(baseline: Document, current: Document) -> Comparison:
+    """The changes from one footprint document to another."""
+    before, after = _symbols(baseline), _symbols(current)
+    return Comparison(
+        str(baseline.get("elf", "")),
+        tuple(_all_regions(baseline, current)),
+        _changes(_files(baseline), _files(current)),
+        _changes(_operators(baseline), _operators(current)),
+        _changes(
+            {key: size for key, (size, _) in before.items()},
+            {key: size for key, (size, _) in after.items()},
+        ),
+        tuple(_moves(baseline, current)),
+    )
+
+
+def _all_regions(baseline: Document, current: Document) -> Iterable[Change]:
+    before = {row["name"]: row["used"] for row in baseline["regions"]}
+    after = {row["name"]: row["used"] for row in current["regions"]}
+    for name in {**after, **before}:
+        yield Change(name, name, int(before.get(name, 0)), int(after.get(name, 0)))
+
+
+def _files(document: Document) -> dict[tuple[str, str], int]:
+    return {
+        (row["path"], region): int(size)
+        for row in document.get("files", ())
+        for region, size in row.items()
+        if region != "path"
+    }
+
+
+def _operators(document: Document) -> dict[tuple[str, str], int]:
+    return {(row["operator"], "exclusive"): int(row["exclusive"])
+            for row in document.get("operators", ())}  # fmt: skip
+
+
+def _symbols(document: Document) -> dict[tuple[str, str], tuple[int, str]]:
+    found: dict[tuple[str, str], tuple[int, str]] = {}
+    for row in document.get("symbols", ()):
+        key = row["name"], row["region"]
+        size, place = found.get(key, (0, f"{row['section']} {row['file']}".strip()))
+        found[key] = size + int(row["size"]), place
+    return found
+
+
+def _changes(
+    before: Mapping[tuple[str, str], int], after: Mapping[tuple[str, str], int]
+) -> tuple[Change, ...]:
+    found = [
+        Change(*key, before.get(key, 0), after.get(key, 0))
+        for key in {**before, **after}
+        if before.get(key, 0) != after.get(key, 0)
+    ]
+    return tuple(sorted(found, key=lambda c: (-abs(c.difference), c.name, c.region)))
+
+
+def _moves(baseline: Document, current: Document) -> Iterable[Move]:
+    """Named symbols of one size whose region, section or file is another now."""
+    before, after = _places(baseline), _places(current)
+    for name in sorted(before.keys() & after.keys()):
+        (old_size, old), (new_size, new) = before[name], after[name]
+        if old_size == new_size and old != new:
+            yield Move(name, old, new)
+
+
+def _places(document: Document) -> dict[str, tuple[int, str]]:
+    found: dict[str, tuple[int, str]] = {}
+    several: set[str] = set()
+    for row in document.get("symbols", ()):
+        if row.get("copy") or row["kind"] not in ("function", "object"):
+            continue
+        name = row["name"]
+        if name in found:
+            several.add(name)
+        found[name] = int(row["size"]), f"{row['region']} {row['section']} {row['file']}".rstrip()
+    return {name: place for name, place in found.items() if name not in several}

@@ -1,0 +1,212 @@
+"""Footprints for people: tables on a terminal, Markdown for a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from harness.footprint.analysis import Footprint
+from harness.footprint.budget import Verdict
+from harness.footprint.compare import Change, Comparison
+from harness.footprint.tree import grow, walk
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+View = Literal["region", "section", "file", "symbol", "operator", "library", "ram"]
+VIEWS: tuple[View, ...] = ("region", "section", "file", "symbol", "operator", "library", "ram")
+Row = Sequence[str]
+#: Column heads, which of them are numbers, rows.
+Table = tuple[Row, frozenset[int], list[Row]]
+
+_LARGEST = 30  # rows of a comparison that a pull request shows
+
+
+def table(footprint: Footprint, view: View, *, region: str = "", limit: int = 0) -> Table:
+    """One view as a table; ``region`` restricts it, ``limit`` cuts it after that many rows."""
+    heads, numbers, rows = {
+        "region": _regions,
+        "section": _sections,
+        "file": _files,
+        "symbol": _symbols,
+        "operator": _operators,
+        "library": _libraries,
+        "ram": _ram,
+    }[view](footprint, region)
+    if limit and len(rows) > limit:
+        left = len(rows) - limit
+        rows = [*rows[:limit], [f"... and {left} more (--all)", *[""] * (len(heads) - 1)]]
+    return heads, numbers, rows
+
+
+def show(console: Console, title: str, found: Table) -> None:
+    """Print a table on a terminal."""
+    from rich.markup import escape  # noqa: PLC0415 - only where a terminal is written to
+    from rich.table import Table as RichTable  # noqa: PLC0415
+
+    heads, numbers, rows = found
+    drawn = RichTable(title=title, title_justify="left", box=None, pad_edge=False)
+    for index, head in enumerate(heads):
+        drawn.add_column(head, justify="right" if index in numbers else "left", overflow="fold")
+    for row in rows:
+        drawn.add_row(*(escape(cell) for cell in row))
+    console.print(drawn)
+
+
+def markdown(found: Table) -> str:
+    """A table as Markdown."""
+    heads, numbers, rows = found
+    lines = [
+        "| " + " | ".join(heads) + " |",
+        "|" + "|".join("---:" if i in numbers else "---" for i in range(len(heads))) + "|",
+    ]
+    lines += ["| " + " | ".join(_cell(cell) for cell in row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+
+
+def _bytes(size: int) -> str:
+    return f"{size:,}"
+
+
+def _regions(footprint: Footprint, region: str) -> Table:
+    rows = [
+        [one.name, f"0x{one.origin:08x}", _bytes(one.used), _bytes(one.size), f"{one.percent:.2f}"]
+        for one in footprint.regions
+        if region in ("", one.name)
+    ]
+    return ["region", "origin", "used B", "size B", "%"], frozenset((2, 3, 4)), list(rows)
+
+
+def _sections(footprint: Footprint, region: str) -> Table:
+    rows = [
+        [one.region, one.name, f"0x{one.address:08x}", _bytes(one.size)]
+        for one in footprint.sections
+        if region in ("", one.region)
+    ]
+    return ["region", "section", "address", "B"], frozenset((3,)), list(rows)
+
+
+def _files(footprint: Footprint, region: str) -> Table:
+    region = region or footprint.regions[0].name
+    rows = [
+        [
+            "  " * depth + node.name,
+            _bytes(node.sizes[region]),
+            _share(footprint, region, node.sizes),
+        ]
+        for depth, node in walk(grow(footprint.files), region)
+    ]
+    return [f"source ({region})", "B", "%"], frozenset((1, 2)), list(rows)
+
+
+def _share(footprint: Footprint, region: str, sizes: dict[str, int]) -> str:
+    used = footprint.region(region).used
+    return f"{100 * sizes.get(region, 0) / used:.2f}" if used else ""
+
+
+def _symbols(footprint: Footprint, region: str) -> Table:
+    ordered = sorted(footprint.symbols, key=lambda one: (-one.size, one.name))
+    rows = [
+        [one.region, _bytes(one.size), one.kind + (" (stored copy)" if one.copy else ""), one.name]
+        for one in ordered
+        if region in ("", one.region)
+    ]
+    return ["region", "B", "kind", "symbol"], frozenset((1,)), list(rows)
+
+
+def _operators(footprint: Footprint, region: str) -> Table:
+    del region  # operators are counted in flash, with their own RAM beside it
+    report = footprint.operators
+    rows = [
+        [
+            cost.operator + (" (custom)" if cost.custom else ""),
+            _bytes(cost.exclusive),
+            _bytes(cost.shared),
+            _bytes(cost.alone),
+            _bytes(cost.ram),
+            _partners(cost.shares[0].operators, cost.operator) if cost.shares else "",
+        ]
+        for cost in sorted(report.operators, key=lambda cost: -cost.exclusive)
+    ]
+    if rows:
+        rows.append(["all of them together", "", "", _bytes(report.together), "", ""])
+    rows.append(["interpreter, application, system", "", "", _bytes(report.rest), "", ""])
+    rows.append(["reached by nothing that could be followed", "", "", _bytes(report.unreached),
+                 "", ""])  # fmt: skip
+    heads = ["operator", "exclusive B", "shared B", "alone B", "RAM B", "shares most with"]
+    return heads, frozenset((1, 2, 3, 4)), list(rows)
+
+
+def _partners(operators: Sequence[str], but: str) -> str:
+    others = [name for name in operators if name != but]
+    shown = ", ".join(others[:3])
+    return f"{shown} and {len(others) - 3} more" if len(others) > 3 else shown
+
+
+def _libraries(footprint: Footprint, region: str) -> Table:
+    names = [one.name for one in footprint.regions if one.used and region in ("", one.name)]
+    rows = [
+        [row.path, *(_bytes(row.sizes.get(name, 0)) for name in names)]
+        for row in footprint.libraries
+        if any(row.sizes.get(name) for name in names)
+    ]
+    return ["library", *(f"{name} B" for name in names)], frozenset(range(1, 9)), list(rows)
+
+
+def _ram(footprint: Footprint, region: str) -> Table:
+    del region
+    rows = [
+        [one.purpose, one.name, f"0x{one.address:08x}", _bytes(one.bytes), one.note]
+        for one in footprint.ram
+    ]
+    return ["purpose", "name", "address", "B", ""], frozenset((3,)), list(rows)
+
+
+def comparison_tables(comparison: Comparison, *, limit: int = _LARGEST) -> list[tuple[str, Table]]:
+    """The tables of a comparison that have something to say, with their titles."""
+    found = [("Regions", _changes(comparison.regions, limit, unchanged=True))]
+    for title, changes in (
+        ("Operators (exclusive bytes)", comparison.operators),
+        ("Files", comparison.files),
+        ("Symbols", comparison.symbols),
+    ):
+        if changes:
+            found.append((title, _changes(changes, limit)))
+    if comparison.moves:
+        rows: list[Row] = [[move.name, move.before, move.after] for move in comparison.moves]
+        found.append(("Moved", (["symbol", "from", "to"], frozenset(), rows[:limit])))
+    return found
+
+
+def _changes(changes: Iterable[Change], limit: int, *, unchanged: bool = False) -> Table:
+    rows: list[Row] = [
+        [c.name, c.region, _bytes(c.before), _bytes(c.after), f"{c.difference:+,}",
+         c.verb if c.difference else "the same"]
+        for c in changes
+        if c.difference or unchanged
+    ]  # fmt: skip
+    if len(rows) > limit:
+        rows = [*rows[:limit], [f"... and {len(rows) - limit} more", "", "", "", "", ""]]
+    return ["name", "in", "before B", "after B", "difference", ""], frozenset((2, 3, 4)), rows
+
+
+def pull_request(
+    footprint: Footprint, comparison: Comparison | None, verdicts: Sequence[Verdict]
+) -> str:
+    """A Markdown report: regions, budgets, what changed, operators."""
+    parts = [f"### Footprint of `{footprint.path.name}`", "", markdown(_regions(footprint, ""))]
+    if verdicts:
+        parts += ["", "**Budgets**", ""]
+        parts += [f"- {'ok' if v.passed else '**over**'}: {_cell(v.message)}" for v in verdicts]
+    if comparison is not None:
+        for title, found in comparison_tables(comparison):
+            parts += ["", f"**{title}**", "", markdown(found)]
+    if footprint.operators.operators:
+        parts += ["", "**Operators**", "", markdown(_operators(footprint, ""))]
+    if footprint.notes:
+        parts += ["", *(f"> {_cell(note)}" for note in footprint.notes)]
+    return "\n".join(parts) + "\n"
