@@ -33,8 +33,16 @@ uint8_t z_interrupt_stacks[CONFIG_ISR_STACK_SIZE];
 void* __dso_handle = nullptr;
 int __aeabi_atexit(void*, void (*)(void*), void*) { return 0; }
 
-// Called through a null entry of a class's table: a bug in this image.
+// Called through a null entry of a class's table, and by library code that gives up.
 [[noreturn]] void __cxa_pure_virtual() { __builtin_trap(); }
+[[noreturn]] void abort() { __builtin_trap(); }
+[[noreturn]] void __assert_func(const char*, int, const char*, const char*) { __builtin_trap(); }
+
+// Library code names these in its unwinding tables, which this image leaves out. The real ones
+// would bring the whole unwinder.
+void __aeabi_unwind_cpp_pr0() {}
+void __aeabi_unwind_cpp_pr1() {}
+void __aeabi_unwind_cpp_pr2() {}
 }
 
 namespace {
