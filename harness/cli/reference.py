@@ -1,0 +1,111 @@
+"""``tflm-hil reference``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from harness.case.casefile import find_model
+from harness.case.inputs import load_inputs
+from harness.case.spec import Rounding
+from harness.errors import UsageError
+from harness.model import Model, Operator
+from harness.reference import Interpreter
+
+
+@click.command()
+@click.argument("model")
+@click.option("--input", "input_file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help=".npy or .npz: one row an inference.")  # fmt: skip
+@click.option("--output", type=click.Path(dir_okay=False, path_type=Path),
+              help=".npy (one output) or .npz (by index) to write.")  # fmt: skip
+@click.option("--layers", is_flag=True, help="A line for each operator's output of the first row.")
+@click.option("--rounding", type=click.Choice(["double", "single"]), default="double",
+              show_default=True, help="TFLM rounds twice, some of CMSIS-NN once.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+def reference(
+    model: str,
+    input_file: Path | None,
+    output: Path | None,
+    layers: bool,
+    rounding: Rounding,
+    as_json: bool,
+) -> None:
+    """Run MODEL in NumPy: what a device must compute, to the bit.
+
+    Without --input the tensors are described and a row of zero points is run.
+
+    \b
+    tflm-hil reference digits_int8.tflite --layers
+    tflm-hil reference model.tflite --input x.npy --output y.npy
+    """
+    content = Model.from_file(find_model(model))
+    interpreter = Interpreter.from_model(content, rounding=rounding)
+    arrays = _inputs(content, input_file)
+    results = interpreter.invoke_batch(arrays)
+    if output:
+        _write(output, results)
+    if as_json:
+        click.echo(json.dumps({
+            "model": content.name,
+            "rounding": rounding,
+            "inputs": [tensor.to_json() for tensor in content.inputs],
+            "outputs": [
+                {**tensor.to_json(), "values": values.tolist()}
+                for tensor, values in zip(content.outputs, results, strict=True)
+            ],
+        }))  # fmt: skip
+        return
+    for role, tensors in (("input", content.inputs), ("output", content.outputs)):
+        for index, tensor in enumerate(tensors):
+            quantization = f", scale {tensor.scale:g}, zero point {tensor.zero_point}"
+            click.echo(
+                f"{role} {index}: {tensor.name}, {tensor.dtype} {list(tensor.shape)}"
+                f"{quantization if tensor.scale else ''}"
+            )
+    if layers:
+        interpreter.invoke([array[0] for array in arrays])
+        for operator in content.operators:
+            click.echo(_layer(operator, interpreter))
+    for index, values in enumerate(results):
+        for row in values[:10]:
+            click.echo(f"output {index}: {np.array2string(row.reshape(-1), threshold=16)}")
+        if len(values) > 10:
+            click.echo(f"... {len(values) - 10} rows more")
+
+
+def _inputs(model: Model, path: Path | None) -> list[np.ndarray]:
+    if path is None:
+        return [np.full((1, *t.shape), t.zero_point, t.dtype) for t in model.inputs]
+    rows = load_inputs(path, model)
+    return [
+        np.stack([np.frombuffer(row[i], t.dtype).reshape(t.shape) for row in rows])
+        for i, t in enumerate(model.inputs)
+    ]
+
+
+def _write(path: Path, results: list[np.ndarray]) -> None:
+    if path.suffix == ".npy" and len(results) == 1:
+        np.save(path, results[0])
+    elif path.suffix == ".npz":
+        arrays: dict[str, Any] = {str(index): values for index, values in enumerate(results)}
+        np.savez(path, **arrays)
+    else:
+        raise UsageError(
+            f"cannot write {len(results)} outputs to {path.name}", hint="name a .npz file"
+        )
+
+
+def _layer(operator: Operator, interpreter: Interpreter) -> str:
+    parts = []
+    for index in operator.outputs:
+        values = interpreter.tensors[index]
+        text = np.array2string(values.reshape(-1)[:8], separator=" ")
+        parts.append(
+            f"{values.dtype} {list(values.shape)} {text[:-1]}{' ...]' if values.size > 8 else ']'}"
+        )
+    return f"{operator.index:>3}  {operator.name:<20} {'; '.join(parts)}"
