@@ -90,6 +90,10 @@ class BoardUnavailable(HilError):
     exit_code = 3
 
 
+class PortBusy(BoardUnavailable):
+    """Another program has the board's serial port open; the board itself is well."""
+
+
 class FlashFailed(HilError):
     """The image did not get into the board's flash; the message holds the tool's own words."""
 

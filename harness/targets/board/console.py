@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness.errors import BoardUnavailable, TargetLost
+from harness.errors import BoardUnavailable, PortBusy, TargetLost
 from harness.targets.base import ConsoleChunk
 from harness.targets.board.ports import holders
 
@@ -83,7 +83,9 @@ class Console:
     def chunks(self, position: int = 0) -> list[ConsoleChunk]:
         """What arrived from ``position`` on, with arrival times in seconds since the opening."""
         with self._news:
-            found = []
+            found: list[ConsoleChunk] = []
+            if not self._times:
+                return found
             first = max(0, bisect_right(self._times, (position, float("inf"))) - 1)
             ends = [at for at, _ in self._times[first + 1 :]] + [self._base + len(self._held)]
             for (start, when), end in zip(self._times[first:], ends, strict=True):
@@ -112,10 +114,7 @@ class Console:
                 left = limit - time.monotonic()
                 if left <= 0:
                     return None
-                self._news.wait_for(
-                    lambda seen=seen: self._base + len(self._held) > seen or self._lost is not None,
-                    timeout=left,
-                )
+                self._arrival(seen, left)
 
     def wait(self, seconds: float) -> None:
         """Let ``seconds`` pass. Raises :class:`TargetLost` as soon as the port goes away."""
@@ -127,16 +126,19 @@ class Console:
         """Wait until nothing arrived for ``quiet`` seconds, at most ``seconds`` in all."""
         limit = time.monotonic() + seconds
         while time.monotonic() < limit:
-            before = self.end
             with self._news:
-                arrived = self._news.wait_for(
-                    lambda before=before: (
-                        self._base + len(self._held) > before or self._lost is not None
-                    ),
-                    timeout=min(quiet, max(0.0, limit - time.monotonic())),
-                )
+                position = self._base + len(self._held)
+                arrived = self._arrival(position, min(quiet, max(0.0, limit - time.monotonic())))
             if not arrived or self._lost is not None:
                 return
+
+    def _arrival(self, position: int, seconds: float) -> bool:
+        """Wait (holding the lock) for bytes after ``position``, or for the port to go away."""
+
+        def happened() -> bool:
+            return self._base + len(self._held) > position or self._lost is not None
+
+        return self._news.wait_for(happened, timeout=seconds)
 
     def write(self, data: bytes) -> None:
         """Send ``data``. Raises :class:`TargetLost` if the port is gone or takes nothing."""
@@ -226,7 +228,7 @@ def _not_open(url: str, board: str, error: Exception) -> BoardUnavailable:
         return BoardUnavailable(f"{board}: cannot open {url}: {error}", hint=hint)
     others = holders(url)
     if others:
-        return BoardUnavailable(
+        return PortBusy(
             f"{board}: the port {url} is open in {', '.join(others)}",
             hint="close that program; two readers of one port each get half of the bytes",
         )

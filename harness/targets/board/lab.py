@@ -26,13 +26,16 @@ class Policy:
 
     ``retries`` more attempts, ``backoff`` seconds apart. ``quarantine``: a board that fails its
     health check after the last attempt is set aside until ``tflm-hil boards release``.
+    ``return_seconds``: how long a board that left the bus is waited for. ``settle_seconds``: how
+    long after a reset a boot banner is waited for. ``flash_seconds``: limit of one flash tool call.
     """
 
     retries: int = 1
     backoff: float = 1.0
     quarantine: bool = True
     power_cycle_seconds: float = 30.0
-    settle_seconds: float = 2.0
+    return_seconds: float = 5.0
+    settle_seconds: float = 1.0
     flash_seconds: float = 120.0
 
 

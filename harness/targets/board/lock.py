@@ -80,7 +80,8 @@ class ProbeLock:
         self._board = board
         folder = state_folder(state)
         self._note = folder / f"{probe}.holder.json"
-        self._lock = FileLock(folder / f"{probe}.lock", mode=0o666)
+        # Not bound to a thread: a session may be closed by another one than opened it.
+        self._lock = FileLock(folder / f"{probe}.lock", mode=0o666, thread_local=False)
         self._token = uuid.uuid4().hex
         self.stale: Holder | None = None
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
+import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import BoardUnavailable, HilError
+from harness.deadline import Deadline
+from harness.errors import EnvironmentMissing, HilError, PortBusy, TargetLost
 from harness.firmware.elf import Firmware
 from harness.targets.board import image, labgrid, policy, runners
 from harness.targets.board.console import Console
@@ -86,11 +89,26 @@ class Opening:
             raise
 
     def _again(self, board: Board) -> Board:
-        """The same board as it is seen now, perhaps under another port name."""
-        found = self.find()
-        if not same_serial(found.probe, board.probe):
-            raise BoardUnavailable(f"board {board} is gone; {found} is there instead")
-        return found
+        """The same board as it is seen now, perhaps under another port name.
+
+        A board that left the bus gets some time to come back. Raises :class:`TargetLost`.
+        """
+        deadline = Deadline(max(0.001, self.lab.policy.return_seconds))
+        while True:
+            try:
+                found = self.find()
+            except EnvironmentMissing:
+                found = None
+            if found is not None and same_serial(found.probe, board.probe):
+                return found
+            if deadline.expired:
+                instead = f"; {found} is there instead" if found else ""
+                raise TargetLost(
+                    f"board {board} left the bus and did not come back within "
+                    f"{self.lab.policy.return_seconds:g} s{instead}",
+                    hint="check its cable and its power switch",
+                )
+            time.sleep(0.05)
 
     def _once(
         self, board: Board, prepared: image.Image, lock: ProbeLock, held: ExitStack
@@ -134,11 +152,13 @@ class Opening:
     def illness(self, board: Board) -> str:
         """What the health check finds wrong, or an empty string.
 
-        It asks for the two things that every run needs: a port that opens, a reset that works.
+        It asks for what every run needs: a board on the bus, a port that opens, a reset that
+        works. A port that somebody else has open is not the board's fault.
         """
         try:
             seen = self._again(board)
-            Console(seen.port, self.baud or seen.baud, board=seen.name).close()
+            with contextlib.suppress(PortBusy):
+                Console(seen.port, self.baud or seen.baud, board=seen.name).close()
             self.flasher(seen).reset()
         except HilError as error:
             return error.message.splitlines()[0]

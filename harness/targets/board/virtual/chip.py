@@ -86,7 +86,7 @@ class TranscriptChip:
     def reset(self, store: Store) -> None:
         """Print the text again."""
         self._store = store
-        self._pending = bytearray(store.flash[: store.used()])
+        self._pending = bytearray(store.flash[: store.flash.find(b"\xff")])
         self.idle = False
 
     def step(self, seconds: float) -> bytes:

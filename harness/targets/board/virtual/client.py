@@ -123,6 +123,11 @@ class VirtualDk:
                 return board
         raise TargetLost(f"the virtual board {self.folder.name} is unplugged")
 
+    @property
+    def alive(self) -> bool:
+        """Whether the board's process runs."""
+        return self._process.poll() is None
+
     def do(self, operation: str, **arguments: Any) -> dict[str, Any]:
         """One request to the board; see the server for what it can be asked."""
         return call(self.folder, operation, **arguments)

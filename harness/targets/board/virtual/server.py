@@ -161,6 +161,8 @@ class Board:
 
     def receive(self) -> None:
         """Bytes from the host."""
+        if not self.terminals:
+            return  # unplugged since the selector woke
         with contextlib.suppress(OSError):
             self.chip.feed(os.read(self.terminals[0].master, 65536))
 

@@ -110,7 +110,7 @@ def number(text: str) -> int:
 def options(
     arguments: Sequence[str], values: Sequence[str], flags: Sequence[str], *, fold: bool = False
 ) -> tuple[dict[str, str], list[str]]:
-    """Split a command line into options and positional arguments; refuses unknown and repeated ones.
+    """Split a command line into options and the rest; refuses unknown and repeated ones.
 
     ``values`` take the next argument (or ``=``), ``flags`` take none. ``fold`` ignores case.
     """

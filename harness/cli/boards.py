@@ -1,0 +1,163 @@
+"""``tflm-hil boards``: what is attached, who has it, and what would be done with it."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.errors import UsageError
+from harness.firmware.elf import Firmware
+from harness.targets.board import discovery, image, runners
+from harness.targets.board.discovery import Board
+from harness.targets.board.flash import Flasher
+from harness.targets.board.lab import Lab, load
+from harness.targets.board.lock import Holder, ProbeLock
+from harness.targets.board.opening import search_path
+from harness.targets.board.policy import Quarantine
+
+_LAB = click.option(
+    "--lab", "lab_file", type=click.Path(path_type=Path), help="Lab file (default: lab.toml)."
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+
+
+@click.group(invoke_without_command=True)
+@_LAB
+@_JSON
+@click.pass_context
+def boards(context: click.Context, lab_file: Path | None, as_json: bool) -> None:
+    """List the boards of the lab, and whether they can be used.
+
+    Boards are found by their J-Link probes on this machine, and in a lab file (docs/lab.md).
+    """
+    context.obj = lab_file
+    if context.invoked_subcommand is not None:
+        return
+    lab = load(lab_file)
+    rows = [_row(board, lab) for board in discovery.attached(lab)]
+    if as_json:
+        click.echo(json.dumps({"boards": rows}, indent=2))
+        return
+    if not rows:
+        click.echo("no board is attached, and no lab file names one", err=True)
+    for row in rows:
+        _show(row)
+
+
+def _row(board: Board, lab: Lab) -> dict[str, Any]:
+    lock = ProbeLock(board.probe.lstrip("0"), board.name, state=lab.state)
+    held = lock.held
+    note = Quarantine(lab.state).note(board.probe)
+    return {
+        "name": board.name,
+        "probe": board.probe,
+        "kit": board.kit,
+        "port": board.port,
+        "port_chosen": board.how,
+        "ports": list(board.ports),
+        "baud": board.baud,
+        "runner": board.runner,
+        "tags": list(board.tags),
+        "state": "quarantine" if note else "in use" if held else "free",
+        "holder": asdict(holder) if held and (holder := lock.holder()) else None,
+        "quarantine": asdict(note) if note else None,
+    }
+
+
+def _show(row: dict[str, Any]) -> None:
+    click.echo(f"{row['name']}: {row['state']}")
+    click.echo(f"    probe   {row['probe']}  {row['kit']}".rstrip())
+    click.echo(
+        f"    port    {row['port'] or 'unknown'} at {row['baud']} baud  ({row['port_chosen']})"
+    )
+    if len(row["ports"]) > 1:
+        click.echo(f"    others  {', '.join(p for p in row['ports'] if p != row['port'])}")
+    if row["runner"] or row["tags"]:
+        click.echo(f"    runner  {row['runner'] or 'first installed'}  {' '.join(row['tags'])}")
+    if row["holder"]:
+        click.echo(f"    held by {Holder(**row['holder'])}")
+    if row["quarantine"]:
+        note = row["quarantine"]
+        click.echo(f"    set aside since {note['since']}: {note['reason']}")
+
+
+def _find(context: click.Context, name: str) -> tuple[Board, Lab]:
+    lab = load(context.obj)
+    return discovery.select(discovery.attached(lab), name), lab
+
+
+@boards.command()
+@click.argument("name")
+@click.pass_context
+def release(context: click.Context, name: str) -> None:
+    """Take a board out of quarantine."""
+    board, lab = _find(context, name)
+    note = Quarantine(lab.state).release(board.probe)
+    click.echo(
+        f"{board.name} is back in use (it was set aside: {note.reason})"
+        if note
+        else f"{board.name} was not in quarantine"
+    )
+
+
+@boards.command()
+@click.argument("name")
+@click.pass_context
+def take(context: click.Context, name: str) -> None:
+    """Take a board from whoever holds it; their run fails and says so."""
+    board, lab = _find(context, name)
+    lock = ProbeLock(board.probe.lstrip("0"), board.name, state=lab.state)
+    if not lock.held:
+        click.echo(f"nobody holds {board.name}")
+        return
+    before = lock.take()
+    lock.release()
+    click.echo(f"took {board.name} from {before or 'another process'}")
+
+
+@boards.command()
+@click.argument("elf", type=click.Path(path_type=Path))
+@click.option("--board", "name", help="Name, probe serial number or tag.")
+@click.option("--runner", default="", help=f"One of {', '.join(runners.RUNNERS)}.")
+@click.option("--dry-run", is_flag=True, help="Print the commands; run none.")
+@click.option("--always", is_flag=True, help="Program even where the image is there already.")
+@click.option("--wait", default=0.0, help="Seconds to wait for a board that is in use.")
+@click.pass_context
+def flash(
+    context: click.Context,
+    elf: Path,
+    name: str | None,
+    runner: str,
+    dry_run: bool,
+    always: bool,
+    wait: float,
+) -> None:
+    """Flash ELF and reset the board."""
+    firmware = Firmware.from_elf(elf)
+    lab = load(context.obj)
+    found = discovery.attached(lab)
+    if dry_run and not found:
+        # Commands can be looked at without any board: the serial number is then a placeholder.
+        found = [Board(name="any", probe="960000000", port="", runner=runner or "nrfutil")]
+    board = discovery.select(found, name)
+    if dry_run and not (runner or board.runner):
+        raise UsageError("--dry-run prints one tool's commands", hint="name it: --runner nrfutil")
+    path = search_path(board)
+    kind = runners.choose(runner or board.runner, path)
+    flasher = Flasher(kind(board.probe, board.probe_host, lab.policy.flash_seconds), path)
+    with tempfile.TemporaryDirectory(prefix="tflm-hil-") as folder:
+        prepared = image.prepare(firmware, Path(folder))
+        if dry_run:
+            click.echo("\n".join(str(c) for c in flasher.dry_run(prepared, Path(folder))))
+            return
+        with ProbeLock(board.probe.lstrip("0"), board.name, state=lab.state) as lock:
+            lock.acquire(wait)
+            Quarantine(lab.state).check(board.name, board.probe)
+            report = flasher.ensure(prepared, always=always)
+            flasher.reset()
+    click.echo(f"{board.name}: {report.reason} ({report.size} bytes, {report.seconds:.1f} s)")

@@ -1,0 +1,85 @@
+"""Virtual boards that play transcripts: no simulator and no compiler is needed for the bench."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from harness.firmware.elf import Firmware
+from harness.targets.board import open as open_board
+from harness.targets.board.lab import Lab, Policy
+from harness.targets.board.session import BoardSession
+from harness.targets.board.virtual.bench import install_tools
+from harness.targets.board.virtual.client import VirtualDk
+from harness.targets.board.virtual.elf import wrap
+
+
+def record(text: str) -> bytes:
+    line = f"~HIL {text}".encode()
+    return line + f" *{zlib.crc32(line):08x}\r\n".encode()
+
+
+def transcript(build: str, filler: int = 0) -> bytes:
+    lines = [record(f"0 boot sample=play build={build}")]
+    lines += [f"line {i:05d} of the transcript\r\n".encode() for i in range(filler)]
+    inference = "inference index=0 ticks=5344 source=dwt hz=64000000 status=0"
+    return b"".join([*lines, record(f"1 {inference}"), record("2 end inferences=1 status=0")])
+
+
+@pytest.fixture
+def firmware(tmp_path: Path) -> Callable[..., Firmware]:
+    """An image that prints a transcript when a `--play` board runs it."""
+
+    def make(build: str = "alpha", filler: int = 0, text: bytes | None = None) -> Firmware:
+        path = tmp_path / f"{build}.elf"
+        path.write_bytes(wrap([(0, transcript(build, filler) if text is None else text)]))
+        return Firmware.from_elf(path)
+
+    return make
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Path:
+    folder = tmp_path / "bench"
+    install_tools(folder)
+    return folder
+
+
+@pytest.fixture
+def dk(bench: Path) -> Iterator[Callable[..., VirtualDk]]:
+    """Starts virtual boards on the test's bench; they end with the test."""
+    with ExitStack() as held:
+
+        def start(serial: str = "960000001", **options: object) -> VirtualDk:
+            options.setdefault("play", True)
+            options.setdefault("baud", 1_000_000)
+            return held.enter_context(VirtualDk(bench, serial, **options))  # type: ignore[arg-type]
+
+        yield start
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    """A lab without second chances, so that each error is seen; its locks are the test's own."""
+    policy = Policy(
+        retries=0, backoff=0.0, settle_seconds=0.5, flash_seconds=10.0, return_seconds=1.0
+    )
+    return Lab(policy=policy, state=tmp_path / "state")
+
+
+@pytest.fixture
+def run(bench: Path, lab: Lab) -> Iterator[Callable[..., BoardSession]]:
+    """Opens sessions on the bench's boards, closed at the end of the test."""
+    with ExitStack() as held:
+
+        def start(firmware: Firmware, **options: object) -> BoardSession:
+            options.setdefault("lab", lab)
+            options.setdefault("runner", "nrfutil")
+            session = open_board(firmware, bench=bench, **options)  # type: ignore[arg-type]
+            return held.enter_context(session)
+
+        yield start

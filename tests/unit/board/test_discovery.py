@@ -1,0 +1,101 @@
+"""Probes and ports."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.errors import EnvironmentMissing, UsageError
+from harness.targets.board import discovery
+from harness.targets.board.discovery import Port
+from harness.targets.board.lab import Entry, Lab
+
+DK = "000960012345"
+
+
+def dk_ports(serial=DK, first=0):
+    """A DK as Linux and pyserial show it, in an order that means nothing."""
+    return [
+        Port(f"/dev/ttyACM{first + 2}", serial, 4, 0x1366),
+        Port(f"/dev/ttyACM{first}", serial, 0, 0x1366),
+        Port(f"/dev/ttyACM{first + 1}", serial, 2, 0x1366),
+    ]
+
+
+def test_the_console_is_the_lowest_interface_whatever_the_order():
+    (board,) = discovery.attached(Lab(), ports=dk_ports)
+    assert (board.probe, board.port) == ("960012345", "/dev/ttyACM0")
+    assert board.ports == ("/dev/ttyACM0", "/dev/ttyACM1", "/dev/ttyACM2")
+    assert "lowest USB interface (0) of 3" in board.how
+    assert "PCA10090" in board.kit
+
+
+def test_without_interface_numbers_the_lowest_name_is_taken_and_said_so():
+    ports = [Port("COM12", DK, None, 0x1366), Port("COM7", DK, None, 0x1366)]
+    (board,) = discovery.attached(Lab(), ports=lambda: ports)
+    assert board.port == "COM7"
+    assert "not known" in board.how
+
+
+def test_ports_of_other_makers_and_without_a_number_are_no_boards():
+    ports = [
+        Port("/dev/ttyUSB0", "A1", None, 0x0403),
+        Port("/dev/ttyS0", ""),
+        Port("x", "", 0, 0x1366),
+    ]
+    assert discovery.attached(Lab(), ports=lambda: ports) == []
+
+
+def test_the_lab_file_names_the_board_and_overrules_the_port():
+    entry = Entry("dk1", "960012345", port="/dev/by-id/x", baud=1_000_000, tags=("modem",))
+    (board,) = discovery.attached(Lab((entry,)), ports=dk_ports)
+    assert (board.name, board.port, board.baud) == ("dk1", "/dev/by-id/x", 1_000_000)
+    assert board.how == "named in the lab file"
+
+
+def test_a_lab_board_elsewhere_is_listed_though_no_probe_is_here():
+    (board,) = discovery.attached(
+        Lab((Entry("far", "960000009", port="rfc2217://h:4001"),)), ports=list
+    )
+    assert board.port == "rfc2217://h:4001"
+
+
+def two():
+    return discovery.attached(Lab(), ports=lambda: dk_ports() + dk_ports("000960099999", 3))
+
+
+def test_two_boards_and_none_named_lists_both():
+    with pytest.raises(UsageError) as caught:
+        discovery.select(two())
+    assert "960012345" in caught.value.message
+    assert "960099999" in caught.value.message
+
+
+@pytest.mark.parametrize("name", ["960099999", "000960099999"])
+def test_a_board_is_named_by_its_serial_number_with_or_without_zeros(name):
+    assert discovery.select(two(), name).probe == "960099999"
+
+
+def test_a_tag_chooses_a_board_only_if_one_alone_has_it():
+    lab = Lab((Entry("a", "1", tags=("x", "y")), Entry("b", "2", tags=("x",))))
+    boards = discovery.attached(lab, ports=list)
+    assert discovery.select(boards, "y").name == "a"
+    with pytest.raises(UsageError, match="2 boards fit 'x'"):
+        discovery.select(boards, "x")
+
+
+def test_an_unknown_name_lists_what_there_is():
+    with pytest.raises(EnvironmentMissing, match="960012345"):
+        discovery.select(two(), "dk7")
+
+
+def test_no_board_at_all_says_what_to_do():
+    with pytest.raises(EnvironmentMissing, match="no board is attached") as caught:
+        discovery.select([])
+    assert "virtual-board" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("location", "number"), [("1-2:1.0", 0), ("1-1.4:1.2", 2), ("1-2", None), (None, None)]
+)
+def test_interface_numbers_from_linux_locations(location, number):
+    assert discovery._interface(location) == number
