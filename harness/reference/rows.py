@@ -71,19 +71,24 @@ class RowScaler:
     def __call__(self, accumulators: Array) -> Array:
         """Accumulators (..., channels) of any type that holds them exactly."""
         rows = accumulators.reshape(-1, self.width)
-        result = np.empty(rows.shape, self.clamp.dtype)
         step = max(1, _BLOCK // self.width)
+        if len(rows) <= step:
+            return self._block(rows).reshape(accumulators.shape)
+        result = np.empty(rows.shape, self.clamp.dtype)
         for start in range(0, len(rows), step):
-            x = rows[start : start + step].astype(np.int64)
-            x *= self.multiplier
-            x += self.offset
-            x >>= self.shift
-            if self.right is not None:
-                x = self.right(x.astype(self.narrow, copy=False))
-            if self.zero_point:
-                x += self.zero_point
-            result[start : start + step] = self.clamp(x)
+            result[start : start + step] = self._block(rows[start : start + step])
         return result.reshape(accumulators.shape)
+
+    def _block(self, rows: Array) -> Array:
+        x = rows.astype(np.int64)
+        x *= self.multiplier
+        x += self.offset
+        x >>= self.shift
+        if self.right is not None:
+            x = self.right(x.astype(self.narrow, copy=False))
+        if self.zero_point:
+            x += self.zero_point
+        return self.clamp(x)
 
 
 def _pixels(shape: tuple[int, ...]) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from networks import NETWORKS
 from oracle import Oracle
 
 from harness import paths
@@ -108,6 +109,22 @@ def test_every_tensor_of_every_inference_equals_tflm(path: Path, tflm: Oracle) -
                     assert np.array_equal(got, want), model.tensors[index]
                 compared += 1
     assert compared == INPUTS * len(computed)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks_of_the_mlperf_tiny_class_equal_tflm(name: str, tflm: Oracle) -> None:
+    model = Model.from_bytes(NETWORKS[name](), name)
+    interpreter = Interpreter(model)
+    rows = _rows(model, max(3, INPUTS // 50))
+    computed = [index for operator in model.operators for index in operator.outputs]
+    _, tensors = tflm.run(model.data, rows, 1, computed, arena=8 << 20)
+    for row, wanted in zip(rows, tensors, strict=True):
+        interpreter.invoke(row)
+        for index in computed:
+            got = interpreter.tensors[index]
+            assert np.array_equal(got, wanted[index].reshape(got.shape)), model.tensors[index]
+            if got.size > 100:  # a network that saturates everywhere would prove nothing
+                assert len(np.unique(got)) > 10
 
 
 @every_model
