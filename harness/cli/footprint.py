@@ -24,7 +24,7 @@ _SHOWN = 40
 @click.command()
 @click.argument("elf", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--by", "views", type=click.Choice(VIEWS), multiple=True,
-              help="What to show, several times if need be. Default: region, operator.")  # fmt: skip
+              help="What to show; repeatable. Default: region and operator.")  # fmt: skip
 @click.option("--region", default="", help="Only this region (FLASH, RAM).")
 @click.option("--map", "map_file", type=_FILE, help="The linker's map file: regions, libraries.")
 @click.option("--linker-script", type=_FILE, help="A linker script with a MEMORY command.")

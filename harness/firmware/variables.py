@@ -66,6 +66,14 @@ class Variables:
             offset = found.number(At.TYPE)
         return None
 
+    def dwarf_name(self, entry: Entry) -> str:
+        """The name of a type, "" where it has none."""
+        try:
+            name = self.dwarf.follow(entry, At.NAME)
+        except GARBLED:
+            return ""
+        return name if isinstance(name, str) else ""
+
     def may_hold_pointers(self, address: int) -> bool | None:
         """False for arrays of numbers, True for other types, None where DWARF tells no type."""
         found = self.type_of(address)

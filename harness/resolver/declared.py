@@ -1,0 +1,103 @@
+"""Resolver objects of an image: how many slots each declares, and where it lies.
+
+``tflite::MicroMutableOpResolver<N>`` names N in every mangled symbol of its class
+(``...MicroMutableOpResolverILj5EE...``) and in its DWARF type. A slot takes 28 bytes for the
+registration (7 words), 4 for the builtin code, 4 for its parser; DWARF tells where a revision
+differs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from harness.firmware.demangle import qualified
+from harness.firmware.elf import Firmware
+from harness.firmware.variables import Variables
+from harness.resolver.layout import ResolverLayout, find_layout
+
+_MANGLED = re.compile(r"MicroMutableOpResolverILj(\d+)E")
+_TYPE = re.compile(r"^MicroMutableOpResolver<(\d+)u?>$")
+_ALL_OPS = re.compile(r"(?:^|::)AllOpsResolver$")
+_VTABLE = re.compile(r"^_ZTV.*(?:MicroMutableOpResolverILj\d+E|AllOpsResolver)")
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A resolver that an image declares.
+
+    ``address`` is 0 where no static object was found (one on a stack, or no DWARF); ``slot_bytes``
+    is what one slot takes in RAM.
+    """
+
+    name: str
+    slots: int
+    address: int
+    bytes: int
+    slot_bytes: int
+
+    def to_json(self) -> dict[str, Any]:
+        """One row of the ``resolvers`` list."""
+        return asdict(self)
+
+
+def find(firmware: Firmware, variables: Variables | None = None) -> tuple[Declared, ...]:
+    """The resolvers of an image: its static objects, else what its symbols' template arguments say.
+
+    () where the image has neither (stripped, or without a MicroMutableOpResolver).
+    """
+    variables = variables or Variables(firmware)
+    layout = find_layout(firmware, variables.dwarf)
+    objects = tuple(_objects(firmware, variables, layout))
+    seen = {one.slots for one in objects}
+    others = sorted(slots_in_symbols(firmware) - seen)
+    if objects:
+        return objects
+    return tuple(
+        Declared(f"MicroMutableOpResolver<{n}>", n, 0, layout.bytes_of(n), layout.slot_bytes)
+        for n in others
+    )
+
+
+def slots_in_symbols(firmware: Firmware) -> set[int]:
+    """Every N of a ``MicroMutableOpResolver<N>`` in the symbol table."""
+    return {int(n) for symbol in firmware.symbols for n in _MANGLED.findall(symbol.name)}
+
+
+def all_ops(firmware: Firmware) -> tuple[str, ...]:
+    """Symbols of AllOpsResolver, which registers every operator (revisions before 2023)."""
+    return tuple(
+        sorted({s.name for s in firmware.symbols if "AllOpsResolver" in s.name and s.size})
+    )
+
+
+def vtables(firmware: Firmware) -> dict[int, int]:
+    """Addresses that an object's vtable pointer holds -> slots, for each resolver class."""
+    found: dict[int, int] = {}
+    base = max(slots_in_symbols(firmware), default=0)
+    for symbol in firmware.symbols:
+        if symbol.kind == "object" and _VTABLE.match(symbol.name):
+            number = _MANGLED.search(symbol.name)
+            # The pointer names the first function, behind offset-to-top and the type information.
+            found[symbol.address + 8] = int(number[1]) if number else base
+    return found
+
+
+def _objects(
+    firmware: Firmware, variables: Variables, layout: ResolverLayout
+) -> Iterable[Declared]:
+    sizes = {s.address: s for s in firmware.symbols if s.kind == "object" and s.size}
+    names = slots_in_symbols(firmware)
+    for address in sorted(variables.entries):
+        kind = variables.type_of(address)
+        name = None if kind is None else variables.dwarf_name(kind)
+        if not name or address not in sizes:
+            continue
+        match = _TYPE.match(name)
+        if match is None and not _ALL_OPS.search(name):
+            continue
+        slots = int(match[1]) if match else max(names, default=0)
+        symbol = sizes[address]
+        yield Declared(qualified(symbol.name), slots, address, symbol.size, layout.slot_bytes)

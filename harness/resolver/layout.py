@@ -1,0 +1,135 @@
+"""How a resolver object lies in memory: from DWARF where the image has it, else as TFLM has it now.
+
+Without DWARF the layout is that of tflite-micro since 2023: a vtable pointer, ``registrations_``
+of seven words each (init, free, prepare, invoke, reset, builtin_code, custom_name), their count,
+``builtin_codes_``, ``builtin_parsers_``, and the number of builtins. Older revisions differ: eight
+words, an error reporter before them, codes of one byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from harness.firmware.dwarf import At, Dwarf, Entry, Tag
+from harness.firmware.elf import Firmware
+from harness.firmware.leb import GARBLED, uleb
+
+WORD = 4
+_FIELDS = ("init", "free", "prepare", "invoke", "reset", "builtin_code", "custom_name")
+_MODERN = {name: WORD * index for index, name in enumerate(_FIELDS)}
+_CLASSES = frozenset((Tag.CLASS_TYPE, Tag.STRUCTURE_TYPE))
+_RECORDS = ("TFLMRegistration", "TfLiteRegistration")
+_RESOLVER = re.compile(r"^MicroMutableOpResolver<(\d+)u?>$")
+_DEEPEST = 16
+
+
+@dataclass(frozen=True)
+class ClassLayout:
+    """Offsets of a resolver class's members, in bytes."""
+
+    registrations: int
+    length: int
+
+
+@dataclass(frozen=True)
+class ResolverLayout:
+    """Byte offsets in a registration and in resolvers; ``source`` is ``dwarf`` or ``assumed``."""
+
+    source: str = "assumed"
+    registration_bytes: int = WORD * len(_FIELDS)
+    fields: Mapping[str, int] = field(default_factory=lambda: _MODERN)
+    code_bytes: int = WORD
+    classes: Mapping[int, ClassLayout] = field(default_factory=dict)  # by number of slots
+
+    @property
+    def slot_bytes(self) -> int:
+        """RAM of one slot: registration, builtin code, parser."""
+        return self.registration_bytes + self.code_bytes + WORD
+
+    def of(self, slots: int) -> ClassLayout:
+        """The members of ``MicroMutableOpResolver<slots>``."""
+        return self.classes.get(slots) or ClassLayout(WORD, WORD + slots * self.registration_bytes)
+
+    def bytes_of(self, slots: int) -> int:
+        """The size of a resolver object without padding."""
+        return 3 * WORD + slots * self.slot_bytes
+
+
+def find_layout(firmware: Firmware, dwarf: Dwarf | None = None) -> ResolverLayout:
+    """The layout of this image's resolvers and registrations."""
+    dwarf = dwarf or Dwarf(firmware)
+    record: tuple[int, dict[str, int]] | None = None
+    classes: dict[int, ClassLayout] = {}
+    code_bytes = WORD
+    for entry in _named_classes(dwarf):
+        name = entry.value(At.NAME)
+        try:
+            members = _members(dwarf, entry)
+        except GARBLED:
+            continue
+        if name in _RECORDS:
+            offsets = {key: offset for key, (offset, _) in members.items()}
+            size = entry.number(At.BYTE_SIZE) or 0
+            if record is None and {"init", "prepare", "invoke", "builtin_code"} <= offsets.keys():
+                record = size, offsets
+        elif {"registrations_", "registrations_len_", "builtin_codes_"} <= members.keys():
+            slots = _slots(name)
+            classes[slots] = ClassLayout(members["registrations_"][0],
+                                         members["registrations_len_"][0])  # fmt: skip
+            code_bytes = _element_bytes(dwarf, members["builtin_codes_"][1]) or code_bytes
+    if record is None:
+        return ResolverLayout(classes=classes)
+    return ResolverLayout("dwarf", record[0], record[1], code_bytes, classes)
+
+
+def _slots(name: object) -> int:
+    match = _RESOLVER.match(name) if isinstance(name, str) else None
+    return int(match[1]) if match else 0
+
+
+def _named_classes(dwarf: Dwarf) -> Iterable[Entry]:
+    """The defined classes that matter, in units that may hold them."""
+    for unit in dwarf.units:
+        for offset in dwarf.scan(unit, _CLASSES, frozenset((Tag.NAMESPACE,))):
+            try:
+                entry = dwarf.entry(offset, unit)
+            except GARBLED:
+                continue
+            name = entry.value(At.NAME)
+            wanted = name in _RECORDS or _slots(name)
+            if wanted and entry.children_at and entry.value(At.DECLARATION) is None:
+                yield entry
+
+
+def _members(dwarf: Dwarf, entry: Entry) -> dict[str, tuple[int, int]]:
+    """Offset and type (an entry's offset) of each member."""
+    found: dict[str, tuple[int, int]] = {}
+    for child in dwarf.children(entry):
+        name = child.value(At.NAME)
+        if child.tag == Tag.MEMBER and isinstance(name, str):
+            found[name] = _offset(child), child.number(At.TYPE) or 0
+    return found
+
+
+def _offset(member: Entry) -> int:
+    """DW_AT_data_member_location: a number, or in DWARF 2 the expression DW_OP_plus_uconst."""
+    value = member.value(At.DATA_MEMBER_LOCATION)
+    if isinstance(value, bytes) and value[:1] == b"\x23":
+        return uleb(value, 1)[0]
+    return value if isinstance(value, int) else 0
+
+
+def _element_bytes(dwarf: Dwarf, offset: int) -> int:
+    """The size of an array's elements, 0 where DWARF does not tell."""
+    try:
+        for _ in range(_DEEPEST):
+            entry = dwarf.entry(offset)
+            size = entry.number(At.BYTE_SIZE)
+            if size and entry.tag != Tag.ARRAY_TYPE:
+                return size
+            offset = entry.number(At.TYPE) or 0
+    except GARBLED:
+        return 0
+    return 0
