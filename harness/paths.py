@@ -34,4 +34,8 @@ def models() -> Path:
 def cache() -> Path:
     """The build cache; ``TFLM_HIL_CACHE`` moves it. Safe to delete at any time."""
     named = os.environ.get("TFLM_HIL_CACHE")
-    return Path(named) if named else Path(platformdirs.user_cache_dir("tflm-hil"))
+    return (
+        Path(named).expanduser().absolute()
+        if named
+        else Path(platformdirs.user_cache_dir("tflm-hil"))
+    )

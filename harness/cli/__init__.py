@@ -31,6 +31,7 @@ COMMANDS = {
 }
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
+_STDOUT = 1  # file descriptor
 
 
 class _Commands(click.Group):
@@ -67,7 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give the exit code; no exception reaches the user."""
     try:
         code = cli.main(arguments, prog_name="tflm-hil", standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # None where the caller closed it
+            sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code
@@ -80,9 +82,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("tflm-hil: interrupted", err=True)
         return _INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):
         # The reader of our standard output is gone (`| head`); nothing more can be said to it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Click answers that with sys.exit(1), which here would mean that a check failed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)
         return _BROKEN_PIPE
     except OSError as error:
         click.echo(
