@@ -160,13 +160,9 @@ class Console:
     def _listen(self) -> None:
         try:
             while not self._closing:
-                # One byte ends the wait; whatever came with it is taken in the same call.
-                data = self._port.read(1)
-                waiting = self._port.in_waiting if data else 0
-                if waiting:
-                    data += self._port.read(waiting)
-                if data:
-                    self._take(bytes(data))
+                # One byte ends the wait; whatever came with it is taken next.
+                if first := self._port.read(1):
+                    self._take(first + self._rest(first))
         # pyserial and its URL handlers raise SerialException, OSError, TypeError (a descriptor
         # that vanished) and others when a port goes away; all of them mean the same here.
         except Exception as error:
@@ -174,6 +170,14 @@ class Console:
                 if not self._closing:
                     self._lost = error
                 self._news.notify_all()
+
+    def _rest(self, first: bytes) -> bytes:
+        try:
+            waiting = self._port.in_waiting
+            return bytes(self._port.read(waiting)) if waiting else b""
+        except Exception:
+            self._take(first)  # it arrived, whatever has become of the port since
+            raise
 
     def _take(self, data: bytes) -> None:
         now = time.monotonic() - self._started

@@ -1,0 +1,147 @@
+"""`tflm-hil boards` and `tflm-hil virtual-board`, as a user calls them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+
+@pytest.fixture
+def cli(bench, tmp_path):
+    environment = {
+        **os.environ,
+        "TFLM_HIL_VIRTUAL_BENCH": str(bench),
+        "TFLM_HIL_LAB_STATE": str(tmp_path / "state"),
+        "XDG_CONFIG_HOME": str(tmp_path),
+    }
+    environment.pop("TFLM_HIL_LAB", None)
+    call = [sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())"]
+
+    def run(*arguments):
+        return subprocess.run(
+            [*call, *arguments],
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=tmp_path,
+            timeout=60,
+            check=False,
+        )
+
+    return run
+
+
+def test_boards_lists_port_and_state(dk, cli):
+    dk("960000001", name="dk-one")
+    done = cli("boards")
+    assert done.returncode == 0
+    assert "dk-one: free" in done.stdout
+    assert "lowest USB interface (0) of 3" in done.stdout
+
+
+def test_boards_json_says_who_holds_a_board(dk, cli, run, firmware, lab):
+    dk("960000001")
+    run(firmware())
+    (row,) = json.loads(cli("boards", "--json").stdout)["boards"]
+    assert (row["probe"], row["state"]) == ("960000001", "in use")
+    assert row["holder"]["pid"] == os.getpid()
+
+
+def test_taking_and_releasing_a_board(dk, cli, run, firmware, lab):
+    from harness.errors import TargetLost
+    from harness.targets.base import ConsoleMatch
+    from harness.targets.board.policy import Quarantine
+
+    dk("960000001", name="dk-one")
+    session = run(firmware())
+    done = cli("boards", "take", "dk-one")
+    assert done.returncode == 0
+    assert f"(process {os.getpid()})" in done.stdout
+    with pytest.raises(TargetLost, match="taken away"):
+        session.run(ConsoleMatch(b"never"), session.deadline(10))
+    Quarantine(lab.state).add("dk-one", "960000001", "smoke")
+    assert "quarantine" in cli("boards").stdout
+    assert "smoke" in cli("boards", "release", "dk-one").stdout
+    assert "dk-one: free" in cli("boards").stdout
+
+
+def test_flash_programs_once(dk, cli, firmware):
+    dk("960000001")
+    elf = str(firmware().path)
+    first = cli("boards", "flash", elf, "--runner", "nrfjprog")
+    assert (first.returncode, first.stderr) == (0, "")
+    assert "programmed and read back" in first.stdout
+    assert "read-back equals the image" in cli("boards", "flash", elf, "--runner", "jlink").stdout
+
+
+def test_dry_run_prints_every_command_and_runs_none(dk, cli, firmware):
+    board = dk("960000001")
+    done = cli("boards", "flash", str(firmware().path), "--runner", "jlink", "--dry-run")
+    assert done.returncode == 0
+    assert done.stdout.count("JLinkExe -NoGui 1 -USB 960000001 -Device nRF9160_xxAA") == 4
+    assert "    | loadfile " in done.stdout
+    assert board.do("info")["resets"] == 0
+
+
+def test_two_boards_and_none_named_ends_with_exit_code_2(dk, cli, firmware):
+    dk("960000001")
+    dk("960000002")
+    done = cli("boards", "flash", str(firmware().path), "--runner", "nrfutil")
+    assert done.returncode == 2
+    assert "960000001" in done.stderr
+    assert "960000002" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_flash_failure_ends_with_exit_code_3_and_the_tools_words(dk, cli, firmware):
+    dk("960000001", misbehave=["flash-fails"])
+    done = cli("boards", "flash", str(firmware().path), "--runner", "nrfutil")
+    assert done.returncode == 3
+    assert "target did not respond" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_virtual_board_prints_what_a_shell_needs(tmp_path, firmware):
+    call = "import sys; from harness.cli import main; sys.exit(main())"
+    arguments = ["virtual-board", "--play", "--bench", str(tmp_path / "b"), "--name", "mine"]
+    environment = {**os.environ, "TFLM_HIL_LAB_STATE": str(tmp_path / "state")}
+    child = subprocess.Popen(
+        [sys.executable, "-u", "-c", call, *arguments, "--seconds", "30"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        lines = [child.stdout.readline(), child.stdout.readline()]
+        script = "".join(lines) + (
+            f"{sys.executable} -c '{call}' boards flash {firmware().path} --runner nrfutil && "
+            f"{sys.executable} -c '{call}' boards --json"
+        )
+        done = subprocess.run(
+            ["sh", "-c", script],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            cwd=tmp_path,
+            env=environment,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "mine: programmed and read back" in done.stdout
+        assert re.search(r'"name": "mine"', done.stdout)
+    finally:
+        child.terminate()
+        child.communicate(timeout=20)
+    time.sleep(0.1)
+
+
+def test_a_misbehaviour_that_does_not_exist_is_a_usage_error(cli):
+    done = cli("virtual-board", "--misbehave", "explode")
+    assert done.returncode == 2
+    assert "flash-hangs" in done.stderr

@@ -1,0 +1,69 @@
+"""What is flashed for which firmware."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.errors import UsageError
+from harness.firmware.elf import Firmware
+from harness.targets.board import hexfile
+from harness.targets.board.image import prepare
+from harness.targets.board.virtual.elf import wrap
+
+
+@pytest.fixture
+def firmware(tmp_path):
+    def make(*blocks, name="zephyr.elf"):
+        path = tmp_path / "build" / "zephyr" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(wrap(blocks))
+        return Firmware.from_elf(path)
+
+    return make
+
+
+def test_a_secure_image_is_written_as_hex_with_uicr(firmware, tmp_path):
+    image = prepare(firmware((0, b"code"), (0xFF801C, b"\xfe\xff\xff\xff")), tmp_path)
+    assert hexfile.read(image.hex.read_text()) == [(0, b"code"), (0xFF801C, b"\xfe\xff\xff\xff")]
+    assert (image.size, image.merged) == (8, False)
+
+
+def test_a_non_secure_image_takes_the_merged_file_of_its_build(firmware, tmp_path):
+    elf = firmware((0x50000, b"app"))
+    blocks = [(0, b"tfm"), (0x50000, b"app")]
+    (elf.path.parent / "tfm_merged.hex").write_text(hexfile.write(blocks))
+    image = prepare(elf, tmp_path)
+    assert image.merged
+    assert list(image.blocks) == blocks
+
+
+def test_a_non_secure_image_without_a_merged_file_is_refused(firmware, tmp_path):
+    with pytest.raises(UsageError, match="needs TF-M below it"):
+        prepare(firmware((0x50000, b"app")), tmp_path)
+
+
+def test_a_merged_file_of_another_build_is_refused(firmware, tmp_path):
+    elf = firmware((0x50000, b"new"))
+    other = hexfile.write([(0, b"tfm"), (0x50000, b"old")])
+    (elf.path.parent / "tfm_merged.hex").write_text(other)
+    with pytest.raises(UsageError, match=r"does not hold what zephyr.elf has at 0x00050000"):
+        prepare(elf, tmp_path)
+
+
+def test_an_image_for_ram_is_refused(firmware, tmp_path):
+    with pytest.raises(UsageError, match=r"not in the nRF9160's flash"):
+        prepare(firmware((0x2000_0000, b"code")), tmp_path)
+
+
+def test_equal_bytes_have_equal_hashes_whatever_the_elf(firmware, tmp_path):
+    one = prepare(firmware((0, b"code"), name="a.elf"), tmp_path)
+    two = prepare(firmware((0, b"co"), (2, b"de"), name="b.elf"), tmp_path)
+    three = prepare(firmware((0, b"cods"), name="c.elf"), tmp_path)
+    assert one.sha256 == two.sha256 != three.sha256
+
+
+def test_a_build_folder_is_known_by_its_cmake_cache(firmware, tmp_path):
+    elf = firmware((0, b"code"))
+    assert prepare(elf, tmp_path).build_directory is None
+    (tmp_path / "build" / "CMakeCache.txt").touch()
+    assert prepare(elf, tmp_path).build_directory == tmp_path / "build"

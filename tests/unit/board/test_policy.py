@@ -1,0 +1,109 @@
+"""Retries, power cycling, quarantine."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from harness.errors import (
+    BoardUnavailable,
+    CheckFailed,
+    FirmwareFailed,
+    FlashFailed,
+    TargetLost,
+    UsageError,
+)
+from harness.targets.board.lab import Policy
+from harness.targets.board.policy import Quarantine, attempt, power_cycle
+
+
+class Bench:
+    """Fails with the given errors one after the other, then works."""
+
+    def __init__(self, *errors):
+        self.errors = list(errors)
+        self.calls = 0
+        self.recovered = 0
+
+    def action(self):
+        self.calls += 1
+        if self.errors:
+            raise self.errors.pop(0)
+        return "done"
+
+    def recover(self):
+        self.recovered += 1
+
+    def attempt(self, retries):
+        policy = Policy(retries=retries, backoff=0)
+        return attempt(self.action, policy, recover=self.recover, sleep=lambda _: None)
+
+
+def test_an_infrastructure_error_is_tried_again_after_recovering():
+    bench = Bench(FlashFailed("no target"), TargetLost("gone"))
+    assert bench.attempt(2) == "done"
+    assert (bench.calls, bench.recovered) == (3, 2)
+
+
+def test_the_first_error_is_raised_and_names_the_last():
+    bench = Bench(FlashFailed("no target", hint="check power"), BoardUnavailable("no port"))
+    with pytest.raises(FlashFailed) as caught:
+        bench.attempt(1)
+    assert caught.value.message == "no target"
+    assert caught.value.hint.startswith("check power (first of 2 failed attempts")
+    assert "no port" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "error",
+    [CheckFailed("wrong output"), FirmwareFailed("silence"), UsageError("bad"), KeyError("x")],
+)
+def test_answers_of_the_firmware_and_mistakes_are_never_tried_again(error):
+    bench = Bench(error)
+    with pytest.raises(type(error)):
+        bench.attempt(5)
+    assert (bench.calls, bench.recovered) == (1, 0)
+
+
+def test_without_retries_there_is_one_attempt_and_the_error_is_untouched():
+    bench = Bench(FlashFailed("no target", hint="h"))
+    with pytest.raises(FlashFailed) as caught:
+        bench.attempt(0)
+    assert (bench.calls, caught.value.hint) == (1, "h")
+
+
+def test_a_failing_recovery_does_not_hide_the_first_error():
+    def recover():
+        raise BoardUnavailable("hub is broken")
+
+    bench = Bench(FlashFailed("no target"))
+    result = attempt(bench.action, Policy(retries=1, backoff=0), recover=recover)
+    assert result == "done"
+
+
+def test_the_power_hook_gets_probe_and_name(tmp_path):
+    note = tmp_path / "note"
+    code = "import sys; open(sys.argv[1], 'w').write(' '.join(sys.argv[2:]))"
+    hook = (sys.executable, "-c", code, str(note), "{probe}", "{name}")
+    power_cycle(hook, Policy(), probe="960", name="dk1")
+    assert note.read_text() == "960 dk1"
+
+
+def test_a_power_hook_that_fails_says_so():
+    hook = (sys.executable, "-c", "print('no hub'); raise SystemExit(4)")
+    with pytest.raises(
+        BoardUnavailable, match=r"power-cycle hook failed: .* exit code 4\n.*no hub"
+    ):
+        power_cycle(hook, Policy())
+
+
+def test_quarantine_keeps_a_board_away_until_it_is_released(tmp_path):
+    quarantine = Quarantine(tmp_path)
+    quarantine.check("dk1", "960")
+    quarantine.add("dk1", "000960", "no port")
+    with pytest.raises(BoardUnavailable, match=r"in quarantine since .*: no port"):
+        Quarantine(tmp_path).check("dk1", "960")
+    assert quarantine.release("960").reason == "no port"
+    quarantine.check("dk1", "960")
+    assert quarantine.release("960") is None

@@ -1,0 +1,127 @@
+"""Memory through pyOCD: against a fake session with real memory behind it; and labgrid's client."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.errors import BoardUnavailable, EnvironmentMissing, TargetLost, UsageError
+from harness.targets.board import labgrid
+from harness.targets.board.probe import PyocdMemory
+
+
+class FakeTarget:
+    """RAM at 0x2000_0000, nothing else, as pyOCD's target would answer."""
+
+    def __init__(self):
+        self.ram = bytearray(0x1000)
+
+    def read_memory_block8(self, address, size):
+        offset = self._offset(address, size)
+        return list(self.ram[offset : offset + size])
+
+    def write_memory_block8(self, address, data):
+        offset = self._offset(address, len(data))
+        self.ram[offset : offset + len(data)] = bytes(data)
+
+    def _offset(self, address, size):
+        if not 0x2000_0000 <= address <= 0x2000_1000 - size:
+            raise RuntimeError(f"Memory transfer fault @ 0x{address:08x}")
+        return address - 0x2000_0000
+
+
+class FakeSession:
+    def __init__(self):
+        self.target = FakeTarget()
+        self.closed = 0
+
+    def close(self):
+        self.closed += 1
+
+
+@pytest.fixture
+def fake():
+    return FakeSession()
+
+
+def test_the_probe_is_opened_at_the_first_access_by_its_serial_number(fake):
+    asked = []
+    memory = PyocdMemory("000960000001", connect=lambda probe: asked.append(probe) or fake)
+    assert asked == []
+    memory.write(0x2000_0010, b"hello")
+    assert memory.read(0x2000_0010, 5) == b"hello"
+    assert asked == ["960000001"]
+    memory.close()
+    memory.close()
+    assert fake.closed == 1
+
+
+def test_a_fault_is_target_lost_with_the_address(fake):
+    memory = PyocdMemory("1", connect=lambda _: fake)
+    with pytest.raises(TargetLost, match=r"read 4 bytes at 0x00000000.*transfer fault"):
+        memory.read(0, 4)
+
+
+@pytest.mark.parametrize(("address", "size"), [(-1, 4), (0xFFFF_FFFF, 2), (0, 1 << 21)])
+def test_impossible_ranges_are_refused(fake, address, size):
+    with pytest.raises(UsageError):
+        PyocdMemory("1", connect=lambda _: fake).read(address, size)
+
+
+def test_without_a_probe_the_real_pyocd_says_so():
+    pytest.importorskip("pyocd")
+    with pytest.raises(TargetLost, match="pyOCD does not see the probe 960000001"):
+        PyocdMemory("960000001").read(0x2000_0000, 4)
+
+
+@pytest.fixture
+def client(tmp_path):
+    """A labgrid-client that keeps places as files and refuses one that is taken."""
+    path = tmp_path / "labgrid-client"
+    path.write_text(
+        "#!/bin/sh\n"
+        '[ "$1" = --place ] || exit 2\n'
+        f'place="{tmp_path}/$2.place"\n'
+        'case "$3" in\n'
+        '  acquire) [ -e "$place" ] && { echo "place $2 is already acquired by ann"; exit 1; }\n'
+        '           : > "$place" ;;\n'
+        '  release) rm "$place" ;;\n'
+        "  *) exit 2 ;;\n"
+        "esac\n"
+    )
+    path.chmod(0o755)
+    return f"{tmp_path}:/usr/bin:/bin"
+
+
+def test_a_place_is_acquired_and_released(client, tmp_path):
+    place = labgrid.acquire("dk1", search_path=client)
+    assert (tmp_path / "dk1.place").exists()
+    place.release()
+    place.release()
+    assert not (tmp_path / "dk1.place").exists()
+
+
+def test_a_place_that_somebody_has_is_an_error_with_the_clients_words(client):
+    labgrid.acquire("dk1", search_path=client)
+    with pytest.raises(BoardUnavailable, match="already acquired by ann"):
+        labgrid.acquire("dk1", search_path=client)
+
+
+def test_no_place_needs_no_client(tmp_path):
+    labgrid.acquire("", search_path=str(tmp_path)).release()
+
+
+def test_a_missing_client_is_an_environment_error(tmp_path):
+    with pytest.raises(EnvironmentMissing, match="labgrid-client"):
+        labgrid.acquire("dk1", search_path=str(tmp_path))
+
+
+def test_the_real_client_takes_these_arguments():
+    remote = pytest.importorskip("labgrid.remote.client")
+    place = object.__new__(labgrid.Place)
+    place.name = "dk1"
+    parser = remote.get_parser() if hasattr(remote, "get_parser") else None
+    if parser is None:
+        pytest.skip("this labgrid has no parser to ask")
+    for what in ("acquire", "release"):
+        options = parser.parse_args(place.command(what).argv[1:])
+        assert (options.place, options.command) == ("dk1", what)
