@@ -46,7 +46,7 @@ QuantizedMultiplier Quantize(double real) {
 }
 
 int32_t SaturatingShiftLeft(int32_t x, int exponent) {
-  const int64_t shifted = static_cast<int64_t>(x) << exponent;
+  const int64_t shifted = static_cast<int64_t>(x) * (1LL << exponent);
   if (shifted > INT32_MAX) {
     return INT32_MAX;
   }

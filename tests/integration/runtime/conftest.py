@@ -1,0 +1,217 @@
+"""The runtime built for this machine, models of one operator, and the official interpreter."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import flatbuffers
+import numpy as np
+import pytest
+
+from harness import paths
+
+HERE = Path(__file__).parent
+ARENA = 256 * 1024
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One tensor: ``data`` for a constant, ``scale`` None where it is not quantized."""
+
+    shape: tuple[int, ...]
+    dtype: str = "int8"
+    scale: float | Sequence[float] | None = None
+    zero_point: int = 0
+    data: np.ndarray | None = field(default=None, repr=False)
+    channel_axis: int = 0
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model of one operator with the inputs of some inferences."""
+
+    operator: str
+    inputs: tuple[Spec, ...]
+    output: Spec
+    options: str = ""
+    fields: dict[str, Any] = field(default_factory=dict)
+    values: tuple[np.ndarray, ...] = field(
+        default=(), repr=False
+    )  # one array an input that is no constant
+
+
+class Models:
+    """Writes cases as .tflite files with the schema that the official package brings."""
+
+    def __init__(self) -> None:
+        from tflite_micro.tensorflow.lite.micro.python import schema_py_generated
+
+        self.schema = schema_py_generated
+
+    def encode(self, case: Case) -> bytes:
+        schema = self.schema
+        graph = schema.SubGraphT()
+        buffers = [schema.BufferT()]
+        graph.tensors = [self._tensor(spec, buffers) for spec in (*case.inputs, case.output)]
+        count = len(case.inputs)
+        graph.inputs = [n for n, spec in enumerate(case.inputs) if spec.data is None]
+        graph.outputs = [count]
+        operator = schema.OperatorT()
+        operator.opcodeIndex = 0
+        operator.inputs = list(range(count))
+        operator.outputs = [count]
+        if case.options:
+            options = getattr(schema, f"{case.options}T")()
+            for name, value in case.fields.items():
+                assert hasattr(options, name), name
+                setattr(options, name, value)
+            operator.builtinOptionsType = getattr(schema.BuiltinOptions, case.options)
+            operator.builtinOptions = options
+        graph.operators = [operator]
+        code = schema.OperatorCodeT()
+        code.builtinCode = getattr(schema.BuiltinOperator, case.operator)
+        code.deprecatedBuiltinCode = min(code.builtinCode, 127)
+        code.version = 1
+        model = schema.ModelT()
+        model.version = 3
+        model.operatorCodes = [code]
+        model.subgraphs = [graph]
+        model.buffers = buffers
+        builder = flatbuffers.Builder(1024)
+        builder.Finish(model.Pack(builder), file_identifier=b"TFL3")
+        return bytes(builder.Output())
+
+    def _tensor(self, spec: Spec, buffers: list[Any]) -> Any:
+        schema = self.schema
+        tensor = schema.TensorT()
+        tensor.shape = list(spec.shape)
+        tensor.type = getattr(schema.TensorType, spec.dtype.upper())
+        tensor.name = b"t"
+        tensor.buffer = 0
+        if spec.data is not None:
+            buffer = schema.BufferT()
+            buffer.data = np.frombuffer(spec.data.astype(spec.dtype).tobytes(), np.uint8)
+            tensor.buffer = len(buffers)
+            buffers.append(buffer)
+        if spec.scale is not None:
+            scales = [spec.scale] if isinstance(spec.scale, float) else list(spec.scale)
+            quantization = schema.QuantizationParametersT()
+            quantization.scale = scales
+            quantization.zeroPoint = [spec.zero_point] * len(scales)
+            quantization.quantizedDimension = spec.channel_axis
+            tensor.quantization = quantization
+        return tensor
+
+
+@dataclass(frozen=True)
+class Ran:
+    status: int
+    output: bytes
+    log: str
+
+
+class Host:
+    """The runtime, compiled for this machine."""
+
+    def __init__(self, program: Path) -> None:
+        self.program = program
+
+    def call(self, *arguments: str, data: bytes = b"") -> Ran:
+        done = subprocess.run(
+            [str(self.program), *arguments],
+            input=data,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        return Ran(done.returncode, done.stdout, done.stderr.decode())
+
+    def run(self, model: Path, data: bytes, arena: int = ARENA) -> Ran:
+        return self.call("run", str(model), str(arena), data=data)
+
+
+@pytest.fixture(scope="session")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
+    folder = tmp_path_factory.mktemp("host")
+    compiler, flatc = shutil.which("g++"), shutil.which("flatc")
+    if compiler is None or flatc is None:
+        pytest.skip("no g++ or flatc on this machine")
+    home = paths.platforms() / "standalone"
+    schema = folder / "tensorflow" / "lite" / "schema"
+    schema.mkdir(parents=True)
+    command = [flatc, "--cpp", "-o", str(schema), str(home / "schema" / "schema.fbs")]
+    subprocess.run(command, check=True)
+    program = folder / "host_runner"
+    sources = [str(path) for path in sorted((home / "tflm").rglob("*.cc"))]
+    flags = [
+        "-std=c++17",
+        "-O1",
+        "-g",
+        "-fno-exceptions",
+        "-fno-rtti",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+    ]
+    # Undefined behaviour in a kernel ends the run.
+    flags += ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+    command = [compiler, *flags, f"-I{folder}", f"-I{home / 'tflm'}"]
+    command += ["-o", str(program), str(HERE / "host_runner.cc"), *sources]
+    subprocess.run(command, check=True)
+    return Host(program)
+
+
+@pytest.fixture(scope="session")
+def models() -> Models:
+    return Models()
+
+
+@pytest.fixture
+def compare(host: Host, models: Models, tmp_path: Path) -> Callable[[Iterable[Case]], None]:
+    """Runs cases on both; every output byte must be the same."""
+
+    def check(cases: Iterable[Case]) -> None:
+        folders = []
+        for number, case in enumerate(cases):
+            folder = tmp_path / f"{number:04}"
+            folder.mkdir()
+            (folder / "model.tflite").write_bytes(models.encode(case))
+            for index, values in enumerate(case.values):
+                np.save(folder / f"input{index}.npy", values)
+            folders.append((folder, case))
+        assert len(folders) >= 200
+        command = [sys.executable, str(HERE / "official.py")]
+        subprocess.run(
+            [*command, *(str(folder) for folder, _ in folders)],
+            check=True, timeout=280, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        compared = 0
+        for folder, case in folders:
+            expected = (folder / "expected.bin").read_bytes()
+            inferences = zip(*case.values, strict=True)
+            data = b"".join(value.tobytes() for inference in inferences for value in inference)
+            ran = host.run(folder / "model.tflite", data)
+            assert ran.status == 0, f"{case}\n{ran.log}"
+            obtained = np.frombuffer(ran.output, case.output.dtype)
+            wanted = np.frombuffer(expected, case.output.dtype)
+            assert obtained.size == wanted.size, case
+            different = np.flatnonzero(obtained.view(np.uint8) != wanted.view(np.uint8))
+            assert different.size == 0, (
+                f"{different.size} bytes differ, first at {different[:1]}:"
+                f" {obtained[:8]} against {wanted[:8]}\n{case}"
+            )
+            compared += wanted.size
+        assert compared > len(folders)
+
+    return check
+
+
+@pytest.fixture
+def case_types() -> tuple[type[Spec], type[Case]]:
+    return Spec, Case
