@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from harness import footprint as analysis
-from harness.errors import CheckFailed, HilError
+from harness.errors import CheckFailed, UsageError
 from harness.firmware import Firmware
 from harness.footprint.budget import Verdict, check, load
 from harness.footprint.compare import Comparison, compare, load_baseline
@@ -82,7 +82,7 @@ def _write(path: Path | None, text: str) -> None:
     try:
         path.write_text(text, "utf-8")
     except OSError as error:
-        raise HilError(f"cannot write {path}: {error.strerror}") from error
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _print(
