@@ -13,6 +13,7 @@ from robot.libraries.BuiltIn import BuiltIn, RobotNotRunningError
 
 from harness import __version__, resolver
 from harness.case import CaseResult, Verdict, load_cases, run_case
+from harness.case.accuracy import accuracy
 from harness.case.casefile import find_model, size
 from harness.case.measure import size_of
 from harness.case.result import Size
@@ -114,6 +115,21 @@ class TflmHil(LiveSession):
         return result
 
     @keyword
+    def accuracy_should_equal_the_card(self, result: CaseResult, model: str) -> float:
+        """Fails unless the device answered as much of the test set right as the model's card says.
+
+        ``result`` is what `Run Sample Case` returned for a sample in the configuration
+        ``console``. Returns the accuracy.
+        """
+        if result.console is None:
+            raise CheckFailed(f"{result.name} left no console")
+        found = accuracy(result.console, find_model(model))
+        logger.info(f"{found.right} of {found.total} right, the card says {found.card}")
+        if not found.equal:
+            raise CheckFailed(f"accuracy {found.measured:.4f}, the card says {found.card:.4f}")
+        return found.measured
+
+    @keyword
     def case_should_end_as(self, file: Path, name: str, verdict: str) -> None:
         """Runs one case of a ``hil.toml`` and expects ``verdict`` of it: pass, fail, firmware.
 
@@ -176,7 +192,7 @@ class TflmHil(LiveSession):
         """
         audit = resolver.check(Firmware.from_elf(elf), Model.from_file(find_model(model)))
         logger.info(audit.to_json())
-        if audit.verdict != verdict:
+        if str(audit.verdict) != verdict:
             raise CheckFailed(f"the audit says {audit.verdict}, not {verdict}")
 
     @keyword

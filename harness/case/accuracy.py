@@ -1,0 +1,67 @@
+"""The share of a test set that a device classified right, against what the model's card says."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from harness.errors import UsageError
+from harness.model import Model
+from harness.uart import Console
+from harness.uart.records import TensorKey
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Right answers of all, on the device and on the card."""
+
+    right: int
+    total: int
+    card: float
+
+    @property
+    def measured(self) -> float:
+        """Share of right answers, 0 to 1."""
+        return self.right / self.total if self.total else 0.0
+
+    @property
+    def equal(self) -> bool:
+        """True where the device is right as often as the card says, over the whole test set."""
+        return self.total > 0 and abs(self.measured - self.card) < 0.5 / self.total
+
+
+def accuracy(console_file: Path, model_file: Path) -> Accuracy:
+    """Read a run's console and count the right answers among its outputs.
+
+    Raises :class:`UsageError` where the model has no card with an accuracy and a test set.
+    """
+    card = _card(model_file)
+    labels = np.load(model_file.parent / card["file"])["labels"]
+    model = Model.from_file(model_file)
+    console = Console()
+    console.feed(console_file.read_bytes())
+    console.finish()
+    sink = model.outputs[0]
+    right = total = 0
+    for number, label in enumerate(labels):
+        data = console.tensors.get(TensorKey("output", number, 0))
+        if data is None:
+            continue
+        total += 1
+        right += int(np.argmax(np.frombuffer(data, sink.dtype)) == label)
+    if total < len(labels):
+        raise UsageError(f"{total} of {len(labels)} test inputs were answered: run all of them")
+    return Accuracy(right, total, float(card["accuracy"]))
+
+
+def _card(model_file: Path) -> dict[str, str]:
+    try:
+        test: dict[str, str] = tomllib.loads(model_file.with_suffix(".toml").read_text())["test"]
+    except (OSError, KeyError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"{model_file.name} has no card with a test set") from error
+    if "accuracy" not in test:
+        raise UsageError(f"the card of {model_file.name} tells no accuracy")
+    return test
