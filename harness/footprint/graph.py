@@ -23,6 +23,7 @@ from harness.footprint.layout import Layout, Part
 #: Sections whose content is reached by references alone; others are kept for their own sake.
 _ORDINARY = re.compile(r"^\.?(text|rodata|datas?|bss|noinit|sdata|sbss|ramfunc)(\.|$)")
 _UNSEARCHED = re.compile(r"^\.ARM\.(exidx|extab)")
+_PRINTABLE = re.compile(rb"[\x20-\x7e\t\n\r\x1b]+")
 #: Share of non-zero words that must be pointers for data of unknown type to be searched.
 _POINTER_SHARE = 0.25
 
@@ -258,12 +259,15 @@ def _split(nodes: Iterable[Node], targets: set[int], firmware: Firmware) -> Iter
 
 
 def _piece(node: Node, start: int, end: int, data: bytes | None) -> Node:
-    name = node.name
-    if node.kind == "strings" and data is not None:
+    name, kind = node.name, node.kind
+    if kind == "strings" and data is not None:
         text = data[start - node.address : end - node.address].split(b"\0")[0]
-        name = '"' + text.decode("latin-1").encode("unicode_escape").decode("ascii") + '"'
+        if text and _PRINTABLE.fullmatch(text):
+            name = '"' + text.decode("ascii").encode("unicode_escape").decode("ascii") + '"'
+        else:
+            name, kind = "(unnamed constant)", "unnamed"
     share = dict.fromkeys(node.sizes, end - start)
-    return Node(name, node.kind, node.section, start, end - start, (), share)
+    return Node(name, kind, node.section, start, end - start, (), share)
 
 
 def _join_tails(nodes: Sequence[Node], edges: list[set[int]], firmware: Firmware) -> None:

@@ -3,5 +3,18 @@
 from __future__ import annotations
 
 from harness.resolver.audit import Audit, Verdict, check
+from harness.resolver.dump import LiveRegistration, LiveResolver, dump
+from harness.resolver.explain import Explanation, explain
+from harness.resolver.generate import generate
 
-__all__ = ["Audit", "Verdict", "check"]
+__all__ = [
+    "Audit",
+    "Explanation",
+    "LiveRegistration",
+    "LiveResolver",
+    "Verdict",
+    "check",
+    "dump",
+    "explain",
+    "generate",
+]

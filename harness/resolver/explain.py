@@ -1,0 +1,188 @@
+"""The registration path of one operator: what is called, what is stored, where it leads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any
+
+from harness.errors import UsageError
+from harness.firmware.demangle import demangle, qualified
+from harness.firmware.elf import Firmware
+from harness.firmware.regions import memories
+from harness.firmware.thumb import Kind, references
+from harness.firmware.variables import Variables
+from harness.footprint.analysis import ram_regions
+from harness.footprint.graph import Graph, Node, build
+from harness.footprint.layout import lay_out
+from harness.footprint.operators import OperatorCost
+from harness.footprint.operators import analyse as analyse_operators
+from harness.footprint.registrations import Registration, is_kernel
+from harness.footprint.registrations import find as find_registrations
+
+_ROLES = (("init", "Init"), ("prepare", "Prepare"), ("free", "Free"), ("reset", "Reset"))
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something that a registration names: ``role`` says what it is to the operator."""
+
+    role: str  # "init", "prepare", "invoke", "free", "reset", "calls", "data"
+    name: str
+    address: int
+    size: int
+    file: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Step:
+    """One function of the path with its disassembly and what it names."""
+
+    name: str
+    address: int
+    size: int
+    listing: tuple[str, ...]
+    targets: tuple[Target, ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """An operator's registration: who asks for it, the functions that register it, the cost."""
+
+    operator: str
+    callers: tuple[Target, ...]
+    steps: tuple[Step, ...]
+    cost: OperatorCost | None
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of ``resolver explain --json``."""
+        return {
+            "operator": self.operator,
+            "callers": [asdict(one) for one in self.callers],
+            "steps": [asdict(one) for one in self.steps],
+            "cost": self.cost.to_json() if self.cost else None,
+        }
+
+
+def explain(firmware: Firmware, operator: str) -> Explanation:
+    """Walk the registration of ``operator`` (a builtin's name, or a custom operator's).
+
+    Raises :class:`UsageError` where the image has no symbols or does not register it, naming
+    what it registers.
+    """
+    found = memories(firmware)
+    graph = build(firmware, lay_out(firmware, found), Variables(firmware))
+    registrations = find_registrations(graph)
+    chosen = next((r for r in registrations if r.operator.lower() == operator.lower()), None)
+    if chosen is None:
+        known = ", ".join(one.operator for one in registrations)
+        raise UsageError(
+            f"{firmware.path} registers no operator {operator!r}",
+            hint=f"it registers {known}"
+            if known
+            else "it has no Register_* symbol; is it stripped?",
+        )
+    walker = _Walker(firmware, graph)
+    costs = analyse_operators(graph, ram_regions(found)).operators
+    return Explanation(
+        chosen.operator,
+        tuple(walker.callers(chosen)),
+        tuple(walker.step(number) for number in chosen.register),
+        next((cost for cost in costs if cost.operator == chosen.operator), None),
+    )
+
+
+class _Walker:
+    def __init__(self, firmware: Firmware, graph: Graph) -> None:
+        self.firmware = firmware
+        self.graph = graph
+
+    def callers(self, registration: Registration) -> Iterator[Target]:
+        """The functions that name the registration function."""
+        for number, edges in enumerate(self.graph.edges):
+            if edges.intersection(registration.register):
+                yield self.target("calls", self.graph.nodes[number])
+
+    def step(self, number: int) -> Step:
+        node = self.graph.nodes[number]
+        targets: list[Target] = []
+        for found in sorted(self.graph.edges[number], key=lambda n: self.graph.nodes[n].address):
+            named = self.graph.nodes[found]
+            role = self.role(named)
+            targets.append(self.target(role, named))
+            if role == "data":  # a constant registration that is copied
+                inside = sorted(self.graph.edges[found])
+                targets += [self.target(self.role(self.graph.nodes[n]), self.graph.nodes[n])
+                            for n in inside]  # fmt: skip
+        return Step(demangle(node.name), node.address, node.size,
+                    tuple(disassemble(self.firmware, node)), tuple(targets))  # fmt: skip
+
+    def role(self, node: Node) -> str:
+        if node.kind not in ("function", "label"):
+            return "data"
+        last = qualified(node.name).rpartition("::")[2]
+        for role, ending in _ROLES:
+            if last.endswith(ending) or ending + "_" in last or last.startswith(ending):
+                return role
+        return "invoke" if is_kernel(node.name) else "calls"
+
+    def target(self, role: str, node: Node) -> Target:
+        file, line = "", 0
+        if node.kind in ("function", "label"):
+            place = self.firmware.locate(node.address)
+            file, line = place.file, place.line
+        return Target(role, demangle(node.name), node.address, node.size, file, line)
+
+
+def disassemble(firmware: Firmware, node: Node) -> Iterator[str]:
+    """A function's instructions, with the names of what they refer to; literal pools as words."""
+    import capstone  # noqa: PLC0415 - 40 ms that only this listing costs
+
+    data = firmware.read(node.address, node.size) or b""
+    named = {r.at: r for r in references(data, node.address, _data(firmware, node))}
+    engine = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS)
+    pools = _data(firmware, node)
+    at = node.address
+    while at < node.end:
+        pool = next(((start, end) for start, end in pools if start <= at < end), None)
+        if pool is not None:
+            step = min(4, node.end - at)
+            word = int.from_bytes(data[at - node.address :][:step], "little")
+            yield f"{at:08x}  .word  0x{word:08x}{_name(firmware, word)}"
+            at += step
+            continue
+        found = next(engine.disasm_lite(data[at - node.address :], at, 1), None)
+        if found is None:
+            yield f"{at:08x}  (not an instruction)"
+            at += 2
+            continue
+        _, size, mnemonic, operands = found
+        reference = named.get(at)
+        shown = "" if reference is None else _shown(firmware, reference.kind, reference.target)
+        yield f"{at:08x}  {mnemonic:<7}{operands}{shown}".rstrip()
+        at += size
+
+
+def _shown(firmware: Firmware, kind: Kind, target: int) -> str:
+    if kind is Kind.BRANCH and not _name(firmware, target):
+        return ""
+    return _name(firmware, target)
+
+
+def _name(firmware: Firmware, address: int) -> str:
+    place = firmware.locate(address)
+    if not place.function:
+        return ""
+    offset = f"+{place.offset}" if place.offset else ""
+    return f"    ; {qualified(place.function)}{offset}"
+
+
+def _data(firmware: Firmware, node: Node) -> list[tuple[int, int]]:
+    mapping = firmware.mapping
+    found = []
+    for (start, kind), (end, _) in pairwise(mapping):
+        if kind == "data" and start < node.end and end > node.address:
+            found.append((max(start, node.address), min(end, node.end)))
+    return found

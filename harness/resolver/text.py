@@ -1,0 +1,92 @@
+"""Resolver audits, live tables and explanations for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from harness.resolver.audit import Audit
+from harness.resolver.dump import LiveResolver
+from harness.resolver.explain import Explanation, Target
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def show_audit(console: Console, audit: Audit) -> None:
+    """One screen: a row for each operator, then what is wrong, then the verdict."""
+    from rich.markup import escape  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    drawn = Table(box=None, pad_edge=False)
+    for head in ("operator", "model", "image", "flash B", "verdict"):
+        drawn.add_column(head, justify="right" if head == "flash B" else "left")
+    for one in audit.operators:
+        kind = " (custom)" if one.custom else ""
+        version = f"needs v{one.version}" if one.needed else "-"
+        times = {0: "-", 1: "registers"}.get(one.calls, f"registers {one.calls} times")
+        drawn.add_row(escape(one.operator + kind), version, times, f"{one.bytes:,}", one.verdict)
+    console.print(drawn)
+    slots = "unknown" if audit.declared is None else str(audit.declared)
+    console.print(f"\nslots: {slots} declared, {len(audit.registered)} filled; "
+                  f"{audit.wasted:,} B of RAM wasted", markup=False)  # fmt: skip
+    for problem in audit.problems:
+        console.print(f"  {problem}", markup=False)
+    for note in audit.notes:
+        console.print(f"note: {note}", markup=False)
+    console.print(f"verdict: {', '.join(audit.verdicts)}", markup=False)
+
+
+def show_live(console: Console, resolvers: Sequence[LiveResolver]) -> None:
+    """The live table of every resolver."""
+    from rich.markup import escape  # noqa: PLC0415
+    from rich.table import Table  # noqa: PLC0415
+
+    for resolver in resolvers:
+        slots = resolver.slots or "?"
+        drawn = Table(
+            title=escape(
+                f"{resolver.name} at 0x{resolver.address:08x}: "
+                f"{len(resolver.registrations)} of {slots} slots"
+            ),
+            title_justify="left", box=None, pad_edge=False,
+        )  # fmt: skip
+        for head in ("#", "operator", "init", "prepare", "invoke"):
+            drawn.add_column(head, overflow="fold")
+        for number, one in enumerate(resolver.registrations):
+            kind = " (custom)" if one.custom else ""
+            functions = (escape(_short(name)) for name in (one.init, one.prepare, one.invoke))
+            drawn.add_row(str(number), escape(one.operator + kind), *functions)
+        console.print(drawn)
+
+
+def _short(name: str) -> str:
+    """A function without its parameters: every kernel has the same ones."""
+    return name.removesuffix("(TfLiteContext*, TfLiteNode*)").removesuffix(
+        "(TfLiteContext*, char const*, unsigned int)"
+    )
+
+
+def explanation_lines(found: Explanation) -> Iterator[str]:
+    """An explanation as plain lines."""
+    yield f"{found.operator} is asked for by"
+    yield from (f"    {_target(one)}" for one in found.callers)
+    for step in found.steps:
+        yield ""
+        yield f"{step.name}: {step.size} B at 0x{step.address:08x}"
+        yield from (f"    {line}" for line in step.listing)
+        yield "  it stores or calls"
+        yield from (f"    {one.role:<8}{_target(one)}" for one in step.targets)
+    if found.cost is not None:
+        cost = found.cost
+        yield ""
+        yield (f"cost: {cost.exclusive:,} B of flash for this operator alone, {cost.shared:,} B "
+               f"shared with others, {cost.ram:,} B of RAM")  # fmt: skip
+        yield from (f"    {member.bytes:>6,}  {member.name}" for member in cost.members[:12])
+        if len(cost.members) > 12:
+            yield f"    ... and {len(cost.members) - 12} smaller ones"
+
+
+def _target(one: Target) -> str:
+    place = f" ({one.file}:{one.line})" if one.file else ""
+    return f"{_short(one.name)}: {one.size} B at 0x{one.address:08x}{place}"
