@@ -26,11 +26,12 @@ def digest(*parts: bytes | str) -> str:
 
 
 def tree_digest(folders: Iterable[Path]) -> str:
-    """The names and contents of all files under ``folders``, editors' leftovers excepted."""
+    """The names and contents of all files under ``folders``, but for what editors and Python leave."""
     parts: list[bytes | str] = []
     for folder in folders:
         for path in sorted(folder.rglob("*")):
-            if path.is_file() and not path.name.startswith(".") and not path.name.endswith("~"):
+            leftover = path.name.startswith(".") or path.name.endswith("~")
+            if path.is_file() and not leftover and path.parent.name != "__pycache__":
                 parts += [path.relative_to(folder).as_posix(), path.read_bytes()]
     return digest(*parts)
 
