@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import threading
@@ -159,7 +160,7 @@ def _greet(server):
 def marks_of(data, cuts=()):
     marks = Marks()
     edges = [0, *sorted(c % (len(data) + 1) for c in cuts), len(data)]
-    for begin, end in zip(edges, edges[1:], strict=False):
+    for begin, end in itertools.pairwise(edges):
         marks.feed(data[begin:end])
     return (marks.boots, marks.cycles, marks.hz, marks.build, marks.ended, marks.odd)
 

@@ -231,7 +231,8 @@ class Board:
     def do_info(self, _: dict[str, Any]) -> dict[str, Any]:
         """What the board is, and what it does wrong."""
         wrong = {name: getattr(self.wrong, name) for name in misbehaviour.NAMES}
-        return {"serial": self.serial, "wrong": wrong, "resets": self.resets}
+        halted = getattr(self.chip, "halted", "")
+        return {"serial": self.serial, "wrong": wrong, "resets": self.resets, "halted": halted}
 
     def do_spent(self, request: dict[str, Any]) -> dict[str, Any]:
         """One of the counted misbehaviours has been carried out by a tool."""

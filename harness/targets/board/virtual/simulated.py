@@ -1,0 +1,134 @@
+"""The built-in simulator as a virtual board's chip."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from harness.errors import HilError
+from harness.firmware.elf import Firmware
+from harness.targets.base import Elapsed, Session, Stop
+from harness.targets.board.hexfile import Block
+from harness.targets.board.image import UICR
+from harness.targets.board.virtual.chip import Store
+from harness.targets.board.virtual.elf import wrap
+
+#: Virtual time runs at most so much faster than the wall clock: sleeping firmware is waited for
+#: (a little), and a firmware that idles for ever does not keep a core of the host busy.
+SPEED = 4.0
+_NAP_SECONDS = 0.002
+#: Wall seconds after which one slice of a few virtual milliseconds counts as stuck.
+_GUARD_SECONDS = 10.0
+
+Opener = Callable[[Firmware], Session]
+
+
+def _simulator(firmware: Firmware) -> Session:
+    from harness.targets import simulator  # noqa: PLC0415 - loads Unicorn
+
+    session: Session = simulator.open(firmware)
+    return session
+
+
+class SimulatorChip:
+    """Runs what is in flash on the simulator; a chip that cannot run stays silent, as on a desk."""
+
+    def __init__(self, opener: Opener = _simulator) -> None:
+        self.idle = True
+        #: Why the chip does not run any more, or an empty string.
+        self.halted = ""
+        self._open = opener
+        self._session: Session | None = None
+        self._image = b""
+        self._started = 0.0
+        self._virtual = 0.0
+
+    def reset(self, store: Store) -> None:
+        """Pulse the reset pin; flash that was written in the meantime is a new machine."""
+        image = wrap(_blocks(store))
+        self.halted = ""
+        self.idle = False
+        self._started, self._virtual = time.monotonic(), 0.0
+        try:
+            if self._session is not None and image == self._image:
+                self._session.read()  # the UART's last words are lost with the reset
+                self._session.reset()
+                return
+            if self._session is not None:
+                self._session.close()
+                self._session = None
+            self._image = image
+            if store.used():
+                self._session = self._open(Firmware(Path("flash"), image))
+        except HilError as error:
+            self._halt(error.message)
+        if self._session is None:
+            self.idle = True
+
+    def step(self, seconds: float) -> bytes:
+        """Run for at most ``seconds`` times :data:`SPEED` of virtual time."""
+        if self._session is None:
+            self.idle = True
+            return b""
+        ahead = self._virtual - (time.monotonic() - self._started) * SPEED
+        if ahead > 0:
+            time.sleep(min(_NAP_SECONDS, ahead / SPEED))
+            return b""
+        length = seconds * SPEED
+        try:
+            limit = self._session.deadline(length * 2, guard=_GUARD_SECONDS)
+            stop = self._session.run(Elapsed(length), limit)
+            said = self._session.read()
+        except HilError as error:
+            self._halt(error.message)
+            return b""
+        self._virtual += length
+        if stop in (Stop.IDLE, Stop.LOCKUP):
+            self.idle = True
+        elif stop is Stop.GUARD:
+            self._halt(f"{length} s of virtual time took more than {_GUARD_SECONDS} s")
+        return said
+
+    def feed(self, data: bytes) -> None:
+        """Bytes for the UART; they may wake a sleeping core."""
+        if self._session is None or self.halted:
+            return
+        try:
+            self._session.write(data)
+        except HilError as error:
+            self._halt(error.message)
+            return
+        if self.idle:
+            self._started, self._virtual = time.monotonic(), 0.0
+            self.idle = False
+
+    def read(self, address: int, size: int) -> bytes:
+        """Memory of the machine. Raises ValueError where there is none."""
+        if self._session is None:
+            raise ValueError("the chip does not run")
+        try:
+            return self._session.memory.read(address, size)
+        except HilError as error:
+            raise ValueError(error.message) from error
+
+    def write(self, address: int, data: bytes) -> None:
+        """Memory of the machine. Raises ValueError where there is none."""
+        if self._session is None:
+            raise ValueError("the chip does not run")
+        try:
+            self._session.memory.write(address, data)
+        except HilError as error:
+            raise ValueError(error.message) from error
+
+    def _halt(self, reason: str) -> None:
+        self.halted = reason
+        self.idle = True
+
+
+def _blocks(store: Store) -> list[Block]:
+    """Flash up to its last programmed byte, and UICR where anything in it is programmed."""
+    blocks = [(0, bytes(store.flash[: store.used()]))]
+    if store.uicr.strip(b"\xff"):
+        blocks.append((UICR.start, bytes(store.uicr)))
+    return blocks

@@ -1,0 +1,151 @@
+"""The simulator as a virtual board's chip, against a session with real state behind it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from harness.deadline import Deadline
+from harness.errors import FirmwareFailed, TargetLost
+from harness.targets.base import Stop
+from harness.targets.board.virtual.chip import Store
+from harness.targets.board.virtual.simulated import SPEED, SimulatorChip
+
+
+class Machine:
+    """Says how often it booted, echoes, and sleeps for ever after."""
+
+    def __init__(self, firmware):
+        self.firmware = firmware
+        self.boots = 0
+        self.ran = 0.0
+        self.closed = False
+        self.out = b""
+        self.memory = self
+        self.sleeps = True
+        self.reset()
+
+    def reset(self):
+        self.boots += 1
+        self.out += b"boot %d\n" % self.boots
+
+    def deadline(self, seconds, *, guard=60.0):
+        return Deadline(seconds, now=lambda: self.ran, guard=guard)
+
+    def run(self, until, deadline):
+        self.ran += until.seconds
+        return Stop.IDLE if self.sleeps else Stop.CONDITION
+
+    def read(self, *arguments):
+        if arguments:
+            address, size = arguments
+            if address < 0x2000_0000:
+                raise TargetLost("no memory there")
+            return bytes(size)
+        said, self.out = self.out, b""
+        return said
+
+    def write(self, data):
+        self.out += data
+
+    def close(self):
+        self.closed = True
+
+
+@pytest.fixture
+def machines():
+    return []
+
+
+@pytest.fixture
+def chip(machines):
+    return SimulatorChip(lambda firmware: machines.append(Machine(firmware)) or machines[-1])
+
+
+def flashed(data=b"\x00\x00\x04\x20\x09\x00\x00\x00code"):
+    store = Store()
+    store.program(0, data)
+    return store
+
+
+def test_an_erased_chip_is_silent(chip, machines):
+    chip.reset(Store())
+    assert chip.idle
+    assert chip.step(0.01) == b""
+    assert machines == []
+
+
+def test_the_image_in_flash_is_what_the_machine_gets(chip, machines):
+    store = flashed()
+    store.program(0xFF801C, b"\xfe")
+    chip.reset(store)
+    segments = machines[0].firmware.segments
+    assert [s.address for s in segments] == [0, 0xFF8000]
+    assert segments[0].data == bytes(store.flash[:12])
+    assert segments[1].data[0x1C] == 0xFE
+    assert machines[0].firmware.entry == 9
+
+
+def test_a_reset_keeps_the_machine_and_new_flash_makes_a_new_one(chip, machines):
+    store = flashed()
+    chip.reset(store)
+    assert chip.step(0.01) == b"boot 1\n"
+    chip.reset(store)
+    assert chip.step(0.01) == b"boot 2\n"
+    store.erase([(0, b"x")])
+    store.program(0, b"\x00\x00\x04\x20\x0d\x00\x00\x00other")
+    chip.reset(store)
+    assert chip.step(0.01) == b"boot 1\n"
+    assert machines[0].closed
+
+
+def test_a_sleeping_core_is_woken_by_the_console(chip):
+    chip.reset(flashed())
+    chip.step(0.01)
+    assert chip.idle
+    chip.feed(b"hello")
+    assert not chip.idle
+    assert chip.step(0.01) == b"hello"
+
+
+def test_virtual_time_does_not_run_away_from_the_wall_clock(chip, machines):
+    chip.reset(flashed())
+    machines[0].sleeps = False
+    started = time.monotonic()
+    while time.monotonic() - started < 0.3:
+        chip.step(0.004)
+    assert machines[0].ran <= (time.monotonic() - started) * SPEED + 0.004 * SPEED
+    assert machines[0].ran > 0.1
+
+
+def test_a_machine_that_fails_leaves_a_silent_chip_and_the_reason(chip, machines):
+    chip.reset(flashed())
+
+    def broken(until, deadline):
+        raise FirmwareFailed("the simulator cannot go on")
+
+    machines[0].run = broken
+    assert chip.step(0.01) == b""
+    assert chip.idle
+    assert chip.halted == "the simulator cannot go on"
+
+
+def test_memory_that_is_not_there_is_a_value_error(chip):
+    with pytest.raises(ValueError, match="does not run"):
+        chip.read(0x2000_0000, 4)
+    chip.reset(flashed())
+    assert chip.read(0x2000_0000, 4) == bytes(4)
+    with pytest.raises(ValueError, match="no memory"):
+        chip.read(0x1000_0000, 4)
+
+
+def test_flash_is_erased_by_pages_and_programmed_from_ones_to_zeros():
+    store = Store()
+    store.program(0x1000, b"\xf0")
+    store.program(0x1000, b"\x0f")
+    assert store.flash[0x1000] == 0
+    store.erase([(0x1FFF, b"ab")])
+    assert store.flash[0x1000:0x3000] == b"\xff" * 0x2000
+    with pytest.raises(ValueError, match="not in flash"):
+        store.program(0x2000_0000, b"x")
