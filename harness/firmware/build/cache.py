@@ -26,7 +26,7 @@ def digest(*parts: bytes | str) -> str:
 
 
 def tree_digest(folders: Iterable[Path]) -> str:
-    """The names and contents of all files under ``folders``, but for what editors and Python leave."""
+    """Names and contents of all files under ``folders``, but for what editors and Python leave."""
     parts: list[bytes | str] = []
     for folder in folders:
         for path in sorted(folder.rglob("*")):
