@@ -488,7 +488,11 @@ class _Parser:
 
     def array(self) -> _Type:
         self.expect("A")
-        size = str(self.number()) if self.peek().isdigit() else ""
+        size = ""
+        if self.peek().isdigit():
+            size = str(self.number())
+        elif self.peek() != "_":
+            size = self.expression()
         self.expect("_")
         element = self.type()
         if element.wraps and element.right.startswith(" ["):
