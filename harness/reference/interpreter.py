@@ -20,10 +20,13 @@ from harness.reference.fixedpoint import (
     Rounding,
 )
 from harness.reference.node import NUMPY_TYPES, Node, Run, constant
+from harness.reference.quantization import limits
 from harness.reference.registry import Kernels
 
-#: All tensors of one inference together; models for microcontrollers need a thousandth of it.
-MAX_BYTES = 256 << 20
+#: Elements of one computed tensor, and bytes of all of one inference. Models for microcontrollers
+#: need a hundredth; kernels take up to ten times as much for a moment, which stays below 1 GB.
+MAX_ELEMENTS = 1 << 23
+MAX_BYTES = 64 << 20
 #: What one chunk of a batch may take for its tensors.
 CHUNK_BYTES = 8 << 20
 
@@ -210,6 +213,11 @@ class Interpreter:
         )
         for step in self.steps:
             results = step.run([self._value(values, index) for index in step.inputs])
+            if len(results) != len(step.outputs):
+                raise BadModel(
+                    f"{step.where}: gives {len(results)} outputs, but the model declares"
+                    f" {len(step.outputs)}"
+                )
             for tensor, result in zip(step.outputs, results, strict=True):
                 if result.shape[1:] != tensor.shape or result.dtype != NUMPY_TYPES[tensor.dtype]:
                     raise BadModel(
@@ -261,16 +269,38 @@ def _check_tensors(model: Model) -> int:
             continue
         if tensor.dtype not in NUMPY_TYPES:
             raise UnsupportedOperator(
-                f"{model.name}: tensor {tensor.index} ({tensor.name!r}) has the type"
-                f" {tensor.dtype}, which the NumPy reference does not have"
+                f"{model.name}: {_named(tensor)} has the type {tensor.dtype}, which the NumPy"
+                " reference does not have"
             )
+        _check_zero_points(model, tensor)
+        if tensor.constant and not tensor.variable:
+            continue
+        if tensor.dtype == "int4":
+            raise UnsupportedOperator(f"{model.name}: {_named(tensor)} is a computed int4 tensor")
         total += tensor.elements * NUMPY_TYPES[tensor.dtype].itemsize
-        if total > MAX_BYTES:
+        if tensor.elements > MAX_ELEMENTS or total > MAX_BYTES:
             raise BadModel(
-                f"{model.name}: its tensors take more than {MAX_BYTES >> 20} MiB",
+                f"{model.name}: {_named(tensor)} has {tensor.elements} elements, all tensors up to"
+                f" it take {total >> 20} MiB",
                 hint="no microcontroller runs such a model; is the file damaged?",
             )
     return total
+
+
+def _named(tensor: Tensor) -> str:
+    return f"tensor {tensor.index} ({tensor.name[:64]!r})"
+
+
+def _check_zero_points(model: Model, tensor: Tensor) -> None:
+    """A zero point must be a value of its tensor's type."""
+    if tensor.quantization is None or NUMPY_TYPES[tensor.dtype].kind not in "iu":
+        return
+    low, high = limits(NUMPY_TYPES[tensor.dtype])
+    if not all(low <= zero <= high for zero in tensor.quantization.zero_points):
+        raise BadModel(
+            f"{model.name}: {_named(tensor)} is {tensor.dtype} with the zero point"
+            f" {tensor.zero_point}"
+        )
 
 
 def _constants(model: Model) -> dict[int, Array]:
@@ -283,7 +313,10 @@ def _constants(model: Model) -> dict[int, Array]:
 
 
 def _check_order(model: Model, steps: Sequence[Step], constants: Mapping[int, Array]) -> None:
-    """Every tensor must have a value before it is read."""
+    """Every tensor must have a value before it is read, and inputs must be free to set."""
+    for tensor in model.inputs:
+        if tensor.index in constants:
+            raise BadModel(f"{model.name}: its input, {_named(tensor)}, is a constant")
     known = {tensor.index for tensor in model.inputs} | set(constants)
     known |= {tensor.index for tensor in model.tensors if tensor.variable}
     for step in steps:

@@ -15,8 +15,9 @@ from harness.reference.node import Node
 
 #: No padded image may have more elements, no operator more products: a damaged model would
 #: otherwise ask for any amount of memory or time. Person detection has 7 million products.
-MAX_ELEMENTS = 1 << 26
-MAX_PRODUCTS = 1 << 35
+MAX_ELEMENTS = 1 << 24
+MAX_PRODUCTS = 1 << 32
+MAX_TAPS = 1 << 16
 #: Elements of one block of gathered windows (32 MiB of float32).
 BLOCK = 1 << 23
 
@@ -75,6 +76,10 @@ class Window:
         shape = node.input(0).shape
         if len(shape) != 4:
             raise node.bad(f"its input has the shape {list(shape)}, not four axes")
+        if 0 in shape:
+            raise node.bad(f"its input {list(shape)} is empty")
+        if kernel[0] * kernel[1] > MAX_TAPS:
+            raise node.bad(f"a kernel of {kernel[0]} x {kernel[1]}")
         h_factor = node.option("dilation_h_factor") if dilated else 1
         w_factor = node.option("dilation_w_factor") if dilated else 1
         window = cls(

@@ -30,6 +30,8 @@ _HIDDEN, _CELL = 18, 19
 _ABSENT = (9, 10, 11, 16, 17, 20, 21, 22, 23)
 _GATE_INPUT_SCALE = 2.0**-12
 _GATE_OUTPUT_SCALE = 2.0**-15
+#: Cell scales are 2^-30 to 1; below that a 16-bit cell is 0 for the gates.
+_POWERS = 30
 
 #: From x, h, c of one time step (runs, N, ...) to the new h and c.
 _Step = Callable[[Array, Array, Array], tuple[Array, Array]]
@@ -144,6 +146,8 @@ def _quantized_step(node: Node) -> _Step:
     hidden, cell = node.input(_HIDDEN), node.input(_CELL)
     scale = node.scale(cell)
     power, _ = log2_of(scale)
+    if not -_POWERS <= power <= 0:
+        raise node.bad(f"its cell state has the scale {scale}")
     gates = [_gate(node, number) for number in range(4)]
     unit = _GATE_OUTPUT_SCALE
     forget = Multiplier.of(unit * scale / scale, node.rounding)

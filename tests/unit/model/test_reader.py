@@ -15,6 +15,7 @@ import tflite
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_builder import Op, T, build
+from seeds import every_operator
 
 from harness import paths
 from harness.errors import BadModel, HilError
@@ -23,6 +24,7 @@ from harness.model.flatbuffer import Buffer, Malformed
 from harness.reference import Interpreter
 
 MODELS = sorted(paths.models().glob("*.tflite"))
+SEEDS = [*(path.read_bytes() for path in MODELS), *every_operator()]
 
 
 def _small() -> bytes:
@@ -217,7 +219,7 @@ def test_a_truncated_model_does_no_harm(path: Path) -> None:
 @settings(max_examples=300, deadline=None, derandomize=True, database=None)
 @given(st.data())
 def test_flipped_bits_do_no_harm(data: st.DataObject) -> None:
-    content = bytearray(data.draw(st.sampled_from([_small(), *(p.read_bytes() for p in MODELS)])))
+    content = bytearray(data.draw(st.sampled_from(SEEDS)))
     for _ in range(data.draw(st.integers(1, 6))):
         bit = data.draw(st.integers(0, 8 * len(content) - 1))
         content[bit // 8] ^= 1 << bit % 8
@@ -228,7 +230,7 @@ def test_flipped_bits_do_no_harm(data: st.DataObject) -> None:
 @given(st.data())
 def test_adversarial_words_do_no_harm(data: st.DataObject) -> None:
     """Whole words overwritten with the numbers that break readers."""
-    content = bytearray(_small())
+    content = bytearray(data.draw(st.sampled_from(SEEDS)))
     for _ in range(data.draw(st.integers(1, 4))):
         place = 4 * data.draw(st.integers(2, len(content) // 4 - 1))
         word = data.draw(

@@ -11,14 +11,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import UsageError
+from harness.model import Quantization, Tensor
 from harness.reference import dequantize, quantize
+from harness.reference.activation import Clamp
 from harness.reference.exact import FLOAT32_EXACT, FLOAT64_EXACT, ExactMatrix, exact_float
 from harness.reference.fixedpoint import (
     Multiplier,
+    Rounding,
     doubling_high_multiply,
     quantize_multiplier,
     rounding_right_shift,
 )
+from harness.reference.rows import RowScaler
 
 int32 = st.integers(-(1 << 31), (1 << 31) - 1)
 
@@ -79,6 +83,29 @@ def test_the_two_roundings_differ_by_one_in_few_elements() -> None:
     difference = np.abs(double - single)
     assert difference.max() == 1
     assert 0 < np.count_nonzero(difference) < 1000
+
+
+@given(
+    st.sampled_from(["double", "single"]),
+    st.integers(1, 70),
+    st.sampled_from([1, 3, 8, 700]),
+    st.sampled_from([1 << 10, 1 << 20, 1 << 29, (1 << 31) - 1]),
+    st.integers(-128, 127),
+    st.integers(0, 1 << 32),
+)
+def test_the_fast_rows_compute_what_the_plain_scaling_does(
+    rounding: Rounding, pixels: int, channels: int, largest: int, zero: int, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    multiplier = Multiplier.of((2.0 ** rng.uniform(-34, -0.01, channels)).tolist(), rounding)
+    bias = rng.integers(-(largest // 2), largest // 2 + 1, channels)
+    sums = rng.integers(-(largest // 2), largest // 2 + 1, (2, 3, pixels, channels))
+    sums.ravel()[:2] = [largest // 2, -(largest // 2)]
+    clamp = Clamp(-128, 127, np.dtype(np.int8))
+    output = Tensor(0, "y", (3, pixels, channels), "int8", Quantization((1.0,), (zero,)))
+    rows = RowScaler.of(multiplier, bias, clamp, output, largest)
+    expected = np.clip(multiplier.scale(sums + bias) + zero, -128, 127).astype(np.int8)
+    assert np.array_equal(rows(sums.astype(np.float64)), expected)
 
 
 @given(st.lists(st.floats(0.001, 100), min_size=1, max_size=5), st.integers(-1000, 1000))
