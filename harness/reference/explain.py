@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from harness.model import Model
 from harness.reference.comparison import Alternatives, Comparison, compare
 from harness.reference.fixedpoint import Array, Multipliers, Rounding
 from harness.reference.interpreter import Interpreter
@@ -60,7 +59,7 @@ def alternatives(
     arrays = [np.asarray(each) for each in inputs]
     found: dict[str, Callable[[], Array]] = {}
     for cause, options in _arithmetics(interpreter):
-        found[cause] = _other_arithmetic(interpreter.model, options, arrays, output)
+        found[cause] = _other_arithmetic(interpreter, options, arrays, output)
     for cause, changed in _inputs(interpreter, arrays, real_inputs):
         found[cause] = _other_input(interpreter, changed, output)
     return found
@@ -77,10 +76,20 @@ def _arithmetics(interpreter: Interpreter) -> Iterator[tuple[str, tuple[Rounding
 
 
 def _other_arithmetic(
-    model: Model, options: tuple[Rounding, Multipliers], inputs: Sequence[Array], output: int
+    interpreter: Interpreter,
+    options: tuple[Rounding, Multipliers],
+    inputs: Sequence[Array],
+    output: int,
 ) -> Callable[[], Array]:
+    rounding, multipliers = options
+
     def compute() -> Array:
-        other = Interpreter(model, rounding=options[0], multipliers=options[1])
+        other = Interpreter(
+            interpreter.model,
+            rounding=rounding,
+            multipliers=multipliers,
+            kernels=interpreter.kernels,
+        )
         return other.invoke(inputs)[output]
 
     return compute

@@ -67,7 +67,7 @@ class Interpreter:
         self.model = model
         self.rounding = rounding
         self.multipliers = multipliers
-        self._kernels = kernels or Kernels.default()
+        self.kernels = kernels or Kernels.default()
         self._run_bytes = _check_tensors(model)
         self._constants = _constants(model)
         self.steps = tuple(self._prepare(operator) for operator in model.operators)
@@ -256,7 +256,7 @@ class Interpreter:
             where,
             self.multipliers,
         )
-        return Step(operator, self._kernels.find(node)(node), operator.inputs, outputs, where)
+        return Step(operator, self.kernels.find(node)(node), operator.inputs, outputs, where)
 
 
 def _check_tensors(model: Model) -> int:

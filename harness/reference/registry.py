@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
+from importlib import import_module, metadata
 from types import MappingProxyType
 
+from harness.errors import EnvironmentMissing
 from harness.reference.node import Kernel, Node, Run
+
+#: The group of entry points in which other packages give kernels.
+ENTRY_POINTS = "tflm_hil.kernels"
 
 #: Operator -> module of :mod:`harness.reference.kernels` and the function in it. Modules are
 #: imported when a model needs them.
@@ -106,6 +110,8 @@ class Kernels:
         Interpreter.from_file("model.tflite", kernels=kernels)
 
     where ``my_kernel(node: Node) -> Run``; :mod:`harness.reference.kernels.atan` is an example.
+    An installed package can give kernels to every user of this one, the command line among them,
+    as entry points: group ``tflm_hil.kernels``, the operator's name, the function.
     """
 
     builtin: Mapping[str, Kernel] = field(default_factory=dict)
@@ -130,7 +136,23 @@ class Kernels:
     def find(self, node: Node) -> Kernel:
         """The kernel for ``node``. Raises UnsupportedOperator, naming index and version."""
         table = self.custom if node.operator.custom else self.builtin
-        kernel = table.get(node.operator.name)
+        kernel = table.get(node.operator.name) or _installed(node)
         if kernel is None:
             raise node.unsupported("the NumPy reference has no kernel for it")
         return kernel
+
+
+def _installed(node: Node) -> Kernel | None:
+    """A kernel from another package; looked for only where this one has none."""
+    found = metadata.entry_points(group=ENTRY_POINTS, name=node.operator.name)
+    for entry in found:
+        try:
+            kernel: Kernel = entry.load()
+        except (ImportError, AttributeError) as error:
+            raise EnvironmentMissing(
+                f"{node.where}: the entry point {entry.value} of {ENTRY_POINTS} does not load:"
+                f" {error}",
+                hint="repair or uninstall the package that declares it",
+            ) from error
+        return kernel
+    return None

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from model_builder import ACTIVATIONS, Op, T, build
 
-from harness.errors import BadModel, UnsupportedOperator, UsageError
+from harness.errors import BadModel, EnvironmentMissing, UnsupportedOperator, UsageError
 from harness.model import Model
 from harness.reference import (
     Interpreter,
@@ -180,6 +182,33 @@ def test_a_project_replaces_a_built_in_operator() -> None:
     kernels = Kernels.default().with_builtin("NEG", _doubled)
     (y,) = Interpreter(_unary("NEG"), kernels=kernels).invoke([np.ones(3, np.float32)])
     assert y.tolist() == [2, 2, 2]
+
+
+def _package(folder: Path, body: str) -> None:
+    """An installed package that gives a kernel for the custom operator Fancy."""
+    (folder / "fancy_kernels.py").write_text(body)
+    info = folder / "fancy-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fancy\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[tflm_hil.kernels]\nFancy = fancy_kernels:triple\n")
+
+
+def test_an_installed_package_gives_a_kernel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = "def triple(node):\n    return lambda values: [values[0] * 3]\n"
+    _package(tmp_path, body)
+    monkeypatch.syspath_prepend(tmp_path)
+    (y,) = Interpreter(_unary(custom="Fancy")).invoke([np.ones(3, np.float32)])
+    assert y.tolist() == [3, 3, 3]
+
+
+def test_a_broken_entry_point_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _package(tmp_path, "raise ImportError('no such thing')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "fancy_kernels", raising=False)
+    with pytest.raises(EnvironmentMissing, match="fancy_kernels:triple"):
+        Interpreter(_unary(custom="Fancy"))
 
 
 def test_an_unsupported_type_names_the_operator() -> None:
