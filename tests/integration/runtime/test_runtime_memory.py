@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness import paths
@@ -17,9 +18,7 @@ lifetimes = st.lists(
 )
 
 
-@settings(
-    max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
-)
+@settings(max_examples=200, deadline=None)
 @given(drawn=lifetimes)
 def test_plan_never_overlaps_buffers_that_live_together(host, drawn):
     buffers = [(size * ALIGNMENT, first, first + length) for size, first, length in drawn]
@@ -35,15 +34,13 @@ def test_plan_never_overlaps_buffers_that_live_together(host, drawn):
             assert apart or not together
 
 
-@settings(
-    max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
-)
+@settings(max_examples=50, deadline=None)
 @given(sizes=st.lists(st.integers(1, 40), min_size=2, max_size=20))
 def test_buffers_of_a_chain_need_no_more_than_its_largest_neighbours(host, sizes):
     # Node n reads buffer n and writes buffer n + 1.
     text = "".join(f"{16 * size} {max(0, n - 1)} {n}\n" for n, size in enumerate(sizes))
     needed = int(host.call("plan", data=text.encode()).output.split()[0])
-    largest = max(16 * (a + b) for a, b in zip(sizes, sizes[1:], strict=False))
+    largest = max(16 * (a + b) for a, b in pairwise(sizes))
     assert largest <= needed <= 2 * 16 * max(sizes) + 16 * max(sizes)
 
 
@@ -68,6 +65,7 @@ def test_one_byte_short_of_the_smallest_arena_fails_and_says_by_how_much(host, m
     size = smallest(host, model)
     ran = host.run(model, b"", size - 1)
     assert ran.status == 3
+    assert "failed to prepare" not in ran.log
     told = re.search(
         r"Failed to (?:allocate (?:tail|temp) memory|resize buffer)\. "
         r"Requested: (\d+), available (\d+), missing: (\d+)\r\n",

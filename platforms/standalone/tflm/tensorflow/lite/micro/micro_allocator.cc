@@ -161,11 +161,17 @@ TfLiteStatus MicroAllocator::AllocateVariables(const SubGraph* subgraph) {
 TfLiteStatus MicroAllocator::PlanTensors(const SubGraph* subgraph) {
   const size_t tensor_count = subgraph->tensors()->size();
   const size_t total = tensor_count + scratch_count_;
+  // More than any prepare had, by one step of the arena's size: an arena that is just too small is
+  // then refused here or later, in words about memory alone, and never inside an operator.
+  const size_t in_use = arena_->GetNonPersistentUsedBytes();
+  const size_t most = arena_->GetMostNonPersistentBytes() + kArenaAlignment;
+  const size_t needed_here = total * sizeof(BufferRequirement);
+  const size_t workspace = most > in_use + needed_here ? most - in_use : needed_here;
   auto* buffers = reinterpret_cast<BufferRequirement*>(
-      arena_->AllocateTemp(total * sizeof(BufferRequirement), alignof(BufferRequirement)));
+      arena_->AllocateTemp(workspace, alignof(BufferRequirement)));
   if (buffers == nullptr) {
     MicroPrintf("Failed to allocate memory for memory planning, %d bytes required",
-                static_cast<int>(total * sizeof(BufferRequirement)));
+                static_cast<int>(workspace));
     return kTfLiteError;
   }
   for (size_t n = 0; n < total; ++n) {

@@ -63,6 +63,9 @@ class MicroAllocator {
   BuiltinDataAllocator* GetBuiltinDataAllocator() { return &builtin_data_; }
   size_t used_bytes() const { return arena_->GetUsedBytes(); }
 
+  // Whether something that should live in the arena did not fit.
+  bool full() const { return arena_->persistent_failed(); }
+
  protected:
   explicit MicroAllocator(SingleArenaBufferAllocator* arena);
   virtual ~MicroAllocator() = default;

@@ -173,6 +173,8 @@ TfLiteStatus MicroInterpreter::PrepareNodes() {
                                                       static_cast<size_t>(length));
     }
     initialized_nodes_ = n + 1;
+    // The log has said what did not fit; a prepare without its data would only say it again.
+    TF_LITE_ENSURE_STATUS(allocator_->full() ? kTfLiteError : kTfLiteOk);
   }
   for (size_t n = 0; n < node_count(); ++n) {
     NodeAndRegistration& entry = allocator_->nodes()[n];

@@ -39,6 +39,7 @@ uint8_t* SingleArenaBufferAllocator::AllocatePersistentBuffer(size_t size, size_
     tail_ = Pointer(AlignDown(top - size, alignment));
     return tail_;
   }
+  persistent_failed_ = true;
   const uintptr_t aligned_top = AlignDown(top, alignment);
   const size_t available = aligned_top > limit ? aligned_top - limit : 0;
   MicroPrintf("Failed to allocate tail memory. Requested: %u, available %u, missing: %u",
@@ -57,6 +58,9 @@ uint8_t* SingleArenaBufferAllocator::AllocateTemp(size_t size, size_t alignment)
     return nullptr;
   }
   temp_end_ = Pointer(begin + size);
+  if (GetNonPersistentUsedBytes() > most_) {
+    most_ = GetNonPersistentUsedBytes();
+  }
   return Pointer(begin);
 }
 

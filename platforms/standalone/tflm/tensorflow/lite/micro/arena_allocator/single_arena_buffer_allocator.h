@@ -32,6 +32,12 @@ class SingleArenaBufferAllocator {
 
   uint8_t* planned() const { return start_; }
 
+  // The most that lay below the persistent end at any time: planned part and temporary memory.
+  size_t GetMostNonPersistentBytes() const { return most_; }
+
+  // Whether AllocatePersistentBuffer() has ever refused.
+  bool persistent_failed() const { return persistent_failed_; }
+
   size_t GetNonPersistentUsedBytes() const;
   size_t GetPersistentUsedBytes() const { return static_cast<size_t>(end_ - tail_); }
   size_t GetUsedBytes() const { return GetNonPersistentUsedBytes() + GetPersistentUsedBytes(); }
@@ -42,6 +48,8 @@ class SingleArenaBufferAllocator {
   uint8_t* planned_end_;
   uint8_t* temp_end_;
   uint8_t* tail_;
+  size_t most_ = 0;
+  bool persistent_failed_ = false;
 
   TF_LITE_REMOVE_VIRTUAL_DELETE
 };

@@ -1,0 +1,43 @@
+"""Whole models on the standalone runtime equal the official interpreter, to the bit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness import paths
+
+INFERENCES = 100
+
+#: (input shape, input type) of each model that needs builtin operators only.
+MODELS = {
+    "hello_world_int8": ((1, 1), np.int8),
+    "hello_world_float32": ((1, 1), np.float32),
+    "digits_int8": ((1, 8, 8, 1), np.int8),
+    "digits_cnn_int8": ((1, 8, 8, 1), np.float32),
+    "residual_int8": ((1, 8, 8, 1), np.int8),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_outputs_of_random_inputs_equal_the_official_interpreter(host, tmp_path, name):
+    shape, dtype = MODELS[name]
+    random = np.random.default_rng(7)
+    if dtype == np.int8:
+        values = random.integers(-128, 128, size=(INFERENCES, *shape)).astype(np.int8)
+    else:
+        values = random.uniform(0, 6.2, size=(INFERENCES, *shape)).astype(np.float32)
+    model = paths.models() / f"{name}.tflite"
+    (tmp_path / "model.tflite").symlink_to(model)
+    np.save(tmp_path / "input0.npy", values)
+    official = Path(__file__).with_name("official.py")
+    subprocess.run([sys.executable, str(official), str(tmp_path)], check=True, timeout=120)
+    expected = (tmp_path / "expected.bin").read_bytes()
+    ran = host.run(model, values.tobytes())
+    assert ran.status == 0, ran.log
+    assert len(expected) >= INFERENCES
+    assert ran.output == expected
