@@ -99,7 +99,9 @@ def lay_out(firmware: Firmware, memories: Sequence[Memory]) -> Layout:
     """Split every region of ``memories`` into parts; bytes in no region are told in the notes."""
     sections = extents(firmware)
     notes: list[str] = []
-    pieces = {id(section): _pieces(section, names) for section, names in _named(firmware, notes)}
+    pieces = {
+        id(section): _pieces(section, names) for section, names in _named(firmware, sections, notes)
+    }
     parts: list[Part] = []
     placed: set[int] = set()
     for memory in memories:
@@ -156,10 +158,9 @@ class _Piece:
 
 
 def _named(
-    firmware: Firmware, notes: list[str]
+    firmware: Firmware, sections: Sequence[Section], notes: list[str]
 ) -> Iterable[tuple[Section, list[tuple[int, int, Symbol]]]]:
     """Each section with its sorted (start, end, symbol); symbols that lie are told in notes."""
-    sections = extents(firmware)
     by_name: dict[str, list[Symbol]] = {}
     for symbol in firmware.symbols:
         if symbol.kind in _NAMED and (symbol.size or symbol.kind == "func"):
