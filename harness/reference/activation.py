@@ -19,6 +19,8 @@ REAL_RANGES = {
     "RELU_N1_TO_1": (-1.0, 1.0),
     "RELU6": (0.0, 6.0),
 }
+#: No float output of an operator with a fused activation is larger, "NONE" included.
+FLOAT_MAX = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
@@ -31,8 +33,6 @@ class Clamp:
 
     def __call__(self, x: Array) -> Array:
         """Clamp ``x`` (any shape; changed in place where it can be)."""
-        if math.isinf(self.low) and math.isinf(self.high):
-            return x.astype(self.dtype, copy=False)
         # Two passes, but a third of np.clip's fixed cost, which small layers feel.
         np.maximum(x, self.low, out=x)
         np.minimum(x, self.high, out=x)
@@ -51,7 +51,7 @@ def clamp_for(node: Node, output: Tensor, activation: str | None = None) -> Clam
     low, high = REAL_RANGES[name]
     dtype = NUMPY_TYPES[output.dtype]
     if dtype.kind == "f":
-        return Clamp(low, high, dtype)
+        return Clamp(max(low, -FLOAT_MAX), min(high, FLOAT_MAX), dtype)
     smallest, largest = limits(dtype)
     if name == "NONE":
         return Clamp(smallest, largest, dtype)

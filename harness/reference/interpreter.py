@@ -148,7 +148,8 @@ class Interpreter:
             ):
                 return None
             inputs.append(given[None])
-        return [output[0] for output in step.run(inputs)]
+        with np.errstate(all="ignore"):
+            return [output[0] for output in step.run(inputs)]
 
     def reset(self) -> None:
         """Forget the last inference and set every variable tensor to its zero point."""
@@ -212,7 +213,10 @@ class Interpreter:
             zip((tensor.index for tensor in self.inputs), inputs, strict=True)
         )
         for step in self.steps:
-            results = step.run([self._value(values, index) for index in step.inputs])
+            given = [self._value(values, index) for index in step.inputs]
+            # Overflow and NaN are values here, as they are on the device.
+            with np.errstate(all="ignore"):
+                results = step.run(given)
             if len(results) != len(step.outputs):
                 raise BadModel(
                     f"{step.where}: gives {len(results)} outputs, but the model declares"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from importlib import import_module, metadata
+from importlib import import_module
 from types import MappingProxyType
 
 from harness.errors import EnvironmentMissing
@@ -144,6 +144,9 @@ class Kernels:
 
 def _installed(node: Node) -> Kernel | None:
     """A kernel from another package; looked for only where this one has none."""
+    # Takes as long to import as all of this package, and few models come here.
+    from importlib import metadata  # noqa: PLC0415
+
     found = metadata.entry_points(group=ENTRY_POINTS, name=node.operator.name)
     for entry in found:
         try:

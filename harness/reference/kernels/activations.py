@@ -44,8 +44,7 @@ def elementwise(node: Node, function: Callable[[Array], Array]) -> Run:
     def run(values: Sequence[Any]) -> list[Array]:
         x = values[0]
         wide = x.astype(np.float64 if x.dtype.kind == "f" else np.int64)
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            return [function(wide).astype(x.dtype)]
+        return [function(wide).astype(x.dtype)]
 
     return run
 

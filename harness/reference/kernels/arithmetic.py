@@ -124,12 +124,12 @@ def mul(node: Node) -> Run:
 
 
 def minimum(node: Node) -> Run:
-    """The smaller of x and y, compared as stored: no rescaling."""
+    """The smaller of x and y, y where either is NaN; compared as stored: no rescaling."""
     _check(node, "int8 int16 int32 int64 float32")
-    return _plain(node, np.minimum, None)
+    return _plain(node, lambda a, b: np.where(a < b, a, b), None)
 
 
 def maximum(node: Node) -> Run:
-    """The larger of x and y, compared as stored: no rescaling."""
+    """The larger of x and y, y where either is NaN; compared as stored: no rescaling."""
     _check(node, "int8 int16 int32 int64 float32")
-    return _plain(node, np.maximum, None)
+    return _plain(node, lambda a, b: np.where(a > b, a, b), None)

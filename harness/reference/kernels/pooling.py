@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.reference.activation import clamp_for
+from harness.reference.activation import FLOAT_MAX, clamp_for
 from harness.reference.fixedpoint import Array
 from harness.reference.node import NUMPY_TYPES, Node, Run
 from harness.reference.window import Window, check_products
@@ -33,11 +33,16 @@ def _window(node: Node) -> Window:
 
 
 def max_pool_2d(node: Node) -> Run:
-    """Input and output (N, H, W, C): the largest element of each window."""
+    """Input and output (N, H, W, C): the largest element of each window, NaN never."""
     window = _window(node)
     dtype = NUMPY_TYPES[node.input(0).dtype]
-    lowest = -np.inf if dtype.kind == "f" else int(np.iinfo(dtype).min)
-    return _pool(node, window, lowest, dtype, lambda images: _reduce(window, images, np.maximum))
+    lowest = -FLOAT_MAX if dtype.kind == "f" else int(np.iinfo(dtype).min)
+
+    def largest(images: Array) -> Array:
+        taps = _reduce(window, images, np.fmax)
+        return np.asarray(np.fmax(taps, dtype.type(lowest), out=taps))
+
+    return _pool(node, window, lowest, dtype, largest)
 
 
 def average_pool_2d(node: Node) -> Run:

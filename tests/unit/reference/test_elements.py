@@ -298,6 +298,38 @@ def test_dequantize_equals(dtype: str, official: Oracle, data: st.DataObject) ->
     agree(official, single(draw, "DEQUANTIZE", [x, T(shape, "float32")], [0], ("Dequantize", {})))
 
 
+SPECIAL = np.array([[3e38, -3e38, np.inf, -np.inf, np.nan, 0.0, 1.0, -1e-45]], np.float32)
+
+
+@pytest.mark.parametrize("op", ["ADD", "SUB", "MUL", "MINIMUM", "MAXIMUM"])
+@pytest.mark.parametrize("activation", [0, 1])
+def test_overflow_infinity_and_nan_go_the_same_way(
+    op: str, activation: int, official: Oracle
+) -> None:
+    real = T(SPECIAL.shape, "float32")
+    table, fields = op.title(), {"FusedActivationFunction": activation}
+    if op in ("MINIMUM", "MAXIMUM"):
+        table, fields = "MaximumMinimum", {}
+    model = build([real] * 3, [Op(op, [0, 1], [2], (table, fields))], [0, 1], [2])
+    others = [SPECIAL, -SPECIAL, SPECIAL[:, ::-1].copy()]
+    agree(official, Case(model, [[SPECIAL, other] for other in others]))
+
+
+@pytest.mark.parametrize(
+    "op", ["RELU", "RELU6", "LOGISTIC", "TANH", "EXP", "ABS", "FLOOR", "ROUND", "HARD_SWISH"]
+)
+def test_special_values_go_the_same_way(op: str, official: Oracle) -> None:
+    real = T(SPECIAL.shape, "float32")
+    agree(official, Case(build([real] * 2, [Op(op, [0], [1])], [0], [1]), [[SPECIAL]], ulps=2))
+
+
+def test_max_pooling_passes_over_nan(official: Oracle) -> None:
+    fields = {"Padding": 1, "StrideW": 1, "StrideH": 1, "FilterWidth": 2, "FilterHeight": 1}
+    tensors = [T((1, 1, 8, 1), "float32"), T((1, 1, 7, 1), "float32")]
+    model = build(tensors, [Op("MAX_POOL_2D", [0], [1], ("Pool2D", fields))], [0], [1])
+    agree(official, Case(model, [[SPECIAL.reshape(1, 1, 8, 1)]]))
+
+
 def test_atan_is_a_custom_operator_of_the_default_kernels() -> None:
     from harness.model import Model
     from harness.reference import Interpreter
