@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
@@ -71,19 +72,28 @@ class Comparison:
         return "\n".join(lines)
 
     def to_json(self) -> Mapping[str, Any]:
-        """The same as plain data."""
+        """The same as plain data; what is no JSON number (NaN, infinities) as text."""
         return {
             "equal": self.equal,
             "mismatches": self.mismatches,
             "total": self.total,
-            "largest": self.largest,
+            "largest": plain(self.largest),
             "first": [
-                {"index": list(d.index), "obtained": d.obtained, "expected": d.expected}
+                {
+                    "index": list(d.index),
+                    "obtained": plain(d.obtained),
+                    "expected": plain(d.expected),
+                }
                 for d in self.first
             ],
             "explanation": self.explanation,
             "reason": self.reason,
         }
+
+
+def plain(value: float) -> float | str:
+    """A number for JSON; text for what JSON has no number for (NaN, infinities)."""
+    return value if math.isfinite(value) else str(value)
 
 
 def compare(

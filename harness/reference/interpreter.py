@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.errors import BadModel, UnsupportedOperator, UsageError
+from harness.errors import BadModel, UsageError
 from harness.model import Model, Operator, Tensor
 from harness.reference.fixedpoint import (
     MULTIPLIERS,
@@ -20,13 +20,9 @@ from harness.reference.fixedpoint import (
     Rounding,
 )
 from harness.reference.node import NUMPY_TYPES, Node, Run, constant
-from harness.reference.quantization import limits
 from harness.reference.registry import Kernels
+from harness.reference.validation import check_order, check_tensors
 
-#: Elements of one computed tensor, and bytes of all of one inference. Models for microcontrollers
-#: need a hundredth; kernels take up to ten times as much for a moment, which stays below 1 GB.
-MAX_ELEMENTS = 1 << 23
-MAX_BYTES = 64 << 20
 #: What one chunk of a batch may take for its tensors.
 CHUNK_BYTES = 8 << 20
 
@@ -68,10 +64,10 @@ class Interpreter:
         self.rounding = rounding
         self.multipliers = multipliers
         self.kernels = kernels or Kernels.default()
-        self._run_bytes = _check_tensors(model)
+        self._run_bytes = check_tensors(model)
         self._constants = _constants(model)
         self.steps = tuple(self._prepare(operator) for operator in model.operators)
-        _check_order(model, self.steps, self._constants)
+        check_order(model, self._constants)
         self._values: dict[int, Array] = {}
         self._state: dict[int, Array] = {}
         self.reset()
@@ -263,50 +259,6 @@ class Interpreter:
         return Step(operator, self.kernels.find(node)(node), operator.inputs, outputs, where)
 
 
-def _check_tensors(model: Model) -> int:
-    """Bytes that one inference's computed tensors take. Raises for types and sizes out of reach."""
-    total = 0
-    used = {index for operator in model.operators for index in operator.inputs + operator.outputs}
-    used |= set(model.subgraphs[0].inputs) | set(model.subgraphs[0].outputs)
-    for tensor in model.tensors:
-        if tensor.index not in used:
-            continue
-        if tensor.dtype not in NUMPY_TYPES:
-            raise UnsupportedOperator(
-                f"{model.name}: {_named(tensor)} has the type {tensor.dtype}, which the NumPy"
-                " reference does not have"
-            )
-        _check_zero_points(model, tensor)
-        if tensor.constant and not tensor.variable:
-            continue
-        if tensor.dtype == "int4":
-            raise UnsupportedOperator(f"{model.name}: {_named(tensor)} is a computed int4 tensor")
-        total += tensor.elements * NUMPY_TYPES[tensor.dtype].itemsize
-        if tensor.elements > MAX_ELEMENTS or total > MAX_BYTES:
-            raise BadModel(
-                f"{model.name}: {_named(tensor)} has {tensor.elements} elements, all tensors up to"
-                f" it take {total >> 20} MiB",
-                hint="no microcontroller runs such a model; is the file damaged?",
-            )
-    return total
-
-
-def _named(tensor: Tensor) -> str:
-    return f"tensor {tensor.index} ({tensor.name[:64]!r})"
-
-
-def _check_zero_points(model: Model, tensor: Tensor) -> None:
-    """A zero point must be a value of its tensor's type."""
-    if tensor.quantization is None or NUMPY_TYPES[tensor.dtype].kind not in "iu":
-        return
-    low, high = limits(NUMPY_TYPES[tensor.dtype])
-    if not all(low <= zero <= high for zero in tensor.quantization.zero_points):
-        raise BadModel(
-            f"{model.name}: {_named(tensor)} is {tensor.dtype} with the zero point"
-            f" {tensor.zero_point}"
-        )
-
-
 def _constants(model: Model) -> dict[int, Array]:
     """Constants by tensor index, with a leading axis of 1."""
     return {
@@ -314,20 +266,3 @@ def _constants(model: Model) -> dict[int, Array]:
         for tensor in model.tensors
         if tensor.constant and not tensor.variable and tensor.dtype in NUMPY_TYPES
     }
-
-
-def _check_order(model: Model, steps: Sequence[Step], constants: Mapping[int, Array]) -> None:
-    """Every tensor must have a value before it is read, and inputs must be free to set."""
-    for tensor in model.inputs:
-        if tensor.index in constants:
-            raise BadModel(f"{model.name}: its input, {_named(tensor)}, is a constant")
-    known = {tensor.index for tensor in model.inputs} | set(constants)
-    known |= {tensor.index for tensor in model.tensors if tensor.variable}
-    for step in steps:
-        for index in step.inputs:
-            if index >= 0 and index not in known:
-                raise BadModel(f"{step.where}: reads tensor {index} before anything computed it")
-        known |= {tensor.index for tensor in step.outputs}
-    for tensor in model.outputs:
-        if tensor.index not in known:
-            raise BadModel(f"{model.name}: nothing computes its output {tensor.name!r}")

@@ -10,7 +10,7 @@ import numpy as np
 
 from harness.errors import UsageError
 from harness.model import Operator, Tensor
-from harness.reference.comparison import Comparison, compare
+from harness.reference.comparison import Comparison, compare, plain
 from harness.reference.fixedpoint import Array
 from harness.reference.interpreter import Interpreter
 from harness.reference.node import NUMPY_TYPES
@@ -49,8 +49,8 @@ class Layer:
             "version": self.operator.version,
             "output": self.output,
             "tensor": self.tensor.to_json(),
-            "minimum": values.min().item() if values.size else None,
-            "maximum": values.max().item() if values.size else None,
+            "minimum": plain(values.min().item()) if values.size else None,
+            "maximum": plain(values.max().item()) if values.size else None,
             "comparison": self.comparison.to_json() if self.comparison else None,
             "own_fault": self.own_fault,
         }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -164,3 +166,10 @@ def test_no_cause_is_made_up() -> None:
     rng = np.random.default_rng(8)
     obtained = rng.integers(-100, 100, 60).astype(np.int8)
     assert compare(obtained, _tensor(60)).explanation == ""
+
+
+def test_the_answer_is_json_even_with_nan() -> None:
+    answer = compare(np.array([np.nan, 1], np.float32), np.array([1, np.inf], np.float32))
+    document = json.loads(json.dumps(answer.to_json(), allow_nan=False))
+    assert document["first"][0] == {"index": [0], "obtained": "nan", "expected": 1.0}
+    assert document["largest"] == "inf"
