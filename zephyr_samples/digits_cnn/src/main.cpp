@@ -1,0 +1,13 @@
+// Handwritten digits, seen by a plain convolutional network with float32 at both ends.
+#include "hil/main.h"
+
+#include "hil/digits.h"
+
+namespace {
+
+alignas(16) uint8_t tensor_arena[TFLM_HIL_ARENA_BYTES];
+tflite::MicroMutableOpResolver<TFLM_HIL_RESOLVER_SLOTS> op_resolver;
+
+}  // namespace
+
+int main() { return hil::Run(op_resolver, tensor_arena, {nullptr, hil::DescribeDigit}); }
