@@ -58,6 +58,7 @@ _SPECIAL = {"TV": "vtable for ", "TT": "VTT for ", "TI": "typeinfo for ",
             "TS": "typeinfo name for "}  # fmt: skip
 _SUFFIX = {"j": "u", "l": "l", "m": "ul", "x": "ll", "y": "ull"}
 _DEEPEST = 200
+_LONGEST = 20_000
 
 
 class _Unreadable(Exception):
@@ -312,7 +313,7 @@ class _Parser:
     def source_name(self) -> str:
         length = self.number()
         text = self.text[self.at : self.at + length]
-        if len(text) != length:
+        if not length or len(text) != length:
             raise _Unreadable
         self.at += length
         return "(anonymous namespace)" if text.startswith("_GLOBAL__N") else text
@@ -433,6 +434,8 @@ class _Parser:
         found, remember = self._type()
         self.inside_type -= 1
         self.depth -= 1
+        if len(found.left) + len(found.right) > _LONGEST:
+            raise _Unreadable  # substitutions can double a text with every letter
         if remember:
             self.known.append(found)
         return found

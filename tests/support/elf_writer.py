@@ -1,0 +1,83 @@
+"""Writes small ELF files for tests: sections at addresses of the test's choice, and symbols."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class MadeSection:
+    """A section; ``load`` (LMA) makes it stored, None makes it NOBITS of ``size`` bytes."""
+
+    name: str
+    address: int
+    data: bytes = b""
+    size: int = 0
+    load: int | None = None
+    executable: bool = False
+
+    @property
+    def bytes(self) -> int:
+        return len(self.data) if self.load is not None else self.size
+
+
+@dataclass(frozen=True)
+class MadeSymbol:
+    """A symbol of section number ``section`` (0-based; None is absolute)."""
+
+    name: str
+    value: int
+    size: int = 0
+    kind: str = "object"
+    section: int | None = 0
+    binding: str = "global"
+
+
+_KINDS = {"notype": 0, "object": 1, "func": 2}
+_BINDINGS = {"local": 0, "global": 1, "weak": 2}
+
+
+def write_elf(sections: list[MadeSection], symbols: list[MadeSymbol], *, entry: int = 1) -> bytes:
+    """The bytes of an executable 32-bit Arm ELF."""
+    body = bytearray(52 + 32 * len(sections))
+    headers = [bytes(40)]
+    names = bytearray(b"\0")
+    programs = []
+    for made in sections:
+        offset = len(body)
+        body += made.data
+        stored = made.load is not None
+        flags = 0x2 | 0x1 * (not made.executable) | 0x4 * made.executable
+        headers.append(struct.pack("<10I", len(names), 1 if stored else 8, flags, made.address,
+                                   offset, made.bytes, 0, 0, 4, 0))  # fmt: skip
+        names += made.name.encode() + b"\0"
+        load = made.load if stored else made.address
+        file_size = len(made.data) if stored else 0
+        programs.append(struct.pack("<8I", 1, offset, made.address, load, file_size, made.bytes,
+                                    7, 4))  # fmt: skip
+    strings, table = bytearray(b"\0"), bytearray(16)
+    for symbol in symbols:
+        index = 0xFFF1 if symbol.section is None else symbol.section + 1
+        info = _BINDINGS[symbol.binding] << 4 | _KINDS[symbol.kind]
+        table += struct.pack("<IIIBBH", len(strings), symbol.value, symbol.size, info, 0, index)
+        strings += symbol.name.encode() + b"\0"
+    if symbols:
+        link = len(sections) + 2
+        for name, kind, content, linked, size in (
+            (".symtab", 2, table, link, 16), (".strtab", 3, strings, 0, 0),
+        ):  # fmt: skip
+            headers.append(struct.pack("<10I", len(names), kind, 0, 0, len(body), len(content),
+                                       linked, 0, 1, size))  # fmt: skip
+            names += name.encode() + b"\0"
+            body += content
+    headers.append(struct.pack("<10I", len(names), 3, 0, 0, len(body), len(names) + 10, 0, 0, 1, 0))
+    names += b".shstrtab\0"
+    body += names
+    at = len(body)
+    body += b"".join(headers)
+    body[:52] = struct.pack("<16sHHIIIIIHHHHHH", b"\x7fELF\1\1\1" + bytes(9), 2, 40, 1, entry, 52,
+                            at, 0x5000400, 52, 32, len(sections), 40, len(headers),
+                            len(headers) - 1)  # fmt: skip
+    body[52 : 52 + 32 * len(sections)] = b"".join(programs)
+    return bytes(body)

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness import footprint
+from harness.errors import UsageError
+from harness.firmware import Firmware
+from harness.footprint.compare import compare, load_baseline
+from harness.footprint.text import VIEWS, comparison_tables, markdown, pull_request, table
+
+
+def test_an_image_is_the_same_as_itself(little: Firmware) -> None:
+    document = footprint.analyse(little).to_json()
+    assert compare(document, document).same
+
+
+def test_what_vanished_appeared_and_grew_is_named(little: Firmware, only_conv: Firmware) -> None:
+    found = compare(footprint.analyse(little).to_json(), footprint.analyse(only_conv).to_json())
+    verbs = {c.name: c.verb for c in found.symbols}
+    assert verbs["tflite::Register_SOFTMAX()"] == "vanished"
+    assert {c.name: c.verb for c in found.operators}["SOFTMAX"] == "vanished"
+    flash = found.regions[0]
+    symbols = sum(c.difference for c in found.symbols if c.region == "FLASH")
+    assert flash.difference == symbols < 0
+    assert not found.same
+
+
+def test_shared_bytes_become_exclusive_when_the_partner_goes(
+    little: Firmware, only_conv: Firmware
+) -> None:
+    found = compare(footprint.analyse(little).to_json(), footprint.analyse(only_conv).to_json())
+    conv = next(c for c in found.operators if c.name == "CONV_2D")
+    shared = little.symbol("_ZN6tflite6SharedEi")
+    assert shared is not None and conv.difference >= shared.size
+
+
+def test_a_symbol_in_another_file_has_moved(little: Firmware) -> None:
+    before = footprint.analyse(little).to_json()
+    after = json.loads(json.dumps(before))
+    for row in after["symbols"]:
+        if row["name"] == "setup":
+            row["file"] = "/elsewhere/setup.cc"
+    assert [move.name for move in compare(before, after).moves] == ["setup"]
+
+
+def test_a_baseline_is_an_elf_or_its_json(little: Firmware, tmp_path: Path) -> None:
+    document = footprint.analyse(little).to_json()
+    saved = tmp_path / "base.json"
+    saved.write_text(json.dumps(document))
+    assert compare(load_baseline(saved), load_baseline(little.path)).same
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"regions": 5}', '{"regions": [1]}'])
+def test_what_is_no_footprint_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "base.json"
+    path.write_text(text)
+    with pytest.raises(UsageError):
+        load_baseline(path)
+
+
+def test_every_view_has_rows_and_a_limit_says_what_it_left_out(little: Firmware) -> None:
+    found = footprint.analyse(little, map_file=little.path.with_suffix(".map"))
+    for view in VIEWS:
+        heads, numbers, rows = table(found, view)
+        assert rows, view
+        assert all(len(row) == len(heads) for row in rows)
+        assert max(numbers) >= 1
+    assert "more" in table(found, "symbol", limit=3)[2][-1][0]
+
+
+def test_the_pull_request_names_what_changed(little: Firmware, only_conv: Firmware) -> None:
+    before, after = footprint.analyse(only_conv), footprint.analyse(little)
+    found = compare(before.to_json(), after.to_json())
+    text = pull_request(after, found, ())
+    assert "| SOFTMAX |" in text and "appeared" in text
+    for _, rows in comparison_tables(found):
+        lines = markdown(rows).splitlines()
+        assert len({line.replace("\\|", "").count("|") for line in lines}) == 1

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from elf_writer import MadeSection, MadeSymbol, write_elf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness import footprint
+from harness.firmware import Firmware
+from harness.firmware.regions import memories
+from harness.footprint.layout import lay_out
+
+Make = Callable[[list[MadeSection], list[MadeSymbol]], Firmware]
+
+_SYMBOL = st.builds(
+    MadeSymbol,
+    st.sampled_from(["a", "b", "c", "d", "e"]),
+    st.integers(0, 0x300),
+    st.integers(0, 0x200),
+    st.sampled_from(["func", "object", "notype"]),
+    st.sampled_from([0, 1, 2]),
+    st.sampled_from(["local", "global", "weak"]),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(symbols=st.lists(_SYMBOL, max_size=25), gap=st.integers(0, 40), raw=st.binary(max_size=96))
+def test_the_parts_of_a_region_sum_to_it_whatever_the_symbols_claim(
+    tmp_path_factory: pytest.TempPathFactory, symbols: list[MadeSymbol], gap: int, raw: bytes
+) -> None:
+    text = bytes(0x100)
+    path = tmp_path_factory.mktemp("made") / "made.elf"
+    path.write_bytes(write_elf(
+        [MadeSection(".text", 0, text, load=0, executable=True),
+         MadeSection(".rodata", 0x100 + gap, raw or b"x", load=0x100 + gap),
+         MadeSection(".bss", 0x2000_0000 + gap, size=77)],
+        symbols,
+    ))  # fmt: skip
+    firmware = Firmware.from_elf(path)
+    layout = lay_out(firmware, memories(firmware))
+    flash = 0x100 + gap + len(raw or b"x")
+    assert sum(part.size for part in layout.of("FLASH")) == flash
+    assert sum(part.size for part in layout.of("RAM")) == gap + 77
+    for region in ("FLASH", "RAM"):
+        parts = layout.of(region)
+        assert all(a.place + a.size == b.place for a, b in pairwise(parts))
+        assert all(part.size > 0 for part in parts)
+
+
+def test_flash_is_the_size_of_the_binary_and_both_are_what_the_linker_prints(
+    little: Firmware, tmp_path: Path
+) -> None:
+    if shutil.which("arm-none-eabi-objcopy") is None:
+        pytest.skip("no arm-none-eabi-objcopy")
+    binary = tmp_path / "little.bin"
+    subprocess.run(["arm-none-eabi-objcopy", "-O", "binary", str(little.path), str(binary)],
+                   check=True)  # fmt: skip
+    flash, ram = footprint.regions(little)
+    assert flash.used == binary.stat().st_size
+    printed = subprocess.run(
+        ["arm-none-eabi-g++", "-mcpu=cortex-m33", "-mthumb", "-Os", "-ffunction-sections",
+         "-fdata-sections", "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics",
+         "-ffreestanding", "-w", "-std=c++17", "-nostdlib", "-Wl,--gc-sections",
+         "-Wl,--print-memory-usage", "-T", "little.ld", "-o", str(tmp_path / "again.elf"),
+         "main.cc", "kernels.cc", "model.cc", "-lgcc"],
+        cwd=little.path.parent, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    table = {name: int(used) for name, used in re.findall(r"(\w+):\s+(\d+) B", printed)}
+    assert {"FLASH": flash.used, "RAM": ram.used} == table
+
+
+def test_initial_values_count_in_flash_and_in_ram(make: Make) -> None:
+    firmware = make(
+        [MadeSection(".text", 0, bytes(16), load=0, executable=True),
+         MadeSection(".data", 0x2000_0000, b"\1" * 8, load=16)],
+        [MadeSymbol("value", 0x2000_0000, 8, section=1)],
+    )  # fmt: skip
+    layout = lay_out(firmware, memories(firmware))
+    copies = [(part.region, part.copy) for part in layout.parts if part.name == "value"]
+    assert copies == [("FLASH", True), ("RAM", False)]
+    assert [region.used for region in footprint.regions(firmware)] == [24, 8]
+
+
+def test_aliases_are_one_part_with_all_names(make: Make) -> None:
+    firmware = make(
+        [MadeSection(".text", 0, bytes(16), load=0, executable=True)],
+        [MadeSymbol("weak_name", 1, 16, "func", binding="weak"), MadeSymbol("name", 1, 16, "func")],
+    )
+    (part,) = lay_out(firmware, memories(firmware)).of("FLASH")
+    assert (part.name, part.aliases) == ("name", ("weak_name",))
+
+
+def test_padding_literals_and_gaps_are_told_apart(make: Make) -> None:
+    firmware = make(
+        [MadeSection(".text", 0, bytes(10) + b"\x00\xbf" + bytes(4), load=0, executable=True),
+         MadeSection(".rodata", 0x20, b"hello world\0more text\0", load=0x20)],
+        [MadeSymbol("f", 1, 10, "func"), MadeSymbol("g", 13, 4, "func")],
+    )  # fmt: skip
+    kinds = [(p.kind, p.size) for p in lay_out(firmware, memories(firmware)).of("FLASH")]
+    assert kinds == [
+        ("function", 10), ("padding", 2), ("function", 4), ("gap", 16), ("strings", 22)
+    ]  # fmt: skip
+
+
+def test_a_stripped_image_is_told_by_section_and_says_so(make: Make) -> None:
+    firmware = make([MadeSection(".text", 0, b"\x12\x34" * 8, load=0, executable=True)], [])
+    layout = lay_out(firmware, memories(firmware))
+    assert [(p.name, p.section, p.size) for p in layout.parts] == [("(no symbol)", ".text", 16)]
+    assert any("stripped" in note for note in layout.notes)
+
+
+def test_symbols_that_reach_outside_are_cut_and_told(make: Make) -> None:
+    firmware = make(
+        [MadeSection(".text", 0, bytes(16), load=0, executable=True)],
+        [MadeSymbol("liar", 9, 0x7FFF_FFFF, "func")],
+    )
+    layout = lay_out(firmware, memories(firmware))
+    assert [(p.name, p.size) for p in layout.parts] == [("(padding)", 8), ("liar", 8)]
+    assert any("reach outside" in note for note in layout.notes)
+
+
+def test_a_section_outside_the_memory_map_is_told(make: Make) -> None:
+    firmware = make(
+        [MadeSection(".text", 0, bytes(16), load=0, executable=True),
+         MadeSection(".odd", 0x6000_0000, bytes(8), load=0x6000_0000)],
+        [],
+    )  # fmt: skip
+    assert any(".odd" in note for note in lay_out(firmware, memories(firmware)).notes)
