@@ -7,6 +7,7 @@ wrong on its way. A cause is named only if it reproduces what the device gave, i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -49,82 +50,101 @@ def alternatives(
     output: int = 0,
     *,
     real_inputs: Sequence[Any] | None = None,
+    batch: bool = False,
 ) -> Alternatives:
     """What else output ``output`` could be, for :func:`compare`; nothing is computed yet.
 
-    Models with a state have none: what came before decides about their outputs too.
+    ``batch``: inputs and output have a leading axis of runs, as for ``invoke_batch``. Models with
+    a state have no alternatives: what came before decides about their outputs too.
     """
     if interpreter.stateful:
         return {}
     arrays = [np.asarray(each) for each in inputs]
+
+    def invoke(other: Interpreter, changed: Sequence[Any]) -> Array:
+        return (other.invoke_batch(changed) if batch else other.invoke(changed))[output]
+
     found: dict[str, Callable[[], Array]] = {}
-    for cause, options in _arithmetics(interpreter):
-        found[cause] = _other_arithmetic(interpreter, options, arrays, output)
-    for cause, changed in _inputs(interpreter, arrays, real_inputs):
-        found[cause] = _other_input(interpreter, changed, output)
+    for cause, make in _arithmetics(interpreter):
+        found[cause] = partial(_with_arithmetic, invoke, make, arrays)
+    for cause, change in _changes(interpreter, real_inputs):
+        found[cause] = partial(_with_input, invoke, interpreter, change, arrays)
     return found
 
 
-def _arithmetics(interpreter: Interpreter) -> Iterator[tuple[str, tuple[Rounding, Multipliers]]]:
+#: One inference, or a batch, and the output in question.
+_Invoke = Callable[[Interpreter, Sequence[Any]], Array]
+#: From the right inputs to those that the device may have used.
+_Change = Callable[[Sequence[Array]], list[Array]]
+
+
+def _with_arithmetic(
+    invoke: _Invoke, make: Callable[[], Interpreter], inputs: Sequence[Array]
+) -> Array:
+    return invoke(make(), inputs)
+
+
+def _with_input(
+    invoke: _Invoke, interpreter: Interpreter, change: _Change, inputs: Sequence[Array]
+) -> Array:
+    return invoke(interpreter, change(inputs))
+
+
+def _arithmetics(interpreter: Interpreter) -> Iterator[tuple[str, Callable[[], Interpreter]]]:
     rounding: Rounding = "single" if interpreter.rounding == "double" else "double"
-    old: Multipliers = "single" if interpreter.multipliers == "double" else "double"
-    yield f"under {rounding} rounding", (rounding, interpreter.multipliers)
-    era = "before" if old == "single" else "since"
-    multipliers = f"with {old}-precision multipliers (TFLM {era} autumn 2026)"
-    yield multipliers, (interpreter.rounding, old)
-    yield f"under {rounding} rounding {multipliers}", (rounding, old)
-
-
-def _other_arithmetic(
-    interpreter: Interpreter,
-    options: tuple[Rounding, Multipliers],
-    inputs: Sequence[Array],
-    output: int,
-) -> Callable[[], Array]:
-    rounding, multipliers = options
-
-    def compute() -> Array:
-        other = Interpreter(
-            interpreter.model,
-            rounding=rounding,
-            multipliers=multipliers,
-            kernels=interpreter.kernels,
+    other: Multipliers = "single" if interpreter.multipliers == "double" else "double"
+    era = "before" if other == "single" else "since"
+    multipliers = f"with {other}-precision multipliers (TFLM {era} autumn 2026)"
+    rows: list[tuple[str, Rounding, Multipliers]] = [
+        (f"under {rounding} rounding", rounding, interpreter.multipliers),
+        (multipliers, interpreter.rounding, other),
+        (f"under {rounding} rounding {multipliers}", rounding, other),
+    ]
+    for cause, mode, precision in rows:
+        yield (
+            cause,
+            partial(
+                Interpreter,
+                interpreter.model,
+                rounding=mode,
+                multipliers=precision,
+                kernels=interpreter.kernels,
+            ),
         )
-        return other.invoke(inputs)[output]
-
-    return compute
 
 
-def _other_input(
-    interpreter: Interpreter, inputs: Callable[[], list[Array]], output: int
-) -> Callable[[], Array]:
-    return lambda: interpreter.invoke(inputs())[output]
+def _changes(
+    interpreter: Interpreter, real_inputs: Sequence[Any] | None
+) -> Iterator[tuple[str, _Change]]:
+    """Ways in which an input goes wrong; axes are counted from the end, before any runs axis."""
+    tensors = interpreter.inputs
+    images = [len(tensor.shape) == 4 for tensor in tensors]
 
+    def where(chosen: Sequence[bool], change: Callable[[Array], Array]) -> _Change:
+        return lambda arrays: [
+            change(array) if pick else array for array, pick in zip(arrays, chosen, strict=True)
+        ]
 
-def _inputs(
-    interpreter: Interpreter, arrays: Sequence[Array], real_inputs: Sequence[Any] | None
-) -> Iterator[tuple[str, Callable[[], list[Array]]]]:
-    if real_inputs is not None and any(tensor.scale for tensor in interpreter.inputs):
+    if real_inputs is not None and any(tensor.scale for tensor in tensors):
         yield (
             "if the input is quantized by truncation",
-            lambda: _truncated(interpreter, real_inputs),
+            lambda _: _truncated(interpreter, real_inputs),
         )
-    shapes = [array.shape for array in arrays]
-    if any(len(shape) == 4 and shape[1] == shape[2] > 1 for shape in shapes):
-        yield (
-            "after swapping the input's height and width",
-            lambda: [_swapped(array) for array in arrays],
-        )
-    if any(len(shape) == 4 and shape[3] == 3 for shape in shapes):
-        yield (
-            "after reversing the input's channels (RGB, BGR)",
-            lambda: [array[..., ::-1] if array.ndim == 4 else array for array in arrays],
-        )
-    if any(array.dtype == np.int8 for array in arrays):
-        yield (
-            "if the input is off by 128 (unsigned bytes taken as signed)",
-            lambda: [a ^ np.int8(-128) if a.dtype == np.int8 else a for a in arrays],
-        )
+    square = [
+        image and tensor.shape[1] == tensor.shape[2] > 1
+        for image, tensor in zip(images, tensors, strict=True)
+    ]
+    if any(square):
+        swap = where(square, lambda array: np.swapaxes(array, -3, -2))
+        yield "after swapping the input's height and width", swap
+    colour = [image and tensor.shape[3] == 3 for image, tensor in zip(images, tensors, strict=True)]
+    if any(colour):
+        reverse = where(colour, lambda array: array[..., ::-1])
+        yield "after reversing the input's channels (RGB, BGR)", reverse
+    signed = [tensor.dtype == "int8" for tensor in tensors]
+    if any(signed):
+        flip = where(signed, lambda array: array ^ np.int8(-128))
+        yield "if the input is off by 128 (unsigned bytes taken as signed)", flip
 
 
 def _truncated(interpreter: Interpreter, real_inputs: Sequence[Any]) -> list[Array]:
@@ -134,9 +154,3 @@ def _truncated(interpreter: Interpreter, real_inputs: Sequence[Any]) -> list[Arr
         else np.asarray(real)
         for real, tensor in zip(real_inputs, interpreter.inputs, strict=True)
     ]
-
-
-def _swapped(array: Array) -> Array:
-    if array.ndim == 4 and array.shape[1] == array.shape[2]:
-        return np.swapaxes(array, 1, 2)
-    return array

@@ -18,6 +18,8 @@ from harness.reference import (
     Kernels,
     Node,
     Run,
+    alternatives,
+    compare,
     compare_layers,
     compare_outputs,
     table,
@@ -275,6 +277,21 @@ def test_a_damaged_input_is_recognised(
     (answer,) = compare_outputs(interpreter, [_image(4)], obtained)
     assert not answer.equal
     assert words in answer.explanation
+
+
+def test_a_batch_has_alternatives_too() -> None:
+    interpreter = Interpreter(_network())
+    images = np.stack([_image(seed) for seed in range(5)])
+    (obtained,) = interpreter.invoke_batch([np.swapaxes(images, 2, 3)])
+    (expected,) = interpreter.invoke_batch([images])
+    causes = alternatives(interpreter, [images], batch=True)
+    answer = compare(obtained, expected, alternatives=causes)
+    assert "all equal after swapping the input's height and width" in answer.explanation
+
+
+def test_a_model_with_a_state_has_no_alternatives() -> None:
+    x = np.zeros((1, 4), np.int8)
+    assert alternatives(Interpreter(_svdf()), [x]) == {}
 
 
 def test_truncation_at_the_input_is_recognised() -> None:
