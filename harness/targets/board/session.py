@@ -123,7 +123,7 @@ class BoardSession:
 
     @property
     def findings(self) -> Sequence[Finding]:
-        """A console at the wrong baud rate, a reset loop, an image that never announced itself."""
+        """A console at the wrong baud rate, and an image that never announced itself."""
         self._mark()
         found = []
         if (
@@ -138,14 +138,6 @@ class BoardSession:
                     f"{self._port.baud} the image's baud rate?",
                     subject=self._port.url,
                     values=(("baud", self._port.baud), ("bytes", self._marks.total)),
-                )
-            )
-        if self._looping:
-            found.append(
-                Finding(
-                    Kind.RESET_LOOP,
-                    f"the image booted {self._marks.boots} times without coming to an end",
-                    values=(("boots", self._marks.boots),),
                 )
             )
         if not self._settled and not self._marks.boots:

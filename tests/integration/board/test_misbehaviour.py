@@ -130,9 +130,8 @@ def test_a_board_that_resets_for_ever_is_told_from_one_that_runs(
     with within(8):
         session = run(firmware(filler=100))
         assert session.run(END, session.deadline(20)) is Stop.RESET_LOOP
-        finding = next(f for f in session.findings if f.kind is Kind.RESET_LOOP)
+        assert session.counters.resets >= 4
         session.close()
-    assert finding.value("boots") >= 5
     next_case_works(board)
 
 

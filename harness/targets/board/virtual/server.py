@@ -188,6 +188,10 @@ class Board:
             due = self.line.due()
             if not due:
                 return False
+            # What goes wrong after so many bytes goes wrong after exactly so many.
+            limit = self.wrong.unplug_after or self.wrong.reset_loop
+            if limit:
+                due = due[: max(1, limit - self.said)]
             self.said += len(due)
             if self.wrong.unplug_after and self.said >= self.wrong.unplug_after:
                 self.wrong = replace(self.wrong, unplug_after=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 
 from harness.errors import HilError
@@ -25,9 +26,7 @@ Opener = Callable[[Firmware], Session]
 
 
 def _simulator(firmware: Firmware) -> Session:
-    from harness.targets import simulator  # noqa: PLC0415 - loads Unicorn
-
-    session: Session = simulator.open(firmware)
+    session: Session = import_module("harness.targets.simulator").open(firmware)
     return session
 
 
