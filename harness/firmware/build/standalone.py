@@ -158,9 +158,9 @@ class _Builder:
             if name.startswith("common/"):
                 continue  # in the archive
             target = folder / f"{source.stem}.o"
-            self._tools.compile(source, target, self._flags, include)
+            self._tools.compile(source, target, self._unmoved(folder), include)
             objects.append(target)
-        objects += [self._data(data), self._archive(1)]
+        objects += [self._data(data), self._archive(os.cpu_count() or 1)]
         self._tools.link(objects, self._runtime / "memory.ld", elf, self._flags)
 
     def _data(self, text: str) -> Path:
@@ -191,7 +191,24 @@ class _Builder:
         return self._cache.make(digest(self._base, "archive"), fill) / "runtime.a"
 
     def _compile(self, source: Path, target: Path) -> None:
-        self._tools.compile(source, target, self._flags, self._include)
+        self._tools.compile(source, target, self._unmoved(target.parent), self._include)
+
+    def _unmoved(self, folder: Path) -> list[str]:
+        """The flags, and names for folders in the image that do not tell where they lie.
+
+        Messages and debug lines hold file names: without this, an image's size would depend on
+        the checkout's path and every build would differ from the last.
+        """
+        names = {
+            Path.cwd(): ".",
+            folder: "generated",
+            self._schema: "generated",
+            self._runtime: "platforms/standalone",
+            self._samples: "zephyr_samples",
+        }
+        # GCC takes the last option that fits.
+        maps = [f"-ffile-prefix-map={path}={name}" for path, name in names.items()]
+        return [*self._flags, *maps]
 
     @cached_property
     def _include(self) -> list[Path]:

@@ -84,8 +84,10 @@ void RunConstructors() {
 }
 
 void EnableFpu() {
+#ifdef __ARM_FP
   soc::Register(soc::kCpacr) |= 0xFu << 20;  // full access to CP10 and CP11
   asm volatile("dsb\nisb" ::: "memory");
+#endif
 }
 
 void EnableCycleCounter() {
@@ -97,9 +99,7 @@ void EnableCycleCounter() {
 
 extern "C" [[noreturn]] void ResetHandler() {
   asm volatile("msr msplim, %0" : : "r"(z_interrupt_stacks));
-#ifdef __ARM_FP
   EnableFpu();
-#endif
   memcpy(__data_start, __data_load, static_cast<size_t>(__data_end - __data_start));
   memset(__bss_start, 0, static_cast<size_t>(__bss_end - __bss_start));
   memset(z_main_stack, kStackPaint, sizeof(z_main_stack));

@@ -1,0 +1,214 @@
+"""The standalone builder with the real compiler: what is compiled when, and what it says."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness import paths
+from harness.errors import BadElf, BuildFailed, EnvironmentMissing, UsageError
+from harness.firmware import Firmware
+from harness.firmware.build import BuildOptions, build_many, build_standalone, prebuilt
+
+TOOLS = ("arm-none-eabi-g++", "arm-none-eabi-gcc-ar", "flatc")
+
+pytestmark = pytest.mark.skipif(
+    any(shutil.which(tool) is None for tool in TOOLS), reason="no cross compiler on this machine"
+)
+
+
+class Started:
+    """Tools that note each start before they do their work."""
+
+    def __init__(self, folder: Path) -> None:
+        self.log = folder / "started"
+        self.folder = folder / "bin"
+        self.folder.mkdir()
+        for tool in TOOLS:
+            script = self.folder / tool
+            script.write_text(
+                f'#!/bin/sh\necho {tool} >> "{self.log}"\nexec "{shutil.which(tool)}" "$@"\n'
+            )
+            script.chmod(0o755)
+
+    def since(self) -> list[str]:
+        """Tools started since the last call."""
+        names = self.log.read_text().split() if self.log.exists() else []
+        self.log.write_text("")
+        return names
+
+
+@pytest.fixture(scope="module")
+def warm_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache, and beside it the counting tools that filled it with hello_world's image."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def started(warm_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Started:
+    tools = warm_cache / "tools"
+    if tools.exists():
+        counting = Started.__new__(Started)
+        counting.log, counting.folder = tools / "started", tools / "bin"
+    else:
+        tools.mkdir()
+        counting = Started(tools)
+    monkeypatch.setenv("TFLM_HIL_CACHE", str(warm_cache))
+    monkeypatch.setenv("PATH", f"{counting.folder}{os.pathsep}{os.environ['PATH']}")
+    build_standalone("hello_world", "exact")
+    counting.since()
+    return counting
+
+
+def test_a_second_build_starts_no_tool_and_gives_the_same_file(started: Started) -> None:
+    first, second = (build_standalone("hello_world", "exact") for _ in range(2))
+    assert started.since() == []
+    assert second.cached
+    assert second.elf == first.elf
+    assert second.map is not None
+    assert second.map.is_file()
+
+
+def test_another_configuration_costs_one_compilation_and_one_link(started: Started) -> None:
+    result = build_standalone("hello_world", "too_large")
+    assert not result.cached
+    assert started.since() == ["arm-none-eabi-g++"] * 2
+
+
+def test_another_arena_is_another_image(started: Started) -> None:
+    small = build_standalone("hello_world", "exact", options=BuildOptions(arena=1024))
+    large = build_standalone("hello_world", "exact", options=BuildOptions(arena=2048))
+    sizes = [
+        symbol.size
+        for one in (small, large)
+        for symbol in Firmware.from_elf(one.elf).symbols
+        if "tensor_arena" in symbol.name
+    ]
+    assert sizes == [1024, 2048]
+
+
+def test_a_changed_runtime_source_is_compiled_again(
+    started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "platforms"
+    shutil.copytree(paths.platforms(), copy)
+    monkeypatch.setattr(paths, "platforms", lambda: copy)
+    same = build_standalone("hello_world", "exact")
+    assert same.cached
+    assert started.since() == []
+    source = copy / "standalone" / "soc" / "uarte.cc"
+    source.write_text(source.read_text() + "\n// changed\n")
+    changed = build_standalone("hello_world", "exact")
+    assert not changed.cached
+    assert started.since().count("arm-none-eabi-g++") > 10
+    assert build_standalone("hello_world", "exact").cached
+
+
+def test_the_same_sources_give_the_same_bytes_in_another_cache(
+    started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = build_standalone("hello_world", "exact").elf.read_bytes()
+    monkeypatch.setenv("TFLM_HIL_CACHE", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    again = build_standalone("hello_world", "exact")
+    assert not again.cached
+    assert again.elf.read_bytes() == first
+    assert str(paths.samples().parent).encode() not in first
+    assert str(tmp_path).encode() not in first
+
+
+def test_two_processes_may_build_the_same_image_at_once(started: Started, tmp_path: Path) -> None:
+    program = (
+        "from harness.firmware.build import build_standalone as b;"
+        "print(b('hello_world', 'duplicate').elf)"
+    )
+    environment = {**os.environ, "TFLM_HIL_CACHE": str(tmp_path)}
+    command = [sys.executable, "-c", program]
+    both = [
+        subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    told = {process.communicate(timeout=200)[0] for process in both}
+    assert [process.returncode for process in both] == [0, 0]
+    assert len(told) == 1
+    assert Path(told.pop().strip()).is_file()
+    assert not list(tmp_path.rglob(".draft-*"))
+
+
+def test_progress_names_what_was_built_and_is_silent_about_the_rest(started: Started) -> None:
+    lines: list[str] = []
+    build_many([("hello_world", "exact"), ("hello_world", "empty")], progress=lines.append)
+    assert len(lines) == 1
+    assert "hello_world-empty" in lines[0]
+
+
+def test_soft_float_images_have_no_fpu_instructions(started: Started) -> None:
+    result = build_standalone("hello_world_float", "exact", options=BuildOptions(fpu=False))
+    command = ["arm-none-eabi-objdump", "-d", str(result.elf)]
+    listing = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "ResetHandler" in listing
+    assert "\tvmul.f32" not in listing
+
+
+def test_unknown_names_list_the_known_ones(started: Started) -> None:
+    with pytest.raises(UsageError) as sample:
+        build_standalone("nosuch", "exact")
+    assert "hello_world" in str(sample.value)
+    with pytest.raises(UsageError) as configuration:
+        build_standalone("hello_world", "nosuch")
+    assert "person_detection" in str(configuration.value)
+    assert started.since() == []
+
+
+def test_the_compilers_own_words_reach_the_user(started: Started) -> None:
+    options = BuildOptions(defines=("TFLM_HIL_INFERENCES=oops",))
+    with pytest.raises(BuildFailed) as failed:
+        build_standalone("hello_world", "exact", options=options)
+    assert "'oops' was not declared" in str(failed.value)
+
+
+def test_without_a_compiler_the_error_says_how_to_get_one(
+    started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EnvironmentMissing) as missing:
+        build_standalone("hello_world", "exact")
+    assert "arm-none-eabi-g++" in missing.value.message
+    assert "doctor --install" in missing.value.hint
+
+
+def test_a_cache_that_cannot_be_written_is_named(
+    started: Started, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("TFLM_HIL_CACHE", str(blocked / "cache"))
+    with pytest.raises(EnvironmentMissing) as missing:
+        build_standalone("hello_world", "exact")
+    assert "TFLM_HIL_CACHE" in missing.value.hint
+
+
+def test_prebuilt_takes_an_image_and_refuses_anything_else(
+    started: Started, tmp_path: Path
+) -> None:
+    built = build_standalone("hello_world", "exact")
+    result = prebuilt(built.elf)
+    assert (result.elf, result.map, result.builder) == (built.elf, built.map, "prebuilt")
+    other = tmp_path / "other.elf"
+    other.write_bytes(b"no image")
+    with pytest.raises(BadElf):
+        prebuilt(other)
+
+
+def test_stacks_and_arena_show_under_their_names(started: Started) -> None:
+    firmware = Firmware.from_elf(build_standalone("hello_world", "exact").elf)
+    sizes = {name: firmware.symbol(name) for name in ("z_main_stack", "z_interrupt_stacks")}
+    assert {name: symbol.size for name, symbol in sizes.items() if symbol} == {
+        "z_main_stack": 4096,
+        "z_interrupt_stacks": 1024,
+    }
