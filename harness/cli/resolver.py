@@ -85,7 +85,9 @@ def dump(elf: Path, target: str, symbol: str, seconds: float, as_json: Path | No
 
     firmware = Firmware.from_elf(elf)
     with open_target(target, firmware) as session:
-        run_past_registration(session, firmware, symbol=symbol, seconds=seconds)
+        if not run_past_registration(session, firmware, symbol=symbol, seconds=seconds):
+            end = symbol or "AllocateTensors"
+            click.echo(f"note: {end} was not reached; the table is as it stands now", err=True)
         found = read_tables(session, firmware)
     _write(as_json, {"elf": str(elf), "target": target, "resolvers": [r.to_json() for r in found]})
     if as_json != Path("-"):

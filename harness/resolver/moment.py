@@ -23,11 +23,12 @@ def after_registration(firmware: Firmware) -> str:
 
 def run_past_registration(
     session: Session, firmware: Firmware, *, symbol: str = "", seconds: float = 5.0
-) -> None:
+) -> bool:
     """Run until ``symbol`` (by default AllocateTensors), at the latest for ``seconds``.
 
-    Raises :class:`UsageError` for an unknown symbol and :class:`FirmwareFailed` where the image
-    stopped for good (lockup, reset loop) before.
+    True where the symbol was reached (an image that gives up before may have a table all the
+    same). Raises :class:`UsageError` for an unknown symbol, :class:`FirmwareFailed` where the
+    image stopped for good (lockup, reset loop) before.
     """
     if symbol and firmware.symbol(symbol) is None:
         raise UsageError(f"{firmware.path} has no symbol {symbol!r}")
@@ -36,3 +37,4 @@ def run_past_registration(
     stop = session.run(until, session.deadline(seconds))
     if stop in (Stop.LOCKUP, Stop.RESET_LOOP):
         raise FirmwareFailed(f"{firmware.path.name} stopped before its registration: {stop}")
+    return stop is Stop.CONDITION and bool(chosen)
