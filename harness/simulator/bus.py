@@ -1,0 +1,195 @@
+"""Every access that Unicorn asks about: private peripherals, devices, flash, guarded RAM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from harness.simulator.dwt import Dwt
+from harness.simulator.engine import PPB, Engine
+from harness.simulator.exceptions import Exceptions
+from harness.simulator.library import Reg
+from harness.simulator.memorymap import MemoryMap
+from harness.simulator.mpu import Mpu
+from harness.simulator.nvic import BUS_FAULT, MEM_MANAGE, Nvic
+from harness.simulator.peripherals.base import Device
+from harness.simulator.peripherals.nvmc import ERASE, PAGE, WRITE, Nvmc
+from harness.simulator.scb import (
+    BFARVALID,
+    DACCVIOL,
+    MMARVALID,
+    PRECISERR,
+    USERSETMPEND,
+    Scb,
+)
+from harness.simulator.systick import SysTick
+
+_SYSTICK, _NVIC, _NVIC_END, _SCB, _SCB_END = 0xE010, 0xE100, 0xE600, 0xED00, 0xF000
+_ICTR, _STIR, _DWT = 0xE004, 0xEF00, 0x1000
+
+
+class WordRegisters(Protocol):
+    """A block of 32-bit registers."""
+
+    def read(self, offset: int) -> int: ...
+    def write(self, offset: int, value: int) -> None: ...
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why an access was refused: the fault it becomes, and its status bits."""
+
+    cause: int
+    status: int
+
+
+class Bus:
+    """Decides about each access and carries out those to registers."""
+
+    def __init__(
+        self,
+        memory_map: MemoryMap,
+        system: tuple[Nvic, Scb, SysTick, Dwt, Mpu],
+        unmodelled: Callable[[str, str], None],
+    ) -> None:
+        self._nvic, self._scb, self._systick, self._dwt, self._mpu = system
+        self._map = memory_map
+        self._unmodelled = unmodelled
+        self._blocks: dict[int, tuple[Device, int]] = {}
+        self._irqs = memory_map.irqs
+        self.refusal = Refusal(BUS_FAULT, PRECISERR)
+        #: Writes to flash that must be put right when the instruction is over.
+        self.mends: list[tuple[int, bytes]] = []
+        self.engine: Engine
+        self.exceptions: Exceptions
+        self.nvmc: Nvmc
+
+    def attach(self, device: Device, addresses: tuple[int, ...]) -> None:
+        """Let ``device`` answer at each of its base addresses."""
+        for base in addresses:
+            for page in range(base >> 8, (base + device.size + 0xFF) >> 8):
+                self._blocks[page] = (device, base)
+        if isinstance(device, Nvmc):
+            self.nvmc = device
+
+    def access(self, is_write: int, address: int, size: int, value: int) -> int | None:
+        """The counting core's question; see :data:`harness.simulator.counting.AccessHandler`."""
+        if PPB.holds(address):
+            return self._private(is_write, address, size, value)
+        if self._mpu.enabled and not self._mpu_allows(address, bool(is_write)):
+            self.refusal = Refusal(MEM_MANAGE, DACCVIOL | MMARVALID)
+            return None
+        found = self._blocks.get(address >> 8)
+        if found is not None and found[1] <= address < found[1] + found[0].size:
+            device, base = found
+            return self._registers(device, is_write, address - base, size, value)
+        store = self.engine.store_of(address, size)
+        if is_write and store is not None:
+            if store.area.name == "ram":
+                return 0  # a page with a stack guard on it, but not the guard
+            if store.area.name in ("flash", "uicr") and self._program(address, size, value):
+                return 0
+        elif any(base <= address < base + 0x1000_0000 for base in self._map.windows):
+            if store is None and not self._known(address):
+                return self._refused()
+            return 0
+        return self._refused()
+
+    def _refused(self) -> None:
+        self.refusal = Refusal(BUS_FAULT, PRECISERR | BFARVALID)
+
+    def _known(self, address: int) -> bool:
+        return address >> 8 in self._blocks
+
+    def _mpu_allows(self, address: int, is_write: bool) -> bool:
+        exceptions = self.exceptions
+        if not exceptions.in_force():
+            return True
+        return self._mpu.allows(address, write=is_write, privileged=exceptions.privileged())
+
+    # registers
+
+    def _registers(
+        self, block: WordRegisters, is_write: int, offset: int, size: int, value: int
+    ) -> int:
+        shift = 8 * (offset & 3)
+        if not is_write:
+            return block.read(offset & ~3) >> shift
+        if size < 4:
+            mask = (1 << 8 * size) - 1 << shift
+            value = value << shift & mask
+        block.write(offset & ~3, value)
+        return 0
+
+    def _private(self, is_write: int, address: int, size: int, value: int) -> int | None:
+        offset = address - PPB.origin
+        stir = offset == _STIR and bool(self._scb.ccr & USERSETMPEND)
+        if not stir and not self.exceptions.privileged():
+            return self._refused()
+        if _NVIC <= offset < _NVIC_END:
+            return self._bytewise(self._nvic, is_write, offset - 0xE000, size, value, 0x400)
+        if _SYSTICK <= offset < _SYSTICK + 0x10:
+            return self._registers(self._systick, is_write, offset - _SYSTICK, size, value)
+        if _SCB <= offset < _SCB_END:
+            return self._bytewise(self._scb, is_write, offset - _SCB, size, value, 0x14)
+        if _DWT <= offset < _DWT + 0x1000:
+            return self._registers(self._dwt, is_write, offset - _DWT, size, value)
+        if offset == _ICTR:
+            return self._irqs - 1 >> 5
+        self._unmodelled(f"PPB+0x{offset:x}", "written" if is_write else "read")
+        return 0
+
+    def _bytewise(
+        self, block: WordRegisters, is_write: int, offset: int, size: int, value: int, first: int
+    ) -> int:
+        """Registers of which some (priorities, fault status) take bytes: the rest of the word stays.
+
+        Everywhere else a byte written to a word of set or clear bits leaves the others alone.
+        """
+        keeps = offset >= first and not 0x28 <= offset < 0x30
+        if is_write and size < 4 and keeps:
+            shift = 8 * (offset & 3)
+            mask = (1 << 8 * size) - 1 << shift
+            value = block.read(offset & ~3) & ~mask | value << shift & mask
+            block.write(offset & ~3, value)
+            return 0
+        return self._registers(block, is_write, offset, size, value)
+
+    # flash
+
+    def _program(self, address: int, size: int, value: int) -> bool:
+        """A store to flash or UICR, as far as NVMC allows it: bits go from one to zero only."""
+        mode = self.nvmc.mode
+        store = self.engine.store_of(address, size)
+        assert store is not None
+        if mode == WRITE:
+            old = bytes(store.slice(address, size))
+            new = value.to_bytes(8, "little")[:size]
+            self._mend(address, bytes(a & b for a, b in zip(old, new, strict=True)))
+            return True
+        if mode == ERASE and store.area.name == "flash":
+            self._mend(address & -PAGE, b"\xff" * PAGE)
+            return True
+        return False
+
+    def _mend(self, address: int, data: bytes) -> None:
+        self.mends.append((address, data))
+        self.engine.core.stop_after = True
+
+    def mend(self) -> None:
+        """The instruction is over: what Unicorn stored raw becomes what flash would hold."""
+        for address, data in self.mends:
+            store = self.engine.store_of(address, len(data))
+            assert store is not None
+            store.slice(address, len(data))[:] = data
+            self.engine.code_changed(address, address + len(data))
+        self.mends.clear()
+
+    def pc(self) -> int:
+        """Where the core is."""
+        return self.engine.core.read(Reg.PC) & ~1
+
+    def state(self) -> dict[str, Any]:
+        """Nothing here outlives an instruction."""
+        return {}

@@ -1,0 +1,357 @@
+"""Exception entry and return (Armv8-M ARM, B3.18 to B3.22), faults and their escalation.
+
+Floating-point registers are stacked at once (eager); lazy stacking differs only in memory that no
+program reads. Tail-chaining is a return followed by an entry, with the same registers and stacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from harness.simulator.counting import EXTRA_LIMITS
+from harness.simulator.engine import STUB, Engine
+from harness.simulator.faults import FaultRecord, exception_name, status_names
+from harness.simulator.library import CORE_REGISTERS, Reg
+from harness.simulator.mpu import HFNMIENA, Mpu
+from harness.simulator.nvic import (
+    BUS_FAULT,
+    FIRST_IRQ,
+    HARD_FAULT,
+    MEM_MANAGE,
+    NMI,
+    SVCALL,
+    USAGE_FAULT,
+    Nvic,
+)
+from harness.simulator.scb import (
+    BFARVALID,
+    BFHFNMIGN,
+    FAULT_ENABLES,
+    HFSR_DEBUGEVT,
+    HFSR_FORCED,
+    HFSR_VECTTBL,
+    INVPC,
+    MMARVALID,
+    MSTKERR,
+    MUNSTKERR,
+    SLEEPONEXIT,
+    STKERR,
+    STKOF,
+    UNSTKERR,
+    Scb,
+)
+
+XPSR_T = 1 << 24
+_ENTRY = (
+    *(int(r) for r in (Reg.R0, Reg.R1, Reg.R2, Reg.R3, Reg.R12, Reg.LR, Reg.XPSR, Reg.SP)),
+    int(Reg.CONTROL),
+)
+_FP = (*range(Reg.S0, Reg.S0 + 16), int(Reg.FPSCR))
+_ENTERED = (int(Reg.SP), int(Reg.XPSR_NZCVQG), int(Reg.CONTROL), int(Reg.LR), int(Reg.PC))
+_RESTORED = tuple(int(r) for r in (Reg.R0, Reg.R1, Reg.R2, Reg.R3, Reg.R12, Reg.LR))
+SPSEL, FPCA = 2, 4
+
+
+class FaultListener(Protocol):
+    """Gets each fault as it is taken."""
+
+    def __call__(self, record: FaultRecord) -> None: ...
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """Why a stack access failed, as status bits of the two kinds."""
+
+    cause: int
+    bits: int
+
+
+class Exceptions:
+    """The exception model around one core."""
+
+    def __init__(
+        self, engine: Engine, nvic: Nvic, scb: Scb, mpu: Mpu, heard: FaultListener
+    ) -> None:
+        self._engine, self._core, self._nvic, self._scb = engine, engine.core, nvic, scb
+        self._mpu, self._heard = mpu, heard
+        self.locked_up = False
+        self.nonsecure = False  # frames as a non-secure image expects them
+        self.sleep_on_exit = False
+        self.entries = 0
+        self.after_reset: Callable[[], None] | None = None
+
+    # memory as exception frames see it
+
+    def _stack_failure(self, address: int, size: int, *, write: bool) -> _Failure | None:
+        store = self._engine.store_of(address, size)
+        if store is None or (write and store.area.name != "ram"):
+            return _Failure(BUS_FAULT, STKERR if write else UNSTKERR)
+        if self._mpu.enabled and self.in_force():
+            privileged = self.privileged()
+            for at in (address, address + size - 4):
+                if not self._mpu.allows(at, write=write, privileged=privileged):
+                    return _Failure(MEM_MANAGE, MSTKERR if write else MUNSTKERR)
+        return None
+
+    def privileged(self) -> bool:
+        """True in handler mode and in privileged thread mode."""
+        return bool(self._core.read(Reg.XPSR) & 0x1FF) or not self._core.read(Reg.CONTROL) & 1
+
+    def in_force(self) -> bool:
+        """False while the MPU is off because of HardFault, NMI or FAULTMASK (HFNMIENA clear)."""
+        if self._mpu.ctrl & HFNMIENA:
+            return True
+        number = self._core.read(Reg.XPSR) & 0x1FF
+        return number not in (NMI, HARD_FAULT) and not self._core.read(Reg.FAULTMASK) & 1
+
+    def limits(self) -> tuple[int, int]:
+        """PSPLIM and MSPLIM, (0, 0) while no code that sets them was seen. Privileged mode only."""
+        core = self._core
+        if not core.extras:
+            return 0, 0
+        saved = core.read_many((Reg.R0, Reg.R1, Reg.PC))
+        core.call(STUB.origin)  # clears the exclusive monitor as well, as exception entry does
+        psplim, msplim = core.read_many((Reg.R0, Reg.R1))
+        core.write_many((int(Reg.R0), int(Reg.R1), int(Reg.PC)), saved)
+        return (psplim, msplim) if core.extras & EXTRA_LIMITS else (0, 0)
+
+    # entry
+
+    def enter(self, number: int, pc: int) -> None:
+        """Stack the state that is to go on at ``pc`` and go to the handler of ``number``."""
+        core = self._core
+        r0, r1, r2, r3, r12, lr, xpsr, sp, control = core.read_many(_ENTRY)
+        thread = not xpsr & 0x1FF
+        process = thread and bool(control & SPSEL)
+        extended = bool(control & FPCA)
+        size = 0x68 if extended else 0x20
+        frame = sp - size & ~7 & 0xFFFF_FFFF
+        xpsr_stacked = xpsr & ~(1 << 9) | (sp - size & 4) << 7
+        failure = self._stack_failure(frame, size, write=True)
+        words = [r0, r1, r2, r3, r12, lr, pc, xpsr_stacked]
+        if extended:
+            words += [*core.read_many(_FP), 0]
+        exc_return = 0xFFFF_FFA0 if self.nonsecure else 0xFFFF_FFE1
+        exc_return |= (not extended) << 4 | thread << 3 | process << 2
+        # The processor switches to handler mode, hence to the main stack, with the write of xPSR.
+        core.write_many(
+            _ENTERED[:3],
+            (frame, xpsr & 0xF80F_0000 | XPSR_T | number, control & ~(SPSEL | FPCA | 8)),
+        )
+        if core.extras:
+            psplim, msplim = self.limits()
+            limit = psplim if process else msplim
+            if frame < limit:
+                failure = _Failure(USAGE_FAULT, STKOF)
+                core.write(Reg.PSP if process else Reg.SP, limit)
+        if failure is None:
+            store = self._engine.store_of(frame, size)
+            assert store is not None
+            data = b"".join(word.to_bytes(4, "little") for word in words)
+            store.slice(frame, size)[:] = data
+        else:
+            number = self._derived(number, failure, pc)
+            if self.locked_up:
+                return
+            core.write(Reg.XPSR_NZCVQG, xpsr & 0xF80F_0000 | XPSR_T | number)
+        self._go(number, exc_return)
+
+    def _derived(self, number: int, failure: _Failure, pc: int) -> int:
+        """Note a fault of the stacking itself; which exception is taken now."""
+        self._scb.cfsr |= failure.bits
+        derived = self._escalated(failure.cause, below=self._nvic.group_priority(number))
+        if derived == 0:
+            if number == HARD_FAULT or number == NMI:
+                self._record(failure.cause, HARD_FAULT, failure.bits, pc, None, stacking=True)
+                self._lock_up(pc)
+                return number
+            derived = HARD_FAULT
+        if derived == HARD_FAULT and failure.cause != HARD_FAULT:
+            self._scb.hfsr |= HFSR_FORCED
+        self._record(failure.cause, derived, failure.bits, pc, None, stacking=True)
+        if self._nvic.group_priority(derived) >= self._nvic.group_priority(number):
+            self._nvic.pend(derived)
+            return number
+        if number >= FIRST_IRQ or number not in (MEM_MANAGE, BUS_FAULT, USAGE_FAULT):
+            self._nvic.pend(number)
+        return derived
+
+    def _go(self, number: int, exc_return: int) -> None:
+        vector = self._vector(number)
+        if vector is None:
+            self._scb.hfsr |= HFSR_VECTTBL
+            if number == HARD_FAULT:
+                self._lock_up(0)
+                return
+            self._core.write(Reg.XPSR_NZCVQG, self._core.read(Reg.XPSR) & ~0x1FF | HARD_FAULT)
+            self._nvic.pending &= ~(1 << number)
+            number = HARD_FAULT
+            vector = self._vector(HARD_FAULT)
+            if vector is None:
+                self._lock_up(0)
+                return
+        self._nvic.activate(number)
+        self.entries += 1
+        self._core.write_many(
+            (int(Reg.LR), int(Reg.PC), int(Reg.EPSR)),
+            (exc_return, vector | 1, XPSR_T if vector & 1 else 0),
+        )
+        self._refresh()
+
+    def _vector(self, number: int) -> int | None:
+        address = self._scb.vtor + 4 * number
+        store = self._engine.store_of(address, 4)
+        return int.from_bytes(store.slice(address, 4), "little") if store else None
+
+    def _refresh(self) -> None:
+        """Unicorn derives its mode from CONTROL and IPSR when the flags are written."""
+        self._core.write(Reg.APSR_NZCV, self._core.read(Reg.XPSR) & 0xF000_0000)
+
+    # return
+
+    def leave(self, exc_return: int) -> None:
+        """Return from the active exception by the EXC_RETURN value that was branched to."""
+        core, nvic = self._core, self._nvic
+        number = core.read(Reg.XPSR) & 0x1FF
+        if not nvic.active >> number & 1 or exc_return & 0x00FF_FF82 != 0x00FF_FF80:
+            self._bad_return(exc_return)
+            return
+        if number != NMI and (number != HARD_FAULT or core.read(Reg.FAULTMASK)):
+            core.write(Reg.FAULTMASK, 0)
+        process = exc_return & 0xC == 0xC
+        thread = bool(exc_return & 8)
+        extended = not exc_return & 0x10
+        frame = core.read(Reg.PSP if process else Reg.SP)
+        size = 0x68 if extended else 0x20
+        failure = self._stack_failure(frame, size, write=False)
+        if failure is not None or frame & 7:
+            nvic.deactivate(number)
+            bits = failure.bits if failure else INVPC
+            self.fault(failure.cause if failure else USAGE_FAULT, bits, exc_return & ~1)
+            return
+        store = self._engine.store_of(frame, size)
+        assert store is not None
+        words = memoryview(bytes(store.slice(frame, size))).cast("I")
+        xpsr = words[7]
+        if (xpsr & 0x1FF == 0) != thread:
+            self._bad_return(exc_return)
+            return
+        nvic.deactivate(number)
+        core.write_many(_RESTORED, tuple(words[:6]))
+        if extended:
+            core.write_many(_FP, tuple(words[8:25]))
+        end = frame + size + (4 if xpsr & 1 << 9 else 0)
+        control = core.read(Reg.CONTROL) & 1 | process << 1 | extended << 2 | 8
+        core.write(Reg.PSP if process else Reg.SP, end)
+        core.write_many(
+            (int(Reg.CONTROL), int(Reg.PC), int(Reg.XPSR_NZCVQG)),
+            (control, words[6] | xpsr >> 24 & 1, xpsr & ~(1 << 9)),
+        )
+        self._refresh()
+        if thread and self._scb.scr & SLEEPONEXIT:
+            self.sleep_on_exit = True
+
+    def _bad_return(self, exc_return: int) -> None:
+        number = self._core.read(Reg.XPSR) & 0x1FF
+        if self._nvic.active >> number & 1:
+            self._nvic.deactivate(number)
+        self.fault(USAGE_FAULT, INVPC, exc_return & ~1)
+
+    # taking exceptions
+
+    def execution_priority(self) -> int:
+        """What a new exception must be below, with PRIMASK, FAULTMASK and BASEPRI."""
+        core = self._core
+        now = core.active_priority
+        if core.read(Reg.FAULTMASK) & 1:
+            now = min(now, -1)
+        if core.read(Reg.PRIMASK) & 1:
+            now = min(now, 0)
+        base = core.read(Reg.BASEPRI) & core.group_mask
+        return min(now, base) if base else now
+
+    def _escalated(self, cause: int, below: int) -> int:
+        """The exception that ``cause`` becomes at priority ``below``; 0 when none can be taken."""
+        nvic = self._nvic
+        enabled = cause == SVCALL or self._scb.fault_enables & FAULT_ENABLES.get(cause, 0)
+        if enabled and nvic.group_priority(cause) < below:
+            return cause
+        return HARD_FAULT if below > nvic.priority(HARD_FAULT) else 0
+
+    def supervisor_call(self, pc: int) -> None:
+        """SVC: its handler, or HardFault where its priority does not suffice."""
+        number = self._escalated(SVCALL, self.execution_priority())
+        if number == HARD_FAULT:
+            self._scb.hfsr |= HFSR_FORCED
+            self._record(SVCALL, HARD_FAULT, 0, pc, None)
+        if number == 0:
+            self._record(SVCALL, 0, 0, pc, None)
+            self._lock_up(pc)
+        else:
+            self.enter(number, pc)
+
+    def breakpoint(self, pc: int) -> None:
+        """BKPT with no debugger: HardFault."""
+        self._scb.hfsr |= HFSR_DEBUGEVT
+        self.fault(HARD_FAULT, 0, pc)
+
+    def fault(self, cause: int, status: int, pc: int, address: int | None = None) -> None:
+        """A synchronous fault at ``pc``; ``status`` are the CFSR bits to set."""
+        scb = self._scb
+        scb.cfsr |= status
+        if address is not None and status & MMARVALID:
+            scb.mmfar = address
+        if address is not None and status & BFARVALID:
+            scb.bfar = address
+        now = self.execution_priority()
+        number = self._escalated(cause, now)
+        if number == HARD_FAULT and cause != HARD_FAULT:
+            scb.hfsr |= HFSR_FORCED
+        if cause == BUS_FAULT and now <= -1 and scb.ccr & BFHFNMIGN:
+            number = 0
+        self._record(cause, number, status, pc, address)
+        if number == 0:
+            self._lock_up(pc)
+        else:
+            self.enter(number, pc)
+
+    def _lock_up(self, pc: int) -> None:
+        self.locked_up = True
+        self._core.write(Reg.PC, pc | 1)
+
+    def _record(
+        self,
+        cause: int,
+        taken: int,
+        status: int,
+        pc: int,
+        address: int | None,
+        *,
+        stacking: bool = False,
+    ) -> None:
+        registers = list(self._core.read_many(CORE_REGISTERS))
+        registers[15] = pc
+        exception = registers[16] & 0x1FF
+        process = not exception and bool(self._core.read(Reg.CONTROL) & SPSEL)
+        if stacking:
+            exception = 0 if not self._nvic.active else exception
+        self._heard(
+            FaultRecord(
+                exception_name(taken) if taken else "Lockup",
+                exception_name(cause),
+                ", ".join(status_names(status, self._scb.hfsr & HFSR_DEBUGEVT)),
+                pc,
+                registers[14],
+                registers[13],
+                "PSP" if process else "MSP",
+                address,
+                tuple(registers),
+                self._scb.cfsr,
+                self._scb.hfsr,
+                exception,
+                self._core.executed,
+                overflow=bool(status & STKOF),
+            )
+        )

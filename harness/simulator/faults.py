@@ -1,0 +1,96 @@
+"""Faults as evidence: the registers of the moment, decoded into a report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.firmware.elf import Firmware
+from harness.simulator.nvic import FIRST_IRQ, NAMES
+from harness.simulator.scb import BFARVALID, CFSR_NAMES, HFSR_NAMES, MMARVALID
+
+_MEANINGS = {
+    "IACCVIOL": "fetched an instruction from memory that is not executable",
+    "DACCVIOL": "the MPU refused a load or store",
+    "MSTKERR": "the MPU refused the exception frame",
+    "MUNSTKERR": "the MPU refused the exception frame on return",
+    "IBUSERR": "fetched an instruction from an address where nothing answers",
+    "PRECISERR": "loaded or stored where nothing answers",
+    "STKERR": "the exception frame does not fit the stack's memory",
+    "UNSTKERR": "the exception frame cannot be read back",
+    "UNDEFINSTR": "an undefined instruction",
+    "INVSTATE": "a branch to an address without the Thumb bit (often a null call)",
+    "INVPC": "an invalid exception return",
+    "NOCP": "a floating-point instruction while CPACR disables the FPU",
+    "STKOF": "the stack pointer went below its limit: stack overflow",
+    "UNALIGNED": "an unaligned access that must be aligned",
+    "DIVBYZERO": "a division by zero",
+    "VECTTBL": "the vector table cannot be read",
+    "DEBUGEVT": "a breakpoint instruction without a debugger",
+}
+
+
+@dataclass(frozen=True)
+class FaultRecord:
+    """One fault as the processor took it."""
+
+    kind: str  # the exception taken: "UsageFault", "HardFault", ..., or "Lockup"
+    cause: str  # the fault itself, before escalation
+    reason: str  # the named status bits
+    pc: int
+    lr: int
+    sp: int
+    stack: str  # "PSP" or "MSP"
+    address: int | None
+    registers: tuple[int, ...]  # r0-r12, sp, lr, pc, xpsr
+    cfsr: int
+    hfsr: int
+    exception: int  # exception number that was active, 0 in thread mode
+    instructions: int
+    overflow: bool = False
+
+
+def status_names(cfsr: int, hfsr: int = 0) -> list[str]:
+    """The names of the bits that are set."""
+    names = [name for bit, name in CFSR_NAMES.items() if cfsr & bit]
+    return names + [name for bit, name in HFSR_NAMES.items() if hfsr & bit]
+
+
+def exception_name(number: int) -> str:
+    """The field's name of an exception number."""
+    if number == 0:
+        return "thread mode"
+    return NAMES.get(number, f"IRQ{number - FIRST_IRQ}" if number >= FIRST_IRQ else f"#{number}")
+
+
+def where(record: FaultRecord, firmware: Firmware) -> str:
+    """The function, file and line to blame: of pc, or of lr where pc points nowhere."""
+    location = firmware.locate(record.pc)
+    if location.function or location.file:
+        return str(location)
+    caller = firmware.locate((record.lr & ~1) - 2)
+    return f"{caller} (the caller; pc is 0x{record.pc:08x})"
+
+
+def report(record: FaultRecord, firmware: Firmware, blocks: tuple[int, ...] = ()) -> str:
+    """The whole decoded report, several lines."""
+    lines = [f"{record.kind}: {record.reason or 'no status bit'}"]
+    if record.kind not in (record.cause, "Lockup"):
+        lines[0] += f" (escalated from {record.cause})"
+    names = record.reason.split(", ") if record.reason else []
+    lines += [f"  {_MEANINGS[name]}" for name in names if name in _MEANINGS]
+    if record.address is not None and record.cfsr & (BFARVALID | MMARVALID):
+        lines.append(f"  address 0x{record.address:08x}")
+    lines.append(f"  pc 0x{record.pc:08x}  {firmware.locate(record.pc)}")
+    lines.append(f"  lr 0x{record.lr:08x}  {firmware.locate((record.lr & ~1) - 2)}")
+    lines.append(f"  sp 0x{record.sp:08x}  {record.stack}, in {exception_name(record.exception)}")
+    for first in range(0, 13, 4):
+        part = record.registers[first : min(first + 4, 13)]
+        lines.append("  " + "  ".join(f"r{first + i:<2} {v:08x}" for i, v in enumerate(part)))
+    lines.append(
+        f"  xpsr {record.registers[16]:08x}  cfsr {record.cfsr:08x}  hfsr {record.hfsr:08x}"
+        f"  after {record.instructions} instructions"
+    )
+    if blocks:
+        lines.append("  last blocks, oldest first:")
+        lines += [f"    0x{address:08x}  {firmware.locate(address)}" for address in blocks]
+    return "\n".join(lines)

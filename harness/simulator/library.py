@@ -1,0 +1,170 @@
+"""Unicorn's C interface through ctypes.
+
+The Python package ``unicorn`` brings the shared library; its Python binding is not imported (it
+costs 30 ms at start-up and every register access goes through several layers). The functions,
+numbers and types are those of Unicorn's public header ``unicorn/unicorn.h``, version 2.1.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+from ctypes import CFUNCTYPE, c_bool, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from enum import IntEnum
+from functools import cache
+from pathlib import Path
+
+from harness.errors import EnvironmentMissing
+
+ARCH_ARM = 1
+MODE_MCLASS_THUMB = 0x10 | 0x20
+CPU_CORTEX_M33 = 11
+HOOK_INTR = 1
+HOOK_BLOCK = 8
+HOOK_MEM_INVALID = 1008
+PROT_READ, PROT_WRITE, PROT_EXEC = 1, 2, 4
+CTL_CPU_MODEL = 7 | (1 << 26) | (1 << 30)
+CTL_REMOVE_CACHE = 9 | (2 << 26) | (1 << 30)
+CTL_FLUSH_TB = 10 | (1 << 30)
+ERR_INSN_INVALID = 10
+ERR_EXCEPTION = 21
+
+BLOCK_HOOK = CFUNCTYPE(None, c_void_p, c_uint64, c_uint32, c_void_p)
+INTR_HOOK = CFUNCTYPE(None, c_void_p, c_uint32, c_void_p)
+MMIO_READ = CFUNCTYPE(c_uint64, c_void_p, c_uint64, c_uint32, c_void_p)
+MMIO_WRITE = CFUNCTYPE(None, c_void_p, c_uint64, c_uint32, c_uint64, c_void_p)
+MEMORY_HOOK = CFUNCTYPE(c_bool, c_void_p, c_int, c_uint64, c_int, c_int64, c_void_p)
+
+
+class Reg(IntEnum):
+    """Register numbers of ``unicorn/arm.h``."""
+
+    APSR_NZCV = 2
+    FPSCR = 6
+    LR = 10
+    PC = 11
+    SP = 12
+    R0 = 66
+    R1 = 67
+    R2 = 68
+    R3 = 69
+    R12 = 78
+    S0 = 79
+    MSP = 115
+    PSP = 116
+    CONTROL = 117
+    XPSR = 120
+    EPSR = 121
+    PRIMASK = 123
+    BASEPRI = 124
+    FAULTMASK = 126
+    XPSR_NZCVQG = 138
+
+
+#: r0-r12, sp, lr, pc, xpsr: the order in which dumps and frames list them.
+CORE_REGISTERS = (*range(Reg.R0, Reg.R12 + 1), int(Reg.SP), int(Reg.LR), int(Reg.PC), int(Reg.XPSR))
+
+
+class Access(IntEnum):
+    """Kinds of refused or trapped accesses, as Unicorn numbers them."""
+
+    READ_UNMAPPED = 19
+    WRITE_UNMAPPED = 20
+    FETCH_UNMAPPED = 21
+    WRITE_PROT = 22
+    READ_PROT = 23
+    FETCH_PROT = 24
+
+    @property
+    def is_write(self) -> bool:
+        """True for stores."""
+        return self in (Access.WRITE_UNMAPPED, Access.WRITE_PROT)
+
+    @property
+    def is_fetch(self) -> bool:
+        """True for instruction fetches."""
+        return self in (Access.FETCH_UNMAPPED, Access.FETCH_PROT)
+
+
+_SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
+    "uc_version": (c_uint32, [c_void_p, c_void_p]),
+    "uc_open": (c_int, [c_int, c_int, c_void_p]),
+    "uc_close": (c_int, [c_void_p]),
+    "uc_strerror": (ctypes.c_char_p, [c_int]),
+    "uc_emu_start": (c_int, [c_void_p, c_uint64, c_uint64, c_uint64, c_size_t]),
+    "uc_emu_stop": (c_int, [c_void_p]),
+    "uc_reg_read": (c_int, [c_void_p, c_int, c_void_p]),
+    "uc_reg_write": (c_int, [c_void_p, c_int, c_void_p]),
+    "uc_mem_map_ptr": (c_int, [c_void_p, c_uint64, c_size_t, c_uint32, c_void_p]),
+    "uc_mmio_map": (
+        c_int,
+        [c_void_p, c_uint64, c_size_t, c_void_p, c_void_p, c_void_p, c_void_p],
+    ),
+    "uc_mem_protect": (c_int, [c_void_p, c_uint64, c_size_t, c_uint32]),
+    "uc_context_alloc": (c_int, [c_void_p, c_void_p]),
+    "uc_context_save": (c_int, [c_void_p, c_void_p]),
+    "uc_context_restore": (c_int, [c_void_p, c_void_p]),
+    "uc_context_free": (c_int, [c_void_p]),
+}
+
+#: What the native counter is given, in the order in which it takes them.
+NATIVE_FUNCTIONS = (
+    "uc_emu_start",
+    "uc_emu_stop",
+    "uc_reg_read",
+    "uc_reg_write",
+    "uc_reg_read_batch",
+    "uc_reg_write_batch",
+    "uc_hook_add",
+    "uc_ctl",
+    "uc_context_save",
+    "uc_context_restore",
+)
+
+
+@cache
+def load() -> ctypes.CDLL:
+    """The shared library that the installed ``unicorn`` package brings, with its types declared.
+
+    Raises :class:`EnvironmentMissing` where the package or its library is not there or too old.
+    """
+    spec = importlib.util.find_spec("unicorn")
+    roots = list(spec.submodule_search_locations or ()) if spec else []
+    found = [
+        path
+        for root in roots
+        for pattern in ("libunicorn.so*", "libunicorn*.dylib", "unicorn.dll")
+        for path in sorted((Path(root) / "lib").glob(pattern))
+    ]
+    hint = "install it with: pip install 'unicorn>=2.1.4'"
+    if not found:
+        raise EnvironmentMissing("the simulator needs the Python package unicorn", hint=hint)
+    try:
+        library = ctypes.CDLL(str(found[0]))
+    except OSError as error:
+        raise EnvironmentMissing(f"cannot load {found[0].name}: {error}", hint=hint) from error
+    for name, (result, arguments) in _SIGNATURES.items():
+        function = getattr(library, name)
+        function.restype = result
+        function.argtypes = arguments
+    version = library.uc_version(None, None)
+    if (version >> 24, version >> 16 & 0xFF) < (2, 1):
+        raise EnvironmentMissing(
+            f"unicorn {version >> 24}.{version >> 16 & 0xFF} is too old", hint=hint
+        )
+    return library
+
+
+class UnicornError(RuntimeError):
+    """Unicorn refused a call; a defect of the simulator, not of the firmware."""
+
+
+def check(library: ctypes.CDLL, error: int, what: str) -> None:
+    """Raise :class:`UnicornError` for a return value other than zero."""
+    if error:
+        raise UnicornError(f"{what}: {library.uc_strerror(error).decode()}")
+
+
+def function_address(library: ctypes.CDLL, name: str) -> int:
+    """The address of one of the library's functions."""
+    return ctypes.cast(getattr(library, name), c_void_p).value or 0

@@ -1,0 +1,47 @@
+"""The nRF9160's peripherals, one file each; :data:`MODELS` maps the machine table's names."""
+
+from __future__ import annotations
+
+from harness.simulator.peripherals.base import Chip, Device, Nordic
+from harness.simulator.peripherals.clock import Clock
+from harness.simulator.peripherals.dppi import Dppic
+from harness.simulator.peripherals.egu import Egu
+from harness.simulator.peripherals.gpio import Gpio
+from harness.simulator.peripherals.gpiote import Gpiote
+from harness.simulator.peripherals.nvmc import Nvmc
+from harness.simulator.peripherals.rtc import Rtc
+from harness.simulator.peripherals.storage import (
+    CtrlAp,
+    Fpu,
+    Ipc,
+    Regulators,
+    Spu,
+    Storage,
+    Vmc,
+)
+from harness.simulator.peripherals.timer import Timer
+from harness.simulator.peripherals.uarte import Uarte
+from harness.simulator.peripherals.wdt import Watchdog
+
+#: ``model`` in nrf9160.toml -> class.
+MODELS: dict[str, type[Device]] = {
+    "clock": Clock,
+    "ctrlap": CtrlAp,
+    "dppi": Dppic,
+    "egu": Egu,
+    "fpu": Fpu,
+    "gpio": Gpio,
+    "gpiote": Gpiote,
+    "ipc": Ipc,
+    "nvmc": Nvmc,
+    "regulators": Regulators,
+    "rtc": Rtc,
+    "spu": Spu,
+    "storage": Storage,
+    "timer": Timer,
+    "uarte": Uarte,
+    "vmc": Vmc,
+    "wdt": Watchdog,
+}
+
+__all__ = ["MODELS", "Chip", "Device", "Nordic"]

@@ -1,0 +1,296 @@
+"""What every peripheral is made of: declared registers, tasks, events, interrupts, DPPI.
+
+Nordic peripherals share one layout (nRF9160 PS, "Peripheral interface"): tasks from 0x000, their
+SUBSCRIBE registers 0x80 above, events from 0x100, their PUBLISH registers 0x80 above, SHORTS at
+0x200, INTEN/INTENSET/INTENCLR at 0x300. A model declares names and offsets; what a task does is a
+method ``task_<name>``, what a register does beyond storage ``read_<name>`` / ``write_<name>``
+(names in lower case, an array's index as argument).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from harness.simulator.memorymap import Block, MemoryMap
+
+SUBSCRIBE, PUBLISH = 0x080, 0x080
+SHORTS, INTEN, INTENSET, INTENCLR, INTPEND = 0x200, 0x300, 0x304, 0x308, 0x30C
+ENABLE_BIT = 1 << 31
+
+State = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Register:
+    """One register, or ``count`` of them ``stride`` bytes apart."""
+
+    offset: int
+    name: str
+    reset: int = 0
+    access: str = "rw"  # "r", "w" or "rw"; what the other direction does is ignored
+    count: int = 1
+    stride: int = 4
+
+    def offsets(self) -> list[int]:
+        """The offsets of all of them."""
+        return [self.offset + i * self.stride for i in range(self.count)]
+
+
+class Chip(Protocol):
+    """What a peripheral may ask of the chip around it."""
+
+    memory_map: MemoryMap
+
+    @property
+    def now(self) -> int:
+        """Virtual time in ticks of the CPU clock."""
+        ...
+
+    def schedule(self, device: str, tag: str, time: int) -> None:
+        """Call the device's fire(tag) at ``time``, instead of an earlier appointment."""
+        ...
+
+    def cancel(self, device: str, tag: str) -> None:
+        """Drop the appointment."""
+        ...
+
+    def line(self, irq: int, level: bool) -> None:
+        """Drive an interrupt line."""
+        ...
+
+    def publish(self, channel: int) -> None:
+        """An event is published on a DPPI channel."""
+        ...
+
+    def dma_read(self, device: str, address: int, size: int) -> bytes:
+        """Data RAM as EasyDMA reads it; elsewhere a finding and no bytes."""
+        ...
+
+    def dma_write(self, device: str, address: int, data: bytes) -> None:
+        """Write data RAM as EasyDMA does; elsewhere a finding and no effect."""
+        ...
+
+    def unmodelled(self, subject: str, what: str) -> None:
+        """Note the first access of its kind to something that has no model."""
+        ...
+
+    def system_reset(self, reason: int) -> None:
+        """Reset the chip after this instruction; ``reason`` as in POWER.RESETREAS."""
+        ...
+
+
+class Device:
+    """A block of registers; storage unless told otherwise."""
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = ()
+    #: Attributes beside the registers that a snapshot must keep (immutable values or flat lists).
+    STATE: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, chip: Chip, block: Block) -> None:
+        self.chip = chip
+        self.name = block.name
+        self.irq = block.irq
+        self.size = block.size
+        self.regs: dict[int, int] = {}
+        self._resets: dict[int, int] = {}
+        self._names: dict[int, str] = {}
+        self._readers: dict[int, Callable[[], int]] = {}
+        self._writers: dict[int, Callable[[int], None]] = {}
+        for register in self.REGISTERS:
+            self._declare(register)
+        self.reset()
+
+    def _declare(self, register: Register) -> None:
+        reader = getattr(self, f"read_{register.name.lower()}", None)
+        writer = getattr(self, f"write_{register.name.lower()}", None)
+        for index, offset in enumerate(register.offsets()):
+            suffix = f"[{index}]" if register.count > 1 else ""
+            self._names[offset] = register.name + suffix
+            self._resets[offset] = register.reset
+            if reader:
+                self._readers[offset] = _bind(reader, index if register.count > 1 else None)
+            elif "r" not in register.access:
+                self._readers[offset] = lambda: 0
+            if writer:
+                self._writers[offset] = _bind(writer, index if register.count > 1 else None)
+            elif "w" not in register.access:
+                self._writers[offset] = _ignore
+
+    def reset(self) -> None:
+        """Take the values after a reset."""
+        self.regs = dict(self._resets)
+
+    def read(self, offset: int) -> int:
+        """The word at ``offset`` (a multiple of four)."""
+        reader = self._readers.get(offset)
+        if reader:
+            return reader()
+        if offset not in self._names:
+            self.chip.unmodelled(f"{self.name}+0x{offset:x}", "read")
+        return self.regs.get(offset, 0)
+
+    def write(self, offset: int, value: int) -> None:
+        """Write the word at ``offset``."""
+        writer = self._writers.get(offset)
+        if writer:
+            writer(value)
+            return
+        if offset not in self._names:
+            self.chip.unmodelled(f"{self.name}+0x{offset:x}", "written")
+        self.regs[offset] = value
+
+    def fire(self, tag: str) -> None:
+        """An appointment made with the chip is due."""
+        raise NotImplementedError(f"{self.name} made no appointment {tag!r}")
+
+    def state(self) -> State:
+        """What a snapshot keeps."""
+        kept: State = {name: _copy(getattr(self, name)) for name in self.STATE}
+        kept["regs"] = dict(self.regs)
+        return kept
+
+    def restore(self, state: State) -> None:
+        """Take back what :meth:`state` gave."""
+        for name, value in state.items():
+            setattr(self, name, _copy(value))
+
+
+class Nordic(Device):
+    """A peripheral with tasks and events."""
+
+    TASKS: ClassVar[dict[str, int]] = {}
+    EVENTS: ClassVar[dict[str, int]] = {}
+    #: SHORTS bit -> (event, task)
+    SHORTS: ClassVar[dict[int, tuple[str, str]]] = {}
+    INTERRUPTS: ClassVar[bool] = True
+
+    def __init__(self, chip: Chip, block: Block) -> None:
+        self.subscriptions: dict[int, list[int]] = {}
+        self._tasks = {offset: self._task(name) for name, offset in self.TASKS.items()}
+        super().__init__(chip, block)
+        for name, offset in self.TASKS.items():
+            self._names[offset] = f"TASKS_{name}"
+            self._names[offset + SUBSCRIBE] = f"SUBSCRIBE_{name}"
+            self._resets[offset] = self._resets[offset + SUBSCRIBE] = 0
+            self._readers[offset] = lambda: 0
+            self._writers[offset] = _bind(self._write_task, offset)
+            self._writers[offset + SUBSCRIBE] = _bind(self._write_subscribe, offset)
+        for name, offset in self.EVENTS.items():
+            self._names[offset] = f"EVENTS_{name}"
+            self._names[offset + PUBLISH] = f"PUBLISH_{name}"
+            self._resets[offset] = self._resets[offset + PUBLISH] = 0
+            self._writers[offset] = _bind(self._write_event, offset)
+        if self.SHORTS:
+            self._names[SHORTS] = "SHORTS"
+            self._resets[SHORTS] = 0
+        if self.INTERRUPTS:
+            for offset, name in (
+                (INTEN, "INTEN"),
+                (INTENSET, "INTENSET"),
+                (INTENCLR, "INTENCLR"),
+                (INTPEND, "INTPEND"),
+            ):
+                self._names[offset] = name
+                self._resets[offset] = 0
+            self._readers[INTENSET] = self._readers[INTENCLR] = lambda: self.regs[INTEN]
+            self._readers[INTPEND] = lambda: self.regs[INTEN] & self._raised()
+            self._writers[INTEN] = self._write_inten
+            self._writers[INTENSET] = lambda v: self._write_inten(self.regs[INTEN] | v)
+            self._writers[INTENCLR] = lambda v: self._write_inten(self.regs[INTEN] & ~v)
+            self._writers[INTPEND] = _ignore
+        self._event_bits = {offset: 1 << (offset - 0x100 >> 2) for offset in self.EVENTS.values()}
+        self.reset()
+
+    def _task(self, name: str) -> Callable[[], None]:
+        stem, index = _split(name)
+        method: Callable[..., None] = getattr(self, f"task_{stem}")
+        return method if index is None else (lambda: method(index))
+
+    def reset(self) -> None:
+        super().reset()
+        self.subscriptions = {}
+
+    def restore(self, state: State) -> None:
+        super().restore(state)
+        self.subscriptions = {}
+        for offset in self._tasks:
+            self._subscribe(offset, self.regs[offset + SUBSCRIBE])
+
+    # tasks
+
+    def _write_task(self, offset: int, value: int) -> None:
+        if value & 1:
+            self._tasks[offset]()
+
+    def _write_subscribe(self, offset: int, value: int) -> None:
+        for tasks in self.subscriptions.values():
+            if offset in tasks:
+                tasks.remove(offset)
+        self.regs[offset + SUBSCRIBE] = value
+        self._subscribe(offset, value)
+
+    def _subscribe(self, offset: int, value: int) -> None:
+        if value & ENABLE_BIT:
+            self.subscriptions.setdefault(value & 0xFF, []).append(offset)
+
+    def channel(self, channel: int) -> None:
+        """A DPPI channel that this peripheral may be subscribed to was published."""
+        for offset in tuple(self.subscriptions.get(channel, ())):
+            self._tasks[offset]()
+
+    # events
+
+    def event(self, name: str) -> None:
+        """Raise an event: register, interrupt, shortcuts, DPPI."""
+        offset = self.EVENTS[name]
+        self.regs[offset] = 1
+        self.update_line()
+        shorts = self.regs.get(SHORTS, 0)
+        if shorts:
+            for bit, (event, task) in self.SHORTS.items():
+                if event == name and shorts >> bit & 1:
+                    self._tasks[self.TASKS[task]]()
+        published = self.regs[offset + PUBLISH]
+        if published & ENABLE_BIT:
+            self.chip.publish(published & 0xFF)
+
+    def _write_event(self, offset: int, value: int) -> None:
+        self.regs[offset] = value & 1
+        self.update_line()
+
+    def _raised(self) -> int:
+        return sum(bit for offset, bit in self._event_bits.items() if self.regs[offset])
+
+    def _write_inten(self, value: int) -> None:
+        self.regs[INTEN] = value & 0xFFFF_FFFF
+        self.update_line()
+
+    def update_line(self) -> None:
+        """Drive the interrupt line from events and INTEN."""
+        if self.irq is not None and self.INTERRUPTS:
+            inten = self.regs[INTEN]
+            self.chip.line(self.irq, bool(inten and inten & self._raised()))
+
+
+def numbered(stem: str, offset: int, count: int, stride: int = 4) -> dict[str, int]:
+    """Names and offsets of an array of tasks or events: ``COMPARE[0]`` at 0x140, ..."""
+    return {f"{stem}[{i}]": offset + i * stride for i in range(count)}
+
+
+def _split(name: str) -> tuple[str, int | None]:
+    stem, bracket, rest = name.lower().partition("[")
+    return stem.replace(".", "_"), int(rest.rstrip("]")) if bracket else None
+
+
+def _bind(method: Callable[..., Any], index: int | None) -> Callable[..., Any]:
+    return method if index is None else (lambda *arguments: method(index, *arguments))
+
+
+def _ignore(_value: int) -> None:
+    """A write that the hardware ignores."""
+
+
+def _copy(value: Any) -> Any:
+    return value.copy() if isinstance(value, list | dict | set | bytearray) else value

@@ -1,0 +1,95 @@
+"""CLOCK and POWER, which share one block (nRF9160 PS, "CLOCK" and "POWER")."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from harness.simulator.peripherals.base import Nordic, Register
+
+STATE_RUNNING = 1 << 16
+SOURCE_LFRC, SOURCE_LFXO = 1, 2
+
+#: Start-up times in seconds (nRF9160 PS, electrical specification; typical values).
+HFXO_SECONDS = 0.000_060
+LFRC_SECONDS = 0.000_600
+LFXO_SECONDS = 0.250
+
+
+class Clock(Nordic):
+    """Oscillators that start after their real delay; reset reasons; retained registers."""
+
+    TASKS: ClassVar[dict[str, int]] = {
+        "HFCLKSTART": 0x000,
+        "HFCLKSTOP": 0x004,
+        "LFCLKSTART": 0x008,
+        "LFCLKSTOP": 0x00C,
+        "CONSTLAT": 0x078,
+        "LOWPWR": 0x07C,
+    }
+    EVENTS: ClassVar[dict[str, int]] = {
+        "HFCLKSTARTED": 0x100,
+        "LFCLKSTARTED": 0x104,
+        "POFWARN": 0x108,
+        "SLEEPENTER": 0x114,
+        "SLEEPEXIT": 0x118,
+    }
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        Register(0x400, "RESETREAS"),
+        Register(0x408, "HFCLKRUN", access="r"),
+        Register(0x40C, "HFCLKSTAT", access="r"),
+        Register(0x414, "LFCLKRUN", access="r"),
+        Register(0x418, "LFCLKSTAT", access="r"),
+        Register(0x41C, "LFCLKSRCCOPY", SOURCE_LFRC, access="r"),
+        Register(0x440, "POWERSTATUS", 1, access="r"),
+        Register(0x518, "LFCLKSRC", SOURCE_LFRC),
+        Register(0x51C, "GPREGRET", count=2),
+    )
+
+    def reset(self) -> None:
+        retained = {offset: self.regs.get(offset, 0) for offset in (0x400, 0x51C, 0x520)}
+        super().reset()
+        self.regs.update(retained)
+
+    def write_resetreas(self, value: int) -> None:
+        """Writing ones clears."""
+        self.regs[0x400] &= ~value
+
+    def add_reset_reason(self, bits: int) -> None:
+        """Reasons add up until the firmware clears them."""
+        self.regs[0x400] |= bits
+
+    def _after(self, tag: str, seconds: float) -> None:
+        ticks = round(seconds * self.chip.memory_map.cpu_hz)
+        self.chip.schedule(self.name, tag, self.chip.now + ticks)
+
+    def task_hfclkstart(self) -> None:
+        self.regs[0x408] = 1
+        self._after("hfclk", HFXO_SECONDS)
+
+    def task_hfclkstop(self) -> None:
+        self.regs[0x408] = self.regs[0x40C] = 0
+        self.chip.cancel(self.name, "hfclk")
+
+    def task_lfclkstart(self) -> None:
+        source = self.regs[0x518] & 3
+        self.regs[0x414] = 1
+        self.regs[0x41C] = source
+        self._after("lfclk", LFXO_SECONDS if source == SOURCE_LFXO else LFRC_SECONDS)
+
+    def task_lfclkstop(self) -> None:
+        self.regs[0x414] = self.regs[0x418] = 0
+        self.chip.cancel(self.name, "lfclk")
+
+    def task_constlat(self) -> None:
+        """Changes latency and current, neither of which is modelled."""
+
+    def task_lowpwr(self) -> None:
+        """Changes latency and current, neither of which is modelled."""
+
+    def fire(self, tag: str) -> None:
+        if tag == "hfclk":
+            self.regs[0x40C] = STATE_RUNNING | 1
+            self.event("HFCLKSTARTED")
+        else:
+            self.regs[0x418] = STATE_RUNNING | self.regs[0x41C]
+            self.event("LFCLKSTARTED")

@@ -1,0 +1,46 @@
+"""DPPIC: the channels that connect events to tasks (nRF9160 PS, "DPPI")."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from harness.simulator.peripherals.base import Nordic, Register
+
+CHANNELS = 16
+GROUPS = 6
+
+
+class Dppic(Nordic):
+    """Channel enables and groups; the chip asks :meth:`enabled` for each published event."""
+
+    TASKS: ClassVar[dict[str, int]] = {f"CHG_EN[{n}]": 8 * n for n in range(GROUPS)} | {
+        f"CHG_DIS[{n}]": 8 * n + 4 for n in range(GROUPS)
+    }
+    INTERRUPTS: ClassVar[bool] = False
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        Register(0x500, "CHEN"),
+        Register(0x504, "CHENSET"),
+        Register(0x508, "CHENCLR"),
+        Register(0x800, "CHG", count=GROUPS),
+    )
+
+    def enabled(self, channel: int) -> bool:
+        """True for a channel that lets events through."""
+        return bool(self.regs[0x500] >> channel & 1)
+
+    def read_chenset(self) -> int:
+        return self.regs[0x500]
+
+    read_chenclr = read_chenset
+
+    def write_chenset(self, value: int) -> None:
+        self.regs[0x500] |= value & 0xFFFF
+
+    def write_chenclr(self, value: int) -> None:
+        self.regs[0x500] &= ~value
+
+    def task_chg_en(self, group: int) -> None:
+        self.write_chenset(self.regs[0x800 + 4 * group])
+
+    def task_chg_dis(self, group: int) -> None:
+        self.write_chenclr(self.regs[0x800 + 4 * group])

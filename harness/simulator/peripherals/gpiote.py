@@ -1,0 +1,72 @@
+"""GPIOTE0 and GPIOTE1: tasks and events on pins (nRF9160 PS, "GPIOTE")."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from harness.simulator.memorymap import Block
+from harness.simulator.peripherals.base import Chip, Nordic, Register, numbered
+from harness.simulator.peripherals.gpio import Gpio
+
+CHANNELS = 8
+MODE_EVENT, MODE_TASK = 1, 3
+RISING, FALLING, TOGGLE = 1, 2, 3
+
+
+class Gpiote(Nordic):
+    """Eight channels, each an event on a pin's edge or a task that sets it."""
+
+    TASKS: ClassVar[dict[str, int]] = (
+        numbered("OUT", 0x000, CHANNELS)
+        | numbered("SET", 0x030, CHANNELS)
+        | numbered("CLR", 0x060, CHANNELS)
+    )
+    EVENTS: ClassVar[dict[str, int]] = numbered("IN", 0x100, CHANNELS) | {"PORT": 0x17C}
+    REGISTERS: ClassVar[tuple[Register, ...]] = (Register(0x510, "CONFIG", count=CHANNELS),)
+    STATE: ClassVar[tuple[str, ...]] = ("port",)
+
+    def __init__(self, chip: Chip, block: Block) -> None:
+        self.gpio: Gpio | None = None
+        self.port = False
+        super().__init__(chip, block)
+
+    def _pin(self, index: int, mode: int) -> int | None:
+        config = self.regs[0x510 + 4 * index]
+        return config >> 8 & 0x1F if config & 3 == mode else None
+
+    def _drive(self, index: int, action: int) -> None:
+        pin = self._pin(index, MODE_TASK)
+        if pin is None or self.gpio is None:
+            return
+        mask, out = 1 << pin, self.gpio.regs[0x004]
+        value = {RISING: out | mask, FALLING: out & ~mask, TOGGLE: out ^ mask}.get(action, out)
+        self.gpio.write_out(value)
+
+    def task_out(self, index: int) -> None:
+        self._drive(index, self.regs[0x510 + 4 * index] >> 16 & 3)
+
+    def task_set(self, index: int) -> None:
+        self._drive(index, RISING)
+
+    def task_clr(self, index: int) -> None:
+        self._drive(index, FALLING)
+
+    def write_config(self, index: int, value: int) -> None:
+        self.regs[0x510 + 4 * index] = value
+        if value & 3 == MODE_TASK and self.gpio is not None:
+            self.gpio.write_dirset(1 << (value >> 8 & 0x1F))
+            self._drive(index, RISING if value >> 20 & 1 else FALLING)
+
+    def pins_changed(self, before: int, after: int) -> None:
+        """Raise the events of the edges between two sets of levels."""
+        for index in range(CHANNELS):
+            pin = self._pin(index, MODE_EVENT)
+            if pin is None or not (before ^ after) >> pin & 1:
+                continue
+            polarity = self.regs[0x510 + 4 * index] >> 16 & 3
+            if polarity & (RISING if after >> pin & 1 else FALLING):
+                self.event(f"IN[{index}]")
+        port = bool(self.gpio and self.gpio.regs[0x020])
+        if port and not self.port:
+            self.event("PORT")
+        self.port = port

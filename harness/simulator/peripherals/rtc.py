@@ -1,0 +1,137 @@
+"""RTC0 and RTC1: 24-bit counters on the 32 768 Hz clock (nRF9160 PS, "RTC")."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from harness.simulator.peripherals.base import INTEN, Nordic, Register, numbered
+
+WRAP = 1 << 24
+CHANNELS = 4
+EVTEN = 0x340
+_BITS = {"TICK": 1 << 0, "OVRFLW": 1 << 1} | {f"COMPARE[{n}]": 1 << 16 + n for n in range(CHANNELS)}
+
+
+class Rtc(Nordic):
+    """The counter is computed from the virtual time; only wanted events cost anything.
+
+    An event exists where EVTEN or INTEN asks for it. A CC equal to the counter matches one whole
+    turn later, as on the chip.
+    """
+
+    TASKS: ClassVar[dict[str, int]] = {"START": 0, "STOP": 4, "CLEAR": 8, "TRIGOVRFLW": 12}
+    EVENTS: ClassVar[dict[str, int]] = {"TICK": 0x100, "OVRFLW": 0x104} | numbered(
+        "COMPARE", 0x140, CHANNELS
+    )
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        Register(EVTEN, "EVTEN"),
+        Register(0x344, "EVTENSET"),
+        Register(0x348, "EVTENCLR"),
+        Register(0x504, "COUNTER", access="r"),
+        Register(0x508, "PRESCALER"),
+        Register(0x540, "CC", count=CHANNELS),
+    )
+    STATE: ClassVar[tuple[str, ...]] = ("running", "base", "edge")
+
+    def reset(self) -> None:
+        super().reset()
+        self.running = False
+        self.base = 0  # counter when it was last started, stopped or cleared
+        self.edge = 0  # number of the LFCLK edge at that moment
+
+    # time: edge n of the 32 768 Hz clock lies at tick ceil(n * cpu_hz / lfclk_hz)
+
+    def _edge_now(self) -> int:
+        m = self.chip.memory_map
+        return self.chip.now * m.lfclk_hz // m.cpu_hz
+
+    def _tick_of(self, edge: int) -> int:
+        m = self.chip.memory_map
+        return -(-edge * m.cpu_hz // m.lfclk_hz)
+
+    @property
+    def _step(self) -> int:
+        return (self.regs[0x508] & 0xFFF) + 1
+
+    def _total(self) -> int:
+        """The counter without its wrap."""
+        if not self.running:
+            return self.base
+        return self.base + (self._edge_now() - self.edge) // self._step
+
+    def _rebase(self, value: int) -> None:
+        self.base = value % WRAP
+        self.edge = self._edge_now()
+        self._arrange()
+
+    def read_counter(self) -> int:
+        return self._total() % WRAP
+
+    def task_start(self) -> None:
+        if not self.running:
+            value = self.base
+            self.running = True
+            self._rebase(value)
+
+    def task_stop(self) -> None:
+        value = self._total()
+        self.running = False
+        self._rebase(value)
+
+    def task_clear(self) -> None:
+        self._rebase(0)
+
+    def task_trigovrflw(self) -> None:
+        self._rebase(0xFFFFF0)
+
+    def write_prescaler(self, value: int) -> None:
+        """Only while stopped, as on the chip."""
+        if not self.running:
+            self.regs[0x508] = value & 0xFFF
+
+    def write_cc(self, index: int, value: int) -> None:
+        self.regs[0x540 + 4 * index] = value & 0xFF_FFFF
+        self._arrange_one(f"COMPARE[{index}]")
+
+    def read_evtenset(self) -> int:
+        return self.regs[EVTEN]
+
+    read_evtenclr = read_evtenset
+
+    def write_evten(self, value: int) -> None:
+        self.regs[EVTEN] = value
+        self._arrange()
+
+    def write_evtenset(self, value: int) -> None:
+        self.write_evten(self.regs[EVTEN] | value)
+
+    def write_evtenclr(self, value: int) -> None:
+        self.write_evten(self.regs[EVTEN] & ~value)
+
+    def _write_inten(self, value: int) -> None:
+        super()._write_inten(value)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        for name in _BITS:
+            self._arrange_one(name)
+
+    def _arrange_one(self, name: str) -> None:
+        wanted = (self.regs[EVTEN] | self.regs[INTEN]) & _BITS[name]
+        if not (wanted and self.running):
+            self.chip.cancel(self.name, name)
+            return
+        total = self._total()
+        if name == "TICK":
+            ahead = 1
+        elif name == "OVRFLW":
+            ahead = WRAP - total % WRAP
+        else:
+            target = self.regs[self.EVENTS[name] - 0x140 + 0x540]
+            ahead = (target - total) % WRAP or WRAP
+        edge = self.edge + (total - self.base + ahead) * self._step
+        self.chip.schedule(self.name, name, self._tick_of(edge))
+
+    def fire(self, tag: str) -> None:
+        self.event(tag)
+        self._arrange_one(tag)

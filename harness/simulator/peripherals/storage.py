@@ -1,0 +1,101 @@
+"""Blocks that keep what is written and do nothing else.
+
+SPU, REGULATORS, IPC, VMC, FPU and CTRL-AP declare their registers; for the rest (SAADC, PWM, PDM,
+I2S, CRYPTOCELL) nothing is declared, so that the first access of each register is a finding.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from harness.simulator.peripherals.base import Device, Register
+
+
+class Storage(Device):
+    """A block that nothing is declared of."""
+
+
+class Spu(Device):
+    """System protection unit: permissions are kept, not enforced (nRF9160 PS, "SPU")."""
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        Register(0x100, "EVENTS_RAMACCERR"),
+        Register(0x104, "EVENTS_FLASHACCERR"),
+        Register(0x108, "EVENTS_PERIPHACCERR"),
+        Register(0x180, "PUBLISH", count=3),
+        Register(0x300, "INTEN"),
+        Register(0x304, "INTENSET"),
+        Register(0x308, "INTENCLR"),
+        Register(0x400, "CAP", 1, access="r"),
+        Register(0x440, "EXTDOMAIN_PERM"),
+        Register(0x480, "DPPI_PERM", 0xFFFF),
+        Register(0x484, "DPPI_LOCK"),
+        Register(0x4C0, "GPIOPORT_PERM", 0xFFFF_FFFF),
+        Register(0x4C4, "GPIOPORT_LOCK"),
+        Register(0x500, "FLASHNSC", count=4),
+        Register(0x540, "RAMNSC", count=4),
+        Register(0x600, "FLASHREGION_PERM", 0x17, count=32),
+        Register(0x700, "RAMREGION_PERM", 0x17, count=32),
+        Register(0x800, "PERIPHID_PERM", 0x8000_0012, count=67),
+    )
+
+
+class Regulators(Device):
+    """SYSTEMOFF and DCDCEN (nRF9160 PS, "REGULATORS"); switching off is not carried out."""
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        Register(0x500, "SYSTEMOFF", access="w"),
+        Register(0x510, "EXTPOFCON"),
+        Register(0x578, "DCDCEN"),
+    )
+
+    def write_systemoff(self, value: int) -> None:
+        if value & 1:
+            self.chip.unmodelled("REGULATORS.SYSTEMOFF", "triggered")
+
+
+class Ipc(Device):
+    """Interprocessor communication: nobody is at the other end (nRF9160 PS, "IPC")."""
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        Register(0x000, "TASKS_SEND", access="w", count=8),
+        Register(0x080, "SUBSCRIBE_SEND", count=8),
+        Register(0x100, "EVENTS_RECEIVE", count=8),
+        Register(0x180, "PUBLISH_RECEIVE", count=8),
+        Register(0x300, "INTEN"),
+        Register(0x304, "INTENSET"),
+        Register(0x308, "INTENCLR"),
+        Register(0x30C, "INTPEND", access="r"),
+        Register(0x510, "SEND_CNF", count=8),
+        Register(0x590, "RECEIVE_CNF", count=8),
+        Register(0x610, "GPMEM", count=4),
+    )
+
+
+class Vmc(Device):
+    """RAM section power; the RAM is always on (nRF9160 PS, "VMC")."""
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = tuple(
+        Register(0x600 + 0x10 * n + 4 * i, f"RAM{n}_{name}", 0xFFFF)
+        for n in range(8)
+        for i, name in enumerate(("POWER", "POWERSET", "POWERCLR"))
+    )
+
+
+class Fpu(Device):
+    """The FPU's exception unit: its registers, no interrupts."""
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = (Register(0x300, "UNUSED"),)
+
+
+class CtrlAp(Device):
+    """The debugger's mailbox and erase protection (nRF9160 PS, "CTRL-AP")."""
+
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        Register(0x400, "MAILBOX_RXDATA", access="r"),
+        Register(0x404, "MAILBOX_RXSTATUS", access="r"),
+        Register(0x480, "MAILBOX_TXDATA"),
+        Register(0x484, "MAILBOX_TXSTATUS", access="r"),
+        Register(0x500, "ERASEPROTECT_LOCK"),
+        Register(0x504, "ERASEPROTECT_DISABLE"),
+    )

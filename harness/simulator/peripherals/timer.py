@@ -1,0 +1,129 @@
+"""TIMER0 to TIMER2: 16 MHz timers and counters with six compare registers (nRF9160 PS, "TIMER")."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from harness.simulator.peripherals.base import Nordic, Register, numbered
+
+CHANNELS = 6
+_WIDTHS = {0: 16, 1: 8, 2: 24, 3: 32}
+
+
+class Timer(Nordic):
+    """Counts virtual time, or COUNT tasks in counter mode."""
+
+    TASKS: ClassVar[dict[str, int]] = {
+        "START": 0x000,
+        "STOP": 0x004,
+        "COUNT": 0x008,
+        "CLEAR": 0x00C,
+        "SHUTDOWN": 0x010,
+    } | numbered("CAPTURE", 0x040, CHANNELS)
+    EVENTS: ClassVar[dict[str, int]] = numbered("COMPARE", 0x140, CHANNELS)
+    SHORTS: ClassVar[dict[int, tuple[str, str]]] = {
+        n: (f"COMPARE[{n}]", "CLEAR") for n in range(CHANNELS)
+    } | {8 + n: (f"COMPARE[{n}]", "STOP") for n in range(CHANNELS)}
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        Register(0x504, "MODE"),
+        Register(0x508, "BITMODE"),
+        Register(0x510, "PRESCALER", 4),
+        Register(0x540, "CC", count=CHANNELS),
+    )
+    STATE: ClassVar[tuple[str, ...]] = ("running", "base", "since")
+
+    def reset(self) -> None:
+        super().reset()
+        self.running = False
+        self.base = 0
+        self.since = 0  # tick at which the counter stood at base
+
+    @property
+    def _modulus(self) -> int:
+        return 1 << _WIDTHS[self.regs[0x508] & 3]
+
+    @property
+    def _ticks_a_count(self) -> int:
+        m = self.chip.memory_map
+        return (m.cpu_hz // m.timer_hz) << min(self.regs[0x510] & 0xF, 9)
+
+    @property
+    def _timing(self) -> bool:
+        return self.running and self.regs[0x504] & 3 == 0
+
+    def _total(self) -> int:
+        if not self._timing:
+            return self.base
+        return self.base + (self.chip.now - self.since) // self._ticks_a_count
+
+    def _rebase(self, value: int) -> None:
+        self.base = value % self._modulus
+        self.since = self.chip.now
+        self._arrange()
+
+    def _arrange(self) -> None:
+        for index in range(CHANNELS):
+            self._arrange_one(index)
+
+    def _arrange_one(self, index: int) -> None:
+        name = f"COMPARE[{index}]"
+        if not self._timing:
+            self.chip.cancel(self.name, name)
+            return
+        total = self._total()
+        ahead = (self.regs[0x540 + 4 * index] - total) % self._modulus or self._modulus
+        time = self.since + (total - self.base + ahead) * self._ticks_a_count
+        self.chip.schedule(self.name, name, time)
+
+    def task_start(self) -> None:
+        if not self.running:
+            value = self.base
+            self.running = True
+            self._rebase(value)
+
+    def task_stop(self) -> None:
+        value = self._total()
+        self.running = False
+        self._rebase(value)
+
+    def task_shutdown(self) -> None:
+        self.running = False
+        self._rebase(0)
+
+    def task_clear(self) -> None:
+        self._rebase(0)
+
+    def task_count(self) -> None:
+        if not self.running or self.regs[0x504] & 3 == 0:
+            return
+        self.base = (self.base + 1) % self._modulus
+        for index in range(CHANNELS):
+            if self.base == self.regs[0x540 + 4 * index] % self._modulus:
+                self.event(f"COMPARE[{index}]")
+
+    def task_capture(self, index: int) -> None:
+        self.write_cc(index, self._total() % self._modulus)
+
+    def write_cc(self, index: int, value: int) -> None:
+        self.regs[0x540 + 4 * index] = value
+        self._arrange_one(index)
+
+    def write_mode(self, value: int) -> None:
+        current = self._total()
+        self.regs[0x504] = value
+        self._rebase(current)
+
+    def write_bitmode(self, value: int) -> None:
+        current = self._total()
+        self.regs[0x508] = value
+        self._rebase(current)
+
+    def write_prescaler(self, value: int) -> None:
+        current = self._total()
+        self.regs[0x510] = value
+        self._rebase(current)
+
+    def fire(self, tag: str) -> None:
+        index = int(tag[8:-1])
+        self._arrange_one(index)
+        self.event(tag)

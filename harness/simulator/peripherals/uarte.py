@@ -1,0 +1,192 @@
+"""UARTE0 to UARTE3: serial ports with EasyDMA (nRF9160 PS, "UARTE").
+
+Sending takes no virtual time unless the machine asks for pacing; the bytes stand in the console
+the moment they are sent. Received bytes arrive at the programmed baud rate, and wait outside while
+no buffer is there for them, so that nothing the host sends is ever lost to an overrun.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from harness.simulator.memorymap import Block
+from harness.simulator.peripherals.base import Chip, Nordic, Register
+
+ENABLED = 8
+RXD_PTR, RXD_MAXCNT, RXD_AMOUNT = 0x534, 0x538, 0x53C
+TXD_PTR, TXD_MAXCNT, TXD_AMOUNT = 0x544, 0x548, 0x54C
+#: Overrun, parity, framing, break (ERRORSRC).
+ERROR_OVERRUN, ERROR_PARITY, ERROR_FRAMING, ERROR_BREAK = 1, 2, 4, 8
+
+
+class Uarte(Nordic):
+    """One serial port; ``sink`` gets what it sends."""
+
+    TASKS: ClassVar[dict[str, int]] = {
+        "STARTRX": 0x000,
+        "STOPRX": 0x004,
+        "STARTTX": 0x008,
+        "STOPTX": 0x00C,
+        "FLUSHRX": 0x02C,
+    }
+    EVENTS: ClassVar[dict[str, int]] = {
+        "CTS": 0x100,
+        "NCTS": 0x104,
+        "RXDRDY": 0x108,
+        "ENDRX": 0x110,
+        "TXDRDY": 0x11C,
+        "ENDTX": 0x120,
+        "ERROR": 0x124,
+        "RXTO": 0x144,
+        "RXSTARTED": 0x14C,
+        "TXSTARTED": 0x150,
+        "TXSTOPPED": 0x158,
+    }
+    SHORTS: ClassVar[dict[int, tuple[str, str]]] = {
+        5: ("ENDRX", "STARTRX"),
+        6: ("ENDRX", "STOPRX"),
+    }
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        Register(0x480, "ERRORSRC"),
+        Register(0x500, "ENABLE"),
+        Register(0x508, "PSEL_RTS", 0xFFFF_FFFF),
+        Register(0x50C, "PSEL_TXD", 0xFFFF_FFFF),
+        Register(0x510, "PSEL_CTS", 0xFFFF_FFFF),
+        Register(0x514, "PSEL_RXD", 0xFFFF_FFFF),
+        Register(0x524, "BAUDRATE", 0x0400_0000),
+        Register(RXD_PTR, "RXD_PTR"),
+        Register(RXD_MAXCNT, "RXD_MAXCNT"),
+        Register(RXD_AMOUNT, "RXD_AMOUNT", access="r"),
+        Register(TXD_PTR, "TXD_PTR"),
+        Register(TXD_MAXCNT, "TXD_MAXCNT"),
+        Register(TXD_AMOUNT, "TXD_AMOUNT", access="r"),
+        Register(0x56C, "CONFIG"),
+    )
+    STATE: ClassVar[tuple[str, ...]] = (
+        "incoming",
+        "receiving",
+        "pointer",
+        "room",
+        "received",
+        "sending",
+        "due",
+    )
+
+    def __init__(self, chip: Chip, block: Block) -> None:
+        self.sink: Callable[[bytes], None] = _discard
+        self.paced = False
+        self.incoming = bytearray()  # sent by the host, not yet on the wire
+        super().__init__(chip, block)
+
+    def reset(self) -> None:
+        super().reset()
+        self.receiving = False
+        self.due = False  # a byte is on its way
+        self.pointer = self.room = self.received = 0
+        self.sending = 0
+
+    def _ticks_a_byte(self) -> int:
+        m = self.chip.memory_map
+        baud = max(1, self.regs[0x524] * m.timer_hz >> 32)
+        bits = 10 + (self.regs[0x56C] >> 1 & 7 == 7) + (self.regs[0x56C] >> 4 & 1)
+        return m.cpu_hz * bits // baud
+
+    # sending
+
+    def task_starttx(self) -> None:
+        if self.regs[0x500] != ENABLED:
+            return
+        size = self.regs[TXD_MAXCNT] & 0x1FFF
+        data = self.chip.dma_read(self.name, self.regs[TXD_PTR], size)
+        self.event("TXSTARTED")
+        self.sending = size
+        if self.paced:
+            self.chip.schedule(self.name, "tx", self.chip.now + size * self._ticks_a_byte())
+        if data:
+            self.sink(data)
+        if not self.paced:
+            self._sent()
+
+    def _sent(self) -> None:
+        self.regs[TXD_AMOUNT] = self.sending
+        if self.sending:
+            self.event("TXDRDY")
+        self.sending = 0
+        self.event("ENDTX")
+
+    def task_stoptx(self) -> None:
+        self.chip.cancel(self.name, "tx")
+        self.event("TXSTOPPED")
+
+    # receiving
+
+    def feed(self, data: bytes) -> None:
+        """Bytes from the host; they arrive when the receiver is ready."""
+        self.incoming += data
+        self._expect()
+
+    def task_startrx(self) -> None:
+        if self.regs[0x500] != ENABLED:
+            return
+        self.receiving = True
+        self.pointer = self.regs[RXD_PTR]
+        self.room = self.regs[RXD_MAXCNT] & 0x1FFF
+        self.received = 0
+        self.event("RXSTARTED")
+        self._expect()
+
+    def _expect(self) -> None:
+        ready = self.receiving and self.room and self.incoming
+        if ready and not self.due:
+            self.due = True
+            self.chip.schedule(self.name, "rx", self.chip.now + self._ticks_a_byte())
+
+    def task_stoprx(self) -> None:
+        self.chip.cancel(self.name, "rx")
+        self.due = False
+        open_buffer = self.receiving and self.room
+        self.receiving = False
+        if open_buffer:
+            self._end_rx()
+        self.event("RXTO")
+
+    def task_flushrx(self) -> None:
+        """The model keeps nothing in the FIFO: an empty flush ends at once."""
+        self.regs[RXD_AMOUNT] = 0
+        self.event("ENDRX")
+
+    def _end_rx(self) -> None:
+        self.regs[RXD_AMOUNT] = self.received
+        self.room = 0
+        self.event("ENDRX")
+
+    def write_errorsrc(self, value: int) -> None:
+        """Writing ones clears."""
+        self.regs[0x480] &= ~value
+
+    def fail(self, source: int) -> None:
+        """Let the line show an error (ERRORSRC bits), for tests of the firmware's handling."""
+        self.regs[0x480] |= source
+        self.event("ERROR")
+
+    def fire(self, tag: str) -> None:
+        if tag == "tx":
+            self._sent()
+            return
+        self.due = False
+        if not (self.receiving and self.room and self.incoming):
+            return
+        self.chip.dma_write(self.name, self.pointer, bytes(self.incoming[:1]))
+        del self.incoming[:1]
+        self.pointer += 1
+        self.room -= 1
+        self.received += 1
+        self.event("RXDRDY")
+        if not self.room:
+            self._end_rx()
+        self._expect()
+
+
+def _discard(_data: bytes) -> None:
+    """Nobody listens to this port."""

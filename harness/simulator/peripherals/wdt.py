@@ -1,0 +1,69 @@
+"""WDT: the watchdog (nRF9160 PS, "WDT"). It can't be stopped, and its reset is real."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from harness.simulator.peripherals.base import Nordic, Register
+
+RELOAD = 0x6E52_4635
+CHANNELS = 8
+#: LFCLK cycles between TIMEOUT and the reset.
+GRACE = 2
+REASON_DOG = 1 << 1
+
+
+class Watchdog(Nordic):
+    """Counts CRV + 1 cycles of the 32 768 Hz clock from the last complete reload."""
+
+    TASKS: ClassVar[dict[str, int]] = {"START": 0x000}
+    EVENTS: ClassVar[dict[str, int]] = {"TIMEOUT": 0x100}
+    REGISTERS: ClassVar[tuple[Register, ...]] = (
+        Register(0x400, "RUNSTATUS", access="r"),
+        Register(0x404, "REQSTATUS", 1, access="r"),
+        Register(0x504, "CRV", 0xFFFF_FFFF),
+        Register(0x508, "RREN", 1),
+        Register(0x50C, "CONFIG", 1),
+        Register(0x600, "RR", access="w", count=CHANNELS),
+    )
+
+    def _after(self, tag: str, cycles: int) -> None:
+        m = self.chip.memory_map
+        ticks = -(-cycles * m.cpu_hz // m.lfclk_hz)
+        self.chip.schedule(self.name, tag, self.chip.now + ticks)
+
+    def task_start(self) -> None:
+        if not self.regs[0x400]:
+            self.regs[0x400] = 1
+            self._reload()
+
+    def _reload(self) -> None:
+        self.regs[0x404] = self.regs[0x508] & 0xFF
+        self._after("timeout", max(self.regs[0x504], 0xF) + 1)
+
+    def _when_stopped(self, offset: int, value: int) -> None:
+        if not self.regs[0x400]:
+            self.regs[offset] = value
+
+    def write_crv(self, value: int) -> None:
+        self._when_stopped(0x504, value)
+
+    def write_rren(self, value: int) -> None:
+        self._when_stopped(0x508, value & 0xFF)
+
+    def write_config(self, value: int) -> None:
+        self._when_stopped(0x50C, value)
+
+    def write_rr(self, index: int, value: int) -> None:
+        if value != RELOAD or not self.regs[0x400]:
+            return
+        self.regs[0x404] &= ~(1 << index)
+        if not self.regs[0x404]:
+            self._reload()
+
+    def fire(self, tag: str) -> None:
+        if tag == "timeout":
+            self._after("reset", GRACE)
+            self.event("TIMEOUT")
+        else:
+            self.chip.system_reset(REASON_DOG)

@@ -1,0 +1,112 @@
+"""Instructions that the machine carries out itself: hints, TT, and those that fault.
+
+Unicorn raises an invalid instruction for WFE and YIELD, knows no sleep, and answers TT from an MPU
+that it does not have. The counting core stops before each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from harness.simulator.counting import XPSR_IT, Core, instruction_length, is_special
+from harness.simulator.exceptions import Exceptions
+from harness.simulator.library import Reg
+from harness.simulator.mpu import Mpu
+from harness.simulator.nvic import USAGE_FAULT, Nvic
+from harness.simulator.scb import INVSTATE, NOCP
+
+_YIELD, _WFE, _WFI, _SEV = 1, 2, 3, 4
+_APSR_N, _APSR_Z, _APSR_C, _APSR_V = 1 << 31, 1 << 30, 1 << 29, 1 << 28
+
+
+class Special:
+    """Carries out the instruction at pc; ``sleep`` is told "wfi" or "wfe"."""
+
+    def __init__(
+        self, core: Core, nvic: Nvic, mpu: Mpu, exceptions: Exceptions, sleep: Callable[[str], None]
+    ) -> None:
+        self._core, self._nvic, self._mpu = core, nvic, mpu
+        self._exceptions, self._sleep = exceptions, sleep
+
+    def carry_out(self, pc: int, first: int, second: int) -> bool:
+        """False where the instruction is an ordinary one (a breakpoint stands on it)."""
+        if not is_special(first, second, self._core.fp_disabled):
+            return False
+        xpsr = self._core.read(Reg.XPSR)
+        if not _passes(xpsr):
+            self._advance(pc, first, xpsr)
+            return True
+        hint = self._hint(first, second)
+        if hint is not None:
+            self._advance(pc, first, xpsr)
+            self._do_hint(hint)
+        elif first & 0xFFF0 == 0xE840:
+            self._test_target(first, second)
+            self._advance(pc, first, xpsr)
+        elif first & 0xFF07 == 0x4704:
+            # BXNS and BLXNS: there is no non-secure side in this machine.
+            self._exceptions.fault(USAGE_FAULT, INVSTATE, pc)
+        else:
+            self._exceptions.fault(USAGE_FAULT, NOCP, pc)
+        return True
+
+    @staticmethod
+    def _hint(first: int, second: int) -> int | None:
+        if 0xBF10 <= first <= 0xBF40 and not first & 0xF:
+            return first >> 4 & 0xF
+        if first == 0xF3AF and 0x8001 <= second <= 0x8004:
+            return second & 0xF
+        return None
+
+    def _do_hint(self, hint: int) -> None:
+        if hint == _SEV:
+            self._nvic.event = True
+        elif hint == _WFI:
+            self._sleep("wfi")
+        elif hint == _WFE:
+            if self._nvic.event:
+                self._nvic.event = False
+            else:
+                self._sleep("wfe")
+
+    def _test_target(self, first: int, second: int) -> None:
+        """TT, TTT, TTA, TTAT: Rd from bits 11..8, T from bit 6 (Armv8-M ARM, C2.4)."""
+        core = self._core
+        privileged = self._exceptions.privileged()
+        address = core.read(_register(first & 0xF))
+        asked_as = privileged and not second & 0x40
+        answer = self._mpu.test_target(address, privileged=privileged, asked_as=asked_as)
+        core.write(_register(second >> 8 & 0xF), answer)
+
+    def _advance(self, pc: int, first: int, xpsr: int) -> None:
+        core = self._core
+        core.retire(pc)
+        if xpsr & XPSR_IT:
+            core.write(Reg.EPSR, 1 << 24 | _next_it(xpsr))
+        core.write(Reg.PC, pc + instruction_length(first) | 1)
+
+
+def _register(number: int) -> int:
+    return int(Reg.R0) + number if number < 13 else (int(Reg.SP), int(Reg.LR))[number - 13]
+
+
+def _it_state(xpsr: int) -> int:
+    return xpsr >> 8 & 0xFC | xpsr >> 25 & 3
+
+
+def _next_it(xpsr: int) -> int:
+    """ITSTATE advanced by one instruction, as bits of EPSR (Armv8-M ARM, ITAdvance)."""
+    state = _it_state(xpsr)
+    state = 0 if not state & 7 else state & 0xE0 | state << 1 & 0x1F
+    return (state & 0xFC) << 8 | (state & 3) << 25
+
+
+def _passes(xpsr: int) -> bool:
+    """The condition of the IT block that the instruction stands in, if it stands in one."""
+    state = _it_state(xpsr)
+    if not state & 0xF:
+        return True
+    n, z, c, v = (bool(xpsr & bit) for bit in (_APSR_N, _APSR_Z, _APSR_C, _APSR_V))
+    condition = state >> 4
+    met = (z, c, n, v, c and not z, n == v, n == v and not z, True)[condition >> 1]
+    return met if condition == 15 else met != bool(condition & 1)

@@ -1,0 +1,95 @@
+"""SysTick (Armv8-M ARM, D1.2, SYST_*): a 24-bit down-counter on the CPU clock."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+ENABLE, TICKINT, CLKSOURCE, COUNTFLAG = 1, 2, 4, 1 << 16
+_MASK = 0xFF_FFFF
+
+
+class Timekeeper(Protocol):
+    """What SysTick needs of the machine."""
+
+    @property
+    def now(self) -> int: ...
+    def schedule(self, device: str, tag: str, time: int) -> None: ...
+    def cancel(self, device: str, tag: str) -> None: ...
+    def pend_systick(self) -> None: ...
+
+
+class SysTick:
+    """The counter is computed from the virtual time."""
+
+    NAME = "SysTick"
+
+    def __init__(self, machine: Timekeeper) -> None:
+        self._machine = machine
+        self.reset()
+
+    def reset(self) -> None:
+        """Stopped at zero."""
+        self.csr = 0
+        self.rvr = 0
+        self.value = 0  # counter at `since`
+        self.since = 0
+        self._machine.cancel(self.NAME, "zero")
+
+    def _current(self) -> int:
+        if not self.csr & ENABLE:
+            return self.value
+        elapsed = self._machine.now - self.since
+        if elapsed <= self.value:
+            return self.value - elapsed
+        # At zero the next tick reloads.
+        return self.rvr - (elapsed - self.value - 1) % (self.rvr + 1) if self.rvr else 0
+
+    def _rebase(self, value: int) -> None:
+        self.value, self.since = value, self._machine.now
+        self._arrange()
+
+    def _arrange(self) -> None:
+        if not self.csr & ENABLE or not (self.value or self.rvr):
+            self._machine.cancel(self.NAME, "zero")
+            return
+        ahead = self.value or self.rvr + 1
+        self._machine.schedule(self.NAME, "zero", self.since + ahead)
+
+    def fire(self, _tag: str) -> None:
+        """The counter reached zero."""
+        self.value, self.since = 0, self._machine.now
+        self.csr |= COUNTFLAG
+        if self.csr & TICKINT:
+            self._machine.pend_systick()
+        self._arrange()
+
+    def read(self, offset: int) -> int:
+        """SYST_CSR, RVR, CVR, CALIB by offset from SYST_CSR."""
+        if offset == 0:
+            value = self.csr
+            self.csr &= ~COUNTFLAG
+            return value
+        if offset == 4:
+            return self.rvr
+        return self._current() if offset == 8 else 0xC000_0000  # CALIB: no reference clock
+
+    def write(self, offset: int, value: int) -> None:
+        """SYST_CSR, RVR, CVR by offset from SYST_CSR."""
+        if offset == 0:
+            current = self._current()
+            self.csr = self.csr & COUNTFLAG | value & 3 | CLKSOURCE
+            self._rebase(current)
+        elif offset == 4:
+            self.rvr = value & _MASK
+            self._rebase(self._current())
+        elif offset == 8:
+            self.csr &= ~COUNTFLAG
+            self._rebase(0)
+
+    def state(self) -> dict[str, Any]:
+        """What a snapshot keeps."""
+        return {name: getattr(self, name) for name in ("csr", "rvr", "value", "since")}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take back what :meth:`state` gave."""
+        self.__dict__.update(state)

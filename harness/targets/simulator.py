@@ -1,0 +1,185 @@
+"""The target ``simulator``: a session over :class:`harness.simulator.Machine`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Self
+
+from harness.deadline import Deadline
+from harness.errors import UsageError
+from harness.findings import Finding
+from harness.firmware.elf import Firmware
+from harness.simulator import End, Machine
+from harness.simulator.events import NEVER
+from harness.targets.base import (
+    ConsoleChunk,
+    ConsoleMatch,
+    Counters,
+    Elapsed,
+    Executed,
+    Fault,
+    Stop,
+    SymbolReached,
+    Until,
+)
+
+
+class SimulatorMemory:
+    """The machine's memory, with errors that a user can read."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def read(self, address: int, size: int) -> bytes:
+        """``size`` bytes from ``address``. Raises :class:`UsageError` where there is no memory."""
+        try:
+            return self._machine.read_memory(address, size)
+        except ValueError as error:
+            raise UsageError(f"simulator: {error}") from error
+
+    def write(self, address: int, data: bytes) -> None:
+        """Write ``data`` at ``address``. Raises :class:`UsageError` where there is no memory."""
+        try:
+            self._machine.write_memory(address, data)
+        except ValueError as error:
+            raise UsageError(f"simulator: {error}") from error
+
+
+class SimulatorSession:
+    """A session; :attr:`machine` has hooks, snapshots, profile and coverage beside."""
+
+    target = "simulator"
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self.memory = SimulatorMemory(machine)
+        self._opened = time.monotonic()
+        self._read = 0
+        self._chunks: list[ConsoleChunk] = []
+
+    @property
+    def counters(self) -> Counters:
+        """Instructions and virtual time since power-on."""
+        machine = self.machine
+        wall = time.monotonic() - self._opened
+        return Counters(
+            "simulator", machine.core.executed, None, machine.seconds, wall, machine.resets
+        )
+
+    @property
+    def faults(self) -> Sequence[Fault]:
+        """Faults, decoded."""
+        machine = self.machine
+        return [
+            Fault(
+                record.kind,
+                record.reason,
+                record.pc,
+                record.lr,
+                record.address,
+                machine.fault_place(record),
+                machine.fault_report(record),
+            )
+            for record in machine.faults
+        ]
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """Accesses without a model, approximations."""
+        return list(self.machine.findings)
+
+    @property
+    def console(self) -> Sequence[ConsoleChunk]:
+        """Everything printed, with virtual time stamps."""
+        fresh = self.machine.console[len(self._chunks) :]
+        self._chunks += [ConsoleChunk(chunk.time, chunk.data) for chunk in fresh]
+        return self._chunks
+
+    def deadline(self, seconds: float, *, guard: float = 60.0) -> Deadline:
+        """A deadline in virtual time."""
+        return Deadline(seconds, now=lambda: self.machine.seconds, guard=guard)
+
+    def run(self, until: Until | None, deadline: Deadline) -> Stop:
+        """Run until the condition, the deadline or the end."""
+        machine = self.machine
+        hertz = machine.memory_map.cpu_hz
+        last = machine.now + round(deadline.remaining * hertz)
+        if last <= machine.now:
+            return Stop.DEADLINE
+        pattern, executed, condition = None, NEVER, NEVER
+        hooked = None
+        match until:
+            case ConsoleMatch(pattern=pattern):
+                pass
+            case Executed(instructions=count):
+                executed = machine.core.executed + count
+            case Elapsed(seconds=seconds):
+                condition = machine.now + round(seconds * hertz)
+            case SymbolReached(symbol=name):
+                hooked = self._hook(name)
+        try:
+            end = machine.run(
+                until_tick=min(last, condition),
+                until_executed=executed,
+                pattern=pattern,
+                guard=deadline,
+            )
+        finally:
+            if hooked is not None:
+                machine.unhook(hooked)
+        if end is End.DEADLINE and condition <= last:
+            return Stop.CONDITION
+        return Stop(end.value)
+
+    def _hook(self, name: str) -> int:
+        symbol = self.machine.firmware.symbol(name)
+        if symbol is None:
+            raise UsageError(f"the image has no symbol {name!r}")
+        self.machine.hook(symbol.address, lambda machine: True)
+        return symbol.address
+
+    def read(self) -> bytes:
+        """Console bytes since the last read()."""
+        chunks = self.machine.console[self._read :]
+        self._read += len(chunks)
+        return b"".join(chunk.data for chunk in chunks)
+
+    def write(self, data: bytes) -> None:
+        """Send ``data`` to the console's receiver."""
+        self.machine.feed(data)
+
+    def reset(self) -> None:
+        """A pin reset."""
+        self.machine.reset()
+
+    def where(self) -> str:
+        """Function, file and line of the program counter."""
+        return self.machine.where()
+
+    def close(self) -> None:
+        """Free the machine."""
+        self.machine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def open(  # noqa: A001
+    firmware: Firmware,
+    *,
+    native: bool | None = None,
+    booted: bool = True,
+    paced: bool = False,
+) -> SimulatorSession:
+    """A session with ``firmware`` loaded and not yet started; options as in :class:`Machine`."""
+    return SimulatorSession(Machine(firmware, native=native, booted=booted, paced=paced))
