@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.errors import UsageError
@@ -25,12 +25,15 @@ from harness.reference.fixedpoint import (
 from harness.reference.rows import RowScaler
 
 int32 = st.integers(-(1 << 31), (1 << 31) - 1)
+# A busy machine is slow now and then: no deadline.
+steady = settings(deadline=None, derandomize=True, database=None)
 
 
 def half_away(value: Fraction) -> int:
     return int(math.copysign(1, value)) * math.floor(abs(value) + Fraction(1, 2))
 
 
+@steady
 @given(st.floats(2.0**-31, 2.0**30))
 def test_a_multiplier_is_within_half_a_unit_of_the_real_one(real: float) -> None:
     multiplier, shift = quantize_multiplier(real)
@@ -48,12 +51,14 @@ def test_single_rounding_limits_the_shift() -> None:
     assert quantize_multiplier(2.0**40, "single") == ((1 << 31) - 1, 30)
 
 
+@steady
 @given(int32, st.integers(0, 31))
 def test_a_rounding_shift_takes_halves_away_from_zero(x: int, exponent: int) -> None:
     shifted = rounding_right_shift(np.array([x], np.int64), exponent)
     assert shifted[0] == half_away(Fraction(x, 1 << exponent))
 
 
+@steady
 @given(int32, int32)
 def test_a_doubling_high_multiply_takes_halves_up_and_saturates(a: int, b: int) -> None:
     expected = math.floor(Fraction(a * b, 1 << 31) + Fraction(1, 2))
@@ -61,6 +66,7 @@ def test_a_doubling_high_multiply_takes_halves_up_and_saturates(a: int, b: int) 
     assert obtained[0] == min(expected, (1 << 31) - 1)
 
 
+@steady
 @given(st.integers(-(1 << 24), 1 << 24), st.floats(2.0**-30, 2.0**6))
 def test_double_rounding_rounds_twice(x: int, real: float) -> None:
     multiplier, shift = quantize_multiplier(real)
@@ -70,6 +76,7 @@ def test_double_rounding_rounds_twice(x: int, real: float) -> None:
     assert Multiplier.of(real, "double").scale(np.array([x], np.int64))[0] == expected
 
 
+@steady
 @given(st.integers(-(1 << 24), 1 << 24), st.floats(2.0**-30, 2.0**6))
 def test_single_rounding_rounds_once(x: int, real: float) -> None:
     multiplier, shift = quantize_multiplier(real, "single")
@@ -85,6 +92,7 @@ def test_the_two_roundings_differ_by_one_in_few_elements() -> None:
     assert 0 < np.count_nonzero(difference) < 1000
 
 
+@steady
 @given(
     st.sampled_from(["double", "single"]),
     st.integers(1, 70),
@@ -108,6 +116,7 @@ def test_the_fast_rows_compute_what_the_plain_scaling_does(
     assert np.array_equal(rows(sums.astype(np.float64)), expected)
 
 
+@steady
 @given(st.lists(st.floats(0.001, 100), min_size=1, max_size=5), st.integers(-1000, 1000))
 def test_channels_have_their_own_multiplier(reals: list[float], x: int) -> None:
     together = Multiplier.of(reals, "double").scale(np.full(len(reals), x, np.int64))
@@ -161,6 +170,7 @@ def test_quantize_needs_a_scale() -> None:
         quantize(1.0, 0.0, 0)
 
 
+@steady
 @given(st.integers(-128, 127), st.integers(-128, 127))
 def test_dequantize_undoes_quantize(q: int, zero: int) -> None:
     real = dequantize(np.int8(q), 0.0390625, zero)
