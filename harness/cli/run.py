@@ -35,6 +35,7 @@ ALL = "all-configurations"
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), help="Seconds, target's clock.")
 @click.option("--renode", "renode_path", default=None, help="The Renode to use.")
 @click.option("--board", default=None, help="The board of the lab to use.")
+@click.option("--wait", type=click.FloatRange(0), help="Seconds to wait for a board in use.")
 @click.option(
     "--output", type=click.Path(file_okay=False), default="hil-results", show_default=True
 )
@@ -120,7 +121,8 @@ def _adjust(case: Case, options: dict[str, object]) -> Case:
         case = replace(case, model=find_model(str(options["model"])))
     if options["inputs"]:
         case = replace(case, inputs=Path(str(options["inputs"])))
-    extra = {"renode": {"renode": options["renode_path"]}, "board": {"board": options["board"]}}
+    board = {"board": options["board"], "wait": options["wait"]}
+    extra = {"renode": {"renode": options["renode_path"]}, "board": board}
     chosen = {k: v for k, v in extra.get(case.target, {}).items() if v}
     return case.on(case.target, {**case.target_options, **chosen})
 

@@ -144,6 +144,7 @@ def test_a_remote_port_works_like_a_local_one():
         url = f"socket://127.0.0.1:{server.getsockname()[1]}"
         threading.Thread(target=_greet, args=(server,), daemon=True).start()
         console = Console(url, 115200)
+        console.write(b"?")
         assert console.search(re.compile(b"hello"), 0, 5) == 5
         with pytest.raises(TargetLost):
             console.wait(10)
@@ -152,6 +153,7 @@ def test_a_remote_port_works_like_a_local_one():
 
 def _greet(server):
     channel, _ = server.accept()
+    channel.recv(1)
     channel.sendall(b"hello")
     time.sleep(0.3)
     channel.close()
