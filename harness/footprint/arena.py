@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -152,6 +153,8 @@ def minimum(
     """
     prober = _Prober(firmware, open_session, seconds, guard)
     declared, first, used = prober.as_declared()
+    if not prober.taken_at:
+        raise FirmwareFailed(f"{firmware.path.name}: {first.reason}")
     if not first.allocated:
         raise FirmwareFailed(
             f"{firmware.path.name} does not allocate with its own arena of {declared:,} B: "
@@ -204,8 +207,8 @@ class _Prober:
         with self.open(self.firmware) as session:
             run = _Run(session.machine, size)
             for site in self.sites:
-                session.machine.hook(site.address, lambda machine, s=site: run.taken(s))
-            session.machine.hook(self.allocate, lambda machine: run.entered())
+                session.machine.hook(site.address, partial(run.taken, site))
+            session.machine.hook(self.allocate, run.entered)
             deadline = session.deadline(self.seconds, guard=self.guard)
             stop = session.run(Elapsed(self.seconds), deadline)
             used = self._used(session, deadline) if size is None and run.status == 0 else None
@@ -235,7 +238,7 @@ class _Run:
         self.site: Site | None = None
         self.status: int | None = None
 
-    def taken(self, site: Site) -> bool:
+    def taken(self, site: Site, _: object) -> bool:
         """The image hands over its arena; inner functions get what the outermost was given."""
         if self.site is not None:
             return False
@@ -252,12 +255,12 @@ class _Run:
             self.machine.write_memory(place, self.size.to_bytes(_WORD, "little"))
         return False
 
-    def entered(self) -> bool:
+    def entered(self, _: object) -> bool:
         """AllocateTensors begins: stop where it returns."""
-        self.machine.hook(self.machine.registers["lr"] & ~1, lambda machine: self.returned())
+        self.machine.hook(self.machine.registers["lr"] & ~1, self.returned)
         return False
 
-    def returned(self) -> bool:
+    def returned(self, _: object) -> bool:
         """AllocateTensors ends with a TfLiteStatus in r0."""
         if self.status is None:
             self.status = self.machine.registers["r0"]

@@ -69,7 +69,9 @@ def dump(session: Session, firmware: Firmware) -> tuple[LiveResolver, ...]:
     Run the image past its registration before. Raises :class:`CheckFailed` where none is found.
     """
     reader = _Reader(session.memory, firmware)
-    found = tuple(reader.by_vtable()) or tuple(reader.by_pattern())
+    found = tuple(reader.by_vtable())
+    if not found and not firmware.symbols:
+        found = tuple(reader.by_pattern())
     if not found:
         raise CheckFailed(
             f"no operator resolver in the memory of target {session.target!r}",
@@ -180,7 +182,7 @@ class _Reader:
         for origin, data in self.ram():
             at = 0
             while at + size <= len(data):
-                run = self.run(data, at)
+                run = self.run(data, at) if self.is_object(data, at) else []
                 if run:
                     length = len(run)
                     tail = data[at + length * size :][:WORD]
@@ -191,6 +193,15 @@ class _Reader:
                     at += length * size
                 else:
                     at += WORD
+
+    def is_object(self, data: bytes, at: int) -> bool:
+        """True where a vtable pointer stands before the first registration."""
+        start = at - self.layout.registrations_at
+        table = int.from_bytes(data[start : start + WORD], "little") if start >= 0 else 0
+        if table % WORD or not self.stored(table):
+            return False
+        first = self.firmware.read(table, WORD)
+        return first is not None and self.is_code(int.from_bytes(first, "little"))
 
     def run(self, data: bytes, at: int) -> list[LiveRegistration]:
         size = self.layout.registration_bytes
@@ -205,11 +216,13 @@ class _Reader:
         if len(row) < self.layout.registration_bytes:
             return False
         words = {name: struct.unpack_from("<I", row, at)[0] for name, at in fields.items()}
-        pointers = (words.get(name, 0) for name in ("init", "free", "prepare", "reset"))
+        pointers = (words.get(name, 0) for name in ("init", "free", "reset"))
         if not all(word == 0 or self.is_code(word) for word in pointers):
             return False
         code, name = words["builtin_code"], words.get("custom_name", 0)
-        if not self.is_code(words["invoke"]) or code >= len(OPERATOR_NAMES):
+        if not self.is_code(words["invoke"]) or not self.is_code(words["prepare"]):
+            return False
+        if code >= len(OPERATOR_NAMES):
             return False
         return bool(name and self.stored(name)) if code == _CUSTOM else name == 0
 

@@ -44,6 +44,11 @@ class ResolverLayout:
     classes: Mapping[int, ClassLayout] = field(default_factory=dict)  # by number of slots
 
     @property
+    def registrations_at(self) -> int:
+        """Where the registrations lie in any resolver: behind the vtable pointer."""
+        return next((one.registrations for one in self.classes.values()), WORD)
+
+    @property
     def slot_bytes(self) -> int:
         """RAM of one slot: registration, builtin code, parser."""
         return self.registration_bytes + self.code_bytes + WORD
