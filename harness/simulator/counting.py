@@ -404,7 +404,9 @@ class PythonCore:
                 region.view[:] = data
             self._aborting = False
             self._settle(self.read(Reg.PC))
-        elif (self._reason is Reason.MEMORY and not Access(self.fault_type).is_fetch) or (self._reason is Reason.EXCEPTION and self.exception not in (2, 8)):
+        elif (self._reason is Reason.MEMORY and not Access(self.fault_type).is_fetch) or (
+            self._reason is Reason.EXCEPTION and self.exception not in (2, 8)
+        ):
             self._settle(self.read(Reg.PC))
         elif self._reason is Reason.NONE and error:
             self._reason, self.error = Reason.ERROR, error

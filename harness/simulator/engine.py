@@ -129,8 +129,13 @@ class Engine:
         return None
 
     def guard(self, begin: int, end: int) -> None:
-        """From now on ask before each write to the RAM pages of [begin, end)."""
-        for page in range(begin & -PAGE, end, PAGE):
+        """From now on ask before each write to the RAM pages of [begin, end).
+
+        Everything else asks anyway. Each guarded page costs Unicorn a memory section, of which it
+        has fewer than PAGE.
+        """
+        ram = self.stores["ram"].area
+        for page in range(max(begin, ram.origin) & -PAGE, min(end, ram.end), PAGE):
             if page in self._guarded:
                 continue
             self._guarded.add(page)

@@ -334,7 +334,9 @@ class Machine:
         while not self._wakes():
             time = self.events.next_time
             if time >= until_tick:
-                if (until_tick < NEVER and time < NEVER) or (until_tick < NEVER and self._uart.incoming):
+                if (until_tick < NEVER and time < NEVER) or (
+                    until_tick < NEVER and self._uart.incoming
+                ):
                     self.slept += until_tick - self.now
                 return False
             self.slept += max(0, time - self.now)
