@@ -31,7 +31,7 @@ from harness.targets.board.virtual.line import Line, resample
 _INTERFACES = (0, 2, 4)
 #: The chip waits while so much is on the wire already.
 _BACKLOG = 4096
-_SLICE_SECONDS = 0.004
+_SLICE_SECONDS = 0.0005
 _BROWN_OUT_SECONDS = 0.4
 
 _RATES = {
