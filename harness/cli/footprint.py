@@ -14,7 +14,15 @@ from harness.errors import CheckFailed, UsageError
 from harness.firmware import Firmware
 from harness.footprint.budget import Verdict, check, load
 from harness.footprint.compare import Comparison, compare, load_baseline
-from harness.footprint.text import VIEWS, View, comparison_tables, pull_request, show, table
+from harness.footprint.text import (
+    VIEWS,
+    View,
+    comparison_tables,
+    marginal_table,
+    pull_request,
+    show,
+    table,
+)
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OUTPUT = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
@@ -22,7 +30,7 @@ _SHOWN = 40
 
 
 @click.command()
-@click.argument("elf", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("what", metavar="ELF|SAMPLE")
 @click.option("--by", "views", type=click.Choice(VIEWS), multiple=True,
               help="What to show; repeatable. Default: region and operator.")  # fmt: skip
 @click.option("--region", default="", help="Only this region (FLASH, RAM).")
@@ -30,31 +38,43 @@ _SHOWN = 40
 @click.option("--linker-script", type=_FILE, help="A linker script with a MEMORY command.")
 @click.option("--baseline", type=_FILE, help="An ELF, or a JSON file of an earlier --json.")
 @click.option("--budget", type=_FILE, help="A TOML file of budgets; over one is exit code 1.")
+@click.option("--leave-one-out", is_flag=True,
+              help="Build SAMPLE without each operator in turn: what it really costs.")  # fmt: skip
+@click.option("--operators", default="",
+              help="For --leave-one-out: these, added to the sample's own.")  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="All rows, however many.")
 @click.option("--markdown", type=_OUTPUT, help="Write a pull request's report (- for stdout).")
 @click.option("--json", "json_file", type=_OUTPUT, help="Write the document (- for stdout).")
 def footprint(  # noqa: PLR0917 - one parameter an option
-    elf: Path,
+    what: str,
     views: Sequence[View],
     region: str,
     map_file: Path | None,
     linker_script: Path | None,
     baseline: Path | None,
     budget: Path | None,
+    leave_one_out: bool,
+    operators: str,
     everything: bool,
     markdown: Path | None,
     json_file: Path | None,
 ) -> None:
-    """Flash and RAM of ELF by region, section, file, symbol, operator.
+    """Flash and RAM of ELF (or of SAMPLE's exact build) by region, section, file, symbol, operator.
 
     \b
     tflm-hil footprint zephyr.elf --by operator
     tflm-hil footprint zephyr.elf --by file --region RAM
     tflm-hil footprint zephyr.elf --baseline main.json --budget budgets.toml --markdown -
+    tflm-hil footprint digits --leave-one-out
+    tflm-hil footprint hello_world --leave-one-out --operators CONV_2D,SOFTMAX
     """
+    if leave_one_out:
+        _leave_one_out(what, [name for name in operators.split(",") if name], json_file)
+        return
     budgets = load(budget) if budget else ()
     before = load_baseline(baseline) if baseline else None
-    found = analysis.analyse(Firmware.from_elf(elf), map_file=map_file, linker_script=linker_script)
+    image = Firmware.from_elf(_image(what))
+    found = analysis.analyse(image, map_file=map_file, linker_script=linker_script)
     if region:
         found.region(region)
     document = found.to_json()
@@ -71,6 +91,40 @@ def footprint(  # noqa: PLR0917 - one parameter an option
         limit = 0 if everything else _SHOWN
         _print(found, chosen, region, limit, comparison, verdicts)
     _raise_if_over(verdicts)
+
+
+def _image(what: str) -> Path:
+    """The ELF, or what the sample of that name is built to."""
+    from harness.firmware.configurations import load as load_table  # noqa: PLC0415
+
+    if Path(what).exists() or what not in load_table().samples:
+        return Path(what)
+    from harness.firmware.builders import build_one  # noqa: PLC0415
+
+    return build_one(what, "exact")
+
+
+def _leave_one_out(sample: str, operators: list[str], json_file: Path | None) -> None:
+    from harness.firmware.build import build_operators  # noqa: PLC0415
+    from harness.firmware.configurations import load as load_table  # noqa: PLC0415
+    from harness.footprint.marginal import leave_one_out  # noqa: PLC0415
+
+    samples = load_table().samples
+    if sample not in samples:
+        raise UsageError(f"no sample {sample!r}", hint=f"one of {', '.join(samples)}")
+    own = samples[sample].operators
+    found = leave_one_out(
+        sample,
+        operators or own,
+        lambda names: build_operators(sample, names).elf,
+        kept=own if operators else (),
+        progress=lambda line: click.echo(f"building {line}", err=True),
+    )
+    _write(json_file, json.dumps(found.to_json(), indent=1) + "\n")
+    if json_file != Path("-"):
+        from rich.console import Console  # noqa: PLC0415
+
+        show(Console(highlight=False), f"Operators of {sample}", marginal_table(found))
 
 
 def _write(path: Path | None, text: str) -> None:

@@ -12,8 +12,9 @@ from harness.footprint.model import Region
 
 if TYPE_CHECKING:
     from harness.footprint.analysis import Footprint
+    from harness.footprint.arena import ArenaMinimum
 
-__all__ = ["Region", "analyse", "regions"]
+__all__ = ["Region", "analyse", "arena_minimum", "regions"]
 
 
 def regions(
@@ -40,3 +41,11 @@ def analyse(
     from harness.footprint.analysis import analyse as analyse_all  # noqa: PLC0415
 
     return analyse_all(firmware, map_file=map_file, linker_script=linker_script)
+
+
+def arena_minimum(firmware: Firmware, *, seconds: float = 30.0) -> ArenaMinimum:
+    """The smallest arena, on the simulator; see :func:`harness.footprint.arena.minimum`."""
+    from harness.footprint.arena import minimum  # noqa: PLC0415
+    from harness.targets.simulator import open as open_simulator  # noqa: PLC0415
+
+    return minimum(firmware, open_simulator, seconds=seconds)

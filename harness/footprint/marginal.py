@@ -66,12 +66,13 @@ class Marginal:
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """All operators of one sample; ``none`` is the image's flash without any of them."""
+    """Operators of one sample; ``none`` is the image's flash without any of them."""
 
     sample: str
     flash: int
     none: int
     together: int
+    ram: int
     rows: tuple[Marginal, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -82,6 +83,7 @@ class LeaveOneOut:
             "without_any": self.none,
             "together_measured": self.flash - self.none,
             "together_reachable": self.together,
+            "together_ram": self.ram,
             "bound_bytes": BOUND_BYTES,
             "bound_share": BOUND_SHARE,
             "operators": [row.to_json() for row in self.rows],
@@ -89,25 +91,34 @@ class LeaveOneOut:
 
 
 def leave_one_out(
-    sample: str, operators: Sequence[str], build: Build, *, progress: Callable[[str], None]
+    sample: str,
+    operators: Sequence[str],
+    build: Build,
+    *,
+    kept: Sequence[str] = (),
+    progress: Callable[[str], None],
 ) -> LeaveOneOut:
     """Build ``sample`` with all of ``operators``, without any, and without each in turn.
 
-    Raises :class:`UsageError` for an empty list, and what ``build`` raises.
+    ``kept`` are operators that stay in every build. Raises :class:`UsageError` for an empty list,
+    and what ``build`` raises.
     """
     if not operators:
         raise UsageError(f"{sample} has no operators to leave out")
+    always = [name for name in kept if name not in operators]
     progress(f"{sample} with {len(operators)} operators")
-    whole = analyse(Firmware.from_elf(build(operators)))
+    whole = analyse(Firmware.from_elf(build([*always, *operators])))
     progress(f"{sample} without any")
-    none = analyse(Firmware.from_elf(build(())))
+    none = analyse(Firmware.from_elf(build(always)))
     rows = []
     for operator in operators:
         progress(f"{sample} without {operator}")
         rest = [name for name in operators if name != operator]
-        rows.append(_row(operator, whole, analyse(Firmware.from_elf(build(rest)))))
-    return LeaveOneOut(sample, _flash(whole), _flash(none),
-                       whole.operators.together_of(operators), tuple(rows))  # fmt: skip
+        rows.append(_row(operator, whole, analyse(Firmware.from_elf(build([*always, *rest])))))
+    together = whole.operators.together_of([*always, *operators])
+    together -= none.operators.together_of(always)
+    return LeaveOneOut(sample, _flash(whole), _flash(none), together, _ram(whole) - _ram(none),
+                       tuple(rows))  # fmt: skip
 
 
 def _row(operator: str, whole: Footprint, without: Footprint) -> Marginal:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from harness.footprint.analysis import Footprint
 from harness.footprint.budget import Verdict
 from harness.footprint.compare import Change, Comparison
+from harness.footprint.marginal import LeaveOneOut
 from harness.footprint.tree import grow, walk
 
 if TYPE_CHECKING:
@@ -164,6 +165,20 @@ def _ram(footprint: Footprint, region: str) -> Table:
         for one in footprint.ram
     ]
     return ["purpose", "name", "address", "B", ""], frozenset((3,)), list(rows)
+
+
+def marginal_table(found: LeaveOneOut) -> Table:
+    """Operators by reachability and by building without them, and all of them together."""
+    rows: list[Row] = [
+        [row.operator, _bytes(row.exclusive), _bytes(row.measured), f"{row.difference:+,}",
+         _bytes(row.ram), "" if row.agrees else row.why]
+        for row in found.rows
+    ]  # fmt: skip
+    measured = found.flash - found.none
+    rows.append(["all of them together", _bytes(found.together), _bytes(measured),
+                 f"{measured - found.together:+,}", _bytes(found.ram), ""])  # fmt: skip
+    heads = ["operator", "reached B", "measured B", "difference", "RAM B", "beyond the bound"]
+    return heads, frozenset((1, 2, 3, 4)), rows
 
 
 def comparison_tables(comparison: Comparison, *, limit: int = _LARGEST) -> list[tuple[str, Table]]:

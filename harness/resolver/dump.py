@@ -32,7 +32,10 @@ _MOST_SLOTS = 1024
 
 @dataclass(frozen=True)
 class LiveRegistration:
-    """One filled slot; functions are demangled names, "" for a null pointer."""
+    """One filled slot; functions are demangled names, "" for a null pointer.
+
+    ``file`` is the source file of invoke, "" without debug information.
+    """
 
     operator: str
     custom: bool
@@ -41,6 +44,7 @@ class LiveRegistration:
     prepare: str
     invoke: str
     custom_name: str
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -148,6 +152,7 @@ class _Reader:
         return LiveRegistration(
             name or known, custom, code, self.function(words["init"]),
             self.function(words["prepare"]), self.function(words["invoke"]), name,
+            self.firmware.locate(words["invoke"]).file,
         )  # fmt: skip
 
     def function(self, pointer: int) -> str:

@@ -51,13 +51,18 @@ def show_live(console: Console, resolvers: Sequence[LiveResolver]) -> None:
             ),
             title_justify="left", box=None, pad_edge=False,
         )  # fmt: skip
-        for head in ("#", "operator", "init", "prepare", "invoke"):
+        for head in ("#", "operator", "init", "prepare", "invoke", "in"):
             drawn.add_column(head, overflow="fold")
         for number, one in enumerate(resolver.registrations):
             kind = " (custom)" if one.custom else ""
-            functions = (escape(_short(name)) for name in (one.init, one.prepare, one.invoke))
-            drawn.add_row(str(number), escape(one.operator + kind), *functions)
+            functions = (escape(_bare(name)) for name in (one.init, one.prepare, one.invoke))
+            drawn.add_row(str(number), escape(one.operator + kind), *functions, escape(one.file))
         console.print(drawn)
+
+
+def _bare(name: str) -> str:
+    """A kernel's own name: its namespaces are the same for all."""
+    return _short(name).replace("(anonymous namespace)::", "").replace("tflite::", "")
 
 
 def _short(name: str) -> str:
