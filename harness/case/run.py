@@ -61,7 +61,7 @@ def _run(case: Case, blank: CaseResult, folder: Path) -> CaseResult:
         return replace(blank, reason=lost.message, size=size_of(firmware))
     console = artifacts.write_console(folder, seen.console)
     findings = findings_of(seen, model)
-    outputs = check_outputs(seen.console, case, model)
+    outputs = check_outputs(seen.console, case, model, inputs)
     measures = measure(firmware, seen.console, case.target)
     excess = over_budget(measures, case.budgets) + _wrong_model(seen, model)
     verdict, reason = judge(case, seen, findings, outputs, excess)

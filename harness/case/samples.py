@@ -34,6 +34,7 @@ def sample_case(
         inferences=variant.sample.inferences if not variant.console else 1,
         expected=variant.expect,
         timeout=60.0 if variant.console else 20.0,
+        guard=600.0 if variant.console else 120.0,  # hundreds of inferences in one image
     )
 
 

@@ -1,0 +1,55 @@
+"""Outputs of inputs that the host sent are held against the reference, although nobody echoes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from harness import paths
+from harness.case.outputs import check_outputs
+from harness.case.spec import Case
+from harness.model import Model
+from harness.reference import Interpreter
+from harness.uart import Console, encode
+
+ROWS = np.array([[[-128]], [[0]], [[127]]], np.int8)
+
+
+@pytest.fixture
+def model() -> Model:
+    return Model.from_file(paths.models() / "hello_world_int8.tflite")
+
+
+def console(outputs: np.ndarray) -> Console:
+    seen = Console()
+    for number, row in enumerate(outputs):
+        data = row.tobytes()
+        fields = {"inference": number, "index": 0, "offset": 0, "total": len(data)}
+        seen.feed(encode(number, "output", {**fields, "hex": data.hex()}))
+    return seen
+
+
+def outputs_of(model: Model) -> np.ndarray:
+    return np.array(Interpreter.from_model(model).invoke_batch([ROWS])[0])
+
+
+def test_right_outputs_of_fed_inputs_are_compared(model: Model) -> None:
+    fed = [[row.tobytes()] for row in ROWS]
+    check = check_outputs(console(outputs_of(model)), Case("c", elf=Path("x")), model, fed)
+    assert (check.compared, check.mismatches, check.inferences) == (3, 0, 3)
+
+
+def test_a_wrong_output_of_a_fed_input_is_found(model: Model) -> None:
+    outputs = outputs_of(model)
+    outputs[1] += 1
+    fed = [[row.tobytes()] for row in ROWS]
+    check = check_outputs(console(outputs), Case("c", elf=Path("x")), model, fed)
+    assert (check.compared, check.mismatches) == (3, 1)
+
+
+def test_outputs_without_any_inputs_prove_nothing(model: Model) -> None:
+    check = check_outputs(console(outputs_of(model)), Case("c", elf=Path("x")), model)
+    assert check.compared == 0
+    assert check.problem
