@@ -251,6 +251,8 @@ void Runner::Finish(tflite::MicroInterpreter& interpreter) {
   if (status != kTfLiteOk) Fail("invoke", status);
 }
 
+void Runner::PrintLifecycles() { Lifecycle::PrintAll(); }
+
 void Runner::RecordAllocations(const tflite::MicroOpResolver& resolver, uint8_t* arena) {
   if (status_ != kTfLiteOk) return;  // it would fail again and tell the same once more
   using Type = tflite::RecordedAllocationType;
@@ -284,7 +286,6 @@ void Runner::RecordAllocations(const tflite::MicroOpResolver& resolver, uint8_t*
 }
 
 void Runner::End() {
-  Lifecycle::PrintAll();
   PrintStacks();
   Record("end").Count("inferences", inferences_).Number("status", status_);
 }

@@ -34,6 +34,7 @@ int Run(tflite::MicroMutableOpResolver<kSlots>& resolver, uint8_t (&arena)[kAren
     } else {
       runner.RunBuiltin(resolver, arena, hooks.fill, hooks.describe);
     }
+    runner.PrintLifecycles();
     if constexpr (TFLM_HIL_RECORD_ALLOCATIONS) runner.RecordAllocations(resolver, arena);
   }
   runner.End();

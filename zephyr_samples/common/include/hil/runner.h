@@ -58,6 +58,9 @@ class Runner {
   // The same with inputs from the host, until it sends `done`.
   void RunConsole(const tflite::MicroOpResolver& resolver, uint8_t* arena);
 
+  // Prints what the interpreter, gone by now, asked of the application's own operators.
+  void PrintLifecycles();
+
   // Allocates once more with a recording interpreter and prints what the arena is used for. Only
   // where the arena has room for its book-keeping.
   void RecordAllocations(const tflite::MicroOpResolver& resolver, uint8_t* arena);

@@ -1,0 +1,148 @@
+"""What builds generate from the table: header, arrays, Kconfig, and the scripts CMake calls."""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as st_numpy
+
+from harness import paths
+from harness.errors import UsageError
+from harness.firmware import configurations, generated
+
+TABLE = configurations.load()
+MODEL = b"TFL3" * 5
+COMMON = paths.samples() / "common"
+
+
+def _header(sample: str, configuration: str, runtime: str = "standalone") -> str:
+    variant = TABLE.variant(sample, configuration, runtime)
+    return generated.config_header(variant, MODEL, None)
+
+
+def _array(text: str, name: str) -> bytes:
+    numbers = re.search(rf"{name}\[\d+\] = {{(.*?)}};", text, re.DOTALL)
+    assert numbers is not None
+    return bytes(int(number) for number in re.findall(r"\d+", numbers[1]))
+
+
+def test_operators_are_added_in_the_tables_order() -> None:
+    calls = re.findall(r"resolver\.(\w+)\(", _header("hello_world", "too_small_rev"))
+    assert calls == ["AddSoftmax", "AddFullyConnected"]
+
+
+def test_an_unchecked_header_counts_refusals_and_a_checked_one_stops_at_the_first() -> None:
+    assert "return 1;" not in _header("hello_world", "unchecked")
+    assert _header("hello_world", "checked").count("return 1;") == 3
+    assert "#define TFLM_HIL_RESOLVER_CHECKED 1" in _header("hello_world", "checked")
+
+
+def test_custom_operators_and_own_kernels_are_declared_and_passed() -> None:
+    custom = _header("atan", "custom")
+    assert "const TFLMRegistration* Register_Atan();" in custom
+    assert 'resolver.AddCustom("Atan", Register_Atan())' in custom
+    own = _header("hello_world", "override")
+    assert "resolver.AddFullyConnected(Own_FULLY_CONNECTED())" in own
+
+
+def test_the_header_names_the_model_by_size_and_crc() -> None:
+    text = _header("digits", "exact")
+    assert f"TFLM_HIL_MODEL_BYTES {len(MODEL)}u" in text
+    assert f"0x{zlib.crc32(MODEL):08x}u" in text
+
+
+def test_two_variants_never_share_a_build_identifier() -> None:
+    pairs = [(sample.name, row.name) for sample, row in TABLE.pairs()]
+    builds = {re.search(r'BUILD "(\w+)"', _header(*pair))[1] for pair in pairs}
+    assert len(builds) == len(pairs)
+
+
+@given(st.binary(min_size=1, max_size=300))
+def test_the_model_array_holds_exactly_the_models_bytes(model: bytes) -> None:
+    text = generated.data_source(model, None)
+    assert _array(text, "g_model") == model
+    assert "alignas(16)" in text
+
+
+@given(
+    st_numpy.arrays(
+        dtype=st.sampled_from([np.int8, np.uint8, np.float32]),
+        shape=st_numpy.array_shapes(min_dims=1, max_dims=4, max_side=5),
+        elements={"allow_nan": False},
+    )
+)
+def test_arrays_are_read_as_numpy_wrote_them(tmp_path_factory, array) -> None:
+    path = tmp_path_factory.mktemp("npz") / "inputs.npz"
+    np.savez_compressed(path, values=array)
+    inputs = generated.read_array(path, "values")
+    assert inputs.rows == len(array)
+    assert inputs.data == array.tobytes()
+
+
+def test_only_the_first_inputs_go_into_an_image() -> None:
+    sample = TABLE.sample("digits")
+    inputs = generated.inputs_of(sample, paths.models())
+    assert (inputs.rows, inputs.row_bytes) == (sample.inferences, 64)
+
+
+@pytest.mark.parametrize("damage", ["fortran", "missing", "short", "text"])
+def test_an_unusable_array_is_refused(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "inputs.npz"
+    array = np.arange(12, dtype=np.int8).reshape(3, 4)
+    buffer = io.BytesIO()
+    np.save(buffer, np.asfortranarray(array) if damage == "fortran" else array)
+    raw = buffer.getvalue()
+    with zipfile.ZipFile(path, "w") as archive:
+        name = "other.npy" if damage == "missing" else "values.npy"
+        archive.writestr(name, raw[:-1] if damage == "short" else raw)
+    if damage == "text":
+        path.write_text("not a zip")
+    with pytest.raises(UsageError):
+        generated.read_array(path, "values")
+
+
+def test_the_checked_in_kconfig_is_what_the_table_says() -> None:
+    assert (COMMON / "Kconfig.resolver").read_text() == generated.kconfig(TABLE)
+
+
+def test_every_configuration_has_a_kconfig_symbol_and_a_default_name() -> None:
+    text = generated.kconfig(TABLE)
+    for name in TABLE.configurations:
+        assert text.count(f"config TFLM_HIL_RESOLVER_{name.upper()}\n") == 1
+        assert f'default "{name}" if TFLM_HIL_RESOLVER_{name.upper()}\n' in text
+
+
+def _run(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    # -S: no site-packages, as where Zephyr's Python lacks this project's libraries.
+    command = [sys.executable, "-S", str(COMMON / script), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_scripts_need_nothing_but_the_standard_library(tmp_path: Path) -> None:
+    header, data = tmp_path / "c.h", tmp_path / "d.cc"
+    done = _run("resolver_header.py", "--sample", "atan", "--configuration", "exact",
+                "--runtime", "tflm", "--out", str(header))  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert 'TFLM_HIL_RUNTIME "tflm"' in header.read_text()
+    done = _run("model_array.py", "--sample", "atan", "--out", str(data))
+    assert done.returncode == 0, done.stderr
+    model = (paths.models() / "atan_float32.tflite").read_bytes()
+    assert _array(data.read_text(), "g_model") == model
+
+
+def test_a_script_refuses_an_unknown_name_without_a_traceback(tmp_path: Path) -> None:
+    done = _run("resolver_header.py", "--sample", "atan", "--configuration", "luck",
+                "--out", str(tmp_path / "c.h"))  # fmt: skip
+    assert done.returncode == 1
+    assert "luck" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,187 @@
+"""The Zephyr side without Zephyr: manifest, twister entries, application folders, the builder."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from harness import paths
+from harness.errors import BuildFailed, EnvironmentMissing, UsageError
+from harness.firmware import zephyr
+from harness.firmware.configurations import load
+
+ROOT = paths.samples().parent
+APPLICATIONS = sorted({sample.application for sample in load().samples.values()})
+
+
+def _patterns(application: str) -> list[str]:
+    document = yaml.safe_load((paths.samples() / application / "sample.yaml").read_text())
+    (test,) = document["tests"].values()
+    return test["harness_config"]["regex"]
+
+
+def _accepts(patterns: list[str], text: str) -> bool:
+    """Twister's ordered multi-line match: each pattern on a later line than the one before."""
+    lines = iter(text.splitlines())
+    return all(any(re.search(pattern, line) for line in lines) for pattern in patterns)
+
+
+def _sine(change=lambda value: value) -> str:
+    angles = [2 * math.pi * i / 20 for i in range(20)]
+    return "\n".join(f"x_value: {x:.6f}, y_value: {change(math.sin(x)):.6f}" for x in angles)
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_an_application_has_what_zephyr_and_twister_look_for(application: str) -> None:
+    folder = paths.samples() / application
+    for name in ("CMakeLists.txt", "Kconfig", "prj.conf", "sample.yaml", "README.md"):
+        assert (folder / name).is_file(), name
+    assert f'default "{application}"' in (folder / "Kconfig").read_text()
+
+
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_no_twister_entry_accepts_an_empty_or_a_failed_console(application: str) -> None:
+    patterns = _patterns(application)
+    assert patterns
+    assert not _accepts(patterns, "*** Booting Zephyr OS ***\nAllocateTensors() failed\n")
+
+
+def test_the_hello_world_entry_accepts_the_sine() -> None:
+    assert _accepts(_patterns("hello_world"), _sine())
+
+
+def test_the_hello_world_entry_refuses_values_that_are_not_the_sine() -> None:
+    patterns = _patterns("hello_world")
+    assert not _accepts(patterns, _sine(lambda value: value + 0.3))
+    assert not _accepts(patterns, _sine(lambda value: -value))
+    assert not _accepts(patterns, _sine(lambda _value: 0.0))
+
+
+def test_the_hello_world_entry_refuses_silence_dressed_as_output() -> None:
+    assert not _accepts(_patterns("hello_world"), "x_value: , y_value: \n" * 20)
+
+
+def test_the_manifest_takes_zephyr_pinned_and_names_each_module() -> None:
+    manifest = yaml.safe_load((ROOT / "west.yml").read_text())["manifest"]
+    (project,) = manifest["projects"]
+    assert re.fullmatch(r"v4\.\d+\.\d+", project["revision"])
+    names = project["import"]["name-allowlist"]
+    assert {"cmsis", "hal_nordic", "tflite-micro"} <= set(names)
+    assert "+optional" in manifest["group-filter"]
+    assert (ROOT / manifest["self"]["west-commands"]).is_file()
+
+
+def test_west_itself_accepts_the_manifest() -> None:
+    manifest = pytest.importorskip("west.manifest")
+    flags = manifest.ImportFlag.IGNORE
+    read = manifest.Manifest.from_data((ROOT / "west.yml").read_text(), import_flags=flags)
+    assert "zephyr" in {project.name for project in read.projects}
+
+
+def test_the_extension_command_is_where_west_will_look() -> None:
+    entry = yaml.safe_load((paths.samples() / "west-commands.yml").read_text())["west-commands"][0]
+    source = (ROOT / entry["file"]).read_text()
+    assert f"class {entry['commands'][0]['class']}(WestCommand)" in source
+
+
+def _zephyr(folder: Path, major: int, minor: int) -> Path:
+    folder.mkdir(parents=True)
+    text = f"VERSION_MAJOR = {major}\nVERSION_MINOR = {minor}\nPATCHLEVEL = 0\n"
+    (folder / "VERSION").write_text(text)
+    return folder
+
+
+def test_a_workspace_is_found_by_zephyr_base(tmp_path: Path) -> None:
+    base = _zephyr(tmp_path / "zephyr", 4, 1)
+    found = zephyr.find_workspace(tmp_path, {"ZEPHYR_BASE": str(base)})
+    assert (found.base, found.version) == (base, (4, 1))
+
+
+def test_a_workspace_is_found_from_a_folder_inside_it(tmp_path: Path) -> None:
+    base = _zephyr(tmp_path / "deps" / "zephyr", 3, 7)
+    (tmp_path / ".west").mkdir()
+    (tmp_path / ".west" / "config").write_text("[zephyr]\nbase = deps/zephyr\n")
+    inside = tmp_path / "a" / "b"
+    inside.mkdir(parents=True)
+    assert zephyr.find_workspace(inside, {}).base == base
+
+
+def test_without_a_workspace_the_commands_that_make_one_are_told(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentMissing) as error:
+        zephyr.find_workspace(tmp_path, {})
+    assert "west init -l" in error.value.hint
+    assert "west update" in error.value.hint
+
+
+def test_a_zephyr_base_without_zephyr_is_an_environment_error(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentMissing, match="holds no Zephyr"):
+        zephyr.find_workspace(tmp_path, {"ZEPHYR_BASE": str(tmp_path)})
+
+
+def test_boards_and_options_are_named_as_the_release_names_them(tmp_path: Path) -> None:
+    new, old = zephyr.Workspace(tmp_path, (4, 1)), zephyr.Workspace(tmp_path, (3, 1))
+    assert new.board("nrf9160dk/nrf9160/ns") == "nrf9160dk/nrf9160/ns"
+    assert old.board("nrf9160dk/nrf9160/ns") == "nrf9160dk_nrf9160_ns"
+    assert (new.fragment_option, old.fragment_option) == ("EXTRA_CONF_FILE", "OVERLAY_CONFIG")
+
+
+def test_unknown_boards_and_variants_are_refused_before_anything_is_built() -> None:
+    with pytest.raises(UsageError, match="nrf52840dk"):
+        zephyr.build_zephyr("hello_world", board="nrf52840dk/nrf52840")
+    with pytest.raises(UsageError, match="kernel variant"):
+        zephyr.build_zephyr("hello_world", fragments=["fast"])
+
+
+@pytest.fixture
+def west(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A `python -m west` that notes its arguments and leaves what a build leaves."""
+    package = tmp_path / "bin" / "west"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "__main__.py").write_text(
+        "import os, pathlib, sys\n"
+        "pathlib.Path(os.environ['WEST_NOTES']).write_text('\\n'.join(sys.argv[1:]))\n"
+        "if os.environ.get('WEST_FAILS'):\n"
+        "    print('main.cpp:3: error: no such thing'); sys.exit(1)\n"
+        "tree = pathlib.Path(sys.argv[sys.argv.index('--build-dir') + 1]) / 'zephyr'\n"
+        "tree.mkdir(parents=True, exist_ok=True)\n"
+        "for name in ('zephyr.elf', 'zephyr.map', '.config', 'zephyr.dts'):\n"
+        "    (tree / name).write_text(name)\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(package.parent))
+    monkeypatch.setenv("WEST_NOTES", str(tmp_path / "notes"))
+    monkeypatch.setenv("TFLM_HIL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ZEPHYR_BASE", str(_zephyr(tmp_path / "zephyr", 4, 1)))
+    assert sys.executable
+    return tmp_path / "notes"
+
+
+def test_west_is_asked_for_the_sample_in_its_configuration(west: Path) -> None:
+    result = zephyr.build_zephyr("hello_world_float", "too_small", fragments=["cmsis-nn"])
+    asked = west.read_text().splitlines()
+    assert asked[0] == "build"
+    assert asked[asked.index("--board") + 1] == "nrf9160dk/nrf9160"
+    assert str(paths.samples() / "hello_world") in asked
+    assert '-DCONFIG_TFLM_HIL_SAMPLE="hello_world_float"' in asked
+    assert "-DCONFIG_TFLM_HIL_RESOLVER_TOO_SMALL=y" in asked
+    assert any(word.endswith("cmsis-nn.conf") for word in asked)
+    assert result.builder == "zephyr"
+
+
+def test_elf_map_configuration_and_devicetree_are_kept(west: Path) -> None:
+    result = zephyr.build_zephyr("atan", "exact")
+    assert result.elf.read_text() == "zephyr.elf"
+    kept = {path.name for path in result.elf.parent.iterdir()}
+    assert {"zephyr.map", "config", "zephyr.dts", "build.log"} <= kept
+
+
+def test_a_failed_build_tells_the_compilers_words(west: Path, monkeypatch) -> None:
+    monkeypatch.setenv("WEST_FAILS", "1")
+    with pytest.raises(BuildFailed, match="no such thing") as error:
+        zephyr.build_zephyr("atan", "exact")
+    assert "build.log" in error.value.hint
