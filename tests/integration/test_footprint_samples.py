@@ -1,0 +1,79 @@
+"""Footprints of the samples as the standalone builder makes them."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness import footprint
+from harness.errors import EnvironmentMissing, FirmwareFailed, UsageError
+from harness.firmware import Firmware
+from harness.firmware.build import build_operators
+from harness.firmware.builders import build_one
+from harness.firmware.configurations import load
+from harness.footprint.marginal import leave_one_out
+
+PERSON_DETECTION = ["AVERAGE_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "RESHAPE", "SOFTMAX"]
+
+
+def image(sample: str, configuration: str = "exact") -> Firmware:
+    try:
+        return Firmware.from_elf(build_one(sample, configuration))
+    except EnvironmentMissing as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.mark.parametrize("sample", list(load().samples))
+def test_flash_is_the_size_of_the_binary(sample: str, tmp_path: Path) -> None:
+    firmware = image(sample)
+    binary = tmp_path / "image.bin"
+    subprocess.run(["arm-none-eabi-objcopy", "-O", "binary", str(firmware.path), str(binary)],
+                   check=True)  # fmt: skip
+    assert footprint.regions(firmware)[0].used == binary.stat().st_size
+
+
+@pytest.mark.parametrize("sample", ["digits", "residual"])
+def test_reachability_explains_nearly_all_of_an_image(sample: str) -> None:
+    found = footprint.analyse(image(sample))
+    assert {c.operator for c in found.operators.operators} == set(load().samples[sample].operators)
+    assert found.operators.unreached < 0.01 * found.regions[0].used
+
+
+def test_the_operators_of_person_detection_cost_what_building_without_them_says() -> None:
+    image("hello_world")  # skips without a compiler
+    found = leave_one_out(
+        "hello_world", PERSON_DETECTION,
+        lambda names: build_operators("hello_world", names).elf,
+        kept=["FULLY_CONNECTED"], progress=lambda line: None,
+    )  # fmt: skip
+    assert [row.operator for row in found.rows] == PERSON_DETECTION
+    for row in found.rows:
+        assert row.agrees, f"{row.operator}: {row.exclusive} and {row.measured}: {row.why}"
+        assert row.measured > 300
+    together = found.flash - found.none
+    assert together > sum(row.measured for row in found.rows)  # what they share counts once
+    assert abs(together - found.together) < 0.1 * together
+
+
+def test_the_arena_minimum_allocates_and_one_byte_less_does_not() -> None:
+    found = footprint.arena_minimum(image("hello_world"), seconds=5)
+    assert found.declared == load().samples["hello_world"].arena
+    assert found.used is not None and found.used <= found.minimum < found.declared
+    outcome = {probe.bytes: probe.allocated for probe in found.probes}
+    assert outcome[found.minimum] and not outcome[found.minimum - 1]
+    assert found.aligned % 16 == 0 and found.aligned >= found.minimum
+
+
+def test_an_arena_that_is_too_small_as_declared_is_the_firmwares_failure() -> None:
+    with pytest.raises(FirmwareFailed, match="does not allocate"):
+        footprint.arena_minimum(image("hello_world", "arena_too_small"), seconds=5)
+
+
+def test_an_image_without_symbols_does_not_show_its_arena(tmp_path: Path) -> None:
+    stripped = tmp_path / "stripped.elf"
+    subprocess.run(["arm-none-eabi-strip", "-o", str(stripped), str(image("hello_world").path)],
+                   check=True)  # fmt: skip
+    with pytest.raises(UsageError, match="does not show"):
+        footprint.arena_minimum(Firmware.from_elf(stripped))

@@ -1,0 +1,91 @@
+"""Every resolver configuration of the samples: told by the ELF before it runs, and by the live
+table after."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness import footprint, paths, resolver
+from harness.errors import EnvironmentMissing
+from harness.firmware import Firmware
+from harness.firmware.builders import build_one
+from harness.firmware.configurations import load
+from harness.model import Model
+from harness.resolver import Verdict
+from harness.resolver.moment import run_past_registration
+from harness.targets import open as open_target
+
+SAMPLE = "digits"
+#: Configuration -> what the audit must say, and what is in the table (None: the needed operators).
+EXPECTED = {
+    "exact": {Verdict.OK},
+    "missing": {Verdict.MISSING, Verdict.UNUSED},
+    "empty": {Verdict.EMPTY, Verdict.MISSING, Verdict.TOO_LARGE},
+    "too_small": {Verdict.TOO_SMALL, Verdict.UNUSED},
+    "too_small_rev": {Verdict.TOO_SMALL, Verdict.UNUSED},
+    "too_large": {Verdict.TOO_LARGE},
+    "duplicate": {Verdict.DUPLICATE, Verdict.TOO_LARGE},
+    "all": {Verdict.UNUSED},
+}
+
+
+def image(configuration: str, sample: str = SAMPLE) -> Firmware:
+    try:
+        return Firmware.from_elf(build_one(sample, configuration))
+    except EnvironmentMissing as missing:
+        pytest.skip(str(missing))
+
+
+def model(sample: str = SAMPLE) -> Model:
+    return Model.from_file(paths.models() / load().samples[sample].model)
+
+
+@pytest.mark.parametrize("configuration", EXPECTED)
+def test_the_audit_tells_the_configuration_without_running(configuration: str) -> None:
+    audit = resolver.check(image(configuration), model())
+    assert set(audit.verdicts) == EXPECTED[configuration]
+    variant = load().variant(SAMPLE, configuration, "standalone")
+    assert audit.declared == variant.slots
+    assert set(audit.registered) == {addition.operator for addition in variant.additions}
+
+
+@pytest.mark.parametrize("configuration", EXPECTED)
+def test_the_live_table_holds_what_was_accepted_in_that_order(configuration: str) -> None:
+    firmware = image(configuration)
+    variant = load().variant(SAMPLE, configuration, "standalone")
+    accepted = list(dict.fromkeys(addition.operator for addition in variant.additions))
+    with open_target("simulator", firmware) as session:
+        assert run_past_registration(session, firmware)
+        (live,) = resolver.dump(session, firmware)
+    assert list(live.operators) == accepted[: variant.slots]
+    assert live.slots == variant.slots
+    assert all(one.invoke and one.file.endswith(".cc") for one in live.registrations)
+
+
+@pytest.mark.parametrize(
+    ("configuration", "verdict"),
+    [("exact", Verdict.OK), ("custom", Verdict.OK), ("custom_missing", Verdict.MISSING),
+     ("custom_too_small", Verdict.TOO_SMALL), ("custom_duplicate", Verdict.DUPLICATE)],
+)  # fmt: skip
+def test_custom_operators_are_audited_like_builtins(configuration: str, verdict: Verdict) -> None:
+    audit = resolver.check(image(configuration, "atan"), model("atan"))
+    assert verdict in audit.verdicts
+    custom = next(one for one in audit.operators if one.custom)
+    assert custom.operator == "Atan"
+
+
+def test_the_live_table_names_a_custom_operator() -> None:
+    firmware = image("custom", "atan")
+    with open_target("simulator", firmware) as session:
+        run_past_registration(session, firmware)
+        (live,) = resolver.dump(session, firmware)
+    assert [(one.operator, one.custom) for one in live.registrations] == [
+        ("Atan", True), ("ADD", False),
+    ]  # fmt: skip
+
+
+def test_an_unused_slot_costs_what_the_audit_says() -> None:
+    exact, large = image("exact"), image("too_large")
+    grown = footprint.regions(large)[1].used - footprint.regions(exact)[1].used
+    wasted = resolver.check(large, model()).wasted
+    assert abs(grown - wasted) < 16  # alignment
