@@ -49,7 +49,11 @@ def _read(path: Path) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
         # An .npz is read when it is asked for an array, so both steps can find it broken.
         loaded = np.load(path, allow_pickle=False)
         return {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except OSError as error:
+        raise UsageError(f"cannot read the inputs {path}: {error.strerror or error}") from error
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        # NumPy's own words advise to unpickle what it cannot read: not of a file from anywhere.
         raise UsageError(
-            f"cannot read the inputs {path}: {error}", hint="write them with numpy.save or savez"
+            f"cannot read the inputs {path}: not a whole .npy or .npz file of numbers",
+            hint="write them with numpy.save or savez",
         ) from error
