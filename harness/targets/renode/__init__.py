@@ -1,0 +1,28 @@
+"""Target ``renode``: the image on Renode 1.16.1 or later with ``platforms/nrf9160dk.repl``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.firmware.elf import Firmware
+from harness.targets.renode.server import RenodeServer
+from harness.targets.renode.session import RenodeSession
+
+
+def open(  # noqa: A001 - the name that harness.targets calls
+    firmware: Firmware,
+    *,
+    renode: str | Path | None = None,
+    server: RenodeServer | None = None,
+) -> RenodeSession:
+    """A session on a machine of ``server``, or of a Renode that lives as long as the session.
+
+    ``renode`` names the program (else RENODE, PATH, the usual places). Raises
+    :class:`harness.errors.EnvironmentMissing` where there is none or it is too old.
+    """
+    if server is not None:
+        return RenodeSession(firmware, server, owns_server=False)
+    return RenodeSession(firmware, RenodeServer(renode), owns_server=True)
+
+
+__all__ = ["RenodeServer", "RenodeSession", "open"]

@@ -1,0 +1,39 @@
+"""Renode's log -> findings: accesses that nothing models, and where the firmware made them."""
+
+from __future__ import annotations
+
+import re
+
+from harness.findings import Finding, Kind
+from harness.firmware.elf import Firmware
+
+_BUS = re.compile(
+    r"sysbus: (?:\[cpu: 0x(?P<pc>[0-9A-Fa-f]+)\] )?(?:\(tag: '(?P<tag>\w+)'\) )?"
+    r"(?P<what>Read|Write)\w* (?:from|to) non existing peripheral at 0x(?P<address>[0-9A-Fa-f]+)"
+)
+_REGISTER = re.compile(
+    r"\[WARNING\] (?P<block>\w+): (?:\[cpu: 0x(?P<pc>[0-9A-Fa-f]+)\] )?"
+    r"Unhandled (?P<what>read|write) (?:from|to) offset 0x(?P<offset>[0-9A-Fa-f]+)"
+)
+
+
+def findings_in(log: str, firmware: Firmware) -> list[Finding]:
+    """One finding for each address and direction, in the order in which they first occurred."""
+    found: dict[tuple[str, str], Finding] = {}
+    for line in log.splitlines():
+        match = _BUS.search(line) or _REGISTER.search(line)
+        if match is None:
+            continue
+        fields = match.groupdict()
+        if "address" in fields:
+            address = int(fields["address"], 16)
+            subject = fields["tag"] or f"0x{address:08x}"
+            place = f"0x{address:08x}"
+        else:
+            subject = f"{fields['block'].upper()}+0x{int(fields['offset'], 16):x}"
+            place = subject
+        what = fields["what"].lower()
+        where = f" from {firmware.locate(int(fields['pc'], 16))}" if fields["pc"] else ""
+        message = f"unmodelled access: {what} at {place}{where}"
+        found.setdefault((place, what), Finding(Kind.UNMODELLED_ACCESS, message, subject))
+    return list(found.values())

@@ -1,0 +1,135 @@
+"""A Renode that serves many cases: machines are made and cleared, the process stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from harness import paths
+from harness.errors import HilError, TargetLost
+from harness.firmware.elf import Firmware
+from harness.targets.renode.find import RenodeProgram, find
+from harness.targets.renode.process import RenodeProcess
+from harness.targets.renode.protocol import Address, RobotClient
+
+#: Virtual seconds between synchronisations; measured in tests/benchmarks/bench_renode.py.
+QUANTUM = 0.001
+#: One instruction a cycle at 64 MHz, as on the built-in simulator.
+MIPS = 64
+CONSOLE = "uarte0"
+_AGENT = Path(__file__).with_name("agent.py")
+_PERIPHERALS = {"nvmc": 0x39000, "dppic": 0x17000}
+_SECURE, _NON_SECURE = 0x5000_0000, 0x4000_0000
+
+
+class RenodeServer:
+    """Starts Renode when it is first needed, again after it was lost, and ends it on close().
+
+    Pass one to every ``open(..., server=server)`` of a run; parallel workers each own one.
+    ``connect`` replaces the process by something that speaks the same protocol (tests).
+    """
+
+    def __init__(
+        self,
+        renode: str | Path | None = None,
+        *,
+        quantum: float = QUANTUM,
+        connect: Callable[[], Address] | None = None,
+    ) -> None:
+        self.program: RenodeProgram | None = None if connect else find(renode)
+        self.quantum = quantum
+        self.starts = 0
+        self._connect = connect
+        self._process: RenodeProcess | None = None
+        self._client: RobotClient | None = None
+        self._folder: Path | None = None
+        self._machines = 0
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Known bugs of this version."""
+        return self.program.warnings if self.program else ()
+
+    @property
+    def client(self) -> RobotClient:
+        """The connection; starts Renode where none runs."""
+        if self._process is not None and not self._process.alive:
+            self.lost()
+        if self._client is None:
+            self._client = RobotClient(self._start())
+            self._client.command(f"include @{_AGENT}")
+        return self._client
+
+    def _start(self) -> Address:
+        self.starts += 1
+        if self._connect is not None:
+            return self._connect()
+        assert self.program is not None
+        self._process = RenodeProcess(self.program)
+        return ("127.0.0.1", self._process.port)
+
+    def machine(self, firmware: Firmware, folder: Path, vectors: int) -> RobotClient:
+        """A fresh machine with ``firmware`` in its memories, ready to run.
+
+        ``folder`` takes the image's segments and Renode's log.
+        """
+        client = self.client
+        self._machines += 1
+        client.keyword("ResetEmulation")
+        for command in self._commands(firmware, folder, vectors):
+            client.command(command)
+        return client
+
+    def _commands(self, firmware: Firmware, folder: Path, vectors: int) -> list[str]:
+        platforms = paths.platforms()
+        commands = [
+            "emulation SetGlobalAdvanceImmediately true",
+            f'emulation SetGlobalQuantum "{self.quantum:.6f}"',
+            f"logFile @{folder / 'renode.log'} true",
+            'mach create "nrf9160dk"',
+            f"machine LoadPlatformDescription @{platforms / 'nrf9160dk.repl'}",
+        ]
+        for name, offset in _PERIPHERALS.items():
+            script = platforms / "peripherals" / f"{name}.py"
+            secure = _SECURE + offset
+            commands.append(f'machine PyDevFromFile @{script} {secure:#x} 0x1000 True "{name}"')
+            commands.append(f"sysbus Redirect {_NON_SECURE + offset:#x} {secure:#x} 0x1000")
+        for index, segment in enumerate(firmware.segments):
+            path = folder / f"segment{index}.bin"
+            path.write_bytes(segment.data)
+            if segment.data:
+                commands.append(f"sysbus LoadBinary @{path} {segment.load_address:#x}")
+        commands.append(f"cpu VectorTableOffset {vectors:#x}")
+        commands.append(f"python \"hil['agent'] = Agent('{CONSOLE}', {MIPS})\"")
+        return commands
+
+    def lost(self) -> None:
+        """Renode hangs or died: kill what is left; the next machine starts a new one."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+        if self._process is not None:
+            self._process.close()
+            self._process = None
+
+    def close(self) -> None:
+        """End Renode; safe to call twice."""
+        if self._client is not None:
+            try:
+                self._client.keyword("ResetEmulation", timeout=5)
+            except (TargetLost, HilError):
+                self.lost()
+        self.lost()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,242 @@
+"""One machine of one Renode as a session."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from harness.deadline import Deadline
+from harness.errors import TargetLost, UsageError
+from harness.findings import Finding, Kind
+from harness.firmware.elf import Firmware
+from harness.targets.base import (
+    ConsoleChunk,
+    ConsoleMatch,
+    Counters,
+    Elapsed,
+    Executed,
+    Fault,
+    Stop,
+    SymbolReached,
+    Until,
+)
+from harness.targets.renode import faults, log
+from harness.targets.renode.memory import RenodeMemory
+from harness.targets.renode.server import RenodeServer
+
+_NS = 1_000_000_000
+_SLICE_MS = 250  # wall milliseconds that one call may run: Ctrl-C and the guard act between calls
+_MARGIN = 5.0  # wall seconds that a call may take longer before Renode is taken for dead
+_NON_SECURE_FLASH = 0x5_0000
+_STOPS = {
+    "match": Stop.CONDITION,
+    "symbol": Stop.CONDITION,
+    "count": Stop.CONDITION,
+    "resets": Stop.RESET_LOOP,
+    "lockup": Stop.LOCKUP,
+}
+_REGISTERS = {f"r{number}": number for number in range(13)} | {"sp": 13, "lr": 14, "pc": 15}
+
+
+class RenodeSession:
+    """A firmware image in a machine of its own; see :class:`harness.targets.base.Session`."""
+
+    target = "renode"
+
+    def __init__(self, firmware: Firmware, server: RenodeServer, *, owns_server: bool) -> None:
+        self._firmware = firmware
+        self._server = server
+        self._owns = owns_server
+        self._started = time.monotonic()
+        self._folder = Path(tempfile.mkdtemp(prefix="tflm-hil-case-"))
+        self._time = 0.0
+        self._executed = self._resets = self._unread = 0
+        self._console: list[ConsoleChunk] = []
+        self._faults: list[Fault] = []
+        self._notes = [Finding(Kind.APPROXIMATION, text, "renode") for text in server.warnings]
+        self._gone = ""
+        self._closed = False
+        vectors = _vector_table(firmware)
+        try:
+            self._client = server.machine(firmware, self._folder, vectors)
+            self.memory = RenodeMemory(self.call)
+            handlers = sorted({self.memory.word(vectors + 4 * n) & ~1 for n in range(3, 7)} - {0})
+            self.call(f"hook_faults({handlers})")
+        except BaseException:
+            self.close()
+            raise
+        if vectors >= _NON_SECURE_FLASH:
+            text = "a non-secure image started at its own vector table, without TF-M below it"
+            self._notes.append(Finding(Kind.APPROXIMATION, text, "TF-M"))
+
+    def call(self, expression: str, *, timeout: float = 0.0) -> str:
+        """Run a method of the agent inside Renode; gives what it printed."""
+        if self._gone:
+            raise TargetLost(self._gone, hint="open a new session")
+        try:
+            return self._client.command(f"python \"hil['agent'].{expression}\"", timeout=timeout)
+        except TargetLost as lost:
+            self._gone = lost.message
+            self._server.lost()
+            raise
+
+    @property
+    def counters(self) -> Counters:
+        """Instructions and virtual time over all resets, as Renode counts them."""
+        wall = time.monotonic() - self._started
+        return Counters("renode", self._executed, None, self._time, wall, self._resets)
+
+    @property
+    def faults(self) -> Sequence[Fault]:
+        """Faults taken, first one first."""
+        return tuple(self._faults)
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """Approximations, and accesses that Renode logged as unmodelled."""
+        if not self._gone and not self._closed:
+            self.call("flush_log()")
+        path = self._folder / "renode.log"
+        text = path.read_text(errors="replace") if path.is_file() else ""
+        return (*self._notes, *log.findings_in(text, self._firmware))
+
+    @property
+    def console(self) -> Sequence[ConsoleChunk]:
+        """All output so far with its virtual times."""
+        return tuple(self._console)
+
+    @property
+    def registers(self) -> dict[str, int]:
+        """The core's registers r0..r12, sp, lr, pc."""
+        values = self.call(f"registers({list(_REGISTERS.values())})").split()
+        return dict(zip(_REGISTERS, (int(value, 16) for value in values), strict=True))
+
+    @property
+    def where(self) -> str:
+        """The function and line at which the core stands."""
+        return str(self._firmware.locate(self.registers["pc"] & ~1))
+
+    def deadline(self, seconds: float, *, guard: float = 60.0) -> Deadline:
+        """A deadline on virtual time with a wall-clock guard."""
+        return Deadline(seconds, now=lambda: self._time, guard=guard)
+
+    def run(self, until: Until | None, deadline: Deadline) -> Stop:
+        """Run until the condition or the deadline; the same virtual time on each run.
+
+        A Renode that does not come back before the guard is killed; the session is then over
+        (:class:`TargetLost` on the next call) and :attr:`Stop.GUARD` is the answer.
+        """
+        target = self._executed + until.instructions if isinstance(until, Executed) else 0
+        end = self._time + until.seconds if isinstance(until, Elapsed) else float("inf")
+        address = self._address(until.symbol) if isinstance(until, SymbolReached) else None
+        if isinstance(until, ConsoleMatch):
+            self.call(f"until('{until.pattern.hex()}')")
+        elif address is not None:
+            self.call(f"until('', {address})")
+        try:
+            return self._run(deadline, end, target)
+        finally:
+            if not self._gone:
+                self.call(f"forget({address})")
+
+    def _run(self, deadline: Deadline, end: float, target: int) -> Stop:
+        while not deadline.guard_expired:
+            budget = round(min(deadline.remaining, end - self._time) * _NS)
+            if budget <= 0:
+                return Stop.CONDITION if self._time + 1e-9 >= end else Stop.DEADLINE
+            limit = deadline.guard_remaining
+            wall = max(1, min(_SLICE_MS, round(limit * 1000)))
+            try:
+                answer = self.call(f"run({budget}, {wall}, {target})", timeout=limit + _MARGIN)
+            except TargetLost:
+                if not deadline.guard_expired:
+                    raise
+                return Stop.GUARD
+            reason = self._take(answer)
+            if reason in _STOPS:
+                return _STOPS[reason]
+        return Stop.GUARD
+
+    def _take(self, answer: str) -> str:
+        reason = ""
+        for line in answer.splitlines():
+            name, _, value = line.partition(" ")
+            if name == "console":
+                moment, _, data = value.partition(" ")
+                self._console.append(ConsoleChunk(int(moment) / _NS, bytes.fromhex(data)))
+            elif name == "fault":
+                words = [int(word, 16) for word in value.split()]
+                self._faults.append(faults.decode(words, self._firmware))
+            elif name == "stop":
+                reason = value
+            elif name == "time":
+                self._time = int(value) / _NS
+            elif name == "executed":
+                self._executed = int(value)
+            elif name == "resets":
+                self._resets = int(value)
+        if not reason:
+            raise TargetLost(f"Renode gave an answer that makes no sense: {answer[:200]!r}")
+        return reason
+
+    def _address(self, name: str) -> int:
+        symbol = self._firmware.symbol(name)
+        if symbol is None:
+            raise UsageError(f"{self._firmware.path} has no symbol {name!r}")
+        return symbol.address & ~1
+
+    def read(self) -> bytes:
+        """Console bytes since the last read()."""
+        data = b"".join(chunk.data for chunk in self._console[self._unread :])
+        self._unread = len(self._console)
+        return data
+
+    def write(self, data: bytes) -> None:
+        """Send ``data`` to the console's receiver."""
+        self.call(f"write('{data.hex()}')")
+
+    def reset(self) -> None:
+        """A pin reset; memories keep what they hold."""
+        self.call("reset()")
+        self._take(self.call("answer('reset')"))
+
+    def profile(self) -> None:
+        """Count executed blocks from here on (about ten times slower)."""
+        self.call("profile()")
+
+    def blocks(self) -> list[tuple[int, int, int]]:
+        """What was counted: first address, instructions, and executions of each block."""
+        rows = (line.split() for line in self.call("counts()", timeout=120).splitlines())
+        return [(int(row[0], 16), int(row[1]), int(row[2])) for row in rows if len(row) == 3]
+
+    def close(self) -> None:
+        """Clear the machine; ends Renode where the session started it. Safe to call twice."""
+        if self._closed:
+            return
+        self._closed = True
+        shutil.rmtree(self._folder, ignore_errors=True)
+        if self._owns:
+            self._server.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _vector_table(firmware: Firmware) -> int:
+    symbol = firmware.symbol("_vector_table")
+    if symbol is not None:
+        return symbol.address
+    return min(segment.load_address for segment in firmware.segments if segment.data)

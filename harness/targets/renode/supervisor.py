@@ -1,0 +1,61 @@
+"""Keeps one Renode from outliving the harness; run as a script of its own.
+
+``python supervisor.py FOLDER COMMAND...`` runs COMMAND in FOLDER as the leader of a new process
+group. Standard input is a pipe whose other end only the harness holds: when it closes, however the
+harness ended, the whole group is killed and FOLDER removed. Should the supervisor itself be killed,
+PR_SET_PDEATHSIG takes Renode with it. Standard library only: it starts in a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+_POLL = 0.2
+
+
+def _die_with_parent() -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command until it ends or standard input closes; gives the exit code."""
+    folder, command = Path(arguments[0]), arguments[1:]
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with (folder / "output").open("wb") as output:
+        child = subprocess.Popen(
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, "TMPDIR": str(folder)},
+            start_new_session=True,
+            preexec_fn=_die_with_parent,
+        )
+    closed = False
+    try:
+        while child.poll() is None and not closed:
+            ready, _, _ = select.select([sys.stdin.buffer], [], [], _POLL)
+            closed = bool(ready) and not os.read(sys.stdin.fileno(), 1)
+    finally:
+        try:
+            os.killpg(child.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # the group is gone already
+        child.wait()
+    if closed:
+        shutil.rmtree(folder, ignore_errors=True)
+    return child.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
