@@ -35,8 +35,8 @@ elif request.IsRead:
 elif request.Offset == CONFIG:
     bus = self.GetMachine().SystemBus
     if config == EEN:
-        for index, (before, after) in enumerate(zip(words, first_words(bus))):
-            if before != ERASED and after == ERASED:
+        for index, after in enumerate(first_words(bus)):
+            if words[index] != ERASED and after == ERASED:
                 erase(bus, index * PAGE)
     config = request.Value & 7
     words = first_words(bus) if config == EEN else []

@@ -1,4 +1,4 @@
-# ruff: noqa: F821, UP004, UP018, UP031, D102, T201, I001, N813, RUF005
+# ruff: noqa: F821, UP004, UP031, D102
 # mypy: ignore-errors
 """The half of the Renode target that runs inside Renode; never imported by the harness.
 
@@ -12,9 +12,9 @@ in XML.
 import re
 
 import System
-import Antmicro.Renode.Core.EmulationManager as EmulationManager
-import Antmicro.Renode.Logging.Logger as Logger
-import Antmicro.Renode.Time.TimeInterval as TimeInterval
+from Antmicro.Renode.Core import EmulationManager
+from Antmicro.Renode.Logging import Logger
+from Antmicro.Renode.Time import TimeInterval
 
 SLICE, LONGEST_SLICE = 1000000, 8000000  # ns of virtual time; doubles while the console is silent
 SILENT_SLICES = 4

@@ -36,7 +36,9 @@ class RenodeMemory:
         """Write ``data``; peripherals take whole aligned words."""
         if address >= _PERIPHERALS:
             if address % 4 or len(data) % 4:
-                raise ValueError(f"peripherals take aligned words, not {len(data)} B at {address:#x}")
+                raise ValueError(
+                    f"peripherals take aligned words, not {len(data)} B at {address:#x}"
+                )
             for offset in range(0, len(data), 4):
                 value = int.from_bytes(data[offset : offset + 4], "little")
                 self._call(f"write_word({address + offset}, {value})")

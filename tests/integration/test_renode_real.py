@@ -1,0 +1,89 @@
+"""The target on a real Renode; skipped with the reason where none is installed."""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+import pytest
+
+from harness import crosscheck
+from harness.errors import EnvironmentMissing
+from harness.firmware import configurations
+from harness.firmware.elf import Firmware
+from harness.targets import ConsoleMatch, Executed, Stop, SymbolReached
+from harness.targets import open as open_target
+from harness.targets.renode import RenodeServer
+
+build = pytest.importorskip("harness.firmware.build")
+END = ConsoleMatch(rb"~HIL \d+ (?:end|ready) [^\r\n]*\*[0-9a-f]{8}[\r\n]")
+PAIRS = [
+    (sample.name, configuration.name) for sample, configuration in configurations.load().pairs()
+]
+
+
+@pytest.fixture(scope="module")
+def server():
+    try:
+        one = RenodeServer()
+    except EnvironmentMissing as missing:
+        pytest.skip(missing.message)
+    with one:
+        yield one
+
+
+def image(sample: str, configuration: str) -> Firmware:
+    try:
+        return Firmware.from_elf(build.build_standalone(sample, configuration).elf)
+    except EnvironmentMissing as missing:
+        pytest.skip(missing.message)
+
+
+@pytest.mark.parametrize(("sample", "configuration"), PAIRS)
+def test_renode_and_simulator_agree(server, sample, configuration):
+    firmware = image(sample, configuration)
+    seen = []
+    for target, options in (("renode", {"server": server}), ("simulator", {})):
+        with open_target(target, firmware, **options) as session:
+            seen.append(crosscheck.run(session, firmware, END, 60, guard=120))
+    result = crosscheck.compare(*seen)
+    assert result.equal, str(result)
+    assert seen[0].ticks == seen[1].ticks, str(result)
+
+
+def test_a_stop_is_the_same_on_every_run_and_exact_at_a_symbol(server):
+    firmware = image("hello_world", "exact")
+    stops = []
+    for _ in range(2):
+        with open_target("renode", firmware, server=server) as session:
+            assert session.run(SymbolReached("main"), session.deadline(5)) is Stop.CONDITION
+            symbol = firmware.symbol("main")
+            assert symbol is not None
+            assert session.registers["pc"] == symbol.address & ~1
+            before = session.counters.instructions
+            assert session.run(Executed(1001), session.deadline(5)) is Stop.CONDITION
+            assert session.counters.instructions == before + 1001
+            session.run(END, session.deadline(10))
+            stops.append((session.counters.instructions, session.counters.virtual_seconds))
+    assert stops[0] == stops[1]
+
+
+def test_block_counts_add_up_to_the_instructions_executed(server):
+    with open_target("renode", image("hello_world", "exact"), server=server) as session:
+        session.profile()
+        session.run(END, session.deadline(10))
+        total = sum(count * times for _, count, times in session.blocks())
+        assert total == session.counters.instructions
+
+
+def test_100_cases_over_one_process(server, capsys):
+    firmware = image("hello_world", "exact")
+    starts, seconds = server.starts, []
+    for _ in range(100):
+        begun = time.monotonic()
+        with open_target("renode", firmware, server=server) as session:
+            assert session.run(END, session.deadline(10)) is Stop.CONDITION
+        seconds.append(time.monotonic() - begun)
+    assert server.starts - starts <= 1
+    with capsys.disabled():
+        print(f"\n100 cases: median {statistics.median(seconds):.3f} s, max {max(seconds):.3f} s")

@@ -1,0 +1,145 @@
+"""Every address, size and interrupt of nrf9160.repl against nrf9160.toml, both ways."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import types
+
+import pytest
+
+from harness import paths
+
+PLATFORMS = paths.platforms()
+TABLE = tomllib.loads((PLATFORMS / "nrf9160.toml").read_text())
+TEXT = re.sub(r"//.*", "", (PLATFORMS / "nrf9160.repl").read_text())
+BLOCK = re.compile(r"^(\w+): ([\w.]+) @ (\{[^}]*\}|[^\n]*)\n((?:[ \t]+[^\n]*\n|\n)*)", re.M)
+TAG = re.compile(r'Tag <(0x[0-9A-F]+), (0x[0-9A-F]+)> "(\w+)" (0x\d)')
+IMPLIED = 0x1000
+SIZES = {"P0": 0x300}  # the GPIO model's own size
+
+
+def blocks():
+    found = {}
+    for name, model, where, body in BLOCK.findall(TEXT):
+        bases = {int(one, 16) for one in re.findall(r"sysbus (0x[0-9A-Fa-f]+)", where)}
+        irq = re.search(r"-> nvic@(\d+)", body)
+        size = re.search(r"size: (0x[0-9A-Fa-f]+)", body)
+        found[name.upper()] = (
+            model,
+            bases,
+            int(irq[1]) if irq else None,
+            int(size[1], 16) if size else None,
+        )
+    return found
+
+
+def expected_bases(entry):
+    return {TABLE["windows"][one] + entry["offset"] for one in entry["bases"]}
+
+
+def tags():
+    found: dict[str, tuple[set[int], set[int]]] = {}
+    for start, end, name, _ in TAG.findall(TEXT):
+        bases, sizes = found.setdefault(name.removesuffix("_NS"), (set(), set()))
+        bases.add(int(start, 16))
+        sizes.add(int(end, 16) - int(start, 16) + 1)
+    return found
+
+
+@pytest.mark.parametrize("name", TABLE["peripherals"])
+def test_a_peripheral_is_where_the_table_says(name):
+    entry = TABLE["peripherals"][name]
+    size = entry.get("size", IMPLIED)
+    if name in blocks():
+        _, bases, irq, given = blocks()[name]
+        assert bases == expected_bases(entry)
+        assert irq == entry.get("irq") or (irq is None and entry["model"] in ("spu", "gpio"))
+        assert (given or SIZES.get(name, IMPLIED)) == size
+    else:
+        bases, sizes = tags()[name]
+        assert bases == expected_bases(entry)
+        assert sizes == {size}
+
+
+@pytest.mark.parametrize("name", TABLE["memory"])
+def test_a_memory_is_where_the_table_says(name):
+    _, bases, _, size = blocks()[name.upper()]
+    assert bases == {TABLE["memory"][name]["origin"]}
+    assert size == TABLE["memory"][name]["size"]
+
+
+def test_the_description_holds_nothing_that_the_table_does_not():
+    known = set(TABLE["peripherals"]) | {name.upper() for name in TABLE["memory"]}
+    assert set(blocks()) - known == {"CPU", "NVIC", "DWT"}
+    assert set(tags()) <= known
+
+
+def test_the_core_is_the_tables_core():
+    soc = TABLE["soc"]
+    assert f'cpuType: "{soc["core"]}"' in TEXT
+    assert f"numberOfMPURegions: {soc['mpu_regions']}" in TEXT
+    assert f"PerformanceInMips: {soc['cpu_hz'] // 1_000_000}" in TEXT
+    assert f"frequency: {soc['cpu_hz']}" in TEXT
+    assert f"priorityMask: 0x{(0xFF << (8 - soc['nvic_priority_bits'])) & 0xFF:X}" in TEXT
+
+
+def test_nvmc_reads_ready_even_without_its_model():
+    assert {value for _, _, name, value in TAG.findall(TEXT) if name.startswith("NVMC")} == {"0x1"}
+
+
+class Bus:
+    def __init__(self):
+        self.words = {}
+
+    def ReadDoubleWord(self, address):  # noqa: N802
+        return self.words.get(address, 0)
+
+    def WriteDoubleWord(self, address, value):  # noqa: N802
+        self.words[address] = value
+
+
+class Peripheral:
+    """Runs a Python peripheral as Renode does: one scope, one script run an access."""
+
+    def __init__(self, name):
+        self.bus = Bus()
+        machine = types.SimpleNamespace(SystemBus=self.bus)
+        path = PLATFORMS / "peripherals" / f"{name}.py"
+        self.code = compile(path.read_text(), str(path), "exec")
+        self.scope = {"self": types.SimpleNamespace(GetMachine=lambda: machine)}
+        self._run(IsInit=True, IsRead=False, Offset=0, Value=0)
+
+    def _run(self, **request):
+        self.scope["request"] = types.SimpleNamespace(**request)
+        exec(self.code, self.scope)
+        return self.scope["request"].Value
+
+    def read(self, offset):
+        return self._run(IsInit=False, IsRead=True, Offset=offset, Value=0)
+
+    def write(self, offset, value):
+        self._run(IsInit=False, IsRead=False, Offset=offset, Value=value)
+
+
+def test_nvmc_erases_the_page_whose_first_word_was_written_under_een():
+    nvmc = Peripheral("nvmc")
+    nvmc.bus.words.update({0x3000: 1, 0x3004: 2, 0x4000: 3})
+    assert nvmc.read(0x400) == nvmc.read(0x408) == 1
+    nvmc.write(0x504, 2)
+    nvmc.bus.words[0x3000] = 0xFFFFFFFF
+    nvmc.write(0x504, 0)
+    assert nvmc.bus.words[0x3004] == nvmc.bus.words[0x3FFC] == 0xFFFFFFFF
+    assert nvmc.bus.words[0x4000] == 3
+
+
+def test_dppic_keeps_enables_and_groups_switch_them():
+    dppic = Peripheral("dppic")
+    dppic.write(0x504, 0x8001)
+    dppic.write(0x508, 0x1)
+    assert dppic.read(0x500) == 0x8000
+    dppic.write(0x804, 0x6)
+    dppic.write(0x008, 1)
+    assert dppic.read(0x500) == 0x8006
+    dppic.write(0x00C, 1)
+    assert dppic.read(0x500) == 0x8000

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from harness.errors import EnvironmentMissing, TargetLost
+from harness.targets.renode import find
+from harness.targets.renode.process import RenodeProcess
+
+
+def test_a_renode_that_is_missing_is_one_clear_error(monkeypatch):
+    monkeypatch.delenv("RENODE", raising=False)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(find, "USUAL_PLACES", ())
+    with pytest.raises(EnvironmentMissing, match="not installed"):
+        find.find()
+
+
+def test_a_named_path_that_does_not_exist_is_not_replaced_by_another(monkeypatch, program):
+    monkeypatch.setenv("PATH", str(program().parent))
+    with pytest.raises(EnvironmentMissing, match="names no program"):
+        find.find("/nowhere/renode")
+
+
+@pytest.mark.parametrize("version", ["1.15.3", "1.16.0", "0.99.99"])
+def test_versions_with_wrong_floating_point_are_refused(program, version):
+    with pytest.raises(EnvironmentMissing, match="VRINTA"):
+        find.find(program(version))
+
+
+def test_the_first_good_version_warns_of_938_and_later_ones_do_not(program):
+    assert "renode#938" in find.find(program("1.16.1")).warnings[0]
+    assert find.find(program("1.17.0")).warnings == ()
+
+
+def test_something_else_called_renode_is_refused(tmp_path):
+    path = tmp_path / "renode"
+    path.write_text("#!/bin/sh\necho hello\n")
+    path.chmod(0o755)
+    with pytest.raises(EnvironmentMissing, match="--version"):
+        find.find(path)
+
+
+def test_a_renode_that_cannot_open_its_port_says_its_own_words(program):
+    with pytest.raises(TargetLost, match="Could not start the HTTP server"):
+        RenodeProcess(find.find(program(mode="no_port")))
+
+
+def test_a_renode_that_never_opens_its_port_is_given_up(program):
+    with pytest.raises(TargetLost, match="no robot server port"):
+        RenodeProcess(find.find(program(mode="silent")), patience=0.5)
+
+
+def test_closing_leaves_no_process_and_no_folder(program):
+    process = RenodeProcess(find.find(program()))
+    pid = _pid(process.folder)
+    assert process.port == 49999
+    process.close()
+    process.close()
+    assert not process.folder.exists()
+    assert _gone(pid)
+
+
+def test_kill_9_of_the_harness_takes_renode_along(program):
+    script = (
+        "import time\nfrom harness.targets.renode import find\n"
+        "from harness.targets.renode.process import RenodeProcess\n"
+        f"p = RenodeProcess(find.find({str(program())!r}))\n"
+        "print(p.folder, flush=True)\ntime.sleep(60)\n"
+    )
+    harness = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert harness.stdout is not None
+    folder = Path(harness.stdout.readline().strip())
+    pid = _pid(folder)
+    harness.send_signal(signal.SIGKILL)
+    harness.wait()
+    harness.stdout.close()
+    assert _gone(pid)
+    assert _within(lambda: not folder.exists())
+
+
+def _pid(folder: Path) -> int:
+    return int(next(folder.glob("renode-*")).name.removeprefix("renode-"))
+
+
+def _gone(pid: int) -> bool:
+    def check() -> bool:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        return False
+
+    return _within(check)
+
+
+def _within(check, seconds: float = 10.0) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if check():
+            return True
+        time.sleep(0.02)
+    return False

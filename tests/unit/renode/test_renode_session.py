@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import pytest
+
+from harness import crosscheck
+from harness.errors import TargetLost, UsageError
+from harness.findings import Kind
+from harness.targets import ConsoleMatch, Elapsed, Executed, Stop, SymbolReached
+from harness.targets import open as open_target
+from harness.targets.renode import RenodeServer, log
+from harness.targets.renode.faults import decode
+from harness.targets.renode.protocol import MonitorError
+
+
+@pytest.fixture
+def server(fake):
+    with RenodeServer(connect=lambda: fake.address) as one:
+        yield one
+
+
+def test_a_match_stops_at_its_virtual_time_and_the_rest_stays_unprinted(fake, server, firmware):
+    fake.machine.script = [(1000, b"boot\r\n"), (2_000_000, b"done\n"), (3_000_000, b"late\n")]
+    with open_target("renode", firmware, server=server) as session:
+        assert session.run(ConsoleMatch(rb"do.e"), session.deadline(1)) is Stop.CONDITION
+        assert session.read() == b"boot\r\ndone\n"
+        assert session.read() == b""
+        assert [chunk.time for chunk in session.console] == [1e-6, 2e-3]
+        assert session.counters.virtual_seconds == 2e-3
+        assert session.counters.instructions == 128_000
+        assert session.counters.source == "renode"
+
+
+def test_the_deadline_is_virtual(server, firmware):
+    with open_target("renode", firmware, server=server) as session:
+        assert session.run(None, session.deadline(3600)) is Stop.DEADLINE
+        assert session.counters.virtual_seconds == 3600
+        assert session.counters.wall_seconds < 60
+
+
+def test_elapsed_and_executed_stop_where_they_were_told(server, firmware):
+    with open_target("renode", firmware, server=server) as session:
+        assert session.run(Elapsed(0.5), session.deadline(1)) is Stop.CONDITION
+        assert session.run(Executed(64_000), session.deadline(1)) is Stop.CONDITION
+        assert session.counters.virtual_seconds == pytest.approx(0.501)
+
+
+def test_the_image_is_in_memory_and_memory_can_be_written(fake, server, firmware):
+    with open_target("renode", firmware, server=server) as session:
+        assert session.memory.read(0, 66) == firmware.segments[0].data
+        session.memory.write(0x20000010, b"abc")
+        assert session.memory.read(0x20000010, 4) == b"abc\0"
+        assert fake.machine.hooked == [0x40]
+
+
+def test_input_reaches_the_console(fake, server, firmware):
+    with open_target("renode", firmware, server=server) as session:
+        session.write(b"\0\xff\r")
+        assert fake.machine.agent.received == b"\0\xff\r"
+
+
+def test_an_unknown_symbol_is_a_usage_error(server, firmware):
+    session = open_target("renode", firmware, server=server)
+    with session, pytest.raises(UsageError, match="nowhere"):
+        session.run(SymbolReached("nowhere"), session.deadline(1))
+
+
+def test_one_process_serves_many_cases_and_each_gets_a_clean_machine(fake, server, firmware):
+    for _ in range(5):
+        with open_target("renode", firmware, server=server) as session:
+            assert session.memory.read(0x20000000, 1) == b"\0"
+            session.memory.write(0x20000000, b"x")
+    assert server.starts == 1
+    assert fake.resets == 5
+
+
+def test_a_hang_ends_at_the_guard_and_the_next_case_runs(fake, server, firmware, monkeypatch):
+    monkeypatch.setattr("harness.targets.renode.session._MARGIN", 0.1)
+    fake.machine.hangs = True
+    with open_target("renode", firmware, server=server) as session:
+        assert session.run(None, session.deadline(1, guard=0.2)) is Stop.GUARD
+        with pytest.raises(TargetLost):
+            session.memory.read(0, 4)
+    fake.machine.released.set()
+    fake.machine.hangs = False
+    with open_target("renode", firmware, server=server) as session:
+        assert session.run(None, session.deadline(1)) is Stop.DEADLINE
+    assert server.starts == 2
+
+
+def test_a_death_in_the_middle_is_one_error_and_the_next_case_runs(fake, server, firmware):
+    fake.machine.dies = True
+    session = open_target("renode", firmware, server=server)
+    with session, pytest.raises(TargetLost, match="lost the connection"):
+        session.run(None, session.deadline(1))
+    fake.machine.dies = False
+    with open_target("renode", firmware, server=server) as session:
+        assert session.run(None, session.deadline(1)) is Stop.DEADLINE
+
+
+def test_a_refused_command_says_renodes_own_words(server):
+    with pytest.raises(MonitorError, match="No such command or device"):
+        server.client.command("boom")
+
+
+def test_two_sessions_agree_and_the_first_difference_is_named(fake, server, firmware):
+    def seen(*lines: bytes) -> crosscheck.Seen:
+        fake.machine.script = [(1000 * (n + 1), line) for n, line in enumerate(lines)]
+        with open_target("renode", firmware, server=server) as session:
+            return crosscheck.run(session, firmware, None, 1)
+
+    one = seen(b"a\n", b"~HIL 1 inference index=0 ticks=5 status=0 *00000000\n")
+    two = seen(b"a\n", b"~HIL 1 inference index=0 ticks=7 status=0 *11111111\n")
+    three = seen(b"a\n", b"c\n")
+    assert crosscheck.compare(one, two).equal
+    assert "0 of 1 equal, first (5, 7)" in str(crosscheck.compare(one, two))
+    assert "console line 2 differs" in crosscheck.compare(one, three).difference
+    assert not crosscheck.compare(seen(), seen()).equal
+
+
+def test_renodes_log_becomes_findings_once_each(firmware):
+    text = (
+        "[WARNING] sysbus: [cpu: 0x40] (tag: 'NVMC') WriteDoubleWord to non existing peripheral at "
+        "0x50039540, value 0x1.\n"
+        "[WARNING] sysbus: ReadDoubleWord from non existing peripheral at 0x50001000.\n"
+        "[WARNING] uarte0: Unhandled write to offset 0x1A0, value 0x8000000F.\n"
+    )
+    found = log.findings_in(text + text, firmware)
+    assert [one.subject for one in found] == ["NVMC", "0x50001000", "UARTE0+0x1a0"]
+    assert {one.kind for one in found} == {Kind.UNMODELLED_ACCESS}
+    assert "from" in found[0].message
+
+
+def test_a_fault_is_decoded_with_its_address(firmware):
+    words = [4, 0xFFFFFFFD, 0x82, 0, 0x20000000, 0, 1, 2, 3, 4, 5, 0x43, 0x40, 0x01000000]
+    fault = decode(words, firmware)
+    assert (fault.kind, fault.reason) == ("MemManage", "DACCVIOL, MMARVALID")
+    assert (fault.pc, fault.lr, fault.address) == (0x40, 0x43, 0x20000000)
