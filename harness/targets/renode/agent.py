@@ -66,7 +66,7 @@ class Agent(object):
         self.chunks[-1][1].append(byte)
         if self.pattern is not None:
             self.text.append(chr(byte))
-            if byte == 10 or byte == 13:
+            if byte in (10, 13):
                 self.search()
 
     def search(self):

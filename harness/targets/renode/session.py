@@ -144,6 +144,15 @@ class RenodeSession:
             if not self._gone:
                 self.call(f"forget({address})")
 
+    def run_to_address(self, address: int, deadline: Deadline) -> Stop:
+        """Run until the instruction at ``address`` is next."""
+        self.call(f"until('', {address})")
+        try:
+            return self._run(deadline, float("inf"), 0)
+        finally:
+            if not self._gone:
+                self.call(f"forget({address})")
+
     def _run(self, deadline: Deadline, end: float, target: int) -> Stop:
         while not deadline.guard_expired:
             budget = round(min(deadline.remaining, end - self._time) * _NS)

@@ -8,6 +8,7 @@ PR_SET_PDEATHSIG takes Renode with it. Standard library only: it starts in a few
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import select
@@ -39,7 +40,7 @@ def main(arguments: list[str]) -> int:
             stderr=subprocess.STDOUT,
             env={**os.environ, "TMPDIR": str(folder)},
             start_new_session=True,
-            preexec_fn=_die_with_parent,
+            preexec_fn=_die_with_parent,  # noqa: PLW1509 - this process has one thread
         )
     closed = False
     try:
@@ -47,10 +48,8 @@ def main(arguments: list[str]) -> int:
             ready, _, _ = select.select([sys.stdin.buffer], [], [], _POLL)
             closed = bool(ready) and not os.read(sys.stdin.fileno(), 1)
     finally:
-        try:
+        with contextlib.suppress(ProcessLookupError):  # the group may be gone already
             os.killpg(child.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass  # the group is gone already
         child.wait()
     if closed:
         shutil.rmtree(folder, ignore_errors=True)

@@ -143,6 +143,14 @@ class Dead(BaseException):
 
 class Server(ThreadingMixIn, SimpleXMLRPCServer):
     daemon_threads = True
+    dying = False
+
+    def _marshaled_dispatch(self, data, dispatch_method=None, path=None):
+        answer = super()._marshaled_dispatch(data, dispatch_method, path)
+        if self.dying:
+            self.dying = False
+            raise Dead
+        return answer
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A fake that dies closes the connection and says nothing."""
@@ -174,6 +182,7 @@ class FakeRenode:
         try:
             text = self.machine.execute(arguments[0].removeprefix("command="))
         except ConnectionAbortedError:
+            self.server.dying = True
             raise Dead from None
         except ValueError as error:
             return {"status": "FAIL", "error": f"KeywordException: {error}\n"}
