@@ -4,7 +4,7 @@ Documentation       Does each sample, in each resolver configuration, do what th
 ...                 announced? One row a sample and configuration; a unit test holds the rows against
 ...                 zephyr_samples/resolvers.toml.
 Resource            ../robot/tflm.resource
-Suite Setup         Build All Firmware
+Suite Setup         Run All Sample Cases
 Test Template       Sample Should Behave As The Table Says
 
 
@@ -111,3 +111,17 @@ atan arena_fits                             atan                 arena_fits
 atan arena_one_byte_short                   atan                 arena_one_byte_short
 atan arena_too_small                        atan                 arena_too_small
 atan console                                atan                 console
+
+benchmark exact                             benchmark            exact
+benchmark person_detection                  benchmark            person_detection
+benchmark all                               benchmark            all
+benchmark missing                           benchmark            missing
+benchmark empty                             benchmark            empty
+benchmark too_small                         benchmark            too_small
+benchmark too_small_rev                     benchmark            too_small_rev
+benchmark too_large                         benchmark            too_large
+benchmark duplicate                         benchmark            duplicate
+benchmark unchecked                         benchmark            unchecked
+benchmark checked                           benchmark            checked
+benchmark arena_too_small                   benchmark            arena_too_small
+benchmark console                           benchmark            console

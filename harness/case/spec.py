@@ -41,7 +41,7 @@ class Case:
     inferences: int = 1  # at least so many results
     reference: bool = True  # hold outputs against the NumPy reference
     rounding: Rounding = "double"
-    tolerance: float | None = None  # None: to the bit for integers, 2 ULP for floats
+    tolerance: float | None = None  # None: to the bit, float sums to FLOAT_UNITS
     expected: Expectation = field(default_factory=Expectation)
     values: tuple[Mapping[str, float], ...] = ()  # for scrapers: the numbers of each result in turn
     budgets: Budgets = Budgets()

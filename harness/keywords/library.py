@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
+from itertools import repeat
 from pathlib import Path
 
 from robot.api import SkipExecution, logger
@@ -46,6 +48,7 @@ class TflmHil(LiveSession):
         super().__init__()
         self.ROBOT_LIBRARY_LISTENER = Summary(self)
         self.results: list[CaseResult] = []
+        self._ready: dict[str, CaseResult] = {}
 
     @keyword
     def build_firmware(
@@ -104,9 +107,27 @@ class TflmHil(LiveSession):
             raise UsageError(f"{file} has no case {name!r}")
         return [self._judged(case) for case in cases]
 
+    @keyword
+    def run_all_sample_cases(self) -> None:
+        """Builds every sample in every configuration and, on the simulator, runs them all at once.
+
+        `Run Sample Case` then has its result already. Boards and Renode run one after another.
+        """
+        self.build_all_firmware()
+        if self._target() != "simulator":
+            return
+        table = load()
+        cases = [sample_case(s.name, c.name, table=table) for s, c in table.pairs()]
+        cases.sort(key=lambda case: case.inputs is None)  # whole test sets take longest: first
+        with ProcessPoolExecutor() as pool:
+            results = pool.map(run_case, cases, repeat(self._output() / "simulator"))
+            self._ready = {result.name: result for result in results}
+
     def _judged(self, case: Case) -> CaseResult:
-        result = run_case(case, self._output() / case.target)
-        self.results.append(result)
+        ready = self._ready.get(case.name) if case.sample and case.target == "simulator" else None
+        result = ready or run_case(case, self._output() / case.target)
+        if all(earlier is not result for earlier in self.results):
+            self.results.append(result)
         self._log(result)
         if result.verdict is Verdict.SKIPPED:
             raise SkipExecution(f"{case.target}: {result.reason}")

@@ -107,6 +107,7 @@ class Machine:
         self._pattern: re.Pattern[bytes] | None = None
         self._printed = bytearray()
         self._hit = False
+        self._code_in_ram = False
         self._assemble(native)
         self._uart = self._device(console, Uarte)
         self._uart.sink, self._uart.paced = self._print, paced
@@ -225,7 +226,7 @@ class Machine:
     def dma_write(self, device: str, address: int, data: bytes) -> None:
         """EasyDMA writes data RAM."""
         if self.memory_map.area("ram").holds(address, len(data)):
-            self.write_memory(address, data)
+            self._write(address, data)
         else:
             self.unmodelled(f"{device} EasyDMA 0x{address:08x}", "written outside data RAM")
 
@@ -293,6 +294,7 @@ class Machine:
         self._pattern = re.compile(pattern) if pattern is not None else None
         self._printed.clear()
         self._hit = False
+        self._code_in_ram = bool(self.core.coverage(1).strip(b"\0"))
         try:
             while True:
                 end = self._settled(until_tick, until_executed, guard)
@@ -480,11 +482,16 @@ class Machine:
 
     def write_memory(self, address: int, data: bytes) -> None:
         """Write memory as a debugger does. Raises ValueError where there is none."""
-        store = self.engine.store_of(address, len(data))
-        if store is None:
+        if not self._holds(address, len(data)):
             raise ValueError(f"no memory at 0x{address:08x} ({len(data)} bytes)")
+        self._code_in_ram = bool(self.core.coverage(1).strip(b"\0"))
+        self._write(address, data)
+
+    def _write(self, address: int, data: bytes) -> None:
+        store = self.engine.store_of(address, len(data))
+        assert store is not None
         store.slice(address, len(data))[:] = data
-        if store.area.name == "flash" or self.core.coverage(1).strip(b"\0"):
+        if store.area.name == "flash" or self._code_in_ram:
             self.engine.code_changed(address, address + len(data))
 
     @property

@@ -211,9 +211,12 @@ class Nordic(Device):
     def reset(self) -> None:
         super().reset()
         self.subscriptions = {}
+        self._level = False  # of the interrupt line, as the NVIC was told last
 
     def restore(self, state: State) -> None:
         super().restore(state)
+        inten = self.regs.get(INTEN, 0)
+        self._level = bool(inten and inten & self._raised())
         self.subscriptions = {}
         for offset in self._tasks:
             self._subscribe(offset, self.regs[offset + SUBSCRIBE])
@@ -261,7 +264,11 @@ class Nordic(Device):
         self.update_line()
 
     def _raised(self) -> int:
-        return sum(bit for offset, bit in self._event_bits.items() if self.regs[offset])
+        regs, raised = self.regs, 0
+        for offset, bit in self._event_bits.items():
+            if regs[offset]:
+                raised |= bit
+        return raised
 
     def _write_inten(self, value: int) -> None:
         self.regs[INTEN] = value & 0xFFFF_FFFF
@@ -271,7 +278,10 @@ class Nordic(Device):
         """Drive the interrupt line from events and INTEN."""
         if self.irq is not None and self.INTERRUPTS:
             inten = self.regs[INTEN]
-            self.chip.line(self.irq, bool(inten and inten & self._raised()))
+            level = bool(inten and inten & self._raised())
+            if level != self._level:
+                self._level = level
+                self.chip.line(self.irq, level)
 
 
 def numbered(stem: str, offset: int, count: int, stride: int = 4) -> dict[str, int]:

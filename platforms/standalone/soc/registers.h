@@ -15,6 +15,7 @@ inline volatile uint32_t& Register(uintptr_t address) {
 inline constexpr uintptr_t kClock = 0x50005000;
 inline constexpr uintptr_t kUarte0 = 0x50008000;
 inline constexpr uintptr_t kRtc1 = 0x50015000;
+inline constexpr int kUarte0Irq = 8;
 inline constexpr int kRtc1Irq = 21;
 inline constexpr int kIrqCount = 65;
 
@@ -23,6 +24,9 @@ inline constexpr uint32_t kRtcHz = 32'768;
 
 // System control space.
 inline constexpr uintptr_t kNvicIser = 0xE000E100;
+inline constexpr uintptr_t kNvicIcpr = 0xE000E280;
+inline constexpr uintptr_t kScr = 0xE000ED10;
+inline constexpr uint32_t kSevOnPend = 1u << 4;
 inline constexpr uintptr_t kVtor = 0xE000ED08;
 inline constexpr uintptr_t kShcsr = 0xE000ED24;
 inline constexpr uintptr_t kCfsr = 0xE000ED28;

@@ -11,6 +11,8 @@ constexpr uintptr_t kStartRx = 0x000;
 constexpr uintptr_t kStartTx = 0x008;
 constexpr uintptr_t kEndRx = 0x110;
 constexpr uintptr_t kEndTx = 0x120;
+constexpr uintptr_t kInterruptSet = 0x304;
+constexpr uint32_t kEndRxInterrupt = 1u << 4;
 constexpr uintptr_t kEnable = 0x500;
 constexpr uint32_t kEnableUarte = 8;
 constexpr uintptr_t kPinRts = 0x508;
@@ -43,6 +45,7 @@ volatile uint8_t g_received;
 
 void StartReceiving() {
   Uarte(kEndRx) = 0;
+  Register(kNvicIcpr) = 1u << kUarte0Irq;
   Uarte(kStartRx) = 1;
 }
 
@@ -69,6 +72,9 @@ void StartConsole() {
   Uarte(kEnable) = kEnableUarte;
   Uarte(kRxPointer) = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(&g_received));
   Uarte(kRxCount) = 1;
+  // Never taken (the NVIC keeps it disabled): pending it ends the sleep of Receive().
+  Uarte(kInterruptSet) = kEndRxInterrupt;
+  Register(kScr) = Register(kScr) | kSevOnPend;
   StartReceiving();
 }
 
@@ -84,7 +90,11 @@ void Send(const uint8_t* data, size_t size) {
 
 int Receive() {
   if (Uarte(kEndRx) == 0) {
-    return -1;
+    // A byte that came since is an event already, so that this cannot sleep over it.
+    asm volatile("wfe" ::: "memory");
+    if (Uarte(kEndRx) == 0) {
+      return -1;
+    }
   }
   const int byte = g_received;
   StartReceiving();

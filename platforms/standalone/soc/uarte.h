@@ -12,7 +12,7 @@ void StartConsole();
 // Sends `size` bytes and waits until they have left the buffer.
 void Send(const uint8_t* data, size_t size);
 
-// The next received byte, or -1 where there is none.
+// The next received byte. Sleeps until one comes; -1 where something else ended the sleep.
 int Receive();
 
 }  // namespace soc
