@@ -44,8 +44,6 @@ class RenodeServer:
         self._connect = connect
         self._process: RenodeProcess | None = None
         self._client: RobotClient | None = None
-        self._folder: Path | None = None
-        self._machines = 0
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -62,6 +60,11 @@ class RenodeServer:
             self._client.command(f"include @{_AGENT}")
         return self._client
 
+    @property
+    def folder(self) -> Path | None:
+        """Renode's own folder, which goes when it goes; None where ``connect`` is used."""
+        return self._process.folder if self._process is not None else None
+
     def _start(self) -> Address:
         self.starts += 1
         if self._connect is not None:
@@ -76,10 +79,10 @@ class RenodeServer:
         ``folder`` takes the image's segments and Renode's log.
         """
         client = self.client
-        self._machines += 1
         client.keyword("ResetEmulation")
-        for command in self._commands(firmware, folder, vectors):
-            client.command(command)
+        script = folder / "machine.resc"  # one script is one round trip
+        script.write_text("\n".join(self._commands(firmware, folder, vectors)) + "\n")
+        client.command(f"include @{script}")
         return client
 
     def _commands(self, firmware: Firmware, folder: Path, vectors: int) -> list[str]:

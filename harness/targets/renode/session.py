@@ -53,7 +53,8 @@ class RenodeSession:
         self._server = server
         self._owns = owns_server
         self._started = time.monotonic()
-        self._folder = Path(tempfile.mkdtemp(prefix="tflm-hil-case-"))
+        self._client = server.client  # starts Renode, whose folder takes this case's files
+        self._folder = Path(tempfile.mkdtemp(prefix="tflm-hil-case-", dir=server.folder))
         self._time = 0.0
         self._executed = self._resets = self._unread = 0
         self._console: list[ConsoleChunk] = []

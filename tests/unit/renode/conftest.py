@@ -121,6 +121,9 @@ class Machine:
 
     def execute(self, command: str) -> str:
         self.commands.append(command)
+        if command.startswith("include @") and command.endswith(".resc"):
+            script = Path(command.removeprefix("include @"))
+            return "".join(map(self.execute, script.read_text().splitlines()))
         if match := re.match(r"sysbus LoadBinary @(\S+) (0x[0-9a-f]+)", command):
             for offset, byte in enumerate(Path(match[1]).read_bytes()):
                 self.bytes[int(match[2], 16) + offset] = byte
