@@ -96,8 +96,9 @@ class Bus:
             return 0
         return self._refused()
 
-    def _refused(self) -> None:
+    def _refused(self) -> int | None:
         self.refusal = Refusal(BUS_FAULT, PRECISERR | BFARVALID)
+        return None
 
     def _known(self, address: int) -> bool:
         return address >> 8 in self._blocks
@@ -143,7 +144,7 @@ class Bus:
     def _bytewise(
         self, block: WordRegisters, is_write: int, offset: int, size: int, value: int, first: int
     ) -> int:
-        """Registers of which some (priorities, fault status) take bytes: the rest of the word stays.
+        """Registers of which some (priorities) take bytes, and the rest of the word stays.
 
         Everywhere else a byte written to a word of set or clear bits leaves the others alone.
         """

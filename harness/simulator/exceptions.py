@@ -163,7 +163,7 @@ class Exceptions:
         self._scb.cfsr |= failure.bits
         derived = self._escalated(failure.cause, below=self._nvic.group_priority(number))
         if derived == 0:
-            if number == HARD_FAULT or number == NMI:
+            if number in (HARD_FAULT, NMI):
                 self._record(failure.cause, HARD_FAULT, failure.bits, pc, None, stacking=True)
                 self._lock_up(pc)
                 return number

@@ -108,11 +108,12 @@ class SimulatorSession:
         last = machine.now + round(deadline.remaining * hertz)
         if last <= machine.now:
             return Stop.DEADLINE
-        pattern, executed, condition = None, NEVER, NEVER
-        hooked = None
+        pattern: bytes | None = None
+        executed, condition = NEVER, NEVER
+        hooked: int | None = None
         match until:
-            case ConsoleMatch(pattern=pattern):
-                pass
+            case ConsoleMatch(pattern=wanted):
+                pattern = wanted
             case Executed(instructions=count):
                 executed = machine.core.executed + count
             case Elapsed(seconds=seconds):
