@@ -1,16 +1,12 @@
-from collections.abc import Sequence
+"""The native counting core, made from ``_native.c``."""
 
-from harness.simulator.counting import AccessHandler
-from harness.simulator.counting import Core as _Core
+from typing import Any
 
 MMIO_READ: int
 MMIO_WRITE: int
 
-def Core(  # noqa: N802
-    engine: int,
-    context: int,
-    functions: tuple[int, ...],
-    access: AccessHandler,
-    code: Sequence[tuple[int, int, int, bool]],
-    windows: Sequence[tuple[int, int, int]],
-) -> _Core: ...
+class Core:
+    """See :class:`harness.simulator.counting.Core`."""
+
+    def __init__(self, *arguments: object) -> None: ...
+    def __getattr__(self, name: str) -> Any: ...
