@@ -22,8 +22,9 @@ WINDOW_SIZE = 0x90_0000
 PPB = Area("ppb", 0xE000_0000, 0x10_0000)
 PAGE = 0x400
 #: Code of the simulator's own, where the chip has nothing: CLREX; MRS r0, PSPLIM; MRS r1, MSPLIM;
-#: SVC #0. Unicorn shows the stack limits and the exclusive monitor to code only.
-STUB = Area("stub", 0xDFFF_FC00, PAGE)
+#: SVC #0. Unicorn shows the stack limits and the exclusive monitor to code only. It must lie where
+#: the default memory map allows execution (Armv8-M ARM, B8.1: not above 0x9FFF_FFFF).
+STUB = Area("stub", 0x1FFF_FC00, PAGE)
 _STUB_CODE = bytes.fromhex("bff32f8f eff30b80 eff30a81 00df")
 
 _RIGHTS = {

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from harness.simulator.counting import EXTRA_LIMITS
+from harness.simulator.counting import EXTRA_LIMITS, Reason
 from harness.simulator.engine import STUB, Engine
 from harness.simulator.faults import FaultRecord, exception_name, status_names
 from harness.simulator.library import CORE_REGISTERS, Reg
@@ -112,7 +112,9 @@ class Exceptions:
         if not core.extras:
             return 0, 0
         saved = core.read_many((Reg.R0, Reg.R1, Reg.PC))
-        core.call(STUB.origin)  # clears the exclusive monitor as well, as exception entry does
+        # The stub clears the exclusive monitor as well, as exception entry does.
+        if core.call(STUB.origin) != Reason.EXCEPTION:
+            raise RuntimeError("the simulator's own code did not run")
         psplim, msplim = core.read_many((Reg.R0, Reg.R1))
         core.write_many((int(Reg.R0), int(Reg.R1), int(Reg.PC)), saved)
         return (psplim, msplim) if core.extras & EXTRA_LIMITS else (0, 0)
@@ -141,6 +143,7 @@ class Exceptions:
             (frame, xpsr & 0xF80F_0000 | XPSR_T | number, control & ~(SPSEL | FPCA | 8)),
         )
         if core.extras:
+            self._refresh()  # the stub reads the limits in handler mode, even from a user thread
             psplim, msplim = self.limits()
             limit = psplim if process else msplim
             if frame < limit:

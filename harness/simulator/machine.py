@@ -18,7 +18,7 @@ from harness.findings import Finding, Kind
 from harness.firmware.elf import Firmware
 from harness.simulator import loader, memorymap
 from harness.simulator.bus import Bus
-from harness.simulator.counting import Reason
+from harness.simulator.counting import XPSR_THUMB, Reason
 from harness.simulator.dwt import Dwt
 from harness.simulator.engine import Engine
 from harness.simulator.events import NEVER, EventQueue
@@ -427,7 +427,7 @@ class Machine:
     def _error(self, error: int, pc: int) -> None:
         if not self._holds(pc, 2):
             self.exceptions.fault(BUS_FAULT, IBUSERR, pc)
-        elif error == ERR_EXCEPTION:
+        elif error == ERR_EXCEPTION or not self.core.read(Reg.XPSR) & XPSR_THUMB:
             self.exceptions.fault(USAGE_FAULT, INVSTATE, pc)
         else:
             self.exceptions.fault(USAGE_FAULT, UNDEFINSTR, pc)

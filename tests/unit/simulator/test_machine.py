@@ -1,0 +1,223 @@
+"""The simulator on small firmwares of its own: exceptions, instructions, resets, the console."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import struct
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.deadline import Deadline
+from harness.errors import BadElf
+from harness.firmware.elf import Firmware
+from harness.simulator import profile, snapshot
+from harness.simulator.counting import native_available
+from harness.simulator.machine import End, Machine
+
+Build = Callable[[str], Firmware]
+HZ = 64_000_000
+CORES = [
+    pytest.param(True, marks=pytest.mark.skipif(not native_available(), reason="not built")),
+    False,
+]
+
+
+def results(machine: Machine, count: int) -> list[int]:
+    symbol = machine.firmware.symbol("results")
+    assert symbol is not None
+    return list(struct.unpack(f"<{count}I", machine.read_memory(symbol.address, 4 * count)))
+
+
+def run(machine: Machine, seconds: float = 10) -> End:
+    return machine.run(until_tick=machine.now + round(seconds * HZ), guard=Deadline(60, guard=60))
+
+
+def printed(machine: Machine) -> bytes:
+    return b"".join(chunk.data for chunk in machine.console)
+
+
+def digest(machine: Machine) -> tuple[object, ...]:
+    ram = hashlib.sha256(machine.read_memory(0x2000_0000, 0x4_0000)).hexdigest()
+    return machine.core.executed, machine.now, printed(machine), ram, machine.registers["pc"]
+
+
+@pytest.mark.parametrize("native", CORES)
+def test_exceptions_nest_tail_chain_and_keep_live_fp_registers(build: Build, native: bool) -> None:
+    machine = Machine(build("exceptions"), native=native)
+    assert machine.run(until_tick=HZ, pattern=b"done") is End.CONDITION
+    half = struct.unpack("<I", struct.pack("<f", 2.5))[0]
+    expected = [0x01, 0x11, 0x02, 0x03, 0x14, half, 0x0B, 0x51, 0x11, 0x52, 0x24, 0x53]
+    assert results(machine, 12) == expected
+    assert printed(machine) == b"exceptions done\r\n"
+
+
+def test_sleep_is_skipped_and_takes_its_virtual_time(build: Build) -> None:
+    machine = Machine(build("exceptions"))
+    run(machine)
+    assert machine.seconds >= 100 / 32768
+    assert machine.core.executed < 10_000
+
+
+@pytest.mark.parametrize("native", CORES)
+def test_instructions_compute_what_the_host_computes(build: Build, native: bool) -> None:
+    machine = Machine(build("compute"), native=native)
+    run(machine)
+    a, b = (0x7FFF, -0x7FFF), (0x0102, -0x0082)
+    seed = 42
+    for i in range(3000):
+        seed = (seed * 1664525 + 1013904223) & 0xFFFF_FFFF
+        seed ^= (i << 3) if seed & 0x100 else 0
+    pi = struct.unpack("<f", struct.pack("<I", 0x40490FDB))[0]
+
+    def single(value: float) -> int:
+        return int(struct.unpack("<I", struct.pack("<f", value))[0])
+
+    bytes_a, bytes_b = (0x7FFF8001).to_bytes(4, "little"), (0x0102FF7E).to_bytes(4, "little")
+    chosen = bytes(x if x + y > 255 else y for x, y in zip(bytes_a, bytes_b, strict=True))
+    assert results(machine, 9) == [
+        (a[0] * b[0] + a[1] * b[1] + 5) & 0xFFFF_FFFF,
+        0x0002_007E,
+        127,
+        int.from_bytes(chosen, "little"),
+        single(pi + pi * 1.5),
+        single(3.0),
+        single(math.sqrt(2.0)),
+        3 << 8,
+        seed,
+    ]
+
+
+@pytest.mark.skipif(not native_available(), reason="the native counter was not built")
+@pytest.mark.parametrize("name", ["compute", "exceptions", "nullcall", "resets"])
+def test_native_and_python_counters_agree(build: Build, name: str) -> None:
+    states = []
+    for native in (True, False):
+        machine = Machine(build(name), native=native)
+        run(machine, 2)
+        states.append((digest(machine), machine.core.profile()))
+    assert states[0] == states[1]
+
+
+@pytest.mark.parametrize("name", ["compute", "exceptions"])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_slices_of_any_size_give_the_same_run(build: Build, name: str, data: st.DataObject) -> None:
+    whole = Machine(build(name))
+    run(whole, 1)
+    sliced = Machine(build(name))
+    largest = data.draw(st.sampled_from([7, 1000]))
+    while sliced.core.executed < min(4000, whole.core.executed):
+        step = data.draw(st.integers(1, largest)) if largest > 7 else 1 + sliced.core.executed % 7
+        sliced.run(until_executed=sliced.core.executed + step, until_tick=HZ)
+    sliced.run(until_tick=HZ)
+    assert digest(sliced) == digest(whole)
+
+
+def test_single_steps_give_the_same_run(build: Build) -> None:
+    whole, stepped = Machine(build("exceptions")), Machine(build("exceptions"))
+    run(whole, 1)
+    for _ in range(10_000):
+        before = stepped.core.executed
+        if stepped.run(until_executed=before + 1, until_tick=HZ) is not End.CONDITION:
+            break
+        assert stepped.core.executed == before + 1
+    assert digest(stepped) == digest(whole)
+
+
+def test_every_instruction_stands_in_the_profile(build: Build) -> None:
+    machine = Machine(build("compute"))
+    run(machine, 1)
+    functions = profile.by_function(machine)
+    assert sum(functions.values()) == machine.core.executed
+    assert "Main" in functions
+
+
+def test_coverage_names_the_lines_that_ran(build: Build) -> None:
+    machine = Machine(build("receive"))
+    run(machine, 0.01)
+    trace = profile.lcov(machine.firmware, profile.covered(machine))
+    assert "SF:receive.c" in trace and ",1\n" in trace and ",0\n" in trace
+
+
+def test_a_fault_in_the_fault_handler_locks_up_and_names_the_caller(build: Build) -> None:
+    machine = Machine(build("nullcall"))
+    assert run(machine) is End.LOCKUP
+    first = machine.faults[0]
+    assert (first.kind, first.cause, first.reason) == ("HardFault", "UsageFault", "INVSTATE")
+    assert machine.faults[1].kind == "Lockup"
+    assert first.pc == 0
+
+
+def test_uicr_survives_a_soft_reset_and_the_watchdog_resets(build: Build) -> None:
+    machine = Machine(build("resets"))
+    assert run(machine) is End.IDLE
+    assert machine.resets == 2
+    stored, reasons = results(machine, 2)
+    assert stored == 0x1234_5678
+    assert reasons & 2
+    assert machine.seconds > 1
+
+
+@pytest.mark.parametrize("long_buffers", [0, 1])
+def test_ten_kilobytes_in_bursts_arrive_whole(build: Build, long_buffers: int) -> None:
+    machine = Machine(build("receive"))
+    machine.run(until_tick=HZ, pattern=b"ready")
+    data = bytes(i * 7 + (i >> 8) & 0xFF for i in range(10240))
+    machine.feed(bytes([long_buffers]))
+    for start in range(0, len(data), 1000):
+        machine.feed(data[start : start + 1000])
+        machine.run(until_tick=machine.now + HZ // 200)
+    assert machine.run(until_tick=machine.now + 5 * HZ, pattern=b"received") is End.CONDITION
+    total = 0
+    for byte in data:
+        total = (total * 31 + byte) & 0xFFFF_FFFF
+    assert results(machine, 1) == [total]
+
+
+def test_a_restored_snapshot_runs_as_the_first_time(build: Build) -> None:
+    machine = Machine(build("exceptions"))
+    machine.run(until_executed=60, until_tick=HZ)
+    kept = snapshot.take(machine)
+    run(machine, 1)
+    first = digest(machine)
+    snapshot.restore(machine, kept)
+    assert machine.core.executed == 60
+    assert printed(machine) == b""
+    run(machine, 1)
+    assert digest(machine) == (first[0], machine.now, *first[2:])
+
+
+@pytest.mark.parametrize(
+    "vectors", [b"\xff" * 64, bytes(64), b"\x00\x00\x01\x20\x02\x10\x00\x60" * 8]
+)
+def test_a_garbage_vector_table_is_a_clear_error(tmp_path, vectors: bytes) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "garbage.elf"
+    path.write_bytes(make_elf(vectors, entry=9))
+    with pytest.raises(BadElf):
+        Machine(Firmware.from_elf(path))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(code=st.binary(min_size=8, max_size=400))
+def test_random_bytes_as_firmware_end_within_their_budget(tmp_path, code: bytes) -> None:  # type: ignore[no-untyped-def]
+    vectors = struct.pack("<16I", 0x2001_0000, *([0x41] * 15))
+    path = tmp_path / "random.elf"
+    path.write_bytes(make_elf(vectors + code, entry=0x41))
+    machine = Machine(Firmware.from_elf(path))
+    try:
+        machine.run(until_executed=3000, until_tick=HZ, guard=Deadline(10, guard=10))
+        assert machine.core.executed <= 3000
+    finally:
+        machine.close()
+
+
+def make_elf(data: bytes, *, entry: int) -> bytes:
+    """A minimal 32-bit Arm executable with one segment at address 0."""
+    header = b"\x7fELF\x01\x01\x01" + bytes(9)
+    header += struct.pack("<HHIIIIIHHHHHH", 2, 40, 1, entry, 52, 0, 0x5000400, 52, 32, 1, 40, 0, 0)
+    program = struct.pack("<8I", 1, 84, 0, 0, len(data), len(data), 5, 4)
+    return header + program + data
