@@ -1,0 +1,86 @@
+"""Images that misbehave end within their deadline, with a verdict and the right exit code."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+
+COMPILER = shutil.which("arm-none-eabi-gcc")
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="no arm-none-eabi-gcc")
+
+HEAD = """
+extern void reset(void);
+void fault(void) { for (;;) __asm__("wfi"); }
+__attribute__((section(".vectors"), used)) void *const vectors[16] = {
+    (void *)0x20010000, (void *)reset, (void *)fault, (void *)fault, (void *)fault, (void *)fault,
+    (void *)fault};
+"""
+BODIES = {
+    "silent": 'void reset(void) { for (;;) __asm__("wfi"); }',
+    "loop": "void reset(void) { for (;;) {} }",
+    "fault": "void reset(void) { *(volatile int *)0x60000000 = 1; }",
+    "null_call": "void reset(void) { ((void (*)(void))0)(); }",
+    "lockup": "void reset(void) { *(void *volatile *)0xE000ED08 = (void *)0xFFFFFF80;"
+    " *(volatile int *)0x60000000 = 1; }",
+    "reset_loop": "void reset(void) { *(volatile unsigned *)0xE000ED0C = 0x05FA0004; for (;;) {} }",
+}
+WORDS = {
+    "silent": "silent",
+    "loop": "silent",
+    "fault": "PRECISERR",
+    "null_call": "INVSTATE",
+    "lockup": "PRECISERR",
+    "reset_loop": "reset itself",
+}
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("images")
+    script = folder / "image.ld"
+    script.write_text("SECTIONS { . = 0; .vectors : { KEEP(*(.vectors)) } .text : { *(.text*) } }")
+
+    def make(name: str) -> Path:
+        source, elf = folder / f"{name}.c", folder / f"{name}.elf"
+        source.write_text(HEAD + BODIES[name])
+        flags = ["-mcpu=cortex-m33", "-mthumb", "-O1", "-g", "-nostdlib", "-fno-builtin"]
+        subprocess.run([COMPILER, *flags, f"-T{script}", source, "-o", elf], check=True)
+        return elf
+
+    return make
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_an_image_that_misbehaves_is_the_firmwares_fault(build, name, tmp_path, capsys):
+    arguments = ["run", str(build(name)), "--timeout", "0.5", "--output", str(tmp_path)]
+    code = main([*arguments, "--json", "-"])
+    (case,) = json.loads(capsys.readouterr().out)["cases"]
+    assert code == 4
+    assert case["verdict"] == "firmware"
+    assert WORDS[name] in case["reason"]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: b"hello, I am a text\n",
+        lambda data: data[:200],
+        lambda data: data[:18] + b"\x3e\x00" + data[20:],
+        lambda data: data[:4] + b"\x02" + data[5:],
+    ],
+    ids=["empty", "text", "truncated", "x86", "64-bit"],
+)
+def test_what_is_no_image_ends_in_one_line_and_exit_code_2(build, damage, tmp_path, capsys):
+    path = tmp_path / "bad.elf"
+    path.write_bytes(damage(build("silent").read_bytes()))
+    code = main(["run", str(path), "--output", str(tmp_path)])
+    said = capsys.readouterr().err
+    assert code == 2
+    assert said.startswith("tflm-hil: ")
+    assert "Traceback" not in said
+    assert len(said.splitlines()) <= 2
