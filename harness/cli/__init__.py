@@ -88,7 +88,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)
         return _BROKEN_PIPE
     except OSError as error:
+        _settle_output()
         click.echo(
             f"tflm-hil: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True
         )
         return 3
+
+
+def _settle_output() -> None:
+    """Leave nothing in standard output's buffer that the interpreter would fail on at its end."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)
