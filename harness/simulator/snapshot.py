@@ -48,7 +48,7 @@ def restore(machine: Machine, snapshot: Snapshot) -> None:
     """Take ``machine`` back to a snapshot of its own."""
     for name, data in snapshot.memory.items():
         store = machine.engine.stores[name]
-        if store.view != data:
+        if store.view.tobytes() != data:  # comparing the views themselves is ten times slower
             store.view[:] = data
             if name == "flash":
                 machine.engine.flush()
