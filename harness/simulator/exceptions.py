@@ -1,7 +1,7 @@
 """Exception entry and return (Armv8-M ARM, B3.18 to B3.22), faults and their escalation.
 
 Floating-point registers are stacked at once (eager); lazy stacking differs only in memory that no
-program reads. Tail-chaining is a return followed by an entry, with the same registers and stacks.
+program reads. A return to a pending exception tail-chains: the frame is neither read nor written.
 """
 
 from __future__ import annotations
@@ -223,14 +223,19 @@ class Exceptions:
             return
         if number != NMI and (number != HARD_FAULT or core.read(Reg.FAULTMASK)):
             core.write(Reg.FAULTMASK, 0)
+        nvic.deactivate(number)
+        if core.deliverable():  # tail-chaining: the frame stays where it is, unread
+            following = nvic.best()
+            core.write(Reg.XPSR_NZCVQG, core.read(Reg.XPSR) & ~0x1FF | following)
+            self._go(following, exc_return)
+            return
         process = exc_return & 0xC == 0xC
         thread = bool(exc_return & 8)
         extended = not exc_return & 0x10
         frame = core.read(Reg.PSP if process else Reg.SP)
         size = 0x68 if extended else 0x20
         failure = self._stack_failure(frame, size, write=False)
-        if failure is not None or frame & 7:
-            nvic.deactivate(number)
+        if failure is not None or frame & 3:
             bits = failure.bits if failure else INVPC
             self.fault(failure.cause if failure else USAGE_FAULT, bits, exc_return & ~1)
             return
@@ -241,11 +246,10 @@ class Exceptions:
         if (xpsr & 0x1FF == 0) != thread:
             self._bad_return(exc_return)
             return
-        nvic.deactivate(number)
         core.write_many(_RESTORED, tuple(words[:6]))
         if extended:
             core.write_many(_FP, tuple(words[8:25]))
-        end = frame + size + (4 if xpsr & 1 << 9 else 0)
+        end = frame + size | xpsr >> 7 & 4
         control = core.read(Reg.CONTROL) & 1 | process << 1 | extended << 2 | 8
         core.write(Reg.PSP if process else Reg.SP, end)
         core.write_many(
