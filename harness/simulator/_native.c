@@ -88,7 +88,7 @@ typedef struct {
   int region_count;
   Region windows[MAX_REGIONS];  // device windows and what backs them
   int window_count;
-  uint8_t *shadow;              // copy of the writable regions while a block is undone
+  uint8_t *shadow;  // copy of the writable regions while a block is undone
   PyObject *access;
   uint32_t *breakpoints;
   Py_ssize_t breakpoint_count;
@@ -374,8 +374,7 @@ static bool on_memory(void *uc, int type, uint64_t address64, int size, int64_t 
     return write ? abort_block(c, REASON_MEMORY) : false;
   }
   if (write && !c->single &&
-      (c->stop_after || c->stop_at < end ||
-       (c->best_pending < NO_PRIORITY && deliverable(c)))) {
+      (c->stop_after || c->stop_at < end || (c->best_pending < NO_PRIORITY && deliverable(c)))) {
     return abort_block(c, REASON_REPLAY);
   }
   // Unicorn restored the IT state for this callback; the running block does not expect it.
@@ -782,8 +781,8 @@ static PyTypeObject CoreType = {
     .tp_members = core_members,
 };
 
-static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_native", NULL, -1, NULL,
-                                    NULL, NULL, NULL, NULL};
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "_native", NULL, -1, NULL, NULL, NULL, NULL, NULL};
 
 // What Unicorn reads from a register window after on_memory() put the answer there.
 static uint64_t mmio_read(void *uc, uint64_t offset, unsigned size, void *user) {

@@ -24,8 +24,8 @@ extern Constructor __init_array_start[];
 extern Constructor __init_array_end[];
 
 __attribute__((section(".stack.main"), aligned(8))) uint8_t z_main_stack[CONFIG_MAIN_STACK_SIZE];
-__attribute__((section(".stack.isr"), aligned(8)))
-uint8_t z_interrupt_stacks[CONFIG_ISR_STACK_SIZE];
+__attribute__((section(".stack.isr"),
+               aligned(8))) uint8_t z_interrupt_stacks[CONFIG_ISR_STACK_SIZE];
 
 [[noreturn]] void ResetHandler();
 

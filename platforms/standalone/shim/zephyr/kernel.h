@@ -32,8 +32,8 @@ typedef struct {
 
 #define K_FOREVER (k_timeout_t{-1})
 #define K_NO_WAIT (k_timeout_t{0})
-#define K_MSEC(ms) (k_timeout_t{((int64_t)(ms)*32768 + 999) / 1000})
-#define K_SECONDS(s) (k_timeout_t{(int64_t)(s)*32768})
+#define K_MSEC(ms) (k_timeout_t{((int64_t)(ms) * 32768 + 999) / 1000})
+#define K_SECONDS(s) (k_timeout_t{(int64_t)(s) * 32768})
 
 // Milliseconds since boot.
 int64_t k_uptime_get(void);
