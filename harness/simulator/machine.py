@@ -92,6 +92,7 @@ class Machine:
     ) -> None:
         self.firmware = firmware
         self.memory_map = memorymap.load()
+        self._ram = self.memory_map.area("ram")
         self.image = loader.load(firmware, self.memory_map)
         self.events = EventQueue()
         self.slept = 0
@@ -218,14 +219,14 @@ class Machine:
 
     def dma_read(self, device: str, address: int, size: int) -> bytes:
         """EasyDMA reads data RAM; anywhere else the chip reads nothing useful."""
-        if self.memory_map.area("ram").holds(address, size):
+        if self._ram.holds(address, size):
             return self._read(address, size)
         self.unmodelled(f"{device} EasyDMA 0x{address:08x}", "read outside data RAM")
         return b""
 
     def dma_write(self, device: str, address: int, data: bytes) -> None:
         """EasyDMA writes data RAM."""
-        if self.memory_map.area("ram").holds(address, len(data)):
+        if self._ram.holds(address, len(data)):
             self._write(address, data)
         else:
             self.unmodelled(f"{device} EasyDMA 0x{address:08x}", "written outside data RAM")

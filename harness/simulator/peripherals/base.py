@@ -215,8 +215,7 @@ class Nordic(Device):
 
     def restore(self, state: State) -> None:
         super().restore(state)
-        inten = self.regs.get(INTEN, 0)
-        self._level = bool(inten and inten & self._raised())
+        self._level = self._interrupting()
         self.subscriptions = {}
         for offset in self._tasks:
             self._subscribe(offset, self.regs[offset + SUBSCRIBE])
@@ -270,6 +269,14 @@ class Nordic(Device):
                 raised |= bit
         return raised
 
+    def _interrupting(self) -> bool:
+        """Whether an event is raised whose interrupt is enabled."""
+        inten = self.regs.get(INTEN, 0)
+        if not inten:
+            return False
+        regs = self.regs
+        return any(regs[offset] for offset, bit in self._event_bits.items() if bit & inten)
+
     def _write_inten(self, value: int) -> None:
         self.regs[INTEN] = value & 0xFFFF_FFFF
         self.update_line()
@@ -277,8 +284,7 @@ class Nordic(Device):
     def update_line(self) -> None:
         """Drive the interrupt line from events and INTEN."""
         if self.irq is not None and self.INTERRUPTS:
-            inten = self.regs[INTEN]
-            level = bool(inten and inten & self._raised())
+            level = self._interrupting()
             if level != self._level:
                 self._level = level
                 self.chip.line(self.irq, level)
