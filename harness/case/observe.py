@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,13 +14,9 @@ from harness.findings import Finding
 from harness.targets.base import Counters, Fault, Session, Stop
 from harness.uart import Console, scraper
 
-#: Nothing useful follows these.
-_LAST_WORDS = (
-    rb"~HIL \d+ (?:end|failed) [^\n]*\n",
-    rb"AllocateTensors\(\) failed[^\n]*\n",
-    rb"Halting system[^\n]*\n",
-    rb"TESTS (?:PASSED|FAILED)~~~[^\n]*\n",
-)
+#: Nothing useful follows these (nor an `end` or `failed` record).
+_LAST_WORDS = rb"AllocateTensors\(\) failed|Halting system|TESTS (?:PASSED|FAILED)~~~"
+_CLOSING_RECORD = rb"~HIL \d+ (?:end|failed) "
 #: Seconds on the target's clock for what still follows the last words (a log thread, a fault dump).
 _AFTERMATH = 0.05
 
@@ -75,7 +72,8 @@ def _feed(feeder: Feeder, inputs: Sequence[Sequence[bytes]]) -> None:
 
 
 def _listen(tap: Tap, case: Case, deadline: Deadline) -> Stop:
-    patterns = [*_LAST_WORDS, *(one.stop for one in tap.console.scrapers)]
+    closing = b"(?:" + _CLOSING_RECORD + b"|" + _LAST_WORDS + rb")[^\n]*\n"
+    patterns = [closing, *(one.stop for one in tap.console.scrapers)]
     pattern = b"|".join(b"(?:" + one + b")" for one in patterns)
     stop = Stop.CONDITION
     while stop is Stop.CONDITION and not _over(tap.console, case):
@@ -85,9 +83,8 @@ def _listen(tap: Tap, case: Case, deadline: Deadline) -> Stop:
 
 def _over(console: Console, case: Case) -> bool:
     """True when nothing more is to be waited for, good or bad."""
-    text = bytes(console.raw[-4096:])
-    last_words = (b"Halting system", b"AllocateTensors() failed", b"TESTS PASSED", b"TESTS FAILED")
-    return _finished(console, case) or any(words in text for words in last_words)
+    said = re.search(_LAST_WORDS, console.raw[-4096:])
+    return _finished(console, case) or said is not None
 
 
 def _finished(console: Console, case: Case) -> bool:

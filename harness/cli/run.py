@@ -13,12 +13,11 @@ import click
 from harness.case import Case, CaseResult, Verdict, load_cases, run_case
 from harness.case.casefile import find_model
 from harness.case.samples import sample_case
+from harness.cli.build import ALL
 from harness.errors import UsageError
 from harness.firmware.builders import BUILDERS, build_all
 from harness.firmware.configurations import load
 from harness.targets import TARGETS
-
-ALL = "all-configurations"
 
 
 @click.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from harness.simulator.dwt import Dwt
 from harness.simulator.engine import PPB, Engine
@@ -190,7 +190,3 @@ class Bus:
     def pc(self) -> int:
         """Where the core is."""
         return self.engine.core.read(Reg.PC) & ~1
-
-    def state(self) -> dict[str, Any]:
-        """Nothing here outlives an instruction."""
-        return {}

@@ -26,7 +26,7 @@ from harness.simulator.exceptions import Exceptions
 from harness.simulator.faults import FaultRecord, report, where
 from harness.simulator.library import CORE_REGISTERS, ERR_EXCEPTION, Access, Reg
 from harness.simulator.mpu import Mpu
-from harness.simulator.nvic import BUS_FAULT, FIRST_IRQ, SYSTICK, USAGE_FAULT, Nvic
+from harness.simulator.nvic import BUS_FAULT, SYSTICK, USAGE_FAULT, Nvic
 from harness.simulator.peripherals import MODELS, Device
 from harness.simulator.peripherals.base import Nordic
 from harness.simulator.peripherals.clock import Clock
@@ -538,10 +538,6 @@ class Machine:
     def fault_place(self, record: FaultRecord) -> str:
         """The function to blame."""
         return where(record, self.firmware)
-
-    def irq_name(self, number: int) -> str:
-        """The block that an exception number belongs to, for reports."""
-        return next((b.name for b in self.memory_map.blocks if b.irq == number - FIRST_IRQ), "")
 
     def close(self) -> None:
         """Free Unicorn; safe to call twice."""
