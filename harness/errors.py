@@ -78,6 +78,12 @@ class BuildFailed(HilError):
     exit_code = 3
 
 
+class CannotWrite(HilError):
+    """A result could not be written: a full disk, a folder that went away during the run."""
+
+    exit_code = 3
+
+
 class TargetLost(HilError):
     """A target died, was unplugged or stopped answering in the middle of a run."""
 

@@ -10,12 +10,21 @@ from harness.case.result import CaseResult
 from harness.errors import UsageError
 from harness.uart import Console
 
+_CONSOLE, _TRANSCRIPT, _RESULT = "console.bin", "transcript.txt", "result.json"
+
+
+def folder_name(name: str) -> str:
+    """The name of the folder of case ``name``: characters unsafe in a path become ``_``."""
+    return re.sub(r"[^\w.+-]+", "_", name).strip("._") or "case"
+
 
 def folder(root: Path, name: str) -> Path:
-    """The folder of case ``name`` under ``root``, made; unsafe characters become ``_``."""
-    path = root / (re.sub(r"[^\w.+-]+", "_", name).strip("._") or "case")
+    """The folder of case ``name`` under ``root``, made, without files of an earlier run."""
+    path = root / folder_name(name)
     try:
         path.mkdir(parents=True, exist_ok=True)
+        for file in (_CONSOLE, _TRANSCRIPT, _RESULT):
+            (path / file).unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(
             f"cannot write the case's files to {path}: {error.strerror}", hint="choose --output"
@@ -25,13 +34,13 @@ def folder(root: Path, name: str) -> Path:
 
 def write_console(path: Path, console: Console) -> Path:
     """``console.bin`` as it came and ``transcript.txt`` with virtual time stamps."""
-    raw = path / "console.bin"
+    raw = path / _CONSOLE
     raw.write_bytes(console.raw)
-    (path / "transcript.txt").write_text(console.transcript(), encoding="utf-8")
+    (path / _TRANSCRIPT).write_text(console.transcript(), encoding="utf-8")
     return raw
 
 
 def write_result(path: Path, result: CaseResult) -> None:
     """``result.json``."""
     text = json.dumps(result.to_json(), indent=2, ensure_ascii=False)
-    (path / "result.json").write_text(text + "\n", encoding="utf-8")
+    (path / _RESULT).write_text(text + "\n", encoding="utf-8")

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness import paths
+from harness.case.artifacts import folder_name
 from harness.case.samples import sample_case
 from harness.case.spec import Budgets, Case
 from harness.errors import UsageError
@@ -40,6 +41,7 @@ _CASE_KEYS = {
 }
 _EXPECT_KEYS = {"outputs": bool, "findings": list, "values": list}
 _BUDGET_KEYS = ("flash", "ram", "arena", "stack", "instructions")
+_LONGEST_NAME = 200
 _SIZE = re.compile(r"\s*(\d[\d_]*(?:\.\d+)?)\s*(B|KB|KiB|MB|MiB|k|M)?\s*")
 _UNITS = {None: 1, "B": 1, "KB": 1024, "KiB": 1024, "MB": 1 << 20, "MiB": 1 << 20}
 _UNITS |= {"k": 1000, "M": 1_000_000}
@@ -68,7 +70,23 @@ def load_cases(path: Path) -> list[Case]:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
         raise UsageError(f"{path}: two cases are called {twice[0]!r}")
+    _one_folder_each(cases, path)
     return cases
+
+
+def _one_folder_each(cases: Iterable[Case], path: Path) -> None:
+    """Two names that differ only in what a path cannot hold would overwrite each other's files."""
+    taken: dict[str, str] = {}
+    for case in cases:
+        folder = folder_name(case.name).casefold()
+        if len(folder.encode()) > _LONGEST_NAME:
+            raise UsageError(f"{path}: the name of case {case.name[:40]!r}... is too long")
+        other = taken.setdefault(folder, case.name)
+        if other != case.name:
+            raise UsageError(
+                f"{path}: the files of cases {other!r} and {case.name!r} would lie in one folder",
+                hint="let their names differ in letters or digits",
+            )
 
 
 def _cases(row: Mapping[str, object], path: Path) -> Iterable[Case]:

@@ -1,10 +1,11 @@
-"""What a run means: an observation and a case -> verdict and reason."""
+"""What a run means: an observation and a case -> verdict, reason and hint."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+from harness.case.endings import HOW_IT_ENDED
 from harness.case.observe import Observation
 from harness.case.outputs import OutputCheck
 from harness.case.result import Verdict
@@ -12,18 +13,12 @@ from harness.case.spec import Case
 from harness.findings import Finding, Kind
 from harness.model import Model
 from harness.targets.base import Stop
+from harness.uart.scrapers import SCRAPERS, scrapers_that_fit
 
 #: Findings that say that the firmware itself went down.
 _FATAL = frozenset(
     {Kind.FAULT, Kind.ASSERTION, Kind.KERNEL_PANIC, Kind.STACK_OVERFLOW, Kind.RESET_LOOP}
 )
-_ENDLESS = {
-    Stop.DEADLINE: "it ran on to the deadline",
-    Stop.GUARD: "the wall-clock guard stopped it",
-    Stop.IDLE: "it sleeps and nothing can wake it",
-    Stop.LOCKUP: "the core locked up",
-    Stop.RESET_LOOP: "it resets itself again and again",
-}
 
 
 def findings_of(seen: Observation, model: Model | None) -> tuple[Finding, ...]:
@@ -47,36 +42,97 @@ def _name_custom(finding: Finding, model: Model | None) -> Finding:
     return replace(finding, subject=names, message=f"{finding.message} (the model's: {names})")
 
 
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict, and why: in one line, and in full."""
+
+    verdict: Verdict
+    reason: str
+    problems: tuple[str, ...] = ()  # all that is wrong, the weightiest first
+    hint: str = ""  # what to try
+
+
 def judge(
     case: Case,
     seen: Observation,
     findings: Sequence[Finding],
     outputs: OutputCheck,
-    over_budget: Sequence[str],
-) -> tuple[Verdict, str]:
-    """The verdict, and why, in one line."""
+    over_budget: Sequence[str] = (),
+    wrong_model: Sequence[str] = (),
+) -> Judgement:
+    """Whether the run was what the case wants.
+
+    ``wrong_model`` says that the image runs another model than the one it is held against: that
+    stands first in every reason, because all the rest may follow from it.
+    """
     expected = case.expected
     unexpected = expected.unexpected(findings)
+    lacking = [*expected.unmet(findings), *_resolver_record(case, seen)]
     fatal = [finding for finding in unexpected if finding.kind in _FATAL]
     if fatal:
-        return Verdict.FIRMWARE, fatal[0].message
-    lacking = [*expected.unmet(findings), *_resolver_record(case, seen)]
+        rest = [finding.message for finding in unexpected if finding not in fatal]
+        return _no(Verdict.FIRMWARE, wrong_model, [*_messages(fatal), *rest])
     # An image that ends with the very findings it should end with has said all it had to say.
     if not seen.finished and (expected.outputs or lacking):
-        reason = _why_unfinished(seen, outputs)
-        if unexpected:
-            return Verdict.FAIL, f"{unexpected[0].message} ({reason})"
-        return Verdict.FIRMWARE, reason
-    problems = [*(finding.message for finding in unexpected), *lacking]
+        return _unfinished(case, seen, outputs, unexpected, wrong_model)
+    problems = [*_messages(unexpected), *lacking]
     if expected.outputs:
         problems += _output_problems(case, outputs)
     elif outputs.inferences:
         problems.append(f"{outputs.inferences} inferences gave outputs, none is expected")
     problems += over_budget
-    if problems:
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        return Verdict.FAIL, problems[0] + more
-    return Verdict.PASS, _praise(case, outputs)
+    if problems or wrong_model:
+        return _no(Verdict.FAIL, wrong_model, problems)
+    return Judgement(Verdict.PASS, _praise(case, outputs))
+
+
+def _no(
+    verdict: Verdict, wrong_model: Sequence[str], problems: Sequence[str], hint: str = ""
+) -> Judgement:
+    """The reason is the first problem, behind a wrong model if there is one."""
+    rest = list(dict.fromkeys(problems))
+    more = f" (and {len(rest) - 1} more)" if len(rest) > 1 else ""
+    reason = "; ".join([*wrong_model, *rest[:1]]) + more
+    return Judgement(verdict, reason, (*wrong_model, *rest), hint)
+
+
+def _messages(findings: Sequence[Finding]) -> list[str]:
+    return [finding.message for finding in findings]
+
+
+def _unfinished(
+    case: Case,
+    seen: Observation,
+    outputs: OutputCheck,
+    unexpected: Sequence[Finding],
+    wrong_model: Sequence[str],
+) -> Judgement:
+    """The image did not come to its end: its own words for that, or that it hung."""
+    reason = _why_unfinished(case, seen, outputs)
+    if not case.scraper and not seen.console.records:
+        fitting = scrapers_that_fit(seen.console.lines)
+        if fitting:
+            name, count = max(fitting.items(), key=lambda item: item[1])
+            problem = (
+                f"the image prints no records, and no scraper is given to read its text ({reason})"
+            )
+            hint = f"--scraper {name} reads {_count(count, 'result')} from it"
+            return _no(Verdict.FAIL, wrong_model, [problem, *_messages(unexpected)], hint)
+    # That no end record came is what being unfinished means, and no reason of its own.
+    told = [one.message for one in unexpected if one.kind is not Kind.RECORD_TRUNCATED]
+    hint = _unfinished_hint(case, seen)
+    if told:
+        return _no(Verdict.FAIL, wrong_model, [f"{told[0]} ({reason})", *told[1:]], hint)
+    return _no(Verdict.FIRMWARE, wrong_model, [reason], hint)
+
+
+def _unfinished_hint(case: Case, seen: Observation) -> str:
+    if seen.stop is Stop.GUARD:
+        return "a slow machine or target needs a larger guard (--guard, or `guard` in a case file)"
+    if seen.console.raw and not seen.console.records and not case.scraper:
+        known = ", ".join(SCRAPERS)
+        return f"an image that prints no records is read by a scraper: {known}, or a /regex/"
+    return ""
 
 
 def _output_problems(case: Case, outputs: OutputCheck) -> list[str]:
@@ -110,10 +166,19 @@ def _resolver_record(case: Case, seen: Observation) -> list[str]:
     return problems
 
 
-def _why_unfinished(seen: Observation, outputs: OutputCheck) -> str:
+def _why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
     where = f"; the core is in {seen.where}" if seen.where else ""
-    end = seen.complaint or _ENDLESS.get(seen.stop, "it never came to its end")
+    end = seen.complaint or HOW_IT_ENDED[seen.stop]
+    if seen.stop is Stop.GUARD:
+        clock = seen.counters.virtual_seconds
+        reached = f" at {clock:.3f} s of the {case.timeout:g} s it has" if clock else ""
+        doing = f" ({seen.complaint})" if seen.complaint else ""
+        end = f"{HOW_IT_ENDED[Stop.GUARD]} after {case.guard:g} s{reached}{doing}"
     if not seen.console.raw:
         return f"the console stayed silent: {end}{where}"
-    said = f"{len(seen.console.lines)} lines and {outputs.inferences} results came"
-    return f"{said}, then {end}{where}"
+    said = f"{_count(len(seen.console.lines), 'line')} and {_count(outputs.inferences, 'result')}"
+    return f"{said} came, then {end}{where}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

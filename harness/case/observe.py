@@ -47,7 +47,10 @@ def observe(session: Session, case: Case, inputs: Sequence[Sequence[bytes]] = ()
         except FirmwareFailed as failed:
             complaint = failed.message
     # A broken exchange ends the run: what the image still has to say comes in the aftermath.
-    stop = Stop.CONDITION if complaint else _listen(tap, case, deadline)
+    if not complaint:
+        stop = _listen(tap, case, deadline)
+    else:
+        stop = Stop.GUARD if deadline.guard_expired else Stop.CONDITION
     if stop is Stop.CONDITION:
         tap.run(None, session.deadline(_AFTERMATH, guard=max(deadline.guard_remaining, 1.0)))
     where = session.where()

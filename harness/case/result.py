@@ -59,6 +59,8 @@ class CaseResult:
     wall_seconds: float = 0.0
     console: Path | None = None
     details: str = ""  # several lines: tables, fault reports
+    problems: tuple[str, ...] = ()  # all that is wrong, the weightiest first; `reason` is short
+    hint: str = ""  # what to try
 
     @property
     def passed(self) -> bool:
@@ -75,6 +77,8 @@ class CaseResult:
             "target": self.target,
             "verdict": self.verdict.value,
             "reason": self.reason,
+            "problems": list(self.problems),
+            "hint": self.hint,
             "findings": [
                 {
                     "kind": finding.kind.value,

@@ -38,10 +38,10 @@ def run_case(case: Case, output: Path) -> CaseResult:
     except UsageError:
         raise
     except EnvironmentMissing as error:
-        result = replace(blank, verdict=Verdict.SKIPPED, reason=str(error))
+        result = replace(blank, verdict=Verdict.SKIPPED, reason=error.message, hint=error.hint)
     except HilError as error:
         verdict = {1: Verdict.FAIL, 4: Verdict.FIRMWARE}.get(error.exit_code, Verdict.ERROR)
-        result = replace(blank, verdict=verdict, reason=error.message, details=error.hint)
+        result = replace(blank, verdict=verdict, reason=error.message, hint=error.hint)
     result = replace(result, wall_seconds=time.monotonic() - started)
     artifacts.write_result(folder, result)
     return result
@@ -58,17 +58,19 @@ def _run(case: Case, blank: CaseResult, folder: Path) -> CaseResult:
         with targets.open(case.target, firmware, **case.target_options) as session:
             seen = observe(session, case, inputs)
     except TargetLost as lost:
-        return replace(blank, reason=lost.message, size=size_of(firmware))
+        return replace(blank, reason=lost.message, hint=lost.hint, size=size_of(firmware))
     console = artifacts.write_console(folder, seen.console)
     findings = findings_of(seen, model)
     outputs = check_outputs(seen.console, case, model, inputs)
     measures = measure(firmware, seen.console, case.target)
-    excess = over_budget(measures, case.budgets) + _wrong_model(seen, model)
-    verdict, reason = judge(case, seen, findings, outputs, excess)
+    excess = over_budget(measures, case.budgets)
+    told = judge(case, seen, findings, outputs, excess, _wrong_model(seen, model))
     filled = replace(
         blank,
-        verdict=verdict,
-        reason=reason,
+        verdict=told.verdict,
+        reason=told.reason,
+        problems=told.problems,
+        hint=told.hint,
         findings=findings,
         console=console,
         details="\n\n".join(_details(seen, outputs)),

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 
 import click
 
 from harness import __version__
-from harness.errors import HilError
+from harness.errors import EnvironmentMissing, HilError
 
 #: Subcommands: module, and the line that ``--help`` shows for it.
 COMMANDS = {
@@ -29,6 +31,8 @@ COMMANDS = {
     "boards": "List the boards of the lab, and whether they can be used.",
     "virtual-board": "Start a board made of the simulator and a pseudo-terminal.",
 }
+#: What to do about an exception that nobody meant.
+BUG_HINT = "TFLM_HIL_DEBUG=1 shows the traceback; with it, please report the bug"
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
 _STDOUT = 1  # file descriptor
@@ -56,8 +60,18 @@ class _Commands(click.Group):
 @click.group(
     cls=_Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 all checks passed, 1 a check failed, 2 usage, 3 the environment, "
-    "4 the firmware itself.",
+    epilog="""
+    \b
+    Exit codes:
+      0  all checks passed
+      1  a check failed
+      2  usage: wrong arguments, a model, an ELF or a case file that cannot be read
+      3  the environment: no compiler, no Renode, no board, a full disk, a bug in tflm-hil
+      4  the firmware itself: a fault, a hang, silence
+    \b
+    `tflm-hil COMMAND --help` shows a command's options, and examples. TFLM_HIL_DEBUG=1 shows
+    the traceback of an error that is not expected.
+    """,
 )
 @click.version_option(__version__, prog_name="tflm-hil")
 def cli() -> None:
@@ -89,10 +103,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _BROKEN_PIPE
     except OSError as error:
         _settle_output()
+        _show_traceback()
         click.echo(
             f"tflm-hil: {error.strerror or error}: {error.filename or ''}".rstrip(": "), err=True
         )
-        return 3
+        return EnvironmentMissing.exit_code
+    except Exception as error:
+        _settle_output()
+        _show_traceback()
+        click.echo(f"tflm-hil: {describe_bug(error)}\nhint: {BUG_HINT}", err=True)
+        return EnvironmentMissing.exit_code
+
+
+def describe_bug(error: Exception) -> str:
+    """One line about an exception that nobody meant: what it is, and where it was raised."""
+    if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("harness"):
+        return f"the Python package {error.name!r} is not installed"
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    words = " ".join(str(error).split())
+    return f"a bug in tflm-hil: {type(error).__name__}: {words}".rstrip(": ") + where
+
+
+def _show_traceback() -> None:
+    if os.environ.get("TFLM_HIL_DEBUG"):
+        click.echo(traceback.format_exc(), err=True)
 
 
 def _settle_output() -> None:

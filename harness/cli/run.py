@@ -3,75 +3,128 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
+import time
+import traceback
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
-from harness.case import Case, CaseResult, Verdict, load_cases, run_case
-from harness.case.casefile import find_model
-from harness.case.samples import sample_case
+from harness.case import Case, CaseResult, Verdict, run_case
+from harness.cli import BUG_HINT, describe_bug
 from harness.cli.build import ALL
+from harness.cli.options import STDOUT, Destination, Seconds, json_option, write_text
+from harness.cli.selection import Options, select
 from harness.errors import UsageError
-from harness.firmware.builders import BUILDERS, build_all
-from harness.firmware.configurations import load
+from harness.firmware.builders import BUILDERS
 from harness.targets import TARGETS
+from harness.uart.scrapers import SCRAPERS
 
 
 @click.command()
 @click.argument("what", metavar="ELF|SAMPLE|hil.toml")
-@click.option("--target", default="", help=f"Targets, comma-separated: {', '.join(TARGETS)}.")
-@click.option("--resolver", default="exact", show_default=True, help=f"Of a SAMPLE; or {ALL}.")
-@click.option("--builder", type=click.Choice(BUILDERS), default="standalone", show_default=True)
-@click.option("--model", default=None, help="The .tflite that the image runs, or a name of ours.")
-@click.option("--scraper", default="", help="Reads values from text: a name, or /a regex/.")
-@click.option(
-    "--inputs", type=click.Path(exists=True, dir_okay=False), help=".npy or .npz to feed."
-)
-@click.option("--inferences", type=click.IntRange(1), help="At least so many results.")
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), help="Seconds, target's clock.")
-@click.option("--renode", "renode_path", default=None, help="The Renode to use.")
-@click.option("--board", default=None, help="The board of the lab to use.")
-@click.option("--wait", type=click.FloatRange(0), help="Seconds to wait for a board in use.")
-@click.option(
-    "--output", type=click.Path(file_okay=False), default="hil-results", show_default=True
-)
-@click.option("--json", "json_file", help="Write the results as JSON; - for standard output.")
-@click.option("--junit", type=click.Path(dir_okay=False), help="Write a JUnit XML file.")
-@click.option("--html", type=click.Path(dir_okay=False), help="Write an HTML report.")
-def run(**options: object) -> int:
-    """Run an image or a case file and judge what comes of it.
+@click.option("--target", metavar="T[,T...]",
+              help=f"Where to run it: {', '.join(TARGETS)}.  [default: simulator, or what the "
+              "case file says]")  # fmt: skip
+@click.option("--resolver", metavar="CFG",
+              help=f"Resolver configuration of a SAMPLE, or {ALL}.  [default: exact]")  # fmt: skip
+@click.option("--builder", type=click.Choice(BUILDERS),
+              help="Who builds a SAMPLE.  [default: standalone]")  # fmt: skip
+@click.option("--model", metavar="FILE|NAME",
+              help="The .tflite that the image runs, or the name of one of this project's: outputs "
+              "must be what the reference makes of it.")  # fmt: skip
+@click.option("--scraper", metavar="NAME|/REGEX/",
+              help="For an image that prints no records, what reads values from its text: "
+              f"{', '.join(SCRAPERS)}, or a regex with named groups.")  # fmt: skip
+@click.option("--inputs", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help=".npy or .npz, one row an inference, to feed through the console.")  # fmt: skip
+@click.option("--inferences", type=click.IntRange(1), metavar="N",
+              help="At least so many results must come.  [default: 1]")  # fmt: skip
+@click.option("--timeout", type=Seconds(), metavar="SECONDS",
+              help="For the whole run, on the target's clock (virtual on simulators).  "
+              "[default: 10 for an ELF]")  # fmt: skip
+@click.option("--guard", type=Seconds(), metavar="SECONDS",
+              help="Wall-clock limit behind --timeout.  [default: 120]")  # fmt: skip
+@click.option("--renode", "renode_path", metavar="PATH",
+              help="With --target renode: the Renode to use."
+              "  [default: $RENODE, or PATH]")  # fmt: skip
+@click.option("--board", metavar="NAME",
+              help="With --target board: its name, probe serial number or tag.")  # fmt: skip
+@click.option("--lab", metavar="FILE",
+              help="With --target board: the lab file."
+              "  [default: $TFLM_HIL_LAB, or lab.toml]")  # fmt: skip
+@click.option("--wait", type=Seconds(zero=True), metavar="SECONDS",
+              help="With --target board: how long to wait for one in use."
+              "  [default: 0]")  # fmt: skip
+@click.option("--output", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
+              default="hil-results", show_default=True,
+              help="Where console, transcript and result.json of each case go.")  # fmt: skip
+@json_option("the results")
+@click.option("--junit", type=Destination(), help="Write a JUnit XML file.")
+@click.option("--html", type=Destination(), help="Write an HTML report.")
+def run(**options: Any) -> int:
+    """Run an image, a sample or the cases of a file, and judge what comes of it.
 
     \b
     tflm-hil run hello_world
-    tflm-hil run hello_world --resolver all-configurations
+    tflm-hil run hello_world --resolver all-configurations --html report.html
     tflm-hil run build/zephyr/zephyr.elf --scraper hello_world --model model.tflite
-    tflm-hil run hil.toml --target simulator,renode
+    tflm-hil run hil.toml --target simulator,renode --junit hil.xml
+
+    Exit code 0: all passed; 1: a check said no; 4: the firmware failed (a fault, a hang,
+    silence); 3: the environment; 2: usage. Where cases differ, the first of 4, 1, 3 counts.
     """
-    cases = _cases(options)
-    output = Path(str(options["output"]))
-    quiet = options["json_file"] == "-"
+    _check_destinations(options)
+    cases = select(options)
+    quiet = options["json_file"] == STDOUT
     results = []
     for number, case in enumerate(cases, 1):
+        results.append(_run_one(case, options["output"], alone=len(cases) == 1))
         if len(cases) > 1 and not quiet:
-            click.echo(f"[{number}/{len(cases)}] {case.name} on {case.target} ...", err=True)
-        results.append(_run_one(case, output, alone=len(cases) == 1))
+            _tell(f"[{number}/{len(cases)}]", results[-1])
     _report(results, options, quiet=quiet)
     return exit_code(results)
 
 
+def _check_destinations(options: Options) -> None:
+    """Find before anything runs what would lose the results after it."""
+    files = [options[name] for name in ("json_file", "junit", "html") if options[name] is not None]
+    twice = next((file for file in files if files.count(file) > 1), None)
+    if twice is not None:
+        raise UsageError(f"two reports would be written to {twice}")
+    output: Path = options["output"]
+    standing = next(path for path in (output, *output.absolute().parents) if path.exists())
+    if not standing.is_dir() or not os.access(standing, os.W_OK):
+        raise UsageError(f"cannot write results to {output}", hint="choose another --output")
+
+
+def _tell(number: str, result: CaseResult) -> None:
+    seconds = f"{result.wall_seconds:.1f} s"
+    click.echo(f"{number} {result.name} on {result.target}: {result.verdict} ({seconds})", err=True)
+
+
 def _run_one(case: Case, output: Path, *, alone: bool) -> CaseResult:
-    """One case; in a row of cases an unusable one must not stop the others."""
+    """One case; in a row of cases one that cannot be run must not lose the others' results."""
+    started = time.monotonic()
     try:
         return run_case(case, output / case.target)
     except UsageError as error:
         if alone:
             raise
-        blank = CaseResult(case.name, case.sample, case.resolver, case.builder, case.target,
-                           Verdict.ERROR, error.message)  # fmt: skip
-        return replace(blank, details=error.hint)
+        reason, hint, details = error.message, error.hint, ""
+    except Exception as error:
+        if alone:
+            raise
+        reason, hint, details = describe_bug(error), BUG_HINT, ""
+        if os.environ.get("TFLM_HIL_DEBUG"):
+            details = traceback.format_exc()
+    blank = CaseResult(case.name, case.sample, case.resolver, case.builder, case.target,
+                       Verdict.ERROR, reason)  # fmt: skip
+    return replace(blank, hint=hint, details=details, wall_seconds=time.monotonic() - started)
 
 
 def exit_code(results: Sequence[CaseResult]) -> int:
@@ -80,66 +133,16 @@ def exit_code(results: Sequence[CaseResult]) -> int:
     return next((code for code in (4, 1, 3) if code in codes), 0)
 
 
-def _cases(options: dict[str, object]) -> list[Case]:
-    what = str(options["what"])
-    path = Path(what)
-    if path.suffix == ".toml":
-        cases = load_cases(path)
-    elif path.is_file():
-        cases = [Case(name=path.stem, elf=path)]
-    elif "/" in what or path.suffix:
-        raise UsageError(f"there is no file {what}")
-    else:
-        cases = _sample_cases(what, str(options["resolver"]), str(options["builder"]))
-    targets = [word.strip() for word in str(options["target"]).split(",") if word.strip()]
-    for target in targets:
-        if target not in TARGETS:
-            raise UsageError(f"no target {target!r}", hint=f"one of {', '.join(TARGETS)}")
-    if targets:
-        unique = {case.name: case for case in cases}.values()
-        cases = [case.on(target) for case in unique for target in targets]
-    return [_adjust(case, options) for case in cases]
-
-
-def _sample_cases(sample: str, resolver: str, builder: str) -> list[Case]:
-    if resolver != ALL:
-        return [sample_case(sample, resolver, builder=builder)]
-    table = load()
-    table.sample(sample)
-    pairs = [(one.name, row.name) for one, row in table.pairs() if one.name == sample]
-    build_all(pairs, builder, progress=lambda line: click.echo(line, err=True))
-    return [sample_case(*pair, builder=builder, table=table) for pair in pairs]
-
-
-def _adjust(case: Case, options: dict[str, object]) -> Case:
-    """The case with what the command line says over it."""
-    for name in ("inferences", "timeout", "scraper"):
-        if options[name]:
-            case = replace(case, **{name: options[name]})  # type: ignore[arg-type]
-    if options["model"]:
-        case = replace(case, model=find_model(str(options["model"])))
-    if options["inputs"]:
-        case = replace(case, inputs=Path(str(options["inputs"])))
-    board = {"board": options["board"], "wait": options["wait"]}
-    extra = {"renode": {"renode": options["renode_path"]}, "board": board}
-    chosen = {k: v for k, v in extra.get(case.target, {}).items() if v}
-    return case.on(case.target, {**case.target_options, **chosen})
-
-
-def _report(results: Sequence[CaseResult], options: dict[str, object], *, quiet: bool) -> None:
+def _report(results: Sequence[CaseResult], options: Options, *, quiet: bool) -> None:
     from harness import report  # noqa: PLC0415  rich and jinja2 only where something is shown
 
-    document = json.dumps({"cases": [result.to_json() for result in results]}, indent=2)
-    json_file = options["json_file"]
-    if json_file == "-":
-        click.echo(document)
-    elif json_file:
-        Path(str(json_file)).write_text(document + "\n", encoding="utf-8")
+    if not quiet:
+        report.print_table(results, sys.stdout)
+        report.print_failures(results, sys.stdout)
+    if options["json_file"]:
+        document = {"cases": [result.to_json() for result in results]}
+        write_text(options["json_file"], json.dumps(document, indent=2))
     if options["junit"]:
-        Path(str(options["junit"])).write_text(report.junit(results), encoding="utf-8")
+        write_text(options["junit"], report.junit(results))
     if options["html"]:
-        Path(str(options["html"])).write_text(report.html(results), encoding="utf-8")
-    if quiet:
-        return
-    report.print_table(results, sys.stdout)
-    report.print_failures(results, sys.stdout)
+        write_text(options["html"], report.html(results))

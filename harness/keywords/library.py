@@ -130,9 +130,9 @@ class TflmHil(LiveSession):
             self.results.append(result)
         self._log(result)
         if result.verdict is Verdict.SKIPPED:
-            raise SkipExecution(f"{case.target}: {result.reason}")
+            raise SkipExecution("\n".join(filter(None, [result.reason, result.hint])))
         if not result.passed:
-            raise CheckFailed(result.reason)
+            raise CheckFailed(result.reason, hint=result.hint)
         return result
 
     @keyword

@@ -6,6 +6,7 @@ from robot.api import SkipExecution, logger
 from robot.api.deco import keyword
 
 from harness import targets
+from harness.case.endings import HOW_IT_ENDED
 from harness.case.feed import Tap
 from harness.case.outputs import check_outputs
 from harness.case.spec import Case
@@ -74,7 +75,8 @@ class LiveSession:
             stop = tap.run(pattern, deadline)
             if done() < count and (stop is not Stop.CONDITION or self._over(console)):
                 raise FirmwareFailed(
-                    f"{done()} of {count} inferences came ({stop.value}); "
+                    f"{done()} of {count} inferences came, "
+                    f"then {HOW_IT_ENDED[stop]}; "
                     f"the core is in {tap.session.where() or 'an unknown place'}"
                 )
         logger.info(console.transcript())

@@ -5,7 +5,10 @@ Chosen by name, or made from a regex in the case file.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from harness.errors import UsageError
+from harness.uart.lines import Line
 from harness.uart.scrapers.base import Scraped, Scraper
 from harness.uart.scrapers.hello_world import HelloWorld
 from harness.uart.scrapers.pattern import Pattern
@@ -34,4 +37,15 @@ def scraper(name: str) -> Scraper:
         raise UsageError(f"no scraper {name!r}", hint=f"one of {known}, or /a regex/") from None
 
 
-__all__ = ["SCRAPERS", "Scraped", "Scraper", "scraper"]
+def scrapers_that_fit(lines: Iterable[Line]) -> dict[str, int]:
+    """The named scrapers that read something from a console, and how many results each reads."""
+    chosen = {name: make() for name, make in SCRAPERS.items()}
+    for line in lines:
+        for one in chosen.values():
+            one.feed(line)
+    for one in chosen.values():
+        one.finish()
+    return {name: len(one.results) for name, one in chosen.items() if one.results}
+
+
+__all__ = ["SCRAPERS", "Scraped", "Scraper", "scraper", "scrapers_that_fit"]

@@ -91,3 +91,20 @@ def test_what_makes_no_sense_is_refused_in_one_line(case_file, text, word):
 )
 def test_sizes(text, value):
     assert size(text, "here") == value
+
+
+@pytest.mark.parametrize("names", [("a b", "a_b"), ("CASE", "case"), ("é!", "é?")])
+def test_two_cases_do_not_share_a_folder(tmp_path, names):
+    (tmp_path / "a.elf").write_bytes(b"")
+    file = tmp_path / "hil.toml"
+    file.write_text("".join(f'[[case]]\nname = "{name}"\nelf = "a.elf"\n' for name in names))
+    with pytest.raises(UsageError, match="one folder"):
+        load_cases(file)
+
+
+def test_a_name_too_long_for_a_folder_is_refused(tmp_path):
+    (tmp_path / "a.elf").write_bytes(b"")
+    file = tmp_path / "hil.toml"
+    file.write_text(f'[[case]]\nname = "{"x" * 300}"\nelf = "a.elf"\n')
+    with pytest.raises(UsageError, match="too long"):
+        load_cases(file)

@@ -17,13 +17,22 @@ MISSING = b"Didn't find op for builtin opcode 'CONV_2D'\r\n"
 
 
 @pytest.fixture
-def verdict(scripted):
-    def decide(chunks, outputs=RIGHT, end=Stop.IDLE, faults=(), budgets=(), **case):
+def judged(scripted):
+    def decide(chunks, outputs=RIGHT, end=Stop.IDLE, faults=(), budgets=(), models=(), **case):
         session = scripted(chunks, end=end)
         session.faults = list(faults)
         spec = Case("case", **case)
         seen = observe(session, spec)
-        return judge(spec, seen, findings_of(seen, None), outputs, budgets)
+        return judge(spec, seen, findings_of(seen, None), outputs, budgets, models)
+
+    return decide
+
+
+@pytest.fixture
+def verdict(judged):
+    def decide(*arguments, **options):
+        told = judged(*arguments, **options)
+        return told.verdict, told.reason
 
     return decide
 
@@ -101,3 +110,56 @@ def test_the_resolver_record_must_say_what_the_table_says(verdict):
     chunks = [BOOT, said, encode(2, "end", {"status": 0})]
     assert verdict(chunks, expected=Expectation(registered=2))[0] is Verdict.PASS
     assert verdict(chunks, expected=Expectation(registered=1))[0] is Verdict.FAIL
+
+
+WRONG = "the image runs a model with CRC-32 0000abcd, a.tflite has 00001234"
+FAULT = Fault("UsageFault", "INVSTATE", 0, 0x5875, None, "loop at main.cc:12", "...")
+
+
+def test_a_wrong_model_stands_first_and_hides_nothing(judged):
+    told = judged([BOOT, END], OutputCheck(problem="nothing came"), models=[WRONG])
+    assert told.verdict is Verdict.FAIL
+    assert told.reason == f"{WRONG}; nothing came"
+    assert told.problems == (WRONG, "nothing came")
+
+
+def test_a_wrong_model_stands_before_a_fault_and_before_a_hang(judged):
+    told = judged([BOOT, END], faults=[FAULT], models=[WRONG])
+    assert told.verdict is Verdict.FIRMWARE
+    assert told.reason == f"{WRONG}; UsageFault (INVSTATE) at loop at main.cc:12"
+    told = judged([BOOT], end=Stop.DEADLINE, models=[WRONG])
+    assert told.reason.startswith(f"{WRONG}; 1 line and 3 results came")
+
+
+def test_all_problems_are_kept_beside_a_short_reason(judged):
+    told = judged([BOOT, REFUSED, END], budgets=["flash is over", "ram is over"])
+    assert told.reason.endswith("too small (1) (and 2 more)")
+    assert told.problems[1:] == ("flash is over", "ram is over")
+
+
+def test_an_image_that_hangs_after_records_is_the_firmwares_fault(judged):
+    told = judged([BOOT], OutputCheck(), end=Stop.DEADLINE)
+    assert told.verdict is Verdict.FIRMWARE
+    assert told.reason == (
+        "1 line and 0 results came, then it ran on to the deadline; the core is in spin at main.c:7"
+    )
+
+
+def test_the_wall_clock_guard_is_named_with_what_was_reached(judged):
+    told = judged([BOOT], OutputCheck(), end=Stop.GUARD, guard=7.0, timeout=20.0)
+    assert "the wall-clock guard stopped it after 7 s at 0.001 s of the 20 s it has" in told.reason
+    assert "--guard" in told.hint
+
+
+def test_text_that_a_scraper_could_read_is_said_so_and_blames_no_firmware(judged):
+    lines = [f"x_value: {i}.0, y_value: 0.0\r\n".encode() for i in range(10)]
+    told = judged(lines, OutputCheck(), end=Stop.DEADLINE)
+    assert told.verdict is Verdict.FAIL
+    assert told.reason.startswith("the image prints no records, and no scraper is given")
+    assert told.hint == "--scraper hello_world reads 10 results from it"
+
+
+def test_text_that_no_scraper_knows_is_a_hang_with_a_hint(judged):
+    told = judged([b"hello\r\n"], OutputCheck(), end=Stop.DEADLINE)
+    assert told.verdict is Verdict.FIRMWARE
+    assert "hello_world, person_detection, unit_tests" in told.hint

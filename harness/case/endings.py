@@ -1,0 +1,15 @@
+"""The words for a run that did not come to the image's own end."""
+
+from __future__ import annotations
+
+from harness.targets.base import Stop
+
+#: What happened instead.
+HOW_IT_ENDED = {
+    Stop.CONDITION: "it had said its last words",
+    Stop.DEADLINE: "it ran on to the deadline",
+    Stop.GUARD: "the wall-clock guard stopped it",
+    Stop.IDLE: "it sleeps and nothing can wake it",
+    Stop.LOCKUP: "the core locked up",
+    Stop.RESET_LOOP: "it resets itself again and again",
+}

@@ -1,0 +1,119 @@
+"""From the arguments of ``tflm-hil run`` to the cases that are run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.case import Case, load_cases
+from harness.case.casefile import find_model
+from harness.case.samples import sample_case
+from harness.cli.build import ALL
+from harness.errors import UsageError
+from harness.firmware.builders import build_all
+from harness.firmware.configurations import load
+from harness.targets import TARGETS
+from harness.uart import scraper
+
+Options = Mapping[str, Any]
+
+#: Options that only some targets have, with the targets' own names for them.
+_TARGET_OPTIONS = {
+    "renode_path": ("--renode", "renode", ("renode",)),
+    "board": ("--board", "board", ("board",)),
+    "lab": ("--lab", "lab", ("board",)),
+    "wait": ("--wait", "wait", ("board",)),
+}
+
+
+def select(options: Options) -> list[Case]:
+    """The cases that WHAT and the options ask for.
+
+    Raises :class:`UsageError` where there is no such thing, and for options that say nothing
+    about it.
+    """
+    what = str(options["what"])
+    path = Path(what)
+    if path.suffix == ".toml":
+        _refuse(options, ("resolver", "builder"), f"{what} is a case file, which names its own")
+        cases = load_cases(path)
+    elif path.is_file():
+        _refuse(options, ("resolver", "builder"), f"{what} is an image that is built already")
+        cases = [Case(name=path.stem, elf=path)]
+    elif "/" in what or path.suffix:
+        raise UsageError(
+            f"{what} is a folder" if path.is_dir() else f"there is no file {what}",
+            hint="name an ELF, a sample (tflm-hil samples lists them) or a hil.toml",
+        )
+    else:
+        _refuse(options, ("scraper",), "samples print records, which need none")
+        cases = _sample_cases(what, options["resolver"] or "exact", options["builder"])
+    targets = _targets(options["target"])
+    if targets:
+        unique = {case.name: case for case in cases}.values()
+        cases = [case.on(target) for case in unique for target in targets]
+    _refuse_idle_target_options(cases, options)
+    return [_adjust(case, options) for case in cases]
+
+
+def _refuse(options: Options, names: tuple[str, ...], why: str) -> None:
+    given = [f"--{name}" for name in names if options[name] is not None]
+    if given:
+        raise UsageError(f"{' and '.join(given)} cannot be used here: {why}")
+
+
+def _targets(text: str | None) -> list[str]:
+    if text is None:
+        return []
+    names = list(dict.fromkeys(word.strip() for word in text.split(",")))
+    for name in names:
+        if name not in TARGETS:
+            raise UsageError(
+                f"no target {name!r}" if name else f"--target {text!r} names no target",
+                hint=f"one of {', '.join(TARGETS)}; several with commas between",
+            )
+    return names
+
+
+def _refuse_idle_target_options(cases: list[Case], options: Options) -> None:
+    used = {case.target for case in cases}
+    for name, (spelled, _, targets) in _TARGET_OPTIONS.items():
+        if options[name] is not None and used.isdisjoint(targets):
+            raise UsageError(
+                f"{spelled} cannot be used here: nothing runs on {' or '.join(targets)}",
+                hint=f"add --target {targets[0]}",
+            )
+
+
+def _sample_cases(sample: str, resolver: str, builder: str | None) -> list[Case]:
+    builder = builder or "standalone"
+    if resolver != ALL:
+        return [sample_case(sample, resolver, builder=builder)]
+    table = load()
+    table.sample(sample)
+    pairs = [(one.name, row.name) for one, row in table.pairs() if one.name == sample]
+    build_all(pairs, builder, progress=lambda line: click.echo(line, err=True))
+    return [sample_case(*pair, builder=builder, table=table) for pair in pairs]
+
+
+def _adjust(case: Case, options: Options) -> Case:
+    """The case with what the command line says over it."""
+    said = {
+        name: options[name]
+        for name in ("inferences", "timeout", "guard", "scraper", "inputs")
+        if options[name] is not None
+    }
+    if "scraper" in said:
+        scraper(said["scraper"])  # refuses one that does not exist before anything runs
+    if options["model"] is not None:
+        said["model"] = find_model(options["model"])
+    chosen = {
+        own: options[name]
+        for name, (_, own, targets) in _TARGET_OPTIONS.items()
+        if options[name] is not None and case.target in targets
+    }
+    return replace(case, **said, target_options={**case.target_options, **chosen})

@@ -1,0 +1,105 @@
+"""What `run` refuses before anything runs: values that are none, options that say nothing here."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+
+
+@pytest.fixture
+def elf(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "a.elf"
+    path.write_bytes(b"not looked at")
+    return path
+
+
+@pytest.fixture
+def refused(elf, capsys, monkeypatch):
+    """The one line with which `run` refuses arguments; fails if it runs anything."""
+
+    def never(case, output):
+        raise AssertionError("it ran")
+
+    monkeypatch.setattr("harness.cli.run.run_case", never)
+
+    def call(*arguments: str) -> str:
+        assert main(["run", *arguments]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        return said.err
+
+    return call
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-1", "0", "1e999", "soon", ""])
+@pytest.mark.parametrize("option", ["--timeout", "--guard"])
+def test_a_time_limit_is_a_finite_number_above_zero(refused, option, value):
+    assert option in refused("a.elf", option, value)
+
+
+@pytest.mark.parametrize("option", ["--json", "--junit", "--html"])
+def test_a_report_that_cannot_be_written_is_found_before_the_run(refused, option, tmp_path):
+    assert "no folder /no/such" in refused("a.elf", option, "/no/such/file")
+    assert "is a folder" in refused("a.elf", option, str(tmp_path))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_report_in_a_folder_that_may_not_be_written_is_refused(refused, tmp_path):
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o500)
+    assert "may not be written" in refused("a.elf", "--json", str(locked / "x.json"))
+
+
+def test_results_that_cannot_be_written_are_found_before_the_run(refused, elf):
+    assert "cannot write results" in refused("a.elf", "--output", f"{elf}/x")
+
+
+def test_only_json_goes_to_standard_output(refused):
+    assert "needs the name of a file" in refused("a.elf", "--html", "-")
+
+
+def test_two_reports_do_not_go_to_one_file(refused):
+    assert "two reports" in refused("a.elf", "--json", "x", "--junit", "x")
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--resolver", "missing"), ("--builder", "zephyr"), ("--resolver", "exact")]
+)
+def test_an_elf_and_a_case_file_take_no_resolver_and_no_builder(refused, tmp_path, arguments):
+    assert arguments[0] in refused("a.elf", *arguments)
+    (tmp_path / "hil.toml").write_text('[[case]]\nname = "c"\nelf = "a.elf"\n')
+    assert arguments[0] in refused("hil.toml", *arguments)
+
+
+def test_a_sample_takes_no_scraper(refused):
+    assert "--scraper" in refused("hello_world", "--scraper", "hello_world")
+
+
+@pytest.mark.parametrize("value", [",", "", "simulator,", "moon", "simulator,moon"])
+def test_targets_are_known_ones(refused, value):
+    assert "target" in refused("a.elf", "--target", value)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--renode", "/x"), ("--board", "b"), ("--lab", "l.toml"), ("--wait", "5"), ("--wait", "0")],
+)
+def test_options_of_a_target_that_nothing_runs_on_are_refused(refused, arguments):
+    assert f"{arguments[0]} cannot be used here" in refused("a.elf", *arguments)
+
+
+def test_an_unknown_scraper_is_refused_with_the_known_ones(refused):
+    assert "person_detection" in refused("a.elf", "--scraper", "poetry")
+
+
+def test_a_folder_and_a_file_that_is_not_there_are_told_apart(refused, tmp_path):
+    (tmp_path / "sub").mkdir()
+    assert "sub/ is a folder" in refused("sub/")
+    assert "there is no file nothing.elf" in refused("nothing.elf")
+
+
+def test_an_unknown_sample_is_refused_with_the_known_ones(refused):
+    assert "hello_world" in refused("hallo_welt")
