@@ -7,41 +7,43 @@ from pathlib import Path
 
 import click
 
-from harness.errors import HilError
+from harness.cli.options import STDOUT, Seconds, json_option, write_text
+from harness.errors import UsageError
 from harness.firmware import Firmware
-
-_OUTPUT = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
 
 
 @click.command()
 @click.argument("what", metavar="ELF|SAMPLE")
-@click.option("--resolver", default="exact", show_default=True, help="Configuration of a SAMPLE.")
-@click.option("--seconds", default=30.0, show_default=True, type=click.FloatRange(0, min_open=True),
-              help="Virtual seconds that one probe may take.")  # fmt: skip
-@click.option("--json", "json_file", type=_OUTPUT, help="Write the document (- for stdout).")
-def arena(what: str, resolver: str, seconds: float, json_file: Path | None) -> None:
+@click.option("--resolver", metavar="CFG",
+              help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
+@click.option("--timeout", default=30.0, show_default=True, type=Seconds(), metavar="SECONDS",
+              help="Virtual time that one probe may take.")  # fmt: skip
+@json_option()
+def arena(what: str, resolver: str | None, timeout: float, json_file: Path | None) -> None:
     """Find the smallest tensor arena with which ELF (or SAMPLE) allocates, to the byte.
 
-    Runs the image on the simulator again and again with another size; builds nothing.
+    Runs the image on the simulator again and again with another size; changes nothing in it.
+
+    \b
+    tflm-hil arena hello_world
+    tflm-hil arena build/zephyr/zephyr.elf --json arena.json
     """
     from harness.footprint.arena import minimum  # noqa: PLC0415 - see cli/__init__
     from harness.targets.simulator import open as open_simulator  # noqa: PLC0415
 
     elf = Path(what)
-    if not elf.is_file():
+    if elf.is_file():
+        if resolver is not None:
+            raise UsageError(f"--resolver cannot be used here: {what} is an image already built")
+    else:
         from harness.firmware.builders import build_one  # noqa: PLC0415
 
-        elf = build_one(what, resolver)
-    found = minimum(Firmware.from_elf(elf), open_simulator, seconds=seconds)
+        elf = build_one(what, resolver or "exact")
+    found = minimum(Firmware.from_elf(elf), open_simulator, seconds=timeout)
     document = json.dumps({"elf": str(elf), **found.to_json()}, indent=1) + "\n"
-    if json_file == Path("-"):
-        click.echo(document, nl=False)
+    write_text(json_file, document)
+    if json_file == STDOUT:
         return
-    if json_file is not None:
-        try:
-            json_file.write_text(document, "utf-8")
-        except OSError as error:
-            raise HilError(f"cannot write {json_file}: {error.strerror}") from error
     used = "not printed" if found.used is None else f"{found.used:,} B"
     click.echo(f"declared            {found.declared:>9,} B")
     click.echo(f"smallest that works {found.minimum:>9,} B  (multiple of 16: {found.aligned:,})")

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from harness.cli.options import STDOUT, Seconds, json_option, write_text
 from harness.errors import UsageError
 from harness.firmware.elf import Firmware
 from harness.targets.board import discovery, image, runners
@@ -23,14 +24,13 @@ from harness.targets.board.policy import Quarantine
 _LAB = click.option(
     "--lab", "lab_file", type=click.Path(path_type=Path), help="Lab file (default: lab.toml)."
 )
-_JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 
 
 @click.group(invoke_without_command=True)
 @_LAB
-@_JSON
+@json_option("the list")
 @click.pass_context
-def boards(context: click.Context, lab_file: Path | None, as_json: bool) -> None:
+def boards(context: click.Context, lab_file: Path | None, json_file: Path | None) -> None:
     """List the boards of the lab, and whether they can be used.
 
     Boards are found by their J-Link probes on this machine, and in a lab file (docs/lab.md).
@@ -40,8 +40,8 @@ def boards(context: click.Context, lab_file: Path | None, as_json: bool) -> None
         return
     lab = load(lab_file)
     rows = [_row(board, lab) for board in discovery.attached(lab)]
-    if as_json:
-        click.echo(json.dumps({"boards": rows}, indent=2))
+    write_text(json_file, json.dumps({"boards": rows}, indent=2))
+    if json_file == STDOUT:
         return
     if not rows:
         click.echo("no board is attached, and no lab file names one", err=True)
@@ -126,7 +126,8 @@ def take(context: click.Context, name: str) -> None:
 @click.option("--runner", default="", help=f"One of {', '.join(runners.RUNNERS)}.")
 @click.option("--dry-run", is_flag=True, help="Print the commands; run none.")
 @click.option("--always", is_flag=True, help="Program even where the image is there already.")
-@click.option("--wait", default=0.0, help="Seconds to wait for a board that is in use.")
+@click.option("--wait", default=0.0, type=Seconds(zero=True), metavar="SECONDS", show_default=True,
+              help="How long to wait for a board that is in use.")  # fmt: skip
 @click.pass_context
 def flash(
     context: click.Context,

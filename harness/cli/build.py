@@ -16,12 +16,22 @@ ALL = "all-configurations"
     "--resolver",
     default="exact",
     show_default=True,
+    metavar="CFG",
     help=f"Resolver configuration, or {ALL} (see `tflm-hil samples`).",
 )
-@click.option("--builder", type=click.Choice(BUILDERS), default="standalone", show_default=True)
-@click.option("-j", "--jobs", default=0, help="Parallel builds; 0: one a core.")
+@click.option(
+    "--builder",
+    type=click.Choice(BUILDERS),
+    default="standalone",
+    show_default=True,
+    help="standalone: this project's own small runtime; zephyr: west, Zephyr and tflite-micro.",
+)
+@click.option("-j", "--jobs", type=click.IntRange(0), default=0, metavar="N",
+              help="Parallel builds of the standalone builder.  [default: one a core]")  # fmt: skip
 def build(sample: str, resolver: str, builder: str, jobs: int) -> None:
     """Build SAMPLE; print the ELF's path, alone, on standard output.
+
+    What is in the cache already (TFLM_HIL_CACHE moves it) is not built again.
 
     \b
     tflm-hil build hello_world

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from harness import doctor as checks
-from harness.errors import EnvironmentMissing
+from harness.errors import EnvironmentMissing, UsageError
 
 
 @click.command()
@@ -13,7 +13,15 @@ from harness.errors import EnvironmentMissing
 @click.option("--all", "everything", is_flag=True, help="With --install: the optional things, too.")
 @click.option("--dry-run", is_flag=True, help="With --install: only print the commands.")
 def doctor(install: bool, everything: bool, dry_run: bool) -> None:
-    """Say what this machine has and lacks; exit code 3 if something required is missing."""
+    """Say what this machine has and lacks; exit code 3 if something required is missing.
+
+    \b
+    tflm-hil doctor
+    tflm-hil doctor --install --dry-run
+    tflm-hil doctor --install
+    """
+    if not install and (everything or dry_run):
+        raise UsageError("--all and --dry-run say how to --install", hint="add --install")
     diagnoses = checks.examine()
     for one in diagnoses:
         need = one.requirement

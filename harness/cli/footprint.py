@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from harness import footprint as analysis
+from harness.cli.options import STDOUT, Destination, json_option, write_text
 from harness.errors import CheckFailed, UsageError
 from harness.firmware import Firmware
 from harness.footprint.budget import Verdict, check, load
@@ -25,7 +27,6 @@ from harness.footprint.text import (
 )
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_OUTPUT = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
 _SHOWN = 40
 
 
@@ -43,8 +44,9 @@ _SHOWN = 40
 @click.option("--operators", default="",
               help="For --leave-one-out: these, added to the sample's own.")  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="All rows, however many.")
-@click.option("--markdown", type=_OUTPUT, help="Write a pull request's report (- for stdout).")
-@click.option("--json", "json_file", type=_OUTPUT, help="Write the document (- for stdout).")
+@click.option("--markdown", type=Destination(dash=True),
+              help="Write a pull request's report; - for standard output.")  # fmt: skip
+@json_option()
 def footprint(  # noqa: PLR0917 - one parameter an option
     what: str,
     views: Sequence[View],
@@ -69,8 +71,13 @@ def footprint(  # noqa: PLR0917 - one parameter an option
     tflm-hil footprint hello_world --leave-one-out --operators CONV_2D,SOFTMAX
     """
     if leave_one_out:
+        _only_with_leave_one_out(click.get_current_context())
         _leave_one_out(what, [name for name in operators.split(",") if name], json_file)
         return
+    if operators:
+        raise UsageError("--operators is there for --leave-one-out", hint="add --leave-one-out")
+    if json_file == markdown == STDOUT:
+        raise UsageError("--json and --markdown cannot both go to standard output")
     budgets = load(budget) if budget else ()
     before = load_baseline(baseline) if baseline else None
     image = Firmware.from_elf(_image(what))
@@ -84,13 +91,24 @@ def footprint(  # noqa: PLR0917 - one parameter an option
         document["comparison"] = comparison.to_json()
     if budgets:
         document["budgets"] = [verdict.to_json() for verdict in verdicts]
-    _write(json_file, json.dumps(document, indent=1) + "\n")
-    _write(markdown, pull_request(found, comparison, verdicts))
-    if Path("-") not in (json_file, markdown):
+    write_text(json_file, json.dumps(document, indent=1))
+    if markdown is not None:
+        write_text(markdown, pull_request(found, comparison, verdicts))
+    if STDOUT not in (json_file, markdown):
         chosen = views or (() if comparison or budgets else ("region", "operator"))
         limit = 0 if everything else _SHOWN
         _print(found, chosen, region, limit, comparison, verdicts)
     _raise_if_over(verdicts)
+
+
+def _only_with_leave_one_out(context: click.Context) -> None:
+    """It builds and compares images of its own: options about one image say nothing there."""
+    taken = {"what", "leave_one_out", "operators", "json_file"}
+    for name in context.params:
+        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if given and name not in taken:
+            option = next(one for one in context.command.params if one.name == name)
+            raise UsageError(f"{option.opts[0]} cannot be used with --leave-one-out")
 
 
 def _image(what: str) -> Path:
@@ -120,23 +138,11 @@ def _leave_one_out(sample: str, operators: list[str], json_file: Path | None) ->
         kept=own if operators else (),
         progress=lambda line: click.echo(f"building {line}", err=True),
     )
-    _write(json_file, json.dumps(found.to_json(), indent=1) + "\n")
-    if json_file != Path("-"):
+    write_text(json_file, json.dumps(found.to_json(), indent=1))
+    if json_file != STDOUT:
         from rich.console import Console  # noqa: PLC0415
 
         show(Console(highlight=False), f"Operators of {sample}", marginal_table(found))
-
-
-def _write(path: Path | None, text: str) -> None:
-    if path is None:
-        return
-    if path == Path("-"):
-        click.echo(text, nl=False)
-        return
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _print(

@@ -16,7 +16,7 @@ from harness.errors import CannotWrite
 STDOUT = Path("-")
 
 
-class Seconds(click.ParamType):
+class Seconds(click.ParamType):  # type: ignore[type-arg]  # not generic in older click
     """A time: a finite number, above zero unless ``zero`` allows it."""
 
     name = "seconds"
@@ -38,7 +38,7 @@ class Seconds(click.ParamType):
         return seconds
 
 
-class Destination(click.ParamType):
+class Destination(click.ParamType):  # type: ignore[type-arg]
     """A file to write, ``-`` for standard output; refused before anything runs if it cannot be."""
 
     name = "file"

@@ -12,30 +12,32 @@ import numpy as np
 from harness.case.casefile import find_model
 from harness.case.inputs import load_inputs
 from harness.case.spec import Rounding
+from harness.cli.options import STDOUT, Destination, json_option, write_text
 from harness.errors import UsageError
 from harness.model import Model, Operator
 from harness.reference import Interpreter
 
 
 @click.command()
-@click.argument("model")
-@click.option("--input", "input_file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+@click.argument("model", metavar="MODEL")
+@click.option("--input", "--inputs", "input_file",
+              type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help=".npy or .npz: one row an inference.")  # fmt: skip
-@click.option("--output", type=click.Path(dir_okay=False, path_type=Path),
+@click.option("--output", type=Destination(),
               help=".npy (one output) or .npz (by index) to write.")  # fmt: skip
 @click.option("--layers", is_flag=True, help="A line for each operator's output of the first row.")
 @click.option("--rounding", type=click.Choice(["double", "single"]), default="double",
               show_default=True, help="TFLM rounds twice, some of CMSIS-NN once.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
+@json_option("tensors and outputs")
 def reference(
     model: str,
     input_file: Path | None,
     output: Path | None,
     layers: bool,
     rounding: Rounding,
-    as_json: bool,
+    json_file: Path | None,
 ) -> None:
-    """Run MODEL in NumPy: what a device must compute, to the bit.
+    """Run MODEL (a .tflite, or the name of one of ours) in NumPy: what a device must compute.
 
     Without --input the tensors are described and a row of zero points is run.
 
@@ -49,16 +51,17 @@ def reference(
     results = interpreter.invoke_batch(arrays)
     if output:
         _write(output, results)
-    if as_json:
-        click.echo(json.dumps({
-            "model": content.name,
-            "rounding": rounding,
-            "inputs": [tensor.to_json() for tensor in content.inputs],
-            "outputs": [
-                {**tensor.to_json(), "values": values.tolist()}
-                for tensor, values in zip(content.outputs, results, strict=True)
-            ],
-        }))  # fmt: skip
+    document = {
+        "model": content.name,
+        "rounding": rounding,
+        "inputs": [tensor.to_json() for tensor in content.inputs],
+        "outputs": [
+            {**tensor.to_json(), "values": values.tolist()}
+            for tensor, values in zip(content.outputs, results, strict=True)
+        ],
+    }
+    write_text(json_file, json.dumps(document))
+    if json_file == STDOUT:
         return
     for role, tensors in (("input", content.inputs), ("output", content.outputs)):
         for index, tensor in enumerate(tensors):

@@ -9,15 +9,14 @@ from typing import Any
 import click
 
 from harness.case.casefile import find_model
-from harness.errors import CheckFailed, HilError
+from harness.cli.options import STDOUT, Destination, Seconds, json_option, write_text
+from harness.errors import CheckFailed
 from harness.firmware import Firmware
 from harness.model import Model
 from harness.targets import TARGETS
 
 _ELF = click.Path(dir_okay=False, path_type=Path)
-_AS_JSON = click.option("--json", "as_json", is_flag=False, flag_value="-", default=None,
-                        type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
-                        help="Write the document to a file; - for standard output.")  # fmt: skip
+_JSON = json_option()
 
 
 @click.group()
@@ -28,8 +27,8 @@ def resolver() -> None:
 @resolver.command()
 @click.argument("elf", type=_ELF)
 @click.argument("model")
-@_AS_JSON
-def check(elf: Path, model: str, as_json: Path | None) -> None:
+@_JSON
+def check(elf: Path, model: str, json_file: Path | None) -> None:
     """Hold ELF's resolver against what MODEL needs, without running anything.
 
     Exit code 1 where an operator is missing, refused, registered twice, or cannot be told.
@@ -37,8 +36,8 @@ def check(elf: Path, model: str, as_json: Path | None) -> None:
     from harness.resolver.audit import check as audit_image  # noqa: PLC0415 - see cli/__init__
 
     audit = audit_image(Firmware.from_elf(elf), Model.from_file(find_model(model)))
-    _write(as_json, audit.to_json())
-    if as_json != Path("-"):
+    _write(json_file, audit.to_json())
+    if json_file != STDOUT:
         from rich.console import Console  # noqa: PLC0415
 
         from harness.resolver.text import show_audit  # noqa: PLC0415
@@ -52,8 +51,8 @@ def check(elf: Path, model: str, as_json: Path | None) -> None:
 @resolver.command()
 @click.argument("models", metavar="MODEL...", nargs=-1, required=True)
 @click.option("--namespace", default="hil", show_default=True, help="C++ namespace.")
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path),
-              help="The header to write; standard output without it.")  # fmt: skip
+@click.option("-o", "--output", type=Destination(dash=True), metavar="FILE",
+              help="The header to write.  [default: standard output]")  # fmt: skip
 def generate(models: tuple[str, ...], namespace: str, output: Path | None) -> None:
     """Print a C++ header with exactly the resolver that the MODELs need."""
     from harness.resolver.generate import generate as make_header  # noqa: PLC0415
@@ -61,20 +60,18 @@ def generate(models: tuple[str, ...], namespace: str, output: Path | None) -> No
     header = make_header(
         [Model.from_file(find_model(model)) for model in models], namespace=namespace
     )
-    if output is None:
-        click.echo(header, nl=False)
-    else:
-        _save(output, header)
+    write_text(output or STDOUT, header)
 
 
 @resolver.command()
 @click.argument("elf", type=_ELF)
-@click.option("--target", default="simulator", show_default=True, type=click.Choice(list(TARGETS)))
+@click.option("--target", default="simulator", show_default=True, type=click.Choice(list(TARGETS)),
+              help="Where to run it.")  # fmt: skip
 @click.option("--until", "symbol", default="", help="Read when this function is reached.")
-@click.option("--seconds", default=5.0, show_default=True, type=click.FloatRange(0, min_open=True),
+@click.option("--timeout", default=5.0, show_default=True, type=Seconds(), metavar="SECONDS",
               help="Read after so long, on the target's clock, at the latest.")  # fmt: skip
-@_AS_JSON
-def dump(elf: Path, target: str, symbol: str, seconds: float, as_json: Path | None) -> None:
+@_JSON
+def dump(elf: Path, target: str, symbol: str, timeout: float, json_file: Path | None) -> None:
     """Run ELF and list what its resolvers hold in memory.
 
     Read is when AllocateTensors is entered: after the registration, before the first inference.
@@ -85,12 +82,14 @@ def dump(elf: Path, target: str, symbol: str, seconds: float, as_json: Path | No
 
     firmware = Firmware.from_elf(elf)
     with open_target(target, firmware) as session:
-        if not run_past_registration(session, firmware, symbol=symbol, seconds=seconds):
+        if not run_past_registration(session, firmware, symbol=symbol, seconds=timeout):
             end = symbol or "AllocateTensors"
             click.echo(f"note: {end} was not reached; the table is as it stands now", err=True)
         found = read_tables(session, firmware)
-    _write(as_json, {"elf": str(elf), "target": target, "resolvers": [r.to_json() for r in found]})
-    if as_json != Path("-"):
+    _write(
+        json_file, {"elf": str(elf), "target": target, "resolvers": [r.to_json() for r in found]}
+    )
+    if json_file != STDOUT:
         from rich.console import Console  # noqa: PLC0415
 
         from harness.resolver.text import show_live  # noqa: PLC0415
@@ -101,31 +100,18 @@ def dump(elf: Path, target: str, symbol: str, seconds: float, as_json: Path | No
 @resolver.command()
 @click.argument("operator")
 @click.argument("elf", type=_ELF)
-@_AS_JSON
-def explain(operator: str, elf: Path, as_json: Path | None) -> None:
+@_JSON
+def explain(operator: str, elf: Path, json_file: Path | None) -> None:
     """Walk the registration of OPERATOR in ELF: calls, stored pointers, where they lead."""
     from harness.resolver.explain import explain as walk  # noqa: PLC0415
     from harness.resolver.text import explanation_lines  # noqa: PLC0415
 
     found = walk(Firmware.from_elf(elf), operator)
-    _write(as_json, found.to_json())
-    if as_json != Path("-"):
+    _write(json_file, found.to_json())
+    if json_file != STDOUT:
         for line in explanation_lines(found):
             click.echo(line)
 
 
 def _write(path: Path | None, document: dict[str, Any]) -> None:
-    if path is None:
-        return
-    text = json.dumps(document, indent=1) + "\n"
-    if path == Path("-"):
-        click.echo(text, nl=False)
-    else:
-        _save(path, text)
-
-
-def _save(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, "utf-8")
-    except OSError as error:
-        raise HilError(f"cannot write {path}: {error.strerror}") from error
+    write_text(path, json.dumps(document, indent=1))

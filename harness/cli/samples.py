@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 
+from harness.cli.options import STDOUT, json_option, write_text
 from harness.firmware.configurations import load
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
-def samples(as_json: bool) -> None:
-    """List samples, their models and the resolver configurations that each can be built with."""
+@json_option("the list")
+def samples(json_file: Path | None) -> None:
+    """List samples, their models and the resolver configurations that each can be built with.
+
+    `tflm-hil build` and `tflm-hil run` take their names.
+    """
     table = load()
     rows = [
         {
@@ -25,8 +30,8 @@ def samples(as_json: bool) -> None:
         }
         for sample in table.samples.values()
     ]
-    if as_json:
-        click.echo(json.dumps(rows, indent=2))
+    write_text(json_file, json.dumps(rows, indent=2))
+    if json_file == STDOUT:
         return
     for row in rows:
         click.secho(f"{row['sample']}: {row['title']}", bold=True)

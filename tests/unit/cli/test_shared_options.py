@@ -1,0 +1,83 @@
+"""Options that several subcommands have are spelled and checked alike in all of them."""
+
+import json
+
+import click
+import pytest
+
+from harness.cli import COMMANDS, cli, main
+
+
+def _commands() -> dict[str, click.Command]:
+    context = click.Context(cli)
+    found = {}
+    for name in COMMANDS:
+        command = cli.get_command(context, name)
+        assert command is not None
+        found[name] = command
+        if isinstance(command, click.Group):
+            found |= {f"{name} {word}": sub for word, sub in command.commands.items()}
+    return found
+
+
+ALL = _commands()
+
+
+def options(name: str) -> list[click.Option]:
+    return [one for one in ALL[name].params if isinstance(one, click.Option)]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_every_command_and_every_option_says_what_it_is_for(name):
+    assert ALL[name].help
+    for option in options(name):
+        assert option.hidden or option.help, option.opts
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_help_fits_a_terminal_and_names_itself(name, capsys):
+    assert main([*name.split(), "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"Usage: tflm-hil {name}")
+    examples = [line for line in shown.splitlines() if line.strip().startswith("tflm-hil")]
+    assert all(len(line) <= 95 for line in examples)
+
+
+def test_json_takes_the_same_values_everywhere(capsys, tmp_path):
+    spelled = {name: one for name in ALL for one in options(name) if "--json" in one.opts}
+    assert {"run", "footprint", "samples", "reference", "boards", "arena"} <= spelled.keys()
+    assert {one.metavar for one in spelled.values()} == {"[FILE]"}
+    for arguments in (["--json"], ["--json", "-"]):
+        assert main(["samples", *arguments]) == 0
+        assert json.loads(capsys.readouterr().out)
+    file = tmp_path / "list.json"
+    assert main(["samples", "--json", str(file)]) == 0
+    assert json.loads(file.read_text())
+
+
+def test_times_are_called_timeout_and_refuse_what_is_none(capsys):
+    for name in ("run", "arena", "resolver dump"):
+        assert main([*name.split(), "x.elf", "--timeout", "nan"]) == 2
+        assert "--timeout" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["footprint", "x.elf", "--operators", "CONV_2D"],
+        ["footprint", "hello_world", "--leave-one-out", "--by", "file"],
+        ["footprint", "x.elf", "--json", "-", "--markdown", "-"],
+        ["doctor", "--dry-run"],
+        ["doctor", "--all"],
+    ],
+)
+def test_options_that_say_nothing_together_are_refused(arguments, capsys):
+    assert main(arguments) == 2
+    assert len(capsys.readouterr().err.splitlines()) <= 2
+
+
+def test_an_elf_has_no_resolver_configuration_to_choose(tmp_path, capsys):
+    elf = tmp_path / "x.elf"
+    elf.write_bytes(b"")
+    assert main(["arena", str(elf), "--resolver", "exact"]) == 2
+    assert "--resolver" in capsys.readouterr().err
