@@ -6,6 +6,7 @@ does not wait for the imports of the others.
 
 from __future__ import annotations
 
+import difflib
 import os
 import sys
 import traceback
@@ -16,7 +17,7 @@ from pathlib import Path
 import click
 
 from harness import __version__
-from harness.errors import EnvironmentMissing, HilError
+from harness.errors import EnvironmentMissing, HilError, UsageError
 
 #: Subcommands: module, and the line that ``--help`` shows for it.
 COMMANDS = {
@@ -46,7 +47,9 @@ class _Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
+            near = difflib.get_close_matches(cmd_name, COMMANDS, 1)
+            hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(COMMANDS)}"
+            raise UsageError(f"no command {cmd_name!r}", hint=hint)
         name = cmd_name.replace("-", "_")
         command: click.Command = getattr(import_module(f"harness.cli.{name}"), name)
         return command
@@ -59,7 +62,7 @@ class _Commands(click.Group):
 
 @click.group(
     cls=_Commands,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""
     \b
     Exit codes:
@@ -87,9 +90,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return code if isinstance(code, int) else 0
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
-        return 2
+        return UsageError.exit_code
+    except click.ClickException as error:
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        command = context.command_path if context else "tflm-hil"
+        click.echo(f"tflm-hil: {error.format_message()}\nhint: {command} --help", err=True)
+        return UsageError.exit_code
     except HilError as error:
         click.echo(f"tflm-hil: {error}", err=True)
         return error.exit_code

@@ -138,7 +138,12 @@ def flash(
     always: bool,
     wait: float,
 ) -> None:
-    """Flash ELF and reset the board."""
+    """Flash ELF and reset the board.
+
+    \b
+    tflm-hil boards flash build/zephyr/zephyr.elf --board bench-1
+    tflm-hil boards flash build/zephyr/zephyr.elf --runner nrfutil --dry-run
+    """
     firmware = Firmware.from_elf(elf)
     lab = load(context.obj)
     found = discovery.attached(lab)

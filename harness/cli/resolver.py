@@ -31,6 +31,9 @@ def resolver() -> None:
 def check(elf: Path, model: str, json_file: Path | None) -> None:
     """Hold ELF's resolver against what MODEL needs, without running anything.
 
+    \b
+    tflm-hil resolver check build/zephyr/zephyr.elf model.tflite
+
     Exit code 1 where an operator is missing, refused, registered twice, or cannot be told.
     """
     from harness.resolver.audit import check as audit_image  # noqa: PLC0415 - see cli/__init__
@@ -54,7 +57,11 @@ def check(elf: Path, model: str, json_file: Path | None) -> None:
 @click.option("-o", "--output", type=Destination(dash=True), metavar="FILE",
               help="The header to write.  [default: standard output]")  # fmt: skip
 def generate(models: tuple[str, ...], namespace: str, output: Path | None) -> None:
-    """Print a C++ header with exactly the resolver that the MODELs need."""
+    """Print a C++ header with exactly the resolver that the MODELs need.
+
+    \b
+    tflm-hil resolver generate model.tflite --output src/resolver.h
+    """
     from harness.resolver.generate import generate as make_header  # noqa: PLC0415
 
     header = make_header(
@@ -75,6 +82,10 @@ def dump(elf: Path, target: str, symbol: str, timeout: float, json_file: Path | 
     """Run ELF and list what its resolvers hold in memory.
 
     Read is when AllocateTensors is entered: after the registration, before the first inference.
+
+    \b
+    tflm-hil resolver dump build/zephyr/zephyr.elf
+    tflm-hil resolver dump build/zephyr/zephyr.elf --until loop
     """
     from harness.resolver.dump import dump as read_tables  # noqa: PLC0415
     from harness.resolver.moment import run_past_registration  # noqa: PLC0415
@@ -102,7 +113,11 @@ def dump(elf: Path, target: str, symbol: str, timeout: float, json_file: Path | 
 @click.argument("elf", type=_ELF)
 @_JSON
 def explain(operator: str, elf: Path, json_file: Path | None) -> None:
-    """Walk the registration of OPERATOR in ELF: calls, stored pointers, where they lead."""
+    """Walk the registration of OPERATOR in ELF: calls, stored pointers, where they lead.
+
+    \b
+    tflm-hil resolver explain FULLY_CONNECTED build/zephyr/zephyr.elf
+    """
     from harness.resolver.explain import explain as walk  # noqa: PLC0415
     from harness.resolver.text import explanation_lines  # noqa: PLC0415
 

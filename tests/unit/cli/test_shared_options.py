@@ -81,3 +81,19 @@ def test_an_elf_has_no_resolver_configuration_to_choose(tmp_path, capsys):
     elf.write_bytes(b"")
     assert main(["arena", str(elf), "--resolver", "exact"]) == 2
     assert "--resolver" in capsys.readouterr().err
+
+
+def test_a_command_that_is_not_there_is_answered_with_the_nearest(capsys):
+    assert main(["footprnt"]) == 2
+    assert (
+        capsys.readouterr().err
+        == "tflm-hil: no command 'footprnt'\nhint: did you mean footprint?\n"
+    )
+
+
+def test_every_usage_error_is_one_line_with_a_hint(capsys):
+    for arguments in (["run"], ["run", "x", "--tmieout", "3"], ["run", "x", "y"], ["--what"]):
+        assert main(arguments) == 2
+        error, hint = capsys.readouterr().err.splitlines()
+        assert error.startswith("tflm-hil: ")
+        assert hint.startswith("hint: tflm-hil")
