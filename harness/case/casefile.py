@@ -31,6 +31,7 @@ _CASE_KEYS = {
     "scraper": str,
     "inputs": str,
     "inferences": int,
+    "rows": int,
     "reference": str,
     "rounding": str,
     "tolerance": float,
@@ -128,7 +129,9 @@ def _base(row: Mapping[str, object], name: str, here: Path, where: str) -> Case:
         raise UsageError(f"{where}: reference is 'numpy' or 'none', not {row['reference']!r}")
     if row.get("rounding", "double") not in ("double", "single"):
         raise UsageError(f"{where}: rounding is 'double' or 'single', not {row['rounding']!r}")
-    numbers = {k: row[k] for k in ("timeout", "guard", "tolerance", "inferences") if k in row}
+    numbers = {
+        k: row[k] for k in ("timeout", "guard", "tolerance", "inferences", "rows") if k in row
+    }
     for key, value in numbers.items():
         if not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
             raise UsageError(f"{where}: {key} must be a number above zero")

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harness.case.endings import HOW_IT_ENDED
 from harness.deadline import Deadline
 from harness.errors import FirmwareFailed
 from harness.targets.base import ConsoleMatch, Session, Stop
 from harness.uart import Console, Record, encode
-from harness.uart.records import encode_tensor
+from harness.uart.records import BLOCK, encode_tensor, fill_blocks
 
 _ANSWER = rb"~HIL \d+ (?:ack|nak|failed|end) [^\n]*\n"
 _READY = rb"~HIL \d+ (?:ready|failed|end) [^\n]*\n"
@@ -20,6 +21,10 @@ _READY = rb"~HIL \d+ (?:ready|failed|end) [^\n]*\n"
 _TRIES = 3
 #: Seconds on the target's clock to wait for one answer.
 _PATIENCE = 2.0
+#: The same for the answer to a push, which is near if it comes at all.
+_PATIENCE_AFTER_PUSH = 0.2
+#: Bytes got lost on the way, and the record's end waits in an unfinished block: this pushes it on.
+_PUSH = b"\n" * BLOCK
 
 
 class Tap:
@@ -57,7 +62,7 @@ class Feeder:
             stop = self._tap.run(_READY, self._deadline)
             if stop is not Stop.CONDITION:
                 self._stop_at_the_end("asking for input")
-                raise FirmwareFailed(f"the image did not ask for input ({stop.value})")
+                raise FirmwareFailed(f"the image did not ask for input: {HOW_IT_ENDED[stop]}")
         self._asked += 1
 
     def infer(self, number: int, inputs: Sequence[bytes]) -> None:
@@ -76,20 +81,25 @@ class Feeder:
         reason = "no answer"
         for _ in range(_TRIES):
             seen = len(self._records)
-            self._tap.session.write(line)
-            answer = self._answer(sequence, seen)
+            self._tap.session.write(fill_blocks(line))
+            answer = self._answer(sequence, seen, _PATIENCE)
+            if answer is None:
+                self._tap.session.write(_PUSH)
+                answer = self._answer(sequence, seen, _PATIENCE_AFTER_PUSH)
             if answer is not None and answer.kind == "ack":
                 self._sequence = sequence + 1
                 return
             if answer is not None:
                 reason = f"nak: {answer.fields.get('reason', '?')}"
+            if self._deadline.guard_expired:
+                raise FirmwareFailed(f"it was being sent {what}")  # and was given no time to answer
         self._stop_at_the_end(f"taking {what}")
         raise FirmwareFailed(f"the image did not take {what} in {_TRIES} tries ({reason})")
 
-    def _answer(self, sequence: int, seen: int) -> Record | None:
+    def _answer(self, sequence: int, seen: int, seconds: float) -> Record | None:
         """The ack of ``sequence`` or any nak that comes in time; None where neither does."""
         patience = self._tap.session.deadline(
-            max(min(_PATIENCE, self._deadline.remaining), 1e-3),
+            max(min(seconds, self._deadline.remaining), 1e-3),
             guard=max(self._deadline.guard_remaining, 1e-3),
         )
         stop = Stop.CONDITION

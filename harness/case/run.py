@@ -83,7 +83,8 @@ def _inputs(case: Case, model: Model | None) -> Sequence[Sequence[bytes]]:
         return []
     if model is None:
         raise UsageError(f"case {case.name!r} has inputs but no model to tell their shape")
-    return load_inputs(case.inputs, model)
+    rows = load_inputs(case.inputs, model)
+    return rows[: case.rows] if case.rows else rows
 
 
 def _wrong_model(seen: Observation, model: Model | None) -> list[str]:

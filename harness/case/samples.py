@@ -31,6 +31,7 @@ def sample_case(
         builder=builder,
         model=paths.models() / variant.sample.model,
         inputs=_inputs(variant.sample) if variant.console else None,
+        rows=variant.sample.rows,
         inferences=variant.sample.inferences if not variant.console else 1,
         expected=variant.expect,
         timeout=60.0 if variant.console else 20.0,

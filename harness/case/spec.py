@@ -38,6 +38,7 @@ class Case:
     model: Path | None = None
     scraper: str = ""  # empty: the image prints records
     inputs: Path | None = None  # .npy or .npz, fed through the console one inference after another
+    rows: int = 0  # feed so many rows of the inputs; 0: all
     inferences: int = 1  # at least so many results
     reference: bool = True  # hold outputs against the NumPy reference
     rounding: Rounding = "double"

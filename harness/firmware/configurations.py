@@ -111,7 +111,7 @@ class _Reader:
             row,
             (
                 "title", "application", "model", "arena", "arena_minimum", "operators",
-                "custom_operators", "inferences", "inputs", "override",
+                "custom_operators", "inferences", "inputs", "rows", "override",
             ),
             where,
         )  # fmt: skip
@@ -131,6 +131,7 @@ class _Reader:
             custom_operators=self._names(row, "custom_operators", where, default=()),
             inferences=self._count(row, "inferences", where),
             inputs=self._text(row, "inputs", where, default=""),
+            rows=self._count(row, "rows", where) if "rows" in row else 0,
             override=self._text(row, "override", where, default=""),
             arena_minimum={key: self._count(minimum, key, where) for key in minimum},
             sources=_sources(self.path.parent, application),

@@ -31,7 +31,8 @@ class Sample:
     ``operators`` are the builtins that the model needs in the order of their first use. ``inputs``
     names a file in ``models`` and an array of it (``digits_test.npz:int8``), whose
     first ``inferences`` rows go into the image; ``:pixels/16`` takes bytes, divides them by 16 and
-    makes float32 of them; "" means that the application makes its own inputs.
+    makes float32 of them; "" means that the application makes its own inputs. ``rows`` is how many
+    rows a host feeds through the console, 0 for all.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Sample:
     custom_operators: tuple[str, ...]
     inferences: int
     inputs: str = ""
+    rows: int = 0
     override: str = ""
     arena_minimum: Mapping[str, int] = field(default_factory=dict)
     sources: tuple[str, ...] = ()

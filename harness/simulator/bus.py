@@ -81,9 +81,10 @@ class Bus:
             self.refusal = Refusal(MEM_MANAGE, DACCVIOL | MMARVALID)
             return None
         found = self._blocks.get(address >> 8)
-        if found is not None and found[1] <= address < found[1] + found[0].size:
+        if found is not None:
             device, base = found
-            return self._registers(device, is_write, address - base, size, value)
+            if base <= address < base + device.size:
+                return self._registers(device, is_write, address - base, size, value)
         store = self.engine.store_of(address, size)
         if is_write and store is not None:
             if store.area.name == "ram":
@@ -114,6 +115,11 @@ class Bus:
     def _registers(
         self, block: WordRegisters, is_write: int, offset: int, size: int, value: int
     ) -> int:
+        if size == 4 and not offset & 3:  # nearly all of them
+            if not is_write:
+                return block.read(offset)
+            block.write(offset, value)
+            return 0
         shift = 8 * (offset & 3)
         if not is_write:
             return block.read(offset & ~3) >> shift

@@ -61,8 +61,11 @@ class EventQueue:
     def run_due(self, now: int) -> bool:
         """Fire everything due at or before ``now``; True when there was something."""
         fired = False
-        while self.next_time <= now:
-            _, _, key = heapq.heappop(self._heap)
+        heap = self._heap
+        while heap and heap[0][0] <= now:
+            time, serial, key = heapq.heappop(heap)
+            if self._due.get(key) != (time, serial):
+                continue  # cancelled, or put to another time
             del self._due[key]
             self.devices[key[0]].fire(key[1])
             fired = True

@@ -411,10 +411,9 @@ class Machine:
             self.core.ignore_breakpoint(pc)
             if self._hit or self.bus.pc() != pc:
                 return
-        first, second = (
-            int.from_bytes(self._read(at, 2), "little") if self._holds(at, 2) else 0
-            for at in (pc, pc + 2)
-        )
+        store = self.engine.store_of(pc, 2)
+        code = bytes(store.slice(pc, 4)) if store else b""  # shorter at the end of memory
+        first, second = int.from_bytes(code[:2], "little"), int.from_bytes(code[2:], "little")
         self.special.carry_out(pc, first, second)
 
     def _refused(self, pc: int) -> None:

@@ -12,8 +12,10 @@ from harness.findings import Finding, Kind
 from harness.uart.lines import Line
 
 PREFIX = "~HIL "
-#: Bytes of tensor data in one record: 32 bytes are 64 hex digits, and the line stays below 160.
-CHUNK = 32
+#: Bytes of tensor data in one record to the device: 128 hex digits, and the line stays below 200.
+CHUNK = 64
+#: A console may take its input in blocks of so many bytes.
+BLOCK = 16
 #: Tensors larger than this are not believed: the nRF9160 has 256 KB of RAM.
 LARGEST_TENSOR = 1 << 20
 
@@ -52,6 +54,11 @@ def encode(sequence: int, kind: str, fields: Mapping[str, object]) -> bytes:
     words = "".join(f" {key}={quote(str(value), safe=_SAFE)}" for key, value in fields.items())
     body = f"{PREFIX}{sequence} {kind}{words}"
     return f"{body} *{zlib.crc32(body.encode('ascii')):08x}\r\n".encode("ascii")
+
+
+def fill_blocks(line: bytes) -> bytes:
+    """``line`` behind as many empty lines as make whole blocks of :data:`BLOCK` bytes."""
+    return b"\n" * (-len(line) % BLOCK) + line
 
 
 def encode_tensor(sequence: int, kind: str, index: int, data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -195,7 +195,7 @@ class Nordic(Device):
                 self._names[offset] = name
                 self._resets[offset] = 0
             self._readers[INTENSET] = self._readers[INTENCLR] = lambda: self.regs[INTEN]
-            self._readers[INTPEND] = lambda: self.regs[INTEN] & self._raised()
+            self._readers[INTPEND] = lambda: self.regs[INTEN] & self._raised
             self._writers[INTEN] = self._write_inten
             self._writers[INTENSET] = lambda v: self._write_inten(self.regs[INTEN] | v)
             self._writers[INTENCLR] = lambda v: self._write_inten(self.regs[INTEN] & ~v)
@@ -211,11 +211,13 @@ class Nordic(Device):
     def reset(self) -> None:
         super().reset()
         self.subscriptions = {}
+        self._raised = 0  # the events' registers as bits of INTEN
         self._level = False  # of the interrupt line, as the NVIC was told last
 
     def restore(self, state: State) -> None:
         super().restore(state)
-        self._level = self._interrupting()
+        self._raised = sum(bit for offset, bit in self._event_bits.items() if self.regs[offset])
+        self._level = bool(self._raised & self.regs.get(INTEN, 0))
         self.subscriptions = {}
         for offset in self._tasks:
             self._subscribe(offset, self.regs[offset + SUBSCRIBE])
@@ -248,6 +250,7 @@ class Nordic(Device):
         """Raise an event: register, interrupt, shortcuts, DPPI."""
         offset = self.EVENTS[name]
         self.regs[offset] = 1
+        self._raised |= self._event_bits[offset]
         self.update_line()
         shorts = self.regs.get(SHORTS, 0)
         if shorts:
@@ -260,22 +263,9 @@ class Nordic(Device):
 
     def _write_event(self, offset: int, value: int) -> None:
         self.regs[offset] = value & 1
+        bit = self._event_bits[offset]
+        self._raised = self._raised | bit if value & 1 else self._raised & ~bit
         self.update_line()
-
-    def _raised(self) -> int:
-        regs, raised = self.regs, 0
-        for offset, bit in self._event_bits.items():
-            if regs[offset]:
-                raised |= bit
-        return raised
-
-    def _interrupting(self) -> bool:
-        """Whether an event is raised whose interrupt is enabled."""
-        inten = self.regs.get(INTEN, 0)
-        if not inten:
-            return False
-        regs = self.regs
-        return any(regs[offset] for offset, bit in self._event_bits.items() if bit & inten)
 
     def _write_inten(self, value: int) -> None:
         self.regs[INTEN] = value & 0xFFFF_FFFF
@@ -284,7 +274,7 @@ class Nordic(Device):
     def update_line(self) -> None:
         """Drive the interrupt line from events and INTEN."""
         if self.irq is not None and self.INTERRUPTS:
-            level = self._interrupting()
+            level = bool(self._raised & self.regs[INTEN])
             if level != self._level:
                 self._level = level
                 self.chip.line(self.irq, level)

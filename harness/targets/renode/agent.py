@@ -38,6 +38,7 @@ class Agent(object):
         self.mips = mips
         self.start = self.ticks()
         self.chunks, self.faults = [], []
+        self.incoming = []
         self.pattern, self.text = None, []
         self.stopped = ""
         self.earlier = self.resets = 0
@@ -179,8 +180,21 @@ class Agent(object):
         print("resets %d" % self.resets)
 
     def write(self, text):
-        for byte in bytearray.fromhex(text):
-            self.uart.WriteChar(byte)
+        idle = not self.incoming
+        self.incoming.extend(bytearray.fromhex(text))
+        if idle:
+            self.expect()
+
+    def expect(self):
+        """Let the next byte arrive when the line's speed lets it: the UARTE has no deep FIFO."""
+        if self.incoming:
+            baud = self.uart.BaudRate or 115200  # 0: a register value that Renode does not know
+            delay = TimeInterval.FromMicroseconds(System.UInt64(10000000 // baud))
+            self.machine.ScheduleAction(delay, self.arrive)
+
+    def arrive(self, _time):
+        self.uart.WriteChar(self.incoming.pop(0))
+        self.expect()
 
     def word(self, address):
         return int(self.bus.ReadDoubleWord(System.UInt64(address & 0xFFFFFFFF)))

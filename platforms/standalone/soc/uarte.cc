@@ -8,9 +8,11 @@ namespace soc {
 namespace {
 
 constexpr uintptr_t kStartRx = 0x000;
+constexpr uintptr_t kStopRx = 0x004;
 constexpr uintptr_t kStartTx = 0x008;
 constexpr uintptr_t kEndRx = 0x110;
 constexpr uintptr_t kEndTx = 0x120;
+constexpr uintptr_t kRxTimeout = 0x144;
 constexpr uintptr_t kInterruptSet = 0x304;
 constexpr uint32_t kEndRxInterrupt = 1u << 4;
 constexpr uintptr_t kEnable = 0x500;
@@ -27,6 +29,7 @@ constexpr uintptr_t kBaudRate = 0x524;
 constexpr uint32_t kBaud115200 = 0x01D60000;
 constexpr uintptr_t kRxPointer = 0x534;
 constexpr uintptr_t kRxCount = 0x538;
+constexpr uintptr_t kRxAmount = 0x53C;
 constexpr uintptr_t kTxPointer = 0x544;
 constexpr uintptr_t kTxCount = 0x548;
 constexpr uintptr_t kConfig = 0x56C;
@@ -39,14 +42,58 @@ volatile uint32_t& Uarte(uintptr_t offset) { return Register(kUarte0 + offset); 
 // EasyDMA reads RAM only, and texts lie in flash.
 uint8_t g_send_buffer[128];
 
-// One byte a transfer, as a polled receiver must: the next transfer starts as soon as the byte is
-// taken, and the UARTE's own FIFO holds what comes in between.
-volatile uint8_t g_received;
+// Input comes in blocks: waking up for each byte would cost more than all the rest of taking it.
+// Hosts fill a record up to whole blocks (docs/records.md). Between two blocks the UARTE's own FIFO
+// holds what arrives.
+volatile uint8_t g_block[kReceiveBlock];
+
+// What has been received and not yet been taken.
+class Queue {
+ public:
+  bool empty() const { return first_ == end_; }
+  size_t room() const { return sizeof(bytes_) - (end_ - first_); }
+  uint8_t Take() { return bytes_[first_++]; }
+  void Add(const volatile uint8_t* data, size_t size) {
+    memmove(bytes_, bytes_ + first_, end_ - first_);
+    end_ -= first_;
+    first_ = 0;
+    while (size-- > 0) {
+      bytes_[end_++] = *data++;
+    }
+  }
+
+ private:
+  uint8_t bytes_[2 * kReceiveBlock];
+  size_t first_;
+  size_t end_;
+};
+
+Queue g_queue;
+bool g_aligned;
 
 void StartReceiving() {
   Uarte(kEndRx) = 0;
   Register(kNvicIcpr) = 1u << kUarte0Irq;
   Uarte(kStartRx) = 1;
+}
+
+void Collect() {
+  g_queue.Add(g_block, Uarte(kRxAmount));
+  StartReceiving();
+}
+
+// Lets the host's next record begin with a block. It sends nothing while it waits for an answer,
+// so a block that has begun belongs to a record of which bytes were lost.
+void Align() {
+  if (g_aligned || g_queue.room() < kReceiveBlock) {
+    return;
+  }
+  g_aligned = true;
+  Uarte(kRxTimeout) = 0;
+  Uarte(kStopRx) = 1;
+  while (Uarte(kRxTimeout) == 0) {
+  }
+  Collect();
 }
 
 void SendBuffer(size_t size) {
@@ -70,8 +117,8 @@ void StartConsole() {
   Uarte(kBaudRate) = kBaud115200;
   Uarte(kConfig) = 0;
   Uarte(kEnable) = kEnableUarte;
-  Uarte(kRxPointer) = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(&g_received));
-  Uarte(kRxCount) = 1;
+  Uarte(kRxPointer) = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(g_block));
+  Uarte(kRxCount) = kReceiveBlock;
   // Never taken (the NVIC keeps it disabled): pending it ends the sleep of Receive().
   Uarte(kInterruptSet) = kEndRxInterrupt;
   Register(kScr) = Register(kScr) | kSevOnPend;
@@ -79,6 +126,7 @@ void StartConsole() {
 }
 
 void Send(const uint8_t* data, size_t size) {
+  Align();
   while (size > 0) {
     const size_t part = size < sizeof(g_send_buffer) ? size : sizeof(g_send_buffer);
     memcpy(g_send_buffer, data, part);
@@ -89,16 +137,18 @@ void Send(const uint8_t* data, size_t size) {
 }
 
 int Receive() {
-  if (Uarte(kEndRx) == 0) {
-    // A byte that came since is an event already, so that this cannot sleep over it.
-    asm volatile("wfe" ::: "memory");
+  if (g_queue.empty()) {
     if (Uarte(kEndRx) == 0) {
-      return -1;
+      // A block that came since is an event already, so that this cannot sleep over it.
+      asm volatile("wfe" ::: "memory");
+      if (Uarte(kEndRx) == 0) {
+        return -1;
+      }
     }
+    Collect();
+    g_aligned = false;
   }
-  const int byte = g_received;
-  StartReceiving();
-  return byte;
+  return g_queue.Take();
 }
 
 }  // namespace soc

@@ -7,12 +7,16 @@
 
 namespace soc {
 
+// Bytes that arrive together: see Receive().
+inline constexpr size_t kReceiveBlock = 16;
+
 void StartConsole();
 
 // Sends `size` bytes and waits until they have left the buffer.
 void Send(const uint8_t* data, size_t size);
 
-// The next received byte. Sleeps until one comes; -1 where something else ended the sleep.
+// The next received byte. Sleeps until a block of kReceiveBlock is there; -1 where something else
+// ended the sleep.
 int Receive();
 
 }  // namespace soc

@@ -70,7 +70,7 @@ uint32_t InputBytes(tflite::MicroInterpreter& interpreter) {
 const char* TakeInput(const HostRecord& record, tflite::MicroInterpreter& interpreter,
                       uint32_t* received) {
   uint32_t index, offset, total;
-  uint8_t bytes[Record::kChunk];
+  uint8_t bytes[HostRecord::kChunk];
   size_t size;
   if (!record.Count("index", &index) || !record.Count("offset", &offset) ||
       !record.Count("total", &total) || !record.Bytes("hex", bytes, sizeof(bytes), &size)) {

@@ -10,6 +10,9 @@ namespace hil {
 // One record that the host sent; points into the console's line buffer.
 class HostRecord {
  public:
+  // Bytes of tensor data that one record may carry; its line then stays below 200 bytes.
+  static constexpr size_t kChunk = 64;
+
   HostRecord() = default;
   // `body` is the text between the prefix and the CRC; `body` must outlive the record.
   HostRecord(uint32_t sequence, const char* kind, size_t kind_size, const char* fields)

@@ -1,0 +1,148 @@
+"""What a UARTE's receiver does, register by register, on a chip that keeps real time and memory."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.simulator import memorymap
+from harness.simulator.events import EventQueue
+from harness.simulator.peripherals.base import INTENSET
+from harness.simulator.peripherals.uarte import Uarte
+
+STARTRX, STOPRX, RXDRDY, ENDRX, RXTO = 0x000, 0x004, 0x108, 0x110, 0x144
+ENABLE, PTR, MAXCNT, AMOUNT = 0x500, 0x534, 0x538, 0x53C
+INT_RXDRDY, INT_ENDRX = 1 << 2, 1 << 4
+BUFFER = 0x2000_1000
+
+
+class Chip:
+    """Time, RAM and interrupt edges; nothing else of a chip."""
+
+    def __init__(self) -> None:
+        self.memory_map = memorymap.load()
+        self.now = 0
+        self.events = EventQueue()
+        self.ram = bytearray(0x4000)
+        self.edges: list[int] = []
+
+    def schedule(self, device: str, tag: str, time: int) -> None:
+        self.events.schedule((device, tag), time)
+
+    def cancel(self, device: str, tag: str) -> None:
+        self.events.cancel((device, tag))
+
+    def line(self, _irq: int, level: bool) -> None:
+        if level:
+            self.edges.append(self.now)
+
+    def publish(self, channel: int) -> None:
+        raise AssertionError(f"published on channel {channel}")
+
+    def dma_write(self, _device: str, address: int, data: bytes) -> None:
+        offset = address - 0x2000_0000
+        self.ram[offset : offset + len(data)] = data
+
+    def until(self, tick: int) -> None:
+        while self.events.next_time <= tick:
+            self.now = self.events.next_time
+            self.events.run_due(self.now)
+        self.now = tick
+
+    def received(self, size: int) -> bytes:
+        return bytes(self.ram[0x1000 : 0x1000 + size])
+
+
+class Port:
+    """A receiver that is on, with a buffer."""
+
+    def __init__(self, room: int, interrupts: int = 0) -> None:
+        self.chip = Chip()
+        block = next(b for b in self.chip.memory_map.blocks if b.name == "UARTE0")
+        self.uarte = Uarte(self.chip, block)  # type: ignore[arg-type]
+        self.chip.events.devices["UARTE0"] = self.uarte
+        self.uarte.write(ENABLE, 8)
+        self.uarte.write(INTENSET, interrupts)
+        self.uarte.write(PTR, BUFFER)
+        self.uarte.write(MAXCNT, room)
+        self.uarte.write(STARTRX, 1)
+        self.byte = self.uarte._ticks_a_byte()
+
+
+def test_a_full_buffer_ends_when_its_last_byte_has_arrived() -> None:
+    port = Port(4, INT_ENDRX)
+    port.uarte.feed(b"abcdef")
+    port.chip.until(4 * port.byte - 1)
+    assert port.uarte.read(ENDRX) == 0
+    port.chip.until(4 * port.byte)
+    assert (port.uarte.read(ENDRX), port.uarte.read(AMOUNT)) == (1, 4)
+    assert port.chip.received(6) == b"abcd\0\0"
+    assert port.chip.edges == [4 * port.byte]
+
+
+def test_the_rest_waits_outside_for_the_next_buffer() -> None:
+    port = Port(4)
+    port.uarte.feed(b"abcdef")
+    port.chip.until(100 * port.byte)
+    port.uarte.write(STARTRX, 1)
+    port.chip.until(102 * port.byte)
+    assert port.chip.received(2) == b"ef"
+    assert port.uarte.read(RXDRDY) == 1
+
+
+def test_firmware_that_asks_for_rxdrdy_gets_one_interrupt_a_byte() -> None:
+    port = Port(4, INT_RXDRDY)
+    port.uarte.feed(b"abc")
+    for count in (1, 2, 3):
+        port.chip.until(count * port.byte)
+        assert port.chip.received(4) == b"abc"[:count].ljust(4, b"\0")
+        port.uarte.write(RXDRDY, 0)
+    assert port.chip.edges == [port.byte, 2 * port.byte, 3 * port.byte]
+
+
+def test_polling_rxdrdy_sees_each_byte_when_it_has_arrived() -> None:
+    port = Port(4)
+    port.uarte.feed(b"abc")
+    port.chip.until(port.byte - 1)
+    assert port.uarte.read(RXDRDY) == 0
+    port.chip.until(port.byte + 1)
+    assert port.uarte.read(RXDRDY) == 1
+    assert port.chip.received(2) == b"a\0"
+    port.uarte.write(RXDRDY, 0)
+    port.chip.until(2 * port.byte)
+    assert port.uarte.read(RXDRDY) == 1
+    assert port.chip.received(3) == b"ab\0"
+
+
+def test_asking_for_rxdrdy_in_the_middle_keeps_the_bytes_on_time() -> None:
+    port = Port(4)
+    port.uarte.feed(b"abcd")
+    port.chip.until(port.byte + port.byte // 2)
+    port.uarte.write(RXDRDY, 0)
+    port.uarte.write(INTENSET, INT_RXDRDY)
+    port.chip.until(2 * port.byte)
+    assert port.chip.edges == [2 * port.byte]
+    assert port.chip.received(3) == b"ab\0"
+
+
+@pytest.mark.parametrize("whole", [0, 1, 3])
+def test_stopping_keeps_what_has_arrived_and_says_how_much(whole: int) -> None:
+    port = Port(8)
+    port.uarte.feed(b"abcdef")
+    port.chip.until(whole * port.byte + 5)
+    port.uarte.write(STOPRX, 1)
+    assert (port.uarte.read(ENDRX), port.uarte.read(RXTO)) == (1, 1)
+    assert port.uarte.read(AMOUNT) == whole
+    assert port.chip.received(6) == b"abcdef"[:whole].ljust(6, b"\0")
+    port.uarte.write(STARTRX, 1)
+    port.chip.until(port.chip.now + 8 * port.byte)
+    assert port.chip.received(6 - whole) == b"abcdef"[whole:]
+
+
+def test_bytes_fed_while_others_are_on_their_way_follow_them_at_once() -> None:
+    port = Port(4)
+    port.uarte.feed(b"ab")
+    port.chip.until(port.byte)
+    port.uarte.feed(b"cd")
+    port.chip.until(4 * port.byte)
+    assert port.uarte.read(ENDRX) == 1
+    assert port.chip.received(4) == b"abcd"
