@@ -29,7 +29,7 @@ class Observation:
     stop: Stop
     finished: bool  # the image came to its own end, or gave all the results that were asked for
     complaint: str  # why the exchange with the image broke off; "" if it did not
-    where: str  # where the core was at the end
+    where: str  # where the core was at the end, "" for an image that finished
     counters: Counters
     faults: tuple[Fault, ...]
     findings: tuple[Finding, ...]  # the target's own
@@ -53,12 +53,13 @@ def observe(session: Session, case: Case, inputs: Sequence[Sequence[bytes]] = ()
         stop = Stop.GUARD if deadline.guard_expired else Stop.CONDITION
     if stop is Stop.CONDITION:
         tap.run(None, session.deadline(_AFTERMATH, guard=max(deadline.guard_remaining, 1.0)))
-    where = session.where()
+    finished = _finished(console, case)
+    where = "" if finished else session.where()  # reading line tables costs more than a short run
     console.finish(session.console[-1].time if session.console else 0.0)
     return Observation(
         console,
         stop,
-        _finished(console, case),
+        finished,
         complaint,
         where,
         session.counters,

@@ -6,6 +6,7 @@ Python: standard library only.
 
 from __future__ import annotations
 
+import functools
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -52,12 +53,20 @@ def load(path: Path | None = None) -> Table:
 
         path = paths.samples() / "resolvers.toml"
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot read the resolver table {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise broken(path, str(error)) from error
-    return _Reader(path).table(document)
+    return _parse(path, text)
+
+
+@functools.lru_cache(maxsize=4)  # checking each variant takes longer than many a case
+def _parse(path: Path, text: str) -> Table:
+    try:
+        return _Reader(path).table(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise broken(path, str(error)) from error
 
 
 class _Reader:
