@@ -167,7 +167,7 @@ def _resolver_record(case: Case, seen: Observation) -> list[str]:
 
 
 def _why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
-    where = f"; the core is in {seen.where}" if seen.where else ""
+    where = f"; pc is in {seen.where}" if seen.where else ""
     end = seen.complaint or HOW_IT_ENDED[seen.stop]
     if seen.stop is Stop.GUARD:
         clock = seen.counters.virtual_seconds
@@ -177,6 +177,8 @@ def _why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
     if not seen.console.raw:
         return f"the console stayed silent: {end}{where}"
     said = f"{_count(len(seen.console.lines), 'line')} and {_count(outputs.inferences, 'result')}"
+    if not case.scraper and not seen.console.records:
+        said = f"{_count(len(seen.console.lines), 'line')} and no record"
     return f"{said} came, then {end}{where}"
 
 

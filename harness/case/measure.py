@@ -66,7 +66,7 @@ def over_budget(measures: Measures, budgets: Budgets) -> list[str]:
         ("ram", size.ram if size else None, budgets.ram, "B"),
         ("arena", measures.arena_used, budgets.arena, "B"),
         ("stack", measures.stack_used, budgets.stack, "B"),
-        ("instructions", measures.instructions, budgets.instructions, "instructions"),
+        ("one inference", measures.instructions, budgets.instructions, "instructions"),
     )
     problems = []
     for name, used, limit, unit in rows:
@@ -74,10 +74,10 @@ def over_budget(measures: Measures, budgets: Budgets) -> list[str]:
             continue
         if used is None:
             problems.append(
-                f"the {name} budget of {limit:,} {unit} cannot be checked: not measured"
+                f"the budget of {limit:,} {unit} for {name} cannot be checked: not measured"
             )
         elif used > limit:
-            problems.append(f"{name} {used:,} {unit} is over its budget of {limit:,} {unit}")
+            problems.append(f"{name}: {used:,} {unit} is over the budget of {limit:,} {unit}")
     return problems
 
 

@@ -151,8 +151,10 @@ def _against_values(results: Sequence[Scraped], case: Case) -> OutputCheck:
         for name, value in wanted.items():
             compared += 1
             got = result.values.get(name)
-            if got is None or not abs(got - value) <= tolerance:
-                rows.append(f"result {number}: {name} is {got}, expected {value}")
+            # A number read as mantissa * 2^exponent may miss the same decimal by a rounding.
+            if got is None or not math.isclose(got, value, rel_tol=1e-12, abs_tol=tolerance):
+                told = "not there" if got is None else f"{got:.9g}"
+                rows.append(f"result {number}: {name} is {told}, expected {value:.9g}")
     missing = len(case.values) - len(results)
     problem = f"{len(rows)} of {compared} values differ" if rows else ""
     if missing > 0:

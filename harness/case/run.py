@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+import zlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from harness import targets
+from harness import paths, targets
 from harness.case import artifacts
 from harness.case.inputs import load_inputs
 from harness.case.judge import findings_of, judge
@@ -20,6 +21,9 @@ from harness.errors import EnvironmentMissing, HilError, TargetLost, UsageError
 from harness.firmware import Firmware
 from harness.firmware.builders import build_one
 from harness.model import Model
+
+#: Fault reports that a result carries; the findings list them all.
+_FAULTS_SHOWN = 3
 
 
 def run_case(case: Case, output: Path) -> CaseResult:
@@ -93,12 +97,29 @@ def _wrong_model(seen: Observation, model: Model | None) -> list[str]:
         return []
     crc = f"{model.crc32:08x}"
     told = {record.fields.get("model_crc32", crc) for record in seen.console.of_kind("boot")}
-    wrong = told - {crc}
-    return [f"the image runs a model with CRC-32 {one}, {model.name} has {crc}" for one in wrong]
+    return [
+        f"the image runs {_model_of(one)}, not {model.name} (CRC-32 {crc})"
+        for one in sorted(told - {crc})
+    ]
+
+
+def _model_of(crc: str) -> str:
+    """The name of one of the project's models by its CRC-32, if it is one of them."""
+    for path in sorted(paths.models().glob("*.tflite")):
+        if f"{zlib.crc32(path.read_bytes()):08x}" == crc:
+            return f"{path.name} (CRC-32 {crc})"
+    return f"a model with CRC-32 {crc}"
 
 
 def _details(seen: Observation, outputs: OutputCheck) -> list[str]:
-    return [text for text in (outputs.details, *(fault.report for fault in seen.faults)) if text]
+    """Tables and fault reports; a fault that comes again at the same place tells nothing new."""
+    reports: dict[tuple[str, int], str] = {}
+    for fault in seen.faults:
+        reports.setdefault((fault.kind, fault.pc), fault.report)
+    shown = list(reports.values())[:_FAULTS_SHOWN]
+    if len(seen.faults) > len(shown) > 0:
+        shown.append(f"{len(seen.faults) - len(shown)} more faults")
+    return [text for text in (outputs.details, *shown) if text]
 
 
 def _with_figures(

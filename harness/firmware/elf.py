@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import BadElf
 from harness.firmware import format as elf_format
+from harness.firmware.demangle import demangle
 
 if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 #: Mapping symbols of the Arm ELF ABI (AAELF32, section 5.5.5): what the bytes after them are.
 _MAPPING = {"$t": "thumb", "$d": "data", "$a": "arm"}
+#: Bytes at most that a function without a size is taken to reach.
+_UNSIZED_REACH = 1024
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,11 @@ class Symbol:
     section: str
 
 
+def _by_place(symbol: Symbol) -> tuple[int, int]:
+    """By address; of several at one, the one that tells its size comes last and is found."""
+    return symbol.address, symbol.size
+
+
 @dataclass(frozen=True)
 class Location:
     """Where an address lies: function, and file and line where DWARF tells (else "" and 0)."""
@@ -83,7 +91,7 @@ class Location:
     line: int = 0
 
     def __str__(self) -> str:
-        name = self.function or f"0x{self.address:08x}"
+        name = demangle(self.function) or f"0x{self.address:08x}"
         return f"{name} at {self.file}:{self.line}" if self.file else name
 
 
@@ -255,7 +263,7 @@ class Firmware:
 
     @cached_property
     def _functions(self) -> tuple[list[int], list[Symbol]]:
-        functions = sorted((s for s in self.symbols if s.kind == "func"), key=lambda s: s.address)
+        functions = sorted((s for s in self.symbols if s.kind == "func"), key=_by_place)
         return [s.address for s in functions], functions
 
     def locate(self, address: int) -> Location:
@@ -266,7 +274,10 @@ class Firmware:
         name, offset = "", 0
         if index >= 0:
             function = functions[index]
-            if address < function.address + max(function.size, 2):
+            # Assembly often tells no size: such a function reaches to the next one.
+            after = starts[index + 1] if index + 1 < len(starts) else address + 1
+            unsized = min(after - function.address, _UNSIZED_REACH)
+            if address < function.address + (function.size or unsized):
                 name, offset = function.name, address - function.address
         file, line = self._line(address)
         return Location(address, name, offset, file, line)

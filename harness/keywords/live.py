@@ -77,7 +77,7 @@ class LiveSession:
                 raise FirmwareFailed(
                     f"{done()} of {count} inferences came, "
                     f"then {HOW_IT_ENDED[stop]}; "
-                    f"the core is in {tap.session.where() or 'an unknown place'}"
+                    f"pc is in {tap.session.where() or 'an unknown place'}"
                 )
         logger.info(console.transcript())
 

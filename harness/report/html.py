@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 
 from harness import __version__
 from harness.case.result import CaseResult, Verdict
+from harness.report.problems import problem_lines
 from harness.report.table import number
+
+_HEAD, _TAIL = 120, 60
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a transcript; ``noted`` where a finding was read from it."""
+
+    text: str
+    noted: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """One case as the page shows it."""
+
+    index: int
+    result: CaseResult
+    problems: Sequence[str]
+    transcript: Sequence[Row]
 
 
 def html(results: Sequence[CaseResult]) -> str:
-    """The page: a summary, a table, and a section for each case."""
+    """The page: a summary, a table, and a section for each case, failures first."""
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=select_autoescape(["html"]),
@@ -25,24 +48,31 @@ def html(results: Sequence[CaseResult]) -> str:
     counts = {verdict.value: 0 for verdict in Verdict}
     for result in results:
         counts[result.verdict.value] += 1
+    sections = [
+        Section(index, result, problem_lines(result), _transcript(result))
+        for index, result in enumerate(results, 1)
+    ]
     return template.render(
-        results=results,
+        sections=sections,
+        failed=[one for one in sections if not one.result.passed],
+        passed=[one for one in sections if one.result.passed],
         counts=counts,
         version=__version__,
-        largest=max((r.size.flash for r in results if r.size), default=1),
-        transcripts=[_transcript(result) for result in results],
+        written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        largest=max((r.size.flash for r in results if r.size), default=1) or 1,
     )
 
 
-def _transcript(result: CaseResult) -> str:
+def _transcript(result: CaseResult) -> list[Row]:
     """The time-stamped console of a case, shortened in the middle where it is long."""
     if result.console is None:
-        return ""
-    lines = (
-        result.console.with_name("transcript.txt")
-        .read_text(encoding="utf-8", errors="backslashreplace")
-        .splitlines()
-    )
-    if len(lines) > 200:
-        lines = [*lines[:120], f"... {len(lines) - 180} lines ...", *lines[-60:]]
-    return "\n".join(lines)
+        return []
+    text = result.console.with_name("transcript.txt").read_text("utf-8", "backslashreplace")
+    noted = {finding.line for finding in result.findings}
+    lines = text.removesuffix("\n").split("\n") if text else []
+    rows = [Row(line, number in noted) for number, line in enumerate(lines, 1)]
+    if len(rows) <= _HEAD + _TAIL + 1:
+        return rows
+    left_out = rows[_HEAD:-_TAIL]
+    gap = [Row(f"... {len(left_out):,} lines left out; transcript.txt has them ...")]
+    return [*rows[:_HEAD], *gap, *(row for row in left_out if row.noted), *rows[-_TAIL:]]

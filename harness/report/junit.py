@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree
 
 from harness.case.result import CaseResult, Verdict
+from harness.report.problems import problem_lines
 
 # What XML 1.0 cannot hold, escaped or not; console garbage gets this far.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -52,5 +53,6 @@ def junit(results: Sequence[CaseResult]) -> str:
 
 
 def _text(result: CaseResult) -> str:
-    lines = [f"{finding.kind}: {finding.message}" for finding in result.findings]
-    return "\n".join([*lines, result.details]).strip()
+    hint = [f"hint: {result.hint}"] if result.hint else []
+    console = [f"console: {result.console}"] if result.console else []
+    return "\n".join([*problem_lines(result), *hint, result.details, *console]).strip()

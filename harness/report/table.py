@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import StringIO
 from typing import TextIO
 
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from harness.case.result import CaseResult, Verdict
+from harness.report.problems import problem_lines
 
 _STYLE = {
     Verdict.PASS: "green",
@@ -18,12 +21,23 @@ _STYLE = {
     Verdict.ERROR: "bold yellow",
     Verdict.SKIPPED: "yellow",
 }
-_WIDTH = 120
+#: Columns of a file or a pipe: rows there are not folded, so that they can be searched.
+_WIDE = 2000
+_LONGEST_NAME = 36
 
 
-def _console(stream: TextIO) -> Console:
-    """A terminal keeps its own width; a file or a pipe gets lines that are not folded."""
-    return Console(file=stream, width=None if stream.isatty() else _WIDTH, highlight=False)
+def _show(stream: TextIO, *parts: RenderableType) -> None:
+    """Print on a terminal in its own width; into a file or a pipe line by line, unfolded."""
+    if stream.isatty():
+        console = Console(file=stream, highlight=False)
+        for part in parts:
+            console.print(part)
+        return
+    text = StringIO()
+    console = Console(file=text, width=_WIDE, highlight=False)
+    for part in parts:
+        console.print(part)
+    stream.write("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()))
 
 
 def number(value: int | None) -> str:
@@ -34,17 +48,19 @@ def number(value: int | None) -> str:
 def print_table(results: Sequence[CaseResult], stream: TextIO) -> None:
     """One row a case: what it cost and how it ended."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("sample", "resolver", "target"):
+    table.add_column("sample", no_wrap=True, max_width=_LONGEST_NAME if stream.isatty() else None)
+    resolvers = any(result.resolver for result in results)
+    for name in ("resolver", "target") if resolvers else ("target",):
         table.add_column(name, no_wrap=True)
     cycles = any(result.cycles is not None for result in results)
     for name in ("flash B", "RAM B", "cycles/inf." if cycles else "instr./inf.", "compared"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("verdict")
+    table.add_column("verdict", no_wrap=True, overflow="ellipsis")
     for result in results:
         size = result.size
         table.add_row(
-            result.sample or result.name,
-            result.resolver,
+            Text(result.sample or result.name),
+            *([Text(result.resolver)] if resolvers else []),
             result.target,
             number(size.flash if size else None),
             number(size.ram if size else None),
@@ -52,12 +68,14 @@ def print_table(results: Sequence[CaseResult], stream: TextIO) -> None:
             number(result.outputs_compared or None),
             _verdict(result),
         )
-    console = _console(stream)
-    console.print(table)
+    _show(stream, table, Text(_summary(results)))
+
+
+def _summary(results: Sequence[CaseResult]) -> str:
     passed = sum(result.passed for result in results)
     skipped = sum(result.verdict is Verdict.SKIPPED for result in results)
     more = f", {skipped} skipped" if skipped else ""
-    console.print(f"{passed} of {len(results)} cases passed{more}")
+    return f"{passed} of {len(results)} case{'' if len(results) == 1 else 's'} passed{more}"
 
 
 def _verdict(result: CaseResult) -> Text:
@@ -68,18 +86,16 @@ def _verdict(result: CaseResult) -> Text:
 
 
 def print_failures(results: Sequence[CaseResult], stream: TextIO) -> None:
-    """Reason, findings and details of each case that did not pass."""
-    console = _console(stream)
+    """What is wrong with each case that did not pass, what to try, and where its console lies."""
     for result in results:
         if result.passed:
             continue
-        title = f"{result.name} on {result.target}: {result.verdict.value}"
-        console.print(Text(f"\n{title}", style="bold"))
-        console.print(Text(f"  {result.reason}"))
-        for finding in result.findings:
-            line = f" (console line {finding.line})" if finding.line else ""
-            console.print(Text(f"  {finding.kind.value}: {finding.message}{line}"))
-        for row in result.details.splitlines():
-            console.print(Text(f"  {row}"))
+        title = f"\n{result.name} on {result.target}: {result.verdict.value}"
+        rows = problem_lines(result)
+        if result.hint:
+            rows.append(f"hint: {result.hint}")
+        rows += result.details.splitlines()
         if result.console:
-            console.print(Text(f"  console: {result.console.with_name('transcript.txt')}"))
+            rows.append(f"console: {result.console.with_name('transcript.txt')}")
+        indented = (Padding(Text(row), (0, 0, 0, 2)) for row in rows)
+        _show(stream, Text(title, style="bold"), *indented)

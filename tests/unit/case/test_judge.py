@@ -141,7 +141,7 @@ def test_an_image_that_hangs_after_records_is_the_firmwares_fault(judged):
     told = judged([BOOT], OutputCheck(), end=Stop.DEADLINE)
     assert told.verdict is Verdict.FIRMWARE
     assert told.reason == (
-        "1 line and 0 results came, then it ran on to the deadline; the core is in spin at main.c:7"
+        "1 line and 0 results came, then it ran on to the deadline; pc is in spin at main.c:7"
     )
 
 

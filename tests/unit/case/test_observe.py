@@ -60,3 +60,11 @@ def test_an_image_that_ends_instead_of_asking_for_input_is_told_so(scripted):
     session = scripted([BOOT, encode(1, "failed", {"stage": "allocate", "status": 1})])
     seen = observe(session, Case("fails"), [[b"\0"]])
     assert "failed at 'allocate'" in seen.complaint
+
+
+def test_a_guard_that_runs_out_while_feeding_is_no_missing_answer(scripted, echo_device):
+    session = echo(scripted, echo_device(lose=99))
+    session.end = Stop.GUARD
+    seen = observe(session, Case("slow", guard=1e-9), [[b"\0" * 40]])
+    assert seen.stop is Stop.GUARD
+    assert "tries" not in seen.complaint

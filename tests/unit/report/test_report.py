@@ -42,7 +42,7 @@ def test_the_table_shows_cost_and_verdict_of_each_case():
 def test_a_failure_shows_its_findings_and_where_they_stand():
     finding = Finding(Kind.MISSING_OPERATOR, "Didn't find op", "CONV_2D", 2)
     shown = text([result(verdict=Verdict.FAIL, reason="no outputs", findings=(finding,))])
-    assert "missing_operator: Didn't find op (console line 2)" in shown
+    assert "missing_operator CONV_2D: Didn't find op (console line 2)" in shown
 
 
 def test_markup_in_console_text_is_shown_and_not_obeyed():

@@ -1,0 +1,48 @@
+"""What a result carries of the faults of a run, and how it names the model of an image."""
+
+import zlib
+
+from harness import paths
+from harness.case.observe import observe
+from harness.case.outputs import OutputCheck
+from harness.case.run import _details, _wrong_model
+from harness.case.spec import Case
+from harness.model import Model
+from harness.targets import Fault
+from harness.uart import encode
+
+
+def fault(pc: int) -> Fault:
+    return Fault("UsageFault", "STKOF", pc, 0, None, "f at a.c:1", f"report of {pc:#x}")
+
+
+def seen(scripted, *, faults=(), crc="00000000"):
+    session = scripted([encode(0, "boot", {"model_crc32": crc}), encode(1, "end", {"status": 0})])
+    session.faults = list(faults)
+    return observe(session, Case("c"))
+
+
+def test_a_fault_that_comes_again_at_one_place_is_reported_once(scripted):
+    observed = seen(scripted, faults=[fault(0x10), fault(0x20), fault(0x10), fault(0x10)])
+    assert _details(observed, OutputCheck(details="a table")) == [
+        "a table",
+        "report of 0x10",
+        "report of 0x20",
+        "2 more faults",
+    ]
+
+
+def test_three_different_reports_are_enough(scripted):
+    told = _details(seen(scripted, faults=[fault(n) for n in range(1, 8)]), OutputCheck())
+    assert told == ["report of 0x1", "report of 0x2", "report of 0x3", "4 more faults"]
+
+
+def test_one_of_the_projects_models_is_called_by_its_name(scripted):
+    model = Model.from_file(paths.models() / "digits_int8.tflite")
+    other = (paths.models() / "hello_world_int8.tflite").read_bytes()
+    (told,) = _wrong_model(seen(scripted, crc=f"{zlib.crc32(other):08x}"), model)
+    assert told.startswith("the image runs hello_world_int8.tflite (CRC-32 ")
+    assert told.endswith(f"not digits_int8.tflite (CRC-32 {model.crc32:08x})")
+    (told,) = _wrong_model(seen(scripted, crc="0badcafe"), model)
+    assert "a model with CRC-32 0badcafe" in told
+    assert _wrong_model(seen(scripted, crc=f"{model.crc32:08x}"), model) == []

@@ -1,0 +1,69 @@
+"""What a user reads of a failing case: all that is wrong, once, with its console line and hint."""
+
+import io
+from xml.etree import ElementTree
+
+from harness import report
+from harness.case.result import CaseResult, Verdict
+from harness.findings import Finding, Kind
+from harness.report.problems import problem_lines
+
+
+def failing(**changes) -> CaseResult:
+    values = {"verdict": Verdict.FAIL, "reason": "short"} | changes
+    return CaseResult("case", "", "", "prebuilt", "simulator", **values)
+
+
+def text(result: CaseResult) -> str:
+    stream = io.StringIO()
+    report.print_table([result], stream)
+    report.print_failures([result], stream)
+    return stream.getvalue()
+
+
+MISSING = Finding(Kind.MISSING_OPERATOR, "Didn't find op", "CONV_2D", 3)
+
+
+def test_a_problem_that_is_a_finding_stands_there_once_with_its_kind_and_line():
+    result = failing(problems=("Didn't find op", "nothing came"), findings=(MISSING,))
+    assert problem_lines(result) == [
+        "missing_operator CONV_2D: Didn't find op (console line 3)",
+        "nothing came",
+    ]
+
+
+def test_findings_that_are_no_problem_follow():
+    note = Finding(Kind.LOG_ERROR, "late")
+    result = failing(problems=("Didn't find op",), findings=(note, MISSING))
+    assert problem_lines(result)[1:] == ["log_error: late"]
+
+
+def test_what_comes_again_and_again_stands_there_once_with_its_number():
+    faults = tuple(Finding(Kind.FAULT, "Hard fault", line=line) for line in range(1, 9))
+    assert problem_lines(failing(problems=("Hard fault",), findings=faults)) == [
+        "fault: Hard fault (8 times, console lines 1, 2, 3, 4, 5, ...)"
+    ]
+
+
+def test_every_problem_and_the_hint_stand_in_text_junit_and_html():
+    result = failing(problems=("flash is over", "ram is over"), hint="make it smaller")
+    xml = ElementTree.fromstring(report.junit([result]).encode()).find(".//failure").text
+    for shown in (text(result), xml, report.html([result])):
+        for words in ("flash is over", "ram is over", "make it smaller"):
+            assert words in shown
+
+
+def test_in_a_pipe_each_case_is_one_line_without_trailing_blanks():
+    shown = text(failing(reason="why " * 60, problems=("why",)))
+    row = next(line for line in shown.splitlines() if line.startswith("case"))
+    assert row.count("why") == 60
+    assert all(line == line.rstrip() for line in shown.splitlines())
+
+
+def test_a_subject_that_the_message_does_not_name_is_named():
+    refused = Finding(Kind.RESOLVER_TOO_SMALL, "Couldn't register builtin op #25", "SOFTMAX")
+    named = Finding(Kind.MISSING_OPERATOR, "Didn't find op for 'CONV_2D'", "CONV_2D")
+    assert problem_lines(failing(problems=(refused.message,), findings=(refused, named))) == [
+        "resolver_too_small SOFTMAX: Couldn't register builtin op #25",
+        "missing_operator: Didn't find op for 'CONV_2D'",
+    ]
