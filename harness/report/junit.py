@@ -55,4 +55,5 @@ def junit(results: Sequence[CaseResult]) -> str:
 def _text(result: CaseResult) -> str:
     hint = [f"hint: {result.hint}"] if result.hint else []
     console = [f"console: {result.console}"] if result.console else []
-    return "\n".join([*problem_lines(result), *hint, result.details, *console]).strip()
+    details = [result.details] if result.details else []
+    return "\n".join([*problem_lines(result), *hint, *details, *console])

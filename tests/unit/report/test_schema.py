@@ -1,0 +1,44 @@
+"""The JSON that others read is what harness/schemas says it is."""
+
+import json
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import harness
+from harness.case.result import CaseResult, Size, Verdict
+from harness.findings import Finding, Kind
+
+jsonschema = pytest.importorskip("jsonschema")
+SCHEMA = json.loads((Path(harness.__file__).parent / "schemas" / "run.json").read_text())
+
+
+def document(**changes) -> dict:
+    result = CaseResult("c", "s", "exact", "standalone", "simulator", Verdict.PASS, "fine")
+    values = {field.name: getattr(result, field.name) for field in fields(result)}
+    return {"cases": [CaseResult(**(values | changes)).to_json()]}
+
+
+def test_the_schema_is_one():
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"verdict": Verdict.FIRMWARE, "problems": ("a", "b"), "hint": "try", "details": "x\ny"},
+        {"size": Size(1, 2), "instructions": 5, "virtual_seconds": 0.5, "console": Path("x/y")},
+        {"findings": (Finding(Kind.FAULT, "m", "s", 3, (("pc", 16),)),)},
+    ],
+)
+def test_every_result_fits_the_schema(changes):
+    jsonschema.validate(document(**changes), SCHEMA)
+
+
+def test_the_schema_refuses_what_is_no_result():
+    broken = document()
+    broken["cases"][0]["verdict"] = "maybe"
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(broken, SCHEMA)
