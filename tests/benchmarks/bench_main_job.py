@@ -1,10 +1,11 @@
 """How long a user waits: one case from process start to verdict, and the whole main job.
 
 Prints seconds and, as the ratio that travels between machines, the case against the start of a bare
-Python interpreter.
+Python interpreter. The build cache is a folder of its own, so that "nothing built" is true and the
+user's own cache stays as it is.
 """
 
-import shutil
+import os
 import subprocess
 import sys
 import tempfile
@@ -15,24 +16,30 @@ from statistics import median
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def seconds(command: list[str]) -> float:
+def seconds(command: list[str], cache: Path) -> float:
+    """Wall seconds of a command that must end well; what it prints is dropped."""
+    environment = {**os.environ, "TFLM_HIL_CACHE": str(cache)}
     started = time.monotonic()
-    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, env=environment)
     return time.monotonic() - started
 
 
-def main() -> None:
+def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
-        case = [sys.executable, "-m", "harness", "run", "hello_world", "--output", folder]
-        seconds(case)  # builds it
-        bare = median(seconds([sys.executable, "-c", "pass"]) for _ in range(5))
-        one = median(seconds(case) for _ in range(5))
+        cache, output = Path(folder, "cache"), str(Path(folder, "results"))
+        job = [sys.executable, "-m", "robot", "--outputdir", output, "tests/"]
+        case = [sys.executable, "-m", "harness", "run", "hello_world", "--output", output]
+        try:
+            print(f"robot tests/, nothing built: {seconds(job, cache):.0f} s", flush=True)
+            print(f"robot tests/, everything built: {seconds(job, cache):.0f} s", flush=True)
+            bare = median(seconds([sys.executable, "-c", "pass"], cache) for _ in range(5))
+            one = median(seconds(case, cache) for _ in range(5))
+        except subprocess.CalledProcessError as error:
+            print(f"exit code {error.returncode}: {' '.join(error.cmd)}", file=sys.stderr)
+            return 1
         print(f"hello_world, process start to verdict: {one:.2f} s, {one / bare:.0f} x bare Python")
-        robot = shutil.which("robot") or "robot"
-        job = [robot, "--outputdir", folder, "tests/"]
-        seconds(job)
-        print(f"robot tests/, everything built: {seconds(job):.0f} s")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
