@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import math
-import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -17,6 +16,7 @@ from harness.case.spec import Budgets, Case
 from harness.errors import UsageError
 from harness.findings import Kind
 from harness.firmware.variants import Expectation
+from harness.footprint.budget import FIGURES, from_table, parse_limit
 from harness.targets import TARGETS
 from harness.uart import scraper
 
@@ -39,13 +39,11 @@ _CASE_KEYS = {
     "guard": float,
     "expect": dict,
     "budgets": dict,
+    "baseline": str,
 }
 _EXPECT_KEYS = {"outputs": bool, "findings": list, "values": list}
-_BUDGET_KEYS = ("flash", "ram", "arena", "stack", "instructions")
+_BUDGET_KEYS = ("flash", "ram", *FIGURES, "operators", "files")
 _LONGEST_NAME = 200
-_SIZE = re.compile(r"\s*(\d[\d_]*(?:\.\d+)?)\s*(B|KB|KiB|MB|MiB|k|M)?\s*")
-_UNITS = {None: 1, "B": 1, "KB": 1024, "KiB": 1024, "MB": 1 << 20, "MiB": 1 << 20}
-_UNITS |= {"k": 1000, "M": 1_000_000}
 
 
 def load_cases(path: Path) -> list[Case]:
@@ -142,7 +140,7 @@ def _base(row: Mapping[str, object], name: str, here: Path, where: str) -> Case:
         **numbers,  # type: ignore[arg-type]
         reference=row.get("reference", "numpy") == "numpy",
         rounding="single" if row.get("rounding") == "single" else "double",
-        budgets=_budgets(row.get("budgets", {}), where),
+        budgets=_budgets(row, here, where),
     )
     return _expect(case, row.get("expect", {}), where) if "expect" in row else case
 
@@ -171,20 +169,30 @@ def _expect(case: Case, expect: object, where: str) -> Case:
     )  # fmt: skip
 
 
-def _budgets(row: object, where: str) -> Budgets:
-    assert isinstance(row, dict)
-    _only(row, _BUDGET_KEYS, f"{where}, budgets")
-    return Budgets(**{key: size(value, f"{where}, budgets.{key}") for key, value in row.items()})
+def _budgets(row: Mapping[str, object], here: Path, where: str) -> Budgets:
+    table = row.get("budgets", {})
+    assert isinstance(table, dict)
+    _only(table, _BUDGET_KEYS, f"{where}, budgets")
+    try:
+        limits = from_table(table, figures=True)
+    except UsageError as error:
+        raise UsageError(f"{where}: {error.message}", hint=error.hint) from error
+    baseline = _path(row, "baseline", here, where) if "baseline" in row else None
+    step = next((limit.name for limit in limits if limit.relative), None)
+    if step and baseline is None:
+        raise UsageError(
+            f"{where}: the budget of {step} is a step from a baseline, and the case names none",
+            hint='baseline = "main.json" (of footprint --json or run --json), or an ELF',
+        )
+    return Budgets(limits, baseline)
 
 
 def size(value: object, where: str) -> int:
     """A number of bytes (or instructions): ``61440``, ``"60 KB"`` (1024), ``"3 M"`` (10^6)."""
-    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
-        return value
-    match = _SIZE.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
+    found = parse_limit("figure", where, value)
+    if found.relative or not found.bytes:
         raise UsageError(f"{where}: {value!r} is no size", hint='write 61440 or "60 KB"')
-    return int(float(match[1].replace("_", "")) * _UNITS[match[2]])
+    return found.bytes
 
 
 def find_model(name: str, here: Path = Path()) -> Path:

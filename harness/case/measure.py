@@ -1,4 +1,4 @@
-"""Figures of one run: sizes from the ELF, ticks, arena and stack from the records; budgets."""
+"""Figures of one run: sizes from the ELF, ticks, arena and stack from the records."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from statistics import median
 
 from harness.case.result import Size
-from harness.case.spec import Budgets
 from harness.errors import HilError
 from harness.firmware import Firmware
 from harness.footprint import regions
@@ -56,29 +55,6 @@ def measure(firmware: Firmware, console: Console, target: str) -> Measures:
         None if virtual else typical,
         ",".join(sorted(sources)),
     )
-
-
-def over_budget(measures: Measures, budgets: Budgets) -> list[str]:
-    """One line for each budget that is exceeded, or that cannot be checked."""
-    size = measures.size
-    rows = (
-        ("flash", size.flash if size else None, budgets.flash, "B"),
-        ("ram", size.ram if size else None, budgets.ram, "B"),
-        ("arena", measures.arena_used, budgets.arena, "B"),
-        ("stack", measures.stack_used, budgets.stack, "B"),
-        ("one inference", measures.instructions, budgets.instructions, "instructions"),
-    )
-    problems = []
-    for name, used, limit, unit in rows:
-        if limit is None:
-            continue
-        if used is None:
-            problems.append(
-                f"the budget of {limit:,} {unit} for {name} cannot be checked: not measured"
-            )
-        elif used > limit:
-            problems.append(f"{name}: {used:,} {unit} is over the budget of {limit:,} {unit}")
-    return problems
 
 
 def _number(record: Record, name: str) -> int | None:

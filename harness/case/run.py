@@ -10,9 +10,10 @@ from pathlib import Path
 
 from harness import paths, targets
 from harness.case import artifacts
+from harness.case.budgets import check_budgets
 from harness.case.inputs import load_inputs
 from harness.case.judge import findings_of, judge
-from harness.case.measure import Measures, measure, over_budget, size_of
+from harness.case.measure import Measures, measure, size_of
 from harness.case.observe import Observation, observe
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.result import CaseResult, Verdict
@@ -67,8 +68,8 @@ def _run(case: Case, blank: CaseResult, folder: Path) -> CaseResult:
     findings = findings_of(seen, model)
     outputs = check_outputs(seen.console, case, model, inputs)
     measures = measure(firmware, seen.console, case.target)
-    excess = over_budget(measures, case.budgets)
-    told = judge(case, seen, findings, outputs, excess, _wrong_model(seen, model))
+    excess = check_budgets(case, firmware, measures)
+    told = judge(case, seen, findings, outputs, excess.problems, _wrong_model(seen, model))
     filled = replace(
         blank,
         verdict=told.verdict,
@@ -77,7 +78,7 @@ def _run(case: Case, blank: CaseResult, folder: Path) -> CaseResult:
         hint=told.hint,
         findings=findings,
         console=console,
-        details="\n\n".join(_details(seen, outputs)),
+        details="\n\n".join([*_details(seen, outputs), *excess.tables]),
     )
     return _with_figures(filled, seen, outputs, measures)
 

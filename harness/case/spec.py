@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from harness.firmware.variants import Expectation
+from harness.footprint.budget import Budget
 
 #: How the reference requantizes: TFLM's kernels round twice, some of CMSIS-NN's once.
 Rounding = Literal["double", "single"]
@@ -15,13 +16,10 @@ Rounding = Literal["double", "single"]
 
 @dataclass(frozen=True)
 class Budgets:
-    """Upper limits; None is no limit. Bytes, and instructions of one inference."""
+    """Upper limits, and the file that steps from a baseline (``"+1 %"``) start at."""
 
-    flash: int | None = None
-    ram: int | None = None
-    arena: int | None = None
-    stack: int | None = None
-    instructions: int | None = None
+    limits: tuple[Budget, ...] = ()
+    baseline: Path | None = None
 
 
 @dataclass(frozen=True)

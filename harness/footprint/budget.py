@@ -9,6 +9,9 @@ baseline: ``"+512"``, ``"+2 KiB"``, ``"+1.5 %"`` (``"+0"``: no more than the bas
     CONV_2D = 5000
     [files]
     "tensorflow/lite/micro" = "+256"    # everything below the folder, or one file
+
+``budgets`` of a case in ``hil.toml`` are the same table, with what only a run tells beside it:
+``arena``, ``stack``, ``instructions`` (``"3 M"``).
 """
 
 from __future__ import annotations
@@ -21,18 +24,29 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UsageError
+from harness.model.schema import OPERATOR_NAMES
 
-_LIMIT = re.compile(r"\s*(\+)?\s*(\d+(?:\.\d+)?)\s*(B|KB|KiB|MB|MiB|%)?\s*$")
-_UNITS = {None: 1, "B": 1, "KB": 1024, "KiB": 1024, "MB": 1 << 20, "MiB": 1 << 20}
+_LIMIT = re.compile(r"\s*(\+)?\s*(\d[\d_]*(?:\.\d+)?)\s*(B|KB|KiB|MB|MiB|k|M|%)?\s*")
+_UNITS = {"": 1, "B": 1, "KB": 1024, "KiB": 1024, "MB": 1 << 20, "MiB": 1 << 20,
+          "k": 1000, "M": 1_000_000}  # fmt: skip
+_TABLES = {"operators": "operator", "files": "file"}
+#: What is measured while an image runs; a document has it under ``figures``.
+FIGURES = ("arena", "stack", "instructions")
+_NOT_MEASURED = {
+    "region": "the image has no such region", "operator": "the image has no such operator",
+    "file": "the image has no such file",
+    "figure": "the budget cannot be checked: it was not measured",
+}  # fmt: skip
 #: What linkers call the region that a budget calls by its usual name.
 _OTHER_NAMES = {"ram": ("ram", "sram"), "flash": ("flash", "rom")}
 
 
 @dataclass(frozen=True)
 class Budget:
-    """A limit on one thing: ``kind`` is ``region``, ``operator`` or ``file``.
+    """A limit on one thing: ``kind`` is ``region``, ``operator``, ``file`` or ``figure``.
 
-    ``bytes`` is absolute, or beyond the baseline where ``relative``; ``percent`` replaces it.
+    ``bytes`` (for the figure ``instructions``: instructions) is absolute, or beyond the baseline
+    where ``relative``; ``percent`` replaces it.
     """
 
     kind: str
@@ -40,6 +54,16 @@ class Budget:
     bytes: int
     relative: bool = False
     percent: float | None = None
+
+    @property
+    def label(self) -> str:
+        """What is limited, in a message."""
+        return "one inference" if self.unit == "instructions" else self.name
+
+    @property
+    def unit(self) -> str:
+        """What the limit counts."""
+        return self.name if (self.kind, self.name) == ("figure", "instructions") else "B"
 
     def limit(self, baseline: int | None) -> int | None:
         """The most bytes allowed; None for a relative budget without a baseline."""
@@ -73,16 +97,35 @@ def parse_limit(kind: str, name: str, value: object) -> Budget:
     """A budget from its value in TOML. Raises UsageError for anything that is no limit."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return Budget(kind, name, value)
-    match = _LIMIT.match(value) if isinstance(value, str) else None
+    match = _LIMIT.fullmatch(value) if isinstance(value, str) else None
     if match is None or (match[3] == "%" and not match[1]):
         raise UsageError(
             f"the budget of {name} is {value!r}, which is no limit",
             hint='write bytes (60000, "58 KiB") or a step from the baseline ("+512", "+1.5 %")',
         )
-    number = float(match[2])
+    number = float(match[2].replace("_", ""))
     if match[3] == "%":
         return Budget(kind, name, 0, relative=True, percent=number)
-    return Budget(kind, name, round(number * _UNITS[match[3]]), relative=bool(match[1]))
+    return Budget(kind, name, round(number * _UNITS[match[3] or ""]), relative=bool(match[1]))
+
+
+def from_table(table: Mapping[str, Any], *, figures: bool = False) -> tuple[Budget, ...]:
+    """The budgets of a TOML table; ``figures`` allows those that only a run can check.
+
+    Raises UsageError for an unknown table and for what is no limit.
+    """
+    found: list[Budget] = []
+    for name, value in table.items():
+        if not isinstance(value, dict):
+            kind = "figure" if figures and name in FIGURES else "region"
+            found.append(parse_limit(kind, name, value))
+        elif name in _TABLES:
+            found += [parse_limit(_TABLES[name], key, limit) for key, limit in value.items()]
+        else:
+            raise UsageError(
+                f"no budgets are called [{name}]", hint="known are [operators] and [files]"
+            )
+    return tuple(found)
 
 
 def load(path: Path) -> tuple[Budget, ...]:
@@ -93,20 +136,13 @@ def load(path: Path) -> tuple[Budget, ...]:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is no TOML: {error}") from error
-    found: list[Budget] = []
-    for name, value in table.items():
-        if isinstance(value, dict):
-            if name not in ("operators", "files"):
-                raise UsageError(
-                    f"{path} has a table [{name}]", hint="known are [operators] and [files]"
-                )
-            kind = name.removesuffix("s")
-            found.extend(parse_limit(kind, key, limit) for key, limit in value.items())
-        else:
-            found.append(parse_limit("region", name, value))
+    try:
+        found = from_table(table)
+    except UsageError as error:
+        raise UsageError(f"{path}: {error.message}", hint=error.hint) from error
     if not found:
         raise UsageError(f"{path} holds no budget", hint="for example: flash = 60000")
-    return tuple(found)
+    return found
 
 
 def check(
@@ -121,23 +157,43 @@ def _check(
 ) -> Verdict:
     used = measured(budget, current)
     before = None if baseline is None else measured(budget, baseline)
-    if used is None and budget.kind == "operator":
+    if used is None and _known_absent(budget, current, baseline):
         used = 0  # an operator that is not linked costs nothing
-    if before is None and baseline is not None and budget.kind != "region":
+    told = baseline is not None and {"operator": "operators", "file": "files"}.get(budget.kind)
+    if before is None and baseline is not None and told in baseline:
         before = 0
     limit = budget.limit(before)
     if used is None:
+        # Nothing passes in a vacuum: a slip in a name, a stripped image, a silent run.
         return Verdict(budget.name, budget.kind, None, limit, before, False,
-                       f"{budget.name}: the image has no such {budget.kind}")  # fmt: skip
+                       f"{budget.label}: {_NOT_MEASURED[budget.kind]}")  # fmt: skip
     if limit is None:
-        return Verdict(budget.name, budget.kind, used, None, before, False,
-                       f"{budget.name}: the budget is a step from a baseline, "
-                       "and there is none (--baseline)")  # fmt: skip
+        lacking = "there is none (--baseline)" if baseline is None else "it does not tell this"
+        message = f"{budget.label}: the budget is a step from a baseline, and {lacking}"
+        return Verdict(budget.name, budget.kind, used, None, before, False, message)
     passed = used <= limit
-    than = "within" if passed else f"{used - limit:,} B over"
-    origin = f" (baseline {before:,} B)" if budget.relative and before is not None else ""
-    message = f"{budget.name}: {used:,} B, {than} its budget of {limit:,} B{origin}"
+    unit = budget.unit
+    than = "within" if passed else f"{used - limit:,} {unit} over"
+    origin = f" (baseline {before:,} {unit})" if budget.relative and before is not None else ""
+    message = f"{budget.label}: {used:,} {unit}, {than} its budget of {limit:,} {unit}{origin}"
     return Verdict(budget.name, budget.kind, used, limit, before, passed, message)
+
+
+def _known_absent(
+    budget: Budget, current: Mapping[str, Any], baseline: Mapping[str, Any] | None
+) -> bool:
+    """True for an operator that the image would show if it had it, and whose name is none's slip.
+
+    A custom operator's name is known where the baseline has it.
+    """
+    if budget.kind != "operator":
+        return False
+    symbols = current.get("symbols")
+    stripped = symbols is not None and all(row["kind"] != "function" for row in symbols)
+    known = budget.name in OPERATOR_NAMES or (
+        baseline is not None and measured(budget, baseline) is not None
+    )
+    return known and not stripped
 
 
 def measured(budget: Budget, document: Mapping[str, Any]) -> int | None:
@@ -154,11 +210,18 @@ def measured(budget: Budget, document: Mapping[str, Any]) -> int | None:
             return None
         return sum(int(size) for row in rows for key, size in row.items()
                    if key != "path" and key not in ram)  # fmt: skip
-    wanted = _OTHER_NAMES.get(budget.name.lower(), (budget.name.lower(),))
+    if budget.kind == "figure":
+        figure = document.get("figures", {}).get(budget.name)
+        return None if figure is None else int(figure)
     for row in document["regions"]:
-        if row["name"].lower() in wanted:
+        if is_region(budget.name, row["name"]):
             return int(row["used"])
     return None
+
+
+def is_region(name: str, region: str) -> bool:
+    """True where a budget's name means the linker's ``region``."""
+    return region.lower() in _OTHER_NAMES.get(name.lower(), (name.lower(),))
 
 
 def _ram(document: Mapping[str, Any]) -> frozenset[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from harness.errors import UsageError
@@ -109,16 +109,13 @@ def load_baseline(path: Path) -> Document:
 
 def compare(baseline: Document, current: Document) -> Comparison:
     """The changes from one footprint document to another."""
-    before, after = _symbols(baseline), _symbols(current)
+    several = _in_several_files(baseline, current)
     return Comparison(
         str(baseline.get("elf", "")),
         tuple(_all_regions(baseline, current)),
         _changes(_files(baseline), _files(current)),
         _changes(_operators(baseline), _operators(current)),
-        _changes(
-            {key: size for key, (size, _) in before.items()},
-            {key: size for key, (size, _) in after.items()},
-        ),
+        _changes(_symbols(baseline, several), _symbols(current, several)),
         tuple(_moves(baseline, current)),
     )
 
@@ -144,13 +141,26 @@ def _operators(document: Document) -> dict[tuple[str, str], int]:
             for row in document.get("operators", ())}  # fmt: skip
 
 
-def _symbols(document: Document) -> dict[tuple[str, str], tuple[int, str]]:
-    found: dict[tuple[str, str], tuple[int, str]] = {}
+def _symbols(document: Document, several: frozenset[str]) -> dict[tuple[str, str], int]:
+    """Bytes by symbol and region; names that ``several`` files use are told with their file."""
+    found: dict[tuple[str, str], int] = {}
     for row in document.get("symbols", ()):
-        key = row["name"], row["region"]
-        size, place = found.get(key, (0, f"{row['section']} {row['file']}".strip()))
-        found[key] = size + int(row["size"]), place
+        name = row["name"]
+        if name in several and row["file"]:
+            name = f"{name} ({PurePosixPath(row['file']).name})"
+        key = name, row["region"]
+        found[key] = found.get(key, 0) + int(row["size"])
     return found
+
+
+def _in_several_files(*documents: Document) -> frozenset[str]:
+    """Names that stand for different functions: every kernel of TFLM may have its ``Prepare``."""
+    files: dict[str, set[str]] = {}
+    for document in documents:
+        for row in document.get("symbols", ()):
+            if row["file"]:
+                files.setdefault(row["name"], set()).add(PurePosixPath(row["file"]).name)
+    return frozenset(name for name, found in files.items() if len(found) > 1)
 
 
 def _changes(

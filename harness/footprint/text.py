@@ -65,6 +65,21 @@ def markdown(found: Table) -> str:
     return "\n".join(lines)
 
 
+def plain(found: Table) -> str:
+    """A table as plain text."""
+    heads, numbers, rows = found
+    whole = [heads, *rows]
+    widths = [max(len(row[index]) for row in whole) for index in range(len(heads))]
+    lines = (
+        "  ".join(
+            cell.rjust(width) if index in numbers else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in whole
+    )
+    return "\n".join(lines)
+
+
 def _cell(text: str) -> str:
     return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
 

@@ -86,3 +86,20 @@ def test_any_file_gives_budgets_or_a_usage_error(
         assert load(path)
     except HilError as error:
         assert str(path) in str(error) or "budget" in str(error)
+
+
+def test_a_slip_in_an_operators_name_does_not_pass() -> None:
+    (verdict,) = check([parse_limit("operator", "CONV2D", 5_000)], _DOCUMENT, None)
+    assert not verdict.passed and "no such operator" in verdict.message
+
+
+def test_a_stripped_image_does_not_keep_an_operators_budget() -> None:
+    stripped = {**_DOCUMENT, "operators": [], "symbols": [{"kind": "unnamed"}]}
+    (verdict,) = check([parse_limit("operator", "CONV_2D", 5_000)], stripped, None)
+    assert not verdict.passed and verdict.used is None
+
+
+def test_a_custom_operator_that_vanished_since_the_baseline_is_within_its_budget() -> None:
+    before = {**_DOCUMENT, "operators": [{"operator": "Atan", "exclusive": 10}]}
+    (verdict,) = check([parse_limit("operator", "Atan", "+0")], _DOCUMENT, before)
+    assert verdict.passed and (verdict.used, verdict.baseline) == (0, 10)

@@ -79,3 +79,19 @@ def test_the_pull_request_names_what_changed(little: Firmware, only_conv: Firmwa
     for _, rows in comparison_tables(found):
         lines = markdown(rows).splitlines()
         assert len({line.replace("\\|", "").count("|") for line in lines}) == 1
+
+
+def test_functions_of_one_name_in_several_files_are_told_apart(little: Firmware) -> None:
+    def document(**sizes: int) -> dict[str, object]:
+        rows = [
+            {"name": "tflite::Prepare()", "file": f"kernels/{file}.cc", "region": "FLASH",
+             "kind": "function", "section": "text", "size": size}
+            for file, size in sizes.items()
+        ]  # fmt: skip
+        return {"regions": [], "symbols": rows}
+
+    found = compare(document(add=10, conv=30), document(add=14, conv=20, pad=7))
+    assert [(c.name, c.difference) for c in found.symbols] == [
+        ("tflite::Prepare() (conv.cc)", -10), ("tflite::Prepare() (pad.cc)", 7),
+        ("tflite::Prepare() (add.cc)", 4),
+    ]  # fmt: skip

@@ -1,0 +1,129 @@
+"""A case's budgets, held against its image and its run; with a baseline, what grew."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.case.measure import Measures
+from harness.case.spec import Case
+from harness.errors import UsageError
+from harness.firmware import Firmware
+from harness.footprint.budget import FIGURES, Verdict, check, is_region
+
+if TYPE_CHECKING:
+    from harness.footprint.compare import Comparison
+
+_SHOWN = 10
+_NAMED = 3
+#: Figures of a result in the document of ``tflm-hil run --json``.
+_RUN_FIGURES = {"arena": "arena_used", "stack": "stack_used", "instructions": "instructions"}
+#: nRF9160 Product Specification v2.1, "Memory": where a run's ``flash`` and ``ram`` lie.
+_RUN_REGIONS = {"flash": ("FLASH", 0x0), "ram": ("RAM", 0x2000_0000)}
+
+
+@dataclass(frozen=True)
+class BudgetCheck:
+    """One line for each budget that is exceeded or that cannot be checked, and tables of why."""
+
+    problems: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+
+
+def check_budgets(case: Case, firmware: Firmware, measures: Measures) -> BudgetCheck:
+    """Hold what an image takes and what its run measured against the case's budgets.
+
+    Raises :class:`UsageError` for a baseline that cannot be read.
+    """
+    budgets = case.budgets.limits
+    if not budgets:
+        return BudgetCheck()
+    baseline = _baseline(case) if case.budgets.baseline else None
+    needs_all = baseline is not None or any(b.kind in ("operator", "file") for b in budgets)
+    current = _document(firmware, measures, needs_all)
+    over = [verdict for verdict in check(budgets, current, baseline) if not verdict.passed]
+    sizes = any(verdict.kind != "figure" for verdict in over)
+    if not sizes or baseline is None or "symbols" not in baseline:
+        return BudgetCheck(tuple(verdict.message for verdict in over))
+    from harness.footprint.compare import compare  # noqa: PLC0415
+
+    changes = compare(baseline, current)
+    return BudgetCheck(tuple(v.message + _why(v, changes) for v in over), _tables(changes))
+
+
+def _document(firmware: Firmware, measures: Measures, needs_all: bool) -> dict[str, Any]:
+    """The footprint document, with what the run measured under ``figures``."""
+    from harness import footprint  # noqa: PLC0415 - only a case with budgets needs it
+
+    figures = {"arena": measures.arena_used, "stack": measures.stack_used,
+               "instructions": measures.instructions}  # fmt: skip
+    if needs_all:
+        return {**footprint.analyse(firmware).to_json(), "figures": figures}
+    regions = [region.to_json() for region in footprint.regions(firmware)]
+    return {"regions": regions, "figures": figures}
+
+
+def _baseline(case: Case) -> Mapping[str, Any]:
+    """A footprint document, an ELF, or the row of this case in what ``run --json`` wrote."""
+    from harness.footprint.compare import load_baseline  # noqa: PLC0415
+
+    path = case.budgets.baseline
+    assert path is not None
+    found = _run_document(path)
+    if found is None:
+        return load_baseline(path)
+    rows = [row for row in found if isinstance(row, dict) and row.get("name") == case.name]
+    row = next((row for row in rows if row.get("target") == case.target), None)
+    if row is None:
+        raise UsageError(
+            f"{path} has no case {case.name!r} on target {case.target!r}",
+            hint="pass what `tflm-hil run hil.toml --json FILE` wrote of this case",
+        )
+    return {
+        "elf": str(path),
+        "regions": [
+            {"name": name, "origin": origin, "used": row[key]}
+            for key, (name, origin) in _RUN_REGIONS.items()
+            if isinstance(row.get(key), int)
+        ],
+        "figures": {name: row.get(_RUN_FIGURES[name]) for name in FIGURES},
+    }
+
+
+def _run_document(path: Path) -> list[Any] | None:
+    """The ``cases`` of a document of ``run --json``; None where the file is something else."""
+    try:
+        found = json.loads(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    except (ValueError, RecursionError):
+        return None
+    cases = found.get("cases") if isinstance(found, dict) else None
+    return cases if isinstance(cases, list) else None
+
+
+def _why(verdict: Verdict, changes: Comparison) -> str:
+    """The symbols that grew most in the region that is over its budget, in half a line."""
+    if verdict.kind != "region":
+        return ""
+    grown = [
+        f"{_short(change.name)} {change.difference:+,}"
+        for change in changes.symbols
+        if change.difference > 0 and is_region(verdict.name, change.region)
+    ]
+    return f"; grew most: {', '.join(grown[:_NAMED])}" if grown else ""
+
+
+def _short(name: str) -> str:
+    """A symbol without the parameters that all kernels have."""
+    return name.replace("(TfLiteContext*, TfLiteNode*)", "").replace("(anonymous namespace)::", "")
+
+
+def _tables(changes: Comparison) -> tuple[str, ...]:
+    from harness.footprint.text import comparison_tables, plain  # noqa: PLC0415
+
+    found = comparison_tables(changes, limit=_SHOWN)
+    return tuple(f"{title} that changed\n{plain(rows)}" for title, rows in found)

@@ -1,0 +1,143 @@
+"""Budgets of cases: steps from a baseline, and what grew since."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from little_tflm import compile_little, has_gcc
+
+from harness import footprint, paths
+from harness.case import Case, load_cases
+from harness.case.budgets import check_budgets
+from harness.case.measure import Measures
+from harness.errors import UsageError
+from harness.firmware import Firmware
+
+ONE = "resolver.AddConv2D();"
+TWO = "resolver.AddConv2D(); resolver.AddSoftmax();"
+MEASURED = Measures(arena_used=2_000, instructions=101_000)
+
+
+@pytest.fixture(scope="module")
+def images(tmp_path_factory: pytest.TempPathFactory) -> tuple[Firmware, Firmware]:
+    """An image with one operator and one with two."""
+    if not has_gcc():
+        pytest.skip("no arm-none-eabi-g++")
+    paths = (compile_little(tmp_path_factory.mktemp("b"), register=text) for text in (ONE, TWO))
+    one, two = (Firmware.from_elf(path) for path in paths)
+    return one, two
+
+
+def case(folder: Path, budgets: str, baseline: str = "") -> Case:
+    (folder / "z.elf").touch()
+    named = f'baseline = "{baseline}"\n' if baseline else ""
+    text = f'[[case]]\nname = "mine"\nelf = "z.elf"\n{named}budgets = {{ {budgets} }}\n'
+    (folder / "hil.toml").write_text(text)
+    (found,) = load_cases(folder / "hil.toml")
+    return found
+
+
+def used(firmware: Firmware) -> int:
+    return footprint.regions(firmware)[0].used
+
+
+def test_without_budgets_nothing_is_analysed(images, tmp_path) -> None:
+    assert not check_budgets(case(tmp_path, ""), images[0], Measures()).problems
+
+
+def test_an_absolute_limit_holds_to_the_byte(images, tmp_path) -> None:
+    flash = used(images[0])
+    assert not check_budgets(case(tmp_path, f"flash = {flash}"), images[0], Measures()).problems
+    over = check_budgets(case(tmp_path, f"flash = {flash - 1}"), images[0], Measures())
+    assert over.problems == (f"flash: {flash:,} B, 1 B over its budget of {flash - 1:,} B",)
+
+
+@pytest.mark.parametrize("form", ["elf", "json"])
+def test_a_step_from_a_baseline_names_what_grew(images, tmp_path, form: str) -> None:
+    one, two = images
+    baseline = tmp_path / "main.json"
+    if form == "elf":
+        baseline.write_bytes(one.data)
+    else:
+        baseline.write_text(json.dumps(footprint.analyse(one).to_json()))
+    step = used(two) - used(one)
+    fits = case(tmp_path, f'flash = "+{step}"', baseline.name)
+    assert not check_budgets(fits, two, Measures()).problems
+    found = check_budgets(case(tmp_path, 'flash = "+0"', baseline.name), two, Measures())
+    (problem,) = found.problems
+    assert f"baseline {used(one):,} B" in problem and "grew most: tflite::" in problem
+    tables = "\n".join(found.tables)
+    assert "SOFTMAX" in tables and "appeared" in tables and "Symbols" in tables
+
+
+def test_operators_and_files_have_budgets_of_their_own(images, tmp_path) -> None:
+    limits = 'operators = { SOFTMAX = 1, ADD = 0 }, files = { "no_such.cc" = 5 }'
+    problems = check_budgets(case(tmp_path, limits), images[1], Measures()).problems
+    assert len(problems) == 2
+    assert problems[0].startswith("SOFTMAX: ") and "over its budget of 1 B" in problems[0]
+    assert problems[1] == "no_such.cc: the image has no such file"
+
+
+def test_a_run_is_a_baseline_for_what_only_runs_tell(images, tmp_path) -> None:
+    row = {"name": "mine", "target": "simulator", "flash": 1, "ram": 10**6,
+           "arena_used": 1_990, "stack_used": None, "instructions": 100_000}  # fmt: skip
+    (tmp_path / "run.json").write_text(json.dumps({"cases": [row]}))
+    limits = 'ram = "+0", arena = "+8", instructions = "+1 %", stack = "+0"'
+    problems = check_budgets(case(tmp_path, limits, "run.json"), images[0], MEASURED).problems
+    assert problems == (
+        "arena: 2,000 B, 2 B over its budget of 1,998 B (baseline 1,990 B)",
+        "stack: the budget cannot be checked: it was not measured",
+    )
+
+
+def test_what_the_baseline_does_not_tell_does_not_pass(images, tmp_path) -> None:
+    (tmp_path / "main.elf").write_bytes(images[0].data)
+    found = check_budgets(case(tmp_path, 'arena = "+8"', "main.elf"), images[0], MEASURED)
+    assert found.problems == ("arena: the budget is a step from a baseline, and it does not tell "
+                              "this",)  # fmt: skip
+
+
+def test_a_run_as_the_baseline_does_not_tell_an_operators_bytes(images, tmp_path) -> None:
+    row = {"name": "mine", "target": "simulator", "flash": 1, "ram": 1}
+    (tmp_path / "run.json").write_text(json.dumps({"cases": [row]}))
+    limits = 'operators = { CONV_2D = "+0" }'
+    (problem,) = check_budgets(case(tmp_path, limits, "run.json"), images[0], MEASURED).problems
+    assert "it does not tell this" in problem
+
+
+def test_the_example_of_the_documentation_is_a_case_file(tmp_path) -> None:
+    text = (paths.PACKAGE.parent / "docs" / "cases.md").read_text("utf-8")
+    example = text.partition("## Budgets")[2].partition("```toml")[2].partition("```")[0]
+    (tmp_path / "hil.toml").write_text(example)
+    (tmp_path / "main.json").touch()
+    (found,) = load_cases(tmp_path / "hil.toml")
+    assert len(found.budgets.limits) == 7 and found.budgets.baseline == tmp_path / "main.json"
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [('{"cases": []}', "has no case 'mine'"), ('{"cases": [3]}', "has no case 'mine'"),
+     ("{}", "no footprint document"), ("nonsense", "neither an ELF nor JSON")],
+)  # fmt: skip
+def test_a_baseline_that_is_none_is_refused(images, tmp_path, text: str, word: str) -> None:
+    (tmp_path / "b.json").write_text(text)
+    with pytest.raises(UsageError, match=word):
+        check_budgets(case(tmp_path, 'flash = "+0"', "b.json"), images[0], Measures())
+
+
+def test_a_step_without_a_baseline_is_refused_when_the_file_is_read(tmp_path) -> None:
+    with pytest.raises(UsageError, match="step from a baseline, and the case names none"):
+        case(tmp_path, 'flash = "+1 %"')
+
+
+def test_a_baseline_that_does_not_exist_is_refused_when_the_file_is_read(tmp_path) -> None:
+    with pytest.raises(UsageError, match="does not exist"):
+        case(tmp_path, 'flash = "+1 %"', "none.json")
+
+
+def test_an_unknown_budget_is_refused_with_the_nearest_name(tmp_path) -> None:
+    with pytest.raises(UsageError, match="unknown key 'flsh'") as refused:
+        case(tmp_path, "flsh = 3")
+    assert "flash" in refused.value.hint
