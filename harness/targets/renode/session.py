@@ -117,7 +117,6 @@ class RenodeSession:
         values = self.call(f"registers({list(_REGISTERS.values())})").split()
         return dict(zip(_REGISTERS, (int(value, 16) for value in values), strict=True))
 
-    @property
     def where(self) -> str:
         """The function and line at which the core stands."""
         return str(self._firmware.locate(self.registers["pc"] & ~1))
