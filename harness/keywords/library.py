@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
-from itertools import repeat
 from pathlib import Path
 
 from robot.api import SkipExecution, logger
@@ -21,12 +18,14 @@ from harness.case.measure import size_of
 from harness.case.result import Size
 from harness.case.samples import sample_case
 from harness.case.spec import Case
-from harness.errors import CheckFailed, UsageError
+from harness.case.together import run_together
+from harness.errors import BuildFailed, CheckFailed, UsageError
 from harness.firmware import Firmware
 from harness.firmware.builders import build_all, build_one
 from harness.firmware.configurations import load
 from harness.keywords.live import LiveSession
 from harness.keywords.summary import Summary
+from harness.keywords.ticker import Ticker
 from harness.model import Model
 
 
@@ -48,6 +47,7 @@ class TflmHil(LiveSession):
         super().__init__()
         self.ROBOT_LIBRARY_LISTENER = Summary(self)
         self.results: list[CaseResult] = []
+        self.rows: set[tuple[str, ...]] = set()  # arguments of the running suite's tests
         self._ready: dict[str, CaseResult] = {}
 
     @keyword
@@ -70,7 +70,7 @@ class TflmHil(LiveSession):
         Fails if one of them cannot be built.
         """
         pairs = [(sample.name, row.name) for sample, row in load().pairs()]
-        build_all(pairs, builder, progress=logger.console if sys.stdout.isatty() else None)
+        build_all(pairs, builder, progress=Ticker("building").line)
 
     @keyword
     def run_sample_case(
@@ -109,19 +109,26 @@ class TflmHil(LiveSession):
 
     @keyword
     def run_all_sample_cases(self) -> None:
-        """Builds every sample in every configuration and, on the simulator, runs them all at once.
+        """Builds what the suite's tests will run and, on the simulator, runs it all at once.
 
-        `Run Sample Case` then has its result already. Boards and Renode run one after another.
+        For a suite of `Run Sample Case` rows (sample, configuration); without such rows, every
+        sample in every configuration. `Run Sample Case` then has its result already. Boards and
+        Renode run one after another. A sample that cannot be built fails its own tests only.
         """
-        self.build_all_firmware()
+        table = load()
+        pairs = [(sample.name, row.name) for sample, row in table.pairs()]
+        pairs = [pair for pair in pairs if pair in self.rows] or pairs
+        try:
+            build_all(pairs, progress=Ticker("building").line)
+        except BuildFailed as failed:
+            logger.warn(failed.message)
         if self._target() != "simulator":
             return
-        table = load()
-        cases = [sample_case(s.name, c.name, table=table) for s, c in table.pairs()]
+        cases = [sample_case(*pair, table=table) for pair in pairs]
         cases.sort(key=lambda case: case.inputs is None)  # whole test sets take longest: first
-        with ProcessPoolExecutor() as pool:
-            results = pool.map(run_case, cases, repeat(self._output() / "simulator"))
-            self._ready = {result.name: result for result in results}
+        ticker = Ticker("running", len(cases))
+        self._ready = run_together(cases, self._output() / "simulator", ticker.result)
+        ticker.done()
 
     def _judged(self, case: Case) -> CaseResult:
         ready = self._ready.get(case.name) if case.sample and case.target == "simulator" else None

@@ -8,9 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness import report
+from robot import running
 
 if TYPE_CHECKING:
     from harness.keywords.library import TflmHil
+
+
+def _is_row(test: running.TestCase) -> bool:
+    return bool(test.body) and isinstance(test.body[0], running.Keyword)
 
 
 class Summary:
@@ -29,6 +34,15 @@ class Summary:
     def start_test(self, data: object, result: object) -> None:
         """Remember where files go while Robot still tells."""
         self._output = self._output or self._owner._output().parent
+
+    def start_keyword(self, data: running.Keyword, result: object) -> None:
+        """A suite's set-up begins: note which rows the suite will run (``--test`` leaves some out).
+
+        The arguments of each test's first keyword are its row.
+        """
+        if isinstance(data.parent, running.TestSuite):
+            tests = data.parent.tests
+            self._owner.rows = {tuple(t.body[0].args) for t in tests if _is_row(t)}
 
     def close(self) -> None:
         """The execution is over."""

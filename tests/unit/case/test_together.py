@@ -1,0 +1,40 @@
+"""Many cases at once: all that came to a verdict; what raised is left to who runs it alone."""
+
+import pytest
+from elf_writer import MadeSection, MadeSymbol, write_elf
+
+from harness.case.result import Verdict
+from harness.case.spec import Case
+from harness.case.together import run_together
+
+
+@pytest.fixture
+def skipped(tmp_path):
+    """Makes a case that comes to a verdict without running anything: its Renode is not there."""
+    elf = tmp_path / "image.elf"
+    text = MadeSection(".text", 0, bytes(64), load=0, executable=True)
+    elf.write_bytes(write_elf([text], [MadeSymbol("main", 1, 8, "func")]))
+
+    def make(name: str) -> Case:
+        return Case(name, elf=elf).on("renode", {"renode": str(tmp_path / "no-renode")})
+
+    return make
+
+
+def test_results_come_by_name_with_progress(skipped, tmp_path):
+    seen = []
+    cases = [skipped("a"), skipped("b")]
+    results = run_together(cases, tmp_path, lambda one, number: seen.append((one.name, number)))
+    assert {name: one.verdict for name, one in results.items()} == {
+        "a": Verdict.SKIPPED,
+        "b": Verdict.SKIPPED,
+    }
+    assert sorted(name for name, _ in seen) == ["a", "b"]
+    assert [number for _, number in seen] == [1, 2]
+
+
+def test_a_case_that_raises_is_left_out_and_does_not_lose_the_others(skipped, tmp_path):
+    bad = tmp_path / "no.elf"
+    bad.write_bytes(b"no image")
+    cases = [Case("nothing"), Case("bad", elf=bad), skipped("fine"), Case("x", sample="no_such")]
+    assert list(run_together(cases, tmp_path)) == ["fine"]
