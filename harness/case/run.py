@@ -46,7 +46,8 @@ def run_case(case: Case, output: Path) -> CaseResult:
         result = replace(blank, verdict=Verdict.SKIPPED, reason=error.message, hint=error.hint)
     except HilError as error:
         verdict = {1: Verdict.FAIL, 4: Verdict.FIRMWARE}.get(error.exit_code, Verdict.ERROR)
-        result = replace(blank, verdict=verdict, reason=error.message, hint=error.hint)
+        reason, details = _one_line(error.message)
+        result = replace(blank, verdict=verdict, reason=reason, hint=error.hint, details=details)
     result = replace(result, wall_seconds=time.monotonic() - started)
     artifacts.write_result(folder, result)
     return result
@@ -81,6 +82,17 @@ def _run(case: Case, blank: CaseResult, folder: Path) -> CaseResult:
         details="\n\n".join([*_details(seen, outputs), *excess.tables]),
     )
     return _with_figures(filled, seen, outputs, measures)
+
+
+def _one_line(message: str) -> tuple[str, str]:
+    """A message of several lines (a compiler's own words) as a reason and details.
+
+    The reason is the first line and, behind it, the first one that tells an error.
+    """
+    first, _, rest = message.partition("\n")
+    error = next((line for line in rest.splitlines() if "error:" in line), "")
+    told = error.partition("error:")[2].strip()
+    return (f"{first} {told}" if told else first).rstrip(" :"), rest
 
 
 def _inputs(case: Case, model: Model | None) -> Sequence[Sequence[bytes]]:

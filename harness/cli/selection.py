@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from harness.case import Case, load_cases
 from harness.case.casefile import find_model
 from harness.case.samples import sample_case
 from harness.cli.build import ALL
-from harness.errors import UsageError
+from harness.errors import BuildFailed, UsageError
 from harness.firmware.builders import build_all
 from harness.firmware.configurations import load
 from harness.targets import TARGETS
@@ -96,7 +97,8 @@ def _sample_cases(sample: str, resolver: str, builder: str | None) -> list[Case]
     table = load()
     table.sample(sample)
     pairs = [(one.name, row.name) for one, row in table.pairs() if one.name == sample]
-    build_all(pairs, builder, progress=lambda line: click.echo(line, err=True))
+    with suppress(BuildFailed):  # a case that cannot be built says so in its own result
+        build_all(pairs, builder, progress=lambda line: click.echo(line, err=True))
     return [sample_case(*pair, builder=builder, table=table) for pair in pairs]
 
 

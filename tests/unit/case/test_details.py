@@ -5,7 +5,7 @@ import zlib
 from harness import paths
 from harness.case.observe import observe
 from harness.case.outputs import OutputCheck
-from harness.case.run import _details, _wrong_model
+from harness.case.run import _details, _one_line, _wrong_model
 from harness.case.spec import Case
 from harness.model import Model
 from harness.targets import Fault
@@ -46,3 +46,15 @@ def test_one_of_the_projects_models_is_called_by_its_name(scripted):
     (told,) = _wrong_model(seen(scripted, crc="0badcafe"), model)
     assert "a model with CRC-32 0badcafe" in told
     assert _wrong_model(seen(scripted, crc=f"{model.crc32:08x}"), model) == []
+
+
+def test_a_compilers_words_become_one_line_and_details():
+    said = "a.cc cannot be built:\n/x/a.cc:1:2: error: no such thing\n    1 | #error\nnote: x"
+    reason, details = _one_line(said)
+    assert reason == "a.cc cannot be built: no such thing"
+    assert details.startswith("/x/a.cc:1:2: error: no such thing")
+    assert _one_line("short") == ("short", "")
+    assert _one_line("it cannot be linked:\nundefined reference") == (
+        "it cannot be linked",
+        "undefined reference",
+    )
