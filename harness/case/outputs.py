@@ -97,7 +97,7 @@ def _recorded(
         compared += comparison.total
         mismatches += comparison.mismatches
         if not comparison.equal:
-            reports.append(f"{tensor.name}: {comparison}")
+            reports.append(f"{tensor.name} [inference, element ...]: {comparison}")
     problem = f"{mismatches} of {compared} output values differ" if mismatches else ""
     return OutputCheck(compared, mismatches, len(numbers), problem, "\n".join(reports))
 

@@ -27,6 +27,7 @@ from harness.keywords.live import LiveSession
 from harness.keywords.summary import Summary
 from harness.keywords.ticker import Ticker
 from harness.model import Model
+from harness.report.problems import problem_lines
 
 
 @library(scope="GLOBAL", version=__version__, doc_format="ROBOT")
@@ -172,7 +173,10 @@ class TflmHil(LiveSession):
         raise UsageError(f"{file} has no case {name!r}")
 
     def _log(self, result: CaseResult) -> None:
-        logger.info(f"{result.verdict}: {result.reason}\n{result.details}")
+        hint = [f"hint: {result.hint}"] if result.hint else []
+        problems = [] if result.passed else problem_lines(result)
+        told = [f"{result.verdict}: {result.reason}", *problems, *hint, result.details]
+        logger.info("\n".join(told).rstrip())
         if result.console:
             transcript = result.console.with_name("transcript.txt")
             logger.info(transcript.read_text(encoding="utf-8", errors="backslashreplace"))
