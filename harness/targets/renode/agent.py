@@ -22,6 +22,8 @@ SEARCHED = 8192  # bytes before the newest one in which a match may begin
 CFSR, HFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38
 LR, OTHER_SP, SP, XPSR = 14, 22, 13, 25  # Renode's register numbers of a Cortex-M
 MAX_FAULTS, MAX_RESETS = 16, 16
+ENDRX, RXD_MAXCNT, RXD_AMOUNT = 0x110, 0x538, 0x53C  # UARTE
+LOOK_AGAIN = System.UInt64(20)  # us in which firmware takes a buffer
 
 hil = {}
 
@@ -183,18 +185,26 @@ class Agent(object):
         idle = not self.incoming
         self.incoming.extend(bytearray.fromhex(text))
         if idle:
-            self.expect()
+            self.deliver(None)
 
-    def expect(self):
-        """Let the next byte arrive when the line's speed lets it: the UARTE has no deep FIFO."""
+    def deliver(self, _time):
+        """Hand the UARTE what its buffer has room for, and look again soon.
+
+        What is more stays in Renode's FIFO, of which each STARTRX takes one byte: enough for
+        transfers of one byte, and a standstill for longer ones.
+        """
+        room = int(self.uart.ReadDoubleWord(RXD_MAXCNT))
+        if room > 1 and int(self.uart.ReadDoubleWord(ENDRX)):
+            room = 0
+        elif room > 1:
+            room -= int(self.uart.ReadDoubleWord(RXD_AMOUNT))
+        else:
+            room = len(self.incoming)
+        burst, self.incoming = self.incoming[:room], self.incoming[room:]
+        for byte in burst:
+            self.uart.WriteChar(byte)
         if self.incoming:
-            baud = self.uart.BaudRate or 115200  # 0: a register value that Renode does not know
-            delay = TimeInterval.FromMicroseconds(System.UInt64(10000000 // baud))
-            self.machine.ScheduleAction(delay, self.arrive)
-
-    def arrive(self, _time):
-        self.uart.WriteChar(self.incoming.pop(0))
-        self.expect()
+            self.machine.ScheduleAction(TimeInterval.FromMicroseconds(LOOK_AGAIN), self.deliver)
 
     def word(self, address):
         return int(self.bus.ReadDoubleWord(System.UInt64(address & 0xFFFFFFFF)))

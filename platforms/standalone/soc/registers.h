@@ -24,9 +24,8 @@ inline constexpr uint32_t kRtcHz = 32'768;
 
 // System control space.
 inline constexpr uintptr_t kNvicIser = 0xE000E100;
+inline constexpr uintptr_t kNvicIcer = 0xE000E180;
 inline constexpr uintptr_t kNvicIcpr = 0xE000E280;
-inline constexpr uintptr_t kScr = 0xE000ED10;
-inline constexpr uint32_t kSevOnPend = 1u << 4;
 inline constexpr uintptr_t kVtor = 0xE000ED08;
 inline constexpr uintptr_t kShcsr = 0xE000ED24;
 inline constexpr uintptr_t kCfsr = 0xE000ED28;

@@ -77,6 +77,15 @@ void StartReceiving() {
   Uarte(kStartRx) = 1;
 }
 
+// Masked, the interrupt ends the sleep (even one that came since the look) and is never taken.
+void SleepUntilInterrupt() {
+  asm volatile("cpsid i" ::: "memory");
+  Register(kNvicIser) = 1u << kUarte0Irq;
+  asm volatile("dsb\nwfi" ::: "memory");
+  Register(kNvicIcer) = 1u << kUarte0Irq;
+  asm volatile("dsb\ncpsie i\nisb" ::: "memory");
+}
+
 void Collect() {
   g_queue.Add(g_block, Uarte(kRxAmount));
   StartReceiving();
@@ -119,9 +128,7 @@ void StartConsole() {
   Uarte(kEnable) = kEnableUarte;
   Uarte(kRxPointer) = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(g_block));
   Uarte(kRxCount) = kReceiveBlock;
-  // Never taken (the NVIC keeps it disabled): pending it ends the sleep of Receive().
   Uarte(kInterruptSet) = kEndRxInterrupt;
-  Register(kScr) = Register(kScr) | kSevOnPend;
   StartReceiving();
 }
 
@@ -139,8 +146,7 @@ void Send(const uint8_t* data, size_t size) {
 int Receive() {
   if (g_queue.empty()) {
     if (Uarte(kEndRx) == 0) {
-      // A block that came since is an event already, so that this cannot sleep over it.
-      asm volatile("wfe" ::: "memory");
+      SleepUntilInterrupt();
       if (Uarte(kEndRx) == 0) {
         return -1;
       }
