@@ -5,28 +5,56 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import EnvironmentMissing
+from harness import paths
+from harness.errors import EnvironmentMissing, HilError
 
 
 @dataclass(frozen=True)
 class Requirement:
-    """One thing outside Python: a program on PATH, or a file that a package installs."""
+    """One thing outside Python: a program on PATH, a file, or what ``look`` finds."""
 
     name: str
     purpose: str
     package: str  # Debian's and Ubuntu's name; "" where they have none
-    program: str = ""
+    programs: tuple[str, ...] = ()  # any one of them
     files: tuple[str, ...] = ()  # glob patterns, any one of them
+    look: Callable[[], str] | None = None  # where it is, "" if nowhere
     required: bool = True  # False: only for one target or builder
     hint: str = ""  # where it comes from, if from no package
 
 
+def _native() -> str:
+    try:
+        from harness.simulator import _native as native  # noqa: PLC0415 - loads Unicorn
+    except ImportError:
+        return ""
+    return str(native.__file__)
+
+
+def _renode() -> str:
+    from harness.targets.renode.find import locate  # noqa: PLC0415 - only doctor needs it
+
+    try:
+        return str(locate())
+    except HilError:
+        return ""
+
+
+def _workspace() -> str:
+    from harness.firmware.zephyr import find_workspace  # noqa: PLC0415 - only doctor needs it
+
+    try:
+        return str(find_workspace().base)
+    except HilError:
+        return ""
+
+
 REQUIREMENTS: tuple[Requirement, ...] = (
-    Requirement("Arm compiler", "builds firmware", "gcc-arm-none-eabi", "arm-none-eabi-g++"),
+    Requirement("Arm compiler", "builds firmware", "gcc-arm-none-eabi", ("arm-none-eabi-g++",)),
     Requirement(
         "newlib",
         "the C library of the firmware",
@@ -43,7 +71,7 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         "libstdc++-arm-none-eabi-newlib",
         files=("/usr/lib/gcc/arm-none-eabi/*/libstdc++.a", "/usr/include/newlib/c++/*/new"),
     ),
-    Requirement("flatc", "makes the model's schema header", "flatbuffers-compiler", "flatc"),
+    Requirement("flatc", "makes the model's schema header", "flatbuffers-compiler", ("flatc",)),
     Requirement(
         "flatbuffers headers",
         "read models on the device",
@@ -51,24 +79,45 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         files=("/usr/include/flatbuffers/flatbuffers.h",),
     ),
     Requirement(
-        "C compiler",
-        "the simulator's native part (else slower Python)",
-        "gcc",
-        "cc",
+        "simulator's native part",
+        "the simulator counts instructions several times faster",
+        "",
+        look=_native,
+        required=False,
+        hint="install gcc and python3-dev, then install tflm-hil again",
+    ),
+    Requirement("cmake", "the zephyr builder", "cmake", ("cmake",), required=False),
+    Requirement("ninja", "the zephyr builder", "ninja-build", ("ninja",), required=False),
+    Requirement(
+        "devicetree compiler",
+        "the zephyr builder",
+        "device-tree-compiler",
+        ("dtc",),
         required=False,
     ),
-    Requirement("cmake", "the zephyr builder", "cmake", "cmake", required=False),
-    Requirement("ninja", "the zephyr builder", "ninja-build", "ninja", required=False),
     Requirement(
-        "devicetree compiler", "the zephyr builder", "device-tree-compiler", "dtc", required=False
+        "Zephyr workspace",
+        "the zephyr builder",
+        "",
+        look=_workspace,
+        required=False,
+        hint="`tflm-hil build hello_world --builder zephyr` says how to set one up",
     ),
     Requirement(
         "Renode >= 1.16.1",
         "the renode target",
         "",
-        "renode",
+        look=_renode,
         required=False,
         hint="renode.io, or set RENODE to its path",
+    ),
+    Requirement(
+        "flash tool",
+        "the board target",
+        "",
+        ("nrfutil", "nrfjprog", "JLinkExe", "pyocd"),
+        required=False,
+        hint="nrfutil, nrfjprog or J-Link from their makers, or pip install pyocd",
     ),
 )
 
@@ -92,14 +141,24 @@ def examine(requirements: Sequence[Requirement] = REQUIREMENTS) -> list[Diagnosi
 
 
 def _find(requirement: Requirement) -> str:
-    if requirement.program:
-        named = os.environ.get("RENODE", "") if requirement.program == "renode" else ""
-        return shutil.which(named or requirement.program) or ""
+    if requirement.look is not None:
+        return requirement.look()
+    for program in requirement.programs:
+        found = shutil.which(program)
+        if found:
+            return found
     for pattern in requirement.files:
         match = next(Path("/").glob(pattern.lstrip("/")), None)
         if match is not None:
             return str(match)
     return ""
+
+
+def cache_size() -> tuple[Path, int]:
+    """The folder of the build cache, and how many bytes lie in it."""
+    folder = paths.cache()
+    files = folder.rglob("*") if folder.is_dir() else ()
+    return folder, sum(path.stat().st_size for path in files if path.is_file())
 
 
 def packages_to_install(diagnoses: Sequence[Diagnosis], *, optional: bool = False) -> list[str]:

@@ -31,6 +31,8 @@ def doctor(install: bool, everything: bool, dry_run: bool) -> None:
             mark, colour = ("MISSING", "red") if need.required else ("not here", "yellow")
             rest = need.hint or f"Debian package {need.package}"
         click.echo(f"{click.style(f'{mark:>8}', fg=colour)}  {need.name} ({need.purpose}): {rest}")
+    folder, size = checks.cache_size()
+    click.echo(f"   cache  {folder}: {size / 1e6:.0f} MB of builds; safe to delete")
     packages = checks.packages_to_install(diagnoses, optional=everything)
     if install and packages:
         for command in checks.install_commands(packages):
