@@ -93,9 +93,9 @@ def dump(elf: Path, target: str, symbol: str, timeout: float, json_file: Path | 
 
     firmware = Firmware.from_elf(elf)
     with open_target(target, firmware) as session:
-        if not run_past_registration(session, firmware, symbol=symbol, seconds=timeout):
-            end = symbol or "AllocateTensors"
-            click.echo(f"note: {end} was not reached; the table is as it stands now", err=True)
+        moment = run_past_registration(session, firmware, symbol=symbol, seconds=timeout)
+        if moment.why:
+            click.echo(f"note: {moment.why}", err=True)
         found = read_tables(session, firmware)
     _write(
         json_file, {"elf": str(elf), "target": target, "resolvers": [r.to_json() for r in found]}

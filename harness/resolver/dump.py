@@ -3,7 +3,7 @@
 Read from the memory of any :class:`harness.targets.base.Session`. It shows what the ELF cannot:
 the order of registration, refusals, a chain ``A() || B()`` that stopped early. Objects are found
 by their vtable pointer in RAM (static ones, and those on a stack); in a stripped image by the
-shape of the table itself.
+shape of the table itself (:mod:`harness.resolver.shape`).
 """
 
 from __future__ import annotations
@@ -15,24 +15,23 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from harness.errors import CheckFailed
-from harness.firmware.demangle import demangle, qualified
+from harness.firmware.demangle import qualified
 from harness.firmware.elf import Firmware
 from harness.firmware.regions import memories
 from harness.footprint.operators import RAM_FROM, RAM_TO
 from harness.model.schema import OPERATOR_NAMES
 from harness.resolver.declared import vtables
 from harness.resolver.layout import WORD, ResolverLayout, find_layout
+from harness.resolver.shape import CUSTOM, Ranges, is_registration, tables, words_of
 from harness.targets.base import Memory, Session
 
 _CHUNK = 4096
 _LONGEST_NAME = 64
-_CUSTOM = OPERATOR_NAMES.index("CUSTOM")
-_MOST_SLOTS = 1024
 
 
 @dataclass(frozen=True)
 class LiveRegistration:
-    """One filled slot; functions are demangled names, "" for a null pointer.
+    """One filled slot; functions are qualified names, "" for a null pointer.
 
     ``file`` is the source file of invoke, "" without debug information.
     """
@@ -49,13 +48,13 @@ class LiveRegistration:
 
 @dataclass(frozen=True)
 class LiveResolver:
-    """A resolver object in memory. ``slots`` is 0 where a stripped image does not tell."""
+    """A resolver object in memory."""
 
     name: str
     address: int
     slots: int
     registrations: tuple[LiveRegistration, ...]
-    source: str  # "dwarf", "assumed" (layout), "pattern" (stripped image)
+    source: str  # how the layout is known: "dwarf", "assumed", "pattern" (no debug information)
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -73,9 +72,10 @@ def dump(session: Session, firmware: Firmware) -> tuple[LiveResolver, ...]:
     Run the image past its registration before. Raises :class:`CheckFailed` where none is found.
     """
     reader = _Reader(session.memory, firmware)
-    found = tuple(reader.by_vtable())
-    if not found and not firmware.symbols:
-        found = tuple(reader.by_pattern())
+    named = {one.address: one for one in reader.by_vtable()}
+    if not named or reader.layout.source == "assumed":
+        named |= {one.address: one for one in reader.by_shape()}
+    found = tuple(named[address] for address in sorted(named))
     if not found:
         raise CheckFailed(
             f"no operator resolver in the memory of target {session.target!r}",
@@ -96,11 +96,7 @@ class _Reader:
         )
         self.starts = [start for start, _, _ in self.objects]
         self.functions = {s.address: s.name for s in firmware.symbols if s.kind == "func"}
-        self.code = [
-            (s.address, s.address + len(s.data))
-            for s in firmware.segments
-            if s.data and not RAM_FROM <= s.address < RAM_TO
-        ]
+        self.ranges = Ranges(firmware)
 
     def ram(self) -> Iterator[tuple[int, bytes]]:
         """The RAM regions as the target holds them now."""
@@ -125,28 +121,38 @@ class _Reader:
                     yield found
 
     def resolver(self, address: int, slots: int, data: bytes) -> LiveResolver | None:
-        """The object at ``address``; None where its count makes no sense (a dead stack frame)."""
+        """The object at ``address``; None where its count makes no sense (a dead stack frame).
+
+        What a static object holds is shown as it stands; elsewhere every row must be a
+        registration.
+        """
         members = self.layout.of(slots)
         if len(data) < members.length + WORD:
             return None
-        (length,) = struct.unpack_from("<I", data, members.length)
+        length = int.from_bytes(data[members.length : members.length + WORD], "little")
         if length > slots:
             return None
         size = self.layout.registration_bytes
-        rows = (
-            data[members.registrations + index * size :][:size] for index in range(length)
-        )  # fmt: skip
-        registrations = tuple(self.registration(row) for row in rows)
+        rows = [data[members.registrations + index * size :][:size] for index in range(length)]
+        if not self.is_named(address) and not all(
+            is_registration(self.layout, self.ranges, row) for row in rows
+        ):
+            return None
+        registrations = tuple(self.registration(self.layout, row) for row in rows)
         return LiveResolver(self.name(address), address, slots, registrations, self.layout.source)
 
-    def registration(self, row: bytes) -> LiveRegistration:
-        words = {
-            name: struct.unpack_from("<I", row, offset)[0]
-            for name, offset in self.layout.fields.items()
-            if offset + WORD <= len(row)
-        }
+    def by_shape(self) -> Iterator[LiveResolver]:
+        """Without symbols: what nothing but a resolver can be."""
+        for origin, data in self.ram():
+            for table in tables(self.firmware, self.ranges, origin, data):
+                rows = tuple(self.registration(table.layout, row) for row in table.rows)
+                yield LiveResolver(self.name(table.address), table.address, table.slots, rows,
+                                   "pattern")  # fmt: skip
+
+    def registration(self, layout: ResolverLayout, row: bytes) -> LiveRegistration:
+        words = words_of(layout, row)
         code = words["builtin_code"]
-        custom = code == _CUSTOM
+        custom = code == CUSTOM
         name = self.text(words.get("custom_name", 0)) if custom else ""
         known = OPERATOR_NAMES[code] if code < len(OPERATOR_NAMES) else f"builtin {code}"
         return LiveRegistration(
@@ -159,80 +165,24 @@ class _Reader:
         if not pointer:
             return ""
         name = self.functions.get(pointer & ~1)
-        return demangle(name) if name else f"0x{pointer & ~1:08x}"
+        return qualified(name) if name else f"0x{pointer & ~1:08x}"
+
+    def is_named(self, address: int) -> bool:
+        index = bisect_right(self.starts, address) - 1
+        return index >= 0 and address < self.objects[index][1]
 
     def name(self, address: int) -> str:
-        index = bisect_right(self.starts, address) - 1
-        if index >= 0 and address < self.objects[index][1]:
-            start, _, symbol = self.objects[index]
-            offset = f"+{address - start}" if address > start else ""
-            return qualified(symbol) + offset
-        return f"(at 0x{address:08x})"
+        if not self.is_named(address):
+            return f"(at 0x{address:08x})"
+        start, _, symbol = self.objects[bisect_right(self.starts, address) - 1]
+        offset = f"+{address - start}" if address > start else ""
+        return qualified(symbol) + offset
 
     def text(self, address: int) -> str:
-        if not address or not self.stored(address):
+        if not self.ranges.is_stored(address):
             return ""
         raw = self.memory.read(address, _LONGEST_NAME)
         return raw.split(b"\0")[0].decode("utf-8", "backslashreplace")
-
-    def stored(self, address: int) -> bool:
-        """True for an address inside what the image stores in flash."""
-        return any(start <= address < end for start, end in self.code)
-
-    # -- stripped images ---------------------------------------------------------------------------
-
-    def by_pattern(self) -> Iterator[LiveResolver]:
-        """Runs of registrations by their shape: prepare and invoke in code, a builtin's number."""
-        size = self.layout.registration_bytes
-        for origin, data in self.ram():
-            at = 0
-            while at + size <= len(data):
-                run = self.run(data, at) if self.is_object(data, at) else []
-                if run:
-                    length = len(run)
-                    tail = data[at + length * size :][:WORD]
-                    count = int.from_bytes(tail, "little")  # registrations_len_ of a full table
-                    slots = length if count == length else 0
-                    yield LiveResolver(f"(at 0x{origin + at:08x})", origin + at, slots,
-                                       tuple(run), "pattern")  # fmt: skip
-                    at += length * size
-                else:
-                    at += WORD
-
-    def is_object(self, data: bytes, at: int) -> bool:
-        """True where a vtable pointer stands before the first registration."""
-        start = at - self.layout.registrations_at
-        table = int.from_bytes(data[start : start + WORD], "little") if start >= 0 else 0
-        if table % WORD or not self.stored(table):
-            return False
-        first = self.firmware.read(table, WORD)
-        return first is not None and self.is_code(int.from_bytes(first, "little"))
-
-    def run(self, data: bytes, at: int) -> list[LiveRegistration]:
-        size = self.layout.registration_bytes
-        found: list[LiveRegistration] = []
-        while len(found) < _MOST_SLOTS and self.looks_right(data[at : at + size]):
-            found.append(self.registration(data[at : at + size]))
-            at += size
-        return found
-
-    def looks_right(self, row: bytes) -> bool:
-        fields = self.layout.fields
-        if len(row) < self.layout.registration_bytes:
-            return False
-        words = {name: struct.unpack_from("<I", row, at)[0] for name, at in fields.items()}
-        pointers = (words.get(name, 0) for name in ("init", "free", "reset"))
-        if not all(word == 0 or self.is_code(word) for word in pointers):
-            return False
-        code, name = words["builtin_code"], words.get("custom_name", 0)
-        if not self.is_code(words["invoke"]) or not self.is_code(words["prepare"]):
-            return False
-        if code >= len(OPERATOR_NAMES):
-            return False
-        return bool(name and self.stored(name)) if code == _CUSTOM else name == 0
-
-    def is_code(self, word: int) -> bool:
-        return bool(word & 1) and self.stored(word)
 
 
 def _aligned(data: bytes, pattern: bytes) -> Iterable[int]:

@@ -2,14 +2,14 @@
 
 Without DWARF the layout is that of tflite-micro since 2023: a vtable pointer, ``registrations_``
 of seven words each (init, free, prepare, invoke, reset, builtin_code, custom_name), their count,
-``builtin_codes_``, ``builtin_parsers_``, and the number of builtins. Older revisions differ: eight
-words, an error reporter before them, codes of one byte.
+``builtin_codes_``, ``builtin_parsers_``, and the number of builtins. Older revisions registered
+TensorFlow Lite's record of eight to ten words, and some have builtin codes of one byte.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from harness.firmware.dwarf import At, Dwarf, Entry, Tag
@@ -19,6 +19,11 @@ from harness.firmware.leb import GARBLED, uleb
 WORD = 4
 _FIELDS = ("init", "free", "prepare", "invoke", "reset", "builtin_code", "custom_name")
 _MODERN = {name: WORD * index for index, name in enumerate(_FIELDS)}
+#: TfLiteRegistration of tensorflow/lite/c/common.h, of which TFLM used more and more words.
+_OLDER_FIELDS = ("init", "free", "prepare", "invoke", "profiling_string", "builtin_code",
+                 "custom_name", "version")  # fmt: skip
+_OLDER = {name: WORD * index for index, name in enumerate(_OLDER_FIELDS)}
+_OLDER_WORDS = (8, 9, 10)
 _CLASSES = frozenset((Tag.CLASS_TYPE, Tag.STRUCTURE_TYPE))
 _RECORDS = ("TFLMRegistration", "TfLiteRegistration")
 _RESOLVER = re.compile(r"^MicroMutableOpResolver<(\d+)u?>$")
@@ -62,12 +67,24 @@ class ResolverLayout:
         return 3 * WORD + slots * self.slot_bytes
 
 
+def known_layouts() -> Iterator[ResolverLayout]:
+    """The layouts that revisions of tflite-micro had, the newest first."""
+    for code_bytes in (WORD, 1):
+        yield ResolverLayout(code_bytes=code_bytes)
+        for words in _OLDER_WORDS:
+            yield ResolverLayout("assumed", words * WORD, _OLDER, code_bytes)
+
+
 def find_layout(firmware: Firmware, dwarf: Dwarf | None = None) -> ResolverLayout:
-    """The layout of this image's resolvers and registrations."""
+    """The layout of this image's resolvers and registrations.
+
+    A registration is what a resolver's ``registrations_`` holds; an image may have another record
+    of that kind beside it (TFLM's and TensorFlow Lite's, 28 and 48 bytes in 2026).
+    """
     dwarf = dwarf or Dwarf(firmware)
-    record: tuple[int, dict[str, int]] | None = None
+    records: dict[str, tuple[int, dict[str, int]]] = {}
     classes: dict[int, ClassLayout] = {}
-    code_bytes = WORD
+    code_bytes, wanted = WORD, ""
     for entry in _named_classes(dwarf):
         name = entry.value(At.NAME)
         try:
@@ -76,14 +93,14 @@ def find_layout(firmware: Firmware, dwarf: Dwarf | None = None) -> ResolverLayou
             continue
         if name in _RECORDS:
             offsets = {key: offset for key, (offset, _) in members.items()}
-            size = entry.number(At.BYTE_SIZE) or 0
-            if record is None and {"init", "prepare", "invoke", "builtin_code"} <= offsets.keys():
-                record = size, offsets
+            if {"init", "prepare", "invoke", "builtin_code"} <= offsets.keys():
+                records.setdefault(str(name), (entry.number(At.BYTE_SIZE) or 0, offsets))
         elif {"registrations_", "registrations_len_", "builtin_codes_"} <= members.keys():
-            slots = _slots(name)
-            classes[slots] = ClassLayout(members["registrations_"][0],
-                                         members["registrations_len_"][0])  # fmt: skip
-            code_bytes = _element_bytes(dwarf, members["builtin_codes_"][1]) or code_bytes
+            at, kind = members["registrations_"]
+            classes[_slots(name)] = ClassLayout(at, members["registrations_len_"][0])
+            code_bytes = _element(dwarf, members["builtin_codes_"][1])[1] or code_bytes
+            wanted = _element(dwarf, kind)[0] or wanted
+    record = next((records[name] for name in (wanted, *_RECORDS) if name in records), None)
     if record is None:
         return ResolverLayout(classes=classes)
     return ResolverLayout("dwarf", record[0], record[1], code_bytes, classes)
@@ -126,15 +143,19 @@ def _offset(member: Entry) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _element_bytes(dwarf: Dwarf, offset: int) -> int:
-    """The size of an array's elements, 0 where DWARF does not tell."""
+def _element(dwarf: Dwarf, offset: int) -> tuple[str, int]:
+    """Name and size of an array's elements; "" and 0 where DWARF does not tell."""
+    name = ""
     try:
         for _ in range(_DEEPEST):
             entry = dwarf.entry(offset)
+            named = entry.value(At.NAME)
+            if isinstance(named, str) and entry.tag != Tag.ARRAY_TYPE:
+                name = name if name in _RECORDS else named
             size = entry.number(At.BYTE_SIZE)
             if size and entry.tag != Tag.ARRAY_TYPE:
-                return size
+                return name, size
             offset = entry.number(At.TYPE) or 0
     except GARBLED:
-        return 0
-    return 0
+        return name, 0
+    return name, 0

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from harness.errors import FirmwareFailed, UsageError
+from dataclasses import dataclass
+
+from harness.errors import FirmwareFailed, Unsupported, UsageError
 from harness.firmware.demangle import qualified
 from harness.firmware.elf import Firmware
 from harness.targets.base import Elapsed, Session, Stop, SymbolReached
 
+_SLACK = 1.0
 #: Functions that run after the registration, in the order in which one is looked for.
 _AFTER = ("tflite::MicroInterpreter::AllocateTensors", "tflite::MicroInterpreter::Invoke")
 
@@ -21,20 +24,40 @@ def after_registration(firmware: Firmware) -> str:
     return ""
 
 
+@dataclass(frozen=True)
+class Moment:
+    """When a session stopped: at ``symbol`` where ``reached``; ``why`` says what else."""
+
+    reached: bool
+    symbol: str
+    why: str = ""
+
+
 def run_past_registration(
     session: Session, firmware: Firmware, *, symbol: str = "", seconds: float = 5.0
-) -> bool:
+) -> Moment:
     """Run until ``symbol`` (by default AllocateTensors), at the latest for ``seconds``.
 
-    True where the symbol was reached (an image that gives up before may have a table all the
-    same). Raises :class:`UsageError` for an unknown symbol, :class:`FirmwareFailed` where the
-    image stopped for good (lockup, reset loop) before.
+    A target that cannot stop at a symbol (a board) runs for ``seconds``. An image that gives up
+    before its symbol may have a table all the same. Raises :class:`UsageError` for an unknown
+    symbol, :class:`FirmwareFailed` where the image stopped for good (lockup, reset loop) before.
     """
     if symbol and firmware.symbol(symbol) is None:
         raise UsageError(f"{firmware.path} has no symbol {symbol!r}")
     chosen = symbol or after_registration(firmware)
-    until = SymbolReached(chosen) if chosen else Elapsed(seconds)
-    stop = session.run(until, session.deadline(seconds))
+    name = qualified(chosen)
+    why = "" if chosen else f"the image does not show AllocateTensors: read after {seconds:g} s"
+    stop = None
+    if chosen:
+        try:
+            stop = session.run(SymbolReached(chosen), session.deadline(seconds))
+        except Unsupported:
+            why = f"target {session.target!r} cannot stop at {name}: read after {seconds:g} s"
+    if stop is None:
+        stop = session.run(Elapsed(seconds), session.deadline(seconds + _SLACK))
     if stop in (Stop.LOCKUP, Stop.RESET_LOOP):
         raise FirmwareFailed(f"{firmware.path.name} stopped before its registration: {stop}")
-    return stop is Stop.CONDITION and bool(chosen)
+    reached = stop is Stop.CONDITION and not why
+    if not reached and not why:
+        why = f"{name} was not reached ({stop}): the table is as it stands now"
+    return Moment(reached, name, why)

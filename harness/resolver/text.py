@@ -43,15 +43,13 @@ def show_live(console: Console, resolvers: Sequence[LiveResolver]) -> None:
     from rich.table import Table  # noqa: PLC0415
 
     for resolver in resolvers:
-        slots = resolver.slots or "?"
-        drawn = Table(
-            title=escape(
-                f"{resolver.name} at 0x{resolver.address:08x}: "
-                f"{len(resolver.registrations)} of {slots} slots"
-            ),
-            title_justify="left", box=None, pad_edge=False,
-        )  # fmt: skip
-        for head in ("#", "operator", "init", "prepare", "invoke", "in"):
+        place = f"0x{resolver.address:08x}"
+        name = "resolver" if place in resolver.name else resolver.name
+        title = f"{name} at {place}: {len(resolver.registrations)} of {resolver.slots} slots"
+        drawn = Table(title=escape(title), title_justify="left", box=None, pad_edge=False)
+        drawn.add_column("#")
+        drawn.add_column("operator", no_wrap=True)
+        for head in ("init", "prepare", "invoke", "in"):
             drawn.add_column(head, overflow="fold")
         for number, one in enumerate(resolver.registrations):
             kind = " (custom)" if one.custom else ""
@@ -61,8 +59,8 @@ def show_live(console: Console, resolvers: Sequence[LiveResolver]) -> None:
 
 
 def _bare(name: str) -> str:
-    """A kernel's own name: its namespaces are the same for all."""
-    return _short(name).replace("(anonymous namespace)::", "").replace("tflite::", "")
+    """A kernel's own name: without its namespaces, which are the same for all, and arguments."""
+    return name.partition("<")[0].rpartition("::")[2] or name
 
 
 def _short(name: str) -> str:

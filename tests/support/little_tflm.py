@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 KERNELS = r"""
 #include "little.h"
@@ -169,6 +171,7 @@ def compile_little(
     dwarf: str = "-gdwarf-5",
     compiler: str = "gcc",
     extra: tuple[str, ...] = (),
+    files: Mapping[str, str] = MappingProxyType({}),
 ) -> Path:
     """Compile and link; the map file lies beside the ELF as ``little.map``."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -177,6 +180,8 @@ def compile_little(
     (folder / "model.cc").write_text(MODEL)
     (folder / "main.cc").write_text(MAIN.replace("SLOTS", str(slots)).replace("REGISTER", register))
     (folder / "little.ld").write_text(SCRIPT)
+    for name, text in files.items():
+        (folder / name).write_text(text)
     if compiler == "gcc":
         tool = ["arm-none-eabi-g++", "-mcpu=cortex-m33", "-nostdlib", "-Wl,--gc-sections",
                 "-Wl,-Map=little.map", "-lgcc"]  # fmt: skip

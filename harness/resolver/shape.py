@@ -1,0 +1,150 @@
+"""What a registration and a resolver look like in memory, so that nothing else is taken for one.
+
+Zeroed memory looks like a registration of ADD (builtin 0): a row counts only where ``invoke`` is a
+Thumb address in the image's code, and the other functions are that or null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from harness.firmware.elf import Firmware
+from harness.footprint.operators import RAM_FROM, RAM_TO
+from harness.model.schema import OPERATOR_NAMES
+from harness.resolver.layout import WORD, ResolverLayout, known_layouts
+
+CUSTOM = OPERATOR_NAMES.index("CUSTOM")
+_MOST_SLOTS = 1024
+_FUNCTIONS = ("init", "free", "prepare", "reset")
+
+
+class Ranges:
+    """Which addresses are the image's code, and which are stored in its flash."""
+
+    def __init__(self, firmware: Firmware) -> None:
+        self.stored = [
+            (s.address, s.address + len(s.data))
+            for s in firmware.segments
+            if s.data and not RAM_FROM <= s.address < RAM_TO
+        ]
+        executable = [(s.address, s.end) for s in firmware.sections if s.executable and s.loaded]
+        self.code = executable or self.stored
+
+    def is_code(self, word: int) -> bool:
+        """True for a function pointer: a Thumb address in executable memory."""
+        return bool(word & 1) and any(start <= word < end for start, end in self.code)
+
+    def is_stored(self, address: int) -> bool:
+        """True for an address inside what the image stores in flash."""
+        return any(start <= address < end for start, end in self.stored)
+
+
+def words_of(layout: ResolverLayout, row: bytes) -> dict[str, int]:
+    """The fields of a registration, as far as ``row`` holds them."""
+    return {
+        name: int.from_bytes(row[at : at + WORD], "little")
+        for name, at in layout.fields.items()
+        if at + WORD <= len(row)
+    }
+
+
+def is_registration(layout: ResolverLayout, ranges: Ranges, row: bytes) -> bool:
+    """True for a row that tflite-micro could have registered."""
+    if len(row) < layout.registration_bytes:
+        return False
+    words = words_of(layout, row)
+    functions = (words.get(name, 0) for name in _FUNCTIONS)
+    if not ranges.is_code(words["invoke"]):
+        return False
+    if not all(word == 0 or ranges.is_code(word) for word in functions):
+        return False
+    code, name = words["builtin_code"], words.get("custom_name", 0)
+    if code == CUSTOM:
+        return ranges.is_stored(name)
+    return code < len(OPERATOR_NAMES) and (name == 0 or ranges.is_stored(name))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A resolver known by its shape: where it starts, its layout, slots and filled rows."""
+
+    address: int
+    layout: ResolverLayout
+    slots: int
+    rows: tuple[bytes, ...]
+
+
+def tables(firmware: Firmware, ranges: Ranges, origin: int, data: bytes) -> Iterator[Table]:
+    """The resolvers in RAM ``data`` from ``origin`` on, without a symbol to go by.
+
+    A vtable pointer, then registrations, and behind all slots their count, their builtin codes
+    and parsers, what is unused being 0: where all of that agrees, nothing else does. (An object on
+    a stack whose unused slots hold leftovers is passed over.)
+    """
+    taken = 0
+    for at in range(0, len(data) - WORD + 1, WORD):
+        if at < taken or not _is_vtable(firmware, ranges, data[at : at + WORD]):
+            continue
+        found = next(_tables_at(ranges, origin, data, at), None)
+        if found is not None:
+            taken = at + found.layout.bytes_of(found.slots)
+            yield found
+
+
+def _is_vtable(firmware: Firmware, ranges: Ranges, raw: bytes) -> bool:
+    table = int.from_bytes(raw, "little")
+    if not table or table % WORD or not ranges.is_stored(table):
+        return False
+    first = firmware.read(table, WORD)
+    return first is not None and ranges.is_code(int.from_bytes(first, "little"))
+
+
+def _tables_at(ranges: Ranges, origin: int, data: bytes, at: int) -> Iterator[Table]:
+    for layout in known_layouts():
+        start, size = at + layout.registrations_at, layout.registration_bytes
+        rows: list[bytes] = []
+        while len(rows) < _MOST_SLOTS:
+            row = data[start + len(rows) * size :][:size]
+            if not is_registration(layout, ranges, row):
+                break
+            rows.append(row)
+        slots = _slots(layout, ranges, data[start:], rows) if rows else 0
+        if slots:
+            yield Table(origin + at, layout, slots, tuple(rows))
+
+
+def _slots(layout: ResolverLayout, ranges: Ranges, data: bytes, rows: Sequence[bytes]) -> int:
+    """How many slots fit what stands behind them, 0 for none."""
+    size = layout.registration_bytes
+    for slots in range(len(rows), _MOST_SLOTS + 1):
+        at = slots * size
+        if len(data) < at + WORD or (slots > len(rows) and any(data[at - size : at])):
+            return 0
+        if _number(data, at) == len(rows) and _agrees(
+            layout, ranges, data[at + WORD :], slots, rows
+        ):
+            return slots
+    return 0
+
+
+def _agrees(
+    layout: ResolverLayout, ranges: Ranges, data: bytes, slots: int, rows: Sequence[bytes]
+) -> bool:
+    """True where builtin codes, parsers and their number are those of ``rows``; the rest is 0."""
+    codes = [words_of(layout, row)["builtin_code"] for row in rows]
+    builtins = [code for code in codes if code != CUSTOM]
+    number, used, width = len(builtins), len(builtins) * WORD, layout.code_bytes
+    parsers = -(-slots * width // WORD) * WORD
+    return (
+        len(data) >= parsers + (slots + 1) * WORD
+        and _number(data, parsers + slots * WORD) == number
+        and [_number(data, i * width, width) for i in range(number)] == builtins
+        and not any(data[number * width : slots * width])
+        and all(ranges.is_code(_number(data, parsers + i)) for i in range(0, used, WORD))
+        and not any(data[parsers + used : parsers + slots * WORD])
+    )
+
+
+def _number(data: bytes, at: int, size: int = WORD) -> int:
+    return int.from_bytes(data[at : at + size], "little")
