@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +14,7 @@ from robot.libraries.BuiltIn import BuiltIn, RobotNotRunningError
 from harness import __version__, resolver
 from harness.case import CaseResult, Verdict, load_cases, run_case
 from harness.case.accuracy import accuracy
+from harness.case.artifacts import folder_name
 from harness.case.casefile import find_model, size
 from harness.case.measure import size_of
 from harness.case.result import Size
@@ -50,6 +52,7 @@ class TflmHil(LiveSession):
         self.results: list[CaseResult] = []
         self.rows: set[tuple[str, ...]] = set()  # arguments of the running suite's tests
         self._ready: dict[str, CaseResult] = {}
+        self._runs: Counter[tuple[str, str]] = Counter()  # by target and folder name
 
     @keyword
     def build_firmware(
@@ -128,17 +131,23 @@ class TflmHil(LiveSession):
         cases = [sample_case(*pair, table=table) for pair in pairs]
         cases.sort(key=lambda case: case.inputs is None)  # whole test sets take longest: first
         ticker = Ticker("running", len(cases))
+        for case in cases:
+            self._place(case)
         self._ready = run_together(cases, self._output() / "simulator", ticker.result)
         ticker.done()
 
     def _judged(self, case: Case) -> CaseResult:
-        ready = self._ready.get(case.name) if case.sample and case.target == "simulator" else None
-        result = ready or run_case(case, self._output() / case.target)
+        ready = self._ready.get(case.name) if case.sample else None
+        if ready and (ready.target, ready.builder) == (case.target, case.builder):
+            result = ready
+        else:
+            result = run_case(case, self._place(case))
         if all(earlier is not result for earlier in self.results):
             self.results.append(result)
         self._log(result)
         if result.verdict is Verdict.SKIPPED:
-            raise SkipExecution("\n".join(filter(None, [result.reason, result.hint])))
+            hint = f"\nhint: {result.hint}" if result.hint else ""
+            raise SkipExecution(f"{result.reason}{hint}")
         if not result.passed:
             raise CheckFailed(result.reason, hint=result.hint)
         return result
@@ -165,7 +174,7 @@ class TflmHil(LiveSession):
         Fails if it ends in any other way.
         """
         for case in (one for one in load_cases(file) if one.name == name):
-            result = run_case(case, self._output() / case.target)
+            result = run_case(case, self._place(case))
             self._log(result)
             if result.verdict != verdict:
                 raise CheckFailed(f"{name} ended as {result.verdict}: {result.reason}")
@@ -264,6 +273,13 @@ class TflmHil(LiveSession):
         name = target or self._target()
         value = self._variable("${" + name.upper() + "}", "")
         return {name: value} if value and name in ("renode", "board") else {}
+
+    def _place(self, case: Case) -> Path:
+        """Where the files of ``case`` go; a name that comes again does not overwrite the first."""
+        key = case.target, folder_name(case.name).casefold()
+        self._runs[key] += 1
+        again = self._runs[key]
+        return self._output() / (case.target if again == 1 else f"{case.target}-{again}")
 
     def _output(self) -> Path:
         return Path(str(self._variable("${OUTPUT DIR}", "."))) / "cases"
