@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import zlib
 from collections.abc import Sequence
@@ -23,6 +24,10 @@ from harness.firmware import Firmware
 from harness.firmware.builders import build_one
 from harness.model import Model
 
+#: What a compiler or a linker complains of; that ld failed is no news.
+_TELLING = re.compile(
+    r"(?:\berror: (?!ld returned)|(?=undefined reference|multiple definition|region `))(?P<told>.+)"
+)
 #: Fault reports that a result carries; the findings list them all.
 _FAULTS_SHOWN = 3
 
@@ -85,14 +90,16 @@ def _run(case: Case, blank: CaseResult, folder: Path) -> CaseResult:
 
 
 def _one_line(message: str) -> tuple[str, str]:
-    """A message of several lines (a compiler's own words) as a reason and details.
+    """A message of several lines (a tool's own words) as a reason and details.
 
-    The reason is the first line and, behind it, the first one that tells an error.
+    The reason is the first line and, behind it, what tells the error: the first line that says so
+    of a compiler or linker, the last line of any other tool.
     """
     first, _, rest = message.partition("\n")
-    error = next((line for line in rest.splitlines() if "error:" in line), "")
-    told = error.partition("error:")[2].strip()
-    return (f"{first} {told}" if told else first).rstrip(" :"), rest
+    lines = [line.strip() for line in rest.splitlines() if line.strip()]
+    told = [match["told"] for line in lines if (match := _TELLING.search(line))]
+    words = [*told, *lines[-1:]]
+    return (f"{first.rstrip(' :')}: {words[0]}" if words else first), rest
 
 
 def _inputs(case: Case, model: Model | None) -> Sequence[Sequence[bytes]]:

@@ -11,6 +11,8 @@ from harness.model import Model
 from harness.targets import Fault
 from harness.uart import encode
 
+LD = "collect2: error: ld returned 1 exit status"
+
 
 def fault(pc: int) -> Fault:
     return Fault("UsageFault", "STKOF", pc, 0, None, "f at a.c:1", f"report of {pc:#x}")
@@ -54,7 +56,9 @@ def test_a_compilers_words_become_one_line_and_details():
     assert reason == "a.cc cannot be built: no such thing"
     assert details.startswith("/x/a.cc:1:2: error: no such thing")
     assert _one_line("short") == ("short", "")
-    assert _one_line("it cannot be linked:\nundefined reference") == (
-        "it cannot be linked",
-        "undefined reference",
-    )
+    undefined = "x.elf cannot be linked:\nld: main.o: undefined reference to `f'\n" + LD
+    assert _one_line(undefined)[0] == "x.elf cannot be linked: undefined reference to `f'"
+    full = "x.elf cannot be linked:\nld: region `FLASH' overflowed by 9 bytes\n" + LD
+    assert _one_line(full)[0] == "x.elf cannot be linked: region `FLASH' overflowed by 9 bytes"
+    tool = "nrfutil ended with exit code 33\nerasing\nthe target did not respond\n"
+    assert _one_line(tool)[0] == "nrfutil ended with exit code 33: the target did not respond"
