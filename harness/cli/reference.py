@@ -15,6 +15,7 @@ from harness.case.spec import Rounding
 from harness.cli.options import STDOUT, Destination, json_option, write_text
 from harness.errors import UsageError
 from harness.model import Model, Operator
+from harness.model.pitfalls import pitfalls
 from harness.reference import Interpreter
 
 
@@ -60,7 +61,8 @@ def reference(
             for tensor, values in zip(content.outputs, results, strict=True)
         ],
     }
-    write_text(json_file, json.dumps(document))
+    notes = pitfalls(content)
+    write_text(json_file, json.dumps({**document, "notes": notes}))
     if json_file == STDOUT:
         return
     for role, tensors in (("input", content.inputs), ("output", content.outputs)):
@@ -70,6 +72,8 @@ def reference(
                 f"{role} {index}: {tensor.name}, {tensor.dtype} {list(tensor.shape)}"
                 f"{quantization if tensor.scale else ''}"
             )
+    for note in notes:
+        click.echo(f"note: {note}")
     if layers:
         interpreter.invoke([array[0] for array in arrays])
         for operator in content.operators:

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from harness.case.casefile import find_model
 from harness.cli.options import STDOUT, Destination, Seconds, json_option, write_text
-from harness.errors import CheckFailed
+from harness.errors import CheckFailed, UsageError
 from harness.firmware import Firmware
 from harness.model import Model
 from harness.targets import TARGETS
 
+if TYPE_CHECKING:
+    from harness.resolver.dump import LiveResolver
+
 _ELF = click.Path(dir_okay=False, path_type=Path)
 _JSON = json_option()
+_DEFAULT = "simulator"
+_TARGET = click.option("--target", type=click.Choice(list(TARGETS)),
+                       help="Where to run it.  [default: simulator]")  # fmt: skip
+_UNTIL = click.option("--until", "symbol", default="", help="Read when this function is reached.")
+_TIMEOUT = click.option("--timeout", default=5.0, show_default=True, type=Seconds(),
+                        metavar="SECONDS",
+                        help="Read after so long, on the target's clock.")  # fmt: skip
 
 
 @click.group()
@@ -27,18 +37,40 @@ def resolver() -> None:
 @resolver.command()
 @click.argument("elf", type=_ELF)
 @click.argument("model")
+@click.option("--live", is_flag=True,
+              help="Run ELF and hold what its resolver holds in memory against MODEL.")  # fmt: skip
+@_TARGET
+@_UNTIL
+@_TIMEOUT
 @_JSON
-def check(elf: Path, model: str, json_file: Path | None) -> None:
+def check(
+    elf: Path,
+    model: str,
+    live: bool,
+    target: str | None,
+    symbol: str,
+    timeout: float,
+    json_file: Path | None,
+) -> None:
     """Hold ELF's resolver against what MODEL needs, without running anything.
 
     \b
     tflm-hil resolver check build/zephyr/zephyr.elf model.tflite
+    tflm-hil resolver check --live stripped.elf model.tflite
 
-    Exit code 1 where an operator is missing, refused, registered twice, or cannot be told.
+    Exit code 1 where an operator is missing, refused or registered twice; 2 where ELF does not
+    tell (a stripped image: use --live). Notes are on what tflite-micro computes differently.
     """
-    from harness.resolver.audit import check as audit_image  # noqa: PLC0415 - see cli/__init__
+    from harness.resolver.audit import LIVE_HINT, Verdict, check_live  # noqa: PLC0415 - see cli/__init__
+    from harness.resolver.audit import check as audit_image  # noqa: PLC0415
 
-    audit = audit_image(Firmware.from_elf(elf), Model.from_file(find_model(model)))
+    if not live and (target or symbol):
+        raise UsageError("--target and --until say where to run, for which --live asks")
+    firmware, needed = Firmware.from_elf(elf), Model.from_file(find_model(model))
+    if live:
+        audit = check_live(firmware, needed, _live(firmware, target or _DEFAULT, symbol, timeout))
+    else:
+        audit = audit_image(firmware, needed)
     _write(json_file, audit.to_json())
     if json_file != STDOUT:
         from rich.console import Console  # noqa: PLC0415
@@ -46,9 +78,27 @@ def check(elf: Path, model: str, json_file: Path | None) -> None:
         from harness.resolver.text import show_audit  # noqa: PLC0415
 
         show_audit(Console(highlight=False), audit)
+    if audit.verdict is Verdict.CANNOT_TELL:
+        raise UsageError(
+            f"cannot tell whether the resolver of {elf.name} is right for {audit.model}: "
+            f"{audit.problems[0]}", hint=LIVE_HINT,
+        )  # fmt: skip
     if not audit.passed:
         raise CheckFailed(f"the resolver of {elf.name} is wrong for {audit.model}: "
                           f"{', '.join(audit.verdicts)}")  # fmt: skip
+
+
+def _live(firmware: Firmware, target: str, symbol: str, timeout: float) -> tuple[LiveResolver, ...]:
+    """The tables in memory once the operators are registered."""
+    from harness.resolver.dump import dump as read_tables  # noqa: PLC0415
+    from harness.resolver.moment import run_past_registration  # noqa: PLC0415
+    from harness.targets import open as open_target  # noqa: PLC0415
+
+    with open_target(target, firmware) as session:
+        moment = run_past_registration(session, firmware, symbol=symbol, seconds=timeout)
+        if moment.why:
+            click.echo(f"note: {moment.why}", err=True)
+        return read_tables(session, firmware)
 
 
 @resolver.command()
@@ -72,31 +122,25 @@ def generate(models: tuple[str, ...], namespace: str, output: Path | None) -> No
 
 @resolver.command()
 @click.argument("elf", type=_ELF)
-@click.option("--target", default="simulator", show_default=True, type=click.Choice(list(TARGETS)),
-              help="Where to run it.")  # fmt: skip
-@click.option("--until", "symbol", default="", help="Read when this function is reached.")
-@click.option("--timeout", default=5.0, show_default=True, type=Seconds(), metavar="SECONDS",
-              help="Read after so long, on the target's clock, at the latest.")  # fmt: skip
+@_TARGET
+@_UNTIL
+@_TIMEOUT
 @_JSON
-def dump(elf: Path, target: str, symbol: str, timeout: float, json_file: Path | None) -> None:
+def dump(
+    elf: Path, target: str | None, symbol: str, timeout: float, json_file: Path | None
+) -> None:
     """Run ELF and list what its resolvers hold in memory.
 
     Read is when AllocateTensors is entered: after the registration, before the first inference.
+    A target that cannot stop there (a board) is read after --timeout.
 
     \b
     tflm-hil resolver dump build/zephyr/zephyr.elf
     tflm-hil resolver dump build/zephyr/zephyr.elf --until loop
     """
-    from harness.resolver.dump import dump as read_tables  # noqa: PLC0415
-    from harness.resolver.moment import run_past_registration  # noqa: PLC0415
-    from harness.targets import open as open_target  # noqa: PLC0415
-
     firmware = Firmware.from_elf(elf)
-    with open_target(target, firmware) as session:
-        moment = run_past_registration(session, firmware, symbol=symbol, seconds=timeout)
-        if moment.why:
-            click.echo(f"note: {moment.why}", err=True)
-        found = read_tables(session, firmware)
+    target = target or _DEFAULT
+    found = _live(firmware, target, symbol, timeout)
     _write(
         json_file, {"elf": str(elf), "target": target, "resolvers": [r.to_json() for r in found]}
     )

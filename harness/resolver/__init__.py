@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness.resolver.audit import Audit, Verdict, check
+from harness.resolver.audit import Audit, Verdict, check, check_live
 from harness.resolver.dump import LiveRegistration, LiveResolver, dump
 from harness.resolver.explain import Explanation, explain
 from harness.resolver.generate import generate
@@ -14,6 +14,7 @@ __all__ = [
     "LiveResolver",
     "Verdict",
     "check",
+    "check_live",
     "dump",
     "explain",
     "generate",

@@ -4,44 +4,23 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from pathlib import PurePosixPath
 from typing import Any
 
 from harness.errors import UsageError
-from harness.firmware.demangle import demangle, qualified
+from harness.firmware.demangle import demangle
 from harness.firmware.elf import Firmware
-from harness.firmware.regions import memories
-from harness.firmware.variables import Variables
-from harness.footprint.analysis import ram_regions
-from harness.footprint.files import Sources
-from harness.footprint.graph import Graph, build
-from harness.footprint.layout import lay_out
-from harness.footprint.operators import OperatorReport
-from harness.footprint.operators import analyse as analyse_operators
-from harness.footprint.registrations import Registration, is_kernel
-from harness.footprint.registrations import find as find_registrations
 from harness.model import Model
-from harness.model.schema import OPERATOR_NAMES
+from harness.model.pitfalls import pitfalls
 from harness.resolver import declared as declarations
 from harness.resolver.declared import Declared
+from harness.resolver.dump import LiveResolver
+from harness.resolver.linked import Linked
 
-_ADD_METHOD = re.compile(r"MicroMutableOpResolver<\d+u?>::Add[A-Z]\w*$")
-_SPELLINGS = {name.replace("_", "").lower(): name for name in OPERATOR_NAMES}
-#: Kernel source files whose names are not their operator's.
-_KERNEL_FILES = {
-    "conv": "CONV_2D", "depthwiseconv": "DEPTHWISE_CONV_2D", "l2norm": "L2_NORMALIZATION",
-    "hardswish": "HARD_SWISH", "maximumminimum": "MAXIMUM", "lstm": "UNIDIRECTIONAL_SEQUENCE_LSTM",
-}  # fmt: skip
-#: Kernel files that hold several operators: what a kernel function's name starts with.
-_KERNEL_FUNCTIONS = {
-    "Average": "AVERAGE_POOL_2D", "AveragePool": "AVERAGE_POOL_2D", "Max": "MAX_POOL_2D",
-    "MaxPool": "MAX_POOL_2D", "L2Pool": "L2_POOL_2D", "Relu": "RELU", "Relu6": "RELU6",
-    "Mean": "MEAN", "Sum": "SUM", "ReduceMax": "REDUCE_MAX",
-}  # fmt: skip
-_ROLE = re.compile(r"(Init|Prepare|Eval\w*|Invoke)$")
+#: An operator's name, and whether it is a custom one.
+_Key = tuple[str, bool]
 
 
 class Verdict(StrEnum):
@@ -57,6 +36,11 @@ class Verdict(StrEnum):
     OK = "ok"
 
 
+#: What answers where the ELF alone does not.
+LIVE_HINT = (
+    "check the ELF from before it was stripped, or what its table holds when it runs: "
+    "`tflm-hil resolver check --live ELF MODEL`"
+)
 #: Verdicts with which the model runs as it should.
 HARMLESS = frozenset((Verdict.OK, Verdict.UNUSED, Verdict.TOO_LARGE))
 
@@ -83,7 +67,7 @@ class Audit:
     """What :func:`check` found. ``declared`` is None where the image does not tell its slots.
 
     ``wasted`` is the RAM of unused slots in bytes. ``method`` says how the registered operators
-    were found: ``registrations``, ``kernels`` (inlined registrations) or ``nothing``.
+    were found: ``registrations``, ``kernels`` (inlined registrations), ``live`` or ``nothing``.
     """
 
     model: str
@@ -146,6 +130,22 @@ class Audit:
         }
 
 
+@dataclass(frozen=True)
+class _Evidence:
+    """What is known of an image's registrations: how often each ``(operator, custom)``.
+
+    ``costs`` is exclusive flash in bytes; empty where the image is stripped. ``literals`` says
+    whether code refers to a custom operator's name.
+    """
+
+    calls: Mapping[_Key, int]
+    costs: Mapping[_Key, int]
+    resolvers: tuple[Declared, ...]
+    method: str
+    notes: tuple[str, ...]
+    literals: Callable[[str], bool] = lambda name: False
+
+
 def check(firmware: Firmware, model: Model) -> Audit:
     """Hold the operators that an image registers against those that a model needs.
 
@@ -153,140 +153,102 @@ def check(firmware: Firmware, model: Model) -> Audit:
     reached; how often, is counted at its call sites. Raises :class:`UsageError` for a model
     without operators; what a stripped image does not tell gives the verdict ``cannot_tell``.
     """
-    if not model.operators:
-        raise UsageError(f"{model.name} has no operators")
-    image = _Image(firmware)
-    return _judge(image, model)
+    image = Linked(firmware)
+    if not firmware.symbols:
+        return _cannot_tell(model, image, "the image is stripped: its symbol table is gone")
+    if not image.resolvers and image.method == "nothing":
+        why = "the image names no MicroMutableOpResolver, no Register_*"
+        return _cannot_tell(model, image, why)
+    # Each of several resolvers may register an operator once; which does, its table tells.
+    spare = max(len(image.resolvers) - 1, 0)
+    calls = {key: max(times - spare, 1) for key, times in image.calls.items()}
+    costs = {(c.operator, c.custom): c.exclusive for c in image.costs.operators}
+    return _judge(
+        _Evidence(calls, costs, image.resolvers, image.method, tuple(_notes(image)),
+                  image.custom_by_name), model,
+    )  # fmt: skip
 
 
-class _Image:
-    """What the ELF says about registration."""
+def check_live(firmware: Firmware, model: Model, live: Sequence[LiveResolver]) -> Audit:
+    """The same from what a running image's resolvers hold (:func:`harness.resolver.dump`).
 
-    def __init__(self, firmware: Firmware) -> None:
-        self.firmware = firmware
-        self.variables = Variables(firmware)
-        found = memories(firmware)
-        layout = lay_out(firmware, found)
-        self.graph = build(firmware, layout, self.variables)
-        registrations = find_registrations(self.graph)
-        self.graph = self.graph.settled(frozenset(e for r in registrations for e in r.entries))
-        self.reached = self.graph.reach(self.graph.roots)
-        self.costs: OperatorReport = analyse_operators(self.graph, ram_regions(found))
-        self.live = [r for r in registrations if self.reached.intersection(r.register)]
-        self.resolvers = declarations.find(firmware, self.variables)
-        self.method = "registrations"
-        self.calls = {(r.operator, r.custom): self._calls(r) for r in self.live}
-        if not self.live:
-            self.calls = self._by_kernels()
-            self.method = "kernels" if self.calls else "nothing"
-
-    def _calls(self, registration: Registration) -> int:
-        """How often a registration function is called: twice is a duplicate."""
-        count = 0
-        others = {number for one in self.live for number in one.register}
-        for number in registration.register:
-            count += sum(
-                self._sites(caller) * times for caller, times in _callers(self.graph, number)
-                if caller in self.reached and caller not in others
-            )  # fmt: skip
-        return max(count, 1)  # reached, though by a pointer and not by a call
-
-    def _sites(self, caller: int) -> int:
-        """How often a caller itself is called where it is an Add* method; else once."""
-        if not _ADD_METHOD.search(qualified(self.graph.nodes[caller].name)):
-            return 1
-        return sum(times for up, times in _callers(self.graph, caller) if up in self.reached) or 1
-
-    def _by_kernels(self) -> dict[tuple[str, bool], int]:
-        """Operators by their kernel functions, where registrations were inlined (LTO)."""
-        sources = Sources(self.firmware, self.variables)
-        found: dict[tuple[str, bool], int] = {}
-        for number in self.reached:
-            node = self.graph.nodes[number]
-            if node.kind != "function" or not is_kernel(node.name):
-                continue
-            stem = PurePosixPath(sources.of_address(node.address)).stem
-            function = qualified(node.name).rpartition("::")[2]
-            operator = kernel_operator(function, stem)
-            if operator:
-                found[operator, False] = 1
-        return found
-
-    def custom_by_name(self, name: str) -> bool:
-        """True where code refers to a string literal that is a custom operator's name."""
-        wanted = f'"{name}"'
-        return any(self.graph.nodes[n].name == wanted for n in self.reached)
-
-
-def kernel_operator(function: str, file_stem: str) -> str:
-    """The builtin of a kernel function, by its name and its source file's; "" if unknown."""
-    bare = _ROLE.sub("", function)
-    if bare in _KERNEL_FUNCTIONS:
-        return _KERNEL_FUNCTIONS[bare]
-    for text in (bare, file_stem):
-        spelled = text.replace("_", "").lower()
-        operator = _KERNEL_FILES.get(spelled) or _SPELLINGS.get(spelled)
-        if operator:
-            return operator
-    return ""
-
-
-def _callers(graph: Graph, number: int) -> Iterable[tuple[int, int]]:
-    for caller, called in enumerate(graph.calls):
-        times = called.count(number)
-        if times:
-            yield caller, times
+    This answers for stripped images, too. Of several resolvers the one that has most of what the
+    model needs is held against it. Raises :class:`UsageError` where ``live`` is empty.
+    """
+    if not live:
+        raise UsageError(f"{firmware.path.name}: no resolver was found in memory")
+    needed = set(model.operator_names)
+    chosen = max(live, key=lambda one: len(needed.intersection(one.operators)))
+    image = Linked(firmware)
+    calls = Counter((one.operator, one.custom) for one in chosen.registrations)
+    costs = {(c.operator, c.custom): c.exclusive for c in image.costs.operators}
+    known = next((r for r in image.resolvers if r.address == chosen.address), None)
+    slot = known.slot_bytes if known else chosen.slot_bytes
+    declared = Declared(
+        chosen.name, chosen.slots, chosen.address, known.bytes if known else 0, slot
+    )
+    notes = (
+        [] if len(live) == 1 else [f"{len(live)} resolvers are in memory; this is {chosen.name}"]
+    )
+    lost = sorted(
+        name for name, custom in image.calls if (name, custom) not in calls and not custom
+    )
+    if lost:
+        notes.append(
+            f"{', '.join(lost)}: linked and not in the table (refused, or its Add* was not reached)"
+        )
+    return _judge(_Evidence(calls, costs, (declared,), "live", tuple(notes)), model)
 
 
 def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-def _judge(image: _Image, model: Model) -> Audit:
-    if not image.firmware.symbols:
-        return _cannot_tell(model, image, "the image is stripped: its symbol table is gone")
-    operators = tuple(_operators(image, model))
+def _needed(model: Model) -> dict[_Key, int]:
+    """What the model's subgraphs need, with the highest version of each."""
+    versions: dict[_Key, int] = {}
+    for operator in (one for graph in model.subgraphs for one in graph.operators):
+        key = operator.name, operator.custom
+        versions[key] = max(versions.get(key, 1), operator.version)
+    if not versions:
+        raise UsageError(f"{model.name} has no operators")
+    return versions
+
+
+def _judge(found: _Evidence, model: Model) -> Audit:
+    operators = tuple(_operators(found, model))
     distinct = sum(1 for one in operators if one.calls)
-    declared = max((one.slots for one in image.resolvers), default=None)
-    if not image.resolvers and image.method == "nothing":
-        return _cannot_tell(
-            model, image, "the image names no MicroMutableOpResolver, no Register_*"
-        )
+    declared = max((one.slots for one in found.resolvers), default=None)
     verdicts: list[Verdict] = []
     problems: list[str] = []
     _judge_operators(operators, distinct, verdicts, problems)
-    wasted = _judge_size(image.resolvers, declared, distinct, verdicts, problems)
-    notes = list(_notes(image, declared))
+    wasted = _judge_size(found.resolvers, declared, distinct, verdicts, problems)
     order = list(Verdict)
     return Audit(
-        model.name, declared, image.resolvers, operators, wasted,
+        model.name, declared, found.resolvers, operators, wasted,
         tuple(sorted(verdicts, key=order.index)) or (Verdict.OK,),
-        tuple(problems), tuple(notes), image.method,
+        tuple(problems), (*found.notes, *pitfalls(model)), found.method,
     )  # fmt: skip
 
 
-def _operators(image: _Image, model: Model) -> Iterable[OperatorAudit]:
-    costs = {(c.operator, c.custom): c.exclusive for c in image.costs.operators}
-    versions: dict[tuple[str, bool], int] = {}
-    for operator in model.operators:
-        key = operator.name, operator.custom
-        versions[key] = max(versions.get(key, 1), operator.version)
-    calls = dict(image.calls)
-    for (name, custom), version in versions.items():
-        key = (name, custom) if not custom else _custom_key(image, name)
+def _operators(found: _Evidence, model: Model) -> Iterable[OperatorAudit]:
+    calls = dict(found.calls)
+    for (name, custom), version in _needed(model).items():
+        key = (name, custom) if not custom else _custom_key(found, name)
         times = calls.pop(key, 0)
-        if custom and not times and image.custom_by_name(name):
+        if custom and not times and found.literals(name):
             times = 1
         verdict = "missing" if not times else "duplicate" if times > 1 else "ok"
-        yield OperatorAudit(name, custom, True, version, times, costs.get(key, 0), verdict)
+        yield OperatorAudit(name, custom, True, version, times, found.costs.get(key, 0), verdict)
     for (name, custom), times in calls.items():
         verdict = "duplicate" if times > 1 else "unused"
-        yield OperatorAudit(name, custom, False, 0, times, costs.get((name, custom), 0), verdict)
+        cost = found.costs.get((name, custom), 0)
+        yield OperatorAudit(name, custom, False, 0, times, cost, verdict)
 
 
-def _custom_key(image: _Image, name: str) -> tuple[str, bool]:
+def _custom_key(found: _Evidence, name: str) -> _Key:
     """The registration of a custom operator, whose C++ name is spelled its own way."""
-    for key in image.calls:
+    for key in found.calls:
         if key[1] and _plain(key[0]) == _plain(name):
             return key
     return name, True
@@ -302,9 +264,8 @@ def _judge_operators(
         elif one.verdict == "duplicate":
             problems.append(f"{one.operator} is registered {one.calls} times; one is refused")
         elif one.verdict == "unused":
-            problems.append(
-                f"{one.operator} is registered and not needed: {one.bytes:,} B of flash"
-            )
+            cost = f": {one.bytes:,} B of flash" if one.bytes else ""
+            problems.append(f"{one.operator} is registered and not needed{cost}")
     if not distinct:
         verdicts.append(Verdict.EMPTY)
     found = {one.verdict for one in operators}
@@ -337,8 +298,8 @@ def _judge_size(
     return 0
 
 
-def _notes(image: _Image, declared: int | None) -> Iterable[str]:
-    if declared is None:
+def _notes(image: Linked) -> Iterable[str]:
+    if not image.resolvers:
         yield "the image does not tell how many slots its resolver has"
     if image.method == "kernels":
         yield "no Register_* is linked (inlined?): operators were told by their kernel functions"
@@ -358,16 +319,12 @@ def _notes(image: _Image, declared: int | None) -> Iterable[str]:
         yield f"the image has code of MicroMutableOpResolver{listed} too, without a static object"
 
 
-def _cannot_tell(model: Model, image: _Image, why: str) -> Audit:
-    needed = {(one.name, one.custom): one.version for one in model.operators}
+def _cannot_tell(model: Model, image: Linked, why: str) -> Audit:
     operators = tuple(
         OperatorAudit(name, custom, True, version, 0, 0, "cannot_tell")
-        for (name, custom), version in needed.items()
+        for (name, custom), version in _needed(model).items()
     )
     return Audit(
         model.name, None, image.resolvers, operators, 0, (Verdict.CANNOT_TELL,),
-        (f"cannot tell: {why}",),
-        ("check the ELF from before it was stripped, or read the live table: "
-         "`tflm-hil resolver dump ELF` finds it in a running image's memory",),
-        image.method,
+        (why,), (LIVE_HINT, *pitfalls(model)), image.method,
     )  # fmt: skip

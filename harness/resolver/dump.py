@@ -54,6 +54,7 @@ class LiveResolver:
     address: int
     slots: int
     registrations: tuple[LiveRegistration, ...]
+    slot_bytes: int  # RAM of one slot
     source: str  # how the layout is known: "dwarf", "assumed", "pattern" (no debug information)
 
     @property
@@ -139,7 +140,8 @@ class _Reader:
         ):
             return None
         registrations = tuple(self.registration(self.layout, row) for row in rows)
-        return LiveResolver(self.name(address), address, slots, registrations, self.layout.source)
+        return LiveResolver(self.name(address), address, slots, registrations,
+                            self.layout.slot_bytes, self.layout.source)  # fmt: skip
 
     def by_shape(self) -> Iterator[LiveResolver]:
         """Without symbols: what nothing but a resolver can be."""
@@ -147,7 +149,7 @@ class _Reader:
             for table in tables(self.firmware, self.ranges, origin, data):
                 rows = tuple(self.registration(table.layout, row) for row in table.rows)
                 yield LiveResolver(self.name(table.address), table.address, table.slots, rows,
-                                   "pattern")  # fmt: skip
+                                   table.layout.slot_bytes, "pattern")  # fmt: skip
 
     def registration(self, layout: ResolverLayout, row: bytes) -> LiveRegistration:
         words = words_of(layout, row)

@@ -83,8 +83,10 @@ def tables(firmware: Firmware, ranges: Ranges, origin: int, data: bytes) -> Iter
     a stack whose unused slots hold leftovers is passed over.)
     """
     taken = 0
-    for at in range(0, len(data) - WORD + 1, WORD):
-        if at < taken or not _is_vtable(firmware, ranges, data[at : at + WORD]):
+    words = memoryview(data)[: len(data) // WORD * WORD].cast("I")
+    for index, word in enumerate(words):
+        at = index * WORD
+        if not word or at < taken or not _is_vtable(firmware, ranges, word):
             continue
         found = next(_tables_at(ranges, origin, data, at), None)
         if found is not None:
@@ -92,11 +94,10 @@ def tables(firmware: Firmware, ranges: Ranges, origin: int, data: bytes) -> Iter
             yield found
 
 
-def _is_vtable(firmware: Firmware, ranges: Ranges, raw: bytes) -> bool:
-    table = int.from_bytes(raw, "little")
-    if not table or table % WORD or not ranges.is_stored(table):
+def _is_vtable(firmware: Firmware, ranges: Ranges, word: int) -> bool:
+    if word % WORD or not ranges.is_stored(word):
         return False
-    first = firmware.read(table, WORD)
+    first = firmware.read(word, WORD)
     return first is not None and ranges.is_code(int.from_bytes(first, "little"))
 
 

@@ -25,7 +25,8 @@ def show_audit(console: Console, audit: Audit) -> None:
         kind = " (custom)" if one.custom else ""
         version = f"needs v{one.version}" if one.needed else "-"
         times = {0: "-", 1: "registers"}.get(one.calls, f"registers {one.calls} times")
-        drawn.add_row(escape(one.operator + kind), version, times, f"{one.bytes:,}", one.verdict)
+        cost = f"{one.bytes:,}" if one.bytes else "-"
+        drawn.add_row(escape(one.operator + kind), version, times, cost, one.verdict)
     console.print(drawn)
     slots = "unknown" if audit.declared is None else str(audit.declared)
     console.print(f"\nslots: {slots} declared, {len(audit.registered)} filled; "

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,9 @@ from model_builder import Op, T, build
 from harness.errors import UsageError
 from harness.firmware import Firmware
 from harness.model import Model
-from harness.resolver import Verdict, check
-from harness.resolver.audit import kernel_operator
+from harness.resolver import LiveRegistration, LiveResolver, Verdict, check, check_live
 from harness.resolver.declared import find
+from harness.resolver.linked import kernel_operator
 
 Compile = Callable[..., Firmware]
 
@@ -112,7 +113,87 @@ def test_a_stripped_image_cannot_be_told(compile_image: Compile, tmp_path: Path)
     audit = check(Firmware.from_elf(stripped), needs("CONV_2D"))
     assert audit.verdict is Verdict.CANNOT_TELL and not audit.passed
     assert audit.declared is None and not audit.missing
-    assert any("resolver dump" in note for note in audit.notes)
+    assert any("resolver check --live" in note for note in audit.notes)
+
+
+LTO = ("-flto", "-fno-fat-lto-objects")
+
+
+def test_with_inlined_registrations_the_kernels_tell(compile_image: Compile) -> None:
+    """Link-time optimization leaves no Register_* function."""
+    image = compile_image(BOTH, 3, extra=LTO)
+    assert not any("Register_" in symbol.name for symbol in image.symbols)
+    audit = check(image, needs("CONV_2D"))
+    assert audit.method == "kernels"
+    assert (audit.declared, set(audit.registered)) == (3, {"CONV_2D", "SOFTMAX"})
+    assert any("kernel functions" in note for note in audit.notes)
+
+
+SECOND = """
+  static tflite::MicroMutableOpResolver<5> second;
+  second.AddConv2D();
+  asm volatile("" :: "r"(&second) : "memory");
+"""
+
+
+def test_an_operator_in_each_of_two_resolvers_is_no_duplicate(compile_image: Compile) -> None:
+    audit = check(compile_image(CONV + SECOND, 1), needs("CONV_2D"))
+    assert Verdict.DUPLICATE not in audit.verdicts
+    assert len(audit.resolvers) == 2 and any("several resolvers" in n for n in audit.notes)
+
+
+def live(*operators: str, slots: int, name: str = "resolver") -> LiveResolver:
+    rows = tuple(LiveRegistration(one, False, 0, "", "", "Eval", "") for one in operators)
+    return LiveResolver(name, 0x2000_0000, slots, rows, 36, "pattern")
+
+
+@pytest.mark.parametrize(
+    ("table", "verdicts"),
+    [(live("CONV_2D", "SOFTMAX", slots=2), {Verdict.OK}),
+     (live("CONV_2D", slots=1), {Verdict.MISSING}),
+     (live(slots=2), {Verdict.EMPTY, Verdict.MISSING, Verdict.TOO_LARGE}),
+     (live("CONV_2D", "ADD", "SOFTMAX", slots=5), {Verdict.UNUSED, Verdict.TOO_LARGE})],
+)  # fmt: skip
+def test_the_live_table_of_a_stripped_image_is_audited_alike(
+    compile_image: Compile, tmp_path: Path, table: LiveResolver, verdicts: set[Verdict]
+) -> None:
+    path = tmp_path / "stripped.elf"
+    subprocess.run(["arm-none-eabi-strip", "-o", str(path), str(compile_image().path)], check=True)
+    audit = check_live(Firmware.from_elf(path), needs("CONV_2D", "SOFTMAX"), [table])
+    assert (set(audit.verdicts), audit.method) == (verdicts, "live")
+    assert audit.wasted == 36 * (table.slots - len(table.operators))
+
+
+def test_what_is_linked_and_not_in_the_live_table_is_noted(compile_image: Compile) -> None:
+    audit = check_live(compile_image(BOTH, 2), needs("CONV_2D"), [live("CONV_2D", slots=1)])
+    assert any(note.startswith("SOFTMAX: linked and not in the table") for note in audit.notes)
+
+
+def test_of_several_live_tables_the_one_that_fits_best_is_audited(compile_image: Compile) -> None:
+    tables = [live("ADD", slots=1, name="other"), live("CONV_2D", slots=1, name="mine")]
+    audit = check_live(compile_image(BOTH, 2), needs("CONV_2D"), tables)
+    assert audit.verdict is Verdict.OK and audit.resolvers[0].name == "mine"
+
+
+def test_without_a_live_table_there_is_nothing_to_audit(compile_image: Compile) -> None:
+    with pytest.raises(UsageError, match="no resolver"):
+        check_live(compile_image(BOTH, 2), needs("CONV_2D"), [])
+
+
+def test_an_operator_of_a_second_subgraph_is_needed_too(compile_image: Compile) -> None:
+    one, two = needs("CONV_2D"), needs("SOFTMAX")
+    model = replace(one, subgraphs=(*one.subgraphs, *two.subgraphs))
+    assert check(compile_image(CONV, 1), model).missing == ("SOFTMAX",)
+
+
+def test_a_relu6_between_two_ranges_is_noted_and_fails_nothing(compile_image: Compile) -> None:
+    tensors = [T([1, 4], scale=0.5, zero=3), T([1, 4], scale=0.25), T([1, 4], scale=0.25)]
+    rows = [Op("RELU6", [0], [1]), Op("RELU6", [1], [2])]
+    model = Model.from_bytes(build(tensors, rows, [0], [2]), "relu6.tflite")
+    audit = check(compile_image(BOTH, 2), model)
+    (note,) = (note for note in audit.notes if "RELU6" in note)
+    assert note.startswith("operator 0 RELU6: tflite-micro does not rescale from (0.5, 3)")
+    assert audit.verdict is Verdict.MISSING  # for want of RELU6, not for its ranges
 
 
 def test_an_image_without_tflm_cannot_be_told(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from little_tflm import compile_little, has_gcc
 
@@ -149,6 +149,7 @@ def test_what_only_resembles_a_table_is_none(
         dump(session, stripped)
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.binary(min_size=64, max_size=2000), st.integers(0, 400))
 def test_random_memory_holds_no_resolver(compile_image: Compile, data: bytes, place: int) -> None:
     image = compile_image(BOTH, 3)

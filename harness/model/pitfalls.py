@@ -1,0 +1,64 @@
+"""What is right in TensorFlow Lite and goes wrong, without a word, in tflite-micro.
+
+Notes about a model; nothing here depends on an image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from harness.model.model import Model
+from harness.model.types import Operator, Subgraph
+
+_FILTER = 1  # the place of FULLY_CONNECTED's weights among its inputs
+
+
+def pitfalls(model: Model) -> tuple[str, ...]:
+    """A line for each operator of ``model`` that tflite-micro computes differently, or refuses."""
+    return tuple(
+        note
+        for graph in model.subgraphs
+        for operator in graph.operators
+        for check in (_clamps_without_rescaling, _per_channel)
+        for note in check(graph, operator)
+    )
+
+
+def _clamps_without_rescaling(graph: Subgraph, operator: Operator) -> Iterator[str]:
+    """A RELU6 of its own whose input and output have different quantizations.
+
+    tflite-micro clamps the quantized values between the input's zero point and its 6 and passes
+    them on under the output's scale. Measured: a network of 99.5 % in TensorFlow Lite has 10 % in
+    tflite-micro (0.dev20261023), with no message.
+    """
+    places = (*operator.inputs[:1], *operator.outputs[:1])
+    if operator.name != "RELU6" or len(places) < 2 or min(places) < 0:
+        return
+    before, after = (graph.tensors[place] for place in places)
+    if before.dtype != "int8":
+        return
+    if (before.scale, before.zero_point) == (after.scale, after.zero_point):
+        return
+    yield (
+        f"operator {operator.index} RELU6: tflite-micro does not rescale from "
+        f"({before.scale:.6g}, {before.zero_point}) to ({after.scale:.6g}, {after.zero_point}), "
+        "so its outputs are silently wrong; TensorFlow Lite rescales. Let the converter fuse the "
+        "activation into the operator before it, or give both tensors one range"
+    )
+
+
+def _per_channel(graph: Subgraph, operator: Operator) -> Iterator[str]:
+    """Per-channel weights of FULLY_CONNECTED, the converter's default since 2024.
+
+    Source: tflite-micro pull requests 2602 and 2673.
+    """
+    if operator.name != "FULLY_CONNECTED" or len(operator.inputs) <= _FILTER:
+        return
+    index = operator.inputs[_FILTER]
+    quantization = graph.tensors[index].quantization if index >= 0 else None
+    if quantization is not None and len(quantization.scales) > 1:
+        yield (
+            f"operator {operator.index} FULLY_CONNECTED has per-channel weights: revisions of "
+            "tflite-micro before May 2024 compute them wrongly, those before September 2024 "
+            "refuse them"
+        )

@@ -1,0 +1,125 @@
+"""Which operators an image registers, by its code: nothing is executed.
+
+An operator is registered where its ``Register_*`` function is linked and reached; how often, is
+counted at its call sites. Where those functions were inlined (link-time optimization), the kernel
+functions that are left tell their operators, by name and source file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import PurePosixPath
+
+from harness.firmware.demangle import qualified
+from harness.firmware.elf import Firmware
+from harness.firmware.regions import memories
+from harness.firmware.variables import Variables
+from harness.footprint.analysis import ram_regions
+from harness.footprint.files import Sources
+from harness.footprint.graph import Graph, build
+from harness.footprint.layout import lay_out
+from harness.footprint.operators import OperatorReport
+from harness.footprint.operators import analyse as analyse_operators
+from harness.footprint.registrations import Registration, is_kernel
+from harness.footprint.registrations import find as find_registrations
+from harness.model.schema import OPERATOR_NAMES
+from harness.resolver import declared as declarations
+
+_ADD_METHOD = re.compile(r"MicroMutableOpResolver<\d+u?>::Add[A-Z]\w*$")
+_SPELLINGS = {name.replace("_", "").lower(): name for name in OPERATOR_NAMES}
+#: Kernel source files whose names are not their operator's.
+_KERNEL_FILES = {
+    "conv": "CONV_2D", "depthwiseconv": "DEPTHWISE_CONV_2D", "l2norm": "L2_NORMALIZATION",
+    "hardswish": "HARD_SWISH", "maximumminimum": "MAXIMUM", "lstm": "UNIDIRECTIONAL_SEQUENCE_LSTM",
+}  # fmt: skip
+#: Kernel files that hold several operators: what a kernel function's name starts with.
+_KERNEL_FUNCTIONS = {
+    "Average": "AVERAGE_POOL_2D", "AveragePool": "AVERAGE_POOL_2D", "Max": "MAX_POOL_2D",
+    "MaxPool": "MAX_POOL_2D", "L2Pool": "L2_POOL_2D", "Relu": "RELU", "Relu6": "RELU6",
+    "Mean": "MEAN", "Sum": "SUM", "ReduceMax": "REDUCE_MAX",
+}  # fmt: skip
+_ROLE = re.compile(r"(Init|Prepare|Eval\w*|Invoke)$")
+
+
+class Linked:
+    """The operators that an image registers, as its code says it.
+
+    ``calls`` is how often each ``(operator, custom)`` is registered. ``method`` says how that was
+    found: ``registrations``, ``kernels`` (inlined registrations) or ``nothing``.
+    """
+
+    def __init__(self, firmware: Firmware) -> None:
+        self.firmware = firmware
+        self._variables = Variables(firmware)
+        found = memories(firmware)
+        layout = lay_out(firmware, found)
+        self._graph = build(firmware, layout, self._variables)
+        registrations = find_registrations(self._graph)
+        self._graph = self._graph.settled(frozenset(e for r in registrations for e in r.entries))
+        self._reached = self._graph.reach(self._graph.roots)
+        self.costs: OperatorReport = analyse_operators(self._graph, ram_regions(found))
+        self._live = [r for r in registrations if self._reached.intersection(r.register)]
+        self.resolvers = declarations.find(firmware, self._variables)
+        self.method = "registrations"
+        self.calls = {(r.operator, r.custom): self._calls(r) for r in self._live}
+        if not self._live:
+            self.calls = self._by_kernels()
+            self.method = "kernels" if self.calls else "nothing"
+
+    def _calls(self, registration: Registration) -> int:
+        """How often a registration function is called: twice is a duplicate."""
+        count = 0
+        others = {number for one in self._live for number in one.register}
+        for number in registration.register:
+            count += sum(
+                self._sites(caller) * times for caller, times in _callers(self._graph, number)
+                if caller in self._reached and caller not in others
+            )  # fmt: skip
+        return max(count, 1)  # reached, though by a pointer and not by a call
+
+    def _sites(self, caller: int) -> int:
+        """How often a caller itself is called where it is an Add* method; else once."""
+        if not _ADD_METHOD.search(qualified(self._graph.nodes[caller].name)):
+            return 1
+        return sum(times for up, times in _callers(self._graph, caller) if up in self._reached) or 1
+
+    def _by_kernels(self) -> dict[tuple[str, bool], int]:
+        """Operators by their kernel functions, where registrations were inlined (LTO)."""
+        sources = Sources(self.firmware, self._variables)
+        found: dict[tuple[str, bool], int] = {}
+        for number in self._reached:
+            node = self._graph.nodes[number]
+            if node.kind != "function" or not is_kernel(node.name):
+                continue
+            stem = PurePosixPath(sources.of_address(node.address)).stem
+            function = qualified(node.name).rpartition("::")[2]
+            operator = kernel_operator(function, stem)
+            if operator:
+                found[operator, False] = 1
+        return found
+
+    def custom_by_name(self, name: str) -> bool:
+        """True where code refers to a string literal that is a custom operator's name."""
+        wanted = f'"{name}"'
+        return any(self._graph.nodes[n].name == wanted for n in self._reached)
+
+
+def kernel_operator(function: str, file_stem: str) -> str:
+    """The builtin of a kernel function, by its name and its source file's; "" if unknown."""
+    bare = _ROLE.sub("", function)
+    if bare in _KERNEL_FUNCTIONS:
+        return _KERNEL_FUNCTIONS[bare]
+    for text in (bare, file_stem):
+        spelled = text.replace("_", "").lower()
+        operator = _KERNEL_FILES.get(spelled) or _SPELLINGS.get(spelled)
+        if operator:
+            return operator
+    return ""
+
+
+def _callers(graph: Graph, number: int) -> Iterable[tuple[int, int]]:
+    for caller, called in enumerate(graph.calls):
+        times = called.count(number)
+        if times:
+            yield caller, times
