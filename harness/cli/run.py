@@ -21,6 +21,7 @@ from harness.cli.options import STDOUT, Destination, Seconds, json_option, write
 from harness.cli.selection import Options, select
 from harness.errors import UsageError
 from harness.firmware.builders import BUILDERS
+from harness.report.ticker import Ticker
 from harness.targets import TARGETS
 from harness.uart.scrapers import SCRAPERS
 
@@ -81,11 +82,17 @@ def run(**options: Any) -> int:
     _check_destinations(options)
     cases = select(options)
     quiet = options["json_file"] == STDOUT
+    ticker = Ticker("", stream=sys.stderr)
     results = []
     for number, case in enumerate(cases, 1):
-        results.append(_run_one(case, options["output"], alone=len(cases) == 1))
+        place = f"[{number}/{len(cases)}]"
+        ticker.line(f"{place} {case.name} on {case.target} ...")
+        try:
+            results.append(_run_one(case, options["output"], alone=len(cases) == 1))
+        finally:
+            ticker.done()
         if len(cases) > 1 and not quiet:
-            _tell(f"[{number}/{len(cases)}]", results[-1])
+            _tell(place, results[-1])
     _report(results, options, quiet=quiet)
     return exit_code(results)
 

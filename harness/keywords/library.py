@@ -27,9 +27,9 @@ from harness.firmware.builders import build_all, build_one
 from harness.firmware.configurations import load
 from harness.keywords.live import LiveSession
 from harness.keywords.summary import Summary
-from harness.keywords.ticker import Ticker
 from harness.model import Model
 from harness.report.problems import problem_lines
+from harness.report.ticker import Ticker
 
 
 @library(scope="GLOBAL", version=__version__, doc_format="ROBOT")

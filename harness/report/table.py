@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from io import StringIO
-from typing import TextIO
+from typing import Literal, TextIO
 
 from rich.console import Console, RenderableType
 from rich.padding import Padding
@@ -24,6 +25,9 @@ _STYLE = {
 #: Columns of a file or a pipe: rows there are not folded, so that they can be searched.
 _WIDE = 2000
 _LONGEST_NAME = 36
+#: A terminal with fewer columns shows fewer of the table's.
+_NARROW = 110
+_LEFT_OUT_IF_NARROW = ("target", "compared")
 
 
 def _show(stream: TextIO, *parts: RenderableType) -> None:
@@ -47,28 +51,45 @@ def number(value: int | None) -> str:
 
 def print_table(results: Sequence[CaseResult], stream: TextIO) -> None:
     """One row a case: what it cost and how it ended."""
+    columns = _columns(results)
+    if stream.isatty() and Console(file=stream).width < _NARROW:
+        columns = [one for one in columns if one.name not in _LEFT_OUT_IF_NARROW]
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("sample", no_wrap=True, max_width=_LONGEST_NAME if stream.isatty() else None)
-    resolvers = any(result.resolver for result in results)
-    for name in ("resolver", "target") if resolvers else ("target",):
-        table.add_column(name, no_wrap=True)
-    cycles = any(result.cycles is not None for result in results)
-    for name in ("flash B", "RAM B", "cycles/inf." if cycles else "instr./inf.", "compared"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True, overflow="ellipsis")
+    for one in columns:
+        table.add_column(one.name, justify=one.justify, no_wrap=True)
+    # The one column that gives way on a terminal: its text is cut there, and stands whole below.
+    table.add_column("verdict")
     for result in results:
-        size = result.size
-        table.add_row(
-            Text(result.sample or result.name),
-            *([Text(result.resolver)] if resolvers else []),
-            result.target,
-            number(size.flash if size else None),
-            number(size.ram if size else None),
-            number(result.cycles if cycles else result.instructions),
-            number(result.outputs_compared or None),
-            _verdict(result),
-        )
+        table.add_row(*(Text(one.cell(result)) for one in columns), _verdict(result))
     _show(stream, table, Text(_summary(results)))
+
+
+@dataclass(frozen=True)
+class _Column:
+    name: str
+    cell: Callable[[CaseResult], str]
+    justify: Literal["left", "right"] = "left"
+
+
+def _columns(results: Sequence[CaseResult]) -> list[_Column]:
+    cycles = any(result.cycles is not None for result in results)
+    left = [_Column("sample", lambda r: _short(r.sample or r.name))]
+    if any(result.resolver for result in results):
+        left.append(_Column("resolver", lambda r: r.resolver))
+    return [
+        *left,
+        _Column("target", lambda r: r.target),
+        _Column("flash B", lambda r: number(r.size.flash if r.size else None), "right"),
+        _Column("RAM B", lambda r: number(r.size.ram if r.size else None), "right"),
+        _Column("cycles/inf.", lambda r: number(r.cycles), "right")
+        if cycles
+        else _Column("instr./inf.", lambda r: number(r.instructions), "right"),
+        _Column("compared", lambda r: number(r.outputs_compared or None), "right"),
+    ]
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
 
 def _summary(results: Sequence[CaseResult]) -> str:
@@ -79,7 +100,9 @@ def _summary(results: Sequence[CaseResult]) -> str:
 
 
 def _verdict(result: CaseResult) -> Text:
-    text = Text(result.verdict.value, style=_STYLE[result.verdict])
+    text = Text(
+        result.verdict.value, style=_STYLE[result.verdict], no_wrap=True, overflow="ellipsis"
+    )
     if not result.passed or not result.outputs_compared:
         text.append(f"  {result.reason.splitlines()[0] if result.reason else ''}", style="default")
     return text

@@ -72,3 +72,23 @@ def test_the_page_needs_nothing_from_elsewhere():
     page = report.html([result()])
     assert "http" not in page.replace("http-equiv", "")
     assert "hello_world-exact" in page
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("width", [80, 100, 160])
+def test_on_a_terminal_each_case_is_one_line_with_its_name_and_size(width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("TERM", "dumb")
+    stream = Terminal()
+    failing = result(verdict=Verdict.FAIL, reason="a long reason " * 20, name="x", sample="")
+    report.print_table([result(), failing, result(sample="s" * 60)], stream)
+    lines = stream.getvalue().splitlines()
+    assert len(lines) == 5
+    assert all(len(line) <= width for line in lines)
+    assert lines[1].startswith("hello_world ") and "20,000" in lines[1] and "pass" in lines[1]
+    assert lines[2].startswith("x ") and "…" in lines[2]
+    assert f"{'s' * 35}… " in lines[3]

@@ -1,7 +1,7 @@
 import io
 
 from harness.case import CaseResult, Verdict
-from harness.keywords.ticker import Ticker
+from harness.report.ticker import Ticker
 
 
 class Terminal(io.StringIO):

@@ -1,4 +1,4 @@
-"""Progress of long work inside one keyword, while Robot itself prints nothing."""
+"""Progress of long work: one line that is written over on a terminal, few lines elsewhere."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Ticker:
     def line(self, text: str) -> None:
         """Say ``text`` of the work at hand, on a terminal only."""
         if self._stream is not None and self._stream.isatty():
-            self._over(f"{self._what} {text}")
+            self._over(f"{self._what} {text}".strip())
 
     def result(self, result: CaseResult, number: int) -> None:
         """A case came to its verdict."""
