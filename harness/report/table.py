@@ -24,7 +24,6 @@ _STYLE = {
 }
 #: Columns of a file or a pipe: rows there are not folded, so that they can be searched.
 _WIDE = 2000
-_LONGEST_NAME = 36
 #: A terminal with fewer columns shows fewer of the table's.
 _NARROW = 110
 _LEFT_OUT_IF_NARROW = ("target", "compared")
@@ -51,8 +50,9 @@ def number(value: int | None) -> str:
 
 def print_table(results: Sequence[CaseResult], stream: TextIO) -> None:
     """One row a case: what it cost and how it ended."""
+    width = Console(file=stream).width if stream.isatty() else _WIDE
     columns = _columns(results)
-    if stream.isatty() and Console(file=stream).width < _NARROW:
+    if width < _NARROW:
         columns = [one for one in columns if one.name not in _LEFT_OUT_IF_NARROW]
     table = Table(box=None, pad_edge=False, header_style="bold")
     for one in columns:
@@ -60,7 +60,8 @@ def print_table(results: Sequence[CaseResult], stream: TextIO) -> None:
     # The one column that gives way on a terminal: its text is cut there, and stands whole below.
     table.add_column("verdict")
     for result in results:
-        table.add_row(*(Text(one.cell(result)) for one in columns), _verdict(result))
+        cells = (_short(one.cell(result), width // 4) for one in columns)
+        table.add_row(*(Text(cell) for cell in cells), _verdict(result))
     _show(stream, table, Text(_summary(results)))
 
 
@@ -73,7 +74,7 @@ class _Column:
 
 def _columns(results: Sequence[CaseResult]) -> list[_Column]:
     cycles = any(result.cycles is not None for result in results)
-    left = [_Column("sample", lambda r: _short(r.sample or r.name))]
+    left = [_Column("sample", lambda r: r.sample or r.name)]
     if any(result.resolver for result in results):
         left.append(_Column("resolver", lambda r: r.resolver))
     return [
@@ -88,8 +89,8 @@ def _columns(results: Sequence[CaseResult]) -> list[_Column]:
     ]
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _summary(results: Sequence[CaseResult]) -> str:

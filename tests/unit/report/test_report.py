@@ -1,4 +1,5 @@
 import io
+import re
 from xml.etree import ElementTree
 
 import pytest
@@ -82,13 +83,13 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize("width", [80, 100, 160])
 def test_on_a_terminal_each_case_is_one_line_with_its_name_and_size(width, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))
-    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
     failing = result(verdict=Verdict.FAIL, reason="a long reason " * 20, name="x", sample="")
     report.print_table([result(), failing, result(sample="s" * 60)], stream)
-    lines = stream.getvalue().splitlines()
+    lines = re.sub(r"\x1b\[[\d;]*m", "", stream.getvalue()).splitlines()
     assert len(lines) == 5
     assert all(len(line) <= width for line in lines)
     assert lines[1].startswith("hello_world ") and "20,000" in lines[1] and "pass" in lines[1]
     assert lines[2].startswith("x ") and "…" in lines[2]
-    assert f"{'s' * 35}… " in lines[3]
+    assert f"{'s' * (width // 4 - 1)}… " in lines[3]
