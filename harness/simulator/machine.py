@@ -538,6 +538,16 @@ class Machine:
         """The function to blame."""
         return where(record, self.firmware)
 
+    def executed_addresses(self) -> list[int]:
+        """Addresses of the halfwords of instructions that ran, ascending (flash, then RAM)."""
+        addresses = []
+        for region, store in enumerate((self.engine.stores["flash"], self.engine.stores["ram"])):
+            for at, byte in enumerate(self.core.coverage(region)):
+                if byte:
+                    origin = store.area.origin + 16 * at
+                    addresses += [origin + 2 * bit for bit in range(8) if byte >> bit & 1]
+        return addresses
+
     def close(self) -> None:
         """Free Unicorn; safe to call twice."""
         self.engine.free_context(self._power_on) if self.engine._handle else None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
+from harness.coverage import Coverage
 from harness.deadline import Deadline
 from harness.errors import UsageError
 from harness.findings import Finding
@@ -154,6 +155,16 @@ class SimulatorSession:
     def reset(self) -> None:
         """A pin reset."""
         self.machine.reset()
+
+    def profile(self) -> None:
+        """Count what runs from here on, for :meth:`coverage`; costs nothing."""
+        self.machine.core.clear_profile()
+
+    def coverage(self) -> Coverage:
+        """What ran since the session was opened or :meth:`profile` was called."""
+        machine = self.machine
+        counts = machine.core.profile()
+        return Coverage.from_counts(machine.firmware, counts, machine.executed_addresses())
 
     def where(self) -> str:
         """Function, file and line of the program counter."""
