@@ -1,9 +1,10 @@
 """The smallest tensor arena with which an image allocates, found by running it.
 
-The image is not built again: it is stopped where it hands its arena to tflite-micro, the size
-argument is changed (procedure call standard of the Arm architecture, AAPCS32 section 6.4: four
-words in r0 to r3, the others on the stack), and what ``AllocateTensors`` returns decides.
-``arena_used_bytes()`` is smaller than this figure: allocation needs temporary memory, too.
+The image is not built again: it boots once, is stopped where it hands its arena to tflite-micro,
+and starts from a snapshot of there for each size. The size argument is changed (procedure call
+standard of the Arm architecture, AAPCS32 section 6.4: four words in r0 to r3, the others on the
+stack), and what ``AllocateTensors`` returns decides. ``arena_used_bytes()`` is smaller than this
+figure: allocation needs temporary memory, too.
 """
 
 from __future__ import annotations
@@ -14,16 +15,24 @@ from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from harness.deadline import Deadline
 from harness.errors import FirmwareFailed, UsageError
 from harness.firmware.demangle import demangle, qualified
 from harness.firmware.elf import Firmware
+from harness.simulator.snapshot import restore, take
 from harness.targets.base import ConsoleMatch, Elapsed, Session, Stop
+
+if TYPE_CHECKING:
+    from harness.simulator.machine import Machine
 
 ALIGNMENT = 16  # tflite-micro aligns an arena's start and end to this
 _WORD = 4
+_IN_REGISTERS = 4  # arguments that are handed over in r0 to r3
+_RECORD_SECONDS = 2.0
+#: A failing probe gets so many times what success took, and half a second: only a hang needs more.
+_PATIENCE = 10
+_LEAST_SECONDS = 0.5
 _MOST_PROBES = 40
 _ALLOCATE = "tflite::MicroInterpreter::AllocateTensors"
 #: Functions that take an arena, outermost first; constructors have ``this`` before their arguments.
@@ -39,33 +48,8 @@ _TAKERS = {
 _USED = re.compile(rb"~HIL \d+ arena [^\r\n]*\bused=(\d+)")
 
 
-class Machine(Protocol):
-    """What is needed of the simulator's machine."""
-
-    @property
-    def registers(self) -> dict[str, int]:
-        """Core registers by name."""
-        ...
-
-    def write_register(self, name: str, value: int) -> None:
-        """Set a register."""
-        ...
-
-    def read_memory(self, address: int, size: int) -> bytes:
-        """Read memory."""
-        ...
-
-    def write_memory(self, address: int, data: bytes) -> None:
-        """Write memory."""
-        ...
-
-    def hook(self, where: str | int, called: Callable[[Any], bool | None]) -> None:
-        """Call before the instruction at an address; True stops the run."""
-        ...
-
-
 class MachineSession(Session, Protocol):
-    """A session of a target that has a machine to look into."""
+    """A session of the simulator, which lets one look into its machine."""
 
     @property
     def machine(self) -> Machine:
@@ -145,136 +129,145 @@ def _size_argument(signature: str) -> int | None:
 def minimum(
     firmware: Firmware, open_session: Open, *, seconds: float = 30.0, guard: float = 60.0
 ) -> ArenaMinimum:
-    """Bisect to the byte. Each probe is a run from reset to the end of AllocateTensors.
+    """Bisect to the byte: boot once to where the arena is handed over, then try from there.
 
     ``seconds`` (virtual) and ``guard`` (wall) limit one probe. Raises :class:`UsageError` for an
     image that does not show where it takes its arena, and :class:`FirmwareFailed` where it does
     not allocate with the arena that it declares.
     """
-    prober = _Prober(firmware, open_session, seconds, guard)
-    declared, first, used = prober.as_declared()
-    if not prober.taken_at:
-        raise FirmwareFailed(f"{firmware.path.name}: {first.reason}")
-    if not first.allocated:
-        raise FirmwareFailed(
-            f"{firmware.path.name} does not allocate with its own arena of {declared:,} B: "
-            f"{first.reason}",
-            hint="make the arena larger and build again; only a smaller one can be tried here",
+    hooks = _hooks_of(firmware)
+    with open_session(firmware) as session:
+        prober = _Prober(session, hooks, seconds, guard)
+        declared, used = prober.declared()
+        if not prober.probes[0].allocated:
+            raise FirmwareFailed(
+                f"{firmware.path.name} does not allocate with its own arena of {declared:,} B: "
+                f"{prober.probes[0].reason}",
+                hint="make the arena larger and build again; only a smaller one can be tried here",
+            )
+        low, high = 0, declared  # fails with low, allocates with high
+        while high - low > 1 and len(prober.probes) < _MOST_PROBES:
+            size = (low + high) // 2
+            low, high = (low, size) if prober.allocates(size) else (size, high)
+        return ArenaMinimum(declared, high, used, demangle(prober.site.symbol),
+                            tuple(prober.probes), prober.instructions)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Hooks:
+    sites: tuple[Site, ...]
+    allocate: int  # the address of AllocateTensors
+
+
+def _hooks_of(firmware: Firmware) -> _Hooks:
+    found = sites(firmware)
+    functions = (symbol for symbol in firmware.symbols if symbol.kind == "func")
+    allocate = next((s.address for s in functions if qualified(s.name) == _ALLOCATE), None)
+    if not found or allocate is None:
+        raise UsageError(
+            f"{firmware.path} does not show where it takes its arena: no "
+            f"{'AllocateTensors' if found else 'function that takes one'} in its symbols",
+            hint="pass an image with symbols, built without link-time optimization",
         )
-    probes = [first]
-    low, high = 0, declared  # fails with low, allocates with high
-    while high - low > 1 and len(probes) < _MOST_PROBES:
-        size = (low + high) // 2
-        probe = prober.with_size(size)
-        probes.append(probe)
-        low, high = (low, size) if probe.allocated else (size, high)
-    return ArenaMinimum(declared, high, used, demangle(prober.taken_at), tuple(probes),
-                        prober.instructions)  # fmt: skip
+    return _Hooks(found, allocate)
 
 
 class _Prober:
+    """A machine that stands where its arena is handed over, and goes back there for each probe."""
+
     def __init__(
-        self, firmware: Firmware, open_session: Open, seconds: float, guard: float
+        self, session: MachineSession, hooks: _Hooks, seconds: float, guard: float
     ) -> None:
-        self.firmware = firmware
-        self.open = open_session
-        self.seconds = seconds
+        self.session = session
+        self.machine = session.machine
         self.guard = guard
-        self.sites = sites(firmware)
-        allocate = next(
-            (s.address for s in firmware.symbols
-             if s.kind == "func" and qualified(s.name) == _ALLOCATE), None,
-        )  # fmt: skip
-        self.taken_at = ""
-        self.instructions = 0
-        if not self.sites or allocate is None:
-            raise UsageError(
-                f"{firmware.path} does not show where it takes its arena: no "
-                f"{'AllocateTensors' if self.sites else 'function that takes one'} in its symbols",
-                hint="pass an image with symbols, built without link-time optimization",
-            )
-        self.allocate = allocate
-
-    def as_declared(self) -> tuple[int, Probe, int | None]:
-        """A run with the image's own size: that size, the outcome, the bytes it says are used."""
-        return self._run(None)
-
-    def with_size(self, size: int) -> Probe:
-        """A run with another size."""
-        return self._run(size)[1]
-
-    def _run(self, size: int | None) -> tuple[int, Probe, int | None]:
-        with self.open(self.firmware) as session:
-            run = _Run(session.machine, size)
-            for site in self.sites:
-                session.machine.hook(site.address, partial(run.taken, site))
-            session.machine.hook(self.allocate, run.entered)
-            deadline = session.deadline(self.seconds, guard=self.guard)
-            stop = session.run(Elapsed(self.seconds), deadline)
-            used = self._used(session, deadline) if size is None and run.status == 0 else None
-            self.instructions += session.counters.instructions or 0
-            reason = "" if run.status == 0 else _reason(session, run, stop)
-        if run.site is not None:
-            self.taken_at = run.site.symbol
-        return run.declared, Probe(size if size is not None else run.declared,
-                                   run.status == 0, reason), used  # fmt: skip
-
-    @staticmethod
-    def _used(session: Session, deadline: Deadline) -> int | None:
-        """The figure of the image's ``arena`` record, None where it prints none in two seconds."""
-        wait = session.deadline(min(2.0, max(deadline.remaining, 0.1)))
-        session.run(ConsoleMatch(rb" arena [^\r\n]*used=\d+ \*"), wait)
-        found = _USED.search(b"".join(chunk.data for chunk in session.console))
-        return int(found[1]) if found else None
-
-
-class _Run:
-    """What the hooks of one run saw."""
-
-    def __init__(self, machine: Machine, size: int | None) -> None:
-        self.machine = machine
-        self.size = size
-        self.declared = 0
-        self.site: Site | None = None
+        self.seconds = seconds
+        self.probes: list[Probe] = []
         self.status: int | None = None
+        self.site = self._run_to(hooks)
+        self.instructions = session.counters.instructions or 0
+        self.printed = len(session.console)
+        self.start = take(self.machine)
+        self.machine.hook(hooks.allocate, self._entered)
 
-    def taken(self, site: Site, _: object) -> bool:
-        """The image hands over its arena; inner functions get what the outermost was given."""
-        if self.site is not None:
-            return False
-        self.site = site
-        registers = self.machine.registers
-        place = registers["sp"] + _WORD * (site.index - 4)
-        if site.index < 4:
-            self.declared = registers[f"r{site.index}"]
-        else:
-            self.declared = int.from_bytes(self.machine.read_memory(place, _WORD), "little")
-        if self.size is not None and site.index < 4:
-            self.machine.write_register(f"r{site.index}", self.size)
-        elif self.size is not None:
-            self.machine.write_memory(place, self.size.to_bytes(_WORD, "little"))
-        return False
+    def _run_to(self, hooks: _Hooks) -> Site:
+        """Boot to the outermost function that takes the arena; inner ones get what it was given."""
+        reached: list[Site] = []
 
-    def entered(self, _: object) -> bool:
+        def stop_at(site: Site, _: object) -> bool:
+            reached.append(site)
+            return True
+
+        for site in hooks.sites:
+            self.machine.hook(site.address, partial(stop_at, site))
+        stop = self.session.run(
+            Elapsed(self.seconds), self.session.deadline(self.seconds, guard=self.guard)
+        )
+        for site in hooks.sites:
+            self.machine.unhook(site.address)
+        if not reached:
+            name = self.machine.firmware.path.name
+            raise FirmwareFailed(f"{name}: it never hands over an arena ({stop})")
+        return reached[0]
+
+    def _entered(self, _: object) -> bool:
         """AllocateTensors begins: stop where it returns."""
-        self.machine.hook(self.machine.registers["lr"] & ~1, self.returned)
+        self.machine.hook(self.machine.registers["lr"] & ~1, self._returned)
         return False
 
-    def returned(self, _: object) -> bool:
+    def _returned(self, _: object) -> bool:
         """AllocateTensors ends with a TfLiteStatus in r0."""
         if self.status is None:
             self.status = self.machine.registers["r0"]
         return True
 
+    def declared(self) -> tuple[int, int | None]:
+        """The image's own size, and the bytes that it says are used; the first probe."""
+        size = int.from_bytes(self.machine.read_memory(self._stack_place(), _WORD), "little")
+        if self.site.index < _IN_REGISTERS:
+            size = self.machine.registers[f"r{self.site.index}"]
+        begun = self.machine.seconds
+        allocated = self.allocates(size)
+        # What hangs is stopped sooner than at the limit: a failure takes no longer than success.
+        took = self.machine.seconds - begun
+        self.seconds = min(self.seconds, _PATIENCE * took + _LEAST_SECONDS)
+        return size, self._used() if allocated else None
 
-def _reason(session: Session, run: _Run, stop: Stop) -> str:
-    lines = b"".join(chunk.data for chunk in session.console).splitlines()
-    said = [line.decode("utf-8", "backslashreplace").strip() for line in lines]
-    words = [line for line in said if line and not line.startswith("~HIL")]
-    if run.site is None:
-        return f"it never hands over an arena ({stop})"
-    if session.faults:
-        return f"{session.faults[0].kind} in {session.faults[0].where}"
-    if run.status is None:
-        return f"AllocateTensors did not return ({stop})"
-    return words[0] if words else f"AllocateTensors returned {run.status}"
+    def allocates(self, size: int) -> bool:
+        """Go back, hand over an arena of ``size`` bytes, and run to the end of AllocateTensors."""
+        restore(self.machine, self.start)
+        self.status = None
+        faults, before = len(self.session.faults), self.session.counters.instructions or 0
+        if self.site.index < _IN_REGISTERS:
+            self.machine.write_register(f"r{self.site.index}", size)
+        else:
+            self.machine.write_memory(self._stack_place(), size.to_bytes(_WORD, "little"))
+        deadline = self.session.deadline(self.seconds, guard=self.guard)
+        stop = self.session.run(Elapsed(self.seconds), deadline)
+        self.instructions += (self.session.counters.instructions or 0) - before
+        reason = "" if self.status == 0 else self._reason(stop, faults)
+        self.probes.append(Probe(size, self.status == 0, reason))
+        return self.status == 0
+
+    def _stack_place(self) -> int:
+        return self.machine.registers["sp"] + _WORD * max(self.site.index - _IN_REGISTERS, 0)
+
+    def _used(self) -> int | None:
+        """The figure of the image's ``arena`` record, None where it prints none in two seconds."""
+        wait = self.session.deadline(_RECORD_SECONDS, guard=self.guard)
+        self.session.run(ConsoleMatch(rb" arena [^\r\n]*used=\d+ \*"), wait)
+        found = _USED.search(b"".join(chunk.data for chunk in self.session.console))
+        return int(found[1]) if found else None
+
+    def _reason(self, stop: Stop, faults: int) -> str:
+        """Why a probe did not allocate: its fault, its silence, or its own words."""
+        if len(self.session.faults) > faults:
+            fault = self.session.faults[faults]
+            return f"{fault.kind} in {fault.where}"
+        if self.status is None:
+            return f"AllocateTensors did not return ({stop})"
+        console = self.session.console[self.printed :]
+        lines = b"".join(chunk.data for chunk in console).splitlines()
+        said = [line.decode("utf-8", "backslashreplace").strip() for line in lines]
+        words = [line for line in said if line and not line.startswith("~HIL")]
+        return words[0] if words else f"AllocateTensors returned {self.status}"

@@ -66,6 +66,15 @@ def test_the_arena_minimum_allocates_and_one_byte_less_does_not() -> None:
     assert found.aligned % 16 == 0 and found.aligned >= found.minimum
 
 
+@pytest.mark.parametrize("sample", list(load().samples))
+def test_the_arena_minimum_is_the_one_that_images_are_built_with(sample: str) -> None:
+    """The table's figure: one image fits it from reset on, another with a byte less does not."""
+    table = load().samples[sample].arena_minimum
+    if "standalone" not in table:
+        pytest.skip("the table has no minimum for this sample")
+    assert footprint.arena_minimum(image(sample), seconds=5).minimum == table["standalone"]
+
+
 def test_an_arena_that_is_too_small_as_declared_is_the_firmwares_failure() -> None:
     with pytest.raises(FirmwareFailed, match="does not allocate"):
         footprint.arena_minimum(image("hello_world", "arena_too_small"), seconds=5)
