@@ -4,9 +4,9 @@
 
 Renode's Monitor includes this file as IronPython 2.7 (``monitor`` is given by it) and calls
 ``hil["agent"].method(...)``. Running in slices *inside* Renode costs no round trip a slice, stamps
-each console byte with its virtual time, and stops the core on the very block that completed a
+each console line with its virtual time, and stops the core on the very block that completed a
 match. Answers are printed as ``name value`` lines with bytes in hex: raw console text is not safe
-in XML.
+in XML. What runs once a console byte is kept small: it was most of a short case's time.
 """
 
 import re
@@ -14,34 +14,50 @@ import re
 import System
 from Antmicro.Renode.Core import EmulationManager
 from Antmicro.Renode.Logging import Logger
+from Antmicro.Renode.Peripherals.Memory import ArrayMemory, MappedMemory
 from Antmicro.Renode.Time import TimeInterval
 
 SLICE, LONGEST_SLICE = 1000000, 8000000  # ns of virtual time; doubles while the console is silent
 SILENT_SLICES = 4
-SEARCHED = 8192  # bytes before the newest one in which a match may begin
+SEARCHED = 1024  # bytes before the newest line in which a match may begin
 CFSR, HFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38
 LR, OTHER_SP, SP, XPSR = 14, 22, 13, 25  # Renode's register numbers of a Cortex-M
 MAX_FAULTS, MAX_RESETS = 16, 16
 ENDRX, RXD_MAXCNT, RXD_AMOUNT = 0x110, 0x538, 0x53C  # UARTE
 LOOK_AGAIN = System.UInt64(20)  # us in which firmware takes a buffer
 
+LATIN_1 = System.Text.Encoding.GetEncoding(28591)
+
 hil = {}
+
+
+def remember():
+    """Keep what FICR, UICR and the like hold on a machine that has just been made."""
+    storage = monitor.Machine.GetPeripheralsOfType[ArrayMemory]()
+    hil["storage"] = [(one, one.ReadBytes(0, int(one.Size))) for one in storage]
 
 
 class Agent(object):
     """One machine: its console, its hooks, its counters."""
 
-    def __init__(self, console, mips):
+    def __init__(self, console, mips, vectors):
         self.machine = monitor.Machine
         self.emulation = EmulationManager.Instance.CurrentEmulation
         self.bus = self.machine.SystemBus
         self.cpu = self.machine["sysbus.cpu"]
         self.uart = self.machine["sysbus." + console]
-        self.mips = mips
+        self.mips, self.vectors = mips, System.UInt32(vectors)
+        self.cpu.VectorTableOffset = self.vectors
+        self.dwt = self.machine["sysbus.dwt"]
         self.start = self.ticks()
-        self.chunks, self.faults = [], []
+        self.printed = System.Collections.Generic.List[System.Byte]()
+        self.add = self.printed.Add
+        self.marks = []  # (time, how much was printed by then)
+        self.given = 0  # how much of it was answered already; a tail stays, to be searched
+        self.faults, self.handlers = [], []
         self.incoming = []
-        self.pattern, self.text = None, []
+        self.pattern, self.symbol = None, None
+        self.searched = 0  # what was printed before this is not searched
         self.stopped = ""
         self.earlier = self.resets = 0
         self.blocks = {}
@@ -63,21 +79,28 @@ class Agent(object):
     # -- called by Renode -------------------------------------------------------------------------
 
     def on_char(self, byte):
-        now = self.ticks() - self.start
-        if not self.chunks or self.chunks[-1][0] != now:
-            self.chunks.append((now, []))
-        self.chunks[-1][1].append(byte)
-        if self.pattern is not None:
-            self.text.append(chr(byte))
-            if byte in (10, 13):
-                self.search()
+        self.add(byte)
+        if byte == 10 or byte == 13:
+            self.mark()
 
-    def search(self):
-        if self.pattern is not None and self.pattern.search("".join(self.text[-SEARCHED:])):
-            self.pattern = None
-            self.stop("match")
+    def mark(self):
+        """Stamp what was printed since the last mark, and look for the pattern in it."""
+        count, now = self.printed.Count, self.ticks() - self.start
+        last = self.marks[-1] if self.marks else (-1, self.given)
+        if count == last[1]:
+            return
+        if last[0] == now:
+            self.marks.pop()
+        self.marks.append((now, count))
+        if self.pattern is not None:
+            begin = max(self.searched, last[1] - SEARCHED)
+            text = LATIN_1.GetString(self.printed.GetRange(begin, count - begin).ToArray())
+            if self.pattern.search(text):
+                self.pattern = None
+                self.stop("match")
 
     def on_reset(self, machine):
+        self.cpu.VectorTableOffset = self.vectors
         self.resets += 1
         if self.resets >= MAX_RESETS:
             self.stop("resets")
@@ -104,6 +127,7 @@ class Agent(object):
     # -- called by the harness --------------------------------------------------------------------
 
     def hook_faults(self, addresses):
+        self.handlers = addresses
         for address in addresses:
             self.cpu.AddHook(System.UInt64(address), self.on_fault)
 
@@ -112,23 +136,39 @@ class Agent(object):
 
     def until(self, pattern="", symbol=None):
         """What stops the next runs: a pattern (hex of a regular expression) or an address."""
-        self.text = []
+        if self.symbol is not None:
+            self.cpu.RemoveHooksAt(System.UInt64(self.symbol))
+            if self.symbol in self.handlers:
+                self.cpu.AddHook(System.UInt64(self.symbol), self.on_fault)
         self.pattern = re.compile(bytearray.fromhex(pattern).decode("latin-1")) if pattern else None
+        self.searched = self.printed.Count
+        self.symbol = symbol
         if symbol is not None:
             self.cpu.AddHook(System.UInt64(symbol), self.on_symbol)
 
-    def forget(self, symbol=None):
-        self.pattern = None
-        if symbol is not None:
-            self.cpu.RemoveHooksAt(System.UInt64(symbol))
+    def recycle(self):
+        """Bring the machine back to what it was when it was made, for the next image.
+
+        Renode's reset leaves memories alone, and hooks, handlers and input on their way are ours.
+        """
+        self.uart.CharReceived -= self.on_char
+        self.machine.MachineReset -= self.on_reset
+        self.cpu.RemoveAllHooks()
+        self.incoming = []
+        self.let_go()
+        for memory in self.machine.GetPeripheralsOfType[MappedMemory]():
+            memory.ZeroAll()
+        for storage, content in hil["storage"]:
+            storage.WriteBytes(0, content, 0, content.Length)
+        self.machine.Reset()  # after the memories: it drops the code that was translated from them
 
     def run(self, budget, wall, target=0):
         """Run for at most ``budget`` ns of virtual and ``wall`` ms of real time."""
-        self.stopped = ""
-        self.cpu.IsHalted = False
         watch = System.Diagnostics.Stopwatch.StartNew()
         reason = "time"
         end = self.ticks() + budget
+        self.stopped = ""
+        self.let_go()
         while self.ticks() < end:
             if target and self.executed() >= target:
                 reason = "count"
@@ -142,6 +182,12 @@ class Agent(object):
                 break
         self.answer(reason)
 
+    def let_go(self):
+        """A core that was halted takes part again from the next synchronisation on: have one."""
+        if self.cpu.IsHalted:
+            self.cpu.IsHalted = False
+            self.emulation.RunFor(TimeInterval.FromTicks(System.UInt64(1)))
+
     def step(self, target):
         """ns of the next slice; short of ``target`` by what one instruction may be carried over."""
         if target:
@@ -150,29 +196,46 @@ class Agent(object):
         return self.size
 
     def slice(self, nanoseconds):
-        seen, before = len(self.chunks), int(self.cpu.ExecutedInstructions)
-        resets = self.resets
-        count = len(self.chunks[-1][1]) if self.chunks else 0
+        before, resets, printed = (
+            int(self.cpu.ExecutedInstructions),
+            self.resets,
+            self.printed.Count,
+        )
         self.emulation.RunFor(TimeInterval.FromTicks(System.UInt64(nanoseconds)))
         if self.resets != resets:
             self.earlier += before  # the core counts from zero after a reset
-        if len(self.chunks) != seen or (self.chunks and len(self.chunks[-1][1]) != count):
+        elif int(self.cpu.ExecutedInstructions) == before and self.asleep_for_good():
+            self.stopped = "idle"
+        if self.printed.Count != printed:
             self.size, self.silent = SLICE, 0
-            self.search()  # a prompt has no line end
+            self.mark()  # a prompt has no line end
         else:
             self.silent += 1
             if self.silent >= SILENT_SLICES:
                 self.size, self.silent = min(2 * self.size, LONGEST_SLICE), 0
 
+    def asleep_for_good(self):
+        """True where no timer runs and no input is on its way to a core that executes nothing."""
+        if self.incoming or self.stopped:
+            return False
+        entries = self.machine.ClockSource.GetAllClockEntries()
+        return not any(one.Enabled and one.Owner != self.dwt for one in entries)
+
     def reset(self):
+        self.let_go()  # before the reset: after it the core would read its vectors here
         before = int(self.cpu.ExecutedInstructions)
         self.machine.Reset()
         self.earlier += before
 
     def answer(self, reason):
-        for time, data in self.chunks:
-            print("console %d %s" % (time, "".join("%02x" % byte for byte in data)))
-        del self.chunks[:]
+        for time, end in self.marks:
+            data = self.printed.GetRange(self.given, end - self.given).ToArray()
+            print("console %d %s" % (time, System.BitConverter.ToString(data).replace("-", "")))
+            self.given = end
+        old = max(0, self.given - SEARCHED)
+        self.printed.RemoveRange(0, old)
+        self.given, self.searched = self.given - old, max(0, self.searched - old)
+        del self.marks[:]
         for words in self.faults:
             print("fault " + " ".join("%x" % word for word in words))
         del self.faults[:]

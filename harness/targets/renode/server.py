@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from harness import paths
-from harness.errors import HilError, TargetLost
+from harness.errors import HilError, TargetLost, UsageError
 from harness.firmware.elf import Firmware
 from harness.targets.renode.find import RenodeProgram, find
 from harness.targets.renode.process import RenodeProcess
@@ -27,7 +27,9 @@ _SECURE, _NON_SECURE = 0x5000_0000, 0x4000_0000
 class RenodeServer:
     """Starts Renode when it is first needed, again after it was lost, and ends it on close().
 
-    Pass one to every ``open(..., server=server)`` of a run; parallel workers each own one.
+    It serves one session at a time, and any number one after another. Between them the machine is
+    reset and its memories cleared, which takes a tenth of the time that making one takes; after
+    a session that faulted, hung or was traced a new machine is made.
     ``connect`` replaces the process by something that speaks the same protocol (tests).
     """
 
@@ -40,7 +42,9 @@ class RenodeServer:
     ) -> None:
         self.program: RenodeProgram | None = None if connect else find(renode)
         self.quantum = quantum
-        self.starts = 0
+        self.starts = self.machines = 0  # how often Renode was started, and a machine made
+        self.busy = False  # a session is open
+        self._reusable = False
         self._connect = connect
         self._process: RenodeProcess | None = None
         self._client: RobotClient | None = None
@@ -74,23 +78,46 @@ class RenodeServer:
         return ("127.0.0.1", self._process.port)
 
     def machine(self, firmware: Firmware, folder: Path, vectors: int) -> RobotClient:
-        """A fresh machine with ``firmware`` in its memories, ready to run.
+        """A clean machine with ``firmware`` in its memories, ready to run.
 
-        ``folder`` takes the image's segments and Renode's log.
+        ``folder`` takes the image's segments and Renode's log. :meth:`release` gives it back.
         """
-        client = self.client
-        client.keyword("ResetEmulation")
-        script = folder / "machine.resc"  # one script is one round trip
-        script.write_text("\n".join(self._commands(firmware, folder, vectors)) + "\n")
-        client.command(f"include @{script}")
+        if self.busy:
+            raise UsageError(
+                "this Renode runs another session",
+                hint="close that one first, or give each session a server of its own",
+            )
+        try:
+            client = self.client
+            commands = [f"logFile @{folder / 'renode.log'} true"]
+            if self._reusable:
+                commands.append("python \"hil['agent'].recycle()\"")
+            else:
+                client.keyword("ResetEmulation")
+                commands += self._platform()
+                self.machines += 1
+            self._reusable = False
+            commands += _loading(firmware, folder, vectors)
+            script = folder / "machine.resc"  # one script is one round trip
+            script.write_text("\n".join(commands) + "\n")
+            client.command(f"include @{script}")
+        except TargetLost:
+            self.lost()
+            raise
+        self.busy = True
         return client
 
-    def _commands(self, firmware: Firmware, folder: Path, vectors: int) -> list[str]:
+    def release(self, *, reusable: bool) -> None:
+        """A session is over; ``reusable`` says that its machine may serve the next one."""
+        self._reusable = reusable and self._client is not None
+        self.busy = False
+
+    def _platform(self) -> list[str]:
+        """Monitor commands that make a machine with empty memories."""
         platforms = paths.platforms()
         commands = [
             "emulation SetGlobalAdvanceImmediately true",
             f'emulation SetGlobalQuantum "{self.quantum:.6f}"',
-            f"logFile @{folder / 'renode.log'} true",
             'mach create "nrf9160dk"',
             f"machine LoadPlatformDescription @{platforms / 'nrf9160dk.repl'}",
         ]
@@ -99,17 +126,11 @@ class RenodeServer:
             secure = _SECURE + offset
             commands.append(f'machine PyDevFromFile @{script} {secure:#x} 0x1000 True "{name}"')
             commands.append(f"sysbus Redirect {_NON_SECURE + offset:#x} {secure:#x} 0x1000")
-        for index, segment in enumerate(firmware.segments):
-            path = folder / f"segment{index}.bin"
-            path.write_bytes(segment.data)
-            if segment.data:
-                commands.append(f"sysbus LoadBinary @{path} {segment.load_address:#x}")
-        commands.append(f"cpu VectorTableOffset {vectors:#x}")
-        commands.append(f"python \"hil['agent'] = Agent('{CONSOLE}', {MIPS})\"")
-        return commands
+        return [*commands, 'python "remember()"']
 
     def lost(self) -> None:
         """Renode hangs or died: kill what is left; the next machine starts a new one."""
+        self._reusable = False
         if self._client is not None:
             self._client.close()
             self._client = None
@@ -136,3 +157,15 @@ class RenodeServer:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _loading(firmware: Firmware, folder: Path, vectors: int) -> list[str]:
+    """Monitor commands that load the image; its segments go to ``folder``."""
+    commands = []
+    for index, segment in enumerate(firmware.segments):
+        path = folder / f"segment{index}.bin"
+        path.write_bytes(segment.data)
+        if segment.data:
+            commands.append(f"sysbus LoadBinary @{path} {segment.load_address:#x}")
+    commands.append(f"python \"hil['agent'] = Agent('{CONSOLE}', {MIPS}, {vectors:#x})\"")
+    return commands

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import struct
 import tempfile
 import time
 from collections.abc import Sequence
@@ -37,6 +38,7 @@ _STOPS = {
     "match": Stop.CONDITION,
     "symbol": Stop.CONDITION,
     "count": Stop.CONDITION,
+    "idle": Stop.IDLE,
     "resets": Stop.RESET_LOOP,
     "lockup": Stop.LOCKUP,
 }
@@ -62,12 +64,14 @@ class RenodeSession:
         self._notes = [Finding(Kind.APPROXIMATION, text, "renode") for text in server.warnings]
         self._gone = ""
         self._closed = False
+        self._spoilt = False  # the machine is in a state that a reset may not cure
+        self._opened = False
         vectors = _vector_table(firmware)
         try:
             self._client = server.machine(firmware, self._folder, vectors)
+            self._opened = True
             self.memory = RenodeMemory(self.call)
-            handlers = sorted({self.memory.word(vectors + 4 * n) & ~1 for n in range(3, 7)} - {0})
-            self.call(f"hook_faults({handlers})")
+            self.call(f"hook_faults({_fault_handlers(firmware, vectors)})")
         except BaseException:
             self.close()
             raise
@@ -75,12 +79,13 @@ class RenodeSession:
             text = "a non-secure image started at its own vector table, without TF-M below it"
             self._notes.append(Finding(Kind.APPROXIMATION, text, "TF-M"))
 
-    def call(self, expression: str, *, timeout: float = 0.0) -> str:
-        """Run a method of the agent inside Renode; gives what it printed."""
+    def call(self, *calls: str, timeout: float = 0.0) -> str:
+        """Run methods of the agent inside Renode in one round trip; gives what they printed."""
         if self._gone:
             raise TargetLost(self._gone, hint="open a new session")
         try:
-            return self._client.command(f"python \"hil['agent'].{expression}\"", timeout=timeout)
+            text = "; ".join(f"hil['agent'].{call}" for call in calls)
+            return self._client.command(f'python "{text}"', timeout=timeout)
         except TargetLost as lost:
             self._gone = lost.message
             self._server.lost()
@@ -135,40 +140,37 @@ class RenodeSession:
         end = self._time + until.seconds if isinstance(until, Elapsed) else float("inf")
         address = self._address(until.symbol) if isinstance(until, SymbolReached) else None
         if isinstance(until, ConsoleMatch):
-            self.call(f"until('{until.pattern.hex()}')")
-        elif address is not None:
-            self.call(f"until('', {address})")
-        try:
-            return self._run(deadline, end, target)
-        finally:
-            if not self._gone:
-                self.call(f"forget({address})")
+            condition = f"until('{until.pattern.hex()}')"
+        else:
+            condition = "until()" if address is None else f"until('', {address})"
+        return self._run(condition, deadline, end, target)
 
     def run_to_address(self, address: int, deadline: Deadline) -> Stop:
         """Run until the instruction at ``address`` is next."""
-        self.call(f"until('', {address})")
-        try:
-            return self._run(deadline, float("inf"), 0)
-        finally:
-            if not self._gone:
-                self.call(f"forget({address})")
+        return self._run(f"until('', {address})", deadline)
 
-    def _run(self, deadline: Deadline, end: float, target: int) -> Stop:
+    def _run(
+        self, condition: str, deadline: Deadline, end: float = float("inf"), target: int = 0
+    ) -> Stop:
+        before: tuple[str, ...] = (condition,)
         while not deadline.guard_expired:
             budget = round(min(deadline.remaining, end - self._time) * _NS)
             if budget <= 0:
                 return Stop.CONDITION if self._time + 1e-9 >= end else Stop.DEADLINE
             limit = deadline.guard_remaining
             wall = max(1, min(_SLICE_MS, round(limit * 1000)))
+            run = f"run({budget}, {wall}, {target})"
             try:
-                answer = self.call(f"run({budget}, {wall}, {target})", timeout=limit + _MARGIN)
+                answer = self.call(*before, run, timeout=limit + _MARGIN)
             except TargetLost:
                 if not deadline.guard_expired:
                     raise
                 return Stop.GUARD
+            before = ()
             reason = self._take(answer)
             if reason in _STOPS:
                 return _STOPS[reason]
+        self._spoilt = True
         return Stop.GUARD
 
     def _take(self, answer: str) -> str:
@@ -216,6 +218,7 @@ class RenodeSession:
 
     def profile(self) -> None:
         """Count executed blocks from here on (about ten times slower)."""
+        self._spoilt = True
         self.call("profile()")
 
     def blocks(self) -> list[tuple[int, int, int]]:
@@ -224,11 +227,14 @@ class RenodeSession:
         return [(int(row[0], 16), int(row[1]), int(row[2])) for row in rows if len(row) == 3]
 
     def close(self) -> None:
-        """Clear the machine; ends Renode where the session started it. Safe to call twice."""
+        """Give the machine back; ends Renode where the session started it. Safe to call twice."""
         if self._closed:
             return
         self._closed = True
         shutil.rmtree(self._folder, ignore_errors=True)
+        if self._opened:
+            clean = not (self._gone or self._spoilt or self._faults or self._resets)
+            self._server.release(reusable=clean)
         if self._owns:
             self._server.close()
 
@@ -249,3 +255,13 @@ def _vector_table(firmware: Firmware) -> int:
     if symbol is not None:
         return symbol.address
     return min(segment.load_address for segment in firmware.segments if segment.data)
+
+
+def _fault_handlers(firmware: Firmware, vectors: int) -> list[int]:
+    """Addresses of the handlers of HardFault to UsageFault, from the image's vector table."""
+    for segment in firmware.segments:
+        table = segment.data[vectors - segment.load_address :] if segment.data else b""
+        if vectors >= segment.load_address and len(table) >= 28:
+            words = struct.unpack_from("<4I", table, 12)
+            return sorted({word & ~1 for word in words} - {0})
+    raise UsageError(f"{firmware.path} holds no vector table at {vectors:#x}")

@@ -49,8 +49,10 @@ class Agent:
         self.pattern = re.compile(bytes.fromhex(pattern)) if pattern else None
         return ""
 
-    def forget(self, symbol: int | None = None) -> str:
-        return self.until()
+    def recycle(self) -> str:
+        self.machine.recycled += 1
+        self.machine.bytes.clear()
+        return ""
 
     def run(self, budget: int, wall: int, target: int = 0) -> str:
         self.machine.before_run()
@@ -108,6 +110,7 @@ class Machine:
         self.hooked: list[int] = []
         self.agent: Agent | None = None
         self.dies = self.hangs = False
+        self.recycled = 0
         self.released = threading.Event()
 
     def at(self, address: int, size: int) -> bytes:
@@ -131,11 +134,16 @@ class Machine:
             raise ValueError("No such command or device: boom")
         if not command.startswith('python "'):
             return ""
-        tree = ast.parse(command.removeprefix('python "').removesuffix('"')).body[0]
-        if isinstance(tree, ast.Assign):
+        statements = ast.parse(command.removeprefix('python "').removesuffix('"')).body
+        return "".join(map(self.python, statements))
+
+    def python(self, statement: ast.stmt) -> str:
+        if isinstance(statement, ast.Assign):
             self.agent = Agent(self)
             return ""
-        call = tree.value
+        call = statement.value
+        if isinstance(call.func, ast.Name):
+            return ""  # remember()
         arguments = [ast.literal_eval(argument) for argument in call.args]
         return str(getattr(self.agent, call.func.attr)(*arguments))
 

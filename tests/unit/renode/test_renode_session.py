@@ -69,8 +69,8 @@ def test_one_process_serves_many_cases_and_each_gets_a_clean_machine(fake, serve
         with open_target("renode", firmware, server=server) as session:
             assert session.memory.read(0x20000000, 1) == b"\0"
             session.memory.write(0x20000000, b"x")
-    assert server.starts == 1
-    assert fake.resets == 5
+    assert (server.starts, server.machines) == (1, 1)
+    assert (fake.resets, fake.machine.recycled) == (1, 4)
 
 
 def test_a_hang_ends_at_the_guard_and_the_next_case_runs(fake, server, firmware, monkeypatch):
