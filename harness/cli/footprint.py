@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from harness import footprint as analysis
 from harness.cli.options import STDOUT, Destination, json_option, write_text
 from harness.errors import CheckFailed, UsageError
 from harness.firmware import Firmware
+from harness.footprint.analysis import Footprint
 from harness.footprint.budget import Verdict, check, load
 from harness.footprint.compare import Comparison, compare, load_baseline
 from harness.footprint.text import (
@@ -33,7 +35,7 @@ _SHOWN = 40
 @click.command()
 @click.argument("what", metavar="ELF|SAMPLE")
 @click.option("--by", "views", type=click.Choice(VIEWS), multiple=True,
-              help="What to show; repeatable. Default: region and operator.")  # fmt: skip
+              help="What to show; repeatable.  [default: region, operator, ram]")  # fmt: skip
 @click.option("--region", default="", help="Only this region (FLASH, RAM).")
 @click.option("--map", "map_file", type=_FILE, help="The linker's map file: regions, libraries.")
 @click.option("--linker-script", type=_FILE, help="A linker script with a MEMORY command.")
@@ -43,6 +45,8 @@ _SHOWN = 40
               help="Build SAMPLE without each operator in turn: what it really costs.")  # fmt: skip
 @click.option("--operators", default="",
               help="For --leave-one-out: these, added to the sample's own.")  # fmt: skip
+@click.option("--measure", is_flag=True,
+              help="Run it on the simulator: what it uses of its arena and stacks.")  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="All rows, however many.")
 @click.option("--markdown", type=Destination(dash=True),
               help="Write a pull request's report; - for standard output.")  # fmt: skip
@@ -57,6 +61,7 @@ def footprint(  # noqa: PLR0917 - one parameter an option
     budget: Path | None,
     leave_one_out: bool,
     operators: str,
+    measure: bool,
     everything: bool,
     markdown: Path | None,
     json_file: Path | None,
@@ -66,6 +71,7 @@ def footprint(  # noqa: PLR0917 - one parameter an option
     \b
     tflm-hil footprint zephyr.elf --by operator
     tflm-hil footprint zephyr.elf --by file --region RAM
+    tflm-hil footprint zephyr.elf --measure
     tflm-hil footprint zephyr.elf --baseline main.json --budget budgets.toml --markdown -
     tflm-hil footprint digits --leave-one-out
     tflm-hil footprint hello_world --leave-one-out --operators CONV_2D,SOFTMAX
@@ -84,6 +90,8 @@ def footprint(  # noqa: PLR0917 - one parameter an option
     found = analysis.analyse(image, map_file=map_file, linker_script=linker_script)
     if region:
         found.region(region)
+    if measure:
+        found = _measured(image, found)
     document = found.to_json()
     comparison = compare(before, document) if before is not None else None
     verdicts = check(budgets, document, before)
@@ -95,10 +103,18 @@ def footprint(  # noqa: PLR0917 - one parameter an option
     if markdown is not None:
         write_text(markdown, pull_request(found, comparison, verdicts))
     if STDOUT not in (json_file, markdown):
-        chosen = views or (() if comparison or budgets else ("region", "operator"))
+        usual: tuple[View, ...] = ("ram",) if measure else ("region", "operator", "ram")
+        chosen = views or (() if comparison or budgets else usual)
         limit = 0 if everything else _SHOWN
         _print(found, chosen, region, limit, comparison, verdicts)
     _raise_if_over(verdicts)
+
+
+def _measured(image: Firmware, found: Footprint) -> Footprint:
+    from harness.footprint.measure import measure as run  # noqa: PLC0415
+    from harness.targets.simulator import open as open_simulator  # noqa: PLC0415
+
+    return replace(found, ram=run(image, found.ram, open_simulator))
 
 
 def _only_with_leave_one_out(context: click.Context) -> None:

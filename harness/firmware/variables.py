@@ -66,6 +66,32 @@ class Variables:
             offset = found.number(At.TYPE)
         return None
 
+    def dimensions(self, address: int) -> tuple[int, ...]:
+        """The extents of the array at ``address``, outermost first; () for what is no array."""
+        entry = self.entries.get(address)
+        found: list[int] = []
+        try:
+            offset = None if entry is None else self.dwarf.follow(entry, At.TYPE)
+            for _ in range(_DEEPEST):
+                if not isinstance(offset, int):
+                    break
+                kind = self.dwarf.entry(offset)
+                if kind.tag not in _WRAPPERS:
+                    break
+                if kind.tag == Tag.ARRAY_TYPE:
+                    found += [self._extent(one) for one in self.dwarf.children(kind)]
+                offset = kind.number(At.TYPE)
+        except GARBLED:
+            return ()
+        return tuple(found)
+
+    @staticmethod
+    def _extent(subrange: Entry) -> int:
+        """DW_AT_count, or one more than DW_AT_upper_bound; 0 where neither is a number."""
+        count = subrange.number(At.COUNT)
+        bound = subrange.number(At.UPPER_BOUND)
+        return count if count is not None else 0 if bound is None else bound + 1
+
     def dwarf_name(self, entry: Entry) -> str:
         """The name of a type, "" where it has none."""
         try:

@@ -111,7 +111,12 @@ def analyse(
         by_file(layout.parts, files),
         libraries,
         operators,
-        purposes(firmware, [part for part in layout.parts if part.region in ram]),
+        purposes(
+            firmware,
+            [part for part in layout.parts if part.region in ram],
+            variables,
+            len(operators.operators),
+        ),
         (*layout.notes, *_what_cannot_be_said(firmware, variables, operators)),
     )
 

@@ -1,4 +1,7 @@
-"""RAM by purpose: tensor arena, resolver objects, stacks, a model that was copied into RAM."""
+"""RAM by purpose: tensor arena, resolver objects, stacks, a model that was copied into RAM.
+
+The ELF tells what each of them takes; what of it is used, a run tells (:mod:`measure`).
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ from typing import Any
 
 from harness.firmware.demangle import qualified
 from harness.firmware.elf import Firmware
+from harness.firmware.variables import Variables
+from harness.footprint import resolvers
 from harness.footprint.layout import Part
 
 _ARENA = re.compile(r"(?:^|[^a-z])(?:tensor_?)?arena(?:$|[^a-z])|TensorArena", re.IGNORECASE)
@@ -22,12 +27,20 @@ _TFLITE_MARK = b"TFL3"
 
 @dataclass(frozen=True)
 class Memory:
-    """A named piece of RAM; ``purpose`` is ``arena``, ``stack`` or ``model copy``."""
+    """A named piece of RAM; ``purpose`` is ``arena``, ``resolver``, ``stack`` or ``model copy``.
+
+    ``used`` bytes were needed at some time (of a stack its high-water mark, of an arena what
+    ``arena_used_bytes()`` says), ``least`` is the smallest size that works, ``wasted`` what could
+    be given back; each None where it is not known. A run measures those of arenas and stacks.
+    """
 
     purpose: str
     name: str
     address: int
     bytes: int
+    used: int | None = None
+    least: int | None = None
+    wasted: int | None = None
     note: str = ""
 
     def to_json(self) -> dict[str, Any]:
@@ -35,9 +48,33 @@ class Memory:
         return asdict(self)
 
 
-def purposes(firmware: Firmware, parts: Sequence[Part]) -> tuple[Memory, ...]:
-    """The arenas, stacks and model copies among the objects of RAM (``parts`` of RAM regions)."""
-    return tuple(_named(firmware, parts)) + tuple(_model_copies(firmware, parts))
+def purposes(
+    firmware: Firmware, parts: Sequence[Part], variables: Variables, registered: int
+) -> tuple[Memory, ...]:
+    """The arenas, resolvers, stacks and model copies in RAM.
+
+    ``parts`` are those of RAM regions; ``registered`` is how many operators the image registers.
+    """
+    return (
+        *_named(firmware, parts),
+        *_resolvers(firmware, variables, registered),
+        *_model_copies(firmware, parts),
+    )
+
+
+def _resolvers(firmware: Firmware, variables: Variables, registered: int) -> Iterable[Memory]:
+    """Resolver objects; how many slots are filled is known where there is one."""
+    found = [one for one in resolvers.find(firmware, variables) if one.address]
+    for one in found:
+        slots = f"{one.slots} slots of {one.slot_bytes} B"
+        if len(found) > 1 or not registered:
+            yield Memory("resolver", one.name, one.address, one.bytes, note=slots)
+            continue
+        spare = max(one.slots - registered, 0)
+        note = f"{slots}, {min(registered, one.slots)} filled"
+        wasted = spare * one.slot_bytes
+        yield Memory("resolver", one.name, one.address, one.bytes, one.bytes - wasted,
+                     one.bytes - wasted, wasted, note)  # fmt: skip
 
 
 def _named(firmware: Firmware, parts: Iterable[Part]) -> Iterable[Memory]:
@@ -64,6 +101,7 @@ def _model_copies(firmware: Firmware, parts: Iterable[Part]) -> Iterable[Memory]
                 qualified(part.name),
                 part.address,
                 part.size,
-                f"a .tflite model (CRC-32 {zlib.crc32(data):08x}) in RAM; "
+                wasted=part.size,
+                note=f"a .tflite model (CRC-32 {zlib.crc32(data):08x}) in RAM; "
                 "declare it const and it stays in flash alone",
             )

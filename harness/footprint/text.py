@@ -176,10 +176,16 @@ def _libraries(footprint: Footprint, region: str) -> Table:
 def _ram(footprint: Footprint, region: str) -> Table:
     del region
     rows = [
-        [one.purpose, one.name, f"0x{one.address:08x}", _bytes(one.bytes), one.note]
+        [one.purpose, one.name, f"0x{one.address:08x}", _bytes(one.bytes), _known(one.used),
+         _known(one.least), _known(one.wasted), one.note]
         for one in footprint.ram
-    ]
-    return ["purpose", "name", "address", "B", ""], frozenset((3,)), list(rows)
+    ]  # fmt: skip
+    heads = ["purpose", "name", "address", "B", "used B", "least B", "wasted B", ""]
+    return heads, frozenset((3, 4, 5, 6)), list(rows)
+
+
+def _known(size: int | None) -> str:
+    return "" if size is None else _bytes(size)
 
 
 def marginal_table(found: LeaveOneOut) -> Table:

@@ -12,10 +12,10 @@ from typing import Any
 from harness.errors import UsageError
 from harness.firmware.demangle import demangle
 from harness.firmware.elf import Firmware
+from harness.footprint import resolvers as declarations
+from harness.footprint.resolvers import Declared
 from harness.model import Model
 from harness.model.pitfalls import pitfalls
-from harness.resolver import declared as declarations
-from harness.resolver.declared import Declared
 from harness.resolver.dump import LiveResolver
 from harness.resolver.linked import Linked
 

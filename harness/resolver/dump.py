@@ -19,9 +19,9 @@ from harness.firmware.demangle import qualified
 from harness.firmware.elf import Firmware
 from harness.firmware.regions import memories
 from harness.footprint.operators import RAM_FROM, RAM_TO
+from harness.footprint.resolver_layout import WORD, ResolverLayout, find_layout
+from harness.footprint.resolvers import vtables
 from harness.model.schema import OPERATOR_NAMES
-from harness.resolver.declared import vtables
-from harness.resolver.layout import WORD, ResolverLayout, find_layout
 from harness.resolver.shape import CUSTOM, Ranges, is_registration, tables, words_of
 from harness.targets.base import Memory, Session
 

@@ -15,6 +15,7 @@ from harness.firmware.demangle import qualified
 from harness.firmware.elf import Firmware
 from harness.firmware.regions import memories
 from harness.firmware.variables import Variables
+from harness.footprint import resolvers as declarations
 from harness.footprint.analysis import ram_regions
 from harness.footprint.files import Sources
 from harness.footprint.graph import Graph, build
@@ -24,7 +25,6 @@ from harness.footprint.operators import analyse as analyse_operators
 from harness.footprint.registrations import Registration, is_kernel
 from harness.footprint.registrations import find as find_registrations
 from harness.model.schema import OPERATOR_NAMES
-from harness.resolver import declared as declarations
 
 _ADD_METHOD = re.compile(r"MicroMutableOpResolver<\d+u?>::Add[A-Z]\w*$")
 _SPELLINGS = {name.replace("_", "").lower(): name for name in OPERATOR_NAMES}

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from harness.firmware.elf import Firmware
 from harness.footprint.operators import RAM_FROM, RAM_TO
+from harness.footprint.resolver_layout import WORD, ResolverLayout, known_layouts
 from harness.model.schema import OPERATOR_NAMES
-from harness.resolver.layout import WORD, ResolverLayout, known_layouts
 
 CUSTOM = OPERATOR_NAMES.index("CUSTOM")
 _MOST_SLOTS = 1024

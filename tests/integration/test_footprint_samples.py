@@ -14,6 +14,10 @@ from harness.firmware.build import build_operators
 from harness.firmware.builders import build_one
 from harness.firmware.configurations import load
 from harness.footprint.marginal import leave_one_out
+from harness.footprint.measure import measure
+from harness.targets.base import ConsoleMatch
+from harness.targets.simulator import open as open_simulator
+from harness.uart import Console
 
 PERSON_DETECTION = ["AVERAGE_POOL_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "RESHAPE", "SOFTMAX"]
 
@@ -86,3 +90,28 @@ def test_an_image_without_symbols_does_not_show_its_arena(tmp_path: Path) -> Non
                    check=True)  # fmt: skip
     with pytest.raises(UsageError, match="does not show"):
         footprint.arena_minimum(Firmware.from_elf(stripped))
+
+
+def test_measured_stacks_and_arena_are_those_that_the_image_prints() -> None:
+    """The image paints its main stack itself and reports both in records."""
+    firmware = image("digits")
+    found = footprint.analyse(firmware)
+    measured = {one.name: one for one in measure(firmware, found.ram, open_simulator)}
+    with open_simulator(firmware) as session:
+        session.run(ConsoleMatch(rb"~HIL \d+ end "), session.deadline(20))
+        console = Console()
+        console.feed(session.read(), 0.0)
+    (arena,) = console.of_kind("arena")
+    stacks = {record.fields["name"]: record.integer("used") for record in console.of_kind("stack")}
+    assert measured["z_main_stack"].used == stacks["main"]
+    own = measured["(anonymous namespace)::tensor_arena"]
+    assert (own.bytes, own.used) == (arena.integer("declared"), arena.integer("used"))
+    assert own.least is not None and own.used is not None and own.used <= own.least < own.bytes
+    assert own.wasted == own.bytes - own.least
+
+
+def test_what_cannot_be_measured_says_why() -> None:
+    firmware = image("hello_world", "arena_too_small")
+    rows = measure(firmware, footprint.analyse(firmware).ram, open_simulator)
+    (arena,) = (one for one in rows if one.purpose == "arena")
+    assert arena.used is None and "does not allocate" in arena.note

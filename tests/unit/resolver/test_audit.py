@@ -10,9 +10,9 @@ from model_builder import Op, T, build
 
 from harness.errors import UsageError
 from harness.firmware import Firmware
+from harness.footprint.resolvers import find
 from harness.model import Model
 from harness.resolver import LiveRegistration, LiveResolver, Verdict, check, check_live
-from harness.resolver.declared import find
 from harness.resolver.linked import kernel_operator
 
 Compile = Callable[..., Firmware]

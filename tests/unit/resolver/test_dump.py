@@ -15,10 +15,10 @@ from little_tflm import compile_little, has_gcc
 
 from harness.errors import CheckFailed
 from harness.firmware import Firmware
+from harness.footprint.resolver_layout import find_layout
 from harness.resolver import dump
 from harness.resolver.dump import registered
 from harness.resolver.explain import explain
-from harness.resolver.layout import find_layout
 from harness.resolver.text import explanation_lines
 
 Compile = Callable[..., Firmware]

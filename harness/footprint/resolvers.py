@@ -16,7 +16,7 @@ from typing import Any
 from harness.firmware.demangle import qualified
 from harness.firmware.elf import Firmware
 from harness.firmware.variables import Variables
-from harness.resolver.layout import ResolverLayout, find_layout
+from harness.footprint.resolver_layout import ResolverLayout, find_layout
 
 _MANGLED = re.compile(r"MicroMutableOpResolverILj(\d+)E")
 _TYPE = re.compile(r"^MicroMutableOpResolver<(\d+)u?>$")

@@ -1,0 +1,83 @@
+"""RAM by purpose, and what of it is used."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from little_tflm import compile_little, has_gcc
+
+from harness import footprint
+from harness.firmware import Firmware
+from harness.firmware.variables import Variables
+from harness.footprint.measure import PAINT, high_water
+from harness.footprint.ram import Memory
+
+CONV = "resolver.AddConv2D();"
+MORE = """
+#pragma once
+inline char thread_stacks[3][256];
+inline char other_stack[128];
+inline unsigned copied_model[8] = {28, 0x334c4654, 3};
+inline void Use(void* p) { asm volatile("" ::"r"(p) : "memory"); }
+"""
+USE = "Use(thread_stacks); Use(other_stack); Use(copied_model);"
+
+
+@pytest.fixture(scope="module")
+def five_slots(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
+    """One operator in five slots, two stacks in one array, and a model in RAM."""
+    if not has_gcc():
+        pytest.skip("no arm-none-eabi-g++")
+    elf = compile_little(
+        tmp_path_factory.mktemp("ram"), register=CONV + USE, slots=5,
+        files={"more.h": MORE}, extra=("-include", "more.h"),
+    )  # fmt: skip
+    return Firmware.from_elf(elf)
+
+
+def rows(firmware: Firmware, purpose: str) -> list[Memory]:
+    return [one for one in footprint.analyse(firmware).ram if one.purpose == purpose]
+
+
+def test_a_resolver_is_told_with_the_bytes_of_its_unused_slots(five_slots: Firmware) -> None:
+    (resolver,) = rows(five_slots, "resolver")
+    assert (resolver.name, resolver.bytes) == ("resolver", 3 * 4 + 5 * 36)
+    assert (resolver.wasted, resolver.used) == (4 * 36, 3 * 4 + 36)
+    assert resolver.note == "5 slots of 36 B, 1 filled"
+
+
+def test_arena_and_stacks_are_told_by_name(five_slots: Firmware) -> None:
+    assert [(one.name, one.bytes) for one in rows(five_slots, "arena")] == [("tensor_arena", 2048)]
+    stacks = {one.name: one.bytes for one in rows(five_slots, "stack")}
+    assert stacks == {"thread_stacks": 768, "other_stack": 128}
+
+
+def test_a_model_in_ram_is_wasted_whole(five_slots: Firmware) -> None:
+    (model,) = rows(five_slots, "model copy")
+    assert (model.name, model.wasted) == ("copied_model", 32)
+    assert "declare it const" in model.note
+
+
+def test_the_extents_of_an_array_of_stacks_are_read(five_slots: Firmware) -> None:
+    variables = Variables(five_slots)
+    address = {s.name: s.address for s in five_slots.symbols}
+    assert variables.dimensions(address["thread_stacks"]) == (3, 256)
+    assert variables.dimensions(address["other_stack"]) == (128,)
+    assert variables.dimensions(address["_ZL8resolver"]) == ()
+
+
+@pytest.mark.parametrize(
+    ("stack", "used"),
+    [(bytes([PAINT]) * 64, 0), (b"\xaa" * 40 + b"\x01" * 24, 24), (bytes(60) + b"\7\0\0\0", 4),
+     (bytes([PAINT]) * 8 + bytes(56), 64), (bytes(range(64)), 64)],
+    ids=["unused", "painted by the image", "cleared by the image", "less than filler", "full"],
+)  # fmt: skip
+def test_the_high_water_mark_is_behind_the_filler(stack: bytes, used: int) -> None:
+    assert high_water(stack) == used
+
+
+@given(st.integers(16, 300), st.binary(min_size=1, max_size=300))
+def test_what_was_written_is_counted_to_its_deepest_byte(free: int, written: bytes) -> None:
+    stack = bytes([PAINT]) * free + written
+    assert high_water(stack) == len(written.lstrip(bytes([PAINT])))
