@@ -7,7 +7,7 @@ addresses and which instructions ran at all; DWARF turns these into functions an
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -30,7 +30,8 @@ class Block:
 class Coverage:
     """``functions``: instructions executed in each, most first. ``files``: which lines ran.
 
-    A function without a symbol goes by its address. ``files`` maps the path that the compiler was
+    A function without a symbol goes by its address; of several with one name each goes with its
+    file. ``files`` maps the path that the compiler was
     given to the lines that have code, each with whether one of its instructions ran.
     """
 
@@ -53,11 +54,13 @@ class Coverage:
         cls, firmware: Firmware, counts: Mapping[int, int], executed: Iterable[int]
     ) -> Coverage:
         """Of instructions counted at addresses of blocks, and the addresses of those that ran."""
-        functions: Counter[str] = Counter()
+        counted: Counter[tuple[str, int, str]] = Counter()
         for address, count in counts.items():
-            name = firmware.locate(address).function
-            functions[demangle(name) or f"0x{address:08x}"] += count
-        return cls(dict(functions.most_common()), _lines(firmware, sorted(executed)))
+            place = firmware.locate(address)
+            name = demangle(place.function) or f"0x{address:08x}"
+            start = address - place.offset
+            counted[name, start, firmware.locate(start).file] += count
+        return cls(_named(counted), _lines(firmware, sorted(executed)))
 
     @classmethod
     def from_blocks(cls, firmware: Firmware, blocks: Iterable[Block]) -> Coverage:
@@ -80,6 +83,21 @@ class Coverage:
             out += [f"SF:{file}", *(f"DA:{line},{int(hit)}" for line, hit in sorted(hits.items()))]
             out += [f"LF:{len(hits)}", f"LH:{sum(hits.values())}", "end_of_record"]
         return "\n".join(out) + "\n"
+
+
+def _named(counted: Counter[tuple[str, int, str]]) -> dict[str, int]:
+    """By name, most first; each of several functions of one name goes with its file.
+
+    Every kernel of tflite-micro has an ``Invoke`` in an anonymous namespace.
+    """
+    places: defaultdict[str, set[tuple[int, str]]] = defaultdict(set)
+    for name, start, file in counted:
+        places[name].add((start, file))
+    functions: Counter[str] = Counter()
+    for (name, start, file), count in counted.items():
+        several = len(places[name]) > 1
+        functions[f"{name} ({file or f'0x{start:08x}'})" if several else name] += count
+    return dict(functions.most_common())
 
 
 class _Code:

@@ -11,6 +11,7 @@ from harness.errors import UsageError
 from harness.uart import Console
 
 _CONSOLE, _TRANSCRIPT, _RESULT = "console.bin", "transcript.txt", "result.json"
+_COVERAGE = "coverage.info"
 
 
 def folder_name(name: str) -> str:
@@ -23,7 +24,7 @@ def folder(root: Path, name: str) -> Path:
     path = root / folder_name(name)
     try:
         path.mkdir(parents=True, exist_ok=True)
-        for file in (_CONSOLE, _TRANSCRIPT, _RESULT):
+        for file in (_CONSOLE, _TRANSCRIPT, _RESULT, _COVERAGE):
             (path / file).unlink(missing_ok=True)
     except OSError as error:
         raise UsageError(
@@ -41,6 +42,8 @@ def write_console(path: Path, console: Console) -> Path:
 
 
 def write_result(path: Path, result: CaseResult) -> None:
-    """``result.json``."""
+    """``result.json``, and ``coverage.info`` where the case asked what ran."""
     text = json.dumps(result.to_json(), indent=2, ensure_ascii=False)
     (path / _RESULT).write_text(text + "\n", encoding="utf-8")
+    if result.coverage is not None:
+        (path / _COVERAGE).write_text(result.coverage.lcov(), encoding="utf-8")

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from harness.coverage import Coverage
 from harness.findings import Finding
 
 
@@ -61,6 +62,7 @@ class CaseResult:
     details: str = ""  # several lines: tables, fault reports
     problems: tuple[str, ...] = ()  # all that is wrong, the weightiest first; `reason` is short
     hint: str = ""  # what to try
+    coverage: Coverage | None = None  # what ran, where the case asked for it
 
     @property
     def passed(self) -> bool:
@@ -105,4 +107,18 @@ class CaseResult:
             "wall_seconds": round(self.wall_seconds, 6),
             "console": str(self.console) if self.console else None,
             "details": self.details,
+            "coverage": _coverage_json(self.coverage) if self.coverage else None,
         }
+
+
+def _coverage_json(coverage: Coverage) -> dict[str, object]:
+    """Lines in sum (an LCOV file has them all), instructions function by function."""
+    ran, lines = coverage.lines
+    return {
+        "lines_run": ran,
+        "lines": lines,
+        "instructions": coverage.instructions,
+        "functions": [
+            {"function": name, "instructions": count} for name, count in coverage.functions.items()
+        ],
+    }

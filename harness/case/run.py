@@ -19,10 +19,11 @@ from harness.case.observe import Observation, observe
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.result import CaseResult, Verdict
 from harness.case.spec import Case
-from harness.errors import EnvironmentMissing, HilError, TargetLost, UsageError
+from harness.errors import EnvironmentMissing, HilError, TargetLost, Unsupported, UsageError
 from harness.firmware import Firmware
 from harness.firmware.builders import build_one
 from harness.model import Model
+from harness.targets.base import Session, Traced
 
 #: What a compiler or a linker complains of; that ld failed is no news.
 _TELLING = re.compile(
@@ -67,7 +68,9 @@ def _run(case: Case, blank: CaseResult, folder: Path) -> CaseResult:
     inputs = _inputs(case, model)
     try:
         with targets.open(case.target, firmware, **case.target_options) as session:
+            traced = _start_trace(session) if case.trace else None
             seen = observe(session, case, inputs)
+            coverage = traced.coverage() if traced else None
     except TargetLost as lost:
         return replace(blank, reason=lost.message, hint=lost.hint, size=size_of(firmware))
     console = artifacts.write_console(folder, seen.console)
@@ -85,8 +88,19 @@ def _run(case: Case, blank: CaseResult, folder: Path) -> CaseResult:
         findings=findings,
         console=console,
         details="\n\n".join([*_details(seen, outputs), *excess.tables]),
+        coverage=coverage,
     )
     return _with_figures(filled, seen, outputs, measures)
+
+
+def _start_trace(session: Session) -> Traced:
+    """Let ``session`` count what runs. Raises :class:`Unsupported` where its target cannot."""
+    if not isinstance(session, Traced):
+        raise Unsupported(
+            session.target, "count what runs", hint="--target simulator can, and so can renode"
+        )
+    session.profile()
+    return session
 
 
 def _one_line(message: str) -> tuple[str, str]:

@@ -46,6 +46,7 @@ class Case:
     budgets: Budgets = Budgets()
     timeout: float = 10.0  # seconds on the target's clock
     guard: float = 120.0  # wall seconds behind it
+    trace: bool = False  # count what runs: instructions by function, lines
 
     def on(self, target: str, options: Mapping[str, object] | None = None) -> Case:
         """The same case on another target."""

@@ -67,6 +67,12 @@ from harness.uart.scrapers import SCRAPERS
 @json_option("the results")
 @click.option("--junit", type=Destination(), help="Write a JUnit XML file.")
 @click.option("--html", type=Destination(), help="Write an HTML report.")
+@click.option("--coverage", type=Destination(),
+              help="Write which lines of the firmware ran, as LCOV (for genhtml); on simulator and "
+              "renode.")  # fmt: skip
+@click.option("--profile", is_flag=True,
+              help="Show the instructions of each function, boot to end; on simulator and "
+              "renode.")  # fmt: skip
 def run(**options: Any) -> int:
     """Run an image, a sample or the cases of a file, and judge what comes of it.
 
@@ -75,6 +81,7 @@ def run(**options: Any) -> int:
     tflm-hil run hello_world --resolver all-configurations --html report.html
     tflm-hil run build/zephyr/zephyr.elf --scraper hello_world --model model.tflite
     tflm-hil run hil.toml --target simulator,renode --junit hil.xml
+    tflm-hil run digits --profile --coverage digits.info
 
     Exit code 0: all passed; 1: a check said no; 4: the firmware failed (a fault, a hang,
     silence); 3: the environment; 2: usage. Where cases differ, the first of 4, 1, 3 counts.
@@ -99,7 +106,8 @@ def run(**options: Any) -> int:
 
 def _check_destinations(options: Options) -> None:
     """Find before anything runs what would lose the results after it."""
-    files = [options[name] for name in ("json_file", "junit", "html") if options[name] is not None]
+    names = ("json_file", "junit", "html", "coverage")
+    files = [options[name] for name in names if options[name] is not None]
     twice = next((file for file in files if files.count(file) > 1), None)
     if twice is not None:
         raise UsageError(f"two reports would be written to {twice}")
@@ -146,6 +154,8 @@ def _report(results: Sequence[CaseResult], options: Options, *, quiet: bool) -> 
     if not quiet:
         report.print_table(results, sys.stdout)
         report.print_failures(results, sys.stdout)
+        if options["profile"]:
+            report.print_profiles(results, sys.stdout)
     if options["json_file"]:
         document = {"cases": [result.to_json() for result in results]}
         write_text(options["json_file"], json.dumps(document, indent=2))
@@ -153,3 +163,5 @@ def _report(results: Sequence[CaseResult], options: Options, *, quiet: bool) -> 
         write_text(options["junit"], report.junit(results))
     if options["html"]:
         write_text(options["html"], report.html(results))
+    if options["coverage"]:
+        write_text(options["coverage"], report.lcov(results))

@@ -22,6 +22,8 @@ from harness.uart import scraper
 
 Options = Mapping[str, Any]
 
+#: Targets that count what runs.
+_TRACED = ("simulator", "renode")
 #: Options that only some targets have, with the targets' own names for them.
 _TARGET_OPTIONS = {
     "renode_path": ("--renode", "renode", ("renode",)),
@@ -58,6 +60,7 @@ def select(options: Options) -> list[Case]:
         unique = {case.name: case for case in cases}.values()
         cases = [case.on(target) for case in unique for target in targets]
     _refuse_idle_target_options(cases, options)
+    _refuse_trace_of_boards(cases, options)
     return [_adjust(case, options) for case in cases]
 
 
@@ -90,6 +93,16 @@ def _refuse_idle_target_options(cases: list[Case], options: Options) -> None:
             )
 
 
+def _refuse_trace_of_boards(cases: list[Case], options: Options) -> None:
+    asked = next((f"--{name}" for name in ("coverage", "profile") if options[name]), "")
+    blind = sorted({case.target for case in cases} - set(_TRACED))
+    if asked and blind:
+        raise UsageError(
+            f"{asked} cannot be used on {' and '.join(blind)}: what runs there is not counted",
+            hint=f"--target {' or '.join(_TRACED)}",
+        )
+
+
 def _sample_cases(sample: str, resolver: str, builder: str | None) -> list[Case]:
     builder = builder or "standalone"
     if resolver != ALL:
@@ -118,4 +131,5 @@ def _adjust(case: Case, options: Options) -> Case:
         for name, (_, own, targets) in _TARGET_OPTIONS.items()
         if options[name] is not None and case.target in targets
     }
-    return replace(case, **said, target_options={**case.target_options, **chosen})
+    trace = bool(options["coverage"] or options["profile"])
+    return replace(case, **said, trace=trace, target_options={**case.target_options, **chosen})

@@ -12,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, select_autoescape
 from harness import __version__
 from harness.case.result import CaseResult, Verdict
 from harness.report.problems import problem_lines
+from harness.report.ran import Share, lines_run, profile
 from harness.report.table import number
 
 _HEAD, _TAIL = 120, 60
@@ -33,6 +34,7 @@ class Section:
     result: CaseResult
     problems: Sequence[str]
     transcript: Sequence[Row]
+    profile: Sequence[Share] = ()
 
 
 def html(results: Sequence[CaseResult]) -> str:
@@ -44,12 +46,13 @@ def html(results: Sequence[CaseResult]) -> str:
         lstrip_blocks=True,
     )
     environment.filters["number"] = number
+    environment.filters["lines_run"] = lines_run
     template = environment.get_template("page.html")
     counts = {verdict.value: 0 for verdict in Verdict}
     for result in results:
         counts[result.verdict.value] += 1
     sections = [
-        Section(index, result, problem_lines(result), _transcript(result))
+        Section(index, result, problem_lines(result), _transcript(result), _profile(result))
         for index, result in enumerate(results, 1)
     ]
     return template.render(
@@ -61,6 +64,10 @@ def html(results: Sequence[CaseResult]) -> str:
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         largest=max((r.size.flash for r in results if r.size), default=1) or 1,
     )
+
+
+def _profile(result: CaseResult) -> tuple[Share, ...]:
+    return profile(result.coverage) if result.coverage else ()
 
 
 def _transcript(result: CaseResult) -> list[Row]:

@@ -29,7 +29,7 @@ _NARROW = 110
 _LEFT_OUT_IF_NARROW = ("target", "compared")
 
 
-def _show(stream: TextIO, *parts: RenderableType) -> None:
+def show(stream: TextIO, *parts: RenderableType) -> None:
     """Print on a terminal in its own width; into a file or a pipe line by line, unfolded."""
     if stream.isatty():
         console = Console(file=stream, highlight=False)
@@ -62,7 +62,7 @@ def print_table(results: Sequence[CaseResult], stream: TextIO) -> None:
     for result in results:
         cells = (_short(one.cell(result), width // 4) for one in columns)
         table.add_row(*(Text(cell) for cell in cells), _verdict(result))
-    _show(stream, table, Text(_summary(results)))
+    show(stream, table, Text(_summary(results)))
 
 
 @dataclass(frozen=True)
@@ -122,4 +122,4 @@ def print_failures(results: Sequence[CaseResult], stream: TextIO) -> None:
         if result.console:
             rows.append(f"console: {result.console.with_name('transcript.txt')}")
         indented = (Padding(Text(row), (0, 0, 0, 2)) for row in rows)
-        _show(stream, Text(title, style="bold"), *indented)
+        show(stream, Text(title, style="bold"), *indented)

@@ -10,10 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
 from harness.deadline import Deadline
 from harness.findings import Finding
+
+if TYPE_CHECKING:
+    from harness.coverage import Coverage
 
 
 @dataclass(frozen=True)
@@ -176,3 +179,16 @@ class Session(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None: ...
+
+
+@runtime_checkable
+class Traced(Protocol):
+    """What a session offers beside where its target can count what runs."""
+
+    def profile(self) -> None:
+        """Count from here on."""
+        ...
+
+    def coverage(self) -> Coverage:
+        """What ran since: instructions by function, and which lines."""
+        ...

@@ -93,3 +93,19 @@ def test_an_image_without_line_tables_has_functions_and_no_lines(
     coverage = Coverage.from_blocks(bare, [Block(address(bare, "Twice"), 1, 1)])
     assert dict(coverage.functions) == {"Twice": 1}
     assert coverage.lcov() == "TN:\n"
+
+
+def test_functions_of_one_name_go_with_their_files(tmp_path: Path) -> None:
+    compiler = shutil.which("arm-none-eabi-gcc")
+    if compiler is None:
+        pytest.skip("needs arm-none-eabi-gcc")
+    for name in "ab":
+        source = f"static int Invoke(int x) {{ return x + 1; }}\nint (*{name})(int) = Invoke;\n"
+        (tmp_path / f"{name}.c").write_text(source)
+    flags = "-mcpu=cortex-m33 -mthumb -O1 -g -nostdlib -ffreestanding -Wl,-Ttext=0x100 -Wl,-e,0x101"
+    command = [compiler, *flags.split(), "a.c", "b.c", "-o", "ab.elf"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    firmware = Firmware.from_elf(tmp_path / "ab.elf")
+    first, second = sorted(s.address for s in firmware.symbols if s.name == "Invoke")
+    coverage = Coverage.from_blocks(firmware, [Block(first, 1, 5), Block(second, 1, 7)])
+    assert dict(coverage.functions) == {"Invoke (b.c)": 7, "Invoke (a.c)": 5}

@@ -40,7 +40,7 @@ def test_a_time_limit_is_a_finite_number_above_zero(refused, option, value):
     assert option in refused("a.elf", option, value)
 
 
-@pytest.mark.parametrize("option", ["--json", "--junit", "--html"])
+@pytest.mark.parametrize("option", ["--json", "--junit", "--html", "--coverage"])
 def test_a_report_that_cannot_be_written_is_found_before_the_run(refused, option, tmp_path):
     assert "no folder /no/such" in refused("a.elf", option, "/no/such/file")
     assert "is a folder" in refused("a.elf", option, str(tmp_path))
@@ -103,3 +103,11 @@ def test_a_folder_and_a_file_that_is_not_there_are_told_apart(refused, tmp_path)
 
 def test_an_unknown_sample_is_refused_with_the_known_ones(refused):
     assert "hello_world" in refused("hallo_welt")
+
+
+@pytest.mark.parametrize("option", [("--profile",), ("--coverage", "x.info")])
+@pytest.mark.parametrize("targets", ["board", "virtual-board", "simulator,board"])
+def test_what_runs_is_not_counted_on_a_board(refused, option, targets):
+    said = refused("a.elf", "--target", targets, *option)
+    assert f"{option[0]} cannot be used on" in said
+    assert "--target simulator or renode" in said

@@ -8,6 +8,7 @@ import pytest
 
 import harness
 from harness.case.result import CaseResult, Size, Verdict
+from harness.coverage import Coverage
 from harness.findings import Finding, Kind
 
 jsonschema = pytest.importorskip("jsonschema")
@@ -30,6 +31,7 @@ def test_the_schema_is_one():
         {},
         {"verdict": Verdict.FIRMWARE, "problems": ("a", "b"), "hint": "try", "details": "x\ny"},
         {"size": Size(1, 2), "instructions": 5, "virtual_seconds": 0.5, "console": Path("x/y")},
+        {"coverage": Coverage({"f": 3, "g": 1}, {"a.c": {1: True, 2: False}})},
         {"findings": (Finding(Kind.FAULT, "m", "s", 3, (("pc", 16),)),)},
     ],
 )

@@ -1,0 +1,75 @@
+"""What a case executed: functions by instructions for people, lines as LCOV for tools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from rich.table import Table
+from rich.text import Text
+
+from harness.case.result import CaseResult
+from harness.coverage import Coverage
+from harness.report.table import number, show
+
+#: Functions that a profile lists; the JSON has them all.
+MOST = 20
+
+
+@dataclass(frozen=True)
+class Share:
+    """One function of a profile: its instructions, and their part of all, 0 to 1."""
+
+    function: str
+    instructions: int
+    part: float
+
+
+def profile(coverage: Coverage, most: int = MOST) -> tuple[Share, ...]:
+    """The functions that took most instructions, and the rest of them in one row."""
+    total = coverage.instructions or 1
+    rows = [Share(name, count, count / total) for name, count in coverage.functions.items()]
+    if len(rows) > most:
+        rest = sum(row.instructions for row in rows[most:])
+        name = f"{len(rows) - most} more functions"
+        rows = [*rows[:most], Share(name, rest, rest / total)]
+    return tuple(rows)
+
+
+def lines_run(coverage: Coverage) -> str:
+    """``1,234 of 5,678 lines of code ran (21.7 %)``."""
+    ran, lines = coverage.lines
+    share = f" ({100 * ran / lines:.1f} %)" if lines else ""
+    return f"{ran:,} of {lines:,} lines of code ran{share}"
+
+
+def print_profiles(results: Sequence[CaseResult], stream: TextIO) -> None:
+    """For each case that was traced: instructions by function, boot to end."""
+    for result in results:
+        if result.coverage is None:
+            continue
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column("instructions", justify="right", no_wrap=True)
+        table.add_column("share", justify="right", no_wrap=True)
+        table.add_column("function", no_wrap=True, overflow="ellipsis")
+        for row in profile(result.coverage):
+            cells = number(row.instructions), f"{100 * row.part:.1f} %", Text(row.function)
+            table.add_row(*cells)
+        title = Text(f"\n{result.name} on {result.target}: where the instructions went", "bold")
+        show(stream, title, table, Text(lines_run(result.coverage)))
+
+
+def lcov(results: Sequence[CaseResult]) -> str:
+    """One LCOV tracefile of all cases that were traced, each a test of its own name."""
+    return "".join(
+        result.coverage.lcov().replace("TN:\n", f"TN:{_test_name(result)}\n", 1)
+        for result in results
+        if result.coverage is not None
+    )
+
+
+def _test_name(result: CaseResult) -> str:
+    """Letters, digits and underscores: more a test's name may not hold (geninfo(1))."""
+    return re.sub(r"\W", "_", f"{result.name}_{result.target}", flags=re.ASCII)

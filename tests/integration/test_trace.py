@@ -1,0 +1,39 @@
+"""`run --coverage --profile` on a sample: what the simulator counted, by function and line."""
+
+import json
+import shutil
+
+import pytest
+
+from harness.cli import main
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("arm-none-eabi-g++") is None, reason="no arm-none-eabi-g++"
+)
+
+
+def test_a_sample_tells_which_functions_and_lines_ran(tmp_path, capsys):
+    file = tmp_path / "lines.info"
+    arguments = ["run", "hello_world", "--output", str(tmp_path / "out"), "--coverage", str(file)]
+    assert main([*arguments, "--json", "-"]) == 0
+    (case,) = json.loads(capsys.readouterr().out)["cases"]
+    functions = {row["function"]: row["instructions"] for row in case["coverage"]["functions"]}
+    assert sum(functions.values()) == case["coverage"]["instructions"] == case["total_instructions"]
+    hottest = next(iter(functions))
+    assert functions[hottest] == max(functions.values())
+    assert any("Invoke(" in name for name in functions)
+    trace = file.read_text()
+    assert trace.startswith("TN:hello_world_exact_simulator\n")
+    assert "fully_connected.cc" in trace
+    assert 0 < case["coverage"]["lines_run"] < case["coverage"]["lines"]
+    left = tmp_path / "out" / "simulator" / "hello_world-exact" / "coverage.info"
+    assert left.read_text().startswith("TN:\n")
+
+
+def test_counting_changes_nothing_that_is_measured(tmp_path, capsys):
+    cases = []
+    for more in ([], ["--profile"]):
+        assert main(["run", "hello_world", "--output", str(tmp_path), "--json", "-", *more]) == 0
+        cases += json.loads(capsys.readouterr().out)["cases"]
+    plain, traced = ({**case, "wall_seconds": 0, "coverage": None} for case in cases)
+    assert plain == traced

@@ -1,0 +1,53 @@
+"""What ran, as people and as tools read it."""
+
+import io
+
+from harness import report
+from harness.case.result import CaseResult, Verdict
+from harness.coverage import Coverage
+from harness.report.ran import lines_run, profile
+
+
+def traced(functions: dict[str, int], name: str = "a case") -> CaseResult:
+    coverage = Coverage(functions, {"src/a.c": {1: True, 2: False, 9: True}})
+    return CaseResult(
+        name, "", "", "prebuilt", "simulator", Verdict.PASS, "fine", coverage=coverage
+    )
+
+
+def test_shares_are_of_all_instructions_and_the_tail_is_one_row():
+    coverage = Coverage({f"f{n}": 100 - n for n in range(30)}, {})
+    rows = profile(coverage, most=10)
+    assert [row.function for row in rows[:2]] == ["f0", "f1"]
+    assert rows[-1].function == "20 more functions"
+    assert sum(row.instructions for row in rows) == coverage.instructions
+    assert abs(sum(row.part for row in rows) - 1) < 1e-12
+
+
+def test_a_trace_of_nothing_has_no_shares_and_divides_by_nothing():
+    assert profile(Coverage()) == ()
+    assert lines_run(Coverage()) == "0 of 0 lines of code ran"
+
+
+def test_the_profile_is_printed_for_cases_that_were_traced_only():
+    stream = io.StringIO()
+    plain = CaseResult("other", "", "", "prebuilt", "simulator", Verdict.PASS, "fine")
+    report.print_profiles([traced({"main(int)": 3, "[odd]": 1}), plain], stream)
+    shown = stream.getvalue()
+    assert "75.0 %  main(int)" in shown
+    assert "[odd]" in shown
+    assert "2 of 3 lines of code ran (66.7 %)" in shown
+    assert "other" not in shown
+
+
+def test_lcov_holds_each_case_under_a_name_that_lcov_takes():
+    trace = report.lcov([traced({}, "an ö case"), traced({}, "b")])
+    names = [line for line in trace.splitlines() if line.startswith("TN:")]
+    assert names == ["TN:an___case_simulator", "TN:b_simulator"]
+    assert trace.count("SF:src/a.c") == 2
+
+
+def test_the_page_shows_coverage_and_profile():
+    page = report.html([traced({"hot<T>": 9, "cold": 1})])
+    assert "2 of 3 lines of code ran" in page
+    assert "hot&lt;T&gt;" in page and "90.0 %" in page
