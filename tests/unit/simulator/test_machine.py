@@ -58,6 +58,27 @@ def test_exceptions_nest_tail_chain_and_keep_live_fp_registers(build: Build, nat
     assert printed(machine) == b"exceptions done\r\n"
 
 
+@pytest.mark.parametrize("native", CORES)
+def test_threads_keep_their_fp_registers_and_masks_hold(build: Build, native: bool) -> None:
+    machine = Machine(build("threads"), native=native)
+    assert machine.run(until_tick=HZ, pattern=b"done") is End.CONDITION
+    run(machine, 0.1)
+    first, second = (struct.unpack("<I", struct.pack("<f", value))[0] for value in (2.0, 4.0))
+    from_both_stacks = [0x001, 0x102]
+    masked_then_taken, woken = [0xB1, 0xE0, 0xB2], [0xC101]
+    unprivileged = [0x303]
+    assert results(machine, 10) == [
+        *from_both_stacks, first, second, first, *masked_then_taken, *woken, *unprivileged,
+    ]  # fmt: skip
+    assert machine.faults == []
+
+
+def test_wfe_sleeps_until_the_interrupt_that_pends(build: Build) -> None:
+    machine = Machine(build("threads"))
+    machine.run(until_tick=HZ, pattern=b"done")
+    assert 50 / 32768 <= machine.seconds < 53 / 32768 + machine.core.executed / HZ
+
+
 def test_sleep_is_skipped_and_takes_its_virtual_time(build: Build) -> None:
     machine = Machine(build("exceptions"))
     run(machine)
