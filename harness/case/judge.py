@@ -82,7 +82,7 @@ def judge(
         problems.append(f"{outputs.inferences} inferences gave outputs, none is expected")
     problems += over_budget
     if problems or wrong_model:
-        return _no(Verdict.FAIL, wrong_model, problems)
+        return _no(Verdict.FAIL, wrong_model, problems, outputs.hint)
     return Judgement(Verdict.PASS, _praise(case, outputs))
 
 

@@ -44,6 +44,7 @@ class OutputCheck:
     inferences: int = 0
     problem: str = ""  # one line; "" where all is right
     details: str = ""
+    hint: str = ""  # what to try
 
 
 def check_outputs(
@@ -62,14 +63,20 @@ def check_outputs(
             return OutputCheck(len(results), 0, len(results))
         if case.reference and model is not None and case.scraper == "hello_world":
             return _scraped_sine(results, case, model)
-        problem = "the results were read but held against nothing: give a model or expected values"
-        return OutputCheck(inferences=len(results), problem=problem)
+        problem = "the results were read but held against nothing"
+        return OutputCheck(inferences=len(results), problem=problem, hint=_held_by(case))
     if not case.reference:
         problem = "the case asks for no reference and gives no expected values"
         return OutputCheck(problem=problem)
     if model is None:
-        return OutputCheck(problem="no model is given to hold the outputs against")
+        problem = "no model is given to hold the outputs against"
+        return OutputCheck(problem=problem, hint="--model, or `model` in a case file")
     return _recorded(console, case, model, fed)
+
+
+def _held_by(case: Case) -> str:
+    values = "expect.values in a case file (docs/cases.md)"
+    return f"give --model, or {values}" if case.scraper == "hello_world" else f"give {values}"
 
 
 def _recorded(

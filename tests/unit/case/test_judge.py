@@ -163,3 +163,14 @@ def test_text_that_no_scraper_knows_is_a_hang_with_a_hint(judged):
     told = judged([b"hello\r\n"], OutputCheck(), end=Stop.DEADLINE)
     assert told.verdict is Verdict.FIRMWARE
     assert "hello_world, person_detection, unit_tests" in told.hint
+
+
+def test_results_that_are_held_against_nothing_come_with_what_to_give(judged):
+    lines = [b"x_value: 1.0, y_value: 0.0\r\n"]
+    outputs = OutputCheck(inferences=1, problem="held against nothing", hint="give --model")
+    told = judged(lines, outputs, scraper="hello_world")
+    assert (told.verdict, told.reason, told.hint) == (
+        Verdict.FAIL,
+        "held against nothing",
+        "give --model",
+    )
