@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from harness.coverage import Coverage
 from harness.deadline import Deadline
-from harness.errors import BadElf
 from harness.firmware.elf import Firmware
 from harness.simulator import snapshot
 from harness.simulator.counting import native_available
@@ -216,35 +215,3 @@ def test_a_restored_snapshot_runs_as_the_first_time(build: Build) -> None:
     assert printed(machine) == b""
     run(machine, 1)
     assert digest(machine) == (first[0], machine.now, *first[2:])
-
-
-@pytest.mark.parametrize(
-    "vectors", [b"\xff" * 64, bytes(64), b"\x00\x00\x01\x20\x02\x10\x00\x60" * 8]
-)
-def test_a_garbage_vector_table_is_a_clear_error(tmp_path, vectors: bytes) -> None:  # type: ignore[no-untyped-def]
-    path = tmp_path / "garbage.elf"
-    path.write_bytes(make_elf(vectors, entry=9))
-    with pytest.raises(BadElf):
-        Machine(Firmware.from_elf(path))
-
-
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-@given(code=st.binary(min_size=8, max_size=400))
-def test_random_bytes_as_firmware_end_within_their_budget(tmp_path, code: bytes) -> None:  # type: ignore[no-untyped-def]
-    vectors = struct.pack("<16I", 0x2001_0000, *([0x41] * 15))
-    path = tmp_path / "random.elf"
-    path.write_bytes(make_elf(vectors + code, entry=0x41))
-    machine = Machine(Firmware.from_elf(path))
-    try:
-        machine.run(until_executed=3000, until_tick=HZ, guard=Deadline(10, guard=10))
-        assert machine.core.executed <= 3000
-    finally:
-        machine.close()
-
-
-def make_elf(data: bytes, *, entry: int) -> bytes:
-    """A minimal 32-bit Arm executable with one segment at address 0."""
-    header = b"\x7fELF\x01\x01\x01" + bytes(9)
-    header += struct.pack("<HHIIIIIHHHHHH", 2, 40, 1, entry, 52, 0, 0x5000400, 52, 32, 1, 40, 0, 0)
-    program = struct.pack("<8I", 1, 84, 0, 0, len(data), len(data), 5, 4)
-    return header + program + data
