@@ -149,7 +149,7 @@ def minimum(
         while high - low > 1 and len(prober.probes) < _MOST_PROBES:
             size = (low + high) // 2
             low, high = (low, size) if prober.allocates(size) else (size, high)
-        return ArenaMinimum(declared, high, used, demangle(prober.site.symbol),
+        return ArenaMinimum(declared, high, used, qualified(prober.site.symbol),
                             tuple(prober.probes), prober.instructions)  # fmt: skip
 
 

@@ -24,6 +24,17 @@ def after_registration(firmware: Firmware) -> str:
     return ""
 
 
+def _named(firmware: Firmware, name: str) -> str:
+    """The symbol called ``name``, as it stands or as C++ writes it (``tflite::Model::Get``)."""
+    if firmware.symbol(name) is not None:
+        return name
+    found = {s.name for s in firmware.symbols if s.kind == "func" and qualified(s.name) == name}
+    if len(found) != 1:
+        several = f"{len(found)} functions called" if found else "no symbol"
+        raise UsageError(f"{firmware.path} has {several} {name!r}")
+    return found.pop()
+
+
 @dataclass(frozen=True)
 class Moment:
     """When a session stopped: at ``symbol`` where ``reached``; ``why`` says what else."""
@@ -42,9 +53,7 @@ def run_past_registration(
     before its symbol may have a table all the same. Raises :class:`UsageError` for an unknown
     symbol, :class:`FirmwareFailed` where the image stopped for good (lockup, reset loop) before.
     """
-    if symbol and firmware.symbol(symbol) is None:
-        raise UsageError(f"{firmware.path} has no symbol {symbol!r}")
-    chosen = symbol or after_registration(firmware)
+    chosen = _named(firmware, symbol) if symbol else after_registration(firmware)
     name = qualified(chosen)
     why = "" if chosen else f"the image does not show AllocateTensors: read after {seconds:g} s"
     stop = None

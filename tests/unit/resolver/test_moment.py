@@ -72,3 +72,9 @@ def test_an_image_that_stopped_for_good_is_the_firmwares_failure(
 def test_an_unknown_symbol_is_refused(compile_image: Compile) -> None:
     with pytest.raises(UsageError, match="no symbol"):
         run_past_registration(Target(), compile_image(), symbol="nowhere")
+
+
+def test_a_function_may_be_named_as_cpp_writes_it(compile_image: Compile) -> None:
+    image = compile_image("resolver.AddConv2D();")
+    moment = run_past_registration(Target(), image, symbol="tflite::Shared")
+    assert (moment.reached, moment.symbol) == (True, "tflite::Shared")
