@@ -15,6 +15,7 @@ import System
 from Antmicro.Renode.Core import EmulationManager
 from Antmicro.Renode.Logging import Logger
 from Antmicro.Renode.Peripherals.Memory import ArrayMemory, MappedMemory
+from Antmicro.Renode.Peripherals.Miscellaneous import Button
 from Antmicro.Renode.Time import TimeInterval
 
 SLICE, LONGEST_SLICE = 1000000, 8000000  # ns of virtual time; doubles while the console is silent
@@ -23,6 +24,7 @@ SEARCHED = 1024  # bytes before the newest line in which a match may begin
 CFSR, HFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38
 LR, OTHER_SP, SP, XPSR = 14, 22, 13, 25  # Renode's register numbers of a Cortex-M
 MAX_FAULTS, MAX_RESETS = 16, 16
+PIN_CNF, PINS, INPUT, PULL_DOWN = 0x200, 32, 0x2, 0x4  # offset in the model; GPIO, "PIN_CNF"
 ENDRX, RXD_MAXCNT, RXD_AMOUNT = 0x110, 0x538, 0x53C  # UARTE
 LOOK_AGAIN = System.UInt64(20)  # us in which firmware takes a buffer
 
@@ -80,7 +82,7 @@ class Agent(object):
 
     def on_char(self, byte):
         self.add(byte)
-        if byte == 10 or byte == 13:
+        if byte in (10, 13):
             self.mark()
 
     def mark(self):
@@ -100,10 +102,22 @@ class Agent(object):
                 self.stop("match")
 
     def on_reset(self, machine):
-        self.cpu.VectorTableOffset = self.vectors
+        self.after_reset()
         self.resets += 1
         if self.resets >= MAX_RESETS:
             self.stop("resets")
+
+    def after_reset(self):
+        """What Renode's reset leaves undone: where to start, pulls of pins, levels of buttons."""
+        self.cpu.VectorTableOffset = self.vectors
+        pins = self.machine["sysbus.p0"]
+        for offset in range(PIN_CNF, PIN_CNF + 4 * PINS, 4):
+            for value in (PULL_DOWN | INPUT, INPUT):  # a pull's level stays until the other's comes
+                pins.WriteDoubleWord(offset, System.UInt32(value))
+        for button in self.machine.GetPeripheralsOfType[Button]():
+            if not button.Pressed:
+                button.Press()
+                button.Release()
 
     def on_symbol(self, cpu, address):
         self.stop("symbol")
@@ -161,6 +175,7 @@ class Agent(object):
         for storage, content in hil["storage"]:
             storage.WriteBytes(0, content, 0, content.Length)
         self.machine.Reset()  # after the memories: it drops the code that was translated from them
+        self.after_reset()
 
     def run(self, budget, wall, target=0):
         """Run for at most ``budget`` ns of virtual and ``wall`` ms of real time."""

@@ -117,6 +117,7 @@ class RenodeServer:
         platforms = paths.platforms()
         commands = [
             "emulation SetGlobalAdvanceImmediately true",
+            "emulation Mode SynchronizedTimers",  # a button's level reaches its pin at once
             f'emulation SetGlobalQuantum "{self.quantum:.6f}"',
             'mach create "nrf9160dk"',
             f"machine LoadPlatformDescription @{platforms / 'nrf9160dk.repl'}",
