@@ -11,6 +11,7 @@ from harness.case.outputs import OutputCheck
 from harness.case.result import Verdict
 from harness.case.spec import Case
 from harness.findings import Finding, Kind
+from harness.firmware import Firmware
 from harness.model import Model
 from harness.targets.base import Stop
 from harness.uart.scrapers import SCRAPERS, scrapers_that_fit
@@ -21,9 +22,13 @@ _FATAL = frozenset(
 )
 
 
-def findings_of(seen: Observation, model: Model | None) -> tuple[Finding, ...]:
-    """All findings of console and target, with names that only the model knows."""
-    found = [_name_custom(finding, model) for finding in seen.console.findings]
+def findings_of(
+    seen: Observation, model: Model | None, firmware: Firmware | None = None
+) -> tuple[Finding, ...]:
+    """All findings of console and target, with the names that only model and ELF know."""
+    found = [
+        _name_place(_name_custom(finding, model), firmware) for finding in seen.console.findings
+    ]
     for fault in seen.faults:
         message = f"{fault.kind} ({fault.reason}) at {fault.where or hex(fault.pc)}"
         found.append(Finding(Kind.FAULT, message, fault.kind, values=(("pc", fault.pc),)))
@@ -31,6 +36,18 @@ def findings_of(seen: Observation, model: Model | None) -> tuple[Finding, ...]:
         message = f"the firmware reset itself {seen.counters.resets} times"
         found.append(Finding(Kind.RESET_LOOP, message))
     return (*found, *seen.findings)
+
+
+def _name_place(finding: Finding, firmware: Firmware | None) -> Finding:
+    """A fault dump on the console holds addresses only; the ELF knows what lies there."""
+    if firmware is None or finding.kind is not Kind.FAULT:
+        return finding
+    for name, word in (("pc", "in"), ("lr", "called from")):
+        address = finding.value(name)
+        place = firmware.locate(address) if address else None
+        if place is not None and place.function:
+            return replace(finding, message=f"{finding.message}, {word} {place}")
+    return finding
 
 
 def _name_custom(finding: Finding, model: Model | None) -> Finding:

@@ -74,7 +74,7 @@ def _run(case: Case, blank: CaseResult, folder: Path) -> CaseResult:
     except TargetLost as lost:
         return replace(blank, reason=lost.message, hint=lost.hint, size=size_of(firmware))
     console = artifacts.write_console(folder, seen.console)
-    findings = findings_of(seen, model)
+    findings = findings_of(seen, model, firmware)
     outputs = check_outputs(seen.console, case, model, inputs)
     measures = measure(firmware, seen.console, case.target)
     excess = check_budgets(case, firmware, measures)

@@ -1,10 +1,12 @@
 import pytest
+from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.case.judge import findings_of, judge
 from harness.case.observe import observe
 from harness.case.outputs import OutputCheck
 from harness.case.result import Verdict
 from harness.case.spec import Case
+from harness.firmware import Firmware
 from harness.firmware.variants import Expectation
 from harness.targets import Fault, Stop
 from harness.uart import encode
@@ -174,3 +176,23 @@ def test_results_that_are_held_against_nothing_come_with_what_to_give(judged):
         "held against nothing",
         "give --model",
     )
+
+
+@pytest.mark.parametrize(
+    ("pc", "words"), [(0x104, ", in soc::Send() "), (0, ", called from soc::Send() ")]
+)
+def test_a_fault_dump_on_the_console_is_located_by_the_elf(scripted, tmp_path, pc, words):
+    elf = tmp_path / "a.elf"
+    text = MadeSection(".text", 0x100, bytes(64), load=0x100, executable=True)
+    elf.write_bytes(write_elf([text], [MadeSymbol("_ZN3soc4SendEv", 0x101, 16, "func")]))
+    dump = (
+        "<err> os: ***** USAGE FAULT *****\r\n"
+        "<err> os: r3/a4:  0x00000000 r12/ip:  0x00000000 r14/lr:  0x00000107\r\n"
+        f"<err> os: Faulting instruction address (r15/pc): 0x{pc:08x}\r\n"
+        "<err> os: >>> ZEPHYR FATAL ERROR 0: CPU exception on CPU 0\r\n"
+    )
+    seen = observe(scripted([dump.encode()]), Case("c"))
+    (fault,) = (
+        one for one in findings_of(seen, None, Firmware.from_elf(elf)) if one.kind == "fault"
+    )
+    assert words.strip() in f"{fault.message} "
