@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from harness.coverage import Block, Coverage
 from harness.deadline import Deadline
 from harness.errors import TargetLost, UsageError
 from harness.findings import Finding, Kind
@@ -217,14 +218,18 @@ class RenodeSession:
         self._take(self.call("answer('reset')"))
 
     def profile(self) -> None:
-        """Count executed blocks from here on (about ten times slower)."""
+        """Count what runs from here on, for :meth:`coverage` (about ten times slower)."""
         self._spoilt = True
         self.call("profile()")
 
-    def blocks(self) -> list[tuple[int, int, int]]:
-        """What was counted: first address, instructions, and executions of each block."""
+    def blocks(self) -> list[Block]:
+        """The blocks that Renode translated and ran since :meth:`profile`."""
         rows = (line.split() for line in self.call("counts()", timeout=120).splitlines())
-        return [(int(row[0], 16), int(row[1]), int(row[2])) for row in rows if len(row) == 3]
+        return [Block(int(row[0], 16), int(row[1]), int(row[2])) for row in rows if len(row) == 3]
+
+    def coverage(self) -> Coverage:
+        """What ran since :meth:`profile`: instructions by function, and lines."""
+        return Coverage.from_blocks(self._firmware, self.blocks())
 
     def close(self) -> None:
         """Give the machine back; ends Renode where the session started it. Safe to call twice."""
