@@ -23,6 +23,7 @@ from harness.errors import UsageError
 from harness.firmware.builders import BUILDERS
 from harness.report.ticker import Ticker
 from harness.targets import TARGETS
+from harness.targets.shared import Shared
 from harness.uart.scrapers import SCRAPERS
 
 
@@ -91,15 +92,18 @@ def run(**options: Any) -> int:
     quiet = options["json_file"] == STDOUT
     ticker = Ticker("", stream=sys.stderr)
     results = []
-    for number, case in enumerate(cases, 1):
-        place = f"[{number}/{len(cases)}]"
-        ticker.line(f"{place} {case.name} on {case.target} ...")
-        try:
-            results.append(_run_one(case, options["output"], alone=len(cases) == 1))
-        finally:
-            ticker.done()
-        if len(cases) > 1 and not quiet:
-            _tell(place, results[-1])
+    with Shared() as shared:
+        for number, case in enumerate(cases, 1):
+            place = f"[{number}/{len(cases)}]"
+            ticker.line(f"{place} {case.name} on {case.target} ...")
+            target_options = shared.options(case.target, case.target_options)
+            ready = replace(case, target_options=target_options)
+            try:
+                results.append(_run_one(ready, options["output"], alone=len(cases) == 1))
+            finally:
+                ticker.done()
+            if len(cases) > 1 and not quiet:
+                _tell(place, results[-1])
     _report(results, options, quiet=quiet)
     return exit_code(results)
 

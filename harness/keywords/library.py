@@ -141,7 +141,7 @@ class TflmHil(LiveSession):
         if ready and (ready.target, ready.builder) == (case.target, case.builder):
             result = ready
         else:
-            result = run_case(case, self._place(case))
+            result = self._run(case)
         if all(earlier is not result for earlier in self.results):
             self.results.append(result)
         self._log(result)
@@ -151,6 +151,10 @@ class TflmHil(LiveSession):
         if not result.passed:
             raise CheckFailed(result.reason, hint=result.hint)
         return result
+
+    def _run(self, case: Case) -> CaseResult:
+        options = self.shared.options(case.target, case.target_options)
+        return run_case(replace(case, target_options=options), self._place(case))
 
     @keyword
     def accuracy_should_equal_the_card(self, result: CaseResult, model: str) -> float:
@@ -174,7 +178,7 @@ class TflmHil(LiveSession):
         Fails if it ends in any other way.
         """
         for case in (one for one in load_cases(file) if one.name == name):
-            result = run_case(case, self._place(case))
+            result = self._run(case)
             self._log(result)
             if result.verdict != verdict:
                 raise CheckFailed(f"{name} ended as {result.verdict}: {result.reason}")

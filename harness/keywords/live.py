@@ -16,6 +16,7 @@ from harness.findings import NOTES, Kind
 from harness.firmware import Firmware
 from harness.model import Model
 from harness.targets import Session, Stop
+from harness.targets.shared import Shared
 from harness.uart import Console, scraper
 
 _INFERENCE = rb"~HIL \d+ (?:inference|failed|end) [^\n]*\n|AllocateTensors\(\) failed[^\n]*\n"
@@ -25,6 +26,7 @@ class LiveSession:
     """The session that `Start Target` opened, with its console."""
 
     def __init__(self) -> None:
+        self.shared = Shared()  # one Renode for all tests of an execution
         self._case: Case | None = None
         self._session: Session | None = None
         self._tap: Tap | None = None
@@ -35,7 +37,8 @@ class LiveSession:
         self.stop_target()
         assert case.elf is not None
         try:
-            session = targets.open(case.target, Firmware.from_elf(case.elf), **case.target_options)
+            options = self.shared.options(case.target, case.target_options)
+            session = targets.open(case.target, Firmware.from_elf(case.elf), **options)
         except EnvironmentMissing as missing:
             raise SkipExecution(f"{case.target}: {missing}") from missing
         self._case, self._session = case, session

@@ -47,6 +47,7 @@ class Summary:
     def close(self) -> None:
         """The execution is over."""
         self._owner.stop_target()
+        self._owner.shared.close()
         results = self._owner.results
         if not results or self._output is None:
             return

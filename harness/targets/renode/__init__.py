@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.firmware.elf import Firmware
+from harness.targets.renode.pool import RenodePool
 from harness.targets.renode.server import RenodeServer
 from harness.targets.renode.session import RenodeSession
 
@@ -14,15 +15,18 @@ def open(  # noqa: A001 - the name that harness.targets calls
     *,
     renode: str | Path | None = None,
     server: RenodeServer | None = None,
+    pool: RenodePool | None = None,
 ) -> RenodeSession:
-    """A session on a machine of ``server``, or of a Renode that lives as long as the session.
+    """A session on ``server``, on one of ``pool``, or on a Renode that ends with the session.
 
     ``renode`` names the program (else RENODE, PATH, the usual places). Raises
     :class:`harness.errors.EnvironmentMissing` where there is none or it is too old.
     """
+    if server is None and pool is not None:
+        server = pool.server(renode)
     if server is not None:
         return RenodeSession(firmware, server, owns_server=False)
     return RenodeSession(firmware, RenodeServer(renode), owns_server=True)
 
 
-__all__ = ["RenodeServer", "RenodeSession", "open"]
+__all__ = ["RenodePool", "RenodeServer", "RenodeSession", "open"]

@@ -66,8 +66,14 @@ class Agent:
             if self.pattern and self.pattern.search(text):
                 end, reason = moment, "match"
                 break
+        if self.machine.idles_at and end >= self.machine.idles_at:
+            end, reason = self.machine.idles_at, "idle"
+        lines += [f"fault {words}" for words in self.machine.faults]
         self.now = max(self.now, end)
         return "\n".join(lines) + "\n" + self.answer(reason)
+
+    def profile(self) -> str:
+        return ""
 
     def answer(self, reason: str) -> str:
         return (
@@ -110,7 +116,10 @@ class Machine:
         self.hooked: list[int] = []
         self.agent: Agent | None = None
         self.dies = self.hangs = False
-        self.recycled = 0
+        self.recycled = self.idles_at = 0
+        self.faults: list[str] = []
+        self.refuses = ""  # a command that fails
+        self.dies_on_include = False
         self.released = threading.Event()
 
     def at(self, address: int, size: int) -> bytes:
@@ -125,11 +134,15 @@ class Machine:
     def execute(self, command: str) -> str:
         self.commands.append(command)
         if command.startswith("include @") and command.endswith(".resc"):
+            if self.dies_on_include:
+                raise ConnectionAbortedError("the fake dies")
             script = Path(command.removeprefix("include @"))
             return "".join(map(self.execute, script.read_text().splitlines()))
         if match := re.match(r"sysbus LoadBinary @(\S+) (0x[0-9a-f]+)", command):
             for offset, byte in enumerate(Path(match[1]).read_bytes()):
                 self.bytes[int(match[2], 16) + offset] = byte
+        if self.refuses and command.startswith(self.refuses):
+            raise ValueError("Error E39: Exception was thrown during construction")
         if command.startswith("boom"):
             raise ValueError("No such command or device: boom")
         if not command.startswith('python "'):
@@ -162,6 +175,12 @@ class Server(ThreadingMixIn, SimpleXMLRPCServer):
             self.dying = False
             raise Dead
         return answer
+
+    def process_request_thread(self, request, client_address):
+        try:
+            super().process_request_thread(request, client_address)
+        except Dead:
+            self.shutdown_request(request)
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A fake that dies closes the connection and says nothing."""

@@ -1,0 +1,66 @@
+"""The Renodes of one run: started when first needed, kept from case to case, ended with the run."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from harness.errors import EnvironmentMissing
+from harness.targets.renode.server import RenodeServer
+
+
+class RenodePool:
+    """Gives each session a Renode that no other session has open.
+
+    One after another, sessions share one process; a second that is open at the same time gets a
+    process of its own. Pass one pool to every ``open(..., pool=pool)`` of a run.
+    """
+
+    def __init__(self) -> None:
+        self._servers: list[tuple[str, RenodeServer]] = []
+        self._missing: dict[str, EnvironmentMissing] = {}
+
+    @property
+    def starts(self) -> int:
+        """How often a Renode was started."""
+        return sum(server.starts for _, server in self._servers)
+
+    def server(self, renode: str | Path | None = None) -> RenodeServer:
+        """A server that is not busy, of the program ``renode``.
+
+        Raises :class:`harness.errors.EnvironmentMissing` where there is none or it is too old: the
+        first answer again for each later case, for asking a Renode its version takes a second.
+        """
+        wanted = str(renode or "")
+        for name, server in self._servers:
+            if name == wanted and not server.busy:
+                return server
+        if wanted in self._missing:
+            raise self._missing[wanted]
+        try:
+            made = RenodeServer(renode)
+        except EnvironmentMissing as missing:
+            self._missing[wanted] = missing
+            raise
+        self._servers.append((wanted, made))
+        return made
+
+    def close(self) -> None:
+        """End every Renode; safe to call twice."""
+        with ExitStack() as stack:  # one that cannot be ended does not keep the others
+            for _, server in self._servers:
+                stack.callback(server.close)
+            self._servers = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
