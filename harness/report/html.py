@@ -60,6 +60,8 @@ def html(results: Sequence[CaseResult]) -> str:
         failed=[one for one in sections if not one.result.passed],
         passed=[one for one in sections if one.result.passed],
         counts=counts,
+        builders=sorted({result.builder for result in results}),
+        targets=sorted({result.target for result in results}),
         version=__version__,
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         largest=max((r.size.flash for r in results if r.size), default=1) or 1,

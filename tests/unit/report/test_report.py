@@ -93,3 +93,12 @@ def test_on_a_terminal_each_case_is_one_line_with_its_name_and_size(width, monke
     assert lines[1].startswith("hello_world ") and "20,000" in lines[1] and "pass" in lines[1]
     assert lines[2].startswith("x ") and "…" in lines[2]
     assert f"{'s' * (width // 4 - 1)}… " in lines[3]
+
+
+def test_what_is_the_same_for_all_cases_is_said_once():
+    page = report.html([result(), result(name="other")])
+    assert "standalone images on simulator" in page
+    assert "<th>target</th>" not in page
+    page = report.html([result(), result(target="renode", builder="zephyr")])
+    assert "<th>target</th>" in page and "<th>builder</th>" in page
+    assert page.count("<td>renode</td>") == 1
