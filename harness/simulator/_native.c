@@ -317,8 +317,9 @@ static bool abort_block(Core *c, int reason) {
 
 static bool call_access(Core *c, int type, uint32_t address, int size, int64_t value) {
   bool write = type == MEM_WRITE_PROT || type == MEM_WRITE_UNMAPPED;
-  PyObject *answer = PyObject_CallFunction(c->access, "iIiL", (int)write, (unsigned)address, size,
-                                           (long long)(value & 0xFFFFFFFF));
+  unsigned long long mask = size < 8 ? (1ULL << 8 * size) - 1 : ~0ULL;
+  PyObject *answer = PyObject_CallFunction(c->access, "iIiK", (int)write, (unsigned)address, size,
+                                           (unsigned long long)value & mask);
   if (!answer) {
     c->failed = true;
     return false;

@@ -378,7 +378,7 @@ class PythonCore:
         return True
 
     def _answer(self, access: Access, address: int, size: int, value: int) -> bool:
-        answer = self._access(int(access.is_write), address, size, value & 0xFFFF_FFFF)
+        answer = self._access(int(access.is_write), address, size, value & (1 << 8 * size) - 1)
         if answer is None:
             return False
         if access.is_write:

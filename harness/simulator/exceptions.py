@@ -162,9 +162,13 @@ class Exceptions:
         self._go(number, exc_return)
 
     def _derived(self, number: int, failure: _Failure, pc: int) -> int:
-        """Note a fault of the stacking itself; which exception is taken now."""
+        """Note a fault of the stacking itself; which exception is taken now.
+
+        It escalates against the priority before the entry (Armv8-M ARM, DerivedLateArrival): a
+        MemManage whose own frame hits the stack guard stays a MemManage.
+        """
         self._scb.cfsr |= failure.bits
-        derived = self._escalated(failure.cause, below=self._nvic.group_priority(number))
+        derived = self._escalated(failure.cause, below=self.execution_priority())
         if derived == 0:
             if number in (HARD_FAULT, NMI):
                 self._record(failure.cause, HARD_FAULT, failure.bits, pc, None, stacking=True)
@@ -359,6 +363,5 @@ class Exceptions:
                 self._scb.hfsr,
                 exception,
                 self._core.executed,
-                overflow=bool(status & STKOF),
             )
         )

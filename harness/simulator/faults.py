@@ -11,7 +11,7 @@ from harness.simulator.scb import BFARVALID, CFSR_NAMES, HFSR_NAMES, MMARVALID
 _MEANINGS = {
     "IACCVIOL": "fetched an instruction from memory that is not executable",
     "DACCVIOL": "the MPU refused a load or store",
-    "MSTKERR": "the MPU refused the exception frame",
+    "MSTKERR": "the MPU refused the exception frame: stack overflow into a guard",
     "MUNSTKERR": "the MPU refused the exception frame on return",
     "IBUSERR": "fetched an instruction from an address where nothing answers",
     "PRECISERR": "loaded or stored where nothing answers",
@@ -46,7 +46,6 @@ class FaultRecord:
     hfsr: int
     exception: int  # exception number that was active, 0 in thread mode
     instructions: int
-    overflow: bool = False
 
 
 def status_names(cfsr: int, hfsr: int = 0) -> list[str]:

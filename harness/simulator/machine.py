@@ -128,7 +128,7 @@ class Machine:
         self.events.devices[SysTick.NAME] = self.systick
         self.exceptions = Exceptions(self.engine, self.nvic, self.scb, self.mpu, self._fault)
         system = (self.nvic, self.scb, self.systick, self.dwt, self.mpu)
-        self.bus = Bus(chip, system, self.unmodelled)
+        self.bus = Bus(chip, system, self.unmodelled, self._write)
         self.bus.engine, self.bus.exceptions = self.engine, self.exceptions
         self.special = Special(self.core, self.nvic, self.mpu, self.exceptions, self._sleep)
         self.devices: dict[str, Device] = {}

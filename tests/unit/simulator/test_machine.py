@@ -78,6 +78,26 @@ def test_wfe_sleeps_until_the_interrupt_that_pends(build: Build) -> None:
     assert 50 / 32768 <= machine.seconds < 53 / 32768 + machine.core.executed / HZ
 
 
+@pytest.mark.parametrize("native", CORES)
+def test_stacks_beside_a_guard_work_until_they_overflow(build: Build, native: bool) -> None:
+    machine = Machine(build("guard"), native=native)
+    assert machine.run(until_tick=HZ, pattern=b"done") is End.CONDITION
+    stored = [0x3322_0011, 0x3FC0_0000, 0x5544]
+    assert results(machine, 4) == [*stored, 1 + 2 + 3 + 4 + 5]
+    assert results(machine, 5)[4] == 0x4082  # DACCVIOL, MMARVALID
+    assert results(machine, 6)[5] < 32  # in the guard
+    assert results(machine, 7)[6] == 0x6010  # STKOF
+    # Each overflow is found twice: by the access, and by the frame of the exception it becomes.
+    assert [(fault.kind, fault.reason) for fault in machine.faults] == [
+        ("MemManage", "DACCVIOL, MMARVALID"), ("MemManage", "MSTKERR"),
+        ("UsageFault", "STKOF"), ("UsageFault", "STKOF"),
+    ]  # fmt: skip
+    for fault in machine.faults:
+        assert "Deeper" in machine.fault_place(fault)
+    assert "stack overflow" in machine.fault_report(machine.faults[1])
+    assert "stack overflow" in machine.fault_report(machine.faults[2])
+
+
 def test_sleep_is_skipped_and_takes_its_virtual_time(build: Build) -> None:
     machine = Machine(build("exceptions"))
     run(machine)
