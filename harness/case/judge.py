@@ -125,31 +125,38 @@ def _unfinished(
     wrong_model: Sequence[str],
 ) -> Judgement:
     """The image did not come to its end: its own words for that, or that it hung."""
-    reason = _why_unfinished(case, seen, outputs)
-    if not case.scraper and not seen.console.records:
-        fitting = scrapers_that_fit(seen.console.lines)
-        if fitting:
-            name, count = max(fitting.items(), key=lambda item: item[1])
-            problem = (
-                f"the image prints no records, and no scraper is given to read its text ({reason})"
-            )
-            hint = f"--scraper {name} reads {_count(count, 'result')} from it"
-            return _no(Verdict.FAIL, wrong_model, [problem, *_messages(unexpected)], hint)
     # That no end record came is what being unfinished means, and no reason of its own.
     told = [one.message for one in unexpected if one.kind is not Kind.RECORD_TRUNCATED]
-    hint = _unfinished_hint(case, seen)
+    reason = _why_unfinished(case, seen, outputs)
+    unread, hint = _unread(case, seen)
+    if unread:
+        return _no(Verdict.FAIL, wrong_model, [*told, f"{unread} ({reason})"], hint)
+    if seen.stop is Stop.GUARD:
+        hint = "a slow machine or target needs a larger guard (--guard, or `guard` in a case file)"
+    if told and seen.stop is Stop.CONDITION:
+        return _no(Verdict.FAIL, wrong_model, told)
     if told:
         return _no(Verdict.FAIL, wrong_model, [f"{told[0]} ({reason})", *told[1:]], hint)
     return _no(Verdict.FIRMWARE, wrong_model, [reason], hint)
 
 
-def _unfinished_hint(case: Case, seen: Observation) -> str:
-    if seen.stop is Stop.GUARD:
-        return "a slow machine or target needs a larger guard (--guard, or `guard` in a case file)"
-    if seen.console.raw and not seen.console.records and not case.scraper:
-        known = ", ".join(SCRAPERS)
-        return f"an image that prints no records is read by a scraper: {known}, or a /regex/"
-    return ""
+def _unread(case: Case, seen: Observation) -> tuple[str, str]:
+    """Whether the console holds results that another scraper would have read, and a hint."""
+    scraped = seen.console.scrapers
+    if seen.console.records or not seen.console.raw or (scraped and scraped[0].results):
+        return "", ""
+    fitting = scrapers_that_fit(seen.console.lines)
+    fitting.pop(case.scraper, None)
+    if fitting:
+        name, count = max(fitting.items(), key=lambda item: item[1])
+        what = f"scraper {case.scraper} reads nothing from its text"
+        if not case.scraper:
+            what = "the image prints no records, and no scraper is given to read its text"
+        return what, f"--scraper {name} reads {_count(count, 'result')} from it"
+    if case.scraper:
+        return "", ""
+    known = ", ".join(SCRAPERS)
+    return "", f"an image that prints no records is read by a scraper: {known}, or a /regex/"
 
 
 def _output_problems(case: Case, outputs: OutputCheck) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from harness.errors import EnvironmentMissing, HilError, TargetLost, Unsupported
 from harness.firmware import Firmware
 from harness.firmware.builders import build_one
 from harness.model import Model
-from harness.targets.base import Session, Traced
+from harness.targets.base import Session, Stop, Traced
 
 #: What a compiler or a linker complains of; that ld failed is no news.
 _TELLING = re.compile(
@@ -33,8 +33,14 @@ _TELLING = re.compile(
 _FAULTS_SHOWN = 3
 
 
-def run_case(case: Case, output: Path) -> CaseResult:
+#: Called with the open session of a case that has run.
+Look = Callable[[Session, Firmware, Stop], None]
+
+
+def run_case(case: Case, output: Path, *, look: Look | None = None) -> CaseResult:
     """Build or read the image, run it, judge it, and leave its files under ``output``.
+
+    ``look`` sees the session after the run, before it is closed.
 
     Raises :class:`UsageError` for a case that makes no sense. Everything else becomes a verdict:
     a target that is not here is *skipped*, an environment that broke is an *error*.
@@ -45,7 +51,7 @@ def run_case(case: Case, output: Path) -> CaseResult:
     )
     folder = artifacts.folder(output, case.name)
     try:
-        result = _run(case, blank, folder)
+        result = _run(case, blank, folder, look)
     except UsageError:
         raise
     except EnvironmentMissing as error:
@@ -59,7 +65,7 @@ def run_case(case: Case, output: Path) -> CaseResult:
     return result
 
 
-def _run(case: Case, blank: CaseResult, folder: Path) -> CaseResult:
+def _run(case: Case, blank: CaseResult, folder: Path, look: Look | None) -> CaseResult:
     elf = build_one(case.sample, case.resolver, case.builder) if case.sample else case.elf
     if elf is None:
         raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
@@ -71,6 +77,8 @@ def _run(case: Case, blank: CaseResult, folder: Path) -> CaseResult:
             traced = _start_trace(session) if case.trace else None
             seen = observe(session, case, inputs)
             coverage = traced.coverage() if traced else None
+            if look is not None:
+                look(session, firmware, seen.stop)
     except TargetLost as lost:
         return replace(blank, reason=lost.message, hint=lost.hint, size=size_of(firmware))
     console = artifacts.write_console(folder, seen.console)

@@ -41,6 +41,8 @@ class HelloWorld(Scraper):
             return
         x, y = number(match["x"]), number(match["y"])
         if x is None or y is None:
-            self._unparsed(line, "no number where x_value and y_value should be")
+            empty = not match["x"] and not match["y"]
+            more = "; is printf built without floats?" if empty else ""
+            self._unparsed(line, f"no number where x_value and y_value should be{more}")
             return
         self.results.append(Scraped({"x": x, "y": y}, line.number, line.text))

@@ -196,3 +196,25 @@ def test_a_fault_dump_on_the_console_is_located_by_the_elf(scripted, tmp_path, p
         one for one in findings_of(seen, None, Firmware.from_elf(elf)) if one.kind == "fault"
     )
     assert words.strip() in f"{fault.message} "
+
+
+def test_what_the_image_said_stands_before_the_scraper_that_is_missing(judged):
+    lines = [REFUSED, *(f"x_value: {i}.0, y_value: 0.0\r\n".encode() for i in range(3))]
+    told = judged(lines, OutputCheck(), end=Stop.DEADLINE)
+    assert told.problems[0].startswith("Couldn't register builtin op #25")
+    assert "no scraper is given" in told.problems[1]
+    assert told.hint == "--scraper hello_world reads 3 results from it"
+
+
+def test_a_scraper_that_does_not_fit_is_told_from_an_image_that_hangs(judged):
+    lines = [f"x_value: {i}.0, y_value: 0.0\r\n".encode() for i in range(3)]
+    told = judged(lines, OutputCheck(), end=Stop.DEADLINE, scraper="person_detection")
+    assert told.verdict is Verdict.FAIL
+    assert told.reason.startswith("scraper person_detection reads nothing from its text (3 lines")
+    assert told.hint == "--scraper hello_world reads 3 results from it"
+
+
+def test_an_image_that_says_why_it_gave_up_is_quoted_and_no_more(judged):
+    told = judged([MISSING, b"AllocateTensors() failed\r\n"], OutputCheck(), end=Stop.DEADLINE)
+    assert told.reason == "Didn't find op for builtin opcode 'CONV_2D' (and 1 more)"
+    assert told.hint == ""
