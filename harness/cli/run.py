@@ -15,8 +15,10 @@ from typing import Any
 import click
 
 from harness.case import Case, CaseResult, Verdict, run_case
+from harness.case.run import Look
 from harness.cli import BUG_HINT, describe_bug
 from harness.cli.build import ALL
+from harness.cli.crosscheck import CrossChecks
 from harness.cli.options import STDOUT, Destination, Seconds, json_option, write_text
 from harness.cli.selection import Options, select
 from harness.errors import UsageError
@@ -74,6 +76,9 @@ from harness.uart.scrapers import SCRAPERS
 @click.option("--profile", is_flag=True,
               help="Show the instructions of each function, boot to end; on simulator and "
               "renode.")  # fmt: skip
+@click.option("--symbol", "symbols", metavar="NAME", multiple=True,
+              help="With several targets: an object in RAM that must be the same on all of them at "
+              "the end; may be given again.  [default: the tensor arena]")  # fmt: skip
 def run(**options: Any) -> int:
     """Run an image, a sample or the cases of a file, and judge what comes of it.
 
@@ -84,6 +89,8 @@ def run(**options: Any) -> int:
     tflm-hil run hil.toml --target simulator,renode --junit hil.xml
     tflm-hil run digits --profile --coverage digits.info
 
+    With several targets each case is also compared between them: console, outputs, RAM.
+
     Exit code 0: all passed; 1: a check said no; 4: the firmware failed (a fault, a hang,
     silence); 3: the environment; 2: usage. Where cases differ, the first of 4, 1, 3 counts.
     """
@@ -91,6 +98,9 @@ def run(**options: Any) -> int:
     cases = select(options)
     quiet = options["json_file"] == STDOUT
     ticker = Ticker("", stream=sys.stderr)
+    checks = CrossChecks(cases, options["symbols"])
+    if options["symbols"] and not checks.wanted:
+        raise UsageError("--symbol compares targets, and no case runs on two of them")
     results = []
     with Shared() as shared:
         for number, case in enumerate(cases, 1):
@@ -99,13 +109,14 @@ def run(**options: Any) -> int:
             target_options = shared.options(case.target, case.target_options)
             ready = replace(case, target_options=target_options)
             try:
-                results.append(_run_one(ready, options["output"], alone=len(cases) == 1))
+                look = checks.look(case)
+                results.append(_run_one(ready, options["output"], look, alone=len(cases) == 1))
             finally:
                 ticker.done()
             if len(cases) > 1 and not quiet:
                 _tell(place, results[-1])
-    _report(results, options, quiet=quiet)
-    return exit_code(results)
+    _report(results, options, checks, quiet=quiet)
+    return exit_code(results, differ=checks.differ)
 
 
 def _check_destinations(options: Options) -> None:
@@ -126,11 +137,11 @@ def _tell(number: str, result: CaseResult) -> None:
     click.echo(f"{number} {result.name} on {result.target}: {result.verdict} ({seconds})", err=True)
 
 
-def _run_one(case: Case, output: Path, *, alone: bool) -> CaseResult:
+def _run_one(case: Case, output: Path, look: Look | None, *, alone: bool) -> CaseResult:
     """One case; in a row of cases one that cannot be run must not lose the others' results."""
     started = time.monotonic()
     try:
-        return run_case(case, output / case.target)
+        return run_case(case, output / case.target, look=look)
     except UsageError as error:
         if alone:
             raise
@@ -146,13 +157,18 @@ def _run_one(case: Case, output: Path, *, alone: bool) -> CaseResult:
     return replace(blank, hint=hint, details=details, wall_seconds=time.monotonic() - started)
 
 
-def exit_code(results: Sequence[CaseResult]) -> int:
-    """What the firmware did counts before what a check said, and that before the environment."""
-    codes = {result.verdict.exit_code for result in results}
+def exit_code(results: Sequence[CaseResult], *, differ: bool = False) -> int:
+    """What the firmware did counts before what a check said, and that before the environment.
+
+    ``differ``: two targets did not show the same, which is a check that failed.
+    """
+    codes = {result.verdict.exit_code for result in results} | ({1} if differ else set())
     return next((code for code in (4, 1, 3) if code in codes), 0)
 
 
-def _report(results: Sequence[CaseResult], options: Options, *, quiet: bool) -> None:
+def _report(
+    results: Sequence[CaseResult], options: Options, checks: CrossChecks, *, quiet: bool
+) -> None:
     from harness import report  # noqa: PLC0415  rich and jinja2 only where something is shown
 
     if not quiet:
@@ -160,8 +176,11 @@ def _report(results: Sequence[CaseResult], options: Options, *, quiet: bool) -> 
         report.print_failures(results, sys.stdout)
         if options["profile"]:
             report.print_profiles(results, sys.stdout)
+        checks.show(sys.stdout)
     if options["json_file"]:
-        document = {"cases": [result.to_json() for result in results]}
+        document: dict[str, object] = {"cases": [result.to_json() for result in results]}
+        if checks.wanted:
+            document["crosschecks"] = checks.to_json()
         write_text(options["json_file"], json.dumps(document, indent=2))
     if options["junit"]:
         write_text(options["junit"], report.junit(results))

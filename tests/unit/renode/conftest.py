@@ -69,6 +69,8 @@ class Agent:
         if self.machine.idles_at and end >= self.machine.idles_at:
             end, reason = self.machine.idles_at, "idle"
         lines += [f"fault {words}" for words in self.machine.faults]
+        for address, data in self.machine.left.items():
+            self.write_bytes(address, data.hex())
         self.now = max(self.now, end)
         return "\n".join(lines) + "\n" + self.answer(reason)
 
@@ -118,6 +120,7 @@ class Machine:
         self.dies = self.hangs = False
         self.recycled = self.idles_at = 0
         self.faults: list[str] = []
+        self.left: dict[int, bytes] = {}  # what a run leaves in memory
         self.refuses = ""  # a command that fails
         self.dies_on_include = False
         self.released = threading.Event()

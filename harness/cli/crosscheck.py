@@ -1,0 +1,75 @@
+"""``tflm-hil run ... --target A,B``: what each target showed of a case, beside the first's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TextIO
+
+import click
+
+from harness import crosscheck
+from harness.case import Case
+from harness.case.run import Look
+from harness.crosscheck import CrossCheck, Seen
+from harness.firmware import Firmware
+from harness.targets import Session, Stop
+
+
+class CrossChecks:
+    """Collects while cases run; then compares every target with the first of its case."""
+
+    def __init__(self, cases: Sequence[Case], symbols: Sequence[str] = ()) -> None:
+        self._symbols = tuple(symbols) or None
+        self._targets: dict[str, list[str]] = {}
+        for case in cases:
+            self._targets.setdefault(case.name, []).append(case.target)
+        self._seen: dict[tuple[str, str], Seen] = {}
+
+    @property
+    def wanted(self) -> bool:
+        """True where a case runs on more than one target."""
+        return any(len(targets) > 1 for targets in self._targets.values())
+
+    def look(self, case: Case) -> Look | None:
+        """What :func:`run_case` calls while the session of ``case`` is still open."""
+        if len(self._targets[case.name]) < 2:
+            return None
+
+        def look(session: Session, firmware: Firmware, stop: Stop) -> None:
+            self._seen[case.name, case.target] = crosscheck.look(
+                session, firmware, stop, self._symbols
+            )
+
+        return look
+
+    def results(self) -> Iterator[tuple[str, CrossCheck]]:
+        """Case names and comparisons; a case that did not run on both targets has none."""
+        for name, (first, *others) in self._targets.items():
+            for other in others:
+                pair = self._seen.get((name, first)), self._seen.get((name, other))
+                if pair[0] and pair[1]:
+                    yield name, crosscheck.compare(pair[0], pair[1])
+
+    def missing(self) -> Iterator[str]:
+        """One line for each case that was to be compared and was not."""
+        for name, (first, *others) in self._targets.items():
+            for other in others:
+                absent = [one for one in (first, other) if (name, one) not in self._seen]
+                if absent:
+                    yield f"{name}: {first} and {other} not compared: no run on {absent[0]}"
+
+    @property
+    def differ(self) -> bool:
+        """True where a comparison said no."""
+        return any(not result.equal for _, result in self.results())
+
+    def show(self, stream: TextIO) -> None:
+        """Print every comparison, and what could not be compared."""
+        for name, result in self.results():
+            click.echo(f"{name}: {result}", file=stream)
+        for line in self.missing():
+            click.echo(line, file=stream)
+
+    def to_json(self) -> list[dict[str, object]]:
+        """The comparisons as JSON types."""
+        return [{"name": name, **result.to_json()} for name, result in self.results()]

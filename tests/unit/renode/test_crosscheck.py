@@ -1,0 +1,53 @@
+"""What counts as a difference between two runs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.crosscheck import Seen, compare
+from harness.targets import Stop
+
+END = b"~HIL 2 end inferences=1 status=0 *00000000\r\n"
+RUN = b"~HIL 0 output inference=0 index=0 offset=0 total=1 hex=7f *00000000\r\n"
+
+
+def seen(console: bytes, *, stop: Stop = Stop.CONDITION, **more) -> Seen:
+    outputs = tuple(line for line in console.split(b"\r\n") if b" output " in line)
+    return replace(Seen("simulator", stop, console, outputs, (), ()), **more)
+
+
+def test_an_image_without_an_end_may_be_cut_off_at_another_byte():
+    check = compare(seen(RUN * 3), seen(RUN * 5))
+    assert check.equal
+    assert "cut off by the clock" in check.compared
+
+
+def test_an_image_with_an_end_may_not():
+    assert "output records against" in compare(seen(RUN + END), seen(RUN * 2 + END)).difference
+    assert "console lines" in compare(seen(RUN + END), seen(RUN + END + b"more\r\n")).difference
+
+
+def test_one_silent_target_is_a_difference():
+    assert not compare(seen(b""), seen(b"x\r\n")).equal
+    assert not compare(seen(b""), seen(b"")).equal
+
+
+def test_another_end_of_the_run_is_a_difference_even_where_the_console_is_equal():
+    check = compare(seen(RUN), seen(RUN, stop=Stop.LOCKUP))
+    assert check.difference == "the run ended otherwise: condition against lockup"
+
+
+def test_ram_is_not_held_where_the_runs_stand_at_different_points():
+    one, other = seen(RUN, symbols=(("a", b"1"),)), seen(RUN * 2, symbols=(("a", b"2"),))
+    assert compare(one, other).equal
+    assert not compare(one, replace(other, console=RUN, outputs=one.outputs)).equal
+
+
+@given(st.binary(max_size=40), st.binary(max_size=40))
+def test_consoles_that_end_are_equal_where_their_bytes_are(left, right):
+    one, other = seen(left + END), seen(right + END)
+    assert compare(one, other).equal == (left == right)
+    assert compare(one, other).equal == compare(other, one).equal

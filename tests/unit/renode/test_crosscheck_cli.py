@@ -1,0 +1,101 @@
+"""``tflm-hil run X --target simulator,renode``: the real simulator beside a fake Renode."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+from harness.errors import EnvironmentMissing
+from harness.firmware import Firmware
+from harness.firmware.build import build_standalone
+from harness.targets import ConsoleMatch
+from harness.targets import open as open_target
+from harness.targets.renode import RenodeServer, pool
+
+END = rb"~HIL \d+ end [^\n]*\n"
+OUTPUT = b" output inference=3 "
+
+
+@pytest.fixture(scope="module")
+def image() -> Path:
+    try:
+        return build_standalone("hello_world", "exact").elf
+    except EnvironmentMissing as missing:
+        pytest.skip(missing.message)
+
+
+@pytest.fixture
+def twin(fake, image, monkeypatch):
+    """A fake Renode that prints and remembers what the simulator does with ``image``."""
+    monkeypatch.setattr(pool, "RenodeServer", lambda _: RenodeServer(connect=lambda: fake.address))
+    firmware = Firmware.from_elf(image)
+    with open_target("simulator", firmware) as session:
+        session.run(ConsoleMatch(END), session.deadline(10))
+        fake.machine.script = [(int(c.time * 1e9), c.data) for c in session.console]
+        fake.machine.left = {0x20000000: session.memory.read(0x20000000, 0x4000)}
+    return fake
+
+
+def run(image: Path, output: Path, capsys, *options: str) -> tuple[int, str]:
+    arguments = ["run", str(image), "--target", "simulator,renode", "--output", str(output)]
+    code = main([*arguments, "--model", "hello_world_int8", *options])
+    return code, capsys.readouterr().out
+
+
+def test_two_targets_that_show_the_same_are_equal(twin, image, tmp_path, capsys):
+    code, out = run(image, tmp_path, capsys)
+    assert code == 0, out
+    assert "simulator and renode are equal" in out
+    assert "20 output records, 3,072 B of (anonymous namespace)::tensor_arena" in out
+    assert "20 equal" in out
+
+
+def test_the_first_output_that_differs_is_named_and_fails_the_run(twin, image, tmp_path, capsys):
+    twin.machine.script = [
+        (when, data.replace(OUTPUT, OUTPUT + b"x=1 ")) for when, data in twin.machine.script
+    ]
+    code, out = run(image, tmp_path, capsys)
+    assert code == 1
+    assert "simulator and renode differ: output record 3: 'inference=3 " in out
+
+
+def test_a_byte_of_ram_that_differs_is_named_and_fails_the_run(twin, image, tmp_path, capsys):
+    firmware = Firmware.from_elf(image)
+    arena = next(s for s in firmware.symbols if "tensor_arena" in s.name)
+    twin.machine.left[arena.address + 0x20] = b"\xa5"
+    code, out = run(image, tmp_path, capsys)
+    assert code == 1
+    assert "differ: (anonymous namespace)::tensor_arena+0x20: 0x" in out
+    assert "against 0xa5" in out
+
+
+def test_json_holds_the_comparison(twin, image, tmp_path, capsys):
+    code, out = run(image, tmp_path, capsys, "--json")
+    assert code == 0
+    (check,) = json.loads(out)["crosschecks"]
+    assert (check["targets"], check["equal"]) == (["simulator", "renode"], True)
+    assert check["outputs"] == 20
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = Path(__file__).parents[3] / "harness" / "schemas" / "run.json"
+    jsonschema.validate(json.loads(out), json.loads(schema.read_text()))
+
+
+def test_a_target_that_is_not_here_is_named_and_nothing_is_called_equal(image, tmp_path, capsys):
+    code, out = run(image, tmp_path, capsys, "--renode", "/nowhere/renode")
+    assert code == 3
+    assert "simulator and renode not compared: no run on renode" in out
+    assert "are equal" not in out
+
+
+def test_a_symbol_that_is_not_there_is_an_error(twin, image, tmp_path, capsys):
+    code, out = run(image, tmp_path, capsys, "--symbol", "nothing_like_it")
+    assert code == 3
+    assert "has no object 'nothing_like_it'" in out
+
+
+def test_symbols_need_two_targets(image, tmp_path, capsys):
+    assert main(["run", str(image), "--symbol", "x", "--output", str(tmp_path)]) == 2
+    assert "no case runs on two" in capsys.readouterr().err
