@@ -66,7 +66,10 @@ def run_case(case: Case, output: Path, *, look: Look | None = None) -> CaseResul
 
 
 def _run(case: Case, blank: CaseResult, folder: Path, look: Look | None) -> CaseResult:
-    elf = build_one(case.sample, case.resolver, case.builder) if case.sample else case.elf
+    try:
+        elf = build_one(case.sample, case.resolver, case.builder) if case.sample else case.elf
+    except EnvironmentMissing as error:  # no compiler: that is no reason to skip
+        return replace(blank, reason=error.message, hint=error.hint)
     if elf is None:
         raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
     firmware = Firmware.from_elf(elf)
