@@ -37,6 +37,9 @@ _BUILD_SECONDS = 1800.0
 _NEW_BOARD_NAMES = (3, 7)
 _NEW_CONF_OPTION = (3, 4)
 _ERROR_LINE = re.compile(r"error|undefined reference|overflowed|No such file", re.IGNORECASE)
+_PROGRESS_LINE = re.compile(
+    r"\[\d+/\d+\] |-- "
+)  # of ninja and CMake; a file may be called perror.c
 _TOLD_LINES = 12
 
 
@@ -97,12 +100,18 @@ def _workspace(base: Path, source: str) -> Workspace:
 
 def _missing(message: str) -> EnvironmentMissing:
     project = paths.samples().parent
+    if not (project / "west.yml").is_file():
+        return EnvironmentMissing(
+            message,
+            hint="set ZEPHYR_BASE, or work in a clone of the project: it is a west manifest",
+        )
     commands = (
         f"cd {project.parent}",
         f"west init -l {project.name}",
         "west update",
         "west zephyr-export",
         "pip install -r zephyr/scripts/requirements-base.txt",
+        "west sdk install -t arm-zephyr-eabi",
     )
     return EnvironmentMissing(message, hint="set one up: " + " && ".join(commands))
 
@@ -177,7 +186,9 @@ def _run_west(command: Sequence[str], workspace: Workspace, log: Path) -> None:
     log.write_text(done.stdout, encoding="utf-8")
     if done.returncode != 0:
         lines = done.stdout.splitlines()
-        telling = [line for line in lines if _ERROR_LINE.search(line)] or lines
+        telling = [
+            line for line in lines if _ERROR_LINE.search(line) and not _PROGRESS_LINE.match(line)
+        ] or lines[-_TOLD_LINES:]
         raise BuildFailed(
             "west build failed:\n" + "\n".join(telling[:_TOLD_LINES]), hint=f"all of it: {log}"
         )

@@ -114,8 +114,18 @@ def test_a_workspace_is_found_from_a_folder_inside_it(tmp_path: Path) -> None:
 def test_without_a_workspace_the_commands_that_make_one_are_told(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentMissing) as error:
         zephyr.find_workspace(tmp_path, {})
-    assert "west init -l" in error.value.hint
-    assert "west update" in error.value.hint
+    for command in ("west init -l", "west update", "west zephyr-export", "west sdk install"):
+        assert command in error.value.hint
+
+
+def test_an_installed_package_is_no_manifest_to_set_a_workspace_up_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "samples", lambda: tmp_path / "zephyr_samples")
+    with pytest.raises(EnvironmentMissing) as error:
+        zephyr.find_workspace(tmp_path, {})
+    assert "clone" in error.value.hint
+    assert "west init" not in error.value.hint
 
 
 def test_a_zephyr_base_without_zephyr_is_an_environment_error(tmp_path: Path) -> None:
@@ -147,6 +157,7 @@ def west(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "import os, pathlib, sys\n"
         "pathlib.Path(os.environ['WEST_NOTES']).write_text('\\n'.join(sys.argv[1:]))\n"
         "if os.environ.get('WEST_FAILS'):\n"
+        "    print('[7/9] Building C object posix/perror.c.obj')\n"
         "    print('main.cpp:3: error: no such thing'); sys.exit(1)\n"
         "tree = pathlib.Path(sys.argv[sys.argv.index('--build-dir') + 1]) / 'zephyr'\n"
         "tree.mkdir(parents=True, exist_ok=True)\n"
@@ -184,4 +195,5 @@ def test_a_failed_build_tells_the_compilers_words(west: Path, monkeypatch) -> No
     monkeypatch.setenv("WEST_FAILS", "1")
     with pytest.raises(BuildFailed, match="no such thing") as error:
         zephyr.build_zephyr("atan", "exact")
+    assert "perror" not in error.value.message
     assert "build.log" in error.value.hint
