@@ -27,6 +27,13 @@ _PATIENCE_AFTER_PUSH = 0.2
 _PUSH = b"\n" * BLOCK
 
 
+def out_of_time(deadline: Deadline) -> Stop | None:
+    """The limit that is used up, if one is: what an image had no time for is not its fault."""
+    if deadline.guard_expired:
+        return Stop.GUARD
+    return Stop.DEADLINE if deadline.expired else None
+
+
 class Tap:
     """Carries what a session's console prints to its reader, with the time it arrived at."""
 
@@ -62,6 +69,8 @@ class Feeder:
             stop = self._tap.run(_READY, self._deadline)
             if stop is not Stop.CONDITION:
                 self._stop_at_the_end("asking for input")
+                if out_of_time(self._deadline):
+                    raise FirmwareFailed("before it asked for input")
                 raise FirmwareFailed(f"the image did not ask for input: {HOW_IT_ENDED[stop]}")
         self._asked += 1
 
@@ -91,8 +100,8 @@ class Feeder:
                 return
             if answer is not None:
                 reason = f"nak: {answer.fields.get('reason', '?')}"
-            if self._deadline.guard_expired:
-                raise FirmwareFailed(f"it was being sent {what}")  # and was given no time to answer
+            if out_of_time(self._deadline):
+                raise FirmwareFailed(f"while it was sent {what}")
         self._stop_at_the_end(f"taking {what}")
         raise FirmwareFailed(f"the image did not take {what} in {_TRIES} tries ({reason})")
 

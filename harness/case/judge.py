@@ -131,13 +131,23 @@ def _unfinished(
     unread, hint = _unread(case, seen)
     if unread:
         return _no(Verdict.FAIL, wrong_model, [*told, f"{unread} ({reason})"], hint)
-    if seen.stop is Stop.GUARD:
-        hint = "a slow machine or target needs a larger guard (--guard, or `guard` in a case file)"
+    hint = hint or _time_hint(case, seen)
     if told and seen.stop is Stop.CONDITION:
         return _no(Verdict.FAIL, wrong_model, told)
     if told:
         return _no(Verdict.FAIL, wrong_model, [f"{told[0]} ({reason})", *told[1:]], hint)
     return _no(Verdict.FIRMWARE, wrong_model, [reason], hint)
+
+
+def _time_hint(case: Case, seen: Observation) -> str:
+    records = seen.console.records
+    if seen.stop is Stop.GUARD:
+        return "a slow machine or target needs a larger guard (--guard, or `guard` in a case file)"
+    if records and records[-1].kind == "ready" and case.inputs is None:
+        return "the image waits for input: give --inputs, or `inputs` in a case file"
+    if seen.stop is Stop.DEADLINE and seen.complaint:
+        return "more inferences need more time (--timeout, or `timeout` in a case file)"
+    return ""
 
 
 def _unread(case: Case, seen: Observation) -> tuple[str, str]:
@@ -193,11 +203,13 @@ def _resolver_record(case: Case, seen: Observation) -> list[str]:
 def _why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
     where = f"; pc is in {seen.where}" if seen.where else ""
     end = seen.complaint or HOW_IT_ENDED[seen.stop]
-    if seen.stop is Stop.GUARD:
-        clock = seen.counters.virtual_seconds
-        reached = f" at {clock:.3f} s of the {case.timeout:g} s it has" if clock else ""
-        doing = f" ({seen.complaint})" if seen.complaint else ""
-        end = f"{HOW_IT_ENDED[Stop.GUARD]} after {case.guard:g} s{reached}{doing}"
+    if seen.stop in (Stop.GUARD, Stop.DEADLINE):
+        limit = f" of {case.timeout:g} s"
+        if seen.stop is Stop.GUARD:
+            clock = seen.counters.virtual_seconds
+            reached = f" at {clock:.3f} s of the {case.timeout:g} s it has" if clock else ""
+            limit = f" after {case.guard:g} s{reached}"
+        end = f"{HOW_IT_ENDED[seen.stop]}{limit} {seen.complaint}".rstrip()
     if not seen.console.raw:
         return f"the console stayed silent: {end}{where}"
     said = f"{_count(len(seen.console.lines), 'line')} and {_count(outputs.inferences, 'result')}"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.case.feed import Feeder, Tap
+from harness.case.feed import Feeder, Tap, out_of_time
 from harness.case.spec import Case
 from harness.deadline import Deadline
 from harness.errors import FirmwareFailed
@@ -47,10 +47,8 @@ def observe(session: Session, case: Case, inputs: Sequence[Sequence[bytes]] = ()
         except FirmwareFailed as failed:
             complaint = failed.message
     # A broken exchange ends the run: what the image still has to say comes in the aftermath.
-    if not complaint:
-        stop = _listen(tap, case, deadline)
-    else:
-        stop = Stop.GUARD if deadline.guard_expired else Stop.CONDITION
+    broken_off = out_of_time(deadline) or Stop.CONDITION
+    stop = broken_off if complaint else _listen(tap, case, deadline)
     if stop is Stop.CONDITION:
         tap.run(None, session.deadline(_AFTERMATH, guard=max(deadline.guard_remaining, 1.0)))
     finished = _finished(console, case)

@@ -142,9 +142,8 @@ def test_all_problems_are_kept_beside_a_short_reason(judged):
 def test_an_image_that_hangs_after_records_is_the_firmwares_fault(judged):
     told = judged([BOOT], OutputCheck(), end=Stop.DEADLINE)
     assert told.verdict is Verdict.FIRMWARE
-    assert told.reason == (
-        "1 line and 0 results came, then it ran on to the deadline; pc is in spin at main.c:7"
-    )
+    words = "1 line and 0 results came, then it ran on to the deadline of 10 s"
+    assert told.reason == f"{words}; pc is in spin at main.c:7"
 
 
 def test_the_wall_clock_guard_is_named_with_what_was_reached(judged):
@@ -218,3 +217,9 @@ def test_an_image_that_says_why_it_gave_up_is_quoted_and_no_more(judged):
     told = judged([MISSING, b"AllocateTensors() failed\r\n"], OutputCheck(), end=Stop.DEADLINE)
     assert told.reason == "Didn't find op for builtin opcode 'CONV_2D' (and 1 more)"
     assert told.hint == ""
+
+
+def test_an_image_that_waits_for_input_is_told_from_one_that_hangs(judged):
+    ready = encode(1, "ready", {"input_bytes": 64})
+    told = judged([BOOT, ready], OutputCheck(), end=Stop.DEADLINE)
+    assert told.hint == "the image waits for input: give --inputs, or `inputs` in a case file"

@@ -67,4 +67,12 @@ def test_a_guard_that_runs_out_while_feeding_is_no_missing_answer(scripted, echo
     session.end = Stop.GUARD
     seen = observe(session, Case("slow", guard=1e-9), [[b"\0" * 40]])
     assert seen.stop is Stop.GUARD
-    assert "tries" not in seen.complaint
+    assert seen.complaint == "while it was sent input 0 of inference 0"
+
+
+def test_a_deadline_that_runs_out_while_feeding_is_no_missing_answer(scripted, echo_device):
+    session = echo(scripted, echo_device(lose=99))
+    session.end = Stop.DEADLINE
+    seen = observe(session, Case("slow", timeout=1.0), [[b"\0" * 40]])
+    assert seen.stop is Stop.DEADLINE
+    assert seen.complaint == "while it was sent input 0 of inference 0"
