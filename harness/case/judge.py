@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from harness.case.endings import HOW_IT_ENDED
 from harness.case.observe import Observation
 from harness.case.outputs import OutputCheck
 from harness.case.result import Verdict
 from harness.case.spec import Case
+from harness.case.unfinished import time_hint, unread, why_unfinished
 from harness.findings import Finding, Kind
 from harness.firmware import Firmware
 from harness.model import Model
 from harness.targets.base import Stop
-from harness.uart.scrapers import SCRAPERS, scrapers_that_fit
 
 #: Findings that say that the firmware itself went down.
 _FATAL = frozenset(
@@ -87,11 +86,12 @@ def judge(
     lacking = [*expected.unmet(findings), *_resolver_record(case, seen)]
     fatal = [finding for finding in unexpected if finding.kind in _FATAL]
     if fatal:
-        rest = [finding.message for finding in unexpected if finding not in fatal]
-        return _no(Verdict.FIRMWARE, wrong_model, [*_messages(fatal), *rest])
+        rest = [finding for finding in unexpected if finding not in fatal]
+        return _no(Verdict.FIRMWARE, wrong_model, [*_messages(fatal), *_messages(rest), *lacking])
     # An image that ends with the very findings it should end with has said all it had to say.
     if not seen.finished and (expected.outputs or lacking):
-        return _unfinished(case, seen, outputs, unexpected, wrong_model)
+        others = [*lacking, *([outputs.problem] if outputs.mismatches else []), *over_budget]
+        return _unfinished(case, seen, outputs, unexpected, others, wrong_model)
     problems = [*_messages(unexpected), *lacking]
     if expected.outputs:
         problems += _output_problems(case, outputs)
@@ -122,51 +122,23 @@ def _unfinished(
     seen: Observation,
     outputs: OutputCheck,
     unexpected: Sequence[Finding],
+    others: Sequence[str],
     wrong_model: Sequence[str],
 ) -> Judgement:
     """The image did not come to its end: its own words for that, or that it hung."""
     # That no end record came is what being unfinished means, and no reason of its own.
     told = [one.message for one in unexpected if one.kind is not Kind.RECORD_TRUNCATED]
-    reason = _why_unfinished(case, seen, outputs)
-    unread, hint = _unread(case, seen)
-    if unread:
-        return _no(Verdict.FAIL, wrong_model, [*told, f"{unread} ({reason})"], hint)
-    hint = hint or _time_hint(case, seen)
+    reason = why_unfinished(case, seen, outputs)
+    problem, hint = unread(case, seen)
+    if problem:
+        return _no(Verdict.FAIL, wrong_model, [*told, f"{problem} ({reason})", *others], hint)
+    hint = hint or time_hint(case, seen)
     if told and seen.stop is Stop.CONDITION:
-        return _no(Verdict.FAIL, wrong_model, told)
+        return _no(Verdict.FAIL, wrong_model, [*told, *others])
     if told:
-        return _no(Verdict.FAIL, wrong_model, [f"{told[0]} ({reason})", *told[1:]], hint)
-    return _no(Verdict.FIRMWARE, wrong_model, [reason], hint)
-
-
-def _time_hint(case: Case, seen: Observation) -> str:
-    records = seen.console.records
-    if seen.stop is Stop.GUARD:
-        return "a slow machine or target needs a larger guard (--guard, or `guard` in a case file)"
-    if records and records[-1].kind == "ready" and case.inputs is None:
-        return "the image waits for input: give --inputs, or `inputs` in a case file"
-    if seen.stop is Stop.DEADLINE and seen.complaint:
-        return "more inferences need more time (--timeout, or `timeout` in a case file)"
-    return ""
-
-
-def _unread(case: Case, seen: Observation) -> tuple[str, str]:
-    """Whether the console holds results that another scraper would have read, and a hint."""
-    scraped = seen.console.scrapers
-    if seen.console.records or not seen.console.raw or (scraped and scraped[0].results):
-        return "", ""
-    fitting = scrapers_that_fit(seen.console.lines)
-    fitting.pop(case.scraper, None)
-    if fitting:
-        name, count = max(fitting.items(), key=lambda item: item[1])
-        what = f"scraper {case.scraper} reads nothing from its text"
-        if not case.scraper:
-            what = "the image prints no records, and no scraper is given to read its text"
-        return what, f"--scraper {name} reads {_count(count, 'result')} from it"
-    if case.scraper:
-        return "", ""
-    known = ", ".join(SCRAPERS)
-    return "", f"an image that prints no records is read by a scraper: {known}, or a /regex/"
+        rest = [*told[1:], *others]
+        return _no(Verdict.FAIL, wrong_model, [f"{told[0]} ({reason})", *rest], hint)
+    return _no(Verdict.FIRMWARE, wrong_model, [reason, *others], hint)
 
 
 def _output_problems(case: Case, outputs: OutputCheck) -> list[str]:
@@ -180,6 +152,8 @@ def _output_problems(case: Case, outputs: OutputCheck) -> list[str]:
 
 
 def _praise(case: Case, outputs: OutputCheck) -> str:
+    if not case.expected.outputs and not case.expected.findings:
+        return "gave no outputs, as it should"
     if not case.expected.outputs:
         return "failed as it should: " + ", ".join(
             f"{kind} {subject}".strip() for kind, subject in case.expected.findings
@@ -198,25 +172,3 @@ def _resolver_record(case: Case, seen: Observation) -> list[str]:
             if wanted is not None and told != str(wanted):
                 problems.append(f"the resolver record says {name} {told}, not {wanted}")
     return problems
-
-
-def _why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
-    where = f"; pc is in {seen.where}" if seen.where else ""
-    end = seen.complaint or HOW_IT_ENDED[seen.stop]
-    if seen.stop in (Stop.GUARD, Stop.DEADLINE):
-        limit = f" of {case.timeout:g} s"
-        if seen.stop is Stop.GUARD:
-            clock = seen.counters.virtual_seconds
-            reached = f" at {clock:.3f} s of the {case.timeout:g} s it has" if clock else ""
-            limit = f" after {case.guard:g} s{reached}"
-        end = f"{HOW_IT_ENDED[seen.stop]}{limit} {seen.complaint}".rstrip()
-    if not seen.console.raw:
-        return f"the console stayed silent: {end}{where}"
-    said = f"{_count(len(seen.console.lines), 'line')} and {_count(outputs.inferences, 'result')}"
-    if not case.scraper and not seen.console.records:
-        said = f"{_count(len(seen.console.lines), 'line')} and no record"
-    return f"{said} came, then {end}{where}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -223,3 +223,15 @@ def test_an_image_that_waits_for_input_is_told_from_one_that_hangs(judged):
     ready = encode(1, "ready", {"input_bytes": 64})
     told = judged([BOOT, ready], OutputCheck(), end=Stop.DEADLINE)
     assert told.hint == "the image waits for input: give --inputs, or `inputs` in a case file"
+
+
+def test_wrong_outputs_before_a_hang_are_told_too(judged):
+    outputs = OutputCheck(30, 4, 3, problem="4 of 30 output values differ")
+    told = judged([BOOT], outputs, end=Stop.DEADLINE, budgets=["flash is over"])
+    assert told.verdict is Verdict.FIRMWARE
+    assert told.problems[1:] == ("4 of 30 output values differ", "flash is over")
+
+
+def test_an_image_that_should_give_no_outputs_and_gives_none_passes_in_words(judged):
+    told = judged([BOOT, END], OutputCheck(), expected=Expectation(outputs=False))
+    assert (told.verdict, told.reason) == (Verdict.PASS, "gave no outputs, as it should")

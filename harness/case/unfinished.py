@@ -1,0 +1,67 @@
+"""Why an image did not come to its end: a hang, a limit, or text that nothing was there to read."""
+
+from __future__ import annotations
+
+from harness.case.endings import HOW_IT_ENDED
+from harness.case.observe import Observation
+from harness.case.outputs import OutputCheck
+from harness.case.spec import Case
+from harness.targets.base import Stop
+from harness.uart.scrapers import SCRAPERS, scrapers_that_fit
+
+
+def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
+    """How far the image came, what stopped it, and where the core was."""
+    where = f"; pc is in {seen.where}" if seen.where else ""
+    end = seen.complaint or HOW_IT_ENDED[seen.stop]
+    if seen.stop in (Stop.GUARD, Stop.DEADLINE):
+        limit = f" of {case.timeout:g} s"
+        if seen.stop is Stop.GUARD:
+            clock = seen.counters.virtual_seconds
+            reached = f" at {clock:.3f} s of the {case.timeout:g} s it has" if clock else ""
+            limit = f" after {case.guard:g} s{reached}"
+        end = f"{HOW_IT_ENDED[seen.stop]}{limit} {seen.complaint}".rstrip()
+    if not seen.console.raw:
+        return f"the console stayed silent: {end}{where}"
+    said = f"{_count(len(seen.console.lines), 'line')} and {_count(outputs.inferences, 'result')}"
+    if not case.scraper and not seen.console.records:
+        said = f"{_count(len(seen.console.lines), 'line')} and no record"
+    return f"{said} came, then {end}{where}"
+
+
+def unread(case: Case, seen: Observation) -> tuple[str, str]:
+    """That the console holds results which another scraper would have read, and what to try.
+
+    The first is "" where no scraper reads anything.
+    """
+    scraped = seen.console.scrapers
+    if seen.console.records or not seen.console.raw or (scraped and scraped[0].results):
+        return "", ""
+    fitting = scrapers_that_fit(seen.console.lines)
+    fitting.pop(case.scraper, None)
+    if fitting:
+        name, count = max(fitting.items(), key=lambda item: item[1])
+        what = f"scraper {case.scraper} reads nothing from its text"
+        if not case.scraper:
+            what = "the image prints no records, and no scraper is given to read its text"
+        return what, f"--scraper {name} reads {_count(count, 'result')} from it"
+    if case.scraper:
+        return "", ""
+    known = ", ".join(SCRAPERS)
+    return "", f"an image that prints no records is read by a scraper: {known}, or a /regex/"
+
+
+def time_hint(case: Case, seen: Observation) -> str:
+    """What would let the image go on; "" where nothing is known to."""
+    records = seen.console.records
+    if seen.stop is Stop.GUARD:
+        return "a slow machine or target needs a larger guard (--guard, or `guard` in a case file)"
+    if records and records[-1].kind == "ready" and case.inputs is None:
+        return "the image waits for input: give --inputs, or `inputs` in a case file"
+    if seen.stop is Stop.DEADLINE and seen.complaint:
+        return "more inferences need more time (--timeout, or `timeout` in a case file)"
+    return ""
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
