@@ -14,6 +14,9 @@ from harness.targets.renode.find import RenodeProgram
 
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 _POLL = 0.01
+#: Of a Renode whose log is flushed again and again, the logging thread may end up waiting on a queue
+#: that nobody fills, and 10,000 messages later the emulation stands still.
+_CONFIG = "[general]\nuse-synchronous-logging = True\n"
 
 
 class RenodeProcess:
@@ -26,8 +29,10 @@ class RenodeProcess:
 
     def __init__(self, program: RenodeProgram, *, port: int = 0, patience: float = 60.0) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="tflm-hil-renode-"))
+        config = self.folder / "config"
+        config.write_text(_CONFIG)
         command = [str(program.path), "--disable-xwt", "--plain", "--hide-log"]
-        command += ["--robot-server-port", str(port)]
+        command += ["--config", str(config), "--robot-server-port", str(port)]
         self._supervisor = subprocess.Popen(
             [sys.executable, "-I", str(_SUPERVISOR), str(self.folder), *command],
             stdin=subprocess.PIPE,

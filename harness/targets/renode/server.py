@@ -89,7 +89,7 @@ class RenodeServer:
             )
         try:
             client = self.client
-            commands = [f"logFile @{folder / 'renode.log'} true"]
+            commands = [f"logFile @{folder / 'renode.log'} true", "logLevel 2"]  # warnings
             if self._reusable:
                 commands.append("python \"hil['agent'].recycle()\"")
             else:
