@@ -117,7 +117,8 @@ class TflmHil(LiveSession):
 
         For a suite of `Run Sample Case` rows (sample, configuration); without such rows, every
         sample in every configuration. `Run Sample Case` then has its result already. Boards and
-        Renode run one after another. A sample that cannot be built fails its own tests only.
+        Renode run one after another. Fails if there is no compiler; a sample that cannot be built
+        fails its own tests only.
         """
         table = load()
         pairs = [(sample.name, row.name) for sample, row in table.pairs()]
@@ -172,10 +173,13 @@ class TflmHil(LiveSession):
         return found.measured
 
     @keyword
-    def case_should_end_as(self, file: Path, name: str, verdict: str) -> None:
-        """Runs one case of a ``hil.toml`` and expects ``verdict`` of it: pass, fail, firmware.
+    def case_should_end_as(self, file: Path, name: str, verdict: Verdict) -> None:
+        """Runs one case of a ``hil.toml`` and expects ``verdict`` of it.
 
-        Fails if it ends in any other way.
+        Fails if it ends in any other way. For cases that are there to show that a check can fail.
+
+        Examples:
+        | Case Should End As | ${CURDIR}/hil.toml | a budget that is too tight | fail |
         """
         for case in (one for one in load_cases(file) if one.name == name):
             result = self._run(case)

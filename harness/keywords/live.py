@@ -91,11 +91,18 @@ class LiveSession:
 
     @keyword
     def wait_for_end(self) -> None:
-        """Runs the target until its last record, a fatal message, or its deadline."""
+        """Runs the target until its last record or a fatal message.
+
+        Fails if neither comes before the deadline of `Start Target`.
+        """
         _, tap, deadline = self._open()
         while not self._over(tap.console):
-            if tap.run(_INFERENCE, deadline) is not Stop.CONDITION:
-                break
+            stop = tap.run(_INFERENCE, deadline)
+            if stop is not Stop.CONDITION and not self._over(tap.console):
+                raise FirmwareFailed(
+                    f"the image did not come to its end: {HOW_IT_ENDED[stop]}; "
+                    f"pc is in {tap.session.where() or 'an unknown place'}"
+                )
         logger.info(tap.console.transcript())
 
     @keyword
