@@ -14,8 +14,8 @@ from harness.targets.renode.find import RenodeProgram
 
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 _POLL = 0.01
-#: Of a Renode whose log is flushed again and again, the logging thread may end up waiting on a queue
-#: that nobody fills, and 10,000 messages later the emulation stands still.
+#: Where the log is flushed again and again, the logging thread may end up waiting on a queue
+#: that nobody fills, and 10,000 messages later the emulation stands still for good.
 _CONFIG = "[general]\nuse-synchronous-logging = True\n"
 
 
@@ -31,7 +31,9 @@ class RenodeProcess:
         self.folder = Path(tempfile.mkdtemp(prefix="tflm-hil-renode-"))
         config = self.folder / "config"
         config.write_text(_CONFIG)
-        command = [str(program.path), "--disable-xwt", "--plain", "--hide-log"]
+        # Without a window its shell polls a dummy without end, which costs a core; on a console it
+        # waits for input, and the supervisor gives it a pipe that stays silent.
+        command = [str(program.path), "--disable-xwt", "--console", "--plain", "--hide-log"]
         command += ["--config", str(config), "--robot-server-port", str(port)]
         self._supervisor = subprocess.Popen(
             [sys.executable, "-I", str(_SUPERVISOR), str(self.folder), *command],

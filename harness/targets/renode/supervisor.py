@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
         child = subprocess.Popen(
             command,
             cwd=folder,
-            stdin=subprocess.PIPE,  # silent; Renode's shell spins on a closed one, a whole core
+            stdin=subprocess.PIPE,  # silent; a closed one would keep Renode's shell busy
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, "TMPDIR": str(folder)},
