@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from harness.case.spec import Case
 from harness.cli import main
+from harness.errors import FirmwareFailed
+from harness.keywords import TflmHil
 
 COMPILER = shutil.which("arm-none-eabi-gcc")
 pytestmark = pytest.mark.skipif(COMPILER is None, reason="no arm-none-eabi-gcc")
@@ -84,3 +87,12 @@ def test_what_is_no_image_ends_in_one_line_and_exit_code_2(build, damage, tmp_pa
     assert said.startswith("tflm-hil: ")
     assert "Traceback" not in said
     assert len(said.splitlines()) <= 2
+
+
+@pytest.mark.parametrize("wait", ["wait_for_end", "wait_for_inference"])
+def test_keywords_that_wait_fail_on_an_image_that_never_speaks(build, wait):
+    library = TflmHil()
+    library.start(Case("loop", elf=build("loop"), timeout=0.05))
+    with pytest.raises(FirmwareFailed, match=r"ran on to the deadline; pc is in reset"):
+        getattr(library, wait)()
+    library.stop_target()

@@ -122,3 +122,9 @@ def scripted() -> type[ScriptedSession]:
 @pytest.fixture
 def echo_device() -> type[EchoDevice]:
     return EchoDevice
+
+
+@pytest.fixture(scope="session")
+def scripted_type() -> type[ScriptedSession]:
+    """The same for property tests, whose fixtures must outlive one example."""
+    return ScriptedSession

@@ -1,0 +1,87 @@
+"""Whatever an image prints and however its run ends: what every verdict must hold to."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.case.judge import findings_of, judge
+from harness.case.observe import observe
+from harness.case.outputs import OutputCheck
+from harness.case.result import Verdict
+from harness.case.spec import Case
+from harness.findings import NOTES
+from harness.firmware.variants import Expectation
+from harness.targets import Fault, Stop
+from harness.uart import encode
+
+LINES = [
+    encode(0, "boot", {"sample": "x"}),
+    encode(1, "ready", {"input_bytes": 4}),
+    encode(2, "end", {"inferences": 1, "status": 0}),
+    encode(3, "failed", {"stage": "allocate", "status": 1}),
+    b"~HIL 4 output garbled *00000000\r\n",
+    b"Didn't find op for builtin opcode 'CONV_2D'\r\n",
+    b"AllocateTensors() failed\r\n",
+    b"x_value: 1.0*2^-1, y_value: 0.5\r\n",
+    b"person score: 113, no person score: -113\r\n",
+    b"***** USAGE FAULT *****\r\n",
+    b">>> ZEPHYR FATAL ERROR 0: CPU exception on CPU 0\r\n",
+    b"\xff\x00\r\n",
+    b"*** Booting Zephyr OS build x ***\r\n",
+]
+FAULT = Fault("UsageFault", "INVSTATE", 0, 0x5875, None, "f at a.c:1", "...")
+
+# A check that found mismatches says so; one that could not be made has a problem without any.
+outputs = st.builds(
+    lambda told, compared, inferences: OutputCheck(compared, told[0], inferences, told[1]),
+    st.sampled_from([(0, ""), (2, "values differ"), (0, "nothing to compare with")]),
+    st.integers(0, 3),
+    st.integers(0, 3),
+)
+expectations = st.builds(
+    Expectation,
+    outputs=st.booleans(),
+    findings=st.sampled_from([(), (("missing_operator", "CONV_2D"),)]),
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    chunks=st.lists(st.sampled_from(LINES), max_size=6),
+    end=st.sampled_from(list(Stop)),
+    faults=st.sampled_from([[], [FAULT]]),
+    check=outputs,
+    expected=expectations,
+    scraper=st.sampled_from(["", "hello_world", "unit_tests"]),
+    blame=st.tuples(
+        st.sampled_from([[], ["flash is over"]]),
+        st.sampled_from([[], ["the image runs another model"]]),
+    ),
+)
+def test_every_verdict_is_one_that_its_reasons_carry(
+    scripted_type, chunks, end, faults, check, expected, scraper, blame
+):
+    excess, wrong = blame
+    session = scripted_type(chunks, end=Stop.IDLE if end is Stop.CONDITION else end)
+    session.faults = faults
+    case = Case("c", expected=expected, scraper=scraper)
+    seen = observe(session, case)
+    findings = findings_of(seen, None)
+    told = judge(case, seen, findings, check, excess, wrong)
+    assert told.verdict in (Verdict.PASS, Verdict.FAIL, Verdict.FIRMWARE)
+    assert told.reason and "\n" not in told.reason
+    if told.verdict is Verdict.PASS:
+        assert not wrong and not excess and not faults
+        assert not expected.unmet(findings)
+        assert not expected.unexpected(findings)
+        assert not (expected.outputs and not (seen.finished and check.compared))
+        assert not (expected.outputs and check.problem)
+        assert not (not expected.outputs and check.inferences)
+        assert told.problems == ()
+    else:
+        assert told.problems and all(told.problems)
+        assert len(set(told.problems)) == len(told.problems)
+        assert not wrong or told.reason.startswith(wrong[0])
+    if faults:
+        assert told.verdict is Verdict.FIRMWARE
+    if all(finding.kind in NOTES for finding in findings) and not seen.console.raw:
+        assert told.verdict is Verdict.FIRMWARE or not expected.outputs
