@@ -1,0 +1,78 @@
+"""Which of a custom operator's methods the runtime called, how often, and in which order.
+
+The documented rules (TensorFlow, "Custom operators", and the reference of ``TfLiteRegistration``):
+init comes once for each node of the graph, each init has its free, prepare comes before the first
+invoke, and invoke comes once for each node in each inference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.errors import CheckFailed
+from harness.model import Model
+from harness.uart import Console
+
+METHODS = ("init", "prepare", "invoke", "free", "reset")
+
+#: All inits, all prepares, then resets and invokes as they come, at last the frees. tflite-micro
+#: has reset beside the documented four and calls it at the end of AllocateTensors(), too.
+_ORDER = re.compile("i(pr?(vr?)*)?f")
+
+
+@dataclass(frozen=True)
+class Lifecycle:
+    """The calls that one operator's kernel counted in one run.
+
+    ``order`` has a letter a call (init, prepare, in``v``oke, free, reset), runs of one letter told
+    once. ``inferences`` is how many the image completed.
+    """
+
+    operator: str
+    calls: dict[str, int]
+    order: str
+    inferences: int
+
+    def departures(self, nodes: int) -> Iterator[str]:
+        """Where this departs from the documented rules for a graph with ``nodes`` such nodes."""
+        wanted = {"init": nodes, "free": nodes, "invoke": nodes * self.inferences}
+        if self.inferences or self.calls["prepare"] > nodes:
+            wanted["prepare"] = nodes
+        for method, count in wanted.items():
+            if self.calls[method] != count:
+                yield f"{method} was called {self.calls[method]} times, not {count}"
+        if not _ORDER.fullmatch(self.order):
+            yield f"the calls came in the order {self.order or 'of none at all'}"
+
+
+def lifecycle(console_file: Path, operator: str) -> Lifecycle:
+    """Read what the kernel of ``operator`` counted from a run's console.
+
+    Raises :class:`CheckFailed` where the console holds no such record, or several.
+    """
+    console = Console()
+    console.feed(console_file.read_bytes())
+    console.finish()
+    told = [one for one in console.of_kind("lifecycle") if one.fields["operator"] == operator]
+    if len(told) != 1:
+        raise CheckFailed(
+            f"{len(told)} lifecycle records of {operator} came, not one",
+            hint="the kernel must count its calls with hil::Lifecycle, the image come to its end",
+        )
+    done = sum(one.fields["status"] == "0" for one in console.of_kind("inference"))
+    calls = {method: told[0].integer(method) for method in METHODS}
+    return Lifecycle(operator, calls, told[0].fields["order"], done)
+
+
+def nodes_of(model_file: Path, operator: str) -> int:
+    """How many nodes of the model are ``operator``.
+
+    Raises :class:`CheckFailed` where none is: nothing could then be held against anything.
+    """
+    count = sum(node.name == operator for node in Model.from_file(model_file).operators)
+    if count == 0:
+        raise CheckFailed(f"{model_file.name} has no operator {operator}")
+    return count

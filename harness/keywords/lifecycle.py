@@ -1,0 +1,76 @@
+"""The library ``harness.keywords.lifecycle.OperatorLifecycle``: calls to a custom operator."""
+
+from __future__ import annotations
+
+from robot.api import logger
+from robot.api.deco import keyword, library
+
+from harness import __version__
+from harness.case import CaseResult
+from harness.case.casefile import find_model
+from harness.case.lifecycle import METHODS, Lifecycle, lifecycle, nodes_of
+from harness.errors import CheckFailed, UsageError
+
+
+@library(scope="GLOBAL", version=__version__, doc_format="ROBOT")
+class OperatorLifecycle:
+    """Holds the calls that a custom operator counted against what is documented.
+
+    ``result`` is what `Run Sample Case` of the library TflmHil returned.
+    """
+
+    @keyword
+    def lifecycle_should_be_as_documented(
+        self, result: CaseResult, operator: str, model: str
+    ) -> None:
+        """Fails if the runtime called the kernel of ``operator`` otherwise than documented.
+
+        Init and free once for each node of ``model``, prepare before the first invoke, invoke once
+        for each node in each inference, in this order.
+
+        Examples:
+        | ${result} = | Run Sample Case | atan | exact |
+        | Lifecycle Should Be As Documented | ${result} | Atan | atan_float32.tflite |
+        """
+        found = self._lifecycle(result, operator)
+        departures = list(found.departures(nodes_of(find_model(model), operator)))
+        if departures:
+            raise CheckFailed(f"{operator}: {'; '.join(departures)}")
+
+    @keyword
+    def lifecycle_should_count(
+        self, result: CaseResult, operator: str, *, order: str | None = None, **calls: int
+    ) -> None:
+        """Fails if one of the methods named was called another number of times.
+
+        ``order`` has a letter a call (init, prepare, in *v* oke, free, reset), each run of one
+        letter told once.
+
+        Examples:
+        | Lifecycle Should Count | ${result} | Atan | init=1 | invoke=10 | order=iprvrf |
+        """
+        found = self._lifecycle(result, operator)
+        if not calls and order is None:
+            raise UsageError("nothing was asked of the lifecycle", hint="init=1 order=iprvrf")
+        unknown = ", ".join(name for name in calls if name not in METHODS)
+        if unknown:
+            raise UsageError(f"operators have no method {unknown}", hint=", ".join(METHODS))
+        wrong = [
+            f"{name} was called {found.calls[name]} times, not {count}"
+            for name, count in calls.items()
+            if found.calls[name] != count
+        ]
+        if order is not None and found.order != order:
+            wrong.append(f"the calls came in the order {found.order or '(none)'}, not {order}")
+        if wrong:
+            raise CheckFailed(f"{operator}: {'; '.join(wrong)}")
+
+    @staticmethod
+    def _lifecycle(result: CaseResult, operator: str) -> Lifecycle:
+        if result.console is None:
+            raise CheckFailed(f"{result.name} left no console")
+        found = lifecycle(result.console, operator)
+        logger.info(
+            f"{operator}: {found.calls}, order {found.order}, {found.inferences} inferences"
+        )
+        return found
