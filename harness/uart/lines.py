@@ -1,7 +1,8 @@
 """Console bytes -> lines.
 
 TFLM, printk and logging back ends end their lines in LF, CR LF, CR CR LF and CR CR CR LF on the
-same wire; all of them are one line end here. Bytes that are not UTF-8 stay visible as ``\\xNN``.
+same wire; all of them are one line end here. Bytes that are not UTF-8, and control characters that
+a terminal would obey, stay visible as ``\\xNN``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 LONGEST = 8192
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")  # all but the tab
 
 
 @dataclass(frozen=True)
@@ -50,4 +52,5 @@ class LineSplitter:
     def _line(self, raw: bytes, time: float, *, complete: bool = True) -> Line:
         self._count += 1
         text = raw.rstrip(b"\r").decode("utf-8", "backslashreplace")
-        return Line(self._count, time, _ANSI.sub("", text), raw, complete)
+        text = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", _ANSI.sub("", text))
+        return Line(self._count, time, text, raw, complete)
