@@ -213,6 +213,12 @@ def test_relu6_equals_the_official_interpreter(random, compare, case_types):
     compare(one() for _ in range(CASES))
 
 
+def test_relu6_between_two_ranges_clamps_and_does_not_rescale(random, compare, case_types):
+    """As tflite-micro does, other than TensorFlow Lite: six is six in the input's quantization."""
+    spec, case = case_types
+    compare(unary(random, spec, case, "RELU6") for _ in range(CASES))
+
+
 def broadcastable(random):
     shape = dims(random, int(random.integers(1, 5)), 6)
     kind = int(random.integers(4))

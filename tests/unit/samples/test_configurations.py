@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -191,3 +192,10 @@ def test_a_table_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
 def test_a_table_elsewhere_finds_its_sources_beside_it(tmp_path: Path) -> None:
     shutil.copy(paths.samples() / "resolvers.toml", tmp_path)
     assert load(tmp_path / "resolvers.toml").sample("atan").sources == ()
+
+
+def test_all_stands_for_every_operator_that_the_standalone_runtime_can_register() -> None:
+    api = paths.platforms() / "standalone" / "tflm" / "tensorflow" / "lite" / "micro"
+    text = (api / "micro_mutable_op_resolver.h").read_text()
+    offered = set(re.findall(r"TfLiteStatus (Add\w+)\(", text)) - {"AddBuiltin", "AddCustom"}
+    assert {TABLE.methods[name] for name in TABLE.runtimes["standalone"]} == offered
