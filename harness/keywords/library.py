@@ -11,29 +11,28 @@ from robot.api import SkipExecution, logger
 from robot.api.deco import keyword, library
 from robot.libraries.BuiltIn import BuiltIn, RobotNotRunningError
 
-from harness import __version__, resolver
+from harness import __version__
 from harness.case import CaseResult, Verdict, load_cases, run_case
 from harness.case.accuracy import accuracy
 from harness.case.artifacts import folder_name
-from harness.case.casefile import find_model, size
-from harness.case.measure import size_of
-from harness.case.result import Size
+from harness.case.casefile import find_model
 from harness.case.samples import sample_case
 from harness.case.spec import Case
 from harness.case.together import run_together
 from harness.errors import BuildFailed, CheckFailed, UsageError
-from harness.firmware import Firmware
 from harness.firmware.builders import build_all, build_one
 from harness.firmware.configurations import load
+from harness.keywords.images import ImageChecks
 from harness.keywords.live import LiveSession
 from harness.keywords.summary import Summary
-from harness.model import Model
 from harness.report.problems import problem_lines
 from harness.report.ticker import Ticker
 
+_NO_FAILURE = (Verdict.PASS, Verdict.SKIPPED)
+
 
 @library(scope="GLOBAL", version=__version__, doc_format="ROBOT")
-class TflmHil(LiveSession):
+class TflmHil(LiveSession, ImageChecks):
     """Builds, runs, measures and judges tflite-micro firmware for the nRF9160.
 
     The target is the variable ``${TARGET}`` (``simulator``, ``renode``, ``board``,
@@ -99,9 +98,9 @@ class TflmHil(LiveSession):
 
     @keyword
     def run_case(self, file: Path, name: str | None = None) -> list[CaseResult]:
-        """Runs the cases of a ``hil.toml``, or the one called ``name``.
+        """Runs the cases of a ``hil.toml``, or the one called ``name``; all of them, pass or fail.
 
-        Fails if one of them does. ``tflm-hil run hil.toml`` does the same.
+        Fails if one of them does, naming each that did. ``tflm-hil run hil.toml`` does the same.
 
         Examples:
         | Run Case | ${CURDIR}/hil.toml |
@@ -109,7 +108,14 @@ class TflmHil(LiveSession):
         cases = [case for case in load_cases(file) if name in (None, case.name)]
         if not cases:
             raise UsageError(f"{file} has no case {name!r}")
-        return [self._judged(case) for case in cases]
+        results = [self._result(case) for case in cases]
+        failed = [result for result in results if result.verdict not in _NO_FAILURE]
+        if len(failed) > 1:
+            reasons = "\n".join(f"{one.name} on {one.target}: {one.reason}" for one in failed)
+            raise CheckFailed(f"{len(failed)} of {len(results)} cases failed:\n{reasons}")
+        for result in (*failed, *results):
+            self._raise(result)
+        return results
 
     @keyword
     def run_all_sample_cases(self) -> None:
@@ -138,6 +144,12 @@ class TflmHil(LiveSession):
         ticker.done()
 
     def _judged(self, case: Case) -> CaseResult:
+        result = self._result(case)
+        self._raise(result)
+        return result
+
+    def _result(self, case: Case) -> CaseResult:
+        """The result of ``case``, kept for the summary and told in the log."""
         ready = self._ready.get(case.name) if case.sample else None
         if ready and (ready.target, ready.builder) == (case.target, case.builder):
             result = ready
@@ -146,12 +158,16 @@ class TflmHil(LiveSession):
         if all(earlier is not result for earlier in self.results):
             self.results.append(result)
         self._log(result)
+        return result
+
+    @staticmethod
+    def _raise(result: CaseResult) -> None:
+        """Fail or skip the test, unless the case passed."""
         if result.verdict is Verdict.SKIPPED:
             hint = f"\nhint: {result.hint}" if result.hint else ""
             raise SkipExecution(f"{result.reason}{hint}")
         if not result.passed:
             raise CheckFailed(result.reason, hint=result.hint)
-        return result
 
     def _run(self, case: Case) -> CaseResult:
         options = self.shared.options(case.target, case.target_options)
@@ -197,52 +213,6 @@ class TflmHil(LiveSession):
         if result.console:
             transcript = result.console.with_name("transcript.txt")
             logger.info(transcript.read_text(encoding="utf-8", errors="backslashreplace"))
-
-    @keyword
-    def flash_should_not_exceed(self, elf: Path, limit: str) -> None:
-        """Fails if the image needs more flash than ``limit``.
-
-        Examples:
-        | Flash Should Not Exceed | ${elf} | 60 KB |
-        """
-        self._within("flash", self.get_size(elf).flash, limit)
-
-    @keyword("RAM Should Not Exceed")
-    def ram_should_not_exceed(self, elf: Path, limit: str) -> None:
-        """Fails if the image needs more RAM than ``limit``.
-
-        Examples:
-        | RAM Should Not Exceed | ${elf} | 12 KB |
-        """
-        self._within("RAM", self.get_size(elf).ram, limit)
-
-    @keyword
-    def get_size(self, elf: Path) -> Size:
-        """Returns the bytes of flash and RAM (``.flash``, ``.ram``) as the linker reckons them."""
-        measured = size_of(Firmware.from_elf(elf))
-        if measured is None:
-            raise CheckFailed(f"{elf} does not tell how much of FLASH and RAM it uses")
-        return measured
-
-    def _within(self, what: str, used: int, limit: str) -> None:
-        most = size(int(limit) if limit.isdigit() else limit, what)
-        logger.info(f"{what}: {used} of {most} bytes")
-        if used > most:
-            raise CheckFailed(f"{what} is {used:,} B, the limit is {most:,} B")
-
-    @keyword
-    def resolver_check_should_say(self, elf: Path, model: str, verdict: str) -> None:
-        """Audits the operator resolver of an image before it runs.
-
-        Fails if the audit's verdict is not ``verdict``.
-
-        Examples:
-        | Resolver Check Should Say | ${elf} | hello_world_int8.tflite | ok |
-        """
-        audit = resolver.check(Firmware.from_elf(elf), Model.from_file(find_model(model)))
-        logger.info(audit.to_json())
-        if str(audit.verdict) != verdict:
-            raise CheckFailed(f"the audit says {audit.verdict}, not {verdict}")
 
     @keyword
     def start_target(

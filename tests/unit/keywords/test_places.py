@@ -4,6 +4,8 @@ import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 from robot.api import SkipExecution
 
+from harness.case import CaseResult, Verdict
+from harness.errors import CheckFailed
 from harness.keywords import TflmHil
 
 
@@ -27,3 +29,33 @@ def test_two_runs_of_one_name_leave_two_results(case_file, tmp_path, monkeypatch
     written = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("result.json"))
     assert written == ["cases/board-2/a_case/result.json", "cases/board/a_case/result.json"]
     assert len(library.results) == 2
+
+
+def test_all_cases_of_a_file_run_and_all_that_fail_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    verdicts = {"a": Verdict.FAIL, "b": Verdict.PASS, "c": Verdict.FIRMWARE, "d": Verdict.SKIPPED}
+    for name in verdicts:
+        (tmp_path / f"{name}.elf").write_bytes(b"")
+    rows = [f'[[case]]\nname = "{name}"\nelf = "{name}.elf"\n' for name in verdicts]
+    (tmp_path / "hil.toml").write_text("".join(rows))
+
+    def run_case(case, output):
+        return CaseResult(
+            case.name, "", "", "prebuilt", "simulator", verdicts[case.name], f"why {case.name}"
+        )
+
+    monkeypatch.setattr("harness.keywords.library.run_case", run_case)
+    library = TflmHil()
+    with pytest.raises(CheckFailed) as caught:
+        library.run_case(tmp_path / "hil.toml")
+    assert caught.value.message.splitlines() == [
+        "2 of 4 cases failed:",
+        "a on simulator: why a",
+        "c on simulator: why c",
+    ]
+    assert len(library.results) == 4
+    with pytest.raises(CheckFailed, match=r"^why a$"):
+        library.run_case(tmp_path / "hil.toml", "a")
+    with pytest.raises(SkipExecution, match="why d"):
+        library.run_case(tmp_path / "hil.toml", "d")
+    assert [one.name for one in library.run_case(tmp_path / "hil.toml", "b")] == ["b"]

@@ -1,0 +1,66 @@
+"""Keywords about an image that is built and does not run: its size, its operator resolver."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from robot.api import logger
+from robot.api.deco import keyword
+
+from harness import resolver
+from harness.case.casefile import find_model, size
+from harness.case.measure import size_of
+from harness.case.result import Size
+from harness.errors import CheckFailed
+from harness.firmware import Firmware
+from harness.model import Model
+
+
+class ImageChecks:
+    """Checks of an ELF; they need no target."""
+
+    @keyword
+    def flash_should_not_exceed(self, elf: Path, limit: str) -> None:
+        """Fails if the image needs more flash than ``limit``.
+
+        Examples:
+        | Flash Should Not Exceed | ${elf} | 60 KB |
+        """
+        self._within("flash", self.get_size(elf).flash, limit)
+
+    @keyword("RAM Should Not Exceed")
+    def ram_should_not_exceed(self, elf: Path, limit: str) -> None:
+        """Fails if the image needs more RAM than ``limit``.
+
+        Examples:
+        | RAM Should Not Exceed | ${elf} | 12 KB |
+        """
+        self._within("RAM", self.get_size(elf).ram, limit)
+
+    @keyword
+    def get_size(self, elf: Path) -> Size:
+        """Returns the bytes of flash and RAM (``.flash``, ``.ram``) as the linker reckons them."""
+        measured = size_of(Firmware.from_elf(elf))
+        if measured is None:
+            raise CheckFailed(f"{elf} does not tell how much of FLASH and RAM it uses")
+        return measured
+
+    def _within(self, what: str, used: int, limit: str) -> None:
+        most = size(int(limit) if limit.isdigit() else limit, what)
+        logger.info(f"{what}: {used} of {most} bytes")
+        if used > most:
+            raise CheckFailed(f"{what} is {used:,} B, the limit is {most:,} B")
+
+    @keyword
+    def resolver_check_should_say(self, elf: Path, model: str, verdict: str) -> None:
+        """Audits the operator resolver of an image before it runs.
+
+        Fails if the audit's verdict is not ``verdict``.
+
+        Examples:
+        | Resolver Check Should Say | ${elf} | hello_world_int8.tflite | ok |
+        """
+        audit = resolver.check(Firmware.from_elf(elf), Model.from_file(find_model(model)))
+        logger.info(audit.to_json())
+        if str(audit.verdict) != verdict:
+            raise CheckFailed(f"the audit says {audit.verdict}, not {verdict}")
