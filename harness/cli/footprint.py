@@ -22,6 +22,7 @@ from harness.footprint.text import (
     VIEWS,
     View,
     comparison_tables,
+    marginal_notes,
     marginal_table,
     pull_request,
     show,
@@ -159,6 +160,8 @@ def _leave_one_out(sample: str, operators: list[str], json_file: Path | None) ->
         from rich.console import Console  # noqa: PLC0415
 
         show(Console(highlight=False), f"Operators of {sample}", marginal_table(found))
+        for line in marginal_notes():
+            click.echo(line)
 
 
 def _print(

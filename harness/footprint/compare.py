@@ -11,6 +11,7 @@ from typing import Any
 from harness.errors import UsageError
 from harness.firmware.elf import Firmware
 from harness.footprint.analysis import analyse
+from harness.footprint.operators import RAM_FROM, RAM_TO, agree
 
 Document = Mapping[str, Any]
 
@@ -53,6 +54,29 @@ class Move:
 
 
 @dataclass(frozen=True)
+class Swap:
+    """Operators that one of two images has and the other has not, and nothing the other way.
+
+    ``reached`` is what they add by reachability in the image that has them, ``measured`` how much
+    larger its flash is.
+    """
+
+    operators: tuple[str, ...]
+    verb: str  # "appeared" or "vanished"
+    reached: int
+    measured: int
+
+    @property
+    def agrees(self) -> bool:
+        """True where both figures lie within the stated bound."""
+        return agree(self.reached, self.measured, len(self.operators))
+
+    def to_json(self) -> dict[str, Any]:
+        """The ``swap`` part of a comparison."""
+        return {**asdict(self), "agrees": self.agrees}
+
+
+@dataclass(frozen=True)
 class Comparison:
     """What changed from ``baseline`` to this image, the largest change first."""
 
@@ -62,6 +86,7 @@ class Comparison:
     operators: tuple[Change, ...]
     symbols: tuple[Change, ...]
     moves: tuple[Move, ...]
+    swap: Swap | None = None
 
     @property
     def same(self) -> bool:
@@ -78,6 +103,7 @@ class Comparison:
             "operators": [change.to_json() for change in self.operators],
             "symbols": [change.to_json() for change in self.symbols],
             "moves": [asdict(move) for move in self.moves],
+            "swap": self.swap.to_json() if self.swap else None,
         }
 
 
@@ -108,7 +134,11 @@ def load_baseline(path: Path) -> Document:
 
 
 def compare(baseline: Document, current: Document) -> Comparison:
-    """The changes from one footprint document to another."""
+    """The changes from one footprint document to another.
+
+    A file that lay in another folder then (another checkout) is the same file.
+    """
+    baseline = _in_folders_of(baseline, current)
     several = _in_several_files(baseline, current)
     return Comparison(
         str(baseline.get("elf", "")),
@@ -117,6 +147,74 @@ def compare(baseline: Document, current: Document) -> Comparison:
         _changes(_operators(baseline), _operators(current)),
         _changes(_symbols(baseline, several), _symbols(current, several)),
         tuple(_moves(baseline, current)),
+        _swap(baseline, current),
+    )
+
+
+def _in_folders_of(baseline: Document, current: Document) -> Document:
+    """``baseline`` with its files under the paths that ``current`` has them under."""
+    before, after = (
+        {row["path"] for row in document.get("files", ())} for document in (baseline, current)
+    )
+    moved: dict[str, str] = {}
+    for parts in (3, 2, 1):  # folders and name; a name alone where no two files have it
+        old = _by_ending(before - after - moved.keys(), parts)
+        new = _by_ending(after - before - set(moved.values()), parts)
+        moved |= {old[ending]: new[ending] for ending in old.keys() & new.keys()}
+    if not moved:
+        return baseline
+    return {
+        **baseline,
+        "files": [
+            {**row, "path": moved.get(row["path"], row["path"])} for row in baseline["files"]
+        ],
+        "symbols": [
+            {**row, "file": moved.get(row["file"], row["file"])}
+            for row in baseline.get("symbols", ())
+        ],
+    }
+
+
+def _by_ending(files: Iterable[str], parts: int) -> dict[tuple[str, ...], str]:
+    """Paths by their last ``parts``, where only one ends so."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for path in files:
+        found.setdefault(PurePosixPath(path).parts[-parts:], []).append(path)
+    return {ending: same[0] for ending, same in found.items() if len(same) == 1}
+
+
+def _swap(baseline: Document, current: Document) -> Swap | None:
+    before, after = (
+        {row["operator"] for row in document.get("operators", ())}
+        for document in (baseline, current)
+    )
+    if before == after or not (before <= after or after <= before):
+        return None
+    larger, smaller = (current, baseline) if before < after else (baseline, current)
+    names = after ^ before
+    return Swap(
+        tuple(sorted(names)), "appeared" if before < after else "vanished",
+        _reached(larger, names), _flash(larger) - _flash(smaller),
+    )  # fmt: skip
+
+
+def _reached(document: Document, names: set[str]) -> int:
+    """What is reached through ``names`` and no other operator, each shared byte once."""
+    rows = [row for row in document["operators"] if row["operator"] in names]
+    groups = {
+        tuple(share["operators"]): int(share["bytes"])
+        for row in rows
+        for share in row.get("shared_with", ())
+    }
+    shared = sum(size for operators, size in groups.items() if names.issuperset(operators))
+    return sum(int(row["exclusive"]) for row in rows) + shared
+
+
+def _flash(document: Document) -> int:
+    return sum(
+        int(row["used"])
+        for row in document["regions"]
+        if not RAM_FROM <= row.get("origin", 0) < RAM_TO
     )
 
 

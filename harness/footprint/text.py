@@ -9,6 +9,7 @@ from harness.footprint.analysis import Footprint
 from harness.footprint.budget import Verdict
 from harness.footprint.compare import Change, Comparison
 from harness.footprint.marginal import LeaveOneOut
+from harness.footprint.operators import BOUND_BYTES, BOUND_SHARE
 from harness.footprint.tree import grow, walk
 
 if TYPE_CHECKING:
@@ -191,20 +192,41 @@ def _known(size: int | None) -> str:
 def marginal_table(found: LeaveOneOut) -> Table:
     """Operators by reachability and by building without them, and all of them together."""
     rows: list[Row] = [
-        [row.operator, _bytes(row.exclusive), _bytes(row.measured), f"{row.difference:+,}",
-         _bytes(row.ram), "" if row.agrees else row.why]
+        [row.operator, _bytes(row.alone), _bytes(row.exclusive), _bytes(row.measured),
+         f"{row.difference:+,}", _bytes(row.ram), "" if row.agrees else row.why]
         for row in found.rows
     ]  # fmt: skip
     measured = found.flash - found.none
-    rows.append(["all of them together", _bytes(found.together), _bytes(measured),
-                 f"{measured - found.together:+,}", _bytes(found.ram), ""])  # fmt: skip
-    heads = ["operator", "reached B", "measured B", "difference", "RAM B", "beyond the bound"]
-    return heads, frozenset((1, 2, 3, 4)), rows
+    rows.append(["sum of the operators", _bytes(sum(row.alone for row in found.rows)),
+                 _bytes(sum(row.exclusive for row in found.rows)),
+                 _bytes(sum(row.measured for row in found.rows)), "", "", ""])  # fmt: skip
+    rows.append(["all of them together", "", _bytes(found.together), _bytes(measured),
+                 f"{measured - found.together:+,}", _bytes(found.ram),
+                 "" if found.agrees else "more than the bound"])  # fmt: skip
+    heads = ["operator", "alone B", "reached B", "measured B", "difference", "RAM B",
+             "beyond the bound"]  # fmt: skip
+    return heads, frozenset((1, 2, 3, 4, 5)), rows
+
+
+def marginal_notes() -> Iterable[str]:
+    """What the columns of the table mean."""
+    yield "alone: in an image without any other; reached: through this operator and no other"
+    yield "measured: what the image shrinks by when it is built without"
+    yield f"bound: the two differ by at most {BOUND_BYTES} B an operator + {BOUND_SHARE:.0%}"
 
 
 def comparison_tables(comparison: Comparison, *, limit: int = _LARGEST) -> list[tuple[str, Table]]:
     """The tables of a comparison that have something to say, with their titles."""
     found = [("Regions", _changes(comparison.regions, limit, unchanged=True))]
+    swap = comparison.swap
+    if swap is not None:
+        agrees = "within the bound" if swap.agrees else "beyond the bound"
+        cells = [", ".join(swap.operators), swap.verb, _bytes(swap.reached),
+                 _bytes(swap.measured), f"{swap.measured - swap.reached:+,}", agrees]  # fmt: skip
+        heads = ["operators", "", "reached B", "measured B", "difference", ""]
+        found.append(
+            ("Operators against the images' flash", (heads, frozenset((2, 3, 4)), [cells]))
+        )
     for title, changes in (
         ("Operators (exclusive bytes)", comparison.operators),
         ("Files", comparison.files),

@@ -95,3 +95,53 @@ def test_functions_of_one_name_in_several_files_are_told_apart(little: Firmware)
         ("tflite::Prepare() (conv.cc)", -10), ("tflite::Prepare() (pad.cc)", 7),
         ("tflite::Prepare() (add.cc)", 4),
     ]  # fmt: skip
+
+
+def test_operators_that_appeared_are_held_against_the_images_growth(
+    little: Firmware, only_conv: Firmware
+) -> None:
+    one, two = (footprint.analyse(image).to_json() for image in (only_conv, little))
+    there, back = compare(one, two).swap, compare(two, one).swap
+    assert there is not None and back is not None
+    assert (there.operators, there.verb, back.verb) == (("SOFTMAX",), "appeared", "vanished")
+    softmax = next(row for row in two["operators"] if row["operator"] == "SOFTMAX")
+    assert there.reached == back.reached == softmax["exclusive"]
+    assert there.measured == two["regions"][0]["used"] - one["regions"][0]["used"]
+    assert there.agrees and abs(there.measured - there.reached) < 160
+
+
+def test_bytes_that_only_the_new_operators_share_are_counted_once() -> None:
+    def row(name: str, exclusive: int, *shares: tuple[tuple[str, ...], int]) -> dict[str, object]:
+        groups = [{"operators": list(names), "bytes": size} for names, size in shares]
+        return {"operator": name, "exclusive": exclusive, "shared_with": groups}
+
+    pair, all_three = (("A", "B"), 50), (("A", "B", "C"), 7)
+    after = {"regions": [{"name": "FLASH", "origin": 0, "used": 1_000}],
+             "operators": [row("A", 10, pair, all_three), row("B", 20, pair, all_three),
+                           row("C", 30, all_three)]}  # fmt: skip
+    before = {"regions": [{"name": "FLASH", "origin": 0, "used": 915}], "operators": [row("C", 37)]}
+    swap = compare(before, after).swap
+    assert swap is not None
+    assert (swap.operators, swap.reached, swap.measured) == (("A", "B"), 80, 85)
+
+
+def test_operators_that_were_exchanged_for_others_are_no_swap() -> None:
+    one, two = ({"regions": [], "operators": [{"operator": name, "exclusive": 1}]} for name in "AB")
+    assert compare(one, two).swap is None
+
+
+def test_the_same_image_of_another_checkout_is_the_same(little: Firmware) -> None:
+    document = footprint.analyse(little).to_json()
+    text = json.dumps(document)
+    folder = str(little.path.parent)
+    assert folder in text
+    elsewhere = json.loads(text.replace(folder, "/somewhere/else"))
+    assert compare(elsewhere, document).same
+
+
+def test_files_of_one_name_in_several_folders_are_not_taken_for_one_another() -> None:
+    before = {"regions": [], "files": [{"path": "/a/x/f.cc", "FLASH": 1}, {"path": "/b/x/f.cc",
+                                                                          "FLASH": 2}]}  # fmt: skip
+    after = {"regions": [], "files": [{"path": "/c/x/f.cc", "FLASH": 3}]}
+    verbs = {change.name: change.verb for change in compare(before, after).files}
+    assert verbs == {"/a/x/f.cc": "vanished", "/b/x/f.cc": "vanished", "/c/x/f.cc": "appeared"}
