@@ -105,6 +105,7 @@ typedef struct {
   Slot *slot;
   uint16_t generation;
   bool partial, single, aborting, failed;
+  bool repeatable;  // `slot` needs no second look when its block runs again at once
   long long access_here;
   int access_count, skip;
   uint32_t ignored;  // breakpoint that the next block may start on
@@ -256,27 +257,39 @@ static void on_block_slow(Core *c) {
   c->stop(c->uc);
 }
 
-static void on_block(void *uc, uint64_t address64, uint32_t size, void *user) {
-  Core *c = user;
-  (void)uc;
-  uint32_t address = (uint32_t)address64;
+// The slot of the block at `address`, NULL where no memory can hold code.
+static Slot *enter_block(Core *c, uint32_t address, uint32_t size) {
   Region *r = find(c->regions, c->region_count, address);
   c->block = address;
   c->block_size = size;
-  if (!r) {  // no memory that can hold code: the fetch fails next, nothing is executed
-    c->slot = NULL;
-    c->block_count = 0;
-    return;
-  }
+  if (!r) return NULL;
   Slot *s = &r->slots[(address - r->base) >> 1];
   if (s->size != size || s->generation != c->generation || !r->stable) {
     decode(c, r, s, address, size);
   }
-  c->slot = s;
+  c->repeatable = r->stable && s->special == NO_SPECIAL;
+  if (c->trace[(c->trace_next - 1) % TRACE_BLOCKS] != address) {
+    c->trace[c->trace_next++ % TRACE_BLOCKS] = address;
+  }
+  return s;
+}
+
+static void on_block(void *uc, uint64_t address64, uint32_t size, void *user) {
+  Core *c = user;
+  (void)uc;
+  Slot *s = c->slot;
+  // A loop of one block, most of the time of most programs, is looked up once.
+  if ((uint32_t)address64 != c->block || !s || s->size != size || !c->repeatable ||
+      s->generation != c->generation) {
+    s = c->slot = enter_block(c, (uint32_t)address64, size);
+    if (!s) {  // the fetch fails next, nothing is executed
+      c->block_count = 0;
+      return;
+    }
+  }
   c->block_count = s->count;
   c->executed += s->count;
   s->executed += s->count;
-  c->trace[c->trace_next++ % TRACE_BLOCKS] = address;
   if (c->executed > c->stop_at || s->special != NO_SPECIAL || c->best_pending < NO_PRIORITY) {
     on_block_slow(c);
   }

@@ -308,7 +308,8 @@ class PythonCore:
         count, special = self._decode(address, size)
         self._block = _Block(address, size, count, special)
         self._charge(count)
-        self._trace.append(address)
+        if not self._trace or self._trace[-1] != address:
+            self._trace.append(address)
         if self._partial:
             return
         if special == 0 and address == self._ignored:

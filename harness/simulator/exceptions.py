@@ -6,6 +6,7 @@ program reads. A return to a pending exception tail-chains: the frame is neither
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -44,6 +45,14 @@ from harness.simulator.scb import (
 )
 
 XPSR_T = 1 << 24
+# Plain numbers: looking up a member of an enumeration takes longer than reading the register.
+_XPSR, _XPSR_NZCVQG, _APSR_NZCV, _EPSR = (
+    int(r) for r in (Reg.XPSR, Reg.XPSR_NZCVQG, Reg.APSR_NZCV, Reg.EPSR)
+)
+_SP, _PSP, _LR, _PC = (int(r) for r in (Reg.SP, Reg.PSP, Reg.LR, Reg.PC))
+_CONTROL, _PRIMASK, _FAULTMASK, _BASEPRI = (
+    int(r) for r in (Reg.CONTROL, Reg.PRIMASK, Reg.FAULTMASK, Reg.BASEPRI)
+)
 _ENTRY = (
     *(int(r) for r in (Reg.R0, Reg.R1, Reg.R2, Reg.R3, Reg.R12, Reg.LR, Reg.XPSR, Reg.SP)),
     int(Reg.CONTROL),
@@ -52,6 +61,7 @@ _FP = (*range(Reg.S0, Reg.S0 + 16), int(Reg.FPSCR))
 _ENTERED = (int(Reg.SP), int(Reg.XPSR_NZCVQG), int(Reg.CONTROL), int(Reg.LR), int(Reg.PC))
 _RESTORED = tuple(int(r) for r in (Reg.R0, Reg.R1, Reg.R2, Reg.R3, Reg.R12, Reg.LR))
 SPSEL, FPCA = 2, 4
+_BASIC, _EXTENDED = struct.Struct("<8I"), struct.Struct("<26I")
 
 
 class FaultListener(Protocol):
@@ -76,6 +86,7 @@ class Exceptions:
     ) -> None:
         self._engine, self._core, self._nvic, self._scb = engine, engine.core, nvic, scb
         self._mpu, self._heard = mpu, heard
+        self._ram = engine.stores["ram"]
         self.locked_up = False
         self.nonsecure = False  # frames as a non-secure image expects them
         self.sleep_on_exit = False
@@ -84,39 +95,42 @@ class Exceptions:
 
     # memory as exception frames see it
 
-    def _stack_failure(self, address: int, size: int, *, write: bool) -> _Failure | None:
-        store = self._engine.store_of(address, size)
-        if store is None or (write and store.area.name != "ram"):
+    def _frame(self, address: int, size: int, *, write: bool) -> memoryview | _Failure:
+        """The bytes of a frame, or why there can be none."""
+        store = self._ram if self._ram.area.holds(address, size) else None
+        if store is None and not write:
+            store = self._engine.store_of(address, size)
+        if store is None:
             return _Failure(BUS_FAULT, STKERR if write else UNSTKERR)
         if self._mpu.enabled and self.in_force():
             privileged = self.privileged()
             for at in (address, address + size - 4):
                 if not self._mpu.allows(at, write=write, privileged=privileged):
                     return _Failure(MEM_MANAGE, MSTKERR if write else MUNSTKERR)
-        return None
+        return store.slice(address, size)
 
     def privileged(self) -> bool:
         """True in handler mode and in privileged thread mode."""
-        return bool(self._core.read(Reg.XPSR) & 0x1FF) or not self._core.read(Reg.CONTROL) & 1
+        return bool(self._core.read(_XPSR) & 0x1FF) or not self._core.read(_CONTROL) & 1
 
     def in_force(self) -> bool:
         """False while the MPU is off because of HardFault, NMI or FAULTMASK (HFNMIENA clear)."""
         if self._mpu.ctrl & HFNMIENA:
             return True
-        number = self._core.read(Reg.XPSR) & 0x1FF
-        return number not in (NMI, HARD_FAULT) and not self._core.read(Reg.FAULTMASK) & 1
+        number = self._core.read(_XPSR) & 0x1FF
+        return number not in (NMI, HARD_FAULT) and not self._core.read(_FAULTMASK) & 1
 
     def limits(self) -> tuple[int, int]:
         """PSPLIM and MSPLIM, (0, 0) while no code that sets them was seen. Privileged mode only."""
         core = self._core
         if not core.extras:
             return 0, 0
-        saved = core.read_many((Reg.R0, Reg.R1, Reg.PC))
+        saved = core.read_many((Reg.R0, Reg.R1, _PC))
         # The stub clears the exclusive monitor as well, as exception entry does.
         if core.call(STUB.origin) != Reason.EXCEPTION:
             raise RuntimeError("the simulator's own code did not run")
         psplim, msplim = core.read_many((Reg.R0, Reg.R1))
-        core.write_many((int(Reg.R0), int(Reg.R1), int(Reg.PC)), saved)
+        core.write_many((int(Reg.R0), int(Reg.R1), _PC), saved)
         return (psplim, msplim) if core.extras & EXTRA_LIMITS else (0, 0)
 
     # entry
@@ -131,10 +145,9 @@ class Exceptions:
         size = 0x68 if extended else 0x20
         frame = sp - size & ~7 & 0xFFFF_FFFF
         xpsr_stacked = xpsr & ~(1 << 9) | (sp - size & 4) << 7
-        failure = self._stack_failure(frame, size, write=True)
-        words = [r0, r1, r2, r3, r12, lr, pc, xpsr_stacked]
-        if extended:
-            words += [*core.read_many(_FP), 0]
+        place = self._frame(frame, size, write=True)
+        words = (r0, r1, r2, r3, r12, lr, pc, xpsr_stacked)
+        floats = (*core.read_many(_FP), 0) if extended else ()
         exc_return = 0xFFFF_FFA0 if self.nonsecure else 0xFFFF_FFE1
         exc_return |= (not extended) << 4 | thread << 3 | process << 2
         # The processor switches to handler mode, hence to the main stack, with the write of xPSR.
@@ -147,18 +160,15 @@ class Exceptions:
             psplim, msplim = self.limits()
             limit = psplim if process else msplim
             if frame < limit:
-                failure = _Failure(USAGE_FAULT, STKOF)
-                core.write(Reg.PSP if process else Reg.SP, limit)
-        if failure is None:
-            store = self._engine.store_of(frame, size)
-            assert store is not None
-            data = b"".join(word.to_bytes(4, "little") for word in words)
-            store.slice(frame, size)[:] = data
+                place = _Failure(USAGE_FAULT, STKOF)
+                core.write(_PSP if process else _SP, limit)
+        if not isinstance(place, _Failure):
+            place[:] = (_EXTENDED if extended else _BASIC).pack(*words, *floats)
         else:
-            number = self._derived(number, failure, pc)
+            number = self._derived(number, place, pc)
             if self.locked_up:
                 return
-            core.write(Reg.XPSR_NZCVQG, xpsr & 0xF80F_0000 | XPSR_T | number)
+            core.write(_XPSR_NZCVQG, xpsr & 0xF80F_0000 | XPSR_T | number)
         self._go(number, exc_return)
 
     def _derived(self, number: int, failure: _Failure, pc: int) -> int:
@@ -192,7 +202,7 @@ class Exceptions:
             if number == HARD_FAULT:
                 self._lock_up(0)
                 return
-            self._core.write(Reg.XPSR_NZCVQG, self._core.read(Reg.XPSR) & ~0x1FF | HARD_FAULT)
+            self._core.write(_XPSR_NZCVQG, self._core.read(_XPSR) & ~0x1FF | HARD_FAULT)
             self._nvic.pending &= ~(1 << number)
             number = HARD_FAULT
             vector = self._vector(HARD_FAULT)
@@ -202,7 +212,7 @@ class Exceptions:
         self._nvic.activate(number)
         self.entries += 1
         self._core.write_many(
-            (int(Reg.LR), int(Reg.PC), int(Reg.EPSR)),
+            (_LR, _PC, _EPSR),
             (exc_return, vector | 1, XPSR_T if vector & 1 else 0),
         )
         self._refresh()
@@ -214,50 +224,50 @@ class Exceptions:
 
     def _refresh(self) -> None:
         """Unicorn derives its mode from CONTROL and IPSR when the flags are written."""
-        self._core.write(Reg.APSR_NZCV, self._core.read(Reg.XPSR) & 0xF000_0000)
+        self._core.write(_APSR_NZCV, self._core.read(_XPSR) & 0xF000_0000)
 
     # return
 
     def leave(self, exc_return: int) -> None:
         """Return from the active exception by the EXC_RETURN value that was branched to."""
         core, nvic = self._core, self._nvic
-        number = core.read(Reg.XPSR) & 0x1FF
+        number = core.read(_XPSR) & 0x1FF
         if not nvic.active >> number & 1 or exc_return & 0x00FF_FF82 != 0x00FF_FF80:
             self._bad_return(exc_return)
             return
-        if number != NMI and (number != HARD_FAULT or core.read(Reg.FAULTMASK)):
-            core.write(Reg.FAULTMASK, 0)
+        if number != NMI and (number != HARD_FAULT or core.read(_FAULTMASK)):
+            core.write(_FAULTMASK, 0)
         nvic.deactivate(number)
         if core.deliverable():  # tail-chaining: the frame stays where it is, unread
             following = nvic.best()
-            core.write(Reg.XPSR_NZCVQG, core.read(Reg.XPSR) & ~0x1FF | following)
+            core.write(_XPSR_NZCVQG, core.read(_XPSR) & ~0x1FF | following)
             self._go(following, exc_return)
             return
         process = exc_return & 0xC == 0xC
         thread = bool(exc_return & 8)
         extended = not exc_return & 0x10
-        frame = core.read(Reg.PSP if process else Reg.SP)
+        frame = core.read(_PSP if process else _SP)
         size = 0x68 if extended else 0x20
-        failure = self._stack_failure(frame, size, write=False)
-        if failure is not None or frame & 3:
-            bits = failure.bits if failure else INVPC
-            self.fault(failure.cause if failure else USAGE_FAULT, bits, exc_return & ~1)
+        place = self._frame(frame, size, write=False)
+        if isinstance(place, _Failure):
+            self.fault(place.cause, place.bits, exc_return & ~1)
             return
-        store = self._engine.store_of(frame, size)
-        assert store is not None
-        words = memoryview(bytes(store.slice(frame, size))).cast("I")
+        if frame & 3:
+            self.fault(USAGE_FAULT, INVPC, exc_return & ~1)
+            return
+        words = (_EXTENDED if extended else _BASIC).unpack(place)
         xpsr = words[7]
         if (xpsr & 0x1FF == 0) != thread:
             self._bad_return(exc_return)
             return
-        core.write_many(_RESTORED, tuple(words[:6]))
+        core.write_many(_RESTORED, words[:6])
         if extended:
-            core.write_many(_FP, tuple(words[8:25]))
+            core.write_many(_FP, words[8:25])
         end = frame + size | xpsr >> 7 & 4
-        control = core.read(Reg.CONTROL) & 1 | process << 1 | extended << 2 | 8
-        core.write(Reg.PSP if process else Reg.SP, end)
+        control = core.read(_CONTROL) & 1 | process << 1 | extended << 2 | 8
+        core.write(_PSP if process else _SP, end)
         core.write_many(
-            (int(Reg.CONTROL), int(Reg.PC), int(Reg.XPSR_NZCVQG)),
+            (_CONTROL, _PC, _XPSR_NZCVQG),
             (control, words[6] | xpsr >> 24 & 1, xpsr & ~(1 << 9)),
         )
         self._refresh()
@@ -265,7 +275,7 @@ class Exceptions:
             self.sleep_on_exit = True
 
     def _bad_return(self, exc_return: int) -> None:
-        number = self._core.read(Reg.XPSR) & 0x1FF
+        number = self._core.read(_XPSR) & 0x1FF
         if self._nvic.active >> number & 1:
             self._nvic.deactivate(number)
         self.fault(USAGE_FAULT, INVPC, exc_return & ~1)
@@ -276,11 +286,11 @@ class Exceptions:
         """What a new exception must be below, with PRIMASK, FAULTMASK and BASEPRI."""
         core = self._core
         now = core.active_priority
-        if core.read(Reg.FAULTMASK) & 1:
+        if core.read(_FAULTMASK) & 1:
             now = min(now, -1)
-        if core.read(Reg.PRIMASK) & 1:
+        if core.read(_PRIMASK) & 1:
             now = min(now, 0)
-        base = core.read(Reg.BASEPRI) & core.group_mask
+        base = core.read(_BASEPRI) & core.group_mask
         return min(now, base) if base else now
 
     def _escalated(self, cause: int, below: int) -> int:
@@ -330,7 +340,7 @@ class Exceptions:
 
     def _lock_up(self, pc: int) -> None:
         self.locked_up = True
-        self._core.write(Reg.PC, pc | 1)
+        self._core.write(_PC, pc | 1)
 
     def _record(
         self,
@@ -345,7 +355,7 @@ class Exceptions:
         registers = list(self._core.read_many(CORE_REGISTERS))
         registers[15] = pc
         exception = registers[16] & 0x1FF
-        process = not exception and bool(self._core.read(Reg.CONTROL) & SPSEL)
+        process = not exception and bool(self._core.read(_CONTROL) & SPSEL)
         if stacking:
             exception = 0 if not self._nvic.active else exception
         self._heard(

@@ -47,6 +47,10 @@ REASON_PIN, REASON_SOFT = 1 << 0, 1 << 2
 _WINDOW = 4096
 _FINDINGS_KEPT = 200
 
+# Plain numbers: looking up a member of an enumeration takes longer than many a comparison.
+_EXCEPTION, _UNMASKED, _SPECIAL = int(Reason.EXCEPTION), int(Reason.UNMASKED), int(Reason.SPECIAL)
+_MEMORY, _ERROR = int(Reason.MEMORY), int(Reason.ERROR)
+
 # Unicorn's exception numbers beyond those that Special and Reason explain.
 _SVC, _PREFETCH, _BKPT, _EXIT = 2, 3, 7, 8
 _USAGE = {1: UNDEFINSTR, 17: NOCP, 18: INVSTATE, 19: STKOF, 22: UNALIGNED}
@@ -371,17 +375,17 @@ class Machine:
             self.exceptions.enter(self.nvic.best(), self.bus.pc())
         ahead = min(self.events.next_time, until_tick) - self.now
         core.stop_at = min(core.executed + min(max(ahead, 1), _SLICE), until_executed)
-        reason = Reason(core.run())
+        reason = core.run()
         pc = self.bus.pc()
-        if reason is Reason.UNMASKED:
-            self.exceptions.enter(self.nvic.best(), pc)
-        elif reason is Reason.EXCEPTION:
+        if reason == _EXCEPTION:
             self._exception(core.exception, pc)
-        elif reason is Reason.SPECIAL:
+        elif reason == _UNMASKED:
+            self.exceptions.enter(self.nvic.best(), pc)
+        elif reason == _SPECIAL:
             self._stands_before(pc)
-        elif reason is Reason.MEMORY:
+        elif reason == _MEMORY:
             self._refused(pc)
-        elif reason is Reason.ERROR:
+        elif reason == _ERROR:
             self._error(core.error, pc)
         if self.exceptions.sleep_on_exit:
             self.exceptions.sleep_on_exit = False

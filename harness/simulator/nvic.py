@@ -101,9 +101,11 @@ class Nvic:
         number = self.best()
         self._core.best_pending = self.group_priority(number) if number else NO_PRIORITY
         active = self.active
-        self._core.active_priority = (
-            min(self.group_priority(n) for n in bits(active)) if active else NO_PRIORITY
-        )
+        if not active & (active - 1):
+            now = self.group_priority(active.bit_length() - 1) if active else NO_PRIORITY
+        else:
+            now = min(self.group_priority(n) for n in bits(active))
+        self._core.active_priority = now
 
     def pend(self, number: int) -> None:
         """Make an exception pending."""

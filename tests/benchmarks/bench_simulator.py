@@ -1,42 +1,206 @@
-"""What the simulator costs: instructions a second with either counter, opening, restoring.
+"""What the simulator costs, as ratios of one run on one machine; nothing is asserted.
 
-Run by hand: ``python tests/benchmarks/bench_simulator.py FIRMWARE.elf``.
+``python tests/benchmarks/bench_simulator.py``: counted execution against bare Unicorn, exceptions,
+snapshots, the way from ``import`` to the tenth inference, and Renode where there is one.
 """
 
 from __future__ import annotations
 
+import shutil
+import statistics
+import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
-from harness.deadline import Deadline
+import unicorn
+from unicorn import arm_const as arm
+
+from harness.errors import EnvironmentMissing
+from harness.firmware.build import build_standalone
 from harness.firmware.elf import Firmware
 from harness.simulator import snapshot
-from harness.simulator.machine import Machine
+from harness.simulator.machine import End, Machine
+from harness.targets.renode.find import find
 
+FIRMWARE = Path(__file__).resolve().parents[1] / "firmware"
+FLAGS = "-mcpu=cortex-m33 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16 -O2 -g -ffreestanding"
+FLAGS += " -fno-tree-loop-distribute-patterns -nostdlib"
 HZ = 64_000_000
+_SVCS = 20_000  # CALLS in speed.c
+SAMPLES = ("hello_world", "hello_world_float", "digits", "digits_cnn", "residual", "atan")
+_CORE = [*range(arm.UC_ARM_REG_R0, arm.UC_ARM_REG_R0 + 13), arm.UC_ARM_REG_SP, arm.UC_ARM_REG_LR]
 
 
-def main(path: str) -> None:
-    firmware = Firmware.from_elf(path)
-    for native in (True, False):
-        started = time.perf_counter()
-        machine = Machine(firmware, native=native)
-        opened = time.perf_counter()
-        machine.run(until_tick=5 * HZ, guard=Deadline(20, guard=20))
-        seconds = time.perf_counter() - opened
-        print(
-            f"native={native}: open {1e3 * (opened - started):.1f} ms, "
-            f"{machine.core.executed} instructions in {seconds:.3f} s, "
-            f"{machine.core.executed / seconds / 1e6:.1f} MIPS"
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        speed = _compile("speed", Path(folder))
+        digits = Firmware.from_elf(build_standalone("digits", "exact").elf)
+        print("counted execution against bare Unicorn, the same stretch of instructions:")
+        _against_unicorn("compute-bound kernel", speed, "Multiply")
+        _against_unicorn("worst case: a loop of six instructions in registers", speed, "Mix")
+        _against_unicorn("digits inference", digits, _function(digits, "MicroInterpreter::Invoke"))
+        _exceptions(speed)
+    _snapshots(digits)
+    _first_inferences()
+    _against_renode()
+
+
+def _compile(name: str, folder: Path) -> Firmware:
+    elf = folder / f"{name}.elf"
+    command = ["arm-none-eabi-gcc", *FLAGS.split(), "-T", str(FIRMWARE / "machine.ld")]
+    subprocess.run([*command, str(FIRMWARE / f"{name}.c"), "-o", str(elf)], check=True)
+    return Firmware.from_elf(elf)
+
+
+def _function(firmware: Firmware, part: str) -> str:
+    """The symbol of the function whose demangled name ends in ``part``."""
+    mangled = "".join(f"{len(word)}{word}" for word in part.split("::"))
+    return next(symbol.name for symbol in firmware.symbols if mangled in symbol.name)
+
+
+def _median(measure: Callable[[], float], times: int = 5) -> float:
+    measure()  # translated, cached
+    return statistics.median(measure() for _ in range(times))
+
+
+def _timed(action: Callable[[], object], clock: Callable[[], float] = time.process_time) -> float:
+    started = clock()
+    action()
+    return clock() - started
+
+
+def _calls(machine: Machine, function: str) -> Callable[[], float]:
+    """Seconds of the next call of ``function``, from its first instruction to its return."""
+    symbol = machine.firmware.symbol(function)
+    assert symbol is not None, function
+
+    def stop_at(address: int) -> None:
+        machine.hook(address, lambda _: True)
+        assert machine.run(until_tick=machine.now + 60 * HZ) is End.CONDITION
+        machine.unhook(address)
+
+    def call() -> float:
+        stop_at(symbol.address)
+        back = machine.registers["lr"] & ~1
+        return _timed(lambda: stop_at(back))
+
+    stop_at(symbol.address)
+    return call
+
+
+def _against_unicorn(title: str, firmware: Firmware, function: str) -> None:
+    """One call of ``function``, with all that the simulator does and without any of it."""
+    machine = Machine(firmware)
+    counted = _calls(machine, function)
+    bare, entry, back = _bare(machine), machine.registers["pc"], machine.registers["lr"] & ~1
+    state = {register: bare.reg_read(register) for register in _CORE}
+    ram = bytes(machine.read_memory(0x2000_0000, 0x4_0000))
+
+    def uncounted() -> float:
+        bare.mem_write(0x2000_0000, ram)
+        for register, value in state.items():
+            bare.reg_write(register, value)
+        return _timed(lambda: bare.emu_start(entry | 1, back))
+
+    before = machine.core.executed
+    machine.hook(back, lambda _: True)
+    machine.run(until_tick=machine.now + 60 * HZ)
+    machine.unhook(back)
+    count = (machine.core.executed - before) / 1e6
+    uncounted()
+    same = machine.registers["r0"] == bare.reg_read(arm.UC_ARM_REG_R0)
+    pairs = [(counted(), uncounted()) for _ in range(7)]  # in turn: the machine may be busy
+    ours, theirs = (statistics.median(column) for column in zip(*pairs, strict=True))
+    print(
+        f"  {title}: {count / ours:.0f} of {count / theirs:.0f} MIPS, {theirs / ours:.0%}"
+        f" ({count:.2f} million instructions; {'equal' if same else 'DIFFERENT'} results)"
+    )
+    machine.close()
+
+
+def _bare(machine: Machine) -> unicorn.Uc:
+    """Unicorn with the machine's memory and registers; devices are plain memory."""
+    bare = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
+    bare.ctl_set_cpu_model(arm.UC_CPU_ARM_CORTEX_M33)
+    for origin, size in ((0, 0x10_0000), (0x2000_0000, 0x4_0000)):
+        bare.mem_map(origin, size)
+        bare.mem_write(origin, bytes(machine.read_memory(origin, size)))
+    for origin in (0x4000_0000, 0x5000_0000, 0xE000_0000):
+        bare.mem_map(origin, 0x10_0000)
+    for register, value in zip(_CORE, machine.registers.values(), strict=False):
+        bare.reg_write(register, value)
+    return bare
+
+
+def _exceptions(firmware: Firmware) -> None:
+    machine = Machine(firmware)
+    seconds = _median(_calls(machine, "Call"))
+    print(f"exception entry and return (SVC, {_SVCS} of them): {1e6 * seconds / _SVCS:.1f} us")
+    machine.close()
+
+
+def _snapshots(firmware: Firmware) -> None:
+    machine = Machine(firmware)
+    machine.run(until_tick=HZ // 10)
+    kept = snapshot.take(machine)
+
+    def used() -> float:
+        machine.run(until_tick=machine.now + HZ // 100)
+        return _timed(lambda: snapshot.restore(machine, kept))
+
+    print(f"restoring a snapshot after 10 ms of running: {1e3 * _median(used, 20):.2f} ms")
+    machine.close()
+
+
+_TENTH = """
+import time
+started = time.perf_counter()
+from harness.firmware.elf import Firmware
+from harness.simulator.machine import Machine
+import sys
+machine = Machine(Firmware.from_elf(sys.argv[1]))
+machine.run(until_tick=64_000_000, pattern=rb"~HIL \\\\d+ inference index=9 ")
+print(time.perf_counter() - started)
+"""
+
+
+def _first_inferences() -> None:
+    elf = build_standalone("hello_world", "exact").elf
+    command = [sys.executable, "-c", _TENTH.replace("\\\\\\\\", "\\\\"), str(elf)]
+
+    def fresh() -> float:
+        return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+    print(f"hello_world from import to its tenth inference: {_median(fresh):.3f} s")
+
+
+def _against_renode() -> None:
+    try:
+        version = ".".join(map(str, find(None).version))
+    except EnvironmentMissing as missing:
+        print(f"against Renode: skipped, {missing.message}")
+        return
+    print(f"whole cases, start-up included, against Renode {version}:")
+    tool = shutil.which("tflm-hil") or "tflm-hil"
+    for sample in SAMPLES:
+        ours, theirs = (
+            _median(partial(_case, tool, sample, target), 3) for target in ("simulator", "renode")
         )
-        if native:
-            kept = snapshot.take(machine)
-            started = time.perf_counter()
-            for _ in range(20):
-                snapshot.restore(machine, kept)
-            print(f"restore {1e3 * (time.perf_counter() - started) / 20:.2f} ms")
-        machine.close()
+        print(f"  {sample}: {ours:.2f} s against {theirs:.2f} s, {theirs / ours:.1f} times as fast")
+
+
+def _case(tool: str, sample: str, target: str) -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        command = [tool, "run", sample, "--target", target, "--output", folder]
+        return _timed(
+            partial(subprocess.run, command, stdout=subprocess.DEVNULL, check=True),
+            time.perf_counter,
+        )
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()
