@@ -1,0 +1,89 @@
+"""Generated resolvers in real images: built with the standalone runtime, run on the simulator,
+held against the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness import paths, resolver
+from harness.case import Case, Verdict, run_case
+from harness.case.samples import sample_case
+from harness.errors import EnvironmentMissing
+from harness.firmware import Firmware, generated
+from harness.firmware.build import BuildOptions, standalone
+from harness.firmware.configurations import load
+from harness.firmware.variants import Variant
+from harness.model import Model
+from harness.resolver.moment import run_past_registration
+from harness.targets import open as open_target
+
+Build = Callable[[str, list[str]], Path]
+
+
+@pytest.fixture
+def build(monkeypatch: pytest.MonkeyPatch) -> Build:
+    """Build a sample whose registration is what `resolver generate` writes for some models."""
+    table = load()
+    own_header = generated.config_header
+
+    def with_models(sample: str, names: list[str]) -> Path:
+        models = [Model.from_file(paths.models() / name) for name in names]
+        text = resolver.generate(models, namespace="hil")
+        needed = {name for model in models for name in model.operator_names}
+
+        def header(variant: Variant, model: bytes, inputs: generated.Inputs | None) -> str:
+            table_s_own = "\n".join(generated._registration(variant))
+            whole = own_header(variant, model, inputs)
+            assert table_s_own in whole
+            return whole.replace(table_s_own, text)
+
+        monkeypatch.setattr(generated, "config_header", header)
+        variant = table.variant(sample, "exact", "standalone")
+        variant = replace(variant, slots=len(needed),
+                          configuration=replace(variant.configuration, name="made"))  # fmt: skip
+        try:
+            return standalone._Builder(table, BuildOptions()).build(variant).elf
+        except EnvironmentMissing as missing:
+            pytest.skip(str(missing))
+
+    return with_models
+
+
+def run(sample: str, elf: Path, output: Path) -> Verdict:
+    known = sample_case(sample, "exact")
+    case = Case(name=sample, elf=elf, model=known.model, inferences=known.inferences)
+    result = run_case(case, output)
+    assert result.outputs_compared > 0, result.reason
+    return result.verdict
+
+
+@pytest.mark.parametrize("sample", ["hello_world", "digits", "residual", "atan"])
+def test_a_generated_resolver_computes_what_the_model_says(
+    sample: str, build: Build, tmp_path: Path
+) -> None:
+    """Atan's model needs a custom operator, which the application defines."""
+    model = load().samples[sample].model
+    elf = build(sample, [model])
+    assert run(sample, elf, tmp_path) is Verdict.PASS
+    audit = resolver.check(Firmware.from_elf(elf), Model.from_file(paths.models() / model))
+    assert audit.verdicts == (resolver.Verdict.OK,)
+
+
+def test_one_generated_resolver_serves_several_models(build: Build, tmp_path: Path) -> None:
+    names = ["digits_int8.tflite", "hello_world_int8.tflite", "residual_int8.tflite"]
+    elf = build("digits", names)
+    assert run("digits", elf, tmp_path) is Verdict.PASS
+    firmware = Firmware.from_elf(elf)
+    for name in names:
+        assert not resolver.check(firmware, Model.from_file(paths.models() / name)).missing
+    with open_target("simulator", firmware) as session:
+        run_past_registration(session, firmware)
+        (live,) = resolver.dump(session, firmware)
+    wanted = [
+        name for file in names for name in Model.from_file(paths.models() / file).operator_names
+    ]
+    assert list(live.operators) == list(dict.fromkeys(wanted))
