@@ -24,6 +24,7 @@ SEARCHED = 1024  # bytes before the newest line in which a match may begin
 CFSR, HFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38
 LR, OTHER_SP, SP, XPSR = 14, 22, 13, 25  # Renode's register numbers of a Cortex-M
 MAX_FAULTS, MAX_RESETS = 16, 16
+SYST_CSR, TICKINT = 0xE000E010, 0x2
 PIN_CNF, PINS, INPUT, PULL_DOWN = 0x200, 32, 0x2, 0x4  # offset in the model; GPIO, "PIN_CNF"
 ENDRX, RXD_MAXCNT, RXD_AMOUNT = 0x110, 0x538, 0x53C  # UARTE
 LOOK_AGAIN = System.UInt64(20)  # us in which firmware takes a buffer
@@ -108,8 +109,11 @@ class Agent(object):
             self.stop("resets")
 
     def after_reset(self):
-        """What Renode's reset leaves undone: where to start, pulls of pins, levels of buttons."""
+        """What Renode's reset leaves undone: vectors, SysTick, pulls of pins, levels of buttons."""
         self.cpu.VectorTableOffset = self.vectors
+        for value in (TICKINT, 0):  # the model acts on what changes, and takes itself for 0
+            self.write_word(SYST_CSR, value)
+        self.word(SYST_CSR)  # clears COUNTFLAG
         pins = self.machine["sysbus.p0"]
         for offset in range(PIN_CNF, PIN_CNF + 4 * PINS, 4):
             for value in (PULL_DOWN | INPUT, INPUT):  # a pull's level stays until the other's comes
@@ -285,7 +289,8 @@ class Agent(object):
             self.machine.ScheduleAction(TimeInterval.FromMicroseconds(LOOK_AGAIN), self.deliver)
 
     def word(self, address):
-        return int(self.bus.ReadDoubleWord(System.UInt64(address & 0xFFFFFFFF)))
+        """As the core reads it: the NVIC and what lies beside it answer to nobody else."""
+        return int(self.bus.ReadDoubleWord(System.UInt64(address & 0xFFFFFFFF), self.cpu))
 
     def read_words(self, address, count):
         print("".join("%08x" % self.word(address + 4 * index) for index in range(count)))
@@ -299,7 +304,7 @@ class Agent(object):
         self.bus.WriteBytes(data, System.UInt64(address))
 
     def write_word(self, address, value):
-        self.bus.WriteDoubleWord(System.UInt64(address), System.UInt32(value))
+        self.bus.WriteDoubleWord(System.UInt64(address), System.UInt32(value), self.cpu)
 
     def register(self, number):
         return int(self.cpu.GetRegister(number).RawValue)

@@ -1,0 +1,260 @@
+"""A real Renode: clean machines, traces, nothing left behind; skipped where none is installed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from harness import paths
+from harness.errors import EnvironmentMissing, TargetLost
+from harness.firmware.build import build_standalone
+from harness.firmware.elf import Firmware
+from harness.targets import ConsoleMatch, Elapsed, Stop
+from harness.targets import open as open_target
+from harness.targets.renode import RenodePool, RenodeServer, find
+
+END = ConsoleMatch(rb"~HIL \d+ (?:end|ready) [^\r\n]*\*[0-9a-f]{8}[\r\n]")
+TABLE = tomllib.loads((paths.platforms() / "nrf9160.toml").read_text())
+SCS, DWT = 0xE000E000, 0xE0001000
+#: Offsets and sizes: SysTick; NVIC enables, pending bits, priorities; SCB; CPACR.
+SCS_REGISTERS = ((0x10, 16), (0x100, 12), (0x200, 12), (0x400, 64), (0xD00, 64), (0xD88, 4))
+DISTURBED = (0x100, 0x104, 0x140, 0x200, 0x304, 0x344, *range(0x500, 0x520, 4), 0x700, 0x718)
+BUTTONS = 0x3C0  # P0.06 to P0.09, high where nobody presses
+MPU_RNR, MPU_RBAR = SCS + 0xD98, SCS + 0xD9C
+
+
+@pytest.fixture(scope="module")
+def server():
+    try:
+        one = RenodeServer()
+    except EnvironmentMissing as missing:
+        pytest.skip(missing.message)
+    with one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def image() -> Firmware:
+    try:
+        return Firmware.from_elf(build_standalone("hello_world", "exact").elf)
+    except EnvironmentMissing as missing:
+        pytest.skip(missing.message)
+
+
+def windows():
+    for name, entry in TABLE["peripherals"].items():
+        for window in entry["bases"]:
+            base = TABLE["windows"][window] + entry["offset"]
+            yield f"{name} {window}", entry["model"], base, entry.get("size", 0x1000)
+
+
+def state(session) -> dict[str, bytes]:
+    """Every register and every byte of memory that a debugger can read."""
+    memory = session.memory
+    seen = {name: memory.read(base, size) for name, _, base, size in windows()}
+    seen |= {f"SCS {at:x}": memory.read(SCS + at, size) for at, size in SCS_REGISTERS}
+    seen["DWT"] = memory.read(DWT, 0x10)
+    for name, where in TABLE["memory"].items():
+        seen[name] = memory.read(where["origin"], where["size"])
+    for region in range(TABLE["soc"]["mpu_regions"]):
+        word(session, MPU_RNR, region)
+        seen[f"MPU {region}"] = memory.read(MPU_RBAR, 8)
+    word(session, MPU_RNR, 0)
+    return seen | {"core": repr(session.registers).encode()}
+
+
+def word(session, address: int, value: int) -> None:
+    session.memory.write(address, value.to_bytes(4, "little"))
+
+
+def disturb(session) -> None:
+    """Leave nothing as it was: start timers, enable and pend interrupts, overwrite all memories."""
+    for _, model, base, _ in windows():
+        if model in ("storage", "wdt"):
+            continue
+        for offset in DISTURBED:
+            word(session, base + offset, 0xF0F0F)
+        if model in ("timer", "rtc"):
+            word(session, base, 1)
+    for offset in (0x100, 0x104, 0x200, 0x204):
+        word(session, SCS + offset, 0xFFFFFFFF)
+    for offset, value in ((0x14, 0xFFFF), (0x10, 7), (0x400, 0xE0E0E0E0), (0xD24, 0x70000)):
+        word(session, SCS + offset, value)
+    for region in range(TABLE["soc"]["mpu_regions"]):
+        word(session, MPU_RNR, region)
+        word(session, MPU_RBAR, 0x20000000 + 0x100 * region)
+        word(session, MPU_RBAR + 4, 0x200000E1 + 0x100 * region)
+    word(session, DWT, 1)
+    session.memory.write(0x20000000, b"\x5a" * 0x40000)
+    session.memory.write(0x80000, b"\x5a" * 0x1000)
+    session.memory.write(0xFF0000, bytes(0x1000))
+    session.memory.write(0xFF8000, bytes(0x1000))
+    session.write(b"on its way")
+
+
+def test_a_machine_that_was_used_is_as_a_new_one(server, image):
+    with open_target("renode", image, server=server) as session:
+        session.profile()  # so that the next machine is new
+    with open_target("renode", image, server=server) as session:
+        new, machines = state(session), server.machines
+        session.run(END, session.deadline(10))
+        printed, counters = session.read(), session.counters
+        disturb(session)
+        spoilt = state(session)
+    changed = {name for name in new if spoilt[name] != new[name]}
+    assert {"ram", "uicr", "UARTE0 s", "RTC1 s", "TIMER0 s", "P0 s", "SPU s"} <= changed
+    assert {"SCS 10", "SCS 100", "SCS 400", "SCS d00", "MPU 3"} <= changed
+    with open_target("renode", image, server=server) as session:
+        assert server.machines == machines, "a new machine was made, nothing is tested"
+        again = state(session)
+        assert [name for name in new if again[name] != new[name]] == []
+        session.run(END, session.deadline(10))
+        assert session.read() == printed
+        assert session.counters.instructions == counters.instructions
+        assert session.counters.virtual_seconds == counters.virtual_seconds
+
+
+def test_a_reset_starts_the_image_again_and_buttons_stay_released(server, image):
+    with open_target("renode", image, server=server) as session:
+        session.run(END, session.deadline(10))
+        first = session.read()
+        session.reset()
+        assert session.memory.word(0x50842510) & BUTTONS == BUTTONS
+        assert session.run(END, session.deadline(10)) is Stop.CONDITION
+        assert session.read() == first
+
+
+def test_a_core_that_sleeps_for_good_is_idle_on_both_targets(server, image):
+    stops = {}
+    for target, options in (("renode", {"server": server}), ("simulator", {})):
+        with open_target(target, image, **options) as session:
+            session.run(END, session.deadline(10))
+            stops[target] = session.run(None, session.deadline(10))
+    assert stops["renode"] is stops["simulator"] is Stop.IDLE
+
+
+@pytest.mark.parametrize(
+    ("sample", "configuration"), [("hello_world", "exact"), ("atan", "custom")]
+)
+def test_what_ran_is_what_ran_on_the_simulator(server, sample, configuration):
+    try:
+        firmware = Firmware.from_elf(build_standalone(sample, configuration).elf)
+    except EnvironmentMissing as missing:
+        pytest.skip(missing.message)
+    found = {}
+    for target, options in (("renode", {"server": server}), ("simulator", {})):
+        with open_target(target, firmware, **options) as session:
+            session.profile()
+            session.run(END, session.deadline(10))
+            found[target] = session.coverage()
+            assert found[target].instructions == session.counters.instructions
+    renode, simulator = found["renode"], found["simulator"]
+    assert renode.files == simulator.files
+    assert renode.lcov() == simulator.lcov()
+    apart = {
+        name: (count, simulator.functions.get(name))
+        for name, count in renode.functions.items()
+        if count != simulator.functions.get(name)
+    }
+    # The console driver polls: there a transfer takes time on the simulator and none on Renode.
+    assert set(apart) <= {"soc::Send(unsigned char const*, unsigned int)"}
+    assert all(abs(one - other) < 10 for one, other in apart.values())
+    assert renode.functions.keys() == simulator.functions.keys()
+
+
+def test_a_renode_that_is_killed_is_one_error_and_the_next_case_runs(image):
+    with pool() as renodes:
+        session = open_target("renode", image, pool=renodes)
+        os.kill(pid_in(session), signal.SIGKILL)
+        with session, pytest.raises(TargetLost, match="connection"):
+            session.run(END, session.deadline(10))
+        with open_target("renode", image, pool=renodes) as session:
+            assert session.run(END, session.deadline(10)) is Stop.CONDITION
+        assert renodes.starts == 2
+
+
+def test_a_renode_that_hangs_ends_at_the_guard_and_the_next_case_runs(image, monkeypatch):
+    monkeypatch.setattr("harness.targets.renode.session._MARGIN", 0.5)
+    with pool() as renodes:
+        session = open_target("renode", image, pool=renodes)
+        hung = pid_in(session)
+        os.kill(hung, signal.SIGSTOP)
+        with session:
+            assert session.run(END, session.deadline(10, guard=1.0)) is Stop.GUARD
+        assert not alive(hung)
+        with open_target("renode", image, pool=renodes) as session:
+            assert session.run(Elapsed(0.001), session.deadline(10)) is Stop.CONDITION
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_ended_leaves_no_process_no_port_and_no_file(number, image, tmp_path):
+    skip_without_renode()
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    arguments = ["run", str(image.path), "--target", "renode", "--timeout", "3000"]
+    arguments += ["--inferences", "1000", "--output", str(tmp_path / "out")]
+    run = subprocess.Popen(
+        [sys.executable, "-m", "harness", *arguments],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd=tmp_path,
+    )
+    folder = wait_for(lambda: next(tmp_path.glob("tflm-hil-renode-*/renode-*/robot_port"), None))
+    renode, port = int(folder.parent.name.removeprefix("renode-")), int(folder.read_text())
+    run.send_signal(number)
+    run.wait(30)
+    assert wait_for(lambda: not alive(renode))
+    assert wait_for(lambda: not list(tmp_path.glob("tflm-hil-*")))
+    with socket.socket() as one:
+        assert one.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_a_port_that_is_taken_is_one_clear_error():
+    from harness.targets.renode.process import RenodeProcess
+
+    with socket.socket() as taken:
+        taken.bind(("0.0.0.0", 0))
+        taken.listen()
+        with pytest.raises(TargetLost, match="Renode"):
+            RenodeProcess(skip_without_renode(), port=taken.getsockname()[1], patience=20)
+
+
+def skip_without_renode():
+    try:
+        return find.find()
+    except EnvironmentMissing as missing:
+        pytest.skip(missing.message)
+
+
+def pool() -> RenodePool:
+    skip_without_renode()
+    return RenodePool()
+
+
+def pid_in(session) -> int:
+    return int(next(session._server.folder.glob("renode-*")).name.removeprefix("renode-"))
+
+
+def alive(process: int) -> bool:
+    status = Path(f"/proc/{process}/stat")
+    try:
+        return status.read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def wait_for(check, seconds: float = 60.0):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if found := check():
+            return found
+        time.sleep(0.05)
+    return None
