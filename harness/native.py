@@ -1,0 +1,81 @@
+"""The simulator's native part, built after the fact.
+
+``pip install`` builds it where a C compiler is there, and leaves it out where none is: then the
+simulator counts in Python, several times slower. On a fresh machine the compiler comes only with
+``tflm-hil doctor --install``, after the package was installed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+from harness import paths
+from harness.errors import BuildFailed, EnvironmentMissing
+
+_MODULE = "harness.simulator._native"
+_SOURCE = paths.PACKAGE / "simulator" / "_native.c"
+_SECONDS = 120
+
+
+def find() -> str:
+    """Where the native part lies; "" where this Python has none."""
+    try:
+        module = importlib.import_module(_MODULE)
+    except ImportError:
+        return ""
+    return str(module.__file__)
+
+
+def _headers() -> Path:
+    return Path(sysconfig.get_paths()["include"])
+
+
+def packages() -> list[str]:
+    """The Debian packages that are missing to build it."""
+    lacking = [] if shutil.which("cc") else ["gcc", "libc6-dev"]
+    return lacking if (_headers() / "Python.h").is_file() else [*lacking, "python3-dev"]
+
+
+def build(source: Path = _SOURCE) -> Path:
+    """Compile the native part for this Python, beside its source; give the path of the library.
+
+    Raises :class:`EnvironmentMissing` without a compiler, Python's headers or the right to write
+    there, :class:`BuildFailed` with the compiler's own words.
+    """
+    compiler = shutil.which("cc")
+    if compiler is None or packages():
+        raise EnvironmentMissing(f"building {source.name} needs {' and '.join(packages())}")
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    library = source.with_name(f"{source.stem}{suffix}")
+    try:
+        with tempfile.TemporaryDirectory(dir=source.parent, prefix=".native-") as folder:
+            draft = Path(folder, library.name)
+            command = [compiler, "-O2", "-fPIC", "-fwrapv", "-shared", f"-I{_headers()}"]
+            _run([*command, str(source), "-o", str(draft)], f"{source.name} cannot be built")
+            draft.replace(library)
+    except OSError as error:
+        raise EnvironmentMissing(f"cannot write {library}: {error.strerror or error}") from error
+    importlib.invalidate_caches()
+    return library
+
+
+def check() -> None:
+    """Load the native part in a process of its own. Raises :class:`BuildFailed` if that fails."""
+    _run([sys.executable, "-c", f"import {_MODULE}"], "the native part cannot be loaded")
+
+
+def _run(command: list[str], what: str) -> None:
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise BuildFailed(f"{what}: no end after {_SECONDS} s") from error
+    if done.returncode != 0:
+        raise BuildFailed(f"{what}:\n{done.stderr.strip()}")

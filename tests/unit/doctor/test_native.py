@@ -1,0 +1,74 @@
+"""The simulator's native part is built after the fact where pip could not build it."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from harness import doctor, native
+from harness.errors import BuildFailed, EnvironmentMissing
+
+needs_compiler = pytest.mark.skipif(
+    shutil.which("cc") is None or bool(native.packages()), reason="no C compiler"
+)
+
+
+@pytest.fixture
+def source(tmp_path):
+    copy = tmp_path / "_native.c"
+    copy.write_bytes((native.paths.PACKAGE / "simulator" / "_native.c").read_bytes())
+    return copy
+
+
+@needs_compiler
+def test_it_is_built_beside_its_source_and_python_can_load_it(source):
+    library = native.build(source)
+    assert library.parent == source.parent
+    assert sorted(path.name for path in source.parent.iterdir()) == ["_native.c", library.name]
+    code = (
+        "from importlib.util import spec_from_file_location as spec, module_from_spec as module\n"
+        f"found = spec('_native', {str(library)!r}); found.loader.exec_module(module(found))\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@needs_compiler
+def test_a_compiler_that_refuses_is_quoted_and_leaves_nothing(source):
+    source.write_text("this is no C")
+    with pytest.raises(BuildFailed, match=r"_native\.c cannot be built:\n.*error"):
+        native.build(source)
+    assert [path.name for path in source.parent.iterdir()] == ["_native.c"]
+
+
+def test_without_a_compiler_the_packages_are_named(source, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "gcc" in native.packages()
+    with pytest.raises(EnvironmentMissing, match="needs gcc"):
+        native.build(source)
+
+
+@needs_compiler
+def test_a_folder_that_may_not_be_written_is_told(tmp_path):
+    with pytest.raises(EnvironmentMissing, match="cannot write"):
+        native.build(tmp_path / "no" / "_native.c")
+
+
+def test_doctor_goes_on_without_it_and_says_that_it_stays_slower(monkeypatch, tmp_path):
+    monkeypatch.setattr(native, "find", lambda: "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = []
+    told = doctor.speed_up(said.append)
+    assert told.startswith("the simulator stays slower: this system has no apt-get")
+
+
+def test_what_it_takes_is_said_before_it_is_installed(monkeypatch, tmp_path):
+    monkeypatch.setattr(native, "find", lambda: "")
+    monkeypatch.setattr(doctor, "install", lambda packages: pytest.fail("it installed"))
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "apt-get").write_text("#!/bin/sh\n")
+    (tmp_path / "apt-get").chmod(0o755)
+    said = []
+    assert doctor.speed_up(said.append, dry_run=True).startswith("would build")
+    assert any("install --yes" in line and "gcc" in line for line in said)
