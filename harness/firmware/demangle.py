@@ -88,7 +88,7 @@ def demangle(name: str) -> str:
         text = parser.encoding(top=True)
     except (_Unreadable, IndexError, RecursionError):
         return name
-    if parser.at != len(parser.text):
+    if parser.at != len(parser.text) or not text:
         return name
     return text + (f" [clone .{suffix}]" if dot else "")
 

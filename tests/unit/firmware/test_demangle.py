@@ -75,6 +75,10 @@ def test_garbage_comes_back_as_it_is_or_as_some_text(tail: str) -> None:
     assert isinstance(qualified("_Z" + tail), str)
 
 
+def test_a_constructor_of_nothing_comes_back_as_it_is() -> None:
+    assert demangle("_ZC1") == "_ZC1"
+
+
 def test_deep_nesting_ends() -> None:
     name = "_Z1f" + "P" * 5000 + "i"
     assert demangle(name) == name
