@@ -163,12 +163,12 @@ def packages_to_install(diagnoses: Sequence[Diagnosis], *, optional: bool = Fals
 
 
 def speed_up(say: Callable[[str], None], *, dry_run: bool = False) -> str:
-    """Build the simulator's native part if it is missing, and install what that takes.
+    """Build the simulator's native part if it is missing or old, and install what that takes.
 
     ``say`` gets each command before it runs. Returns what was done, or why it was not: nothing
     fails without it.
     """
-    if native.find():
+    if native.find() and not native.outdated():
         return "the simulator has its native part"
     packages = native.packages()
     try:

@@ -32,6 +32,12 @@ def find() -> str:
     return str(module.__file__)
 
 
+def outdated(source: Path = _SOURCE) -> bool:
+    """True where the source was changed (by a git pull, say) after the library was built."""
+    library = find()
+    return bool(library) and Path(library).stat().st_mtime < source.stat().st_mtime
+
+
 def _headers() -> Path:
     return Path(sysconfig.get_paths()["include"])
 

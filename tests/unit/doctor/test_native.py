@@ -1,5 +1,6 @@
 """The simulator's native part is built after the fact where pip could not build it."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -72,3 +73,13 @@ def test_what_it_takes_is_said_before_it_is_installed(monkeypatch, tmp_path):
     said = []
     assert doctor.speed_up(said.append, dry_run=True).startswith("would build")
     assert any("install --yes" in line and "gcc" in line for line in said)
+
+
+def test_a_library_older_than_its_source_is_built_again(monkeypatch, tmp_path, source):
+    library = tmp_path / "_native.so"
+    library.write_bytes(b"")
+    monkeypatch.setattr(native, "find", lambda: str(library))
+    os.utime(library, (1000, 1000))
+    assert native.outdated(source)
+    os.utime(source, (500, 500))
+    assert not native.outdated(source)
