@@ -1,37 +1,69 @@
-"""MIPS against quantum on Renode, and the simulator beside it: ``bench_renode.py ELF [SECONDS]``.
+"""Renode measured: ``bench_renode.py mips ELF [SECONDS]`` and ``bench_renode.py cases [COUNT]``.
 
-The ELF should compute for long; ``SECONDS`` (0.5) is virtual.
+``mips``: MIPS against quantum, and the simulator beside it on the same ELF, which should compute
+for long; ``SECONDS`` (0.5) is virtual. ``cases``: seconds for each of COUNT (100) runs of
+hello_world over one process.
 """
 
 from __future__ import annotations
 
+import os
+import statistics
 import sys
 import time
 
+from harness.firmware.build import build_standalone
 from harness.firmware.elf import Firmware
-from harness.targets import Elapsed
+from harness.targets import ConsoleMatch, Elapsed
 from harness.targets import open as open_target
 from harness.targets.renode import RenodeServer
 
+END = ConsoleMatch(rb"~HIL \d+ end [^\n]*\n")
 
-def mips(session, seconds: float) -> float:
+
+def rate(session, seconds: float) -> str:
     begun = time.monotonic()
     session.run(Elapsed(seconds), session.deadline(2 * seconds, guard=300))
-    return session.counters.instructions / (time.monotonic() - begun) / 1e6
+    count = session.counters.instructions
+    return f"{count / (time.monotonic() - begun) / 1e6:.0f} MIPS, {count:,} executed"
 
 
-def main() -> None:
-    firmware = Firmware.from_elf(sys.argv[1])
-    seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 0.5
+def mips(elf: str, seconds: float) -> None:
+    firmware = Firmware.from_elf(elf)
     for quantum in (0.0001, 0.001, 0.01):
         with RenodeServer(quantum=quantum) as server:
             for run in ("cold", "warm"):
                 with open_target("renode", firmware, server=server) as session:
-                    rate = mips(session, seconds)
-                    count = session.counters.instructions
-                    print(f"renode quantum {quantum:g} s {run}: {rate:.0f} MIPS, {count} executed")
+                    print(f"renode, quantum {quantum:g} s, {run}: {rate(session, seconds)}")
     with open_target("simulator", firmware) as session:
-        print(f"simulator: {mips(session, seconds):.0f} MIPS, {session.counters.instructions}")
+        print(f"simulator: {rate(session, seconds)}")
+
+
+def cases(count: int) -> None:
+    firmware = Firmware.from_elf(build_standalone("hello_world", "exact").elf)
+    taken, seen = [], set()
+    load = os.getloadavg()[0]
+    with RenodeServer() as server:
+        for _ in range(count):
+            begun = time.monotonic()
+            with open_target("renode", firmware, server=server) as session:
+                session.run(END, session.deadline(10))
+                seen.add((session.counters.instructions, session.read()))
+            taken.append(time.monotonic() - begun)
+        print(
+            f"{count} cases: median {statistics.median(taken):.3f} s, first {taken[0]:.2f} s, "
+            f"largest of the others {max(taken[1:]):.3f} s; {server.starts} start, "
+            f"{server.machines} machine, {len(seen)} result; load {load:.1f}"
+        )
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["cases"]:
+        cases(int(sys.argv[2]) if len(sys.argv) > 2 else 100)
+    elif sys.argv[1:2] == ["mips"] and len(sys.argv) > 2:
+        mips(sys.argv[2], float(sys.argv[3]) if len(sys.argv) > 3 else 0.5)
+    else:
+        sys.exit(__doc__)
 
 
 if __name__ == "__main__":
