@@ -37,6 +37,7 @@ def junit(results: Sequence[CaseResult]) -> str:
             name=legal(result.name),
             time=f"{result.wall_seconds:.3f}",
         )
+        _add_properties(case, result)
         element = _ELEMENT.get(result.verdict)
         if element:
             counts[element] += 1
@@ -50,6 +51,23 @@ def junit(results: Sequence[CaseResult]) -> str:
     root.append(suite)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add_properties(case: ElementTree.Element, result: CaseResult) -> None:
+    """What was measured, for CI servers that keep figures over time."""
+    measured = {
+        "flash_bytes": result.size.flash if result.size else None,
+        "ram_bytes": result.size.ram if result.size else None,
+        "arena_used_bytes": result.arena_used,
+        "stack_used_bytes": result.stack_used,
+        "instructions_per_inference": result.instructions,
+        "cycles_per_inference": result.cycles,
+        "values_compared": result.outputs_compared,
+    }
+    known = {name: value for name, value in measured.items() if value is not None}
+    properties = ElementTree.SubElement(case, "properties")
+    for name, value in {"builder": result.builder, **known}.items():
+        ElementTree.SubElement(properties, "property", name=name, value=legal(str(value)))
 
 
 def _text(result: CaseResult) -> str:

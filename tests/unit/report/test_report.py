@@ -102,3 +102,15 @@ def test_what_is_the_same_for_all_cases_is_said_once():
     page = report.html([result(), result(target="renode", builder="zephyr")])
     assert "<th>target</th>" in page and "<th>builder</th>" in page
     assert page.count("<td>renode</td>") == 1
+
+
+def test_junit_carries_what_was_measured_and_nothing_that_was_not():
+    root = ElementTree.fromstring(report.junit([result()]).encode())
+    found = {one.get("name"): one.get("value") for one in root.iter("property")}
+    assert found == {
+        "builder": "standalone",
+        "flash_bytes": "20000",
+        "ram_bytes": "7000",
+        "instructions_per_inference": "5344",
+        "values_compared": "20",
+    }
