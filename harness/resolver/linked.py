@@ -22,7 +22,7 @@ from harness.footprint.graph import Graph, build
 from harness.footprint.layout import lay_out
 from harness.footprint.operators import OperatorReport
 from harness.footprint.operators import analyse as analyse_operators
-from harness.footprint.registrations import Registration, is_kernel
+from harness.footprint.registrations import Registration, is_kernel, registered_by
 from harness.footprint.registrations import find as find_registrations
 from harness.model.schema import OPERATOR_NAMES
 
@@ -39,6 +39,8 @@ _KERNEL_FUNCTIONS = {
     "MaxPool": "MAX_POOL_2D", "L2Pool": "L2_POOL_2D", "Relu": "RELU", "Relu6": "RELU6",
     "Mean": "MEAN", "Sum": "SUM", "ReduceMax": "REDUCE_MAX",
 }  # fmt: skip
+#: A static variable of a registration function: ``Register_X()::registration``.
+_INSIDE = re.compile(r"(.*\b(?:Register|Own)_\w+)\(\)::")
 _ROLE = re.compile(r"(Init|Prepare|Eval\w*|Invoke)$")
 
 
@@ -61,11 +63,11 @@ class Linked:
         self.costs: OperatorReport = analyse_operators(self._graph, ram_regions(found))
         self._live = [r for r in registrations if self._reached.intersection(r.register)]
         self.resolvers = declarations.find(firmware, self._variables)
-        self.method = "registrations"
         self.calls = {(r.operator, r.custom): self._calls(r) for r in self._live}
         if not self._live:
             self.calls = self._by_kernels()
-            self.method = "kernels" if self.calls else "nothing"
+        self.calls |= {key: 1 for key in self._inlined() if key not in self.calls}
+        self.method = "registrations" if self._live else "kernels" if self.calls else "nothing"
 
     def _calls(self, registration: Registration) -> int:
         """How often a registration function is called: twice is a duplicate."""
@@ -77,6 +79,15 @@ class Linked:
                 if caller in self._reached and caller not in others
             )  # fmt: skip
         return max(count, 1)  # reached, though by a pointer and not by a call
+
+    def _inlined(self) -> Iterable[tuple[str, bool]]:
+        """Operators whose registration function was inlined and left its static record behind."""
+        for number in self._reached:
+            node = self._graph.nodes[number]
+            function = _INSIDE.match(qualified(node.name)) if node.kind == "object" else None
+            known = registered_by(function[1]) if function else None
+            if known is not None:
+                yield known
 
     def _sites(self, caller: int) -> int:
         """How often a caller itself is called where it is an Add* method; else once."""

@@ -45,6 +45,7 @@ TfLiteStatus ParseSoftmax(const void* x) { return x == nullptr; }
 """
 
 HEADER = r"""
+#pragma once
 struct TfLiteContext;
 struct TfLiteNode { int x; };
 using TfLiteStatus = int;

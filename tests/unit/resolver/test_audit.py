@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from little_tflm import compile_little, has_gcc
 from model_builder import Op, T, build
 
 from harness.errors import UsageError
@@ -127,6 +128,28 @@ def test_with_inlined_registrations_the_kernels_tell(compile_image: Compile) -> 
     assert audit.method == "kernels"
     assert (audit.declared, set(audit.registered)) == (3, {"CONV_2D", "SOFTMAX"})
     assert any("kernel functions" in note for note in audit.notes)
+
+
+def test_an_inlined_custom_registration_is_known_by_the_record_it_left(tmp_path: Path) -> None:
+    if not has_gcc():
+        pytest.skip("no arm-none-eabi-g++")
+    own = """
+#include "little.h"
+    inline TfLiteStatus Eval(TfLiteContext*, TfLiteNode* n) { return n->x; }
+    inline const TFLMRegistration* Register_Atan() {
+      static const TFLMRegistration record = {0, 0, 0, Eval, 0, 32, "Atan"};
+      return &record;
+    }
+    """
+    elf = compile_little(
+        tmp_path, register=CONV + 'asm volatile("" :: "r"(Register_Atan()));', slots=2,
+        files={"own.h": own}, extra=("-include", "own.h"),
+    )  # fmt: skip
+    image = Firmware.from_elf(elf)
+    assert not any(s.kind == "func" and "Register_Atan" in s.name for s in image.symbols)
+    audit = check(image, needs("CONV_2D"))
+    assert set(audit.registered) == {"CONV_2D", "Atan"}
+    assert audit.verdicts == (Verdict.UNUSED,)  # both slots are filled
 
 
 SECOND = """
