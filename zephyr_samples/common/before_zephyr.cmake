@@ -1,5 +1,6 @@
 # Included before find_package(Zephyr): adds the options of C++ under the names that this Zephyr
-# knows. Zephyr 3.3 renamed them, and an unknown name in a configuration file is an error.
+# knows. Zephyr 3.3 renamed them, and an unknown name in a configuration file is an error. Zephyr 3.4
+# renamed the variable that lists configuration fragments.
 
 if(DEFINED ENV{ZEPHYR_BASE} AND EXISTS $ENV{ZEPHYR_BASE}/VERSION)
   file(STRINGS $ENV{ZEPHYR_BASE}/VERSION tflm_hil_version REGEX "^VERSION_(MAJOR|MINOR)")
@@ -11,6 +12,8 @@ endif()
 
 if(tflm_hil_version VERSION_LESS 3.3)
   list(APPEND OVERLAY_CONFIG ${CMAKE_CURRENT_LIST_DIR}/cpp-before-3.3.conf)
+elseif(tflm_hil_version VERSION_LESS 3.4)
+  list(APPEND OVERLAY_CONFIG ${CMAKE_CURRENT_LIST_DIR}/cpp.conf)
 else()
   list(APPEND EXTRA_CONF_FILE ${CMAKE_CURRENT_LIST_DIR}/cpp.conf)
 endif()
