@@ -99,7 +99,7 @@ def _recorded(
     compared = mismatches = 0
     reports = []
     for tensor, got, want in zip(model.outputs, obtained, expected, strict=True):
-        tolerance = _float_bound(model, want) if case.tolerance is None else case.tolerance
+        tolerance = float_bound(model, want) if case.tolerance is None else case.tolerance
         comparison = compare(got, want, tolerance=tolerance)
         compared += comparison.total
         mismatches += comparison.mismatches
@@ -109,7 +109,7 @@ def _recorded(
     return OutputCheck(compared, mismatches, len(numbers), problem, "\n".join(reports))
 
 
-def _float_bound(model: Model, expected: Array) -> float | None:
+def float_bound(model: Model, expected: Array) -> float | None:
     """The difference that the order of float32 sums may make; None where nothing may differ.
 
     TFLM adds one product after the other, NumPy in blocks. A sum of K products differs by at most

@@ -29,6 +29,7 @@ COMMANDS = {
     "resolver": "Check, generate, dump, explain operator resolvers.",
     "arena": "Find the smallest tensor arena that works.",
     "reference": "Run a model in NumPy, layer by layer.",
+    "layers": "Find the first operator of an image that computes something wrong.",
     "boards": "List the boards of the lab, and whether they can be used.",
     "virtual-board": "Start a board made of the simulator and a pseudo-terminal.",
 }

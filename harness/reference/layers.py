@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,9 @@ from harness.reference.interpreter import Interpreter
 from harness.reference.node import NUMPY_TYPES
 
 #: A device's dump: operator index, or (operator index, output index), -> bytes or array.
-Dump = Mapping[int | tuple[int, int], Any]
+Dump = Mapping[int, Any] | Mapping[tuple[int, int], Any]
+#: The difference that an element may have: one for all tensors, or by the expected one.
+Tolerance = float | Callable[[Array], float | None] | None
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ def compare_layers(
     inputs: Sequence[Any],
     dump: Dump,
     *,
-    tolerance: float | None = None,
+    tolerance: Tolerance = None,
     relative: float = 0.0,
 ) -> LayerReport:
     """Run one inference and compare the outputs of the operators that a device dumped.
@@ -168,12 +170,13 @@ def _compared(
     layer: Layer,
     value: Array | None,
     device: Mapping[int, Array | None],
-    tolerance: float | None,
+    tolerance: Tolerance,
     relative: float,
 ) -> Layer:
     if value is None:
         return layer
-    comparison = compare(value, layer.expected, tolerance=tolerance, relative=relative)
+    allowed = tolerance(layer.expected) if callable(tolerance) else tolerance
+    comparison = compare(value, layer.expected, tolerance=allowed, relative=relative)
     fault = None if comparison.equal else _own_fault(interpreter, layer, value, device)
     return Layer(layer.operator, layer.output, layer.tensor, layer.expected, comparison, fault)
 

@@ -142,6 +142,19 @@ class SimulatorSession:
         self.machine.hook(symbol.address, lambda machine: True)
         return symbol.address
 
+    @property
+    def registers(self) -> dict[str, int]:
+        """r0 to r12, sp, lr, pc, xpsr."""
+        return self.machine.registers
+
+    def run_to_address(self, address: int, deadline: Deadline) -> Stop:
+        """Run until the instruction at ``address`` is next."""
+        self.machine.hook(address, lambda machine: True)
+        try:
+            return self.run(None, deadline)
+        finally:
+            self.machine.unhook(address)
+
     def read(self) -> bytes:
         """Console bytes since the last read()."""
         chunks = self.machine.console[self._read :]

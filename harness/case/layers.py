@@ -1,0 +1,192 @@
+"""Intermediate tensors of an image that runs: read from its memory, operator by operator.
+
+The firmware needs no change. Every kernel of TFLM asks ``GetEvalTensor(index)`` for its tensors
+(tensorflow/lite/c/common.h, TfLiteContext); where the core stands there tells which operator runs,
+and what it returns tells where the tensors lie. What an operator wrote is read when the next one
+asks for the tensor that it will write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+
+from harness.case.outputs import float_bound
+from harness.deadline import Deadline
+from harness.errors import CheckFailed, FirmwareFailed, UsageError
+from harness.firmware import Firmware
+from harness.firmware.demangle import qualified
+from harness.model import Model, Tensor
+from harness.reference import Interpreter
+from harness.reference.layers import LayerReport, compare_layers
+from harness.reference.node import NUMPY_TYPES
+from harness.targets.base import Session, Stop
+
+#: sizeof(TfLiteEvalTensor): data, dims, type; data comes first.
+_EVAL_TENSOR = 12
+_INVOKE = "tflite::MicroInterpreter::Invoke"
+_GET_TENSOR = "GetEvalTensor"
+
+
+class SteppingSession(Session, Protocol):
+    """A session that can stop before an instruction and show the registers."""
+
+    @property
+    def registers(self) -> Mapping[str, int]:
+        """r0 to r12, sp, lr, pc, by name."""
+        ...
+
+    def run_to_address(self, address: int, deadline: Deadline) -> Stop:
+        """Run until the instruction at ``address`` is next."""
+        ...
+
+
+@dataclass(frozen=True)
+class LayerDump:
+    """One inference of a device: its input tensors, and each operator's output tensors."""
+
+    inputs: tuple[bytes, ...]
+    outputs: Mapping[tuple[int, int], bytes]  # (operator, which output)
+
+
+def compare_with_device(
+    session: SteppingSession,
+    firmware: Firmware,
+    interpreter: Interpreter,
+    *,
+    inference: int = 0,
+    deadline: Deadline,
+    tolerance: float | None = None,
+) -> LayerReport:
+    """Run the device to the end of its ``inference`` and name the first operator that differs.
+
+    The reference gets the inputs that the device had. Without a ``tolerance`` integers must be
+    equal to the bit, float32 sums to what their order explains. Raises what :func:`dump_layers`
+    does.
+    """
+    model = interpreter.model
+    dump = dump_layers(session, firmware, model, inference=inference, deadline=deadline)
+    inputs = [
+        np.frombuffer(data, NUMPY_TYPES[tensor.dtype]).reshape(tensor.shape)
+        for data, tensor in zip(dump.inputs, model.inputs, strict=True)
+    ]
+    allowed = partial(float_bound, model) if tolerance is None else tolerance
+    return compare_layers(interpreter, inputs, dump.outputs, tolerance=allowed)
+
+
+def dump_layers(
+    session: SteppingSession,
+    firmware: Firmware,
+    model: Model,
+    *,
+    inference: int = 0,
+    deadline: Deadline,
+) -> LayerDump:
+    """Run the device through its ``inference`` (0: the first) and read every operator's outputs.
+
+    Raises :class:`UsageError` for an image without the functions to stop at (another runtime, or
+    stripped) or a target that cannot stop there, :class:`FirmwareFailed` where the image does not
+    come that far, and :class:`CheckFailed` where it runs another model.
+    """
+    if not hasattr(session, "run_to_address"):
+        raise UsageError(
+            f"target {session.target!r} cannot stop at an operator",
+            hint="use simulator or renode",
+        )
+    walk = _Walk(session, deadline)
+    entry = _function(firmware, _INVOKE)
+    for _ in range(inference + 1):
+        walk.to(entry, "MicroInterpreter::Invoke()")
+    end = session.registers["lr"] & ~1
+    walk.locate(_function(firmware, _GET_TENSOR))
+    inputs = tuple(walk.read(tensor) for tensor in model.inputs)
+    outputs: dict[tuple[int, int], bytes] = {}
+    for operator in model.operators:
+        if operator.index:
+            walk.to_tensor(operator.outputs, str(operator))
+            _keep(outputs, walk, model, operator.index - 1)
+        else:
+            walk.first(operator.outputs, str(operator))
+    walk.to(end, "the end of Invoke()")
+    _keep(outputs, walk, model, len(model.operators) - 1)
+    return LayerDump(inputs, outputs)
+
+
+def _keep(outputs: dict[tuple[int, int], bytes], walk: _Walk, model: Model, node: int) -> None:
+    for index, tensor in enumerate(model.operators[node].outputs):
+        outputs[node, index] = walk.read(model.tensors[tensor])
+
+
+def _function(firmware: Firmware, name: str) -> int:
+    """The address of the function with this qualified name, or this last part of one."""
+    found = [
+        symbol.address & ~1
+        for symbol in firmware.symbols
+        if symbol.kind == "func" and f"::{qualified(symbol.name)}".endswith(f"::{name}")
+    ]
+    if not found:
+        raise UsageError(
+            f"{firmware.path.name} has no function {name}()",
+            hint="a TFLM image with its symbol table is needed; link-time optimization may have "
+            "dissolved the function",
+        )
+    return min(found)
+
+
+class _Walk:
+    """Moves a session from one tensor that is asked for to the next."""
+
+    def __init__(self, session: SteppingSession, deadline: Deadline) -> None:
+        self._session, self._deadline = session, deadline
+        self._ask = 0  # address of GetEvalTensor
+        self._tensors = 0  # address of the first TfLiteEvalTensor
+        self._asked = -1  # the tensor that is asked for where the core stands
+
+    def to(self, address: int, what: str) -> None:
+        """Run to an address; where the core stands at this function already, to its next call."""
+        registers = self._session.registers
+        if registers["pc"] & ~1 == address:
+            self.to(registers["lr"] & ~1, f"the return from {what}")
+        stop = self._session.run_to_address(address, self._deadline)
+        if stop is not Stop.CONDITION:
+            raise FirmwareFailed(
+                f"the image did not come to {what} ({stop.value}); it is in {self._session.where()}"
+            )
+
+    def locate(self, ask: int) -> None:
+        """Find the tensors by the first one that a kernel asks for."""
+        self._ask = ask
+        self._next()
+        index = self._asked
+        self.to(self._session.registers["lr"] & ~1, "the return of GetEvalTensor()")
+        self._tensors = self._session.registers["r0"] - _EVAL_TENSOR * index
+
+    def _next(self) -> None:
+        self.to(self._ask, "the next GetEvalTensor()")
+        self._asked = self._session.registers["r1"]
+
+    def first(self, outputs: Collection[int], operator: str) -> None:
+        """Run to where the first operator asks for one of its outputs, unless it has already."""
+        if self._asked not in outputs:
+            self.to_tensor(outputs, operator)
+
+    def to_tensor(self, outputs: Collection[int], operator: str) -> None:
+        """Run to where ``operator`` asks for one of its outputs."""
+        for _ in range(256):  # an operator asks for each of its tensors, perhaps more than once
+            self._next()
+            if self._asked in outputs:
+                return
+        raise CheckFailed(
+            f"{operator} never asked for its output: does the image run another model?"
+        )
+
+    def read(self, tensor: Tensor) -> bytes:
+        """The bytes of a tensor as they are now."""
+        size = tensor.elements * NUMPY_TYPES[tensor.dtype].itemsize
+        memory = self._session.memory
+        at = memory.read(self._tensors + _EVAL_TENSOR * tensor.index, 4)
+        return memory.read(int.from_bytes(at, "little"), size) if size else b""

@@ -1,0 +1,117 @@
+"""``tflm-hil layers``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from harness.cli.options import STDOUT, Seconds, json_option, write_text
+from harness.errors import CheckFailed, UsageError
+from harness.firmware import Firmware
+
+if TYPE_CHECKING:
+    from harness.case.layers import SteppingSession
+    from harness.reference.layers import Layer, LayerReport
+
+
+@click.command()
+@click.argument("what", metavar="ELF|SAMPLE")
+@click.option("--model", metavar="FILE|NAME",
+              help="The .tflite that the image runs.  [default: a SAMPLE's own]")  # fmt: skip
+@click.option("--resolver", metavar="CFG",
+              help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
+@click.option("--inference", type=click.IntRange(0), default=0, show_default=True, metavar="N",
+              help="Which inference of the image, from 0.")  # fmt: skip
+@click.option("--target", type=click.Choice(["simulator", "renode"]), default="simulator",
+              show_default=True, help="Where the image runs.")  # fmt: skip
+@click.option("--rounding", type=click.Choice(["double", "single"]), default="double",
+              show_default=True, help="TFLM rounds twice, some of CMSIS-NN once.")  # fmt: skip
+@click.option("--tolerance", type=click.FloatRange(0), metavar="X",
+              help="Largest difference of a value.  [default: to the bit; float sums 32 ulp]",
+              )  # fmt: skip
+@click.option("--timeout", default=30.0, show_default=True, type=Seconds(), metavar="SECONDS",
+              help="Virtual time until the inference must be over.")  # fmt: skip
+@json_option("the table")
+def layers(  # noqa: PLR0917 - what click hands over, by name
+    what: str,
+    model: str | None,
+    resolver: str | None,
+    inference: int,
+    target: str,
+    rounding: str,
+    tolerance: float | None,
+    timeout: float,
+    json_file: Path | None,
+) -> None:
+    """Find the first operator that computes something else than the NumPy reference.
+
+    Runs ELF (or SAMPLE) to one inference, reads what each operator wrote from the target's memory,
+    and compares it, given the inputs that the device had. The firmware needs no change, only its
+    symbol table. Exit code 1 where an operator differs.
+
+    \b
+    tflm-hil layers digits
+    tflm-hil layers build/zephyr/zephyr.elf --model model.tflite --inference 3
+    """
+    # Here, not above: see cli/__init__.
+    from harness import targets  # noqa: PLC0415
+    from harness.case.casefile import find_model  # noqa: PLC0415
+    from harness.case.layers import compare_with_device  # noqa: PLC0415
+    from harness.reference import Interpreter  # noqa: PLC0415
+
+    elf, found = _image(what, model, resolver)
+    firmware = Firmware.from_elf(elf)
+    interpreter = Interpreter.from_file(find_model(found), rounding="single" if rounding == "single"
+                                        else "double")  # fmt: skip
+    with targets.open(target, firmware) as session:
+        report = compare_with_device(
+            cast("SteppingSession", session),
+            firmware,
+            interpreter,
+            inference=inference,
+            deadline=session.deadline(timeout),
+            tolerance=tolerance,
+        )
+    document = {"elf": str(elf), "model": found, "target": target, "inference": inference,
+                **report.to_json()}  # fmt: skip
+    write_text(json_file, json.dumps(document))
+    if json_file != STDOUT:
+        click.echo(_table(report))
+    if not report.equal:
+        raise CheckFailed(str(report).partition("\n")[0])
+
+
+def _image(what: str, model: str | None, resolver: str | None) -> tuple[Path, str]:
+    if Path(what).is_file():
+        if resolver is not None:
+            raise UsageError(f"--resolver cannot be used here: {what} is an image already built")
+        if model is None:
+            raise UsageError("an image needs --model, to be compared with")
+        return Path(what), model
+    from harness.case.samples import sample_case  # noqa: PLC0415
+    from harness.firmware.builders import build_one  # noqa: PLC0415
+
+    case = sample_case(what, resolver or "exact")
+    return build_one(what, resolver or "exact"), model or str(case.model)
+
+
+def _table(report: LayerReport) -> str:
+    return "\n".join([*(_line(layer) for layer in report.layers), "", str(report)])
+
+
+def _line(layer: Layer) -> str:
+    shape = "x".join(map(str, layer.tensor.shape))
+    comparison = layer.comparison
+    if comparison is None:
+        verdict = "not read"
+    elif comparison.equal:
+        verdict = "equal"
+    else:
+        verdict = f"{comparison.mismatches} of {comparison.total} differ, by {comparison.largest:g}"
+        if layer.own_fault is not None:
+            verdict += "  <- its own fault" if layer.own_fault else "  (its inputs differ)"
+    name = layer.operator.name + (f":{layer.output}" if layer.output else "")
+    return f"{layer.operator.index:>4}  {name:<24} {layer.tensor.dtype:<8} {shape:<14} {verdict}"

@@ -1,0 +1,81 @@
+"""The library ``harness.keywords.layers.Layers``: operators against the NumPy reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+from robot.api import SkipExecution, logger
+from robot.api.deco import keyword, library
+from robot.libraries.BuiltIn import BuiltIn
+
+from harness import __version__, targets
+from harness.case.casefile import find_model
+from harness.case.layers import SteppingSession, compare_with_device
+from harness.errors import CheckFailed, EnvironmentMissing
+from harness.firmware import Firmware
+from harness.reference import Interpreter
+from harness.reference.layers import LayerReport
+
+#: Seconds on the target's clock until the inference must be over.
+_TIMEOUT = 30.0
+
+
+@library(scope="GLOBAL", version=__version__, doc_format="ROBOT")
+class Layers:
+    """Reads what each operator of a running image wrote and compares it.
+
+    Needs a target that can stop at an instruction: ``simulator`` or ``renode``. ``${TARGET}`` says
+    which, as for the library TflmHil; on others the test is skipped.
+    """
+
+    @keyword
+    def layers_should_equal_reference(
+        self, elf: Path, model: str, inference: int = 0
+    ) -> LayerReport:
+        """Runs ``elf`` through an inference and fails if an operator differs from the reference.
+
+        The failure names the first operator that does. Returns the table of all.
+
+        Examples:
+        | Layers Should Equal Reference | ${elf} | digits_int8.tflite |
+        """
+        report = self._compared(elf, model, inference)
+        logger.info(str(report))
+        if not report.equal:
+            raise CheckFailed(str(report))
+        return report
+
+    @keyword
+    def first_diverging_operator_should_be(
+        self, elf: Path, model: str, operator: int, inference: int = 0
+    ) -> None:
+        """Fails unless ``operator`` is the index of the first one that differs.
+
+        Examples:
+        | First Diverging Operator Should Be | ${elf} | model.tflite | 4 |
+        """
+        report = self._compared(elf, model, inference)
+        first = report.first
+        if first is None or first.operator.index != operator:
+            raise CheckFailed(f"not operator {operator}: {report}")
+
+    @staticmethod
+    def _compared(elf: Path, model: str, inference: int) -> LayerReport:
+        name = str(BuiltIn().get_variable_value("${TARGET}", "simulator"))
+        if name not in ("simulator", "renode"):
+            raise SkipExecution(f"target {name} cannot stop at an operator")
+        firmware = Firmware.from_elf(elf)
+        interpreter = Interpreter.from_file(find_model(model))
+        try:
+            session = targets.open(name, firmware)
+        except EnvironmentMissing as missing:
+            raise SkipExecution(f"{name}: {missing}") from missing
+        with session:
+            return compare_with_device(
+                cast("SteppingSession", session),
+                firmware,
+                interpreter,
+                inference=inference,
+                deadline=session.deadline(_TIMEOUT),
+            )
