@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import click
 
-from harness.firmware.builders import BUILDERS, build_all, build_one
+from harness.errors import UsageError
+from harness.firmware.builders import (
+    BUILDERS,
+    KERNEL_VARIANTS,
+    ZEPHYR_BOARDS,
+    build_all,
+    build_one,
+)
 from harness.firmware.configurations import load
 
 ALL = "all-configurations"
@@ -26,9 +33,20 @@ ALL = "all-configurations"
     show_default=True,
     help="standalone: this project's own small runtime; zephyr: west, Zephyr and tflite-micro.",
 )
+@click.option("--variant", "variants", type=click.Choice(KERNEL_VARIANTS), multiple=True,
+              help="With --builder zephyr: other kernels, or no floating point unit.")  # fmt: skip
+@click.option("--board", type=click.Choice(ZEPHYR_BOARDS),
+              help=f"With --builder zephyr.  [default: {ZEPHYR_BOARDS[0]}]")  # fmt: skip
 @click.option("-j", "--jobs", type=click.IntRange(0), default=0, metavar="N",
               help="Parallel builds of the standalone builder.  [default: one a core]")  # fmt: skip
-def build(sample: str, resolver: str, builder: str, jobs: int) -> None:
+def build(
+    sample: str,
+    resolver: str,
+    builder: str,
+    variants: tuple[str, ...],
+    board: str | None,
+    jobs: int,
+) -> None:
     """Build SAMPLE; print the ELF's path, alone, on standard output.
 
     What is in the cache already (TFLM_HIL_CACHE moves it) is not built again.
@@ -37,7 +55,15 @@ def build(sample: str, resolver: str, builder: str, jobs: int) -> None:
     tflm-hil build hello_world
     tflm-hil build hello_world --resolver person_detection
     tflm-hil build digits --resolver all-configurations
+    tflm-hil build digits --builder zephyr --variant cmsis-nn
     """
+    if variants or board:
+        _refuse_without_zephyr(builder, resolver)
+        from harness.firmware.zephyr import build_zephyr  # noqa: PLC0415 - see cli/__init__
+
+        board = board or ZEPHYR_BOARDS[0]
+        click.echo(build_zephyr(sample, resolver, board=board, fragments=variants).elf)
+        return
     if resolver != ALL:
         click.echo(build_one(sample, resolver, builder))
         return
@@ -47,3 +73,10 @@ def build(sample: str, resolver: str, builder: str, jobs: int) -> None:
     paths = build_all(wanted, builder, jobs, lambda line: click.echo(line, err=True))
     for path in paths.values():
         click.echo(path)
+
+
+def _refuse_without_zephyr(builder: str, resolver: str) -> None:
+    if builder != "zephyr":
+        raise UsageError("--variant and --board are for --builder zephyr")
+    if resolver == ALL:
+        raise UsageError(f"--variant and --board take one configuration, not {ALL}")

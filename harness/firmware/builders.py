@@ -10,6 +10,12 @@ from harness.errors import UsageError
 #: Builder names; `prebuilt` takes no sample and is not one of them.
 BUILDERS = ("standalone", "zephyr")
 
+#: Kernel variants of Zephyr builds: a fragment ``zephyr_samples/common/NAME.conf`` each.
+KERNEL_VARIANTS = ("cmsis-nn", "soft-float")
+
+#: Boards of today's names; older Zephyr releases join the parts with underscores.
+ZEPHYR_BOARDS = ("nrf9160dk/nrf9160", "nrf9160dk/nrf9160/ns")
+
 #: A sample and one of its resolver configurations.
 Pair = tuple[str, str]
 

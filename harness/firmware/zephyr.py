@@ -20,14 +20,9 @@ from pathlib import Path
 from harness import paths
 from harness.errors import BuildFailed, EnvironmentMissing, UsageError
 from harness.firmware.build.result import BuildResult
+from harness.firmware.builders import KERNEL_VARIANTS, ZEPHYR_BOARDS
 from harness.firmware.configurations import load
 from harness.firmware.variants import Variant
-
-#: Boards of today's names; older Zephyr releases join the parts with underscores.
-BOARDS = ("nrf9160dk/nrf9160", "nrf9160dk/nrf9160/ns")
-
-#: Kernel variants: a configuration fragment ``zephyr_samples/common/NAME.conf`` each.
-FRAGMENTS = ("cmsis-nn", "soft-float")
 
 #: What a build leaves, and under which name it is kept.
 _KEPT = {"zephyr.elf": "zephyr.elf", "zephyr.map": "zephyr.map", ".config": "config",
@@ -120,7 +115,7 @@ def build_zephyr(
     sample: str,
     configuration: str = "exact",
     *,
-    board: str = BOARDS[0],
+    board: str = ZEPHYR_BOARDS[0],
     fragments: Sequence[str] = (),
     workspace: Workspace | None = None,
 ) -> BuildResult:
@@ -130,9 +125,9 @@ def build_zephyr(
     the words of west, CMake or the compiler.
     """
     variant = load().variant(sample, configuration, "tflm")
-    _known("board", board, BOARDS)
+    _known("board", board, ZEPHYR_BOARDS)
     for fragment in fragments:
-        _known("kernel variant", fragment, FRAGMENTS)
+        _known("kernel variant", fragment, KERNEL_VARIANTS)
     found = workspace or find_workspace()
     started = time.monotonic()
     name = "-".join([sample, configuration, board.replace("/", "_"), *fragments])

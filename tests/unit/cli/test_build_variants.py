@@ -1,0 +1,41 @@
+"""``tflm-hil build``: kernel variants and boards belong to the Zephyr builder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from harness.cli.build import build
+from harness.errors import UsageError
+from harness.firmware import zephyr
+from harness.firmware.build.result import BuildResult
+
+
+@pytest.mark.parametrize("option", [["--variant", "soft-float"], ["--board", "nrf9160dk/nrf9160"]])
+def test_variants_and_boards_are_refused_for_the_standalone_builder(option: list[str]) -> None:
+    failed = CliRunner().invoke(build, ["hello_world", *option]).exception
+    assert isinstance(failed, UsageError)
+    assert "--builder zephyr" in failed.message
+
+
+def test_they_go_with_one_configuration_at_a_time() -> None:
+    words = ["hello_world", "--builder", "zephyr", "--variant", "cmsis-nn"]
+    failed = CliRunner().invoke(build, [*words, "--resolver", "all-configurations"]).exception
+    assert isinstance(failed, UsageError)
+
+
+def test_the_zephyr_builder_gets_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def record(sample: str, configuration: str, **options: object) -> BuildResult:
+        asked.append((sample, configuration, options))
+        return BuildResult(Path("z.elf"), Path("z.map"), sample, configuration, "zephyr", False, 0)
+
+    monkeypatch.setattr(zephyr, "build_zephyr", record)
+    words = ["digits", "--builder", "zephyr", "--variant", "cmsis-nn", "--variant", "soft-float"]
+    result = CliRunner().invoke(build, words)
+    assert result.output.strip() == "z.elf"
+    options = {"board": "nrf9160dk/nrf9160", "fragments": ("cmsis-nn", "soft-float")}
+    assert asked == [("digits", "exact", options)]
