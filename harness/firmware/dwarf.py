@@ -13,10 +13,19 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from enum import IntEnum
 from functools import cached_property
 
 from harness.firmware import format as elf_format
+from harness.firmware.dwarf_format import (
+    SIZES,
+    STRING,
+    ULEB,
+    Abbreviation,
+    At,
+    length_of,
+    read_abbreviations,
+    skip,
+)
 from harness.firmware.elf import Firmware
 from harness.firmware.leb import GARBLED, sleb, uleb
 from harness.firmware.lines import LineHeader, read_header
@@ -24,82 +33,8 @@ from harness.firmware.lines import LineHeader, read_header
 Value = int | str | bytes
 
 
-class Tag(IntEnum):
-    """DW_TAG_*, as far as they are asked for."""
-
-    ARRAY_TYPE = 0x01
-    CLASS_TYPE = 0x02
-    ENUMERATION_TYPE = 0x04
-    MEMBER = 0x0D
-    POINTER_TYPE = 0x0F
-    COMPILE_UNIT = 0x11
-    STRUCTURE_TYPE = 0x13
-    TYPEDEF = 0x16
-    UNION_TYPE = 0x17
-    INHERITANCE = 0x1C
-    SUBRANGE_TYPE = 0x21
-    BASE_TYPE = 0x24
-    CONST_TYPE = 0x26
-    SUBPROGRAM = 0x2E
-    VARIABLE = 0x34
-    VOLATILE_TYPE = 0x35
-    NAMESPACE = 0x39
-
-
-class At(IntEnum):
-    """DW_AT_*, as far as they are asked for."""
-
-    SIBLING = 0x01
-    LOCATION = 0x02
-    NAME = 0x03
-    BYTE_SIZE = 0x0B
-    STMT_LIST = 0x10
-    LOW_PC = 0x11
-    HIGH_PC = 0x12
-    COMP_DIR = 0x1B
-    CONST_VALUE = 0x1C
-    UPPER_BOUND = 0x2F
-    PRODUCER = 0x25
-    ABSTRACT_ORIGIN = 0x31
-    COUNT = 0x37
-    DATA_MEMBER_LOCATION = 0x38
-    DECL_FILE = 0x3A
-    DECL_LINE = 0x3B
-    DECLARATION = 0x3C
-    ENCODING = 0x3E
-    SPECIFICATION = 0x47
-    TYPE = 0x49
-    RANGES = 0x55
-    LINKAGE_NAME = 0x6E
-    STR_OFFSETS_BASE = 0x72
-    ADDR_BASE = 0x73
-
-
-_ULEB, _STRING, _BLOCK1, _BLOCK2, _BLOCK4, _BLOCK, _INDIRECT = -1, -2, -3, -4, -5, -6, -7
-
-#: What each form takes: a size, or one of the steps above (DWARF 5, section 7.5.6).
-_SIZES = {
-    0x01: 4, 0x03: _BLOCK2, 0x04: _BLOCK4, 0x05: 2, 0x06: 4, 0x07: 8, 0x08: _STRING, 0x09: _BLOCK,
-    0x0A: _BLOCK1, 0x0B: 1, 0x0C: 1, 0x0D: _ULEB, 0x0E: 4, 0x0F: _ULEB, 0x10: 4, 0x11: 1, 0x12: 2,
-    0x13: 4, 0x14: 8, 0x15: _ULEB, 0x16: _INDIRECT, 0x17: 4, 0x18: _BLOCK, 0x19: 0, 0x1A: _ULEB,
-    0x1B: _ULEB, 0x1C: 4, 0x1D: 4, 0x1E: 16, 0x1F: 4, 0x20: 8, 0x21: 0, 0x22: _ULEB, 0x23: _ULEB,
-    0x24: 8, 0x25: 1, 0x26: 2, 0x27: 3, 0x28: 4, 0x29: 1, 0x2A: 2, 0x2B: 3, 0x2C: 4,
-    0x1F20: 4, 0x1F21: 4,  # DW_FORM_GNU_ref_alt, DW_FORM_GNU_strp_alt
-}  # fmt: skip
-
 _UNIT_REFERENCES = frozenset((0x11, 0x12, 0x13, 0x14, 0x15))  # DW_FORM_ref1 .. ref_udata
 _DEPTH = 64  # longest chain of references that is followed
-
-
-@dataclass(frozen=True)
-class Abbreviation:
-    """One entry of ``.debug_abbrev``; ``steps`` skip an entry's attributes."""
-
-    tag: int
-    children: bool
-    attributes: tuple[tuple[int, int, int], ...]  # attribute, form, implicit constant
-    steps: tuple[int, ...]
-    sibling: int  # offset of a DW_FORM_ref4 DW_AT_sibling from the first attribute, -1: none
 
 
 @dataclass(frozen=True)
@@ -222,26 +157,7 @@ class Dwarf:
         known = self._abbreviation_tables.get(at)
         if known is not None:
             return known
-        data, table, start = self._abbrev, {}, at
-        while True:
-            code, at = uleb(data, at)
-            if code == 0:
-                break
-            tag, at = uleb(data, at)
-            children = data[at] != 0
-            at += 1
-            attributes = []
-            while True:
-                attribute, at = uleb(data, at)
-                form, at = uleb(data, at)
-                constant = 0
-                if form == 0x21:  # DW_FORM_implicit_const
-                    constant, at = sleb(data, at)
-                if attribute == 0 and form == 0:
-                    break
-                attributes.append((attribute, form, constant))
-            table[code] = _compile(tag, children, tuple(attributes))
-        self._abbreviation_tables[start] = table
+        table = self._abbreviation_tables[at] = read_abbreviations(self._abbrev, at)
         return table
 
     # -- walking ---------------------------------------------------------------------------------
@@ -290,12 +206,12 @@ class Dwarf:
             for step in abbreviation.steps:
                 if step >= 0:
                     at += step
-                elif step == _ULEB:
+                elif step == ULEB:
                     while info[at] >= 0x80:
                         at += 1
                     at += 1
                 else:
-                    at = _skip(info, at, step)
+                    at = skip(info, at, step)
             if children:
                 depth += 1
                 if not enter and not skipping:
@@ -322,14 +238,14 @@ class Dwarf:
                 continue
             abbreviation = entry.unit.abbreviations[code]
             for step in abbreviation.steps:
-                at = at + step if step >= 0 else _skip(self.info, at, step)
+                at = at + step if step >= 0 else skip(self.info, at, step)
             depth += abbreviation.children
         return at
 
     def _after_attributes(self, entry: Entry) -> int:
         code, at = uleb(self.info, entry.offset)
         for step in entry.unit.abbreviations[code].steps:
-            at = at + step if step >= 0 else _skip(self.info, at, step)
+            at = at + step if step >= 0 else skip(self.info, at, step)
         return at
 
     # -- decoding --------------------------------------------------------------------------------
@@ -351,7 +267,7 @@ class Dwarf:
 
     def _value(self, unit: Unit, form: int, constant: int, at: int) -> tuple[Value, int]:
         info = self.info
-        size = _SIZES[form]
+        size = SIZES[form]
         if form == 0x21:
             return constant, at
         if form == 0x19:  # DW_FORM_flag_present
@@ -363,14 +279,14 @@ class Dwarf:
                 raise ValueError("an attribute behind the unit's end")
             number = int.from_bytes(info[at : at + size], "little")
             at += size
-        elif size == _ULEB:
+        elif size == ULEB:
             number, at = uleb(info, at)
-        elif size == _STRING:
+        elif size == STRING:
             end = info.index(b"\0", at)
             return info[at:end].decode("utf-8", "backslashreplace"), end + 1
         else:
-            end = _skip(info, at, size)
-            _, start = _length(info, at, size)
+            end = skip(info, at, size)
+            _, start = length_of(info, at, size)
             return info[start:end], end
         return self._meaning(unit, form, number), at
 
@@ -394,8 +310,8 @@ class Dwarf:
         for name, form, _ in unit.abbreviations[code].attributes:
             if name == attribute:
                 return int.from_bytes(self.info[at : at + 4], "little")
-            size = _SIZES[form]
-            at = at + size if size >= 0 else _skip(self.info, at, size)
+            size = SIZES[form]
+            at = at + size if size >= 0 else skip(self.info, at, size)
         return default
 
     def _indexed_string(self, unit: Unit, index: int) -> str:
@@ -469,43 +385,3 @@ class Dwarf:
         """The unit's source file as the compiler was given it."""
         value = self.entry(unit.first, unit).value(At.NAME)
         return value if isinstance(value, str) else ""
-
-
-def _compile(
-    tag: int, children: bool, attributes: tuple[tuple[int, int, int], ...]
-) -> Abbreviation:
-    steps: list[int] = []
-    sibling = -1
-    for attribute, form, _ in attributes:
-        size = _SIZES[form]
-        if attribute == At.SIBLING and form == 0x13 and all(step >= 0 for step in steps):
-            sibling = sum(steps)
-        if size >= 0 and steps and steps[-1] >= 0:
-            steps[-1] += size
-        else:
-            steps.append(size)
-    return Abbreviation(tag, children, attributes, tuple(steps), sibling)
-
-
-def _length(data: bytes, at: int, step: int) -> tuple[int, int]:
-    """The length of a block, and where its bytes start."""
-    if step == _BLOCK:
-        return uleb(data, at)
-    width = {_BLOCK1: 1, _BLOCK2: 2, _BLOCK4: 4}[step]
-    return int.from_bytes(data[at : at + width], "little"), at + width
-
-
-def _skip(data: bytes, at: int, step: int) -> int:
-    """The offset behind an attribute of variable size."""
-    if step == _ULEB:
-        return uleb(data, at)[1]
-    if step == _STRING:
-        return data.index(b"\0", at) + 1
-    if step == _INDIRECT:
-        form, at = uleb(data, at)
-        size = _SIZES[form]
-        return at + size if size >= 0 else _skip(data, at, size)
-    size, at = _length(data, at, step)
-    if at + size > len(data):
-        raise ValueError("a block behind the section's end")
-    return at + size

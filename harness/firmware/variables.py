@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from harness.firmware.dwarf import At, Dwarf, Entry, Tag
+from harness.firmware.dwarf import Dwarf, Entry
+from harness.firmware.dwarf_format import At, Tag
 from harness.firmware.elf import Firmware
 from harness.firmware.leb import GARBLED
 

@@ -51,7 +51,7 @@ class Sources:
 
     def _unit_folders(self) -> dict[int, str]:
         """The folder of each compilation, by the offset of its line program."""
-        from harness.firmware.dwarf import At  # noqa: PLC0415 - with the units, not before
+        from harness.firmware.dwarf_format import At  # noqa: PLC0415 - with the units, not before
 
         found: dict[int, str] = {}
         dwarf = self._variables.dwarf

@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from harness.firmware.dwarf import At, Dwarf, Entry, Tag
+from harness.firmware.dwarf import Dwarf, Entry
+from harness.firmware.dwarf_format import At, Tag
 from harness.firmware.elf import Firmware
 from harness.firmware.leb import GARBLED, uleb
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.firmware import Firmware
-from harness.firmware.dwarf import At, Dwarf, Tag
+from harness.firmware.dwarf import Dwarf
+from harness.firmware.dwarf_format import At, Tag
 from harness.firmware.variables import Variables
 
 _EVERYWHERE = frozenset(range(0x10000))
