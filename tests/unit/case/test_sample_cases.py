@@ -1,0 +1,23 @@
+"""What a case of one of the project's own samples is given."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.case.samples import sample_case
+
+#: Instructions of one inference with tflite-micro's reference kernels, measured; images fed.
+MEASURED = {"digits": (10_470_715, 400), "residual": (16_913_961, 400)}
+CLOCK_HZ = 64_000_000
+
+
+@pytest.mark.parametrize("sample", MEASURED)
+def test_a_whole_test_set_has_time_enough_with_the_real_kernels(sample: str) -> None:
+    instructions, images = MEASURED[sample]
+    case = sample_case(sample, "console", builder="zephyr")
+    assert case.timeout > 1.5 * instructions * images / CLOCK_HZ
+
+
+def test_an_image_that_feeds_itself_has_less_time_than_a_test_set() -> None:
+    once = sample_case("digits", "exact", builder="zephyr")
+    assert once.timeout < sample_case("digits", "console", builder="zephyr").timeout
