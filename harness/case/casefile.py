@@ -34,6 +34,7 @@ _CASE_KEYS = {
     "rows": int,
     "reference": str,
     "rounding": str,
+    "multipliers": str,
     "tolerance": float,
     "timeout": float,
     "guard": float,
@@ -135,11 +136,15 @@ def _base(row: Mapping[str, object], name: str, here: Path, where: str) -> Case:
             raise UsageError(f"{where}: {key} must be a number above zero")
         if key != "tolerance" and not value:
             raise UsageError(f"{where}: {key} must be above zero")
+    if row.get("multipliers", "double") not in ("double", "single"):
+        told = row["multipliers"]
+        raise UsageError(f"{where}: multipliers is 'double' or 'single', not {told!r}")
     case = replace(
         case,
         **numbers,  # type: ignore[arg-type]
         reference=row.get("reference", "numpy") == "numpy",
         rounding="single" if row.get("rounding") == "single" else "double",
+        multipliers="single" if row.get("multipliers") == "single" else "double",
         budgets=_budgets(row, here, where),
     )
     return _expect(case, row.get("expect", {}), where) if "expect" in row else case

@@ -11,7 +11,7 @@ import numpy as np
 
 from harness.case.spec import Case
 from harness.model import Model, Tensor
-from harness.reference import Interpreter, compare, dequantize, quantize
+from harness.reference import Interpreter, alternatives, compare, dequantize, quantize
 from harness.uart import Console
 from harness.uart.records import TensorKey
 from harness.uart.scrapers import Scraped
@@ -95,12 +95,17 @@ def _recorded(
         return OutputCheck(problem="no inference gave all of its inputs and outputs")
     inputs = [_stack(tensors, numbers, "input", i, t) for i, t in enumerate(model.inputs)]
     obtained = [_stack(tensors, numbers, "output", i, t) for i, t in enumerate(model.outputs)]
-    expected = Interpreter.from_model(model, rounding=case.rounding).invoke_batch(inputs)
+    interpreter = Interpreter.from_model(
+        model, rounding=case.rounding, multipliers=case.multipliers
+    )
+    expected = interpreter.invoke_batch(inputs)
     compared = mismatches = 0
     reports = []
-    for tensor, got, want in zip(model.outputs, obtained, expected, strict=True):
+    for index, tensor in enumerate(model.outputs):
+        got, want = obtained[index], expected[index]
         tolerance = float_bound(model, want) if case.tolerance is None else case.tolerance
-        comparison = compare(got, want, tolerance=tolerance)
+        others = alternatives(interpreter, inputs, index, batch=True)
+        comparison = compare(got, want, tolerance=tolerance, alternatives=others)
         compared += comparison.total
         mismatches += comparison.mismatches
         if not comparison.equal:

@@ -12,6 +12,7 @@ from harness.footprint.budget import Budget
 
 #: How the reference requantizes: TFLM's kernels round twice, some of CMSIS-NN's once.
 Rounding = Literal["double", "single"]
+Multipliers = Literal["double", "single"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ class Case:
     inferences: int = 1  # at least so many results
     reference: bool = True  # hold outputs against the NumPy reference
     rounding: Rounding = "double"
+    multipliers: Multipliers = "double"
     tolerance: float | None = None  # None: to the bit, float sums to FLOAT_UNITS
     expected: Expectation = field(default_factory=Expectation)
     values: tuple[Mapping[str, float], ...] = ()  # for scrapers: the numbers of each result in turn

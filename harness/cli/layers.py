@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from harness.case.spec import Multipliers, Rounding
 from harness.cli.options import STDOUT, Seconds, json_option, write_text
 from harness.errors import CheckFailed, UsageError
 from harness.firmware import Firmware
@@ -29,6 +30,10 @@ if TYPE_CHECKING:
               show_default=True, help="Where the image runs.")  # fmt: skip
 @click.option("--rounding", type=click.Choice(["double", "single"]), default="double",
               show_default=True, help="TFLM rounds twice, some of CMSIS-NN once.")  # fmt: skip
+@click.option("--multipliers", type=click.Choice(["double", "single"]), default="double",
+              show_default=True,
+              help="How multipliers come from scales: double since TFLM of autumn 2026, single "
+              "before.")  # fmt: skip
 @click.option("--tolerance", type=click.FloatRange(0), metavar="X",
               help="Largest difference of a value.  [default: to the bit; float sums 32 ulp]",
               )  # fmt: skip
@@ -41,7 +46,8 @@ def layers(  # noqa: PLR0917 - what click hands over, by name
     resolver: str | None,
     inference: int,
     target: str,
-    rounding: str,
+    rounding: Rounding,
+    multipliers: Multipliers,
     tolerance: float | None,
     timeout: float,
     json_file: Path | None,
@@ -64,8 +70,9 @@ def layers(  # noqa: PLR0917 - what click hands over, by name
 
     elf, found = _image(what, model, resolver)
     firmware = Firmware.from_elf(elf)
-    interpreter = Interpreter.from_file(find_model(found), rounding="single" if rounding == "single"
-                                        else "double")  # fmt: skip
+    interpreter = Interpreter.from_file(
+        find_model(found), rounding=rounding, multipliers=multipliers
+    )
     with targets.open(target, firmware) as session:
         report = compare_with_device(
             cast("SteppingSession", session),

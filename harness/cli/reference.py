@@ -11,7 +11,7 @@ import numpy as np
 
 from harness.case.casefile import find_model
 from harness.case.inputs import load_inputs
-from harness.case.spec import Rounding
+from harness.case.spec import Multipliers, Rounding
 from harness.cli.options import STDOUT, Destination, json_option, write_text
 from harness.errors import UsageError
 from harness.model import Model, Operator
@@ -29,6 +29,10 @@ from harness.reference import Interpreter
 @click.option("--layers", is_flag=True, help="A line for each operator's output of the first row.")
 @click.option("--rounding", type=click.Choice(["double", "single"]), default="double",
               show_default=True, help="TFLM rounds twice, some of CMSIS-NN once.")  # fmt: skip
+@click.option("--multipliers", type=click.Choice(["double", "single"]), default="double",
+              show_default=True,
+              help="How multipliers come from scales: double since TFLM of autumn 2026, single "
+              "before.")  # fmt: skip
 @json_option("tensors and outputs")
 def reference(
     model: str,
@@ -36,6 +40,7 @@ def reference(
     output: Path | None,
     layers: bool,
     rounding: Rounding,
+    multipliers: Multipliers,
     json_file: Path | None,
 ) -> None:
     """Run MODEL (a .tflite, or the name of one of ours) in NumPy: what a device must compute.
@@ -47,7 +52,7 @@ def reference(
     tflm-hil reference model.tflite --input x.npy --output y.npy
     """
     content = Model.from_file(find_model(model))
-    interpreter = Interpreter.from_model(content, rounding=rounding)
+    interpreter = Interpreter.from_model(content, rounding=rounding, multipliers=multipliers)
     arrays = _inputs(content, input_file)
     results = interpreter.invoke_batch(arrays)
     if output:
