@@ -2,19 +2,18 @@
 
 from pathlib import Path
 
-from robot.api import TestSuite
-
 from harness.firmware.configurations import load
+from robot import api
 
 SUITE = Path(__file__).parents[2] / "01_resolver_configurations.robot"
 
 
 def test_the_suite_has_one_row_for_each_sample_and_configuration():
-    suite = TestSuite.from_file_system(SUITE)
+    suite = api.TestSuite.from_file_system(SUITE)
     rows = [tuple(test.body[0].args) for test in suite.tests]
     assert rows == [(sample.name, row.name) for sample, row in load().pairs()]
 
 
 def test_each_row_is_named_after_what_it_runs():
-    suite = TestSuite.from_file_system(SUITE)
+    suite = api.TestSuite.from_file_system(SUITE)
     assert all(test.name == " ".join(test.body[0].args) for test in suite.tests)
