@@ -11,7 +11,7 @@ import pytest
 
 from harness import paths
 
-INFERENCES = 100
+INFERENCES = 1000
 
 #: (input shape, input type) of each model that needs builtin operators only.
 MODELS = {
