@@ -1,4 +1,7 @@
-"""Results as one HTML page that needs nothing else: no scripts, no fonts, no network."""
+"""Results as one HTML page that needs nothing else: no scripts, no fonts, no network.
+
+jinja2 is imported when a page is made: most runs on the command line make none.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-
-from jinja2 import Environment, FileSystemLoader, select_autoescape
 
 from harness import __version__
 from harness.case.result import CaseResult, Verdict
@@ -39,6 +40,8 @@ class Section:
 
 def html(results: Sequence[CaseResult]) -> str:
     """The page: a summary, a table, and a section for each case, failures first."""
+    from jinja2 import Environment, FileSystemLoader, select_autoescape  # noqa: PLC0415
+
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent),
         autoescape=select_autoescape(["html"]),
