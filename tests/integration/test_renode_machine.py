@@ -15,7 +15,9 @@ import pytest
 
 from harness import paths
 from harness.errors import EnvironmentMissing, TargetLost
+from harness.findings import Kind
 from harness.firmware.build import build_standalone
+from harness.firmware.demangle import demangle
 from harness.firmware.elf import Firmware
 from harness.targets import ConsoleMatch, Elapsed, Stop
 from harness.targets import open as open_target
@@ -120,6 +122,19 @@ def test_a_machine_that_was_used_is_as_a_new_one(server, image):
         assert session.read() == printed
         assert session.counters.instructions == counters.instructions
         assert session.counters.virtual_seconds == counters.virtual_seconds
+
+
+def test_unmodelled_accesses_name_the_function_and_a_debuggers_are_none(server, image):
+    with open_target("renode", image, server=server) as session:
+        session.memory.read(0x5003A000, 4)  # a tag: VMC has no model
+        session.run(END, session.deadline(10))
+        found = [one for one in session.findings if one.kind is Kind.UNMODELLED_ACCESS]
+    assert "RTC1+0x304" in [one.subject for one in found]
+    assert "VMC" not in [one.subject for one in found]
+    functions = {demangle(symbol.name) for symbol in image.symbols}
+    for one in found:
+        place = one.message.partition(" from ")[2]
+        assert demangle(place.partition(" at ")[0]) in functions, one.message
 
 
 def test_a_reset_starts_the_image_again_and_buttons_stay_released(server, image):

@@ -13,7 +13,7 @@ import re
 
 import System
 from Antmicro.Renode.Core import EmulationManager
-from Antmicro.Renode.Logging import Logger
+from Antmicro.Renode.Logging import Logger, LoggerBackend, LogLevel
 from Antmicro.Renode.Peripherals.Memory import ArrayMemory, MappedMemory
 from Antmicro.Renode.Peripherals.Miscellaneous import Button
 from Antmicro.Renode.Time import TimeInterval
@@ -23,7 +23,7 @@ SILENT_SLICES = 4
 SEARCHED = 1024  # bytes before the newest line in which a match may begin
 CFSR, HFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38
 LR, OTHER_SP, SP, XPSR = 14, 22, 13, 25  # Renode's register numbers of a Cortex-M
-MAX_FAULTS, MAX_RESETS = 16, 16
+MAX_FAULTS, MAX_RESETS, MAX_WARNINGS = 16, 16, 1000
 SYST_CSR, TICKINT = 0xE000E010, 0x2
 PIN_CNF, PINS, INPUT, PULL_DOWN = 0x200, 32, 0x2, 0x4  # offset in the model; GPIO, "PIN_CNF"
 ENDRX, RXD_MAXCNT, RXD_AMOUNT = 0x110, 0x538, 0x53C  # UARTE
@@ -40,6 +40,27 @@ def remember():
     hil["storage"] = [(one, one.ReadBytes(0, int(one.Size))) for one in storage]
 
 
+class Log(LoggerBackend):
+    """Renode's warnings while the firmware runs, each once, with the core's program counter.
+
+    Renode logs in the thread that makes the access (its log is set to be synchronous).
+    """
+
+    def __init__(self, cpu):
+        self.cpu, self.running = cpu, False
+        self.lines, self.seen = [], set()
+        self.SetLogLevel(LogLevel.Warning)
+
+    def Log(self, entry):  # noqa: N802 - Renode's name
+        if not self.running or entry.Type < LogLevel.Warning:
+            return
+        text = "%s: %%s%s" % (entry.ObjectName.split(".")[-1], entry.Message.replace("%", "%%"))
+        if text not in self.seen and len(self.seen) < MAX_WARNINGS:
+            self.seen.add(text)
+            place = "" if "[cpu: 0x" in text else "[cpu: 0x%x] " % int(self.cpu.PC.RawValue)
+            self.lines.append("[WARNING] " + text % place)
+
+
 class Agent(object):
     """One machine: its console, its hooks, its counters."""
 
@@ -51,6 +72,8 @@ class Agent(object):
         self.uart = self.machine["sysbus." + console]
         self.mips, self.vectors = mips, System.UInt32(vectors)
         self.cpu.VectorTableOffset = self.vectors
+        self.log = Log(self.cpu)
+        Logger.AddBackend(self.log, "tflm-hil", True)
         self.dwt = self.machine["sysbus.dwt"]
         self.start = self.ticks()
         self.printed = System.Collections.Generic.List[System.Byte]()
@@ -220,7 +243,9 @@ class Agent(object):
             self.resets,
             self.printed.Count,
         )
+        self.log.running = True  # what a debugger reads is not the firmware's doing
         self.emulation.RunFor(TimeInterval.FromTicks(System.UInt64(nanoseconds)))
+        self.log.running = False
         if self.resets != resets:
             self.earlier += before  # the core counts from zero after a reset
         elif int(self.cpu.ExecutedInstructions) == before and self.asleep_for_good():
@@ -316,5 +341,6 @@ class Agent(object):
         for key in sorted(self.blocks):
             print("%x %d %d" % (key >> 16, key & 0xFFFF, self.blocks[key]))
 
-    def flush_log(self):
-        Logger.Flush()
+    def warnings(self):
+        for line in self.log.lines:
+            print(line.encode("ascii", "backslashreplace"))

@@ -80,7 +80,7 @@ class RenodeServer:
     def machine(self, firmware: Firmware, folder: Path, vectors: int) -> RobotClient:
         """A clean machine with ``firmware`` in its memories, ready to run.
 
-        ``folder`` takes the image's segments and Renode's log. :meth:`release` gives it back.
+        ``folder`` takes the image's segments. :meth:`release` gives the machine back.
         """
         if self.busy:
             raise UsageError(
@@ -89,7 +89,7 @@ class RenodeServer:
             )
         try:
             client = self.client
-            commands = [f"logFile @{folder / 'renode.log'} true", "logLevel 2"]  # warnings
+            commands = []
             if self._reusable:
                 commands.append("python \"hil['agent'].recycle()\"")
             else:

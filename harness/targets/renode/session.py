@@ -63,7 +63,7 @@ class RenodeSession:
         self._console: list[ConsoleChunk] = []
         self._faults: list[Fault] = []
         self._notes = [Finding(Kind.APPROXIMATION, text, "renode") for text in server.warnings]
-        self._gone = ""
+        self._gone = self._warnings = ""
         self._closed = False
         self._spoilt = False  # the machine is in a state that a reset may not cure
         self._opened = False
@@ -105,12 +105,10 @@ class RenodeSession:
 
     @property
     def findings(self) -> Sequence[Finding]:
-        """Approximations, and accesses that Renode logged as unmodelled."""
+        """Approximations, and accesses of the firmware that Renode warned of as unmodelled."""
         if not self._gone and not self._closed:
-            self.call("flush_log()")
-        path = self._folder / "renode.log"
-        text = path.read_text(errors="replace") if path.is_file() else ""
-        return (*self._notes, *log.findings_in(text, self._firmware))
+            self._warnings = self.call("warnings()")
+        return (*self._notes, *log.findings_in(self._warnings, self._firmware))
 
     @property
     def console(self) -> Sequence[ConsoleChunk]:

@@ -104,8 +104,8 @@ class Agent:
         words = struct.unpack(f"<{count}I", self.machine.at(address, 4 * count))
         return "".join(f"{word:08x}" for word in words)
 
-    def flush_log(self) -> str:
-        return ""
+    def warnings(self) -> str:
+        return self.machine.log
 
 
 class Machine:
@@ -120,6 +120,7 @@ class Machine:
         self.dies = self.hangs = False
         self.recycled = self.idles_at = 0
         self.faults: list[str] = []
+        self.log = ""
         self.left: dict[int, bytes] = {}  # what a run leaves in memory
         self.refuses = ""  # a command that fails
         self.dies_on_include = False

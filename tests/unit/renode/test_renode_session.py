@@ -130,6 +130,14 @@ def test_renodes_log_becomes_findings_once_each(firmware):
     assert "from" in found[0].message
 
 
+def test_what_renode_warns_of_becomes_findings_of_the_session(fake, server, firmware):
+    fake.machine.log = "[WARNING] rtc1: [cpu: 0x40] Unhandled write to offset 0x304.\n"
+    with open_target("renode", firmware, server=server) as session:
+        (found,) = session.findings
+    assert found.message == "unmodelled access: write at RTC1+0x304 from 0x00000040"
+    assert session.findings == (found,)
+
+
 def test_a_fault_is_decoded_with_its_address(firmware):
     words = [4, 0xFFFFFFFD, 0x82, 0, 0x20000000, 0, 1, 2, 3, 4, 5, 0x43, 0x40, 0x01000000]
     fault = decode(words, firmware)

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 import tarfile
 from importlib import import_module
 from pathlib import Path
@@ -68,7 +69,7 @@ def test_the_list_of_samples_that_nightly_builds_is_the_tables():
     from harness.firmware import configurations
 
     answer = subprocess.run(
-        ["python", "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert answer.stdout.split() == list(configurations.load().samples)
 
