@@ -1,0 +1,70 @@
+"""Places of a real labgrid coordinator, started on loopback for the test."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from harness.targets.board import labgrid
+from harness.targets.board.policy import BoardUnavailable
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("labgrid-coordinator") is None, reason="labgrid is not installed"
+)
+
+
+def client(*arguments: str) -> str:
+    command = ["labgrid-client", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch, tmp_path) -> Iterator[str]:  # type: ignore[no-untyped-def]
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    monkeypatch.setenv("LG_COORDINATOR", address)
+    command = ["labgrid-coordinator", "-l", address]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL) as coordinator:
+        try:
+            _answers(address)
+            client("--place", "bench", "create")
+            yield "bench"
+        finally:
+            coordinator.terminate()
+
+
+def _answers(address: str) -> None:
+    host, port = address.split(":")
+    for _ in range(100):
+        try:
+            socket.create_connection((host, int(port)), timeout=1).close()
+        except OSError:
+            time.sleep(0.2)
+        else:
+            return
+    pytest.fail("the coordinator did not start")
+
+
+def test_a_place_is_acquired_and_given_back(place: str) -> None:
+    held = labgrid.acquire(place)
+    assert "acquired: None" not in client("--place", place, "show")
+    held.release()
+    held.release()
+    assert "acquired: None" in client("--place", place, "show")
+
+
+def test_a_place_that_is_held_is_refused_in_the_clients_words(place: str) -> None:
+    held = labgrid.acquire(place)
+    with pytest.raises(BoardUnavailable, match="already acquired"):
+        labgrid.acquire(place)
+    held.release()
+
+
+def test_a_place_that_does_not_exist_is_refused_in_the_clients_words(place: str) -> None:
+    with pytest.raises(BoardUnavailable, match="matches nothing"):
+        labgrid.acquire(f"{place}-of-nobody")
