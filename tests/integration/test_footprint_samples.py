@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from harness import footprint
 from harness.errors import EnvironmentMissing, FirmwareFailed, UsageError
 from harness.firmware import Firmware
 from harness.firmware.build import build_operators
-from harness.firmware.builders import build_one
+from harness.firmware.builders import build_all, build_one
 from harness.firmware.configurations import load
 from harness.footprint.marginal import leave_one_out
 from harness.footprint.measure import measure
@@ -115,3 +116,21 @@ def test_what_cannot_be_measured_says_why() -> None:
     rows = measure(firmware, footprint.analyse(firmware).ram, open_simulator)
     (arena,) = (one for one in rows if one.purpose == "arena")
     assert arena.used is None and "does not allocate" in arena.note
+
+
+@pytest.mark.timeout(1800)  # the first time builds a hundred images
+def test_flash_and_ram_of_every_configuration_are_the_linkers_own(tmp_path: Path) -> None:
+    """The linker's memory table, for each of the table's images, from objcopy and readelf."""
+    image("hello_world")  # skips without a compiler
+    pairs = [(sample.name, row.name) for sample, row in load().pairs()]
+    assert len(pairs) > 80
+    binary = tmp_path / "image.bin"
+    for pair, elf in build_all(pairs).items():
+        flash, ram = footprint.regions(Firmware.from_elf(elf))
+        subprocess.run(["arm-none-eabi-objcopy", "-O", "binary", str(elf), str(binary)], check=True)
+        assert flash.used == binary.stat().st_size, pair
+        headers = subprocess.run(["arm-none-eabi-objdump", "-h", str(elf)], check=True,
+                                 capture_output=True, text=True).stdout  # fmt: skip
+        sections = re.findall(r"^ +\d+ \S+ +([0-9a-f]{8}) +([0-9a-f]{8}) ", headers, re.MULTILINE)
+        ends = (int(address, 16) + int(size, 16) for size, address in sections)
+        assert ram.used == max(ends) - ram.origin, pair
