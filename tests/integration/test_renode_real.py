@@ -100,7 +100,7 @@ def test_block_counts_add_up_to_the_instructions_executed(server):
     with open_target("renode", image("hello_world", "exact"), server=server) as session:
         session.profile()
         session.run(END, session.deadline(10))
-        total = sum(count * times for _, count, times in session.blocks())
+        total = sum(block.instructions * block.executions for block in session.blocks())
         assert total == session.counters.instructions
 
 

@@ -2,18 +2,18 @@
 # mypy: ignore-errors
 """The half of the Renode target that runs inside Renode; never imported by the harness.
 
-Renode's Monitor includes this file as IronPython 2.7 (``monitor`` is given by it) and calls
-``hil["agent"].method(...)``. Running in slices *inside* Renode costs no round trip a slice, stamps
-each console line with its virtual time, and stops the core on the very block that completed a
-match. Answers are printed as ``name value`` lines with bytes in hex: raw console text is not safe
-in XML. What runs once a console byte is kept small: it was most of a short case's time.
+Renode's Monitor includes this file, after agent_log.py, as IronPython 2.7 (``monitor`` is given by
+it) and calls ``hil["agent"].method(...)``. Running in slices *inside* Renode costs no round trip a
+slice, stamps each console line with its virtual time, and stops the core on the very block that
+completed a match. Answers are printed as ``name value`` lines with bytes in hex: raw console text
+is not safe in XML. What runs once a console byte is kept small: it was most of a short case's time.
 """
 
 import re
 
 import System
 from Antmicro.Renode.Core import EmulationManager
-from Antmicro.Renode.Logging import Logger, LoggerBackend, LogLevel
+from Antmicro.Renode.Logging import Logger
 from Antmicro.Renode.Peripherals.Memory import ArrayMemory, MappedMemory
 from Antmicro.Renode.Peripherals.Miscellaneous import Button
 from Antmicro.Renode.Time import TimeInterval
@@ -23,7 +23,7 @@ SILENT_SLICES = 4
 SEARCHED = 1024  # bytes before the newest line in which a match may begin
 CFSR, HFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38
 LR, OTHER_SP, SP, XPSR = 14, 22, 13, 25  # Renode's register numbers of a Cortex-M
-MAX_FAULTS, MAX_RESETS, MAX_WARNINGS = 16, 16, 1000
+MAX_FAULTS, MAX_RESETS = 16, 16
 SYST_CSR, TICKINT = 0xE000E010, 0x2
 PIN_CNF, PINS, INPUT, PULL_DOWN = 0x200, 32, 0x2, 0x4  # offset in the model; GPIO, "PIN_CNF"
 ENDRX, RXD_MAXCNT, RXD_AMOUNT = 0x110, 0x538, 0x53C  # UARTE
@@ -38,27 +38,6 @@ def remember():
     """Keep what FICR, UICR and the like hold on a machine that has just been made."""
     storage = monitor.Machine.GetPeripheralsOfType[ArrayMemory]()
     hil["storage"] = [(one, one.ReadBytes(0, int(one.Size))) for one in storage]
-
-
-class Log(LoggerBackend):
-    """Renode's warnings while the firmware runs, each once, with the core's program counter.
-
-    Renode logs in the thread that makes the access (its log is set to be synchronous).
-    """
-
-    def __init__(self, cpu):
-        self.cpu, self.running = cpu, False
-        self.lines, self.seen = [], set()
-        self.SetLogLevel(LogLevel.Warning)
-
-    def Log(self, entry):  # noqa: N802 - Renode's name
-        if not self.running or entry.Type < LogLevel.Warning:
-            return
-        text = "%s: %%s%s" % (entry.ObjectName.split(".")[-1], entry.Message.replace("%", "%%"))
-        if text not in self.seen and len(self.seen) < MAX_WARNINGS:
-            self.seen.add(text)
-            place = "" if "[cpu: 0x" in text else "[cpu: 0x%x] " % int(self.cpu.PC.RawValue)
-            self.lines.append("[WARNING] " + text % place)
 
 
 class Agent(object):

@@ -19,7 +19,8 @@ QUANTUM = 0.001
 #: One instruction a cycle at 64 MHz, as on the built-in simulator.
 MIPS = 64
 CONSOLE = "uarte0"
-_AGENT = Path(__file__).with_name("agent.py")
+#: What runs inside Renode, in the order in which it is read.
+_AGENT = tuple(Path(__file__).with_name(name) for name in ("agent_log.py", "agent.py"))
 _PERIPHERALS = {"nvmc": 0x39000, "dppic": 0x17000}
 _SECURE, _NON_SECURE = 0x5000_0000, 0x4000_0000
 
@@ -61,7 +62,8 @@ class RenodeServer:
             self.lost()
         if self._client is None:
             self._client = RobotClient(self._start())
-            self._client.command(f"include @{_AGENT}")
+            for script in _AGENT:
+                self._client.command(f"include @{script}")
         return self._client
 
     @property
