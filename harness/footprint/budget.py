@@ -136,6 +136,8 @@ def load(path: Path) -> tuple[Budget, ...]:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is no TOML: {error}") from error
+    if "case" in table or "defaults" in table:
+        raise UsageError(f"{path} is a case file, not a budget file", hint=f"tflm-hil run {path}")
     try:
         found = from_table(table)
     except UsageError as error:

@@ -67,7 +67,12 @@ def test_what_is_no_limit_is_refused(value: object) -> None:
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("", "no budget"), ("flash = [", "no TOML"), ("[colours]\nred = 1", r"\[colours\]")],
+    [
+        ("", "no budget"),
+        ("flash = [", "no TOML"),
+        ("[colours]\nred = 1", r"\[colours\]"),
+        ('[[case]]\nname = "mine"', "a case file"),
+    ],
 )
 def test_a_broken_budget_file_is_refused(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "budget.toml"
