@@ -3,9 +3,14 @@ table after."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from harness import footprint, paths, resolver
+from harness.cli import main
 from harness.errors import EnvironmentMissing
 from harness.firmware import Firmware
 from harness.firmware.builders import build_one
@@ -89,3 +94,33 @@ def test_an_unused_slot_costs_what_the_audit_says() -> None:
     grown = footprint.regions(large)[1].used - footprint.regions(exact)[1].used
     wasted = resolver.check(large, model()).wasted
     assert abs(grown - wasted) < 16  # alignment
+
+
+@pytest.mark.parametrize("target", ["virtual-board", "renode"])
+def test_other_targets_show_the_same_table(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A board is read through its debug probe, some time after its start."""
+    elf = str(image("exact").path)
+    code = main(["resolver", "dump", elf, "--target", target, "--timeout", "2", "--json", "-"])
+    said = capsys.readouterr()
+    if code == EnvironmentMissing.exit_code:
+        pytest.skip(said.err.strip())
+    assert code == 0, said.err
+    (table,) = json.loads(said.out)["resolvers"]
+    operators = [row["operator"] for row in table["registrations"]]
+    assert operators == list(load().samples[SAMPLE].operators)
+    assert all("Invoke" in row["invoke"] for row in table["registrations"])
+
+
+def test_a_stripped_image_is_audited_live(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stripped = tmp_path / "stripped.elf"
+    elf = image("missing").path
+    subprocess.run(["arm-none-eabi-strip", "-o", str(stripped), str(elf)], check=True)
+    assert main(["resolver", "check", str(stripped), SAMPLE + "_int8"]) == 2
+    assert "cannot tell whether the resolver of stripped.elf" in capsys.readouterr().err
+    assert main(["resolver", "check", "--live", str(stripped), SAMPLE + "_int8"]) == 1
+    said = capsys.readouterr()
+    lacking = load().samples[SAMPLE].operators[-1]
+    assert f"operator {lacking} is needed by the model and not registered" in said.out
+    assert "is wrong for" in said.err
