@@ -32,6 +32,27 @@ def test_every_view_prints(elf: str, view: str, capsys: pytest.CaptureFixture[st
     assert f"By {view}" in capsys.readouterr().out
 
 
+def test_what_cannot_be_measured_is_said_in_its_row(
+    elf: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The little image has an arena and no tflite-micro that takes it."""
+    monkeypatch.setenv("COLUMNS", "300")
+    assert main(["footprint", elf, "--measure"]) == 0
+    out = capsys.readouterr().out
+    assert "does not show where it takes its arena" in out and "2 slots of 36 B, 2 filled" in out
+
+
+def test_two_images_are_held_against_the_operators_between_them(
+    elf: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = str(compile_little(tmp_path, register="resolver.AddConv2D();"))
+    assert main(["footprint", elf, "--baseline", one, "--json", "-"]) == 0
+    swap = json.loads(capsys.readouterr().out)["comparison"]["swap"]
+    assert swap["operators"] == ["SOFTMAX"] and swap["agrees"] is True
+    assert main(["footprint", elf, "--baseline", one]) == 0
+    assert "within the bound" in capsys.readouterr().out
+
+
 def test_over_budget_is_exit_code_1_and_within_is_0(
     elf: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
