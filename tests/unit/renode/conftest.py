@@ -26,6 +26,7 @@ if {mode!r} == "silent":
     time.sleep(600)
 folder = pathlib.Path(os.environ["TMPDIR"]) / f"renode-{{os.getpid()}}"
 folder.mkdir()
+(folder.parent / "argv").write_text("\\n".join(sys.argv))
 (folder / "robot_port").write_text("49999")
 time.sleep(600)
 """

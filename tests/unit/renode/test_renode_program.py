@@ -67,6 +67,21 @@ def test_closing_leaves_no_process_and_no_folder(program):
     assert _gone(pid)
 
 
+def test_its_shell_has_an_input_that_stays_silent_and_its_log_no_thread(program):
+    process = RenodeProcess(find.find(program()))
+    try:
+        argv = (process.folder / "argv").read_text().splitlines()
+        assert "--console" in argv  # a hidden Monitor polls without end
+        config = Path(argv[argv.index("--config") + 1])
+        assert config.parent == process.folder
+        assert "use-synchronous-logging = True" in config.read_text()
+        if sys.platform == "linux":
+            link = str(Path(f"/proc/{_pid(process.folder)}/fd/0").readlink())
+            assert link.startswith("pipe:")
+    finally:
+        process.close()
+
+
 def test_kill_9_of_the_harness_takes_renode_along(program):
     script = (
         "import time\nfrom harness.targets.renode import find\n"
