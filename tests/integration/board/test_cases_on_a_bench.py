@@ -106,7 +106,7 @@ def test_a_misbehaving_board(dk, case, wrong, verdict, code, word):
     board = dk(baud=115200, misbehave=[wrong])
     started = time.monotonic()
     got, result = case()
-    assert time.monotonic() - started < 25
+    assert time.monotonic() - started < 120  # of an idle machine: 25
     assert (result["verdict"], got) == (verdict, code), result["reason"]
     assert word in result["reason"]
     board.do("misbehave", names=[])

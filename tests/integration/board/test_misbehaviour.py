@@ -20,16 +20,21 @@ def text(session):
     return b"".join(chunk.data for chunk in session.console)
 
 
+#: The bounds are those of an idle machine; tests may share theirs with much else.
+_LOADED = 5
+
+
 @contextmanager
 def within(seconds):
+    """Fails where the block takes far longer than ``seconds``: nothing may hang."""
     started = time.monotonic()
     yield
-    assert time.monotonic() - started < seconds
+    assert time.monotonic() - started < _LOADED * seconds
 
 
 def back(board_process):
     """Wait until the board is on the bus again."""
-    limit = time.monotonic() + 10
+    limit = time.monotonic() + 10 * _LOADED
     while time.monotonic() < limit:
         try:
             return board_process.board
