@@ -22,7 +22,9 @@ class CrossChecks:
         self._symbols = tuple(symbols) or None
         self._targets: dict[str, list[str]] = {}
         for case in cases:
-            self._targets.setdefault(case.name, []).append(case.target)
+            targets = self._targets.setdefault(case.name, [])
+            if case.target not in targets:  # a target beside itself proves nothing
+                targets.append(case.target)
         self._seen: dict[tuple[str, str], Seen] = {}
 
     @property

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.case import Case
 from harness.cli import main
+from harness.cli.crosscheck import CrossChecks
 from harness.errors import EnvironmentMissing
 from harness.firmware import Firmware
 from harness.firmware.build import build_standalone
@@ -94,6 +96,12 @@ def test_a_symbol_that_is_not_there_is_an_error(twin, image, tmp_path, capsys):
     code, out = run(image, tmp_path, capsys, "--symbol", "nothing_like_it")
     assert code == 3
     assert "has no object 'nothing_like_it'" in out
+
+
+def test_a_target_is_not_compared_with_itself(image):
+    case = Case("one", elf=image)
+    assert not CrossChecks([case, case]).wanted
+    assert CrossChecks([case, case.on("renode")]).wanted
 
 
 def test_symbols_need_two_targets(image, tmp_path, capsys):
