@@ -37,6 +37,12 @@ _PROGRESS_LINE = re.compile(
 )  # of ninja and CMake; a file may be called perror.c
 _TOLD_LINES = 12
 
+#: Distributions' compilers with Zephyr before 3.7: the libraries of soft float are linked.
+_FLOAT_ABI = "uses VFP register arguments"
+_FLOAT_ABI_HINT = (
+    'west config build.cmake-args -- "-DCMAKE_EXE_LINKER_FLAGS=-mfloat-abi=hard", and build again'
+)
+
 
 @dataclass(frozen=True)
 class Workspace:
@@ -184,6 +190,5 @@ def _run_west(command: Sequence[str], workspace: Workspace, log: Path) -> None:
         telling = [
             line for line in lines if _ERROR_LINE.search(line) and not _PROGRESS_LINE.match(line)
         ] or lines[-_TOLD_LINES:]
-        raise BuildFailed(
-            "west build failed:\n" + "\n".join(telling[:_TOLD_LINES]), hint=f"all of it: {log}"
-        )
+        hint = _FLOAT_ABI_HINT if _FLOAT_ABI in done.stdout else f"all of it: {log}"
+        raise BuildFailed("west build failed:\n" + "\n".join(telling[:_TOLD_LINES]), hint=hint)

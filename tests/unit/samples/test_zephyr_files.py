@@ -158,7 +158,7 @@ def west(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "pathlib.Path(os.environ['WEST_NOTES']).write_text('\\n'.join(sys.argv[1:]))\n"
         "if os.environ.get('WEST_FAILS'):\n"
         "    print('[7/9] Building C object posix/perror.c.obj')\n"
-        "    print('main.cpp:3: error: no such thing'); sys.exit(1)\n"
+        "    print('main.cpp:3: error: ' + os.environ['WEST_FAILS']); sys.exit(1)\n"
         "tree = pathlib.Path(sys.argv[sys.argv.index('--build-dir') + 1]) / 'zephyr'\n"
         "tree.mkdir(parents=True, exist_ok=True)\n"
         "for name in ('zephyr.elf', 'zephyr.map', '.config', 'zephyr.dts'):\n"
@@ -192,8 +192,15 @@ def test_elf_map_configuration_and_devicetree_are_kept(west: Path) -> None:
 
 
 def test_a_failed_build_tells_the_compilers_words(west: Path, monkeypatch) -> None:
-    monkeypatch.setenv("WEST_FAILS", "1")
+    monkeypatch.setenv("WEST_FAILS", "no such thing")
     with pytest.raises(BuildFailed, match="no such thing") as error:
         zephyr.build_zephyr("atan", "exact")
     assert "perror" not in error.value.message
     assert "build.log" in error.value.hint
+
+
+def test_libraries_of_the_wrong_float_abi_are_told_with_the_cure(west: Path, monkeypatch) -> None:
+    monkeypatch.setenv("WEST_FAILS", "zephyr_pre0.elf uses VFP register arguments, libc.a does not")
+    with pytest.raises(BuildFailed) as error:
+        zephyr.build_zephyr("atan", "exact")
+    assert "-mfloat-abi=hard" in error.value.hint
