@@ -37,7 +37,7 @@ _PROGRESS_LINE = re.compile(
 )  # of ninja and CMake; a file may be called perror.c
 _TOLD_LINES = 12
 
-#: Distributions' compilers with Zephyr before 3.7: the libraries of soft float are linked.
+#: Seen with Debian's compiler and Zephyr 3.1: the libraries of soft float are linked.
 _FLOAT_ABI = "uses VFP register arguments"
 _FLOAT_ABI_HINT = (
     'west config build.cmake-args -- "-DCMAKE_EXE_LINKER_FLAGS=-mfloat-abi=hard", and build again'
