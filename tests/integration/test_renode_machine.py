@@ -16,6 +16,7 @@ import pytest
 from harness import paths
 from harness.errors import EnvironmentMissing, TargetLost
 from harness.findings import Kind
+from harness.firmware import configurations
 from harness.firmware.build import build_standalone
 from harness.firmware.demangle import demangle
 from harness.firmware.elf import Firmware
@@ -156,19 +157,17 @@ def test_a_core_that_sleeps_for_good_is_idle_on_both_targets(server, image):
     assert stops["renode"] is stops["simulator"] is Stop.IDLE
 
 
-@pytest.mark.parametrize(
-    ("sample", "configuration"), [("hello_world", "exact"), ("atan", "custom")]
-)
-def test_what_ran_is_what_ran_on_the_simulator(server, sample, configuration):
+@pytest.mark.parametrize("sample", configurations.load().samples)
+def test_what_ran_is_what_ran_on_the_simulator(server, sample):
     try:
-        firmware = Firmware.from_elf(build_standalone(sample, configuration).elf)
+        firmware = Firmware.from_elf(build_standalone(sample, "exact").elf)
     except EnvironmentMissing as missing:
         pytest.skip(missing.message)
     found = {}
     for target, options in (("renode", {"server": server}), ("simulator", {})):
         with open_target(target, firmware, **options) as session:
             session.profile()
-            session.run(END, session.deadline(10))
+            session.run(END, session.deadline(30, guard=250))
             found[target] = session.coverage()
             assert found[target].instructions == session.counters.instructions
     renode, simulator = found["renode"], found["simulator"]
