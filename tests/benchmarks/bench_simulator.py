@@ -40,9 +40,13 @@ def main() -> None:
         speed = _compile("speed", Path(folder))
         digits = Firmware.from_elf(build_standalone("digits", "exact").elf)
         print("counted execution against bare Unicorn, the same stretch of instructions:")
-        _against_unicorn("compute-bound kernel", speed, "Multiply")
-        _against_unicorn("worst case: a loop of six instructions in registers", speed, "Mix")
-        _against_unicorn("digits inference", digits, _function(digits, "MicroInterpreter::Invoke"))
+        for sample in ("digits", "digits_cnn", "residual"):
+            network = Firmware.from_elf(build_standalone(sample, "exact").elf)
+            invoke = _function(network, "MicroInterpreter::Invoke")
+            _against_unicorn(f"inference of {sample}", network, invoke)
+        # A callback a block costs most where blocks are shortest and touch no memory.
+        _against_unicorn("int8 products, blocks of six instructions", speed, "Multiply")
+        _against_unicorn("a loop of six instructions in registers", speed, "Mix")
         _exceptions(speed)
     _snapshots(digits)
     _first_inferences()
