@@ -44,6 +44,15 @@ def load_inputs(path: Path, model: Model) -> list[list[bytes]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
+def load_batch(path: Path, model: Model) -> list[np.ndarray[Any, np.dtype[Any]]]:
+    """The same as one array an input, of shape ``(inferences, *shape)`` and the input's dtype."""
+    rows = load_inputs(path, model)
+    return [
+        np.stack([np.frombuffer(row[i], t.dtype).reshape(t.shape) for row in rows])
+        for i, t in enumerate(model.inputs)
+    ]
+
+
 def _read(path: Path) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
     try:
         # An .npz is read when it is asked for an array, so both steps can find it broken.

@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from harness.case.casefile import find_model
-from harness.case.inputs import load_inputs
+from harness.case.inputs import load_batch
 from harness.case.spec import Multipliers, Rounding
 from harness.cli.options import STDOUT, Destination, json_option, write_text
 from harness.errors import UsageError
@@ -60,6 +60,7 @@ def reference(
     document = {
         "model": content.name,
         "rounding": rounding,
+        "multipliers": multipliers,
         "inputs": [tensor.to_json() for tensor in content.inputs],
         "outputs": [
             {**tensor.to_json(), "values": values.tolist()}
@@ -93,11 +94,7 @@ def reference(
 def _inputs(model: Model, path: Path | None) -> list[np.ndarray]:
     if path is None:
         return [np.full((1, *t.shape), t.zero_point, t.dtype) for t in model.inputs]
-    rows = load_inputs(path, model)
-    return [
-        np.stack([np.frombuffer(row[i], t.dtype).reshape(t.shape) for row in rows])
-        for i, t in enumerate(model.inputs)
-    ]
+    return load_batch(path, model)
 
 
 def _write(path: Path, results: list[np.ndarray]) -> None:

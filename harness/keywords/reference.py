@@ -1,0 +1,104 @@
+"""The library ``harness.keywords.reference.Reference``: what a model computes, in NumPy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from robot.api import logger
+from robot.api.deco import keyword, library
+
+from harness import __version__
+from harness.case.casefile import find_model
+from harness.case.inputs import load_batch
+from harness.case.spec import Multipliers, Rounding
+from harness.errors import CheckFailed, UsageError
+from harness.reference import Interpreter, alternatives, compare
+
+#: A file, or the array that a test already has; Robot leaves the array alone.
+Tensors = Path | np.ndarray[Any, np.dtype[Any]]
+
+
+@library(scope="GLOBAL", version=__version__, doc_format="ROBOT")
+class Reference:
+    """Runs models with the NumPy reference, without a target.
+
+    ``model`` is the path of a ``.tflite``, or the name of one of this project's. Inputs are
+    ``.npy`` or ``.npz`` files with one row an inference, as for ``tflm-hil reference --input``.
+    ``rounding`` and ``multipliers`` say which arithmetic the device has, see docs/reference.md.
+    """
+
+    @keyword
+    def reference_outputs(
+        self,
+        model: str,
+        inputs: Path,
+        rounding: Rounding = "double",
+        multipliers: Multipliers = "double",
+    ) -> list[np.ndarray[Any, np.dtype[Any]]]:
+        """Returns the outputs that the model gives for ``inputs``, one array an output tensor.
+
+        Each has a leading axis of inferences. Fails if the files do not fit each other.
+
+        Examples:
+        | ${outputs} = | Reference Outputs | digits_int8.tflite | ${CURDIR}/images.npz |
+        """
+        interpreter, rows = _prepared(model, inputs, rounding, multipliers)
+        return interpreter.invoke_batch(rows)
+
+    @keyword
+    def outputs_should_equal_reference(
+        self,
+        model: str,
+        inputs: Path,
+        obtained: Tensors,
+        output: int = 0,
+        tolerance: float | None = None,
+        rounding: Rounding = "double",
+        multipliers: Multipliers = "double",
+    ) -> None:
+        """Fails if ``obtained`` is not what the model gives for ``inputs``; says why, if it can.
+
+        ``obtained`` is a ``.npy`` file or an array with one row an inference, ``output`` the
+        number of the model's output. Without a ``tolerance`` every bit counts.
+
+        Examples:
+        | Outputs Should Equal Reference | model.tflite | x.npy | device.npy |
+        | Outputs Should Equal Reference | model.tflite | x.npy | device.npy | tolerance=1 |
+        """
+        interpreter, rows = _prepared(model, inputs, rounding, multipliers)
+        expected = interpreter.invoke_batch(rows)
+        if not 0 <= output < len(expected):
+            raise UsageError(f"{model} has {len(expected)} outputs, no output {output}")
+        interpreter.reset()
+        comparison = compare(
+            _array(obtained),
+            expected[output],
+            tolerance=tolerance,
+            alternatives=alternatives(interpreter, rows, output, batch=True),
+        )
+        logger.info(str(comparison))
+        if not comparison.equal:
+            raise CheckFailed(f"{model}, output {output}: {comparison}")
+
+
+def _prepared(
+    model: str, inputs: Path, rounding: Rounding, multipliers: Multipliers
+) -> tuple[Interpreter, list[np.ndarray[Any, np.dtype[Any]]]]:
+    interpreter = Interpreter.from_file(
+        find_model(model), rounding=rounding, multipliers=multipliers
+    )
+    return interpreter, load_batch(inputs, interpreter.model)
+
+
+def _array(obtained: Tensors) -> np.ndarray[Any, np.dtype[Any]]:
+    if isinstance(obtained, np.ndarray):
+        return obtained
+    try:
+        loaded = np.load(obtained, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise UsageError(f"cannot read the outputs {obtained}: no .npy file of numbers") from error
+    if not isinstance(loaded, np.ndarray):
+        raise UsageError(f"{obtained} holds several arrays", hint="name a .npy file")
+    return loaded
