@@ -53,7 +53,7 @@ class Layer:
             "tensor": self.tensor.to_json(),
             "minimum": plain(values.min().item()) if values.size else None,
             "maximum": plain(values.max().item()) if values.size else None,
-            "comparison": self.comparison.to_json() if self.comparison else None,
+            "comparison": None if self.comparison is None else self.comparison.to_json(),
             "own_fault": self.own_fault,
         }
 

@@ -364,6 +364,14 @@ def test_a_dump_of_an_operator_that_is_not_there_is_refused() -> None:
         compare_layers(Interpreter(_network()), [_image()], {9: b""})
 
 
+def test_the_plain_data_of_a_layer_that_differs_says_how() -> None:
+    interpreter = Interpreter(_network())
+    (right,) = [each.expected for each in table(interpreter, [_image()]).layers[:1]]
+    row = compare_layers(interpreter, [_image()], {0: right ^ 1}).to_json()["layers"][0]
+    assert row["comparison"]["mismatches"] == right.size
+    assert row["comparison"]["largest"] == 1
+
+
 def test_a_layer_table_is_plain_data() -> None:
     rows = table(Interpreter(_network()), [_image()]).to_json()["layers"]
     assert [row["operator"] for row in rows] == list(_network().operator_names)

@@ -1,0 +1,72 @@
+"""An application's own kernel that computes something wrong is the operator that is named."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness import paths
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("arm-none-eabi-g++") is None, reason="needs arm-none-eabi-g++"
+)
+#: The application's own AVERAGE_POOL_2D rounds its means; the wrong one lets the fraction fall.
+RIGHT = "return sum > 0 ? (sum + cells / 2) / cells : (sum - cells / 2) / cells;"
+WRONG = "return sum / cells;"
+
+
+def _layers(project: Path, cache: Path) -> tuple[int, str, dict[str, object]]:
+    """``tflm-hil layers`` in a copy of the project, as somebody who changed a kernel would."""
+    file = project / "layers.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "harness", "layers", "digits", "--resolver", "override",
+         "--json", str(file)],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(project), "TFLM_HIL_CACHE": str(cache)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )  # fmt: skip
+    assert file.is_file(), done.stderr
+    return done.returncode, done.stdout + done.stderr, json.loads(file.read_text())
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A copy of the parts that build and run an image."""
+    for folder in (paths.PACKAGE, paths.samples(), paths.platforms()):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(folder, tmp_path / folder.name, ignore=ignored)
+    return tmp_path
+
+
+def test_the_wrong_kernel_of_an_application_is_named_and_no_other(
+    project: Path, tmp_path: Path
+) -> None:
+    source = project / "zephyr_samples" / "common" / "src" / "own_kernels.cc"
+    text = source.read_text()
+    assert text.count(RIGHT) == 1
+
+    code, said, table = _layers(project, tmp_path / "cache")
+    assert (code, table["equal"]) == (0, True), said
+
+    source.write_text(text.replace(RIGHT, WRONG))
+    code, said, table = _layers(project, tmp_path / "cache")
+    assert code == 1, said
+    layers = table["layers"]
+    assert isinstance(layers, list)
+    first = layers[table["first"]]
+    assert first["operator"] == "AVERAGE_POOL_2D"
+    assert first["own_fault"] is True
+    assert first["comparison"]["largest"] == 1
+    later = layers[table["first"] + 1 :]
+    assert later and not any(layer["own_fault"] for layer in later)
+    assert f"first diverging layer: operator {first['node']} (AVERAGE_POOL_2D" in said
+    assert "<- its own fault" in said
