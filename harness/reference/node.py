@@ -122,9 +122,10 @@ class Node:
     def precise(self, real: float) -> Any:
         """A scale as the type in which TFLM computes a multiplier from it.
 
-        float since autumn 2026, np.float32 before (``multipliers`` "single"), in FULLY_CONNECTED,
-        BATCH_MATMUL, SUB, SVDF, LSTM, ABS, RELU, LEAKY_RELU and HARD_SWISH. Outputs differ by 1
-        in few elements. Measured with the packages tflite-micro of October 2026 and of before.
+        float for ``multipliers`` "double", np.float32 for "single", in FULLY_CONNECTED,
+        BATCH_MATMUL, SUB, SVDF, LSTM, ABS, RELU, LEAKY_RELU and HARD_SWISH. "double" is measured:
+        the tests hold it against the package tflite-micro of October 2026. "single" is what the
+        source of earlier revisions says; no test here runs one of them.
         """
         return np.float32(real) if self.multipliers == "single" else float(real)
 

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, assume, settings
 from hypothesis import strategies as st
 from model_builder import Op, T, build
 from oracle import Oracle, Refused
+from type_table import signatures
 
 from harness.errors import HilError
 from harness.model import Model
@@ -21,6 +22,8 @@ from harness.reference import Interpreter
 
 #: An ordinary run takes a few cases of each operator and type; TFLM_HIL_CASES=500 is the full one.
 CASES = int(os.environ.get("TFLM_HIL_CASES", "25"))
+#: "single" for an official interpreter of an earlier revision (see docs/reference.md).
+MULTIPLIERS: Any = os.environ.get("TFLM_HIL_MULTIPLIERS", "double")
 cases = settings(
     max_examples=CASES,
     deadline=None,
@@ -148,7 +151,7 @@ def agree(oracle: Oracle, case: Case) -> None:
         with pytest.raises(HilError):
             Interpreter.from_model(Model.from_bytes(case.model))
         assume(False)
-    interpreter = Interpreter.from_model(Model.from_bytes(case.model))
+    interpreter = Interpreter.from_model(Model.from_bytes(case.model), multipliers=MULTIPLIERS)
     for arrays, wanted in zip(case.inputs, expected, strict=True):
         bounds = case.bound(interpreter, arrays) if case.bound else [None] * case.outputs
         obtained = interpreter.invoke(arrays)
@@ -159,6 +162,7 @@ def agree(oracle: Oracle, case: Case) -> None:
             # The official Python interface gives a scalar the shape of one element.
             assert got.size == want.size == math.prod(tensor.shape)
             _hold(got.ravel(), want.ravel(), bound, case.ulps)
+    oracle.agreed |= signatures(interpreter.model)
 
 
 def _hold(got: np.ndarray, want: np.ndarray, bound: Any, ulps: int) -> None:

@@ -28,6 +28,7 @@ class Oracle:
     def __init__(self, kind: str = "tflm", *, seconds: float = 120) -> None:
         self.kind = kind
         self._seconds = seconds
+        self.agreed: set[tuple[str, str]] = set()  # see type_table.signatures
         self._process: subprocess.Popen[bytes] | None = None
 
     @property

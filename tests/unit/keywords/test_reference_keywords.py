@@ -40,9 +40,7 @@ def test_one_wrong_bit_is_refused_and_a_tolerance_lets_it_pass(images: Path) -> 
     (output,) = Reference().reference_outputs(MODEL, images)
     output = output.copy()
     output[7, 0, 3] ^= 1
-    with pytest.raises(
-        CheckFailed, match=r"output 0: mismatched elements: 1 / 200.*\n.*\[7, 0, 3\]"
-    ):
+    with pytest.raises(CheckFailed, match=r"elements: 1 / 200 .*\n.*\[7, 0, 3\]"):
         Reference().outputs_should_equal_reference(MODEL, images, output)
     Reference().outputs_should_equal_reference(MODEL, images, output, tolerance=1)
 

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from oracle import Oracle
@@ -23,6 +25,8 @@ def _oracle() -> Iterator[Oracle]:
     oracle = Oracle(os.environ.get("TFLM_HIL_WITNESS", "tflm"))
     yield oracle
     oracle.close()
+    if file := os.environ.get("TFLM_HIL_AGREED"):
+        Path(file).write_text(json.dumps(sorted(oracle.agreed)))
 
 
 @pytest.fixture
