@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from harness.firmware.demangle import demangle
 from harness.firmware.elf import Firmware
-from harness.simulator.counting import instruction_length
+from harness.simulator.thumb import instruction_length
 
 
 @dataclass(frozen=True)

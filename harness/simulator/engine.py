@@ -7,14 +7,8 @@ import mmap
 from ctypes import byref, c_int, c_void_p
 
 from harness.simulator import library as uc
-from harness.simulator.counting import (
-    AccessHandler,
-    CodeRegion,
-    Core,
-    make_core,
-    mmio_callbacks,
-    native_available,
-)
+from harness.simulator.cores import make_core, mmio_callbacks, native_available
+from harness.simulator.counting import AccessHandler, CodeRegion, Core
 from harness.simulator.memorymap import Area, MemoryMap
 
 #: Device windows and the private peripheral bus: mapped without rights, so that every access asks.

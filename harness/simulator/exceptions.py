@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from harness.simulator.counting import EXTRA_LIMITS, Reason
+from harness.simulator.counting import Reason
 from harness.simulator.engine import STUB, Engine
 from harness.simulator.faults import FaultRecord, exception_name, status_names
 from harness.simulator.library import CORE_REGISTERS, Reg
@@ -43,6 +43,7 @@ from harness.simulator.scb import (
     UNSTKERR,
     Scb,
 )
+from harness.simulator.thumb import EXTRA_LIMITS
 
 XPSR_T = 1 << 24
 # Plain numbers: looking up a member of an enumeration takes longer than reading the register.

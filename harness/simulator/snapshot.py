@@ -40,7 +40,7 @@ def take(machine: Machine) -> Snapshot:
         machine.slept,
         len(machine.console),
         machine.resets,
-        machine._sleeping,
+        machine.sleeping,
     )
 
 
@@ -64,8 +64,8 @@ def restore(machine: Machine, snapshot: Snapshot) -> None:
         getattr(machine, name).restore(snapshot.blocks[name])
     machine.events.restore(snapshot.events)
     machine.exceptions.locked_up = machine.exceptions.sleep_on_exit = False
-    machine._reset_reason = None
-    machine._sleeping = snapshot.sleeping
+    machine.reset_reason = None
+    machine.sleeping = snapshot.sleeping
     del machine.console[snapshot.printed :]
     machine.resets = snapshot.resets
 

@@ -16,7 +16,7 @@ from harness.coverage import Coverage
 from harness.deadline import Deadline
 from harness.firmware.elf import Firmware
 from harness.simulator import snapshot
-from harness.simulator.counting import native_available
+from harness.simulator.cores import native_available
 from harness.simulator.machine import End, Machine
 
 Build = Callable[[str], Firmware]

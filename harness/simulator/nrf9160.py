@@ -1,0 +1,320 @@
+"""The nRF9160 without the loop that runs it: processor, peripherals and memory, put together.
+
+:class:`~harness.simulator.machine.Machine` runs it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+from harness.findings import Finding, Kind
+from harness.firmware.elf import Firmware
+from harness.simulator import loader, memorymap
+from harness.simulator.bus import Bus
+from harness.simulator.dwt import Dwt
+from harness.simulator.engine import Engine
+from harness.simulator.events import EventQueue
+from harness.simulator.exceptions import Exceptions
+from harness.simulator.faults import FaultRecord
+from harness.simulator.library import CORE_REGISTERS, Reg
+from harness.simulator.mpu import Mpu
+from harness.simulator.nvic import SYSTICK, Nvic
+from harness.simulator.peripherals import MODELS, Device
+from harness.simulator.peripherals.base import Nordic
+from harness.simulator.peripherals.clock import Clock
+from harness.simulator.peripherals.dppi import Dppic
+from harness.simulator.peripherals.information import ficr, uicr
+from harness.simulator.peripherals.uarte import Uarte
+from harness.simulator.scb import Scb
+from harness.simulator.special import Special
+from harness.simulator.systick import SysTick
+
+#: POWER.RESETREAS bits (nRF9160 PS, "RESETREAS").
+REASON_PIN, REASON_SOFT = 1 << 0, 1 << 2
+_FINDINGS_KEPT = 200
+
+T = TypeVar("T", bound=Device)
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Console bytes with the virtual time in seconds at which they were sent."""
+
+    time: float
+    data: bytes
+
+
+class Nrf9160:
+    """One chip with one image; a resource that :meth:`close` gives back.
+
+    ``native`` forces the C counting core (True) or the Python one (False). ``booted`` is False for
+    a device fresh from the factory, whose UICR is erased. ``console`` names the UARTE whose bytes
+    are kept; with ``paced`` its transfers take the time of the baud rate.
+    """
+
+    def __init__(
+        self,
+        firmware: Firmware,
+        *,
+        native: bool | None = None,
+        booted: bool = True,
+        console: str = "UARTE0",
+        paced: bool = False,
+    ) -> None:
+        self.firmware = firmware
+        self.memory_map = memorymap.load()
+        self._ram = self.memory_map.area("ram")
+        self.image = loader.load(firmware, self.memory_map)
+        self.events = EventQueue()
+        self.slept = 0
+        self.resets = 0
+        self.console: list[Chunk] = []
+        self.faults: list[FaultRecord] = []
+        self.findings: list[Finding] = []
+        self._noted: set[str] = set()
+        #: "wfi" or "wfe" while the core sleeps, else "".
+        self.sleeping = ""
+        #: RESETREAS bit of a reset that was asked for and is still to come.
+        self.reset_reason: int | None = None
+        self.silent_resets = 0
+        self._code_in_ram = False
+        self._assemble(native)
+        self.uart = self._device(console, Uarte)
+        self.uart.sink, self.uart.paced = self.printed, paced
+        self._place(booted)
+        self._start()
+
+    def _assemble(self, native: bool | None) -> None:
+        chip = self.memory_map
+        self.engine = Engine(chip, self._access, native=native)
+        self.core = self.engine.core
+        self._power_on = self.engine.save_context()
+        self.nvic = Nvic(self.core, chip.irqs, chip.priority_bits)
+        self.mpu = Mpu(chip.mpu_regions, self.engine.guard)
+        self.dwt = Dwt(lambda: self.now)
+        self.scb = Scb(self, self.nvic, self.mpu, self.dwt)
+        self.systick = SysTick(self)
+        self.events.devices[SysTick.NAME] = self.systick
+        self.exceptions = Exceptions(self.engine, self.nvic, self.scb, self.mpu, self._fault)
+        system = (self.nvic, self.scb, self.systick, self.dwt, self.mpu)
+        self.bus = Bus(chip, system, self.unmodelled, self._write)
+        self.bus.engine, self.bus.exceptions = self.engine, self.exceptions
+        self.special = Special(self.core, self.nvic, self.mpu, self.exceptions, self._sleep)
+        self.devices: dict[str, Device] = {}
+        for block in chip.blocks:
+            device = MODELS[block.model](self, block)
+            self.devices[block.name] = device
+            self.events.devices[block.name] = device
+            self.bus.attach(device, block.addresses)
+        self._subscribers = [d for d in self.devices.values() if isinstance(d, Nordic)]
+        self._dppic = self._device("DPPIC", Dppic)
+
+    def _device(self, name: str, kind: type[T]) -> T:
+        device = self.devices[name]
+        assert isinstance(device, kind), f"{name} is no {kind.__name__}"
+        return device
+
+    def _place(self, booted: bool) -> None:
+        stores = self.engine.stores
+        stores["flash"].view[:] = b"\xff" * stores["flash"].area.size
+        stores["ficr"].view[:] = ficr(stores["ficr"].area.size)
+        stores["uicr"].view[:] = uicr(stores["uicr"].area.size, booted=booted)
+        for address, data in self.image.parts:
+            store = self.engine.store_of(address, len(data))
+            assert store is not None
+            store.slice(address, len(data))[:] = data
+        if self.image.vectors:
+            self.exceptions.nonsecure = True
+            self.findings.append(
+                Finding(
+                    Kind.APPROXIMATION,
+                    f"started at its own vector table at 0x{self.image.vectors:x}, without the"
+                    " secure firmware that it expects below it",
+                    "non-secure image",
+                )
+            )
+
+    def _start(self) -> None:
+        """The processor's reset sequence (Armv8-M ARM, B3.8)."""
+        self.engine.load_context(self._power_on)
+        self.scb.vtor = self.image.vectors
+        # Read again: the firmware may have programmed other vectors before this reset.
+        table = self._read(self.image.vectors, 8)
+        stack, entry = int.from_bytes(table[:4], "little"), int.from_bytes(table[4:], "little")
+        self.core.write_many(
+            (int(Reg.SP), int(Reg.LR), int(Reg.PC)), (stack & ~3, 0xFFFF_FFFF, entry | 1)
+        )
+
+    # the chip, as peripherals and the processor's own blocks see it
+
+    @property
+    def now(self) -> int:
+        """Virtual time in ticks: instructions executed plus ticks slept."""
+        return self.core.executed + self.slept
+
+    @property
+    def seconds(self) -> float:
+        """Virtual time in seconds since power-on."""
+        return self.now / self.memory_map.cpu_hz
+
+    @property
+    def exception_number(self) -> int:
+        """IPSR."""
+        return self.core.read(Reg.XPSR) & 0x1FF
+
+    def schedule(self, device: str, tag: str, time: int) -> None:
+        """Let ``device`` be fired at ``time``; a run that would miss it stops in time."""
+        self.events.schedule((device, tag), time)
+        core = self.core
+        core.stop_at = min(core.stop_at, core.executed + max(0, time - self.now))
+
+    def cancel(self, device: str, tag: str) -> None:
+        """Drop an appointment."""
+        self.events.cancel((device, tag))
+
+    def line(self, irq: int, level: bool) -> None:
+        """A peripheral drives its interrupt line."""
+        self.nvic.line(irq, level)
+
+    def pend_systick(self) -> None:
+        """SysTick counted to zero."""
+        self.nvic.pend(SYSTICK)
+
+    def publish(self, channel: int) -> None:
+        """An event on a DPPI channel triggers every subscribed task, if the channel is on."""
+        if self._dppic.enabled(channel):
+            for device in self._subscribers:
+                device.channel(channel)
+
+    def dma_read(self, device: str, address: int, size: int) -> bytes:
+        """EasyDMA reads data RAM; anywhere else the chip reads nothing useful."""
+        if self._ram.holds(address, size):
+            return self._read(address, size)
+        self.unmodelled(f"{device} EasyDMA 0x{address:08x}", "read outside data RAM")
+        return b""
+
+    def dma_write(self, device: str, address: int, data: bytes) -> None:
+        """EasyDMA writes data RAM."""
+        if self._ram.holds(address, len(data)):
+            self._write(address, data)
+        else:
+            self.unmodelled(f"{device} EasyDMA 0x{address:08x}", "written outside data RAM")
+
+    def unmodelled(self, subject: str, what: str) -> None:
+        """The first access of its kind to something without a model is a finding."""
+        if subject in self._noted or len(self._noted) >= _FINDINGS_KEPT:
+            return
+        self._noted.add(subject)
+        place = self.firmware.locate(self.bus.pc())
+        message = f"{subject} has no model and was {what} by {place}"
+        self.findings.append(Finding(Kind.UNMODELLED_ACCESS, message, subject))
+
+    def request_reset(self) -> None:
+        """AIRCR.SYSRESETREQ."""
+        self.system_reset(REASON_SOFT)
+
+    def system_reset(self, reason: int) -> None:
+        """Reset after the instruction that is running."""
+        self.reset_reason = reason
+        self.core.stop_after = True
+        self.core.stop_at = min(self.core.stop_at, self.core.executed)
+
+    def set_fp_access(self, allowed: bool) -> None:
+        """CPACR: whether floating-point instructions may run."""
+        if self.core.fp_disabled is not (not allowed):
+            self.core.fp_disabled = not allowed
+            self.core.invalidate()
+
+    def _access(self, is_write: int, address: int, size: int, value: int) -> int | None:
+        return self.bus.access(is_write, address, size, value)
+
+    def _fault(self, record: FaultRecord) -> None:
+        if len(self.faults) < _FINDINGS_KEPT:
+            self.faults.append(record)
+
+    def _sleep(self, kind: str) -> None:
+        self.sleeping = kind
+
+    def printed(self, data: bytes) -> None:
+        """The console sent bytes."""
+        self.console.append(Chunk(self.seconds, data))
+        self.silent_resets = 0
+
+    # memory and registers, as a debugger sees them
+    def feed(self, data: bytes) -> None:
+        """Send ``data`` to the console's receiver; it arrives at the baud rate."""
+        self.uart.feed(data)
+
+    def _holds(self, address: int, size: int) -> bool:
+        return self.engine.store_of(address, size) is not None
+
+    def _read(self, address: int, size: int) -> bytes:
+        store = self.engine.store_of(address, size)
+        assert store is not None
+        return bytes(store.slice(address, size))
+
+    def read_memory(self, address: int, size: int) -> bytes:
+        """Memory as a debugger sees it. Raises ValueError outside flash, RAM, FICR and UICR."""
+        if not self._holds(address, size):
+            raise ValueError(f"no memory at 0x{address:08x} ({size} bytes)")
+        return self._read(address, size)
+
+    def write_memory(self, address: int, data: bytes) -> None:
+        """Write memory as a debugger does. Raises ValueError where there is none."""
+        if not self._holds(address, len(data)):
+            raise ValueError(f"no memory at 0x{address:08x} ({len(data)} bytes)")
+        self._code_in_ram = bool(self.core.coverage(1).strip(b"\0"))
+        self._write(address, data)
+
+    def _write(self, address: int, data: bytes) -> None:
+        store = self.engine.store_of(address, len(data))
+        assert store is not None
+        store.slice(address, len(data))[:] = data
+        if store.area.name == "flash" or self._code_in_ram:
+            self.engine.code_changed(address, address + len(data))
+
+    @property
+    def registers(self) -> dict[str, int]:
+        """r0 to r12, sp, lr, pc, xpsr, by name."""
+        names = [*(f"r{i}" for i in range(13)), "sp", "lr", "pc", "xpsr"]
+        return dict(zip(names, self.core.read_many(CORE_REGISTERS), strict=True))
+
+    def write_register(self, name: str, value: int) -> None:
+        """Set r0 to r12, sp, lr or pc."""
+        names = [*(f"r{i}" for i in range(13)), "sp", "lr", "pc"]
+        number = CORE_REGISTERS[names.index(name)]
+        self.core.write(number, value | 1 if name == "pc" else value)
+
+    # reset
+
+    def _reset(self) -> None:
+        reason, self.reset_reason = self.reset_reason, None
+        self.resets += 1
+        self.silent_resets += 1
+        self.sleeping = ""
+        self.events.clear()
+        incoming = bytes(self.uart.incoming)
+        for device in self.devices.values():
+            device.reset()
+        self._device("CLOCK", Clock).add_reset_reason(reason or 0)
+        self.nvic.reset()
+        self.mpu.reset()
+        self.dwt.reset()
+        self.systick.reset()
+        self.exceptions.locked_up = self.exceptions.sleep_on_exit = False
+        self.scb.reset()
+        self.uart.incoming[:] = incoming
+        self.engine.flush()
+        self._start()
+
+    def reset(self) -> None:
+        """A pin reset: RAM, flash and UICR stay as they are."""
+        self.reset_reason = REASON_PIN
+        self._reset()
+        self.silent_resets = 0
+
+    def close(self) -> None:
+        """Free Unicorn; safe to call twice."""
+        self.engine.free_context(self._power_on) if self.engine._handle else None
+        self.engine.close()
