@@ -62,8 +62,7 @@ def measured() -> dict[str, set[str]]:
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
              "tests/unit/reference"],
             cwd=ROOT,
-            env={**os.environ, "TFLM_HIL_AGREED": str(file), "TFLM_HIL_CASES": "25",
-                 "TFLM_HIL_WITNESS": "tflm"},
+            env={**os.environ, "TFLM_HIL_AGREED": str(file), "TFLM_HIL_CASES": "25"},
             check=True,
             timeout=280,
         )  # fmt: skip
