@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
+
+from harness.targets.closing import Closing
 
 if TYPE_CHECKING:
     from harness.targets.renode.pool import RenodePool
 
 
-class Shared:
+class Shared(Closing):
     """Renode, today: one process serves all cases of a run. A context manager."""
 
     def __init__(self) -> None:
@@ -30,14 +31,3 @@ class Shared:
         renodes, self._renodes = self._renodes, None
         if renodes is not None:
             renodes.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Self
 
 from harness.coverage import Coverage
 from harness.deadline import Deadline
@@ -25,6 +23,7 @@ from harness.targets.base import (
     SymbolReached,
     Until,
 )
+from harness.targets.closing import Closing
 
 
 class SimulatorMemory:
@@ -48,7 +47,7 @@ class SimulatorMemory:
             raise UsageError(f"simulator: {error}") from error
 
 
-class SimulatorSession:
+class SimulatorSession(Closing):
     """A session; :attr:`machine` has hooks, snapshots, profile and coverage beside."""
 
     target = "simulator"
@@ -186,17 +185,6 @@ class SimulatorSession:
     def close(self) -> None:
         """Free the machine."""
         self.machine.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def open(  # noqa: A001

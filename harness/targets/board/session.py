@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Self
 from urllib.parse import unquote
 
 from harness.deadline import Deadline
@@ -27,6 +25,7 @@ from harness.targets.board.console import Console
 from harness.targets.board.discovery import Board
 from harness.targets.board.flash import FlashReport
 from harness.targets.board.marks import BOOT, Marks
+from harness.targets.closing import Closing
 
 #: How often a run looks whether the board is still ours and whether it keeps rebooting.
 _GLANCE_SECONDS = 0.25
@@ -38,7 +37,7 @@ _GARBAGE_BYTES = 32
 _GARBAGE_SHARE = 0.2
 
 
-class BoardSession:
+class BoardSession(Closing):
     """One image running on one board. Made by :func:`harness.targets.board.open`.
 
     The board runs all the time, also between two calls of :meth:`run`: matching starts where the
@@ -280,17 +279,6 @@ class BoardSession:
                 f"flashed ({self.firmware.path.name})",
                 hint="the flash tool reported success; power-cycle the board, try another runner",
             )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def boot_position(console: Console, before: int, seconds: float) -> tuple[int, bool]:

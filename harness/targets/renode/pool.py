@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from harness.errors import EnvironmentMissing
+from harness.targets.closing import Closing
 from harness.targets.renode.server import RenodeServer
 
 
-class RenodePool:
+class RenodePool(Closing):
     """Gives each session a Renode that no other session has open.
 
     One after another, sessions share one process; a second that is open at the same time gets a
@@ -53,14 +52,3 @@ class RenodePool:
             for _, server in self._servers:
                 stack.callback(server.close)
             self._servers = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

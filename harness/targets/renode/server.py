@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from harness import paths
 from harness.errors import HilError, TargetLost, UsageError
 from harness.firmware.elf import Firmware
+from harness.targets.closing import Closing
 from harness.targets.renode.find import RenodeProgram, find
 from harness.targets.renode.process import RenodeProcess
 from harness.targets.renode.protocol import Address, RobotClient
@@ -25,7 +24,7 @@ _PERIPHERALS = {"nvmc": 0x39000, "dppic": 0x17000}
 _SECURE, _NON_SECURE = 0x5000_0000, 0x4000_0000
 
 
-class RenodeServer:
+class RenodeServer(Closing):
     """Starts Renode when it is first needed, again after it was lost, and ends it on close().
 
     It serves one session at a time, and any number one after another. Between them the machine is
@@ -149,17 +148,6 @@ class RenodeServer:
             except (TargetLost, HilError):
                 self.lost()
         self.lost()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _loading(firmware: Firmware, folder: Path, vectors: int) -> list[str]:

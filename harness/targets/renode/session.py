@@ -8,8 +8,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from harness.coverage import Block, Coverage
 from harness.deadline import Deadline
@@ -27,6 +25,7 @@ from harness.targets.base import (
     SymbolReached,
     Until,
 )
+from harness.targets.closing import Closing
 from harness.targets.renode import faults, log
 from harness.targets.renode.memory import RenodeMemory
 from harness.targets.renode.server import RenodeServer
@@ -46,7 +45,7 @@ _STOPS = {
 _REGISTERS = {f"r{number}": number for number in range(13)} | {"sp": 13, "lr": 14, "pc": 15}
 
 
-class RenodeSession:
+class RenodeSession(Closing):
     """A firmware image in a machine of its own; see :class:`harness.targets.base.Session`."""
 
     target = "renode"
@@ -240,17 +239,6 @@ class RenodeSession:
             self._server.release(reusable=clean)
         if self._owns:
             self._server.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def _vector_table(firmware: Firmware) -> int:

@@ -10,12 +10,12 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from harness.errors import EnvironmentMissing, TargetLost
 from harness.targets.board.discovery import Board
 from harness.targets.board.virtual import bench as benches
+from harness.targets.closing import Closing
 
 _SECONDS = 30.0
 
@@ -81,7 +81,7 @@ class VirtualMemory:
         """Nothing is held."""
 
 
-class VirtualDk:
+class VirtualDk(Closing):
     """A virtual board in a process of its own, which ends with this object or with its parent."""
 
     def __init__(
@@ -142,14 +142,3 @@ class VirtualDk:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait(timeout=3.0)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()

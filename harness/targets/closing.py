@@ -1,0 +1,26 @@
+"""What everything here that must be given back has in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from types import TracebackType
+from typing import Self
+
+
+class Closing(ABC):
+    """A context manager that closes itself at its end, after an error too."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give it back; safe to call twice."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
