@@ -12,6 +12,7 @@ import numpy as np
 
 from harness.errors import BadModel, UsageError
 from harness.model import Model, Operator, Tensor
+from harness.reference.batch import in_chunks
 from harness.reference.fixedpoint import (
     MULTIPLIERS,
     ROUNDINGS,
@@ -169,19 +170,24 @@ class Interpreter:
         """Many inferences at once: arrays of shape (runs, *input shape) -> (runs, *output shape).
 
         The result is that of :meth:`invoke` on one after another. Models with variable tensors
-        really run that way; all others run vectorised, in chunks that bound the memory.
+        really run that way; all others run vectorised, in chunks that bound the memory, on several
+        cores.
         """
         arrays = self._checked(inputs, batch=True)
         runs = len(arrays[0]) if arrays else 1
         if runs == 0:
             raise UsageError(f"{self.model.name}: a batch of no inputs")
-        chunk = 1 if self._state else max(1, CHUNK_BYTES // max(self._run_bytes, 1))
-        parts = []
-        for start in range(0, runs, chunk):
-            values = self._run([array[start : start + chunk] for array in arrays])
-            count = min(chunk, runs - start)
+
+        def run(part: slice) -> list[Array]:
+            values = self._run([array[part] for array in arrays])
             outputs = [self._output(values, tensor) for tensor in self.outputs]
-            parts.append([np.broadcast_to(y, (count, *y.shape[1:])) for y in outputs])
+            count = part.stop - part.start
+            return [np.broadcast_to(y, (count, *y.shape[1:])) for y in outputs]
+
+        if self._state:
+            parts = [run(slice(each, each + 1)) for each in range(runs)]
+        else:
+            parts = in_chunks(runs, max(1, CHUNK_BYTES // max(self._run_bytes, 1)), run)
         return [np.concatenate(column) for column in zip(*parts, strict=True)]
 
     def _checked(self, inputs: Sequence[Any], *, batch: bool) -> list[Array]:

@@ -123,9 +123,9 @@ class Node:
         """A scale as the type in which TFLM computes a multiplier from it.
 
         float for ``multipliers`` "double", np.float32 for "single", in FULLY_CONNECTED,
-        BATCH_MATMUL, SUB, SVDF, LSTM, ABS, RELU, LEAKY_RELU and HARD_SWISH. "double" is measured:
-        the tests hold it against the package tflite-micro of October 2026. "single" is what the
-        source of earlier revisions says; no test here runs one of them.
+        BATCH_MATMUL, SUB, SVDF, LSTM, ABS, RELU, LEAKY_RELU and HARD_SWISH. The tests hold
+        "double" against the package tflite-micro of October 2026, and "single", which the source
+        of earlier revisions says, against LiteRT (but for SVDF and LSTM, which differ there).
         """
         return np.float32(real) if self.multipliers == "single" else float(real)
 

@@ -3,8 +3,9 @@
     python tests/benchmarks/bench_reference.py [model.tflite ...]
 
 Networks of the MLPerf Tiny class and the repository's models; files given are added. Each figure
-is the median of the medians of several rounds, in which the contestants take turns. One thread
-each: run it on an idle machine. Nothing is asserted.
+is the median of the medians of several rounds, in which the contestants take turns. Single
+inferences have one thread each, batches of large networks one for each core: run it on an idle
+machine. Nothing is asserted.
 """
 
 from __future__ import annotations
@@ -79,6 +80,7 @@ def main() -> None:
     models = [Model.from_bytes(make(), name) for name, make in NETWORKS.items()]
     models += [Model.from_file(path) for path in sorted(paths.models().glob("*.tflite"))]
     models += [Model.from_file(path) for path in sys.argv[1:]]
+    print(f"{os.cpu_count()} cores")
     print(f"{'milliseconds an inference':<28} official      own   batch   own x  batch x  (of own)")
     for model in models:
         try:

@@ -22,8 +22,6 @@ from harness.reference import Interpreter
 
 #: An ordinary run takes a few cases of each operator and type; TFLM_HIL_CASES=500 is the full one.
 CASES = int(os.environ.get("TFLM_HIL_CASES", "25"))
-#: "single" for an official interpreter of an earlier revision (see docs/reference.md).
-MULTIPLIERS: Any = os.environ.get("TFLM_HIL_MULTIPLIERS", "double")
 cases = settings(
     max_examples=CASES,
     deadline=None,
@@ -151,7 +149,9 @@ def agree(oracle: Oracle, case: Case) -> None:
         with pytest.raises(HilError):
             Interpreter.from_model(Model.from_bytes(case.model))
         assume(False)
-    interpreter = Interpreter.from_model(Model.from_bytes(case.model), multipliers=MULTIPLIERS)
+    interpreter = Interpreter.from_model(
+        Model.from_bytes(case.model), multipliers=oracle.multipliers
+    )
     for arrays, wanted in zip(case.inputs, expected, strict=True):
         bounds = case.bound(interpreter, arrays) if case.bound else [None] * case.outputs
         obtained = interpreter.invoke(arrays)

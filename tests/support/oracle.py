@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from oracle_worker import read, write
 
+from harness.reference.fixedpoint import Multipliers
+
 WORKER = Path(__file__).with_name("oracle_worker.py")
 MODULES = {"tflm": "tflite_micro", "litert": "ai_edge_litert"}
 
@@ -34,6 +36,11 @@ class Oracle:
     @property
     def installed(self) -> bool:
         return importlib.util.find_spec(MODULES[self.kind]) is not None
+
+    @property
+    def multipliers(self) -> Multipliers:
+        """In which precision it computes multipliers, where TFLM changed it in autumn 2026."""
+        return "single" if self.kind == "litert" else "double"
 
     def run(
         self,
