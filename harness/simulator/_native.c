@@ -1,8 +1,8 @@
 // Native counting for harness.simulator: runs a Unicorn Cortex-M33 and counts every instruction.
 //
 // Nothing is linked against Unicorn: the addresses of its functions are passed in. The contract
-// (attributes, methods, stop reasons) is that of harness/simulator/counting.py; python_core.py gives
-// the same counts without a compiler.
+// (attributes, methods, stop reasons) is that of harness/simulator/counting.py, and python_core.py
+// gives the same counts without a compiler.
 //
 // How a run stops at an exact instruction: Unicorn calls on_block() before each translated block.
 // A block that would run past `stop_at`, or holds an instruction that the machine carries out

@@ -149,9 +149,8 @@ def agree(oracle: Oracle, case: Case) -> None:
         with pytest.raises(HilError):
             Interpreter.from_model(Model.from_bytes(case.model))
         assume(False)
-    interpreter = Interpreter.from_model(
-        Model.from_bytes(case.model), multipliers=oracle.multipliers
-    )
+    model = Model.from_bytes(case.model)
+    interpreter = Interpreter.from_model(model, **oracle.arithmetic(model.operators[0].name))
     for arrays, wanted in zip(case.inputs, expected, strict=True):
         bounds = case.bound(interpreter, arrays) if case.bound else [None] * case.outputs
         obtained = interpreter.invoke(arrays)

@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 from oracle_worker import read, write
 
-from harness.reference.fixedpoint import Multipliers
-
 WORKER = Path(__file__).with_name("oracle_worker.py")
 MODULES = {"tflm": "tflite_micro", "litert": "ai_edge_litert"}
 
@@ -37,10 +35,15 @@ class Oracle:
     def installed(self) -> bool:
         return importlib.util.find_spec(MODULES[self.kind]) is not None
 
-    @property
-    def multipliers(self) -> Multipliers:
-        """In which precision it computes multipliers, where TFLM changed it in autumn 2026."""
-        return "single" if self.kind == "litert" else "double"
+    def arithmetic(self, operator: str) -> dict[str, Any]:
+        """The reference's parameters for this interpreter.
+
+        LiteRT multiplies scales in single precision, and rounds once in FULLY_CONNECTED alone.
+        """
+        if self.kind == "tflm":
+            return {"rounding": "double", "multipliers": "double"}
+        rounding = "single" if operator == "FULLY_CONNECTED" else "double"
+        return {"rounding": rounding, "multipliers": "single"}
 
     def run(
         self,

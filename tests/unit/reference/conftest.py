@@ -9,6 +9,7 @@ import pytest
 from oracle import Oracle
 
 _ABSENT = "LiteRT refuses this variant"
+_TABLE = "LiteRT differs by 1 in some of 1,000 cases"
 #: Where TensorFlow Lite's reference kernels are known to differ from TFLM's.
 LITERT_DIFFERS = {
     "test_sums_equal[ADD-int32]": "LiteRT applies the fused activation, TFLM does not",
@@ -17,6 +18,8 @@ LITERT_DIFFERS = {
     "test_fully_connected_equals[int16-int8]": "LiteRT reads an int32 bias in another way",
     "test_conv_2d_equals[int16-int8]": "LiteRT reads an int32 bias in another way",
     "test_mul_equals[int16]": "LiteRT saturates where TFLM wraps at 32 bits",
+    "test_squashing_functions_equal[LOGISTIC-int8]": _TABLE,
+    "test_squashing_functions_equal[TANH-int8]": _TABLE,
     "test_real_functions_equal[CEIL]": _ABSENT,
     "test_real_functions_equal[ROUND]": _ABSENT,
     "test_special_values_go_the_same_way[ROUND]": _ABSENT,
