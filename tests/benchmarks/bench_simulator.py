@@ -44,6 +44,8 @@ def main() -> None:
             network = Firmware.from_elf(build_standalone(sample, "exact").elf)
             invoke = _function(network, "MicroInterpreter::Invoke")
             _against_unicorn(f"inference of {sample}", network, invoke)
+        _against_unicorn("int8 products with SMLAD, two by two", speed, "MultiplyTuned")
+        _against_unicorn("float products with VFMA, four rows", speed, "MultiplyFloats")
         # A callback a block costs most where blocks are shortest and touch no memory.
         _against_unicorn("int8 products, blocks of six instructions", speed, "Multiply")
         _against_unicorn("a loop of six instructions in registers", speed, "Mix")

@@ -7,21 +7,11 @@ namespace {
 TfLiteStatus Prepare(TfLiteContext* context, TfLiteNode* node) {
   const auto* options = static_cast<const TfLiteConvParams*>(node->builtin_data);
   auto* data = static_cast<ConvolutionData*>(node->user_data);
+  TF_LITE_ENSURE_STATUS(PrepareConvolution(context, node, OptionsOf(*options), 0, data));
   const TfLiteEvalTensor* input = micro::GetEvalInput(context, node, kConvInput);
   const TfLiteEvalTensor* filter = micro::GetEvalInput(context, node, kConvFilter);
-  const TfLiteEvalTensor* output = micro::GetEvalOutput(context, node, kConvOutput);
-  TF_LITE_ENSURE_EQ(context, input->dims->size, 4);
-  TF_LITE_ENSURE_EQ(context, filter->dims->size, 4);
   // Groups: a filter may see only part of the input's channels.
   TF_LITE_ENSURE_EQ(context, input->dims->data[3] % filter->dims->data[3], 0);
-  TF_LITE_ENSURE_STATUS(
-      PrepareConvolution(context, node, options->activation, filter->dims->data[0], data));
-  data->pad_height =
-      PaddingBefore(options->padding, input->dims->data[1], filter->dims->data[1],
-                    options->stride_height, options->dilation_height_factor, output->dims->data[1]);
-  data->pad_width =
-      PaddingBefore(options->padding, input->dims->data[2], filter->dims->data[2],
-                    options->stride_width, options->dilation_width_factor, output->dims->data[2]);
   return kTfLiteOk;
 }
 

@@ -20,6 +20,24 @@ inline constexpr int kConvOutput = 0;
 int PaddingBefore(TfLitePadding padding, int input, int filter, int stride, int dilation,
                   int output);
 
+// The options of either operator.
+struct ConvolutionOptions {
+  TfLitePadding padding;
+  int stride_height, stride_width;
+  int dilation_height, dilation_width;
+  TfLiteFusedActivation activation;
+};
+
+template <typename Params>
+ConvolutionOptions OptionsOf(const Params& params) {
+  return {params.padding,
+          params.stride_height,
+          params.stride_width,
+          params.dilation_height_factor,
+          params.dilation_width_factor,
+          params.activation};
+}
+
 // What prepare works out once for invoke.
 struct ConvolutionData {
   int pad_height;
@@ -30,9 +48,9 @@ struct ConvolutionData {
   QuantizedMultiplier* channels;  // one an output channel, in persistent memory
 };
 
-// Allocates and fills `data` for int8 tensors; `channels` is the number of output channels.
+// Checks int8 tensors and fills `data`; `channels` is the filter's axis of output channels.
 TfLiteStatus PrepareConvolution(TfLiteContext* context, TfLiteNode* node,
-                                TfLiteFusedActivation activation, int channels,
+                                const ConvolutionOptions& options, int channels,
                                 ConvolutionData* data);
 
 void* InitConvolution(TfLiteContext* context, const char* buffer, size_t length);

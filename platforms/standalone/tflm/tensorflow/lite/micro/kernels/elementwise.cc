@@ -29,4 +29,27 @@ bool PlanBroadcast(const RuntimeShape& shape1, const RuntimeShape& shape2, Broad
   return true;
 }
 
+TfLiteStatus PreparePair(TfLiteContext* context, TfLiteNode* node, TfLiteFusedActivation activation,
+                         PairData* data, PairScales* scales) {
+  MicroContext* micro_context = GetMicroContext(context);
+  const TfLiteTensor* input1 = micro_context->AllocateTempInputTensor(node, 0);
+  const TfLiteTensor* input2 = micro_context->AllocateTempInputTensor(node, 1);
+  const TfLiteTensor* output = micro_context->AllocateTempOutputTensor(node, 0);
+  TF_LITE_ENSURE(context, input1 != nullptr && input2 != nullptr && output != nullptr);
+  TF_LITE_ENSURE_TYPES_EQ(context, input1->type, output->type);
+  TF_LITE_ENSURE_TYPES_EQ(context, input2->type, output->type);
+  scales->quantized = output->type != kTfLiteFloat32;
+  if (!scales->quantized) {
+    return kTfLiteOk;
+  }
+  TF_LITE_ENSURE_TYPES_EQ(context, output->type, kTfLiteInt8);
+  scales->input1 = static_cast<double>(input1->params.scale);
+  scales->input2 = static_cast<double>(input2->params.scale);
+  scales->output = static_cast<double>(output->params.scale);
+  data->offset1 = -input1->params.zero_point;
+  data->offset2 = -input2->params.zero_point;
+  data->output_offset = output->params.zero_point;
+  return QuantizedActivationRange(context, activation, output, &data->activation);
+}
+
 }  // namespace tflite

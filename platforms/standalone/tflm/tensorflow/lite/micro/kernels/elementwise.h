@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "tensorflow/lite/micro/kernels/fixed_point.h"
 #include "tensorflow/lite/micro/kernels/kernel_util.h"
 
 namespace tflite {
@@ -49,6 +50,51 @@ void ForEachPair(const BroadcastPlan& plan, const T* input1, const T* input2, T*
       return;
     }
   }
+}
+
+// What prepare works out once for invoke, for int8 tensors.
+struct PairData {
+  int32_t offset1;
+  int32_t offset2;
+  int32_t output_offset;
+  ActivationRange activation;
+};
+
+struct PairScales {
+  bool quantized;  // false for float32, which has no scales
+  double input1;
+  double input2;
+  double output;
+};
+
+// Checks that both inputs and the output are int8 or all float32; fills `data` for int8.
+TfLiteStatus PreparePair(TfLiteContext* context, TfLiteNode* node, TfLiteFusedActivation activation,
+                         PairData* data, PairScales* scales);
+
+// Runs the operator: `real` combines two floats, `quantized` two int8 values less their zero
+// points, which gives the output less its zero point.
+template <typename Real, typename Quantized>
+TfLiteStatus InvokePair(TfLiteContext* context, TfLiteNode* node, TfLiteFusedActivation activation,
+                        const PairData& data, const Real& real, const Quantized& quantized) {
+  const TfLiteEvalTensor* input1 = micro::GetEvalInput(context, node, 0);
+  const TfLiteEvalTensor* input2 = micro::GetEvalInput(context, node, 1);
+  TfLiteEvalTensor* output = micro::GetEvalOutput(context, node, 0);
+  BroadcastPlan plan;
+  TF_LITE_ENSURE(
+      context, PlanBroadcast(micro::GetTensorShape(input1), micro::GetTensorShape(input2), &plan));
+  if (output->type == kTfLiteFloat32) {
+    const FloatActivationRange range = ActivationRangeOf(activation);
+    ForEachPair(plan, micro::GetTensorData<float>(input1), micro::GetTensorData<float>(input2),
+                micro::GetTensorData<float>(output),
+                [&](float a, float b) { return Clamp(real(a, b), range); });
+    return kTfLiteOk;
+  }
+  ForEachPair(plan, micro::GetTensorData<int8_t>(input1), micro::GetTensorData<int8_t>(input2),
+              micro::GetTensorData<int8_t>(output), [&](int8_t a, int8_t b) {
+                const int32_t result = quantized(a + data.offset1, b + data.offset2);
+                return static_cast<int8_t>(Clamp(result + data.output_offset, data.activation));
+              });
+  return kTfLiteOk;
 }
 
 }  // namespace tflite
