@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import subprocess
 import sys
@@ -168,7 +169,14 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
 
 
 @pytest.fixture(scope="session")
-def models() -> Models:
+def official() -> None:
+    """The official interpreter; PyPI has it for x86-64 only."""
+    if importlib.util.find_spec("tflite_micro") is None:
+        pytest.skip("the official interpreter tflite_micro is not installed")
+
+
+@pytest.fixture(scope="session")
+def models(official: None) -> Models:
     return Models()
 
 
