@@ -15,63 +15,14 @@ TfLiteStatus Prepare(TfLiteContext* context, TfLiteNode* node) {
   return kTfLiteOk;
 }
 
-// Sum of filter * (input + offset) over `count` channels.
-inline int32_t Dot(const int8_t* filter, const int8_t* input, int count, int32_t offset) {
-  int32_t sum = 0;
-  for (int n = 0; n < count; ++n) {
-    sum += filter[n] * (input[n] + offset);
-  }
-  return sum;
-}
-
 TfLiteStatus Invoke(TfLiteContext* context, TfLiteNode* node) {
   const auto& options = *static_cast<const TfLiteConvParams*>(node->builtin_data);
   const auto& data = *static_cast<const ConvolutionData*>(node->user_data);
-  const TfLiteEvalTensor* input = micro::GetEvalInput(context, node, kConvInput);
-  const TfLiteEvalTensor* filter = micro::GetEvalInput(context, node, kConvFilter);
-  const auto* bias =
-      micro::GetOptionalTensorData<int32_t>(micro::GetEvalInput(context, node, kConvBias));
-  TfLiteEvalTensor* output = micro::GetEvalOutput(context, node, kConvOutput);
-
-  const int* in = input->dims->data;    // batch, height, width, channels
-  const int* fil = filter->dims->data;  // output channels, height, width, input channels
-  const int* out = output->dims->data;
-  const int depth = fil[3];
-  const int per_group = out[3] / (in[3] / depth);
-  const auto* input_data = micro::GetTensorData<int8_t>(input);
-  const auto* filter_data = micro::GetTensorData<int8_t>(filter);
-  auto* result = micro::GetTensorData<int8_t>(output);
-
-  for (int batch = 0; batch < out[0]; ++batch) {
-    const int8_t* image = input_data + batch * in[1] * in[2] * in[3];
-    for (int out_y = 0; out_y < out[1]; ++out_y) {
-      const int top = out_y * options.stride_height - data.pad_height;
-      for (int out_x = 0; out_x < out[2]; ++out_x) {
-        const int left = out_x * options.stride_width - data.pad_width;
-        const int8_t* weights = filter_data;
-        for (int channel = 0; channel < out[3]; ++channel) {
-          const int8_t* group = image + channel / per_group * depth;
-          int32_t sum = bias == nullptr ? 0 : bias[channel];
-          for (int y = 0; y < fil[1]; ++y) {
-            const int row = top + y * options.dilation_height_factor;
-            if (row < 0 || row >= in[1]) {
-              weights += fil[2] * depth;
-              continue;
-            }
-            for (int x = 0; x < fil[2]; ++x, weights += depth) {
-              const int column = left + x * options.dilation_width_factor;
-              if (column >= 0 && column < in[2]) {
-                sum +=
-                    Dot(weights, group + (row * in[2] + column) * in[3], depth, data.input_offset);
-              }
-            }
-          }
-          sum = Multiply(sum, data.channels[channel]) + data.output_offset;
-          *result++ = static_cast<int8_t>(Clamp(sum, data.activation));
-        }
-      }
-    }
-  }
+  // Output channels, height, width, input channels of one group.
+  const int* filter = micro::GetEvalInput(context, node, kConvFilter)->dims->data;
+  const int depth = filter[3];
+  const int row = filter[2] * depth;
+  Convolve(context, node, OptionsOf(options), data, {filter[1] * row, row, depth}, depth);
   return kTfLiteOk;
 }
 

@@ -1,6 +1,57 @@
 #include "tensorflow/lite/micro/kernels/convolution.h"
 
 namespace tflite {
+namespace {
+
+// What one output sees of an image: the taps inside it, in rows and columns of `depth` channels.
+struct Patch {
+  const int8_t* input;    // at the first tap
+  const int8_t* weights;  // of the first tap
+  int rows;
+  int columns;
+  int depth;
+  int input_row, input_column;      // elements from tap to tap
+  int weights_row, weights_column;  // the same
+  int32_t offset;
+};
+
+// Sum of weights * (input + offset). A function of its own: inlined below, its loops would run out
+// of registers and take twice as many instructions.
+__attribute__((noinline)) int32_t Correlate(const Patch& patch) {
+  int32_t sum = 0;
+  const int8_t* input_row = patch.input;
+  const int8_t* weights_row = patch.weights;
+  for (int y = patch.rows; y > 0; --y) {
+    const int8_t* input = input_row;
+    const int8_t* weights = weights_row;
+    for (int x = patch.columns; x > 0; --x) {
+      for (int n = 0; n < patch.depth; ++n) {
+        sum += weights[n] * (input[n] + patch.offset);
+      }
+      input += patch.input_column;
+      weights += patch.weights_column;
+    }
+    input_row += patch.input_row;
+    weights_row += patch.weights_row;
+  }
+  return sum;
+}
+
+// The taps [first, last) of a window at `start` that fall inside [0, size).
+struct Taps {
+  Taps(int start, int step, int count, int size) : first(0), last(count) {
+    while (first < last && start + first * step < 0) {
+      ++first;
+    }
+    while (first < last && start + (last - 1) * step >= size) {
+      --last;
+    }
+  }
+  int first;
+  int last;
+};
+
+}  // namespace
 
 int PaddingBefore(TfLitePadding padding, int input, int filter, int stride, int dilation,
                   int output) {
@@ -54,6 +105,55 @@ TfLiteStatus PrepareConvolution(TfLiteContext* context, TfLiteNode* node,
       PaddingBefore(options.padding, input->dims->data[2], filter->dims->data[2],
                     options.stride_width, options.dilation_width, output->dims->data[2]);
   return QuantizedActivationRange(context, options.activation, output, &data->activation);
+}
+
+void Convolve(TfLiteContext* context, TfLiteNode* node, const ConvolutionOptions& options,
+              const ConvolutionData& data, const FilterLayout& layout, int depth) {
+  const TfLiteEvalTensor* input = micro::GetEvalInput(context, node, kConvInput);
+  const TfLiteEvalTensor* filter = micro::GetEvalInput(context, node, kConvFilter);
+  const auto* bias =
+      micro::GetOptionalTensorData<int32_t>(micro::GetEvalInput(context, node, kConvBias));
+  TfLiteEvalTensor* output = micro::GetEvalOutput(context, node, kConvOutput);
+  const int* in = input->dims->data;  // batch, height, width, channels
+  const int* fil = filter->dims->data;
+  const int* out = output->dims->data;
+  const int per_group = out[3] / (in[3] / depth);
+  const auto* image = micro::GetTensorData<int8_t>(input);
+  const auto* filter_data = micro::GetTensorData<int8_t>(filter);
+  auto* result = micro::GetTensorData<int8_t>(output);
+
+  Patch patch;
+  patch.input_row = options.dilation_height * in[2] * in[3];
+  patch.input_column = options.dilation_width * in[3];
+  patch.weights_row = layout.row;
+  patch.weights_column = layout.column;
+  patch.offset = data.input_offset;
+  // The taps of a row are neighbours in both tensors: one long tap.
+  const bool joined = patch.input_column == depth && layout.column == depth;
+  for (int batch = 0; batch < out[0]; ++batch, image += in[1] * in[2] * in[3]) {
+    for (int out_y = 0; out_y < out[1]; ++out_y) {
+      const int top = out_y * options.stride_height - data.pad_height;
+      const Taps rows(top, options.dilation_height, fil[1], in[1]);
+      patch.rows = rows.last - rows.first;
+      for (int out_x = 0; out_x < out[2]; ++out_x) {
+        const int left = out_x * options.stride_width - data.pad_width;
+        const Taps columns(left, options.dilation_width, fil[2], in[2]);
+        const int count = columns.last - columns.first;
+        patch.columns = joined ? 1 : count;
+        patch.depth = joined ? count * depth : depth;
+        const int first = (top * in[2] + left) * in[3] + rows.first * patch.input_row +
+                          columns.first * patch.input_column;
+        patch.weights = filter_data + rows.first * layout.row + columns.first * layout.column;
+        for (int channel = 0; channel < out[3]; ++channel) {
+          patch.input = image + first + channel / per_group * depth;
+          int32_t sum = Correlate(patch) + (bias == nullptr ? 0 : bias[channel]);
+          sum = Multiply(sum, data.channels[channel]) + data.output_offset;
+          *result++ = static_cast<int8_t>(Clamp(sum, data.activation));
+          patch.weights += layout.channel;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace tflite

@@ -53,6 +53,18 @@ TfLiteStatus PrepareConvolution(TfLiteContext* context, TfLiteNode* node,
                                 const ConvolutionOptions& options, int channels,
                                 ConvolutionData* data);
 
+// How the weights of one filter lie in memory: elements from one to the next.
+struct FilterLayout {
+  int channel;  // from one output channel's weights to the next one's
+  int row;
+  int column;
+};
+
+// Runs an int8 convolution. Every output channel reads `depth` neighbouring input channels; the
+// output channels share them equally, one group after another.
+void Convolve(TfLiteContext* context, TfLiteNode* node, const ConvolutionOptions& options,
+              const ConvolutionData& data, const FilterLayout& layout, int depth);
+
 void* InitConvolution(TfLiteContext* context, const char* buffer, size_t length);
 
 }  // namespace tflite
