@@ -3,15 +3,15 @@
 namespace tflite {
 namespace {
 
-// What one output sees of an image: the taps inside it, in rows and columns of `depth` channels.
+// What one output sees of an image: rows of columns of runs; the steps between them, in elements.
 struct Patch {
   const int8_t* input;    // at the first tap
   const int8_t* weights;  // of the first tap
   int rows;
   int columns;
-  int depth;
-  int input_row, input_column;      // elements from tap to tap
-  int weights_row, weights_column;  // the same
+  int run;
+  int input_row, input_column, input_step;
+  int weights_row, weights_column, weights_step;
   int32_t offset;
 };
 
@@ -19,20 +19,33 @@ struct Patch {
 // of registers and take twice as many instructions.
 __attribute__((noinline)) int32_t Correlate(const Patch& patch) {
   int32_t sum = 0;
-  const int8_t* input_row = patch.input;
-  const int8_t* weights_row = patch.weights;
-  for (int y = patch.rows; y > 0; --y) {
-    const int8_t* input = input_row;
-    const int8_t* weights = weights_row;
-    for (int x = patch.columns; x > 0; --x) {
-      for (int n = 0; n < patch.depth; ++n) {
-        sum += weights[n] * (input[n] + patch.offset);
+  const int32_t offset = patch.offset;
+  const int input_step = patch.input_step;
+  const int weights_step = patch.weights_step;
+  for (int y = 0; y < patch.rows; ++y) {
+    for (int x = 0; x < patch.columns; ++x) {
+      const int8_t* input = patch.input + y * patch.input_row + x * patch.input_column;
+      const int8_t* weights = patch.weights + y * patch.weights_row + x * patch.weights_column;
+      const auto add_product = [&]() __attribute__((always_inline)) {
+        sum += *weights * (*input + offset);
+        weights += weights_step;
+        input += input_step;
+      };
+      int left = patch.run;
+      for (; left >= 4; left -= 4) {
+        add_product();
+        add_product();
+        add_product();
+        add_product();
       }
-      input += patch.input_column;
-      weights += patch.weights_column;
+      if (left & 2) {
+        add_product();
+        add_product();
+      }
+      if (left & 1) {
+        add_product();
+      }
     }
-    input_row += patch.input_row;
-    weights_row += patch.weights_row;
   }
   return sum;
 }
@@ -128,8 +141,11 @@ void Convolve(TfLiteContext* context, TfLiteNode* node, const ConvolutionOptions
   patch.weights_row = layout.row;
   patch.weights_column = layout.column;
   patch.offset = data.input_offset;
-  // The taps of a row are neighbours in both tensors: one long tap.
-  const bool joined = patch.input_column == depth && layout.column == depth;
+  // Where a tap is one channel, or the taps of a row are neighbours, a row is one run.
+  const bool neighbours = patch.input_column == depth && layout.column == depth;
+  const bool joined = depth == 1 || neighbours;
+  patch.input_step = neighbours || depth > 1 ? 1 : patch.input_column;
+  patch.weights_step = neighbours || depth > 1 ? 1 : layout.column;
   for (int batch = 0; batch < out[0]; ++batch, image += in[1] * in[2] * in[3]) {
     for (int out_y = 0; out_y < out[1]; ++out_y) {
       const int top = out_y * options.stride_height - data.pad_height;
@@ -140,7 +156,7 @@ void Convolve(TfLiteContext* context, TfLiteNode* node, const ConvolutionOptions
         const Taps columns(left, options.dilation_width, fil[2], in[2]);
         const int count = columns.last - columns.first;
         patch.columns = joined ? 1 : count;
-        patch.depth = joined ? count * depth : depth;
+        patch.run = joined ? count * depth : depth;
         const int first = (top * in[2] + left) * in[3] + rows.first * patch.input_row +
                           columns.first * patch.input_column;
         patch.weights = filter_data + rows.first * layout.row + columns.first * layout.column;
