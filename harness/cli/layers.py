@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from harness.case.spec import Multipliers, Rounding
-from harness.cli.options import STDOUT, Seconds, json_option, write_text
+from harness.cli.options import STDOUT, Seconds, arithmetic_options, json_option, write_text
 from harness.errors import CheckFailed, UsageError
 from harness.firmware import Firmware
 
@@ -28,12 +28,7 @@ if TYPE_CHECKING:
               help="Which inference of the image, from 0.")  # fmt: skip
 @click.option("--target", type=click.Choice(["simulator", "renode"]), default="simulator",
               show_default=True, help="Where the image runs.")  # fmt: skip
-@click.option("--rounding", type=click.Choice(["double", "single"]), default="double",
-              show_default=True, help="TFLM rounds twice, some of CMSIS-NN once.")  # fmt: skip
-@click.option("--multipliers", type=click.Choice(["double", "single"]), default="double",
-              show_default=True,
-              help="How multipliers come from scales: double since TFLM of autumn 2026, single "
-              "before.")  # fmt: skip
+@arithmetic_options
 @click.option("--tolerance", type=click.FloatRange(0), metavar="X",
               help="Largest difference of a value.  [default: to the bit; float sums 32 ulp]",
               )  # fmt: skip

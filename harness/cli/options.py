@@ -74,6 +74,20 @@ def json_option(what: str = "the document") -> Callable[[Callable[..., Any]], Ca
     )  # fmt: skip
 
 
+def arithmetic_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--rounding`` and ``--multipliers``: which arithmetic the NumPy reference has."""
+    choice = click.Choice(["double", "single"])
+    rounding = click.option(
+        "--rounding", type=choice, default="double", show_default=True,
+        help="TFLM rounds twice, some of CMSIS-NN once.",
+    )  # fmt: skip
+    multipliers = click.option(
+        "--multipliers", type=choice, default="double", show_default=True,
+        help="How multipliers come from scales: double since TFLM of autumn 2026, single before.",
+    )  # fmt: skip
+    return rounding(multipliers(command))
+
+
 def write_text(path: Path | None, text: str) -> None:
     """Write ``text`` where an option said; nothing where it was not given.
 

@@ -12,7 +12,7 @@ import numpy as np
 from harness.case.casefile import find_model
 from harness.case.inputs import load_batch
 from harness.case.spec import Multipliers, Rounding
-from harness.cli.options import STDOUT, Destination, json_option, write_text
+from harness.cli.options import STDOUT, Destination, arithmetic_options, json_option, write_text
 from harness.errors import UsageError
 from harness.model import Model, Operator
 from harness.model.pitfalls import pitfalls
@@ -27,12 +27,7 @@ from harness.reference import Interpreter
 @click.option("--output", type=Destination(),
               help=".npy (one output) or .npz (by index) to write.")  # fmt: skip
 @click.option("--layers", is_flag=True, help="A line for each operator's output of the first row.")
-@click.option("--rounding", type=click.Choice(["double", "single"]), default="double",
-              show_default=True, help="TFLM rounds twice, some of CMSIS-NN once.")  # fmt: skip
-@click.option("--multipliers", type=click.Choice(["double", "single"]), default="double",
-              show_default=True,
-              help="How multipliers come from scales: double since TFLM of autumn 2026, single "
-              "before.")  # fmt: skip
+@arithmetic_options
 @json_option("tensors and outputs")
 def reference(
     model: str,

@@ -22,7 +22,7 @@ from harness.firmware.demangle import demangle
 from harness.firmware.elf import Firmware
 from harness.targets import ConsoleMatch, Elapsed, Stop
 from harness.targets import open as open_target
-from harness.targets.renode import RenodePool, RenodeServer, find
+from harness.targets.renode import RenodePool, find
 
 END = ConsoleMatch(rb"~HIL \d+ (?:end|ready) [^\r\n]*\*[0-9a-f]{8}[\r\n]")
 TABLE = tomllib.loads((paths.platforms() / "nrf9160.toml").read_text())
@@ -32,16 +32,6 @@ SCS_REGISTERS = ((0x10, 16), (0x100, 12), (0x200, 12), (0x400, 64), (0xD00, 64),
 DISTURBED = (0x100, 0x104, 0x140, 0x200, 0x304, 0x344, *range(0x500, 0x520, 4), 0x700, 0x718)
 BUTTONS = 0x3C0  # P0.06 to P0.09, high where nobody presses
 MPU_RNR, MPU_RBAR = SCS + 0xD98, SCS + 0xD9C
-
-
-@pytest.fixture(scope="module")
-def server():
-    try:
-        one = RenodeServer()
-    except EnvironmentMissing as missing:
-        pytest.skip(missing.message)
-    with one:
-        yield one
 
 
 @pytest.fixture(scope="module")

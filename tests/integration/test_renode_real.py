@@ -13,7 +13,6 @@ from harness.firmware import configurations
 from harness.firmware.elf import Firmware
 from harness.targets import ConsoleMatch, Executed, Stop, SymbolReached
 from harness.targets import open as open_target
-from harness.targets.renode import RenodeServer
 
 build = pytest.importorskip("harness.firmware.build")
 END = ConsoleMatch(rb"~HIL \d+ (?:end|ready) [^\r\n]*\*[0-9a-f]{8}[\r\n]")
@@ -22,16 +21,6 @@ TICKS, STEPS = 16, 20_000
 PAIRS = [
     (sample.name, configuration.name) for sample, configuration in configurations.load().pairs()
 ]
-
-
-@pytest.fixture(scope="module")
-def server():
-    try:
-        one = RenodeServer()
-    except EnvironmentMissing as missing:
-        pytest.skip(missing.message)
-    with one:
-        yield one
 
 
 def image(sample: str, configuration: str) -> Firmware:
