@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from harness.case.measure import Measures
 from harness.case.spec import Case
+from harness.elf import Firmware
 from harness.errors import UsageError
-from harness.firmware import Firmware
 from harness.footprint.budget import FIGURES, Verdict, check, is_region
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness import paths
+from harness.build.variants import Expectation
 from harness.case.artifacts import folder_name
 from harness.case.samples import sample_case
 from harness.case.spec import Budgets, Case
 from harness.errors import UsageError
 from harness.findings import Kind
-from harness.firmware.variants import Expectation
 from harness.footprint.budget import FIGURES, from_table, parse_limit
 from harness.targets import TARGETS
 from harness.uart import scraper

@@ -10,8 +10,8 @@ from harness.case.outputs import OutputCheck
 from harness.case.result import Verdict
 from harness.case.spec import Case
 from harness.case.unfinished import time_hint, unread, why_unfinished
+from harness.elf import Firmware
 from harness.findings import Finding, Kind
-from harness.firmware import Firmware
 from harness.model import Model
 from harness.targets.base import Stop
 

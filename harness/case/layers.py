@@ -17,9 +17,9 @@ import numpy as np
 
 from harness.case.outputs import float_bound
 from harness.deadline import Deadline
+from harness.elf import Firmware
+from harness.elf.demangle import qualified
 from harness.errors import CheckFailed, FirmwareFailed, UsageError
-from harness.firmware import Firmware
-from harness.firmware.demangle import qualified
 from harness.model import Model, Tensor
 from harness.reference import Interpreter
 from harness.reference.layers import LayerReport, compare_layers

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from statistics import median
 
 from harness.case.result import Size
+from harness.elf import Firmware
 from harness.errors import HilError
-from harness.firmware import Firmware
 from harness.footprint import regions
 from harness.uart import Console, Record
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from harness.coverage import Coverage
+from harness.elf.coverage import Coverage
 from harness.findings import Finding
 
 

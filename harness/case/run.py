@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness import paths, targets
+from harness.build.builders import build_one
 from harness.case import artifacts
 from harness.case.budgets import check_budgets
 from harness.case.inputs import load_inputs
@@ -19,9 +20,8 @@ from harness.case.observe import Observation, observe
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.result import CaseResult, Verdict
 from harness.case.spec import Case
+from harness.elf import Firmware
 from harness.errors import EnvironmentMissing, HilError, TargetLost, Unsupported, UsageError
-from harness.firmware import Firmware
-from harness.firmware.builders import build_one
 from harness.model import Model
 from harness.targets.base import Session, Stop, Traced
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from harness.firmware.variants import Expectation
+from harness.build.variants import Expectation
 from harness.footprint.budget import Budget
 
 #: How the reference requantizes: TFLM's kernels round twice, some of CMSIS-NN's once.

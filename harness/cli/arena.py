@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from harness.cli.options import STDOUT, Seconds, json_option, write_text
+from harness.elf import Firmware
 from harness.errors import UsageError
-from harness.firmware import Firmware
 
 
 @click.command()
@@ -36,7 +36,7 @@ def arena(what: str, resolver: str | None, timeout: float, json_file: Path | Non
         if resolver is not None:
             raise UsageError(f"--resolver cannot be used here: {what} is an image already built")
     else:
-        from harness.firmware.builders import build_one  # noqa: PLC0415
+        from harness.build.builders import build_one  # noqa: PLC0415
 
         elf = build_one(what, resolver or "exact")
     found = minimum(Firmware.from_elf(elf), open_simulator, seconds=timeout)

@@ -11,11 +11,11 @@ from typing import Any
 import click
 
 from harness.cli.options import STDOUT, Seconds, json_option, write_text
+from harness.elf.firmware import Firmware
 from harness.errors import UsageError
-from harness.firmware.elf import Firmware
 from harness.targets.board import discovery, image, runners
-from harness.targets.board.discovery import Board
 from harness.targets.board.flash import Flasher
+from harness.targets.board.identity import Board
 from harness.targets.board.lab import Lab, load
 from harness.targets.board.lock import Holder, ProbeLock
 from harness.targets.board.opening import search_path

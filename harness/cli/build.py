@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import click
 
+from harness.build.builders import BUILDERS, build_all, build_one
+from harness.build.configurations import load
+from harness.build.zephyr import KERNEL_VARIANTS, ZEPHYR_BOARDS
 from harness.errors import UsageError
-from harness.firmware.builders import (
-    BUILDERS,
-    KERNEL_VARIANTS,
-    ZEPHYR_BOARDS,
-    build_all,
-    build_one,
-)
-from harness.firmware.configurations import load
 
 ALL = "all-configurations"
 
@@ -59,7 +54,7 @@ def build(
     """
     if variants or board:
         _refuse_without_zephyr(builder, resolver)
-        from harness.firmware.zephyr import build_zephyr  # noqa: PLC0415 - see cli/__init__
+        from harness.build.zephyr import build_zephyr  # noqa: PLC0415 - see cli/__init__
 
         board = board or ZEPHYR_BOARDS[0]
         click.echo(build_zephyr(sample, resolver, board=board, fragments=variants).elf)

@@ -7,11 +7,10 @@ from typing import TextIO
 
 import click
 
-from harness import crosscheck
-from harness.case import Case
+from harness.case import Case, crosscheck
+from harness.case.crosscheck import CrossCheck, Seen
 from harness.case.run import Look
-from harness.crosscheck import CrossCheck, Seen
-from harness.firmware import Firmware
+from harness.elf import Firmware
 from harness.targets import Session, Stop
 
 

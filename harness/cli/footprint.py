@@ -13,8 +13,8 @@ from click.core import ParameterSource
 
 from harness import footprint as analysis
 from harness.cli.options import STDOUT, Destination, json_option, write_text
+from harness.elf import Firmware
 from harness.errors import CheckFailed, UsageError
-from harness.firmware import Firmware
 from harness.footprint.analysis import Footprint
 from harness.footprint.budget import Verdict, check, load
 from harness.footprint.compare import Comparison, compare, load_baseline
@@ -130,18 +130,18 @@ def _only_with_leave_one_out(context: click.Context) -> None:
 
 def _image(what: str) -> Path:
     """The ELF, or what the sample of that name is built to."""
-    from harness.firmware.configurations import load as load_table  # noqa: PLC0415
+    from harness.build.configurations import load as load_table  # noqa: PLC0415
 
     if Path(what).exists() or what not in load_table().samples:
         return Path(what)
-    from harness.firmware.builders import build_one  # noqa: PLC0415
+    from harness.build.builders import build_one  # noqa: PLC0415
 
     return build_one(what, "exact")
 
 
 def _leave_one_out(sample: str, operators: list[str], json_file: Path | None) -> None:
-    from harness.firmware.build import build_operators  # noqa: PLC0415
-    from harness.firmware.configurations import load as load_table  # noqa: PLC0415
+    from harness.build.configurations import load as load_table  # noqa: PLC0415
+    from harness.build.standalone import build_operators  # noqa: PLC0415
     from harness.footprint.marginal import leave_one_out  # noqa: PLC0415
 
     samples = load_table().samples

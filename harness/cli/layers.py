@@ -10,8 +10,8 @@ import click
 
 from harness.case.spec import Multipliers, Rounding
 from harness.cli.options import STDOUT, Seconds, arithmetic_options, json_option, write_text
+from harness.elf import Firmware
 from harness.errors import CheckFailed, UsageError
-from harness.firmware import Firmware
 
 if TYPE_CHECKING:
     from harness.case.layers import SteppingSession
@@ -93,8 +93,8 @@ def _image(what: str, model: str | None, resolver: str | None) -> tuple[Path, st
         if model is None:
             raise UsageError("an image needs --model, to be compared with")
         return Path(what), model
+    from harness.build.builders import build_one  # noqa: PLC0415
     from harness.case.samples import sample_case  # noqa: PLC0415
-    from harness.firmware.builders import build_one  # noqa: PLC0415
 
     case = sample_case(what, resolver or "exact")
     return build_one(what, resolver or "exact"), model or str(case.model)

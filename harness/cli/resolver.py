@@ -10,8 +10,8 @@ import click
 
 from harness.case.casefile import find_model
 from harness.cli.options import STDOUT, Destination, Seconds, json_option, write_text
+from harness.elf import Firmware
 from harness.errors import CheckFailed, UsageError
-from harness.firmware import Firmware
 from harness.model import Model
 from harness.targets import TARGETS
 

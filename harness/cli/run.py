@@ -14,6 +14,7 @@ from typing import Any
 
 import click
 
+from harness.build.builders import BUILDERS
 from harness.case import Case, CaseResult, Verdict, run_case
 from harness.case.run import Look
 from harness.cli import BUG_HINT, describe_bug
@@ -22,7 +23,6 @@ from harness.cli.crosscheck import CrossChecks
 from harness.cli.options import STDOUT, Destination, Seconds, json_option, write_text
 from harness.cli.selection import Options, select
 from harness.errors import UsageError
-from harness.firmware.builders import BUILDERS
 from harness.report.ticker import Ticker
 from harness.targets import TARGETS
 from harness.targets.shared import Shared

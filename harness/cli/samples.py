@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from harness.build.configurations import load
 from harness.cli.options import STDOUT, json_option, write_text
-from harness.firmware.configurations import load
 
 
 @click.command()

@@ -10,13 +10,13 @@ from typing import Any
 
 import click
 
+from harness.build.builders import build_all
+from harness.build.configurations import load
 from harness.case import Case, load_cases
 from harness.case.casefile import find_model
 from harness.case.samples import sample_case
 from harness.cli.build import ALL
 from harness.errors import BuildFailed, UsageError
-from harness.firmware.builders import build_all
-from harness.firmware.configurations import load
 from harness.targets import TARGETS
 from harness.uart import scraper
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.firmware.elf import Firmware
-from harness.firmware.regions import memories
+from harness.elf.firmware import Firmware
+from harness.elf.regions import memories
 from harness.footprint.layout import lay_out
 from harness.footprint.model import Region
 
@@ -23,7 +23,7 @@ def regions(
     """Memory regions and their use, to the byte as the linker's own table reports them.
 
     Origins and sizes come from ``map_file`` or ``linker_script`` where given, else from the image
-    itself (see :mod:`harness.firmware.regions`).
+    itself (see :mod:`harness.elf.regions`).
     """
     found = memories(firmware, map_file=map_file, linker_script=linker_script)
     layout = lay_out(firmware, found)

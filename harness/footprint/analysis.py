@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.elf.demangle import demangle
+from harness.elf.firmware import Firmware
+from harness.elf.regions import Memory as MemoryRegion
+from harness.elf.regions import memories
+from harness.elf.variables import Variables
 from harness.errors import UsageError
-from harness.firmware.demangle import demangle
-from harness.firmware.elf import Firmware
-from harness.firmware.regions import Memory as MemoryRegion
-from harness.firmware.regions import memories
-from harness.firmware.variables import Variables
 from harness.footprint import graph as references
 from harness.footprint.files import NO_DEBUG, FileCost, Sources, by_file, by_library
 from harness.footprint.layout import Layout, Part, lay_out

@@ -17,9 +17,9 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
+from harness.elf.demangle import demangle, qualified
+from harness.elf.firmware import Firmware
 from harness.errors import FirmwareFailed, UsageError
-from harness.firmware.demangle import demangle, qualified
-from harness.firmware.elf import Firmware
 from harness.simulator.snapshot import restore, take
 from harness.targets.base import ConsoleMatch, Elapsed, Session, Stop
 

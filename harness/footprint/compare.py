@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from harness.elf.firmware import Firmware
 from harness.errors import UsageError
-from harness.firmware.elf import Firmware
 from harness.footprint.analysis import analyse
 from harness.footprint.operators import RAM_FROM, RAM_TO, agree
 

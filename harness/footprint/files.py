@@ -14,10 +14,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.firmware.demangle import qualified
-from harness.firmware.elf import Firmware
-from harness.firmware.leb import GARBLED
-from harness.firmware.variables import Variables
+from harness.elf.demangle import qualified
+from harness.elf.dwarf.leb import GARBLED
+from harness.elf.firmware import Firmware
+from harness.elf.variables import Variables
 from harness.footprint.layout import Part
 
 NO_DEBUG = "(no debug information)"
@@ -51,7 +51,7 @@ class Sources:
 
     def _unit_folders(self) -> dict[int, str]:
         """The folder of each compilation, by the offset of its line program."""
-        from harness.firmware.dwarf_format import At  # noqa: PLC0415 - with the units, not before
+        from harness.elf.dwarf.format import At  # noqa: PLC0415 - with the units, not before
 
         found: dict[int, str] = {}
         dwarf = self._variables.dwarf

@@ -1,7 +1,7 @@
 """What refers to what in an image: functions, data and string literals as a directed graph.
 
 Built from the ELF alone: branches, literal pools and MOVW/MOVT of every function
-(:mod:`harness.firmware.thumb`), pointers in stored data. Data whose DWARF type holds no pointer (a
+(:mod:`harness.elf.thumb`), pointers in stored data. Data whose DWARF type holds no pointer (a
 model's bytes, a table of numbers) is not searched; without DWARF, data in which few words look
 like pointers is not searched either.
 """
@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from harness.firmware.elf import Firmware
-from harness.firmware.thumb import Kind, references
-from harness.firmware.variables import Variables
+from harness.elf.firmware import Firmware
+from harness.elf.thumb import Kind, references
+from harness.elf.variables import Variables
 from harness.footprint.layout import Layout, Part
 
 #: Sections whose content is reached by references alone; others are kept for their own sake.

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from harness.firmware.elf import Firmware, Section, Symbol
-from harness.firmware.regions import Memory
+from harness.elf.firmware import Firmware, Section, Symbol
+from harness.elf.regions import Memory
 
 #: The longest run of filler bytes that is called padding; longer ones have some other cause.
 LONGEST_PADDING = 64

@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from harness.elf.firmware import Firmware
 from harness.errors import UsageError
-from harness.firmware.elf import Firmware
 from harness.footprint.analysis import Footprint, analyse
 from harness.footprint.compare import Change, compare
 from harness.footprint.operators import BOUND_BYTES, BOUND_SHARE, RAM_FROM, RAM_TO, agree

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
+from harness.elf.firmware import Firmware
+from harness.elf.variables import Variables
 from harness.errors import FirmwareFailed, UsageError
-from harness.firmware.elf import Firmware
-from harness.firmware.variables import Variables
 from harness.footprint.arena import MachineSession, minimum
 from harness.footprint.ram import Memory
 from harness.targets.base import ConsoleMatch

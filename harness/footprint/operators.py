@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from harness.firmware.demangle import demangle
+from harness.elf.demangle import demangle
 from harness.footprint.graph import Graph, Node
 from harness.footprint.registrations import Registration, find
 

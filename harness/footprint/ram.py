@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from harness.firmware.demangle import qualified
-from harness.firmware.elf import Firmware
-from harness.firmware.variables import Variables
+from harness.elf.demangle import qualified
+from harness.elf.firmware import Firmware
+from harness.elf.variables import Variables
 from harness.footprint import resolvers
 from harness.footprint.layout import Part
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from harness.firmware.demangle import qualified
+from harness.elf.demangle import qualified
 from harness.footprint.graph import Graph
 from harness.model.schema import OPERATOR_NAMES
 

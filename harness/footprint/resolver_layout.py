@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from harness.firmware.dwarf import Dwarf, Entry
-from harness.firmware.dwarf_format import At, Tag
-from harness.firmware.elf import Firmware
-from harness.firmware.leb import GARBLED, uleb
+from harness.elf.dwarf.entries import Dwarf, Entry
+from harness.elf.dwarf.format import At, Tag
+from harness.elf.dwarf.leb import GARBLED, uleb
+from harness.elf.firmware import Firmware
 
 WORD = 4
 _FIELDS = ("init", "free", "prepare", "invoke", "reset", "builtin_code", "custom_name")

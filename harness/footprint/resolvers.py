@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from harness.firmware.demangle import qualified
-from harness.firmware.elf import Firmware
-from harness.firmware.variables import Variables
+from harness.elf.demangle import qualified
+from harness.elf.firmware import Firmware
+from harness.elf.variables import Variables
 from harness.footprint.resolver_layout import ResolverLayout, find_layout
 
 _MANGLED = re.compile(r"MicroMutableOpResolverILj(\d+)E")

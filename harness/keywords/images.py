@@ -11,8 +11,8 @@ from harness import resolver
 from harness.case.casefile import find_model, size
 from harness.case.measure import size_of
 from harness.case.result import Size
+from harness.elf import Firmware
 from harness.errors import CheckFailed
-from harness.firmware import Firmware
 from harness.model import Model
 
 

@@ -12,8 +12,8 @@ from robot.libraries.BuiltIn import BuiltIn
 from harness import __version__, targets
 from harness.case.casefile import find_model
 from harness.case.layers import SteppingSession, compare_with_device
+from harness.elf import Firmware
 from harness.errors import CheckFailed, EnvironmentMissing
-from harness.firmware import Firmware
 from harness.reference import Interpreter
 from harness.reference.layers import LayerReport
 

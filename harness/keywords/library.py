@@ -12,6 +12,8 @@ from robot.api.deco import keyword, library
 from robot.libraries.BuiltIn import BuiltIn, RobotNotRunningError
 
 from harness import __version__
+from harness.build.builders import build_all, build_one
+from harness.build.configurations import load
 from harness.case import CaseResult, Verdict, load_cases, run_case
 from harness.case.accuracy import accuracy
 from harness.case.artifacts import folder_name
@@ -20,8 +22,6 @@ from harness.case.samples import sample_case
 from harness.case.spec import Case
 from harness.case.together import run_together
 from harness.errors import BuildFailed, CheckFailed, UsageError
-from harness.firmware.builders import build_all, build_one
-from harness.firmware.configurations import load
 from harness.keywords.images import ImageChecks
 from harness.keywords.live import LiveSession
 from harness.keywords.summary import Summary
@@ -140,7 +140,7 @@ class TflmHil(LiveSession, ImageChecks):
         ticker = Ticker("running", len(cases))
         for case in cases:
             self._place(case)
-        self._ready = run_together(cases, self._output() / "simulator", ticker.result)
+        self._ready = run_together(cases, self.output_folder() / "simulator", ticker.result)
         ticker.done()
 
     def _judged(self, case: Case) -> CaseResult:
@@ -257,9 +257,10 @@ class TflmHil(LiveSession, ImageChecks):
         key = case.target, folder_name(case.name).casefold()
         self._runs[key] += 1
         again = self._runs[key]
-        return self._output() / (case.target if again == 1 else f"{case.target}-{again}")
+        return self.output_folder() / (case.target if again == 1 else f"{case.target}-{again}")
 
-    def _output(self) -> Path:
+    def output_folder(self) -> Path:
+        """Where the files of the cases go."""
         return Path(str(self._variable("${OUTPUT DIR}", "."))) / "cases"
 
     def _variable(self, name: str, default: str) -> object:

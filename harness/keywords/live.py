@@ -11,9 +11,9 @@ from harness.case.feed import Tap
 from harness.case.outputs import check_outputs
 from harness.case.spec import Case
 from harness.deadline import Deadline
+from harness.elf import Firmware
 from harness.errors import CheckFailed, EnvironmentMissing, FirmwareFailed, UsageError
 from harness.findings import NOTES, Kind
-from harness.firmware import Firmware
 from harness.model import Model
 from harness.targets import Session, Stop
 from harness.targets.shared import Shared
@@ -51,6 +51,11 @@ class LiveSession:
         session, self._session = self._session, None
         if session is not None:
             session.close()
+
+    def close(self) -> None:
+        """End the session and what sessions shared: the execution is over."""
+        self.stop_target()
+        self.shared.close()
 
     def _open(self) -> tuple[Case, Tap, Deadline]:
         if self._case is None or self._tap is None or self._deadline is None:

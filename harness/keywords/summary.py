@@ -5,17 +5,30 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from harness import report
+from harness.case import CaseResult
 from robot import running
-
-if TYPE_CHECKING:
-    from harness.keywords.library import TflmHil
 
 
 def _is_row(test: running.TestCase) -> bool:
     return bool(test.body) and isinstance(test.body[0], running.Keyword)
+
+
+class Execution(Protocol):
+    """What the summary asks of the library whose results it reports."""
+
+    results: list[CaseResult]
+    rows: set[tuple[str, ...]]
+
+    def output_folder(self) -> Path:
+        """Where the cases' files go."""
+        ...
+
+    def close(self) -> None:
+        """Stop what still runs."""
+        ...
 
 
 class Summary:
@@ -23,7 +36,7 @@ class Summary:
 
     ROBOT_LISTENER_API_VERSION = 3
 
-    def __init__(self, owner: TflmHil) -> None:
+    def __init__(self, owner: Execution) -> None:
         self._owner = owner
         self._output: Path | None = None
 
@@ -33,7 +46,7 @@ class Summary:
 
     def start_test(self, data: object, result: object) -> None:
         """Remember where files go while Robot still tells."""
-        self._output = self._output or self._owner._output().parent
+        self._output = self._output or self._owner.output_folder().parent
 
     def start_keyword(self, data: running.Keyword, result: object) -> None:
         """A suite's set-up begins: note which rows the suite will run (``--test`` leaves some out).
@@ -46,8 +59,7 @@ class Summary:
 
     def close(self) -> None:
         """The execution is over."""
-        self._owner.stop_target()
-        self._owner.shared.close()
+        self._owner.close()
         results = self._owner.results
         if not results or self._output is None:
             return

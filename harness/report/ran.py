@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.case.result import CaseResult
-from harness.coverage import Coverage
+from harness.elf.coverage import Coverage
 from harness.report.table import number, show
 
 #: Functions that a profile lists; the JSON has them all.

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from harness.elf.demangle import demangle
+from harness.elf.firmware import Firmware
 from harness.errors import UsageError
-from harness.firmware.demangle import demangle
-from harness.firmware.elf import Firmware
 from harness.footprint import resolvers as declarations
 from harness.footprint.resolvers import Declared
 from harness.model import Model

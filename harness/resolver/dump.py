@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from harness.elf.demangle import qualified
+from harness.elf.firmware import Firmware
+from harness.elf.regions import memories
 from harness.errors import CheckFailed
-from harness.firmware.demangle import qualified
-from harness.firmware.elf import Firmware
-from harness.firmware.regions import memories
 from harness.footprint.operators import RAM_FROM, RAM_TO
 from harness.footprint.resolver_layout import WORD, ResolverLayout, find_layout
 from harness.footprint.resolvers import vtables

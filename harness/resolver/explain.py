@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
 
+from harness.elf.demangle import demangle, qualified
+from harness.elf.firmware import Firmware
+from harness.elf.regions import memories
+from harness.elf.thumb import Kind, references
+from harness.elf.variables import Variables
 from harness.errors import UsageError
-from harness.firmware.demangle import demangle, qualified
-from harness.firmware.elf import Firmware
-from harness.firmware.regions import memories
-from harness.firmware.thumb import Kind, references
-from harness.firmware.variables import Variables
 from harness.footprint.analysis import ram_regions
 from harness.footprint.graph import Graph, Node, build
 from harness.footprint.layout import lay_out

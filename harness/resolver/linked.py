@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from harness.firmware.demangle import qualified
-from harness.firmware.elf import Firmware
-from harness.firmware.regions import memories
-from harness.firmware.variables import Variables
+from harness.elf.demangle import qualified
+from harness.elf.firmware import Firmware
+from harness.elf.regions import memories
+from harness.elf.variables import Variables
 from harness.footprint import resolvers as declarations
 from harness.footprint.analysis import ram_regions
 from harness.footprint.files import Sources

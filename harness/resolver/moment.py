@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness.elf.demangle import qualified
+from harness.elf.firmware import Firmware
 from harness.errors import FirmwareFailed, Unsupported, UsageError
-from harness.firmware.demangle import qualified
-from harness.firmware.elf import Firmware
 from harness.targets.base import Elapsed, Session, Stop, SymbolReached
 
 _SLACK = 1.0

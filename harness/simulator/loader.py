@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness.elf.firmware import Firmware, Segment
 from harness.errors import BadElf
-from harness.firmware.elf import Firmware, Segment
 from harness.simulator.memorymap import MemoryMap
 
 _HINT = "is it linked for the nRF9160 (flash at 0, RAM at 0x20000000)?"

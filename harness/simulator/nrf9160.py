@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
+from harness.elf.firmware import Firmware
 from harness.findings import Finding, Kind
-from harness.firmware.elf import Firmware
 from harness.simulator import loader, memorymap
 from harness.simulator.bus import Bus
 from harness.simulator.dwt import Dwt

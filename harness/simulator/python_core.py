@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from harness.elf.thumb import instruction_length
 from harness.simulator import library as uc
 from harness.simulator.counting import NO_PRIORITY, AccessHandler, CodeRegion, Reason
 from harness.simulator.library import Access, Reg
@@ -15,7 +16,6 @@ from harness.simulator.thumb import (
     XPSR_IT,
     XPSR_THUMB,
     extra_state,
-    instruction_length,
     is_special,
 )
 

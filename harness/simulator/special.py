@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from harness.elf.thumb import instruction_length
 from harness.simulator.counting import Core
 from harness.simulator.exceptions import Exceptions
 from harness.simulator.library import Reg
 from harness.simulator.mpu import Mpu
 from harness.simulator.nvic import USAGE_FAULT, Nvic
 from harness.simulator.scb import INVSTATE, NOCP
-from harness.simulator.thumb import XPSR_IT, instruction_length, is_special
+from harness.simulator.thumb import XPSR_IT, is_special
 
 _YIELD, _WFE, _WFI, _SEV = 1, 2, 3, 4
 _APSR_N, _APSR_Z, _APSR_C, _APSR_V = 1 << 31, 1 << 30, 1 << 29, 1 << 28

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from harness.elf.thumb import instruction_length
+
 XPSR_THUMB = 1 << 24
 XPSR_IT = 0x0600_FC00
 #: State outside the registers that exception entry must deal with, once firmware uses it.
 EXTRA_LIMITS, EXTRA_EXCLUSIVE = 1, 2
-
-
-def instruction_length(first: int) -> int:
-    """Bytes of the Thumb instruction whose first halfword is ``first`` (Armv8-M ARM, C2.1)."""
-    return 4 if first >> 11 >= 0x1D else 2
 
 
 def is_special(first: int, second: int, fp_disabled: bool) -> bool:

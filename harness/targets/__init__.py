@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from harness.elf.firmware import Firmware
 from harness.errors import UsageError
-from harness.firmware.elf import Firmware
 from harness.targets.base import (
     ConsoleChunk,
     ConsoleMatch,

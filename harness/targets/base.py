@@ -16,7 +16,7 @@ from harness.deadline import Deadline
 from harness.findings import Finding
 
 if TYPE_CHECKING:
-    from harness.coverage import Coverage
+    from harness.elf.coverage import Coverage
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from harness.coverage import Coverage
 from harness.deadline import Deadline
+from harness.elf.coverage import Coverage
+from harness.elf.firmware import Firmware
 from harness.errors import UsageError
 from harness.findings import Finding
-from harness.firmware.elf import Firmware
 from harness.simulator import End, Machine
 from harness.simulator.events import NEVER
 from harness.targets.base import (

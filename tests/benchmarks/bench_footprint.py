@@ -11,10 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness import footprint
-from harness.firmware import Firmware
-from harness.firmware.builders import build_one
-from harness.firmware.regions import memories
-from harness.firmware.variables import Variables
+from harness.build.builders import build_one
+from harness.elf import Firmware
+from harness.elf.regions import memories
+from harness.elf.variables import Variables
 from harness.footprint.files import Sources
 from harness.footprint.graph import build
 from harness.footprint.layout import lay_out

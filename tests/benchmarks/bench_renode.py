@@ -13,9 +13,9 @@ import sys
 import time
 from pathlib import Path
 
+from harness.build.standalone import build_standalone
+from harness.elf.firmware import Firmware
 from harness.errors import EnvironmentMissing
-from harness.firmware.build import build_standalone
-from harness.firmware.elf import Firmware
 from harness.targets import ConsoleMatch, Elapsed
 from harness.targets import open as open_target
 from harness.targets.renode import RenodeServer

@@ -19,9 +19,9 @@ from pathlib import Path
 import unicorn
 from unicorn import arm_const as arm
 
+from harness.build.standalone import build_standalone
+from harness.elf.firmware import Firmware
 from harness.errors import EnvironmentMissing
-from harness.firmware.build import build_standalone
-from harness.firmware.elf import Firmware
 from harness.simulator import snapshot
 from harness.simulator.machine import End, Machine
 from harness.targets.renode.find import find
@@ -165,7 +165,7 @@ def _snapshots(firmware: Firmware) -> None:
 _TENTH = """
 import time
 started = time.perf_counter()
-from harness.firmware.elf import Firmware
+from harness.elf.firmware import Firmware
 from harness.simulator.machine import Machine
 import sys
 machine = Machine(Firmware.from_elf(sys.argv[1]))

@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner
 
 from harness import paths, targets
+from harness.build.standalone import build_standalone
 from harness.case.layers import compare_with_device, dump_layers
 from harness.cli import cli
+from harness.elf import Firmware
 from harness.errors import CheckFailed, EnvironmentMissing, FirmwareFailed, UsageError
-from harness.firmware import Firmware
-from harness.firmware.build import build_standalone
 from harness.model import Model
 from harness.reference import Interpreter
 from harness.targets.renode.find import locate

@@ -14,12 +14,12 @@ from pathlib import Path
 import pytest
 
 from harness import paths
+from harness.build import configurations
+from harness.build.standalone import build_standalone
+from harness.elf.demangle import demangle
+from harness.elf.firmware import Firmware
 from harness.errors import EnvironmentMissing, TargetLost
 from harness.findings import Kind
-from harness.firmware import configurations
-from harness.firmware.build import build_standalone
-from harness.firmware.demangle import demangle
-from harness.firmware.elf import Firmware
 from harness.targets import ConsoleMatch, Elapsed, Stop
 from harness.targets import open as open_target
 from harness.targets.renode import RenodePool, find

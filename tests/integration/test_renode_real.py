@@ -7,14 +7,14 @@ import time
 
 import pytest
 
-from harness import crosscheck
+from harness.build import configurations
+from harness.build.standalone import build_standalone
+from harness.case import crosscheck
+from harness.elf.firmware import Firmware
 from harness.errors import EnvironmentMissing
-from harness.firmware import configurations
-from harness.firmware.elf import Firmware
 from harness.targets import ConsoleMatch, Executed, Stop, SymbolReached
 from harness.targets import open as open_target
 
-build = pytest.importorskip("harness.firmware.build")
 END = ConsoleMatch(rb"~HIL \d+ (?:end|ready) [^\r\n]*\*[0-9a-f]{8}[\r\n]")
 INVOKE = "_ZN6tflite16MicroInterpreter6InvokeEv"
 TICKS, STEPS = 16, 20_000
@@ -25,7 +25,7 @@ PAIRS = [
 
 def image(sample: str, configuration: str) -> Firmware:
     try:
-        return Firmware.from_elf(build.build_standalone(sample, configuration).elf)
+        return Firmware.from_elf(build_standalone(sample, configuration).elf)
     except EnvironmentMissing as missing:
         pytest.skip(missing.message)
 

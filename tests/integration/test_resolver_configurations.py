@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from harness import footprint, paths, resolver
+from harness.build.builders import build_one
+from harness.build.configurations import load
 from harness.cli import main
+from harness.elf import Firmware
 from harness.errors import EnvironmentMissing
-from harness.firmware import Firmware
-from harness.firmware.builders import build_one
-from harness.firmware.configurations import load
 from harness.model import Model
 from harness.resolver import Verdict
 from harness.resolver.moment import run_past_registration

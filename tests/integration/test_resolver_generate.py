@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from harness import paths, resolver
+from harness.build import generated, standalone
+from harness.build.configurations import load
+from harness.build.result import BuildOptions
+from harness.build.variants import Variant
 from harness.case import Case, Verdict, run_case
 from harness.case.samples import sample_case
+from harness.elf import Firmware
 from harness.errors import EnvironmentMissing
-from harness.firmware import Firmware, generated
-from harness.firmware.build import BuildOptions, standalone
-from harness.firmware.configurations import load
-from harness.firmware.variants import Variant
 from harness.model import Model
 from harness.resolver.moment import run_past_registration
 from harness.targets import open as open_target

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from harness import paths
-from harness.firmware import zephyr
+from harness.build import zephyr
 
 pytest.importorskip("west")
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git on this machine")

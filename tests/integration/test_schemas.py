@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import harness
+from harness.build.builders import build_one
 from harness.cli import main
-from harness.firmware.builders import build_one
 
 jsonschema = pytest.importorskip("jsonschema")
 pytestmark = pytest.mark.skipif(

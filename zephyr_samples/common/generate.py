@@ -1,8 +1,8 @@
 """What the generator scripts of this folder share: finding the package, arguments, writing.
 
 CMake runs these scripts with whatever Python Zephyr was set up with, so only the standard library
-is at hand. The modules that do the work need no more than that, but the packages above them import
-libraries (``harness.firmware`` reads ELF files with pyelftools); empty stand-ins take their place.
+is at hand. The modules of ``harness.build`` that do the work need no more than that, but the
+package above them imports libraries; an empty stand-in takes its place.
 """
 
 from __future__ import annotations
@@ -18,17 +18,16 @@ TABLE = SAMPLES / "resolvers.toml"
 
 
 def find_package() -> None:
-    """Make ``harness.firmware.configurations`` and ``.generated`` importable, and nothing else."""
+    """Make ``harness.build.configurations`` and ``.generated`` importable, and nothing else."""
     # In a checkout the package lies beside this folder, in an installed wheel around it.
     for package in (SAMPLES.parent / "harness", SAMPLES.parent.parent):
-        if (package / "firmware" / "configurations.py").is_file():
+        if (package / "build" / "configurations.py").is_file():
             break
     else:
         raise SystemExit(f"error: the harness package is not beside {SAMPLES}")
-    for name, folder in (("harness", package), ("harness.firmware", package / "firmware")):
-        stand_in = types.ModuleType(name)
-        stand_in.__path__ = [str(folder)]
-        sys.modules.setdefault(name, stand_in)
+    stand_in = types.ModuleType("harness")
+    stand_in.__path__ = [str(package)]
+    sys.modules.setdefault("harness", stand_in)
 
 
 def parser(description: str) -> argparse.ArgumentParser:

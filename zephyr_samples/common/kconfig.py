@@ -10,7 +10,7 @@ import generate
 
 generate.find_package()
 
-from harness.firmware import configurations, generated  # noqa: E402
+from harness.build import configurations, generated  # noqa: E402
 
 
 def main() -> None:

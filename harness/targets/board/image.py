@@ -10,8 +10,8 @@ import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.elf.firmware import Firmware
 from harness.errors import UsageError
-from harness.firmware.elf import Firmware
 from harness.targets.board import hexfile
 
 #: nRF9160 Product Specification v2.1, "Memory": flash and the user information registers.

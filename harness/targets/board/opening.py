@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.deadline import Deadline
+from harness.elf.firmware import Firmware
 from harness.errors import EnvironmentMissing, HilError, PortBusy, TargetLost
-from harness.firmware.elf import Firmware
 from harness.targets.board import image, labgrid, policy, runners
 from harness.targets.board.console import Console
-from harness.targets.board.discovery import Board
 from harness.targets.board.flash import Flasher
+from harness.targets.board.identity import Board
 from harness.targets.board.lab import Lab, same_serial
 from harness.targets.board.lock import ProbeLock
 from harness.targets.board.probe import ProbeMemory, PyocdMemory

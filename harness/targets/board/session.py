@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from urllib.parse import unquote
 
 from harness.deadline import Deadline
+from harness.elf.firmware import Firmware
 from harness.errors import FlashFailed, TargetLost, Unsupported
 from harness.findings import Finding, Kind
-from harness.firmware.elf import Firmware
 from harness.targets.base import (
     ConsoleChunk,
     ConsoleMatch,
@@ -22,8 +22,8 @@ from harness.targets.base import (
     Until,
 )
 from harness.targets.board.console import Console
-from harness.targets.board.discovery import Board
 from harness.targets.board.flash import FlashReport
+from harness.targets.board.identity import Board
 from harness.targets.board.marks import BOOT, Marks
 from harness.targets.closing import Closing
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from harness.elf.firmware import Firmware
 from harness.findings import Finding, Kind
-from harness.firmware.elf import Firmware
 
 _BUS = re.compile(
     r"sysbus: (?:\[cpu: 0x(?P<pc>[0-9A-Fa-f]+)\] )?(?:\(tag: '(?P<tag>\w+)'\) )?"

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness import paths
+from harness.elf.firmware import Firmware
 from harness.errors import HilError, TargetLost, UsageError
-from harness.firmware.elf import Firmware
 from harness.targets.closing import Closing
 from harness.targets.renode.find import RenodeProgram, find
 from harness.targets.renode.process import RenodeProcess

@@ -9,11 +9,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.coverage import Block, Coverage
 from harness.deadline import Deadline
+from harness.elf.coverage import Block, Coverage
+from harness.elf.firmware import Firmware
 from harness.errors import TargetLost, UsageError
 from harness.findings import Finding, Kind
-from harness.firmware.elf import Firmware
 from harness.targets.base import (
     ConsoleChunk,
     ConsoleMatch,

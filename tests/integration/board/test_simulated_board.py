@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from harness.elf.firmware import Firmware
 from harness.errors import EnvironmentMissing
-from harness.firmware.elf import Firmware
 from harness.targets.base import ConsoleMatch, Stop
 
 END = ConsoleMatch(rb"~HIL \d+ end [^\n]*\n")
@@ -13,7 +13,7 @@ END = ConsoleMatch(rb"~HIL \d+ end [^\n]*\n")
 
 @pytest.fixture(scope="module")
 def hello_world():
-    from harness.firmware.builders import build_one
+    from harness.build.builders import build_one
 
     try:
         return Firmware.from_elf(build_one("hello_world", "exact", "standalone"))

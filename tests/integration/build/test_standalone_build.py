@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from harness import paths
+from harness.build.result import BuildOptions, prebuilt
+from harness.build.standalone import build_many, build_standalone
+from harness.elf import Firmware
 from harness.errors import BadElf, BuildFailed, EnvironmentMissing, UsageError
-from harness.firmware import Firmware
-from harness.firmware.build import BuildOptions, build_many, build_standalone, prebuilt
 
 TOOLS = ("arm-none-eabi-g++", "arm-none-eabi-gcc-ar", "flatc")
 
@@ -124,7 +125,7 @@ def test_the_same_sources_give_the_same_bytes_in_another_cache(
 
 def test_two_processes_may_build_the_same_image_at_once(started: Started, tmp_path: Path) -> None:
     program = (
-        "from harness.firmware.build import build_standalone as b;"
+        "from harness.build.standalone import build_standalone as b;"
         "print(b('hello_world', 'duplicate').elf)"
     )
     environment = {**os.environ, "TFLM_HIL_CACHE": str(tmp_path)}

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from harness import paths, targets
+from harness.build.builders import build_one
 from harness.case.feed import Feeder, Tap
+from harness.elf import Firmware
 from harness.errors import EnvironmentMissing, FirmwareFailed
-from harness.firmware import Firmware
-from harness.firmware.builders import build_one
 from harness.model import Model
 from harness.reference import Interpreter
 from harness.targets.base import ConsoleMatch, Session

@@ -6,7 +6,7 @@ import pytest
 
 from harness.errors import EnvironmentMissing, UsageError
 from harness.targets.board import discovery
-from harness.targets.board.discovery import Port
+from harness.targets.board.identity import Port
 from harness.targets.board.lab import Entry, Lab
 
 DK = "000960012345"

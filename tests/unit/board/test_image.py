@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from harness.elf.firmware import Firmware
 from harness.errors import UsageError
-from harness.firmware.elf import Firmware
 from harness.targets.board import hexfile
 from harness.targets.board.image import prepare
 from harness.targets.board.virtual.elf import wrap

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.firmware.build.cache import tree_digest
+from harness.build.cache import tree_digest
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from harness import footprint, paths
 from harness.case import Case, load_cases
 from harness.case.budgets import check_budgets
 from harness.case.measure import Measures
+from harness.elf import Firmware
 from harness.errors import UsageError
-from harness.firmware import Firmware
 
 ONE = "resolver.AddConv2D();"
 TWO = "resolver.AddConv2D(); resolver.AddSoftmax();"

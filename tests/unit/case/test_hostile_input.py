@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from harness import paths
+from harness.build.configurations import load
 from harness.case.casefile import load_cases
 from harness.case.inputs import load_inputs
 from harness.case.samples import sample_case
 from harness.errors import UsageError
-from harness.firmware.configurations import load
 from harness.model import Model
 
 

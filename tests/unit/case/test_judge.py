@@ -1,13 +1,13 @@
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
+from harness.build.variants import Expectation
 from harness.case.judge import findings_of, judge
 from harness.case.observe import observe
 from harness.case.outputs import OutputCheck
 from harness.case.result import Verdict
 from harness.case.spec import Case
-from harness.firmware import Firmware
-from harness.firmware.variants import Expectation
+from harness.elf import Firmware
 from harness.targets import Fault, Stop
 from harness.uart import encode
 

@@ -3,13 +3,13 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.build.variants import Expectation
 from harness.case.judge import findings_of, judge
 from harness.case.observe import observe
 from harness.case.outputs import OutputCheck
 from harness.case.result import Verdict
 from harness.case.spec import Case
 from harness.findings import NOTES
-from harness.firmware.variants import Expectation
 from harness.targets import Fault, Stop
 from harness.uart import encode
 

@@ -7,7 +7,7 @@ import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 from little_tflm import compile_little, has_gcc
 
-from harness.firmware import Firmware
+from harness.elf import Firmware
 
 Make = Callable[[list[MadeSection], list[MadeSymbol]], Firmware]
 

@@ -8,7 +8,7 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 from little_tflm import compile_little
 
 from harness import footprint
-from harness.firmware import Firmware
+from harness.elf import Firmware
 from harness.footprint.tree import grow, walk
 
 

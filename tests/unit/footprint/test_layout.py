@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness import footprint
-from harness.firmware import Firmware
-from harness.firmware.regions import memories
+from harness.elf import Firmware
+from harness.elf.regions import memories
 from harness.footprint.layout import lay_out
 
 Make = Callable[[list[MadeSection], list[MadeSymbol]], Firmware]

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from little_tflm import compile_little, has_gcc
 
 from harness import footprint
-from harness.firmware import Firmware
-from harness.firmware.variables import Variables
+from harness.elf import Firmware
+from harness.elf.variables import Variables
 from harness.footprint.measure import PAINT, high_water
 from harness.footprint.ram import Memory
 

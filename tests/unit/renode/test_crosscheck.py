@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.crosscheck import Seen, compare
+from harness.case.crosscheck import Seen, compare
 from harness.targets import Stop
 
 END = b"~HIL 2 end inferences=1 status=0 *00000000\r\n"

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.build.standalone import build_standalone
 from harness.case import Case
 from harness.cli import main
 from harness.cli.crosscheck import CrossChecks
+from harness.elf import Firmware
 from harness.errors import EnvironmentMissing
-from harness.firmware import Firmware
-from harness.firmware.build import build_standalone
 from harness.targets import ConsoleMatch
 from harness.targets import open as open_target
 from harness.targets.renode import RenodeServer, pool

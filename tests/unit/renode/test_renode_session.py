@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness import crosscheck
+from harness.case import crosscheck
 from harness.errors import TargetLost, UsageError
 from harness.findings import Kind
 from harness.targets import ConsoleMatch, Elapsed, Executed, Stop, SymbolReached

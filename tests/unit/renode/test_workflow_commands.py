@@ -66,7 +66,7 @@ def test_its_pieces_of_python_compile_and_name_modules_that_exist(script):
 def test_the_list_of_samples_that_nightly_builds_is_the_tables():
     script = step("Build every sample with Zephyr")
     code = re.search(r"python -c '([^']*)'", script)[1]
-    from harness.firmware import configurations
+    from harness.build import configurations
 
     answer = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True

@@ -4,7 +4,7 @@ import io
 
 from harness import report
 from harness.case.result import CaseResult, Verdict
-from harness.coverage import Coverage
+from harness.elf.coverage import Coverage
 from harness.report.ran import lines_run, profile
 
 

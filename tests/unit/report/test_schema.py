@@ -8,7 +8,7 @@ import pytest
 
 import harness
 from harness.case.result import CaseResult, Size, Verdict
-from harness.coverage import Coverage
+from harness.elf.coverage import Coverage
 from harness.findings import Finding, Kind
 
 jsonschema = pytest.importorskip("jsonschema")

@@ -9,7 +9,7 @@ import pytest
 from little_tflm import compile_little, has_gcc
 
 from harness import paths
-from harness.firmware import Firmware
+from harness.elf import Firmware
 
 Compile = Callable[..., Firmware]
 

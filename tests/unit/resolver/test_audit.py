@@ -9,8 +9,8 @@ import pytest
 from little_tflm import compile_little, has_gcc
 from model_builder import Op, T, build
 
+from harness.elf import Firmware
 from harness.errors import UsageError
-from harness.firmware import Firmware
 from harness.footprint.resolvers import find
 from harness.model import Model
 from harness.resolver import LiveRegistration, LiveResolver, Verdict, check, check_live

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from little_tflm import compile_little, has_gcc
 
+from harness.elf import Firmware
 from harness.errors import CheckFailed
-from harness.firmware import Firmware
 from harness.footprint.resolver_layout import find_layout
 from harness.resolver import dump
 from harness.resolver.dump import registered

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from harness.deadline import Deadline
+from harness.elf import Firmware
 from harness.errors import FirmwareFailed, Unsupported, UsageError
-from harness.firmware import Firmware
 from harness.resolver.moment import run_past_registration
 from harness.targets.base import Elapsed, Stop, SymbolReached, Until
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import paths
+from harness.build.configurations import RUNTIMES, load
+from harness.build.variants import Addition, register
 from harness.errors import UsageError
 from harness.findings import Finding, Kind
-from harness.firmware.configurations import RUNTIMES, load
-from harness.firmware.variants import Addition, register
 from harness.model import Model
 
 TABLE = load()

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
 from harness import paths
+from harness.build import configurations, generated
 from harness.errors import UsageError
-from harness.firmware import configurations, generated
 
 TABLE = configurations.load()
 MODEL = b"TFL3" * 5

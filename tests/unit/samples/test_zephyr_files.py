@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from harness import paths
+from harness.build import zephyr
+from harness.build.configurations import load
 from harness.errors import BuildFailed, EnvironmentMissing, UsageError
-from harness.firmware import zephyr
-from harness.firmware.configurations import load
 
 ROOT = paths.samples().parent
 APPLICATIONS = sorted({sample.application for sample in load().samples.values()})

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.coverage import Coverage
 from harness.deadline import Deadline
-from harness.firmware.elf import Firmware
+from harness.elf.coverage import Coverage
+from harness.elf.firmware import Firmware
 from harness.simulator import snapshot
 from harness.simulator.cores import native_available
 from harness.simulator.machine import End, Machine

@@ -1,11 +1,11 @@
-"""The rows of tests/01_resolver_configurations.robot are those of the resolver table."""
+"""The rows of tests/suites/01_resolver_configurations.robot are those of the resolver table."""
 
 from pathlib import Path
 
-from harness.firmware.configurations import load
+from harness.build.configurations import load
 from robot import api
 
-SUITE = Path(__file__).parents[2] / "01_resolver_configurations.robot"
+SUITE = Path(__file__).parents[2] / "suites" / "01_resolver_configurations.robot"
 
 
 def test_the_suite_has_one_row_for_each_sample_and_configuration():

@@ -12,7 +12,7 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from harness.targets.board.discovery import Board, Port, application_port, kit
+from harness.targets.board.identity import Board, Port, application_port, kit
 
 STATE = "dk.json"
 TOOLS = ("nrfutil", "nrfjprog", "pyocd", "JLinkExe", "west", "virtual-power")

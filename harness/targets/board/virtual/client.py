@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import EnvironmentMissing, TargetLost
-from harness.targets.board.discovery import Board
+from harness.targets.board.identity import Board
 from harness.targets.board.virtual import bench as benches
 from harness.targets.closing import Closing
 

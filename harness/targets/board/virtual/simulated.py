@@ -7,8 +7,8 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
+from harness.elf.firmware import Firmware
 from harness.errors import HilError
-from harness.firmware.elf import Firmware
 from harness.targets.base import Elapsed, Session, Stop
 from harness.targets.board.hexfile import Block
 from harness.targets.board.image import UICR

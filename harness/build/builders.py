@@ -1,0 +1,42 @@
+"""Builders by name: samples and configurations -> paths of ELF files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from harness.errors import UsageError
+
+#: Builder names; `prebuilt` takes no sample and is not one of them.
+BUILDERS = ("standalone", "zephyr")
+
+#: A sample and one of its resolver configurations.
+Pair = tuple[str, str]
+
+
+def build_one(sample: str, configuration: str, builder: str = "standalone") -> Path:
+    """Build and give the ELF's path; the cache makes a second call cheap.
+
+    Raises :class:`UsageError` for an unknown name, :class:`EnvironmentMissing` without a compiler
+    or a Zephyr workspace, :class:`BuildFailed` with the tool's own words.
+    """
+    return build_all([(sample, configuration)], builder)[sample, configuration]
+
+
+def build_all(
+    pairs: Sequence[Pair],
+    builder: str = "standalone",
+    jobs: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> dict[Pair, Path]:
+    """Build many at once, ``jobs`` in parallel (0: one a core); ``progress`` gets a line each."""
+    if builder == "standalone":
+        from harness.build.standalone import build_many  # noqa: PLC0415
+
+        results = build_many(pairs, jobs=jobs, progress=progress)
+        return {pair: result.elf for pair, result in zip(pairs, results, strict=True)}
+    if builder == "zephyr":
+        from harness.build.zephyr import build_zephyr  # noqa: PLC0415
+
+        return {pair: build_zephyr(*pair).elf for pair in pairs}
+    raise UsageError(f"no builder {builder!r}", hint=f"one of {', '.join(BUILDERS)}")

@@ -1,0 +1,206 @@
+"""The C++ that a build generates: the configuration header, the model and its inputs as arrays.
+
+Used by the standalone builder and, through the scripts in ``zephyr_samples/common``, by CMake with
+a bare Python: standard library only. The same arguments give the same text, byte for byte.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import math
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.build.variants import Addition, Sample, Table, Variant
+from harness.errors import UsageError
+
+_ITEM_BYTES = {"|i1": 1, "|u1": 1, "<i2": 2, "<i4": 4, "<i8": 8, "<f4": 4}
+_BYTES_A_LINE = 16
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Inputs that go into an image: ``rows`` inferences of ``row_bytes`` raw bytes each."""
+
+    rows: int
+    row_bytes: int
+    data: bytes
+
+
+def read_array(file: Path, name: str, limit: int | None = None) -> Inputs:
+    """The first ``limit`` entries along axis 0 of array ``name`` in an ``.npz`` file.
+
+    Raises UsageError where the file or the array is not there, cannot be read, is stored column by
+    column, or is truncated. Format: NumPy's own, versions 1 to 3 ("numpy.lib.format").
+    """
+    try:
+        with zipfile.ZipFile(file) as archive:
+            raw = archive.read(f"{name}.npy")
+        rows, row_bytes, start = _shape(raw)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise UsageError(f"cannot read the inputs {file}: {error}") from error
+    except (ValueError, KeyError, SyntaxError, IndexError, TypeError, struct.error) as error:
+        raise UsageError(f"{file.name} has no usable array {name!r}: {error}") from error
+    rows = min(rows, limit) if limit is not None else rows
+    data = raw[start : start + rows * row_bytes]
+    if rows < 1 or len(data) != rows * row_bytes:
+        raise UsageError(f"{file.name}, {name}: {len(data)} bytes are too few for {rows} inputs")
+    return Inputs(rows, row_bytes, data)
+
+
+def _shape(raw: bytes) -> tuple[int, int, int]:
+    """Rows, bytes of a row, and where the data begins, of an array in NumPy's file format."""
+    if raw[:6] != b"\x93NUMPY":
+        raise ValueError("it does not begin with NumPy's magic")
+    wide = raw[6] > 1
+    start = 12 if wide else 10
+    (length,) = struct.unpack_from("<I" if wide else "<H", raw, 8)
+    header = ast.literal_eval(raw[start : start + length].decode("utf-8"))
+    if header["fortran_order"]:
+        raise ValueError("it is stored column by column")
+    rows, *shape = header["shape"]
+    return rows, math.prod(shape) * _ITEM_BYTES[header["descr"]], start + length
+
+
+def inputs_of(sample: Sample, models: Path) -> Inputs | None:
+    """The built-in inputs of ``sample``; None where the application makes its own."""
+    if not sample.inputs:
+        return None
+    file, _, name = sample.inputs.partition(":")
+    array, _, divisor = name.partition("/")
+    found = read_array(models / file, array, sample.inferences)
+    if divisor:
+        found = _as_float32(found, int(divisor))
+    if found.rows < sample.inferences:
+        raise UsageError(
+            f"{sample.inputs} holds {found.rows} inputs; {sample.name} wants {sample.inferences}"
+        )
+    return found
+
+
+def _as_float32(inputs: Inputs, divisor: int) -> Inputs:
+    """Bytes divided by ``divisor``, as float32: exact where the divisor is a power of two."""
+    values = [byte / divisor for byte in inputs.data]
+    return Inputs(inputs.rows, 4 * inputs.row_bytes, struct.pack(f"<{len(values)}f", *values))
+
+
+def config_header(variant: Variant, model: bytes, inputs: Inputs | None) -> str:
+    """``tflm_hil_config.h``: the names and sizes of one variant, and ``hil::RegisterOperators``."""
+    sample = variant.sample
+    body = "\n".join(
+        [
+            f'#define TFLM_HIL_SAMPLE "{sample.name}"',
+            f'#define TFLM_HIL_RUNTIME "{variant.runtime}"',
+            f'#define TFLM_HIL_RESOLVER_NAME "{variant.configuration.name}"',
+            f"#define TFLM_HIL_RESOLVER_SLOTS {variant.slots}",
+            f"#define TFLM_HIL_RESOLVER_CHECKED {int(variant.checked)}",
+            f'#define TFLM_HIL_MODEL_NAME "{sample.model}"',
+            f"#define TFLM_HIL_MODEL_BYTES {len(model)}u",
+            f"#define TFLM_HIL_MODEL_CRC32 0x{zlib.crc32(model):08x}u",
+            f"#define TFLM_HIL_INPUT_ROWS {inputs.rows if inputs else 0}u",
+            f"#define TFLM_HIL_INPUT_BYTES {inputs.row_bytes if inputs else 0}u",
+            *_default("TFLM_HIL_ARENA_BYTES", str(variant.arena)),
+            *_default("TFLM_HIL_INFERENCES", str(sample.inferences)),
+            *_default("TFLM_HIL_CONSOLE_INPUT", str(int(variant.console))),
+            # The recording allocator needs room of its own, which a tight arena does not have.
+            *_default(
+                "TFLM_HIL_RECORD_ALLOCATIONS", str(int(variant.configuration.arena == "declared"))
+            ),
+            "",
+            *_registration(variant),
+        ]
+    )
+    build = hashlib.sha256(body.encode() + model + (inputs.data if inputs else b"")).hexdigest()
+    return "\n".join(
+        [
+            f"// Generated from resolvers.toml: sample {sample.name},"
+            f" configuration {variant.configuration.name}.",
+            "#ifndef TFLM_HIL_CONFIG_H_",
+            "#define TFLM_HIL_CONFIG_H_",
+            "",
+            '#include "tensorflow/lite/micro/micro_mutable_op_resolver.h"',
+            "",
+            f'#define TFLM_HIL_BUILD "{build[:16]}"',
+            body,
+            "",
+            "#endif  // TFLM_HIL_CONFIG_H_",
+            "",
+        ]
+    )
+
+
+def _default(name: str, value: str) -> list[str]:
+    return [f"#ifndef {name}", f"#define {name} {value}", "#endif"]
+
+
+def _registration(variant: Variant) -> Iterator[str]:
+    """The declarations of the application's own kernels, and RegisterOperators."""
+    additions = variant.additions
+    yield "namespace hil {"
+    yield ""
+    yield from dict.fromkeys(_declaration(one) for one in additions if one.custom or one.own)
+    yield ""
+    yield "// Adds the operators in the table's order; returns how many the resolver refused."
+    yield "template <class Resolver>"
+    yield "inline unsigned RegisterOperators([[maybe_unused]] Resolver& resolver) {"
+    yield "  unsigned refused = 0;"
+    for addition in additions:
+        call = f"resolver.{addition.method}({_arguments(addition)})"
+        if variant.checked:
+            yield f"  if ({call} != kTfLiteOk) return 1;"
+        else:
+            yield f"  refused += {call} != kTfLiteOk;"
+    yield "  return refused;"
+    yield "}"
+    yield ""
+    yield "}  // namespace hil"
+
+
+def _declaration(addition: Addition) -> str:
+    if addition.custom:
+        return f"const TFLMRegistration* Register_{addition.operator}();"
+    return f"const TFLMRegistration& Own_{addition.operator}();"
+
+
+def _arguments(addition: Addition) -> str:
+    if addition.custom:
+        return f'"{addition.operator}", Register_{addition.operator}()'
+    return f"Own_{addition.operator}()" if addition.own else ""
+
+
+def data_source(model: bytes, inputs: Inputs | None) -> str:
+    """A C++ file that defines ``g_model`` and ``g_inputs`` (one zero byte where there are none)."""
+    arrays = {"g_model": model, "g_inputs": inputs.data if inputs else b"\0"}
+    lines = ["// Generated: a model and its built-in inputs.", '#include "hil/data.h"', ""]
+    for name, data in arrays.items():
+        lines += [f"alignas(16) const unsigned char {name}[{len(data)}] = {{", *_rows(data), "};"]
+    return "\n".join([*lines, ""])
+
+
+def _rows(data: bytes) -> Iterator[str]:
+    for start in range(0, len(data), _BYTES_A_LINE):
+        yield "    " + ",".join(map(str, data[start : start + _BYTES_A_LINE])) + ","
+
+
+def kconfig(table: Table) -> str:
+    """The configurations as a Kconfig choice, and CONFIG_TFLM_HIL_RESOLVER with the chosen name."""
+    rows = table.configurations.values()
+    symbols = {row.name: f"TFLM_HIL_RESOLVER_{row.name.upper()}" for row in rows}
+    lines = [
+        "# Generated from resolvers.toml by kconfig.py. Do not edit.",
+        "",
+        "choice TFLM_HIL_RESOLVER_CHOICE",
+        '\tprompt "Resolver configuration"',
+        f"\tdefault {next(iter(symbols.values()))}",
+        "",
+    ]
+    for row in rows:
+        lines += [f"config {symbols[row.name]}", f'\tbool "{row.title}"', ""]
+    lines += ["endchoice", "", "config TFLM_HIL_RESOLVER", "\tstring"]
+    lines += [f'\tdefault "{name}" if {symbol}' for name, symbol in symbols.items()]
+    return "\n".join([*lines, ""])

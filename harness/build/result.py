@@ -1,0 +1,43 @@
+"""What a build is asked for and what it gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.elf.firmware import Firmware
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """What can be varied beside sample and configuration; all of it is part of the cache's key.
+
+    ``arena`` in bytes replaces the table's figure. ``model`` replaces the sample's own.
+    """
+
+    fpu: bool = True
+    optimize: str = "s"
+    arena: int | None = None
+    inferences: int | None = None
+    model: Path | None = None
+    defines: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class BuildResult:
+    """An image and what is known of its making; ``map`` is the linker's map file, if any."""
+
+    elf: Path
+    map: Path | None
+    sample: str
+    configuration: str
+    builder: str
+    cached: bool
+    seconds: float
+
+
+def prebuilt(path: Path) -> BuildResult:
+    """An image that somebody else built. Raises :class:`BadElf` for what is none."""
+    Firmware.from_elf(path)
+    beside = path.with_suffix(".map")
+    return BuildResult(path, beside if beside.is_file() else None, "", "", "prebuilt", True, 0.0)

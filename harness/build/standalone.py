@@ -1,0 +1,243 @@
+"""The standalone builder: a sample, the runtime of ``platforms/standalone``, one ELF.
+
+The runtime is compiled once for each set of flags and the shared code of the samples likewise; a
+resolver configuration then costs one compilation and one link. What is in the cache starts no
+compiler at all.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+
+from harness import paths
+from harness.build import generated
+from harness.build.cache import Cache, digest, tree_digest
+from harness.build.configurations import Table, Variant, load
+from harness.build.result import BuildOptions, BuildResult
+from harness.build.toolchain import Toolchain
+from harness.build.variants import Addition
+from harness.errors import EnvironmentMissing, UsageError
+
+Progress = Callable[[str], None]
+
+_FLATBUFFERS = (Path("/usr/include/flatbuffers"), Path("/usr/local/include/flatbuffers"))
+
+
+def build_standalone(
+    sample: str, configuration: str = "exact", *, options: BuildOptions | None = None
+) -> BuildResult:
+    """Build one sample in one configuration.
+
+    Raises :class:`UsageError` for an unknown name, :class:`EnvironmentMissing` without a compiler,
+    :class:`BuildFailed` with the compiler's own words.
+    """
+    return build_many([(sample, configuration)], options=options)[0]
+
+
+def build_operators(
+    sample: str, operators: Sequence[str], *, options: BuildOptions | None = None
+) -> BuildResult:
+    """Build a sample with exactly ``operators`` registered, whatever the table offers.
+
+    Raises :class:`UsageError` for an operator that has no ``Add*`` method.
+    """
+    table = load()
+    exact = table.variant(sample, "exact", "standalone")
+    custom = exact.sample.custom_operators
+    unknown = [name for name in operators if name not in table.methods and name not in custom]
+    if unknown:
+        raise UsageError(f"the resolver has no method for {', '.join(unknown)}")
+    additions = tuple(
+        Addition(name, "AddCustom" if name in custom else table.methods[name], name in custom)
+        for name in operators
+    )
+    variant = replace(
+        exact,
+        configuration=replace(exact.configuration, name=f"operators_{len(operators)}"),
+        additions=additions,
+        slots=max(1, len(additions)),
+    )
+    return _Builder(table, options or BuildOptions()).build(variant)
+
+
+def build_many(
+    pairs: Iterable[tuple[str, str]],
+    *,
+    jobs: int = 0,
+    options: BuildOptions | None = None,
+    progress: Progress | None = None,
+) -> list[BuildResult]:
+    """Build (sample, configuration) pairs, ``jobs`` at once (0: one a core), in their order.
+
+    ``progress`` gets a line for each image that was really built.
+    """
+    table = load()
+    builder = _Builder(table, options or BuildOptions())
+    variants = [table.variant(sample, name, "standalone") for sample, name in pairs]
+    total = len(variants)
+
+    def one(numbered: tuple[int, Variant]) -> BuildResult:
+        number, variant = numbered
+        result = builder.build(variant)
+        if progress and not result.cached:
+            progress(f"[{number}/{total}] {result.elf.stem}: built in {result.seconds:.1f} s")
+        return result
+
+    if total > 1:
+        builder.prepare(jobs or os.cpu_count() or 1)
+    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+        return list(pool.map(one, enumerate(variants, 1)))
+
+
+class _Builder:
+    """Builds variants that share flags: the runtime's and the samples' sources are read once."""
+
+    def __init__(self, table: Table, options: BuildOptions) -> None:
+        self._table = table
+        self._options = options
+        self._tools = Toolchain.find()
+        self._cache = Cache(paths.cache() / "build")
+        self._runtime = paths.platforms() / "standalone"
+        self._samples = table.path.parent
+        self._flags = self._tools.flags(options)
+
+    @cached_property
+    def _base(self) -> str:
+        """Everything that every image is made of: tools, flags, runtime."""
+        common = tree_digest([self._runtime, self._samples / "common"])
+        return digest(self._tools.identity, "\0".join(self._flags), common)
+
+    def prepare(self, jobs: int) -> None:
+        """Compile the runtime with all cores, before the variants wait for it one by one."""
+        self._archive(jobs)
+
+    def build(self, variant: Variant) -> BuildResult:
+        """One image, from the cache if it is there."""
+        started = time.monotonic()
+        model_file = self._options.model or paths.models() / variant.sample.model
+        model = model_file.read_bytes()
+        variant = self._adjusted(variant)
+        inputs = generated.inputs_of(variant.sample, paths.models())
+        header = generated.config_header(variant, model, inputs)
+        data = generated.data_source(model, inputs)
+        application = tree_digest([self._samples / variant.sample.application / "src"])
+        key = digest(self._base, application, header, data)
+        name = f"{variant.sample.name}-{variant.configuration.name}.elf"
+        cached = self._cache.entry(key) is not None
+
+        def fill(folder: Path) -> None:
+            self._link(folder, folder / name, variant, header, data)
+
+        elf = self._cache.make(key, fill) / name
+        return BuildResult(
+            elf, elf.with_suffix(".map"), variant.sample.name, variant.configuration.name,
+            "standalone", cached, time.monotonic() - started,
+        )  # fmt: skip
+
+    def _adjusted(self, variant: Variant) -> Variant:
+        options = self._options
+        if options.arena is not None:
+            variant = replace(variant, arena=options.arena)
+        if options.inferences is not None:
+            sample = replace(variant.sample, inferences=options.inferences)
+            variant = replace(variant, sample=sample)
+        return variant
+
+    def _link(self, folder: Path, elf: Path, variant: Variant, header: str, data: str) -> None:
+        (folder / "tflm_hil_config.h").write_text(header)
+        include = [*self._include, folder]
+        objects = []
+        for name in variant.sample.sources:
+            source = self._samples / name
+            if name.startswith("common/"):
+                continue  # in the archive
+            target = folder / f"{source.stem}.o"
+            self._tools.compile(source, target, self._unmoved(folder), include)
+            objects.append(target)
+        objects += [self._data(data), self._archive(os.cpu_count() or 1)]
+        self._tools.link(objects, self._runtime / "memory.ld", elf, self._flags)
+
+    def _data(self, text: str) -> Path:
+        """The model and its inputs: the same for every configuration of a sample."""
+
+        def fill(folder: Path) -> None:
+            source = folder / "tflm_hil_data.cc"
+            source.write_text(text)
+            self._compile(source, folder / "data.o")
+
+        return self._cache.make(digest(self._base, text), fill) / "data.o"
+
+    def _archive(self, jobs: int) -> Path:
+        """The runtime and the samples' shared code as one archive."""
+
+        def fill(folder: Path) -> None:
+            sources = [
+                *sorted(self._runtime.rglob("*.cc")),
+                *sorted((self._samples / "common" / "src").glob("*.cc")),
+            ]
+            objects = [folder / f"{number:02}-{path.stem}.o" for number, path in enumerate(sources)]
+            with ThreadPoolExecutor(jobs) as pool:
+                list(pool.map(self._compile, sources, objects))
+            self._tools.run(
+                [self._tools.archiver, "rcsD", folder / "runtime.a", *objects], "runtime"
+            )
+
+        return self._cache.make(digest(self._base, "archive"), fill) / "runtime.a"
+
+    def _compile(self, source: Path, target: Path) -> None:
+        self._tools.compile(source, target, self._unmoved(target.parent), self._include)
+
+    def _unmoved(self, folder: Path) -> list[str]:
+        """The flags, and names for folders in the image that do not tell where they lie.
+
+        Messages and debug lines hold file names: without this, an image's size would depend on
+        the checkout's path and every build would differ from the last.
+        """
+        names = {
+            Path.cwd(): ".",
+            folder: "generated",
+            self._schema: "generated",
+            self._runtime: "platforms/standalone",
+            self._samples: "zephyr_samples",
+        }
+        # GCC takes the last option that fits.
+        maps = [f"-ffile-prefix-map={path}={name}" for path, name in names.items()]
+        return [*self._flags, *maps]
+
+    @cached_property
+    def _include(self) -> list[Path]:
+        return [
+            self._runtime / "tflm",
+            self._runtime / "shim",
+            self._runtime / "soc",
+            self._samples / "common" / "include",
+            self._schema,
+        ]
+
+    @cached_property
+    def _schema(self) -> Path:
+        """The header that flatc makes of the schema, and flatbuffers' own headers beside it.
+
+        Only those: the rest of the host's include folder is not for a microcontroller.
+        """
+        schema = self._runtime / "schema" / "schema.fbs"
+        headers = next((folder for folder in _FLATBUFFERS if folder.is_dir()), None)
+        if headers is None:
+            raise EnvironmentMissing(
+                "the flatbuffers headers are not here",
+                hint="tflm-hil doctor --install installs libflatbuffers-dev",
+            )
+
+        def fill(folder: Path) -> None:
+            out = folder / "tensorflow" / "lite" / "schema"
+            out.mkdir(parents=True)
+            self._tools.run([self._tools.flatc, "--cpp", "-o", out, schema], schema.name)
+            (folder / "flatbuffers").symlink_to(headers)
+
+        return self._cache.make(digest(self._tools.identity, schema.read_bytes()), fill)

@@ -1,0 +1,95 @@
+"""The Arm compiler: where it is, which one it is, and how it is called."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from harness.build.result import BuildOptions
+from harness.errors import BuildFailed, EnvironmentMissing
+
+_HINT = "tflm-hil doctor --install installs what is missing"
+
+# Products and sums are rounded one by one, as the official interpreter rounds them: fused, float32
+# results differ in the last bit.
+_COMMON = (
+    "-mcpu=cortex-m33", "-mthumb", "-g", "-std=c++17", "-ffunction-sections", "-fdata-sections",
+    "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-use-cxa-atexit",
+    "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "--specs=nano.specs",
+    '-DCONFIG_BOARD_TARGET="nrf9160dk/nrf9160"',
+)  # fmt: skip
+_LINK = ("-nostartfiles", "-Wl,--gc-sections", "-Wl,--fatal-warnings", "-Wl,--no-warn-rwx-segments")
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """GCC for Arm. ``CROSS_COMPILE`` may name another than the one on PATH."""
+
+    compiler: Path
+    archiver: Path
+    flatc: Path
+
+    @classmethod
+    def find(cls) -> Toolchain:
+        """Look on PATH. Raises :class:`EnvironmentMissing` naming the first that is missing."""
+        prefix = os.environ.get("CROSS_COMPILE", "arm-none-eabi-")
+        tools = []
+        for name in (f"{prefix}g++", f"{prefix}gcc-ar", "flatc"):
+            path = shutil.which(name)
+            if path is None:
+                raise EnvironmentMissing(f"{name} is not on PATH", hint=_HINT)
+            tools.append(Path(path))
+        return cls(*tools)
+
+    @cached_property
+    def identity(self) -> bytes:
+        """What tells one compiler from another without starting it: file, size, time of change."""
+        parts = []
+        for tool in (self.compiler, self.flatc):
+            real = tool.resolve()
+            stat = real.stat()
+            parts.append(f"{real}:{stat.st_size}:{stat.st_mtime_ns}")
+        return "\n".join(parts).encode()
+
+    @staticmethod
+    def flags(options: BuildOptions) -> tuple[str, ...]:
+        """Compiler flags: the nRF9160's core, with its FPU or without."""
+        fpu = ("-mfloat-abi=hard", "-mfpu=fpv5-sp-d16") if options.fpu else ("-mfloat-abi=soft",)
+        defines = tuple(f"-D{define}" for define in options.defines)
+        return (*_COMMON, *fpu, f"-O{options.optimize}", *defines)
+
+    def compile(
+        self, source: Path, target: Path, flags: Sequence[str], include: Sequence[Path]
+    ) -> None:
+        """One source file to one object. Raises :class:`BuildFailed` with the compiler's words."""
+        folders = [f"-I{folder}" for folder in include]
+        self.run([self.compiler, *flags, *folders, "-c", source, "-o", target], source.name)
+
+    def link(
+        self, objects: Sequence[Path], script: Path, target: Path, flags: Sequence[str]
+    ) -> None:
+        """Objects and archives to an ELF, with its map file beside it."""
+        map_file = target.with_suffix(".map")
+        self.run(
+            [self.compiler, *flags, *_LINK, f"-T{script}", f"-Wl,-Map={map_file}", *objects,
+             "-lm", "-o", target],
+            target.name,
+        )  # fmt: skip
+
+    def run(self, command: Sequence[object], what: str) -> None:
+        """Run a tool of the chain. Raises :class:`BuildFailed` naming ``what`` it failed on."""
+        words = [str(word) for word in command]
+        try:
+            done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+        except OSError as error:
+            raise EnvironmentMissing(f"cannot run {words[0]}: {error}", hint=_HINT) from error
+        except subprocess.TimeoutExpired as error:
+            raise BuildFailed(f"{what}: {Path(words[0]).name} did not end in 300 s") from error
+        if done.returncode != 0:
+            said = (done.stderr or done.stdout).strip()
+            raise BuildFailed(f"{what} cannot be built:\n{said}")

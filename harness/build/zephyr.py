@@ -1,0 +1,199 @@
+"""The Zephyr builder: ``west build`` in the workspace that it finds.
+
+The image is the real thing: Zephyr, tflite-micro and the same sample sources as the standalone
+build. ELF, map, ``.config`` and devicetree of each build are kept side by side.
+"""
+
+from __future__ import annotations
+
+import configparser
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import paths
+from harness.build.configurations import load
+from harness.build.result import BuildResult
+from harness.build.variants import Variant
+from harness.errors import BuildFailed, EnvironmentMissing, UsageError
+
+#: Kernel variants of Zephyr builds: a fragment ``zephyr_samples/common/NAME.conf`` each.
+KERNEL_VARIANTS = ("cmsis-nn", "soft-float")
+
+#: Boards of today's names; older Zephyr releases join the parts with underscores.
+ZEPHYR_BOARDS = ("nrf9160dk/nrf9160", "nrf9160dk/nrf9160/ns")
+
+#: What a build leaves, and under which name it is kept.
+_KEPT = {"zephyr.elf": "zephyr.elf", "zephyr.map": "zephyr.map", ".config": "config",
+         "zephyr.dts": "zephyr.dts", "zephyr.hex": "zephyr.hex"}  # fmt: skip
+
+_BUILD_SECONDS = 1800.0
+_NEW_BOARD_NAMES = (3, 7)
+_NEW_CONF_OPTION = (3, 4)
+_ERROR_LINE = re.compile(r"error|undefined reference|overflowed|No such file", re.IGNORECASE)
+_PROGRESS_LINE = re.compile(
+    r"\[\d+/\d+\] |-- "
+)  # of ninja and CMake; a file may be called perror.c
+_TOLD_LINES = 12
+
+#: Seen with Debian's compiler and Zephyr 3.1: the libraries of soft float are linked.
+_FLOAT_ABI = "uses VFP register arguments"
+_FLOAT_ABI_HINT = (
+    'west config build.cmake-args -- "-DCMAKE_EXE_LINKER_FLAGS=-mfloat-abi=hard", and build again'
+)
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """Where Zephyr lies: ``base`` is its repository, ``version`` (major, minor)."""
+
+    base: Path
+    version: tuple[int, int]
+
+    def board(self, name: str) -> str:
+        """The name by which this Zephyr knows the board."""
+        return name if self.version >= _NEW_BOARD_NAMES else name.replace("/", "_")
+
+    @property
+    def fragment_option(self) -> str:
+        """The CMake variable that names further configuration fragments."""
+        return "EXTRA_CONF_FILE" if self.version >= _NEW_CONF_OPTION else "OVERLAY_CONFIG"
+
+
+def find_workspace(
+    start: Path | None = None, environment: Mapping[str, str] | None = None
+) -> Workspace:
+    """ZEPHYR_BASE, or the west workspace around ``start`` (the working directory) or this project.
+
+    Raises EnvironmentMissing with the commands that set one up.
+    """
+    named = (os.environ if environment is None else environment).get("ZEPHYR_BASE")
+    if named:
+        return _workspace(Path(named), "ZEPHYR_BASE")
+    for folder in (start or Path.cwd(), paths.samples()):
+        for top in (folder.resolve(), *folder.resolve().parents):
+            settings = top / ".west" / "config"
+            if settings.is_file():
+                return _workspace(top / _zephyr_base(settings), str(settings))
+    raise _missing("there is no Zephyr workspace: ZEPHYR_BASE is not set and no .west folder found")
+
+
+def _zephyr_base(settings: Path) -> str:
+    parser = configparser.ConfigParser()
+    try:
+        parser.read(settings)
+        return parser.get("zephyr", "base", fallback="zephyr")
+    except configparser.Error as error:
+        raise _missing(f"{settings} cannot be read: {error}") from error
+
+
+def _workspace(base: Path, source: str) -> Workspace:
+    try:
+        text = (base / "VERSION").read_text(encoding="utf-8")
+    except OSError as error:
+        raise _missing(f"{source} names {base}, which holds no Zephyr") from error
+    numbers = dict(re.findall(r"VERSION_(MAJOR|MINOR)\s*=\s*(\d+)", text))
+    if len(numbers) != len(("MAJOR", "MINOR")):
+        raise _missing(f"{base / 'VERSION'} does not tell Zephyr's version")
+    return Workspace(base, (int(numbers["MAJOR"]), int(numbers["MINOR"])))
+
+
+def _missing(message: str) -> EnvironmentMissing:
+    project = paths.samples().parent
+    if not (project / "west.yml").is_file():
+        return EnvironmentMissing(
+            message,
+            hint="set ZEPHYR_BASE, or work in a clone of the project: it is a west manifest",
+        )
+    commands = (
+        f"cd {project.parent}",
+        f"west init -l {project.name}",
+        "west update",
+        "west zephyr-export",
+        "pip install -r zephyr/scripts/requirements-base.txt",
+        "west sdk install -t arm-zephyr-eabi",
+    )
+    return EnvironmentMissing(message, hint="set one up: " + " && ".join(commands))
+
+
+def build_zephyr(
+    sample: str,
+    configuration: str = "exact",
+    *,
+    board: str = ZEPHYR_BOARDS[0],
+    fragments: Sequence[str] = (),
+    workspace: Workspace | None = None,
+) -> BuildResult:
+    """Build one sample in one configuration with Zephyr and tflite-micro.
+
+    Raises UsageError for an unknown name, EnvironmentMissing without a workspace, BuildFailed with
+    the words of west, CMake or the compiler.
+    """
+    variant = load().variant(sample, configuration, "tflm")
+    _known("board", board, ZEPHYR_BOARDS)
+    for fragment in fragments:
+        _known("kernel variant", fragment, KERNEL_VARIANTS)
+    found = workspace or find_workspace()
+    started = time.monotonic()
+    name = "-".join([sample, configuration, board.replace("/", "_"), *fragments])
+    kept = paths.cache() / "zephyr" / name
+    kept.mkdir(parents=True, exist_ok=True)
+    tree = kept / "build"
+    _run_west(_arguments(variant, found, board, fragments, tree), found, kept / "build.log")
+    for made, keep in _KEPT.items():
+        if (tree / "zephyr" / made).is_file():
+            shutil.copyfile(tree / "zephyr" / made, kept / keep)
+    elf = kept / "zephyr.elf"
+    if not (tree / "zephyr" / "zephyr.elf").is_file():
+        raise BuildFailed(f"west build left no zephyr.elf in {tree / 'zephyr'}")
+    seconds = time.monotonic() - started
+    return BuildResult(elf, kept / "zephyr.map", sample, configuration, "zephyr", False, seconds)
+
+
+def _known(what: str, name: str, names: Sequence[str]) -> None:
+    if name not in names:
+        raise UsageError(f"there is no {what} {name!r}", hint=f"one of {', '.join(names)}")
+
+
+def _arguments(
+    variant: Variant, workspace: Workspace, board: str, fragments: Sequence[str], tree: Path
+) -> list[str]:
+    """``west build`` and what goes to CMake behind it."""
+    application = paths.samples() / variant.sample.application
+    cmake = [
+        f'-DCONFIG_TFLM_HIL_SAMPLE="{variant.sample.name}"',
+        f"-DCONFIG_TFLM_HIL_RESOLVER_{variant.configuration.name.upper()}=y",
+    ]
+    if fragments:
+        files = ";".join(str(paths.samples() / "common" / f"{name}.conf") for name in fragments)
+        cmake.append(f"-D{workspace.fragment_option}={files}")
+    return [
+        sys.executable, "-m", "west", "build", "--pristine", "auto",
+        "--board", workspace.board(board), "--build-dir", str(tree), str(application),
+        "--", *cmake,
+    ]  # fmt: skip
+
+
+def _run_west(command: Sequence[str], workspace: Workspace, log: Path) -> None:
+    environment = {**os.environ, "ZEPHYR_BASE": str(workspace.base)}
+    try:
+        done = subprocess.run(
+            command, cwd=workspace.base, env=environment, check=False, timeout=_BUILD_SECONDS,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        raise BuildFailed(f"west build took more than {_BUILD_SECONDS:.0f} s") from error
+    log.write_text(done.stdout, encoding="utf-8")
+    if done.returncode != 0:
+        lines = done.stdout.splitlines()
+        telling = [
+            line for line in lines if _ERROR_LINE.search(line) and not _PROGRESS_LINE.match(line)
+        ] or lines[-_TOLD_LINES:]
+        hint = _FLOAT_ABI_HINT if _FLOAT_ABI in done.stdout else f"all of it: {log}"
+        raise BuildFailed("west build failed:\n" + "\n".join(telling[:_TOLD_LINES]), hint=hint)

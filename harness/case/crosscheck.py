@@ -1,0 +1,197 @@
+"""One image on two targets: is what it printed, computed and left in RAM the same?
+
+The measured ticks of ``inference`` and ``op`` records are reported beside each other and not held
+equal; everything else that the console printed is. An image without an end of its own is cut off
+by the clock, on each target at another byte: there the shorter console must be how the longer one
+begins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.elf.demangle import demangle
+from harness.elf.firmware import Firmware, Symbol
+from harness.errors import Unsupported, UsageError
+from harness.targets.base import Session, Stop, Until
+
+_TICKS = re.compile(rb"(~HIL \d+ (?:inference|op) [^*\r\n]*?ticks=)(\d+)([^*\r\n]*?) \*[0-9a-f]{8}")
+_OUTPUT = re.compile(rb"~HIL \d+ output ([^*\r\n]*?) \*[0-9a-f]{8}")
+_INFERENCE = re.compile(rb"~HIL \d+ inference [^*\r\n]*?ticks=(\d+)")
+_LAST_RECORD = re.compile(rb"~HIL \d+ (?:end|failed) ")
+_RAM = range(0x2000_0000, 0x4000_0000)
+_ARENA = re.compile("arena", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one target showed: its console, its output records, ticks and objects in RAM."""
+
+    target: str
+    stop: Stop
+    console: bytes
+    outputs: tuple[bytes, ...]
+    ticks: tuple[int, ...]
+    symbols: tuple[tuple[str, bytes], ...]
+
+    @property
+    def ended(self) -> bool:
+        """True where the image came to an end of its own."""
+        return _LAST_RECORD.search(self.console) is not None
+
+
+@dataclass(frozen=True)
+class CrossCheck:
+    """Two runs beside each other; ``difference`` names the first one and is empty where equal."""
+
+    first: Seen
+    second: Seen
+    difference: str
+
+    @property
+    def equal(self) -> bool:
+        """True where nothing differs but measured ticks."""
+        return not self.difference
+
+    @property
+    def compared(self) -> str:
+        """What was held against each other, in one line."""
+        one, other = self.first, self.second
+        shorter = min(len(one.console), len(other.console))
+        told = [f"{shorter:,} console bytes", f"{len(one.outputs)} output records"]
+        if len(one.console) != len(other.console):
+            told[0] += f" of {len(one.console):,} and {len(other.console):,}, cut off by the clock"
+        told += [f"{len(data):,} B of {name}" for name, data in one.symbols]
+        return ", ".join(told)
+
+    @property
+    def ticks(self) -> str:
+        """The measured ticks of both, in one line; empty where the image measured none."""
+        pairs = list(zip(self.first.ticks, self.second.ticks, strict=False))
+        if not pairs:
+            return ""
+        furthest = max(pairs, key=lambda pair: abs(pair[0] - pair[1]))
+        same = sum(one == other for one, other in pairs)
+        furthest_apart = f"furthest apart {furthest[0]:,} and {furthest[1]:,}"
+        return f"ticks of {len(pairs)} inferences: {same} equal, {furthest_apart}"
+
+    def __str__(self) -> str:
+        names = f"{self.first.target} and {self.second.target}"
+        lines = [f"{names} {'are equal' if self.equal else 'differ: ' + self.difference}"]
+        lines += [f"  compared: {self.compared}"] if self.equal else []
+        lines += [f"  {self.ticks}"] if self.ticks else []
+        return "\n".join(lines)
+
+    def to_json(self) -> dict[str, object]:
+        """The comparison as JSON types."""
+        return {
+            "targets": [self.first.target, self.second.target],
+            "equal": self.equal,
+            "difference": self.difference,
+            "console_bytes": [len(self.first.console), len(self.second.console)],
+            "outputs": len(self.first.outputs),
+            "ticks": [list(self.first.ticks), list(self.second.ticks)],
+            "symbols": [name for name, _ in self.first.symbols],
+        }
+
+
+def run(
+    session: Session,
+    firmware: Firmware,
+    until: Until | None,
+    seconds: float,
+    *,
+    symbols: Sequence[str] | None = None,
+    guard: float = 60.0,
+) -> Seen:
+    """Run ``session`` to ``until`` or ``seconds`` of its own time and collect what is compared."""
+    stop = session.run(until, session.deadline(seconds, guard=guard))
+    return look(session, firmware, stop, symbols)
+
+
+def look(
+    session: Session, firmware: Firmware, stop: Stop, symbols: Sequence[str] | None = None
+) -> Seen:
+    """What is compared, of a session that has run.
+
+    ``symbols`` are objects in RAM, by default the tensor arenas; a target that cannot read memory
+    shows none. Raises :class:`UsageError` for a name that the image does not have.
+    """
+    chosen = arenas(firmware) if symbols is None else [_named(firmware, name) for name in symbols]
+    try:
+        objects = tuple((demangle(s.name), session.memory.read(s.address, s.size)) for s in chosen)
+    except Unsupported:
+        objects = ()
+    console = b"".join(chunk.data for chunk in session.console)
+    return Seen(
+        session.target,
+        stop,
+        console,
+        tuple(_OUTPUT.findall(console)),
+        tuple(int(ticks) for ticks in _INFERENCE.findall(console)),
+        objects,
+    )
+
+
+def arenas(firmware: Firmware) -> list[Symbol]:
+    """The objects in RAM that are tensor arenas by their name."""
+    return [s for s in firmware.symbols if s.size and s.address in _RAM and _ARENA.search(s.name)]
+
+
+def _named(firmware: Firmware, name: str) -> Symbol:
+    for symbol in firmware.symbols:
+        if symbol.size and name in (symbol.name, demangle(symbol.name)):
+            return symbol
+    raise UsageError(
+        f"{firmware.path.name} has no object {name!r} to compare",
+        hint=f"tflm-hil footprint {firmware.path} --by symbol lists them",
+    )
+
+
+def compare(first: Seen, second: Seen) -> CrossCheck:
+    """Hold two runs against each other. Two runs that printed nothing are no evidence: unequal."""
+    return CrossCheck(first, second, _difference(first, second))
+
+
+def _difference(first: Seen, second: Seen) -> str:
+    if not first.console and not second.console:
+        return "neither printed anything, so there is nothing to compare"
+    cut_off = not first.ended and not second.ended
+    for index, (one, other) in enumerate(zip(first.outputs, second.outputs, strict=False)):
+        if one != other:
+            return f"output record {index}: {_text(one)} against {_text(other)}"
+    if len(first.outputs) != len(second.outputs) and not cut_off:
+        return f"{len(first.outputs)} output records against {len(second.outputs)}"
+    console = _console_difference(first, second, cut_off=cut_off)
+    if console:
+        return console
+    if first.stop is not second.stop:
+        return f"the run ended otherwise: {first.stop.value} against {second.stop.value}"
+    return "" if len(first.console) != len(second.console) else _symbol_difference(first, second)
+
+
+def _console_difference(first: Seen, second: Seen, *, cut_off: bool) -> str:
+    one, other = (_TICKS.sub(rb"\1-\3", seen.console) for seen in (first, second))
+    if one == other:
+        return ""
+    if cut_off and one and other and (one.startswith(other) or other.startswith(one)):
+        return ""
+    lines, others = one.splitlines(), other.splitlines()
+    for number, (left, right) in enumerate(zip(lines, others, strict=False), 1):
+        if left != right:
+            return f"console line {number}: {_text(left)} against {_text(right)}"
+    return f"{len(lines)} console lines ({len(one)} B) against {len(others)} ({len(other)} B)"
+
+
+def _symbol_difference(first: Seen, second: Seen) -> str:
+    for (name, one), (_, other) in zip(first.symbols, second.symbols, strict=False):
+        for offset, (left, right) in enumerate(zip(one, other, strict=True)):
+            if left != right:
+                return f"{name}+{offset:#x}: 0x{left:02x} against 0x{right:02x}"
+    return ""
+
+
+def _text(data: bytes) -> str:
+    return ascii(data.decode("latin-1"))

@@ -1,0 +1,134 @@
+"""What an image executed: instructions by function, and the lines that ran.
+
+One form for every target that can tell. A target says how many instructions it counted at which
+addresses and which instructions ran at all; DWARF turns these into functions and lines.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from harness.elf.demangle import demangle
+from harness.elf.firmware import Firmware
+from harness.elf.thumb import instruction_length
+
+
+@dataclass(frozen=True)
+class Block:
+    """A stretch of instructions without a branch in it, and how often it ran."""
+
+    address: int
+    instructions: int
+    executions: int
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """``functions``: instructions executed in each, most first. ``files``: which lines ran.
+
+    A function without a symbol goes by its address; of several with one name each goes with its
+    file. ``files`` maps the path that the compiler was
+    given to the lines that have code, each with whether one of its instructions ran.
+    """
+
+    functions: Mapping[str, int] = field(default_factory=dict)
+    files: Mapping[str, Mapping[int, bool]] = field(default_factory=dict)
+
+    @property
+    def instructions(self) -> int:
+        """All that were executed while the target counted."""
+        return sum(self.functions.values())
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """How many lines ran, and how many have code."""
+        hits = [hit for file in self.files.values() for hit in file.values()]
+        return sum(hits), len(hits)
+
+    @classmethod
+    def from_counts(
+        cls, firmware: Firmware, counts: Mapping[int, int], executed: Iterable[int]
+    ) -> Coverage:
+        """Of instructions counted at addresses of blocks, and the addresses of those that ran."""
+        counted: Counter[tuple[str, int, str]] = Counter()
+        for address, count in counts.items():
+            place = firmware.locate(address)
+            name = demangle(place.function) or f"0x{address:08x}"
+            start = address - place.offset
+            counted[name, start, firmware.locate(start).file] += count
+        return cls(_named(counted), _lines(firmware, sorted(executed)))
+
+    @classmethod
+    def from_blocks(cls, firmware: Firmware, blocks: Iterable[Block]) -> Coverage:
+        """Of blocks; their instructions are those of the image."""
+        counts: Counter[int] = Counter()
+        executed: set[int] = set()
+        code = _Code(firmware)
+        for block in blocks:
+            counts[block.address] += block.instructions * block.executions
+            at = block.address
+            for _ in range(block.instructions):
+                executed.add(at)
+                at += code.length(at)
+        return cls.from_counts(firmware, counts, executed)
+
+    def lcov(self) -> str:
+        """An LCOV tracefile (geninfo(1)): per file the lines with code, 1 where one ran."""
+        out = ["TN:"]
+        for file, hits in sorted(self.files.items()):
+            out += [f"SF:{file}", *(f"DA:{line},{int(hit)}" for line, hit in sorted(hits.items()))]
+            out += [f"LF:{len(hits)}", f"LH:{sum(hits.values())}", "end_of_record"]
+        return "\n".join(out) + "\n"
+
+
+def _named(counted: Counter[tuple[str, int, str]]) -> dict[str, int]:
+    """By name, most first; each of several functions of one name goes with its file.
+
+    Every kernel of tflite-micro has an ``Invoke`` in an anonymous namespace.
+    """
+    places: defaultdict[str, set[tuple[int, str]]] = defaultdict(set)
+    for name, start, file in counted:
+        places[name].add((start, file))
+    functions: Counter[str] = Counter()
+    for (name, start, file), count in counted.items():
+        several = len(places[name]) > 1
+        functions[f"{name} ({file or f'0x{start:08x}'})" if several else name] += count
+    return dict(functions.most_common())
+
+
+class _Code:
+    """The image's instructions; two bytes each where it has none (code copied to RAM)."""
+
+    def __init__(self, firmware: Firmware) -> None:
+        self._segments = [(s.address, s.data) for s in firmware.segments if s.data]
+
+    def length(self, address: int) -> int:
+        for start, data in self._segments:
+            if start <= address <= start + len(data) - 2:
+                offset = address - start
+                return instruction_length(int.from_bytes(data[offset : offset + 2], "little"))
+        return 2
+
+
+def _lines(firmware: Firmware, executed: list[int]) -> dict[str, dict[int, bool]]:
+    table = firmware.line_table
+    paths: dict[tuple[int, int], str] = {}
+    files: dict[str, dict[int, bool]] = {}
+    stretches = zip(pairwise(table.starts), table.places[:-1], strict=True)
+    for (start, end), (number, index, line) in stretches:
+        if number < 0 or not line:
+            continue
+        if (number, index) not in paths:
+            paths[number, index] = table.headers[number].path(index)
+        path = paths[number, index]
+        if not path:
+            continue
+        at = bisect_left(executed, start)
+        ran = at < len(executed) and executed[at] < end
+        hits = files.setdefault(path, {})
+        hits[line] = hits.get(line, False) or ran
+    return files

@@ -1,0 +1,1 @@
+"""Debug information: entries, line tables and the format that both share."""

@@ -1,0 +1,268 @@
+"""DWARF line programs (versions 2 to 5): which file and line each address came from.
+
+Source: DWARF Debugging Information Format 5, section 6.2; version 4, section 6.2 for the older
+header. Sequences that start at address 0 belong to functions that the linker dropped: on a
+Cortex-M the vector table lies there, never code.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import struct
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from harness.elf import format as elf_format
+from harness.elf.dwarf.leb import GARBLED, sleb, uleb
+
+if TYPE_CHECKING:
+    from harness.elf.firmware import Firmware
+
+_EXTENDED, _COPY, _ADVANCE_PC, _ADVANCE_LINE, _SET_FILE = 0, 1, 2, 3, 4
+_CONST_ADD_PC, _FIXED_ADVANCE_PC = 8, 9
+_END_SEQUENCE, _SET_ADDRESS, _DEFINE_FILE = 1, 2, 3
+_CONTENT_PATH, _CONTENT_DIRECTORY = 1, 2
+
+Row = tuple[int, int, int]  # address, file index, line; line 0 and file -1 end a run
+
+
+@dataclass(frozen=True)
+class LineHeader:
+    """A line-number program header; ``files`` are indexed as DW_AT_decl_file indexes them."""
+
+    version: int
+    names: tuple[str, ...]
+    folders: tuple[str, ...]  # of each file, "" for the compilation's own
+    program: int
+    end: int
+    least_instruction: int
+    line_base: int
+    line_range: int
+    opcode_base: int
+    lengths: bytes
+    folder: str = ""  # of the compilation, as version 5 has it in the table itself
+
+    def path(self, index: int, comp_dir: str = "") -> str:
+        """The normalized path of file ``index``, "" where the table has none."""
+        if not 0 <= index < len(self.names) or not self.names[index]:
+            return ""
+        joined = posixpath.join(comp_dir or self.folder, self.folders[index], self.names[index])
+        return posixpath.normpath(joined)
+
+    def name(self, index: int) -> str:
+        """The name of file ``index`` as the table spells it, "" where it has none."""
+        return self.names[index] if 0 <= index < len(self.names) else ""
+
+
+def read_header(data: bytes, at: int, line_strings: bytes, strings: bytes) -> LineHeader:
+    """The header at offset ``at`` of ``.debug_line``; one of GARBLED is raised for a broken one."""
+    length = int.from_bytes(data[at : at + 4], "little")
+    if length >= 0xFFFFFFF0 or at + 4 + length > len(data):
+        raise ValueError("the line program is cut off")
+    end = at + 4 + length
+    version = int.from_bytes(data[at + 4 : at + 6], "little")
+    if not 2 <= version <= 5:
+        raise ValueError(f"line program of version {version}")
+    at += 6
+    if version >= 5:
+        at += 2  # address_size, segment_selector_size
+    program = at + 4 + int.from_bytes(data[at : at + 4], "little")
+    at += 4
+    least = data[at]
+    at += 1 if version < 4 else 2  # version 4 added maximum_operations_per_instruction
+    base, spread, opcode_base = struct.unpack_from("<bBB", data, at + 1)
+    at += 4
+    lengths = data[at : at + max(opcode_base - 1, 0)]
+    at += max(opcode_base - 1, 0)
+    folder = ""
+    if version >= 5:
+        names, folders, folder = _tables_5(data, at, line_strings, strings)
+    else:
+        names, folders = _tables_2(data, at, program)
+    if program > end:
+        raise ValueError("the line program starts behind its end")
+    return LineHeader(version, tuple(names), tuple(folders), program, end, least, base, spread,
+                      opcode_base, lengths, folder)  # fmt: skip
+
+
+def _text(data: bytes, at: int) -> tuple[str, int]:
+    end = data.index(b"\0", at)
+    return data[at:end].decode("utf-8", "backslashreplace"), end + 1
+
+
+def _tables_2(data: bytes, at: int, limit: int) -> tuple[list[str], list[str]]:
+    directories = [""]
+    while at < limit and data[at]:
+        text, at = _text(data, at)
+        directories.append(text)
+    at += 1
+    names, folders = [""], [""]
+    while at < limit and data[at]:
+        text, at = _text(data, at)
+        directory, at = uleb(data, at)
+        _, at = uleb(data, at)
+        _, at = uleb(data, at)
+        names.append(text)
+        folders.append(directories[directory] if directory < len(directories) else "")
+    return names, folders
+
+
+def _tables_5(data: bytes, at: int, line_strings: bytes, strings: bytes
+              ) -> tuple[list[str], list[str], str]:  # fmt: skip
+    directories, at = _entries_5(data, at, line_strings, strings)
+    files, at = _entries_5(data, at, line_strings, strings)
+    paths = [str(entry.get(_CONTENT_PATH, "")) for entry in directories]
+    names, folders = [], []
+    for entry in files:
+        names.append(str(entry.get(_CONTENT_PATH, "")))
+        index = entry.get(_CONTENT_DIRECTORY, 0)
+        folders.append(paths[index] if isinstance(index, int) and index < len(paths) else "")
+    return names, folders, paths[0] if paths else ""
+
+
+def _entries_5(data: bytes, at: int, line_strings: bytes, strings: bytes
+               ) -> tuple[list[dict[int, str | int]], int]:  # fmt: skip
+    formats = []
+    count = data[at]
+    at += 1
+    for _ in range(count):
+        content, at = uleb(data, at)
+        form, at = uleb(data, at)
+        formats.append((content, form))
+    total, at = uleb(data, at)
+    if total > len(data):
+        raise ValueError("more files than bytes")
+    found = []
+    for _ in range(total):
+        entry: dict[int, str | int] = {}
+        for content, form in formats:
+            entry[content], at = _value_5(data, at, form, line_strings, strings)
+        found.append(entry)
+    return found, at
+
+
+def _value_5(data: bytes, at: int, form: int, line_strings: bytes, strings: bytes
+             ) -> tuple[str | int, int]:  # fmt: skip
+    if form == 0x08:  # DW_FORM_string
+        return _text(data, at)
+    if form in (0x1F, 0x0E):  # DW_FORM_line_strp, DW_FORM_strp
+        offset = int.from_bytes(data[at : at + 4], "little")
+        table = line_strings if form == 0x1F else strings
+        return elf_format.string(table, offset), at + 4
+    fixed = {0x0B: 1, 0x05: 2, 0x06: 4, 0x07: 8, 0x1E: 16}.get(form)
+    if fixed:  # DW_FORM_data1, 2, 4, 8, 16
+        return int.from_bytes(data[at : at + fixed], "little"), at + fixed
+    if form == 0x0F:  # DW_FORM_udata
+        return uleb(data, at)
+    if form == 0x09:  # DW_FORM_block
+        size, at = uleb(data, at)
+        return 0, at + size
+    raise ValueError(f"form 0x{form:x} in a file table")
+
+
+def rows(data: bytes, head: LineHeader) -> list[Row]:
+    """Run a line program; what was decoded before a garbled place stands."""
+    found: list[Row] = []
+    try:
+        for sequence in _sequences(data, head):
+            if sequence[0][0] != 0:
+                found.extend(sequence)
+    except GARBLED:
+        return found
+    return found
+
+
+def _sequences(data: bytes, head: LineHeader) -> Iterator[list[Row]]:  # noqa: PLR0912 - one state
+    # machine, and the hottest loop of the package: 300 KB of opcodes in a Zephyr image.
+    at, end = head.program, head.end
+    least, base = head.least_instruction, head.opcode_base
+    line_base, line_range = head.line_base, head.line_range
+    steps = [
+        ((op - base) // line_range * least, line_base + (op - base) % line_range)
+        if line_range and op >= base else (0, 0)
+        for op in range(256)
+    ]  # fmt: skip
+    address, file, line = 0, 1, 1
+    found: list[Row] = []
+    while at < end:
+        op = data[at]
+        at += 1
+        if op >= base:
+            advance, step = steps[op]
+            address += advance
+            line += step
+            found.append((address, file, line))
+        elif op == _COPY:
+            found.append((address, file, line))
+        elif op == _ADVANCE_LINE:
+            step, at = sleb(data, at)
+            line += step
+        elif op == _ADVANCE_PC:
+            advance, at = uleb(data, at)
+            address += advance * least
+        elif op == _SET_FILE:
+            file, at = uleb(data, at)
+        elif op == _CONST_ADD_PC:
+            address += steps[255][0]
+        elif op == _FIXED_ADVANCE_PC:
+            address += int.from_bytes(data[at : at + 2], "little")
+            at += 2
+        elif op == _EXTENDED:
+            size, at = uleb(data, at)
+            code = data[at] if size else 0
+            if code == _END_SEQUENCE:
+                found.append((address, -1, 0))
+                yield found
+                address, file, line, found = 0, 1, 1, []
+            elif code == _SET_ADDRESS:
+                address = int.from_bytes(data[at + 1 : at + size], "little") & 0xFFFFFFFF
+            at += size
+        else:
+            for _ in range(head.lengths[op - 1]):
+                _, at = uleb(data, at)
+
+
+class LineTable:
+    """All line programs of an image, sorted by address."""
+
+    def __init__(self, firmware: Firmware) -> None:
+        data = firmware.debug_section("line")
+        line_strings = firmware.debug_section("line_str")
+        strings = firmware.debug_section("str")
+        self.headers: list[LineHeader] = []
+        self.offsets: list[int] = []  # of each header in .debug_line
+        self.broken = 0
+        table: dict[int, tuple[int, int, int]] = {}
+        at = 0
+        while at + 6 <= len(data):
+            try:
+                head = read_header(data, at, line_strings, strings)
+            except GARBLED:
+                self.broken += 1
+            else:
+                number = len(self.headers)
+                self.headers.append(head)
+                self.offsets.append(at)
+                for address, file, line in rows(data, head):
+                    if file < 0:
+                        table.setdefault(address, (-1, 0, 0))
+                    else:
+                        table[address] = (number, file, line)
+            at += 4 + int.from_bytes(data[at : at + 4], "little")
+        self.starts = sorted(table)
+        self.places = [table[start] for start in self.starts]  # header, file, line
+
+    def find(self, address: int) -> tuple[int, int, int] | None:
+        """Header number, file index and line of an address, None where no program covers it."""
+        index = bisect_right(self.starts, address) - 1
+        place = self.places[index] if index >= 0 else None
+        return place if place and place[0] >= 0 else None
+
+    def named(self) -> tuple[list[int], list[tuple[str, int]]]:
+        """Start addresses, and (file name, line); ("", 0) ends a run."""
+        return self.starts, [
+            (self.headers[number].name(file), line) if number >= 0 else ("", 0)
+            for number, file, line in self.places
+        ]

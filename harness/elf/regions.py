@@ -1,0 +1,190 @@
+"""Memory regions: names, origins and sizes, from whatever describes them best.
+
+In this order: a map file's "Memory Configuration", a linker script's ``MEMORY`` command, the
+Kconfig values that every Zephyr image carries as absolute symbols, and last the nRF9160's own
+memory map.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness import paths
+from harness.elf.firmware import Firmware
+from harness.errors import UsageError
+
+#: nRF9160 Product Specification v2.1, "SPU": flash is partitioned in 32 KiB, RAM in 8 KiB regions.
+_PARTITION = {"FLASH": 0x8000, "RAM": 0x2000}
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_TERM = re.compile(r"\s*(0[xX][0-9a-fA-F]+|\d+)\s*([kKmMgG]?)[bB]?|\s*([-+*()])")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A memory region of the link; ``source`` says where origin and size were read."""
+
+    name: str
+    origin: int
+    size: int
+    source: str  # "map", "linker script", "kconfig", "nRF9160"
+
+    @property
+    def end(self) -> int:
+        """The first address behind the region."""
+        return self.origin + self.size
+
+
+def memories(
+    firmware: Firmware, *, map_file: Path | None = None, linker_script: Path | None = None
+) -> tuple[Memory, ...]:
+    """The regions that hold ``firmware``, sorted by origin.
+
+    Raises UsageError for a map file or linker script that cannot be read or describes no memory.
+    """
+    if map_file is not None:
+        found = from_map(_read(map_file))
+        if not found:
+            raise UsageError(
+                f"{map_file} has no memory configuration",
+                hint="pass a map file of GNU ld (-Wl,-Map=...), or leave it out",
+            )
+    elif linker_script is not None:
+        found = from_linker_script(_read(linker_script))
+        if not found:
+            raise UsageError(
+                f"{linker_script} has no MEMORY command with plain numbers",
+                hint="pass the preprocessed script, e.g. build/zephyr/linker.cmd",
+            )
+    else:
+        found = from_kconfig(firmware) or from_chip(firmware)
+    return tuple(sorted(found, key=lambda memory: memory.origin))
+
+
+def from_map(text: str) -> tuple[Memory, ...]:
+    """The "Memory Configuration" table of a GNU ld map file, () where it has none."""
+    start = text.find("Memory Configuration")
+    end = text.find("Linker script and memory map", start)
+    if start < 0:
+        return ()
+    found = []
+    for line in text[start : end if end >= 0 else len(text)].splitlines():
+        fields = line.split()
+        if len(fields) >= 3 and fields[1].startswith("0x") and fields[0] != "*default*":
+            try:
+                found.append(Memory(fields[0], int(fields[1], 16), int(fields[2], 16), "map"))
+            except ValueError:
+                continue  # a line of prose that happens to hold a number
+    return tuple(found)
+
+
+def from_linker_script(text: str) -> tuple[Memory, ...]:
+    """The regions of a MEMORY command whose origins and lengths are numbers, + - * and brackets."""
+    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
+    block = re.search(r"\bMEMORY\s*\{([^}]*)\}", text)
+    if block is None:
+        return ()
+    found = []
+    entry = re.compile(
+        r"(\w+)\s*(?:\([^)]*\))?\s*:\s*(?:ORIGIN|org|o)\s*=\s*([^,]+),"
+        r"\s*(?:LENGTH|len|l)\s*=\s*([^\n,]+)",
+        re.IGNORECASE,
+    )
+    for name, origin, length in entry.findall(block[1]):
+        start, size = _number(origin), _number(length)
+        if start is not None and size is not None:
+            found.append(Memory(name, start, size, "linker script"))
+    return tuple(found)
+
+
+def from_kconfig(firmware: Firmware) -> tuple[Memory, ...]:
+    """The regions of a Zephyr image from its CONFIG_* absolute symbols, () for other images."""
+    config = firmware.absolutes
+    if "CONFIG_FLASH_SIZE" not in config or "CONFIG_SRAM_SIZE" not in config:
+        return ()
+    offset = config.get("CONFIG_FLASH_LOAD_OFFSET", 0)
+    flash_size = (
+        config.get("CONFIG_FLASH_LOAD_SIZE", 0) or config["CONFIG_FLASH_SIZE"] * 1024 - offset
+    )
+    flash = config.get("CONFIG_FLASH_BASE_ADDRESS", 0) + offset
+    ram = config.get("CONFIG_SRAM_BASE_ADDRESS", 0x2000_0000)
+    return (
+        Memory("FLASH", flash, flash_size, "kconfig"),
+        Memory("RAM", ram, config["CONFIG_SRAM_SIZE"] * 1024, "kconfig"),
+    )
+
+
+def from_chip(firmware: Firmware) -> tuple[Memory, ...]:
+    """Flash and RAM of the nRF9160.
+
+    An image that starts a whole partition behind a bank's origin (a non-secure one at 0x50000,
+    behind TF-M) has the region from there to the bank's end.
+    """
+    table = tomllib.loads((paths.platforms() / "nrf9160.toml").read_text("utf-8"))["memory"]
+    found = []
+    for key, name in (("flash", "FLASH"), ("ram", "RAM")):
+        origin, end = table[key]["origin"], table[key]["origin"] + table[key]["size"]
+        ends = (
+            address
+            for segment in firmware.segments
+            for address, size in (
+                (segment.load_address, len(segment.data)),
+                (segment.address, segment.size),
+            )
+            if size and origin <= address < end
+        )
+        lowest = min(ends, default=origin)
+        if lowest - origin >= _PARTITION[name]:
+            origin = lowest
+        found.append(Memory(name, origin, end - origin, "nRF9160"))
+    return tuple(found)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _number(text: str) -> int | None:
+    """The value of a linker-script constant expression, None where it is more than arithmetic."""
+    tokens: list[int | str] = []
+    at = 0
+    text = text.strip()
+    while at < len(text):
+        match = _TERM.match(text, at)
+        if match is None:
+            return None
+        tokens.append(int(match[1], 0) * _UNITS[match[2].lower()] if match[1] else match[3])
+        at = match.end()
+    value, rest = _sum(tokens)
+    return value if not rest else None
+
+
+def _sum(tokens: list[int | str]) -> tuple[int | None, list[int | str]]:
+    value, tokens = _product(tokens)
+    while value is not None and tokens and tokens[0] in ("+", "-"):
+        sign = 1 if tokens[0] == "+" else -1
+        right, tokens = _product(tokens[1:])
+        value = None if right is None else value + sign * right
+    return value, tokens
+
+
+def _product(tokens: list[int | str]) -> tuple[int | None, list[int | str]]:
+    value, tokens = _term(tokens)
+    while value is not None and tokens and tokens[0] == "*":
+        right, tokens = _term(tokens[1:])
+        value = None if right is None else value * right
+    return value, tokens
+
+
+def _term(tokens: list[int | str]) -> tuple[int | None, list[int | str]]:
+    if tokens and isinstance(tokens[0], int):
+        return tokens[0], tokens[1:]
+    if tokens and tokens[0] == "(":
+        value, rest = _sum(tokens[1:])
+        return (value, rest[1:]) if rest and rest[0] == ")" else (None, rest)
+    return None, tokens

@@ -1,0 +1,68 @@
+"""What a board is: its probe, its serial ports, and which of them is the console."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.targets.board.lab import BAUD
+
+#: How J-Link serial numbers of nRF9160 DKs (PCA10090) begin; DKs with the newer interface MCU
+#: carry 1050..., which other Nordic DKs carry too.
+_DK_PREFIXES = (("960", "nRF9160 DK (PCA10090)"), ("1050", "Nordic DK with interface MCU 2"))
+
+
+@dataclass(frozen=True)
+class Port:
+    """A serial port of this machine. ``interface`` is the USB interface number, where known."""
+
+    device: str
+    serial: str
+    interface: int | None = None
+    vid: int | None = None
+    product: str = ""
+
+
+@dataclass(frozen=True)
+class Board:
+    """A board that can be opened.
+
+    ``how`` says how the port was chosen. ``tools`` is a folder that is searched for flash tools
+    before PATH (the stand-ins of a virtual board), ``control`` a virtual board's state folder.
+    """
+
+    name: str
+    probe: str
+    port: str
+    ports: tuple[str, ...] = ()
+    runner: str = ""
+    baud: int = BAUD
+    tags: tuple[str, ...] = ()
+    how: str = ""
+    kit: str = ""
+    probe_host: str = ""
+    power_cycle: tuple[str, ...] = ()
+    labgrid: str = ""
+    tools: str = ""
+    control: Path | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name} (probe {self.probe}, port {self.port or 'unknown'})"
+
+
+def application_port(ports: list[Port]) -> tuple[str, str]:
+    """The application core's console among a probe's ports, and how it was told from the others."""
+    if len(ports) == 1:
+        return ports[0].device, "the probe's only serial port"
+    numbered = [p for p in ports if p.interface is not None]
+    if len(numbered) == len(ports):
+        first = min(numbered, key=lambda p: p.interface or 0)
+        return first.device, f"VCOM0: lowest USB interface ({first.interface}) of {len(ports)}"
+    first = min(ports, key=lambda p: (len(p.device), p.device))
+    return first.device, f"lowest device name of {len(ports)}: interface numbers are not known"
+
+
+def kit(serial: str) -> str:
+    """What the serial number says about the board, or an empty string."""
+    plain = serial.lstrip("0")
+    return next((text for prefix, text in _DK_PREFIXES if plain.startswith(prefix)), "")

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from little_tflm import compile_little, has_clang, has_gcc
+
+from harness.elf import Firmware
+
+GCC = [("gcc", f"-gdwarf-{version}") for version in (2, 3, 4, 5)]
+CLANG = [("clang", f"-gdwarf-{version}") for version in (2, 4, 5)]
+
+
+@pytest.fixture(scope="session", params=[*GCC, *CLANG], ids="".join)
+def debuggable(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The little firmware with every version of DWARF, from GCC and from LLVM."""
+    compiler, dwarf = request.param
+    if not (has_gcc() if compiler == "gcc" else has_clang()):
+        pytest.skip(f"no {compiler} for Arm")
+    return compile_little(tmp_path_factory.mktemp("little"), compiler=compiler, dwarf=dwarf)
+
+
+@pytest.fixture(scope="session")
+def little(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
+    if not has_gcc():
+        pytest.skip("no arm-none-eabi-g++")
+    return Firmware.from_elf(compile_little(tmp_path_factory.mktemp("gcc")))

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from elf_writer import MadeSection, MadeSymbol, write_elf
+
+from harness.elf import Firmware
+from harness.elf.regions import from_linker_script, from_map, memories
+from harness.errors import UsageError
+
+
+def _firmware(folder: Path, flash: int, ram: int, config: dict[str, int]) -> Firmware:
+    path = folder / "image.elf"
+    path.write_bytes(write_elf(
+        [MadeSection("text", flash, bytes(64), load=flash, executable=True),
+         MadeSection("bss", ram, size=32)],
+        [MadeSymbol(name, value, section=None, kind="notype") for name, value in config.items()],
+    ))  # fmt: skip
+    return Firmware.from_elf(path)
+
+
+def test_the_chip_gives_its_whole_banks(tmp_path: Path) -> None:
+    found = memories(_firmware(tmp_path, 0, 0x2000_0000, {}))
+    assert [(m.name, m.origin, m.size) for m in found] == [
+        ("FLASH", 0, 0x10_0000), ("RAM", 0x2000_0000, 0x4_0000),
+    ]  # fmt: skip
+
+
+def test_a_non_secure_image_has_the_region_behind_the_secure_one(tmp_path: Path) -> None:
+    found = memories(_firmware(tmp_path, 0x5_0000, 0x2002_0000, {}))
+    assert [(m.origin, m.end) for m in found] == [
+        (0x5_0000, 0x10_0000), (0x2002_0000, 0x2004_0000),
+    ]  # fmt: skip
+
+
+def test_a_zephyr_image_tells_its_regions_by_its_kconfig(tmp_path: Path) -> None:
+    config = {"CONFIG_FLASH_SIZE": 1024, "CONFIG_FLASH_BASE_ADDRESS": 0,
+              "CONFIG_FLASH_LOAD_OFFSET": 0x5_0000, "CONFIG_FLASH_LOAD_SIZE": 0x3_0000,
+              "CONFIG_SRAM_BASE_ADDRESS": 0x2001_6000, "CONFIG_SRAM_SIZE": 168}  # fmt: skip
+    found = memories(_firmware(tmp_path, 0x5_0000, 0x2001_6000, config))
+    assert [(m.name, m.origin, m.size, m.source) for m in found] == [
+        ("FLASH", 0x5_0000, 192 * 1024, "kconfig"), ("RAM", 0x2001_6000, 168 * 1024, "kconfig"),
+    ]  # fmt: skip
+
+
+def test_a_map_file_names_regions_as_the_linker_did() -> None:
+    text = """
+Memory Configuration
+
+Name             Origin             Length             Attributes
+FLASH            0x00000000         0x00100000         xr
+SRAM             0x20000000         0x00016000         xw
+*default*        0x00000000         0xffffffff
+
+Linker script and memory map
+"""
+    assert [(m.name, m.origin, m.size) for m in from_map(text)] == [
+        ("FLASH", 0, 0x10_0000), ("SRAM", 0x2000_0000, 0x1_6000),
+    ]  # fmt: skip
+
+
+def test_a_linker_script_may_compute_its_numbers() -> None:
+    text = """
+/* MEMORY { NOT (rx) : ORIGIN = 1, LENGTH = 1 } */
+MEMORY
+{
+  FLASH (rx) : ORIGIN = (0x0 + 0x50000), LENGTH = (1024*1K - 0x50000)
+  RAM (wx) : ORIGIN = 0x20000000, LENGTH = 256K
+  ODD : ORIGIN = SOMETHING, LENGTH = 4K
+}
+"""
+    assert [(m.name, m.origin, m.size) for m in from_linker_script(text)] == [
+        ("FLASH", 0x5_0000, 0x10_0000 - 0x5_0000), ("RAM", 0x2000_0000, 256 * 1024),
+    ]  # fmt: skip
+
+
+def test_a_file_without_regions_is_refused(tmp_path: Path) -> None:
+    firmware = _firmware(tmp_path, 0, 0x2000_0000, {})
+    empty = tmp_path / "empty.map"
+    empty.write_text("nothing")
+    with pytest.raises(UsageError, match="no memory configuration"):
+        memories(firmware, map_file=empty)
+    with pytest.raises(UsageError, match="no MEMORY command"):
+        memories(firmware, linker_script=empty)
+    with pytest.raises(UsageError, match="cannot read"):
+        memories(firmware, map_file=tmp_path / "none.map")

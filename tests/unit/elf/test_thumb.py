@@ -1,0 +1,87 @@
+"""The reference decoder against capstone, on random encodings and on compiled code."""
+
+from __future__ import annotations
+
+import re
+import struct
+
+import capstone
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from harness.elf import Firmware
+from harness.elf.thumb import Kind, references
+
+_ADDRESS = 0x1000
+_CONDITIONS = "eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le"
+
+
+def _capstone(code: bytes) -> tuple[str, str, int] | None:
+    engine = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_V8
+                         | capstone.CS_MODE_MCLASS)  # fmt: skip
+    found = next(engine.disasm_lite(code, _ADDRESS, 1), None)
+    return None if found is None else (found[2].removesuffix(".w"), found[3], found[1])
+
+
+@settings(max_examples=3000, deadline=None)
+@given(st.one_of(
+    st.integers(0, 0xE7FF).map(lambda n: struct.pack("<H", n)),
+    st.tuples(st.integers(0xF000, 0xF7FF), st.integers(0x8000, 0xFFFF)).map(
+        lambda p: struct.pack("<HH", *p)),
+))  # fmt: skip
+def test_branches_and_only_branches_are_told_with_their_targets(code: bytes) -> None:
+    truth = _capstone(code)
+    found = [r for r in references(code, _ADDRESS) if r.kind in (Kind.CALL, Kind.BRANCH)]
+    branch = truth and re.fullmatch(rf"bl|b(?:{_CONDITIONS})?", truth[0])
+    if not branch:
+        if truth is not None:  # an encoding that capstone does not know proves nothing
+            assert not found
+        return
+    assert truth is not None
+    assert [f.target for f in found] == [int(truth[1].lstrip("#"), 16) & 0xFFFFFFFF]
+    assert found[0].kind is (Kind.CALL if truth[0] == "bl" else Kind.BRANCH)
+
+
+@given(st.integers(0, 0xFFFFFFFF), st.integers(0, 12))
+def test_a_movw_and_a_movt_make_a_constant(value: int, register: int) -> None:
+    def half(base: int, number: int) -> bytes:
+        first = base | number >> 12 | (number >> 11 & 1) << 10
+        return struct.pack("<HH", first, (number >> 8 & 7) << 12 | register << 8 | number & 0xFF)
+
+    code = half(0xF240, value & 0xFFFF) + half(0xF2C0, value >> 16)
+    assert [(r.kind, r.target) for r in references(code, _ADDRESS)] == [(Kind.CONSTANT, value)]
+
+
+def test_a_literal_is_told_and_its_pool_is_not_decoded() -> None:
+    # ldr r0, [pc, #0]; bx lr; then a word that would decode as two branches
+    code = struct.pack("<HHI", 0x4800, 0x4770, 0xE7FEE7FE)
+    assert [(r.kind, r.target) for r in references(code, _ADDRESS)] == [(Kind.LITERAL, 0xE7FEE7FE)]
+
+
+def test_data_ranges_are_skipped() -> None:
+    code = struct.pack("<HHHH", 0xE7FE, 0xE7FE, 0xE7FE, 0xE7FE)
+    found = list(references(code, _ADDRESS, [(_ADDRESS + 2, _ADDRESS + 6)]))
+    assert [r.at for r in found] == [_ADDRESS, _ADDRESS + 6]
+
+
+@given(st.binary(max_size=64))
+def test_any_bytes_are_decoded_without_an_exception(code: bytes) -> None:
+    assert all(r.at >= _ADDRESS for r in references(code, _ADDRESS))
+
+
+def test_calls_of_a_compiled_function_are_those_of_the_disassembler(little: Firmware) -> None:
+    engine = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS)
+    compared = 0
+    for symbol in little.symbols:
+        code = little.read(symbol.address, symbol.size) if symbol.kind == "func" else None
+        if not code:
+            continue
+        mine = [r.target for r in references(code, symbol.address) if r.kind is Kind.CALL]
+        theirs = [
+            int(operands[1:], 16)
+            for _, _, mnemonic, operands in engine.disasm_lite(code, symbol.address)
+            if mnemonic == "bl"
+        ]
+        assert mine == theirs, symbol.name
+        compared += len(mine)
+    assert compared > 3
