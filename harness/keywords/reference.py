@@ -71,7 +71,7 @@ class Reference:
         expected = interpreter.invoke_batch(rows)
         if not 0 <= output < len(expected):
             raise UsageError(f"{model} has {len(expected)} outputs, no output {output}")
-        interpreter.reset()
+        interpreter.restart()
         comparison = compare(
             _array(obtained),
             expected[output],

@@ -76,7 +76,7 @@ TENSOR_TYPES = tuple(_TYPES.split())
 #: Bits that one element of a type takes in a constant's buffer; types not here have no fixed size
 TYPE_BITS: Mapping[str, int] = MappingProxyType(
     {
-        **dict.fromkeys(("float32", "int32", "uint32"), 32),
+        **dict.fromkeys(("float32", "int32", "uint32", "resource"), 32),
         **dict.fromkeys(("int64", "float64", "complex64", "uint64"), 64),
         **dict.fromkeys(("float16", "int16", "uint16", "bfloat16"), 16),
         **dict.fromkeys(("uint8", "bool", "int8", "float8_e4m3fn", "float8_e5m2"), 8),
@@ -169,7 +169,7 @@ _FIELDS: Mapping[str, str] = MappingProxyType(
         "While": "cond_subgraph_index:int32 body_subgraph_index:int32",
         "BatchMatMul": "adj_x:bool adj_y:bool asymmetric_quantize_inputs:bool",
         "Cumsum": "exclusive:bool reverse:bool",
-        "VarHandle": "container:text shared_name:text",
+        "VarHandle": "container:name shared_name:name",
     }
 )
 
@@ -184,7 +184,7 @@ def _enum(table: Table, slot: int, kind: str, default: int) -> str:
 def _field(table: Table, slot: int, kind: str, default: str) -> Any:
     readers: dict[str, Callable[[], Any]] = {
         "[int32]": lambda: table.vector(slot, "int32"),
-        "text": lambda: table.text(slot),
+        "name": lambda: None if table.raw(slot) is None else table.text(slot),
     }
     if kind in readers:
         return readers[kind]()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from harness.errors import BadModel, UsageError
+from harness.errors import UsageError
 from harness.model import Model, Operator, Tensor
 from harness.reference.batch import in_chunks
 from harness.reference.fixedpoint import (
@@ -20,33 +19,22 @@ from harness.reference.fixedpoint import (
     Multipliers,
     Rounding,
 )
-from harness.reference.node import NUMPY_TYPES, Node, Run, constant
+from harness.reference.graph import Program, Step
+from harness.reference.node import NUMPY_TYPES
 from harness.reference.registry import Kernels
-from harness.reference.validation import check_order, check_tensors
 
 #: What one chunk of a batch may take for its tensors.
 CHUNK_BYTES = 8 << 20
 
 
-@dataclass(frozen=True)
-class Step:
-    """One operator, ready to run."""
-
-    operator: Operator
-    run: Run
-    inputs: tuple[int, ...]
-    outputs: tuple[Tensor, ...]
-    where: str
-
-
 class Interpreter:
-    """Runs a model's main subgraph, bit-exactly as TFLM's reference kernels do for integers.
+    """Runs a model, bit-exactly as TFLM's reference kernels do for integers.
 
     ``rounding`` is ``double`` (TFLM's default) or ``single`` (CMSIS-NN's kernels, and builds with
     TFLITE_SINGLE_ROUNDING). ``multipliers`` is ``double``, or ``single`` for devices that run
     TFLM from before autumn 2026 (see :meth:`Node.precise`). Variable tensors (the state of SVDF
-    and LSTM) keep their value from one inference to the next, as on the device, until
-    :meth:`reset`.
+    and LSTM), resource variables and what streaming operators keep last from one inference to the
+    next, as on the device, until :meth:`reset` or :meth:`restart`.
     """
 
     def __init__(
@@ -65,13 +53,10 @@ class Interpreter:
         self.rounding = rounding
         self.multipliers = multipliers
         self.kernels = kernels or Kernels.default()
-        self._run_bytes = check_tensors(model)
-        self._constants = _constants(model)
-        self.steps = tuple(self._prepare(operator) for operator in model.operators)
-        check_order(model, self._constants)
+        self._program = Program.of(model, self.kernels, rounding, multipliers)
+        self._main = self._program.graphs[0]
+        self._run_bytes = sum(graph.bytes for graph in self._program.graphs)
         self._values: dict[int, Array] = {}
-        self._state: dict[int, Array] = {}
-        self.reset()
 
     @classmethod
     def from_file(
@@ -109,14 +94,19 @@ class Interpreter:
         return self.model.outputs
 
     @property
+    def steps(self) -> tuple[Step, ...]:
+        """The main subgraph's operators, ready to run."""
+        return self._main.steps
+
+    @property
     def operators(self) -> tuple[Operator, ...]:
-        """The operators in the order in which they run."""
+        """The main subgraph's operators in the order in which they run."""
         return tuple(step.operator for step in self.steps)
 
     @property
     def stateful(self) -> bool:
-        """True where outputs depend on earlier inferences too (SVDF, LSTM)."""
-        return bool(self._state)
+        """True where outputs depend on earlier inferences too (SVDF, LSTM, resources)."""
+        return self._program.stateful
 
     @property
     def tensors(self) -> Mapping[int, Array]:
@@ -135,8 +125,8 @@ class Interpreter:
         step = self.steps[index]
         inputs: list[Array | None] = []
         for number in step.inputs:
-            if number < 0 or number in self._constants:
-                inputs.append(self._constants.get(number))
+            if number < 0 or number in self._main.constants:
+                inputs.append(self._main.constants.get(number))
                 continue
             given, tensor = values.get(number), self.model.tensors[number]
             if given is None or (given.shape, given.dtype) != (
@@ -149,13 +139,18 @@ class Interpreter:
             return [output[0] for output in step.run(inputs)]
 
     def reset(self) -> None:
-        """Forget the last inference and set every variable tensor to its zero point."""
+        """What ``MicroInterpreter::Reset`` does: variables get their first values.
+
+        Those are zero points. A subgraph that CALL_ONCE has run does not run again; see
+        :meth:`restart`.
+        """
         self._values = {}
-        self._state = {
-            tensor.index: np.full((1, *tensor.shape), tensor.zero_point, NUMPY_TYPES[tensor.dtype])
-            for tensor in self.model.tensors
-            if tensor.variable
-        }
+        self._program.reset(restart=False)
+
+    def restart(self) -> None:
+        """As after a reboot: :meth:`reset`, and CALL_ONCE initialises anew."""
+        self._values = {}
+        self._program.reset(restart=True)
 
     def invoke(self, inputs: Sequence[Any]) -> list[Array]:
         """One inference: one array for each input, of its shape and dtype; the outputs likewise.
@@ -163,8 +158,8 @@ class Interpreter:
         Raises UsageError where number, shape or dtype of the arrays is wrong.
         """
         arrays = self._checked(inputs, batch=False)
-        self._values = self._run([array[None] for array in arrays])
-        return [self._output(self._values, tensor)[0] for tensor in self.outputs]
+        self._values = self._program.run([array[None] for array in arrays])
+        return [self._main.value(self._values, each.index)[0] for each in self.outputs]
 
     def invoke_batch(self, inputs: Sequence[Any]) -> list[Array]:
         """Many inferences at once: arrays of shape (runs, *input shape) -> (runs, *output shape).
@@ -179,12 +174,12 @@ class Interpreter:
             raise UsageError(f"{self.model.name}: a batch of no inputs")
 
         def run(part: slice) -> list[Array]:
-            values = self._run([array[part] for array in arrays])
-            outputs = [self._output(values, tensor) for tensor in self.outputs]
+            values = self._program.run([array[part] for array in arrays])
+            outputs = [self._main.value(values, tensor.index) for tensor in self.outputs]
             count = part.stop - part.start
             return [np.broadcast_to(y, (count, *y.shape[1:])) for y in outputs]
 
-        if self._state:
+        if self.stateful:
             parts = [run(slice(each, each + 1)) for each in range(runs)]
         else:
             parts = in_chunks(runs, max(1, CHUNK_BYTES // max(self._run_bytes, 1)), run)
@@ -208,67 +203,3 @@ class Interpreter:
         if batch and len({len(array) for array in arrays}) != 1:
             raise UsageError(f"{self.model.name}: the inputs have different numbers of runs")
         return arrays
-
-    def _run(self, inputs: Sequence[Array]) -> dict[int, Array]:
-        """All computed tensors, with a leading axis of runs."""
-        values: dict[int, Array] = dict(
-            zip((tensor.index for tensor in self.inputs), inputs, strict=True)
-        )
-        for step in self.steps:
-            given = [self._value(values, index) for index in step.inputs]
-            # Overflow and NaN are values here, as they are on the device.
-            with np.errstate(all="ignore"):
-                results = step.run(given)
-            if len(results) != len(step.outputs):
-                raise BadModel(
-                    f"{step.where}: gives {len(results)} outputs, but the model declares"
-                    f" {len(step.outputs)}"
-                )
-            for tensor, result in zip(step.outputs, results, strict=True):
-                if result.shape[1:] != tensor.shape or result.dtype != NUMPY_TYPES[tensor.dtype]:
-                    raise BadModel(
-                        f"{step.where}: gives {result.dtype} {list(result.shape[1:])}, but the"
-                        f" model declares {tensor.dtype} {list(tensor.shape)}"
-                    )
-                values[tensor.index] = result
-        return values
-
-    def _value(self, values: Mapping[int, Array], index: int) -> Array | None:
-        if index < 0:
-            return None
-        if index in values:
-            return values[index]
-        return self._state[index] if index in self._state else self._constants[index]
-
-    def _output(self, values: Mapping[int, Array], tensor: Tensor) -> Array:
-        value = self._value(values, tensor.index)
-        assert value is not None  # _check_order saw to it
-        return value
-
-    def _prepare(self, operator: Operator) -> Step:
-        tensors = self.model.tensors
-
-        def named(indices: Sequence[int]) -> tuple[Tensor | None, ...]:
-            return tuple(tensors[index] if index >= 0 else None for index in indices)
-
-        where = f"{self.model.name}: {operator}"
-        outputs = tuple(tensors[index] for index in operator.outputs)
-        node = Node(
-            operator,
-            named(operator.inputs),
-            outputs,
-            named(operator.intermediates),
-            self.rounding,
-            where,
-            self.multipliers,
-        )
-        return Step(operator, self.kernels.find(node)(node), operator.inputs, outputs, where)
-
-
-def _constants(model: Model) -> dict[int, Array]:
-    """Constants by tensor index, with a leading axis of 1."""
-    return {
-        tensor.index: constant(tensor)[None]
-        for tensor in model.tensors
-        if tensor.constant and not tensor.variable and tensor.dtype in NUMPY_TYPES
-    }

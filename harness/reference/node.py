@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from harness.errors import BadModel, UnsupportedOperator
 from harness.model import Operator, Tensor
 from harness.reference.fixedpoint import Array, Multipliers, Rounding
+from harness.reference.memory import Memory
 
 #: Runs one operator on arrays. Every array has a leading axis of *runs* before the tensor's own
 #: shape: as many as there are independent inferences, or 1 for what is the same in each of them
@@ -22,12 +23,32 @@ Run = Callable[[Sequence[Any]], list[Array]]
 #: computed values (weights in matrix form, multipliers, look-up tables) is made here.
 Kernel = Callable[["Node"], Run]
 
-_PLAIN = "float32 float64 int8 uint8 int16 uint16 int32 uint32 int64 bool"
+_PLAIN = "float32 float64 int8 uint8 int16 uint16 int32 uint32 int64 uint64 bool"
 
-#: Types that a reference kernel can hold, by the schema's name; int4 is unpacked to int8.
+#: Types that a reference kernel can hold, by the schema's name; int4 is unpacked to int8, a
+#: resource is the number of a resource variable.
 NUMPY_TYPES: Mapping[str, np.dtype[Any]] = MappingProxyType(
-    {**{name: np.dtype(name) for name in _PLAIN.split()}, "int4": np.dtype("int8")}
+    {
+        **{name: np.dtype(name) for name in _PLAIN.split()},
+        "int4": np.dtype("int8"),
+        "resource": np.dtype("int32"),
+    }
 )
+
+
+class Subroutine(Protocol):
+    """A subgraph that operators can call (IF, WHILE, CALL_ONCE)."""
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """What :meth:`call` takes."""
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """What :meth:`call` gives."""
+
+    def call(self, values: Sequence[Array]) -> list[Array]:
+        """Run it once on arrays with a leading axis of runs."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +56,8 @@ class Node:
     """One operator of a model.
 
     ``inputs`` holds None for an optional input that is left out. ``where`` begins every message:
-    the model's name and the operator's index, name and version.
+    the model's name and the operator's index, name and version. ``memory`` outlives an inference;
+    ``graph`` is the number of the operator's subgraph, ``subroutines`` are all of them.
     """
 
     operator: Operator
@@ -45,6 +67,9 @@ class Node:
     rounding: Rounding
     where: str
     multipliers: Multipliers = "double"
+    memory: Memory = field(default_factory=Memory, repr=False)
+    graph: int = 0
+    subroutines: Sequence[Subroutine] = field(default=(), repr=False)
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -84,6 +109,13 @@ class Node:
         if index >= len(self.outputs):
             raise self.bad(f"its output {index} is missing")
         return self.outputs[index]
+
+    def subroutine(self, option: str) -> Subroutine:
+        """The subgraph that an option names by its number."""
+        number = int(self.option(option))
+        if not 0 <= number < len(self.subroutines):
+            raise self.bad(f"{option} is {number}, there are {len(self.subroutines)} subgraphs")
+        return self.subroutines[number]
 
     def constant(self, index: int) -> Array | None:
         """The value of input ``index`` without a runs axis, or None where it is computed."""

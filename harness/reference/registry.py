@@ -21,8 +21,10 @@ _BUILTIN: Mapping[str, str] = MappingProxyType(
         "ADD": "arithmetic.add",
         "ARG_MAX": "reduction.arg_max",
         "ARG_MIN": "reduction.arg_min",
+        "ASSIGN_VARIABLE": "variables.assign_variable",
         "AVERAGE_POOL_2D": "pooling.average_pool_2d",
         "BATCH_MATMUL": "batch_matmul.batch_matmul",
+        "CALL_ONCE": "control_flow.call_once",
         "CEIL": "elementwise.ceiling",
         "CONCATENATION": "shape.concatenation",
         "CONV_2D": "convolution.conv_2d",
@@ -37,6 +39,7 @@ _BUILTIN: Mapping[str, str] = MappingProxyType(
         "GREATER": "comparison.greater",
         "GREATER_EQUAL": "comparison.greater_equal",
         "HARD_SWISH": "activations.hard_swish",
+        "IF": "control_flow.if_",
         "LEAKY_RELU": "activations.leaky_relu",
         "LESS": "comparison.less",
         "LESS_EQUAL": "comparison.less_equal",
@@ -56,6 +59,7 @@ _BUILTIN: Mapping[str, str] = MappingProxyType(
         "PAD": "shape.pad",
         "PADV2": "shape.pad",
         "QUANTIZE": "quantization.quantize",
+        "READ_VARIABLE": "variables.read_variable",
         "REDUCE_MAX": "reduction.reduce_max",
         "REDUCE_MIN": "reduction.reduce_min",
         "RELU": "activations.relu",
@@ -82,6 +86,8 @@ _BUILTIN: Mapping[str, str] = MappingProxyType(
         "TRANSPOSE_CONV": "convolution.transpose_conv",
         "UNIDIRECTIONAL_SEQUENCE_LSTM": "lstm.unidirectional_sequence_lstm",
         "UNPACK": "shape.unpack",
+        "VAR_HANDLE": "variables.var_handle",
+        "WHILE": "control_flow.while_",
     }
 )
 _CUSTOM: Mapping[str, str] = MappingProxyType({"Atan": "atan.atan"})

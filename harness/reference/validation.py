@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from harness.errors import BadModel, UnsupportedOperator
-from harness.model import Model, Tensor
+from harness.model import Model, Subgraph, Tensor
 from harness.reference.node import NUMPY_TYPES
 from harness.reference.quantization import limits
 
@@ -15,28 +15,52 @@ MAX_ELEMENTS = 1 << 23
 MAX_BYTES = 64 << 20
 
 
-def check_tensors(model: Model) -> int:
-    """Bytes that one inference's computed tensors take. Raises for types and sizes out of reach."""
+#: How deep subgraphs may call each other. Converters write two or three levels.
+MAX_DEPTH = 32
+
+
+def check_calls(model: Model) -> None:
+    """No subgraph may run itself, directly or through others: it would never end."""
+    open_calls = [(0, 1)]
+    seen: dict[int, int] = {}
+    while open_calls:
+        number, depth = open_calls.pop()
+        if not 0 <= number < len(model.subgraphs) or seen.get(number, 0) >= depth:
+            continue
+        if depth > min(MAX_DEPTH, len(model.subgraphs)):
+            raise BadModel(f"{model.name}: its subgraphs call each other without end")
+        seen[number] = depth
+        for operator in model.subgraphs[number].operators:
+            called = [value for name, value in operator.options.items() if name in _CALLS]
+            open_calls += [(each, depth + 1) for each in called]
+
+
+#: The options that name a subgraph: of IF, WHILE and CALL_ONCE.
+_CALLS = frozenset(f"{part}_subgraph_index" for part in ("then", "else", "cond", "body", "init"))
+
+
+def check_tensors(name: str, graph: Subgraph) -> int:
+    """Bytes that one run's computed tensors take. Raises for types and sizes out of reach."""
     total = 0
-    used = {index for operator in model.operators for index in operator.inputs + operator.outputs}
-    used |= set(model.subgraphs[0].inputs) | set(model.subgraphs[0].outputs)
-    for tensor in model.tensors:
+    used = {index for operator in graph.operators for index in operator.inputs + operator.outputs}
+    used |= set(graph.inputs) | set(graph.outputs)
+    for tensor in graph.tensors:
         if tensor.index not in used:
             continue
         if tensor.dtype not in NUMPY_TYPES:
             raise UnsupportedOperator(
-                f"{model.name}: {_named(tensor)} has the type {tensor.dtype}, which the NumPy"
+                f"{name}: {_named(tensor)} has the type {tensor.dtype}, which the NumPy"
                 " reference does not have"
             )
-        _check_zero_points(model, tensor)
+        _check_zero_points(name, tensor)
         if tensor.constant and not tensor.variable:
             continue
         if tensor.dtype == "int4":
-            raise UnsupportedOperator(f"{model.name}: {_named(tensor)} is a computed int4 tensor")
+            raise UnsupportedOperator(f"{name}: {_named(tensor)} is a computed int4 tensor")
         total += tensor.elements * NUMPY_TYPES[tensor.dtype].itemsize
         if tensor.elements > MAX_ELEMENTS or total > MAX_BYTES:
             raise BadModel(
-                f"{model.name}: {_named(tensor)} has {tensor.elements} elements, all tensors up to"
+                f"{name}: {_named(tensor)} has {tensor.elements} elements, all tensors up to"
                 f" it take {total >> 20} MiB",
                 hint="no microcontroller runs such a model; is the file damaged?",
             )
@@ -47,32 +71,31 @@ def _named(tensor: Tensor) -> str:
     return f"tensor {tensor.index} ({tensor.name[:64]!r})"
 
 
-def _check_zero_points(model: Model, tensor: Tensor) -> None:
+def _check_zero_points(name: str, tensor: Tensor) -> None:
     """A zero point must be a value of its tensor's type."""
     if tensor.quantization is None or NUMPY_TYPES[tensor.dtype].kind not in "iu":
         return
     low, high = limits(NUMPY_TYPES[tensor.dtype])
     if not all(low <= zero <= high for zero in tensor.quantization.zero_points):
         raise BadModel(
-            f"{model.name}: {_named(tensor)} is {tensor.dtype} with the zero point"
-            f" {tensor.zero_point}"
+            f"{name}: {_named(tensor)} is {tensor.dtype} with the zero point {tensor.zero_point}"
         )
 
 
-def check_order(model: Model, constants: Collection[int]) -> None:
+def check_order(name: str, graph: Subgraph, constants: Collection[int]) -> None:
     """Every tensor must have a value before it is read, and inputs must be free to set."""
-    for tensor in model.inputs:
-        if tensor.index in constants:
-            raise BadModel(f"{model.name}: its input, {_named(tensor)}, is a constant")
-    known = {tensor.index for tensor in model.inputs} | set(constants)
-    known |= {tensor.index for tensor in model.tensors if tensor.variable}
-    for operator in model.operators:
+    for index in graph.inputs:
+        if index in constants:
+            raise BadModel(f"{name}: its input, {_named(graph.tensors[index])}, is a constant")
+    known = {*graph.inputs, *constants}
+    known |= {tensor.index for tensor in graph.tensors if tensor.variable}
+    for operator in graph.operators:
         for index in operator.inputs:
             if index >= 0 and index not in known:
                 raise BadModel(
-                    f"{model.name}: {operator}: reads tensor {index} before anything computed it"
+                    f"{name}: {operator}: reads tensor {index} before anything computed it"
                 )
         known |= set(operator.outputs)
-    for tensor in model.outputs:
-        if tensor.index not in known:
-            raise BadModel(f"{model.name}: nothing computes its output {tensor.name!r}")
+    for index in graph.outputs:
+        if index not in known:
+            raise BadModel(f"{name}: nothing computes its output {graph.tensors[index].name!r}")

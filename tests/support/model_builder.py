@@ -22,6 +22,9 @@ TYPES = {
     "int16": tflite.TensorType.INT16,
     "int8": tflite.TensorType.INT8,
     "int4": tflite.TensorType.INT4,
+    "uint32": tflite.TensorType.UINT32,
+    "uint64": tflite.TensorType.UINT64,
+    "resource": tflite.TensorType.RESOURCE,
 }
 ACTIVATIONS = {"NONE": 0, "RELU": 1, "RELU_N1_TO_1": 2, "RELU6": 3, "TANH": 4}
 PADDINGS = {"SAME": 0, "VALID": 1}
@@ -55,6 +58,16 @@ class Op:
     intermediates: Sequence[int] = field(default_factory=tuple)
 
 
+@dataclass
+class Graph:
+    """A subgraph, for models of several."""
+
+    tensors: Sequence[T]
+    operators: Sequence[Op]
+    inputs: Sequence[int]
+    outputs: Sequence[int]
+
+
 def packed(values: np.ndarray, dtype: str) -> bytes:
     """A constant's bytes; int4 goes two a byte, the low nibble first."""
     if dtype != "int4":
@@ -72,28 +85,40 @@ def build(
     description: str = "",
 ) -> bytes:
     """The bytes of a model of one subgraph."""
+    return build_graphs([Graph(tensors, operators, inputs, outputs)], description)
+
+
+def build_graphs(graphs: Sequence[Graph], description: str = "") -> bytes:
+    """The bytes of a model; the first subgraph is the main one."""
     b = flatbuffers.Builder(4096)
-    codes = list(dict.fromkeys((op.name, op.custom, op.version) for op in operators))
+    every = [op for graph in graphs for op in graph.operators]
+    codes = list(dict.fromkeys((op.name, op.custom, op.version) for op in every))
     code_offsets = [_code(b, *code) for code in codes]
-    buffers = [b""] + [packed(t.data, t.dtype) for t in tensors if t.data is not None]
+    constants = [t for graph in graphs for t in graph.tensors if t.data is not None]
+    buffers = [b"", *(packed(t.data, t.dtype) for t in constants)]
     buffer_offsets = [_buffer(b, data) for data in buffers]
     numbers = iter(range(1, len(buffers)))
-    tensor_offsets = [
-        _tensor(b, index, t, next(numbers) if t.data is not None else 0)
-        for index, t in enumerate(tensors)
-    ]
-    operator_offsets = [
-        _operator(b, op, codes.index((op.name, op.custom, op.version))) for op in operators
-    ]
-    subgraph = _subgraph(b, tensor_offsets, operator_offsets, inputs, outputs)
+    subgraphs = []
+    for graph in graphs:
+        tensor_offsets = [
+            _tensor(b, index, t, next(numbers) if t.data is not None else 0)
+            for index, t in enumerate(graph.tensors)
+        ]
+        operator_offsets = [
+            _operator(b, op, codes.index((op.name, op.custom, op.version)))
+            for op in graph.operators
+        ]
+        subgraphs.append(
+            _subgraph(b, tensor_offsets, operator_offsets, graph.inputs, graph.outputs)
+        )
     text = b.CreateString(description)
     code_vector = _offsets(b, code_offsets)
-    subgraphs = _offsets(b, [subgraph])
+    graph_vector = _offsets(b, subgraphs)
     buffer_vector = _offsets(b, buffer_offsets)
     tflite.ModelStart(b)
     tflite.ModelAddVersion(b, 3)
     tflite.ModelAddOperatorCodes(b, code_vector)
-    tflite.ModelAddSubgraphs(b, subgraphs)
+    tflite.ModelAddSubgraphs(b, graph_vector)
     tflite.ModelAddDescription(b, text)
     tflite.ModelAddBuffers(b, buffer_vector)
     b.Finish(tflite.ModelEnd(b), b"TFL3")
@@ -168,6 +193,9 @@ def _operator(b: flatbuffers.Builder, op: Op, code: int) -> int:
             name: _vector(b, value, "i4")
             for name, value in fields.items()
             if isinstance(value, list)
+        }
+        vectors |= {
+            name: b.CreateString(value) for name, value in fields.items() if isinstance(value, str)
         }
         getattr(tflite, f"{table}OptionsStart")(b)
         for name, value in fields.items():

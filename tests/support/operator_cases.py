@@ -161,7 +161,7 @@ def agree(oracle: Oracle, case: Case) -> None:
             # The official Python interface gives a scalar the shape of one element.
             assert got.size == want.size == math.prod(tensor.shape)
             _hold(got.ravel(), want.ravel(), bound, case.ulps)
-    oracle.agreed |= signatures(interpreter.model)
+    oracle.agreed.update(signatures(interpreter.model))
 
 
 def _hold(got: np.ndarray, want: np.ndarray, bound: Any, ulps: int) -> None:

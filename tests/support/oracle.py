@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ class Oracle:
     def __init__(self, kind: str = "tflm", *, seconds: float = 120) -> None:
         self.kind = kind
         self._seconds = seconds
-        self.agreed: set[tuple[str, str]] = set()  # see type_table.signatures
+        self.agreed: Counter[tuple[str, str]] = Counter()  # cases; see type_table.signatures
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -52,8 +53,12 @@ class Oracle:
         outputs: int = 1,
         tensors: Sequence[int] = (),
         arena: int = 4 << 20,
+        resets: Collection[int] = (),
     ) -> tuple[list[list[np.ndarray]], list[dict[int, np.ndarray]]]:
-        """Consecutive inferences: outputs of each, and the named tensors after each."""
+        """Consecutive inferences: outputs of each, and the named tensors after each.
+
+        ``resets`` are the numbers of the inferences before which TFLM is reset.
+        """
         answer = self._ask(
             {
                 "model": model,
@@ -61,6 +66,7 @@ class Oracle:
                 "outputs": outputs,
                 "tensors": list(tensors),
                 "arena": arena,
+                "resets": set(resets),
             }
         )
         if "error" in answer:

@@ -38,7 +38,9 @@ def run_tflm(request: dict[str, Any]) -> dict[str, Any]:
         intrepreter_config=config.kPreserveAllTensors if wanted else config.kAllocationRecording,
     )
     outputs, tensors = [], []
-    for arrays in request["inputs"]:
+    for number, arrays in enumerate(request["inputs"]):
+        if number in request["resets"]:
+            interpreter.reset()
         for index, array in enumerate(arrays):
             interpreter.set_input(array, index)
         interpreter.invoke()

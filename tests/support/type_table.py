@@ -1,6 +1,6 @@
-"""Which types of which operator were held against the official interpreter, as a table.
+"""Which types of which operator were held against the official interpreters, and how often.
 
-    python tests/support/type_table.py
+    python tests/support/type_table.py [cases]
 
 runs the property tests of the kernels and rewrites the table in docs/reference.md from what
 agreed there. Its rows are the operators of the registry, so that an untested one shows.
@@ -13,21 +13,26 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from harness.model import Model
+from harness.model import Model, Subgraph
 from harness.reference import Kernels
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "reference.md"
 BEGIN, END = "<!-- types: begin -->\n", "<!-- types: end -->\n"
+#: (operator, types, oracle) -> cases
+Agreed = Counter[tuple[str, str, str]]
 #: Where the activations and the weights stand among the inputs, by operator.
 _WEIGHTS: dict[str, tuple[int, int | None]] = {
+    "ASSIGN_VARIABLE": (1, None),
     "BATCH_MATMUL": (0, 1),
     "CONV_2D": (0, 1),
     "DEPTHWISE_CONV_2D": (0, 1),
     "FULLY_CONNECTED": (0, 1),
+    "IF": (1, None),
     "SPLIT": (1, None),
     "SVDF": (0, 1),
     "TRANSPOSE_CONV": (2, 1),
@@ -36,50 +41,62 @@ _WEIGHTS: dict[str, tuple[int, int | None]] = {
 _SVDF_STATE = 4
 
 
+#: Operators that no official interpreter has, and why they are right.
+NO_ORACLE = {"Atan": "the samples' own operator, equal to their C++ kernel in their suites"}
+#: Operators without inputs, and those whose input is a handle: the type is their output's.
+_BY_OUTPUT = {"CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"}
+
+
 def signatures(model: Model) -> set[tuple[str, str]]:
     """(operator, types) of every operator: ``int8 x int4`` with weights, ``int8 -> float32``."""
-    found = set()
-    for operator in model.operators:
-        activation, weights = _WEIGHTS.get(operator.name, (0, None))
-        dtype = model.tensors[operator.inputs[activation]].dtype
-        text = dtype
-        if weights is not None:
-            text += f" x {model.tensors[operator.inputs[weights]].dtype}"
-        if operator.name == "SVDF":
-            text += f", state {model.tensors[operator.inputs[_SVDF_STATE]].dtype}"
-        result = model.tensors[operator.outputs[0]].dtype
-        if result != dtype:
-            text += f" -> {result}"
-        found.add((operator.name, text))
-    return found
+    return {
+        (operator.name, _types(graph, operator.name, operator.inputs, operator.outputs))
+        for graph in model.subgraphs
+        for operator in graph.operators
+    }
 
 
-def measured() -> dict[str, set[str]]:
-    """Types by operator for which the reference agreed with the official interpreter, in a run."""
+def _types(graph: Subgraph, name: str, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> str:
+    results = [graph.tensors[index].dtype for index in outputs[:1]]
+    if name in _BY_OUTPUT:
+        return results[0] if results else "no tensor"
+    activation, weights = _WEIGHTS.get(name, (0, None))
+    dtype = graph.tensors[inputs[activation]].dtype
+    text = dtype
+    if weights is not None:
+        text += f" x {graph.tensors[inputs[weights]].dtype}"
+    if name == "SVDF":
+        text += f", state {graph.tensors[inputs[_SVDF_STATE]].dtype}"
+    return text if results in ([], [dtype]) else f"{text} -> {results[0]}"
+
+
+def measured(cases: str) -> Agreed:
+    """What the reference agreed on with each oracle, in a run of the property tests."""
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "agreed.json"
+        file = Path(folder) / "agreed"
         subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
              "tests/unit/reference"],
             cwd=ROOT,
-            env={**os.environ, "TFLM_HIL_AGREED": str(file), "TFLM_HIL_CASES": "25"},
+            env={**os.environ, "TFLM_HIL_AGREED": str(file), "TFLM_HIL_CASES": cases},
             check=True,
-            timeout=280,
         )  # fmt: skip
-        pairs = json.loads(file.read_text())
-    table: dict[str, set[str]] = {name: set() for name in Kernels.default().builtin}
-    for operator, types in pairs:
-        table[operator].add(types)
+        table: Agreed = Counter()
+        for each in Path(folder).iterdir():
+            table.update({tuple(key): count for *key, count in json.loads(each.read_text())})
     return table
 
 
-def rendered(table: Mapping[str, Iterable[str]]) -> str:
-    """The table as it stands in the document."""
-    rows = "".join(
-        f"| {name} | {'; '.join(sorted(types)) or 'none'} |\n"
-        for name, types in sorted(table.items())
-    )
-    return f"| operator | types |\n|---|---|\n{rows}"
+def rendered(table: Mapping[tuple[str, str, str], int], operators: Iterable[str]) -> str:
+    """The table as it stands in the document: each operator's types with the cases of both."""
+    rows = ["| operator | types | tflite-micro | LiteRT |\n|---|---|---|---|\n"]
+    pairs = {(operator, types) for operator, types, _ in table}
+    seen = {operator for operator, _ in pairs}
+    pairs |= {(each, NO_ORACLE.get(each, "none")) for each in set(operators) - seen}
+    for operator, types in sorted(pairs):
+        counts = (table.get((operator, types, kind), 0) for kind in ("tflm", "litert"))
+        rows.append(f"| {operator} | {types} | {' | '.join(map(str, counts))} |\n")
+    return "".join(rows)
 
 
 def written() -> str:
@@ -89,7 +106,11 @@ def written() -> str:
 
 def main() -> None:
     before, _, rest = DOCUMENT.read_text().partition(BEGIN)
-    DOCUMENT.write_text(f"{before}{BEGIN}{rendered(measured())}{END}{rest.partition(END)[2]}")
+    kernels = Kernels.default()
+    table = rendered(
+        measured(sys.argv[1] if len(sys.argv) > 1 else "500"), {*kernels.builtin, *kernels.custom}
+    )
+    DOCUMENT.write_text(f"{before}{BEGIN}{table}{END}{rest.partition(END)[2]}")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ The sums are exact (see :mod:`harness.reference.exact`), so their order does not
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -109,7 +109,7 @@ def _reorder_transpose(node: Node) -> Node:
     if not node.present(1) or not node.present(2):
         raise node.bad("its weights or its input are missing")
     inputs = (node.inputs[2], node.inputs[1], *node.inputs[3:])
-    return Node(node.operator, inputs, node.outputs, node.intermediates, node.rounding, node.where)
+    return replace(node, inputs=inputs)
 
 
 @dataclass(frozen=True)

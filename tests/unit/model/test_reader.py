@@ -144,7 +144,7 @@ def _sample(b: object, kind: str) -> tuple[object, object]:
     """A value that is no default, as written and as read."""
     if kind == "[int32]":
         return b.CreateNumpyVector(np.array([7, 8], np.int32)), (7, 8)  # type: ignore[attr-defined]
-    if kind == "text":
+    if kind == "name":
         return b.CreateString("seven"), "seven"  # type: ignore[attr-defined]
     return {
         "int32": (7, 7),

@@ -36,8 +36,9 @@ def _oracle(request: pytest.FixtureRequest) -> Iterator[Oracle]:
     oracle = Oracle(request.param)
     yield oracle
     oracle.close()
-    if oracle.kind == "tflm" and (file := os.environ.get("TFLM_HIL_AGREED")):
-        Path(file).write_text(json.dumps(sorted(oracle.agreed)))
+    if file := os.environ.get("TFLM_HIL_AGREED"):
+        rows = [[*key, oracle.kind, count] for key, count in sorted(oracle.agreed.items())]
+        Path(f"{file}.{oracle.kind}").write_text(json.dumps(rows))
 
 
 @pytest.fixture
@@ -51,4 +52,14 @@ def official(_oracle: Oracle, request: pytest.FixtureRequest) -> Oracle:
     name = request.node.name.replace(f"{_oracle.kind}-", "").replace(f"[{_oracle.kind}]", "")
     if _oracle.kind == "litert" and name in LITERT_DIFFERS:
         pytest.skip(LITERT_DIFFERS[name])
+    return _oracle
+
+
+@pytest.fixture
+def micro(_oracle: Oracle) -> Oracle:
+    """The official interpreter of tflite-micro, for what TensorFlow Lite does in another way."""
+    if _oracle.kind != "tflm":
+        pytest.skip("tflite-micro's own rule")
+    if not _oracle.installed:
+        pytest.skip("the official interpreter tflm is not installed")
     return _oracle

@@ -1,0 +1,227 @@
+"""A model as graphs of prepared operators that can call each other.
+
+Source of the rules: tflite-micro, ``MicroInterpreterGraph``. All subgraphs are prepared, also those
+that nothing calls; the first one is the model.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.errors import BadModel, HilError, UnsupportedOperator
+from harness.model import Model, Operator, Tensor
+from harness.reference.fixedpoint import Array, Multipliers, Rounding
+from harness.reference.memory import Memory
+from harness.reference.node import NUMPY_TYPES, Node, Run, constant
+from harness.reference.registry import Kernels
+from harness.reference.validation import check_calls, check_order, check_tensors
+
+#: What the subgraphs that one inference calls may take, in operators and their like (see
+#: :attr:`Step.work`): a damaged loop would not end. About five seconds.
+MAX_WORK = 200_000
+_ELEMENTS_OF_WORK = 1 << 12
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operator, ready to run."""
+
+    operator: Operator
+    run: Run
+    inputs: tuple[int, ...]
+    outputs: tuple[Tensor, ...]
+    where: str
+    work: int = 1
+
+
+class Budget(threading.local):
+    """What is left of MAX_WORK for the inference that a thread runs."""
+
+    left = MAX_WORK
+
+    def start(self) -> None:
+        """A new inference."""
+        self.left = MAX_WORK
+
+
+class Graph:
+    """One subgraph. ``number`` is its place in the model; tensors are its own."""
+
+    def __init__(self, model: Model, number: int, budget: Budget) -> None:
+        subgraph = model.subgraphs[number]
+        self.number = number
+        self.name = model.name if number == 0 else f"{model.name}, subgraph {number}"
+        self.operators = subgraph.operators
+        self.tensors = subgraph.tensors
+        self.inputs = tuple(self.tensors[index] for index in subgraph.inputs)
+        self.outputs = tuple(self.tensors[index] for index in subgraph.outputs)
+        self.bytes = check_tensors(self.name, subgraph)
+        self.constants = {
+            tensor.index: constant(tensor)[None]
+            for tensor in self.tensors
+            if tensor.constant and not tensor.variable and tensor.dtype in NUMPY_TYPES
+        }
+        self.steps: tuple[Step, ...] = ()
+        self.state: dict[int, Array] = {}
+        self._budget = budget
+        self._work = 1
+        check_order(self.name, subgraph, self.constants)
+        self.reset()
+
+    def prepare(self, steps: Sequence[Step]) -> None:
+        """Take the operators, made ready."""
+        self.steps = tuple(steps)
+        self._work = 1 + sum(step.work for step in steps)
+
+    def reset(self) -> None:
+        """Set every variable tensor as TFLM does: int8 to its zero point, other types to 0."""
+        self.state = {
+            tensor.index: np.full(
+                (1, *tensor.shape),
+                tensor.zero_point if tensor.dtype == "int8" else 0,
+                NUMPY_TYPES[tensor.dtype],
+            )
+            for tensor in self.tensors
+            if tensor.variable
+        }
+
+    def call(self, values: Sequence[Array]) -> list[Array]:
+        """Run it for an operator of another graph."""
+        self._budget.left -= self._work
+        if self._budget.left < 0:
+            raise BadModel(
+                f"{self.name}: an inference runs more than {MAX_WORK:,} operators",
+                hint="does a loop of the model never end?",
+            )
+        known = self.run(values)
+        return [self.value(known, tensor.index) for tensor in self.outputs]
+
+    def run(self, inputs: Sequence[Array]) -> dict[int, Array]:
+        """All computed tensors by index, with a leading axis of runs."""
+        values = dict(zip((tensor.index for tensor in self.inputs), inputs, strict=True))
+        for step in self.steps:
+            given = [None if index < 0 else self.value(values, index) for index in step.inputs]
+            # Overflow and NaN are values here, as they are on the device.
+            with np.errstate(all="ignore"):
+                results = step.run(given)
+            if len(results) != len(step.outputs):
+                raise BadModel(
+                    f"{step.where}: gives {len(results)} outputs, but the model declares"
+                    f" {len(step.outputs)}"
+                )
+            for tensor, result in zip(step.outputs, results, strict=True):
+                if result.shape[1:] != tensor.shape or result.dtype != NUMPY_TYPES[tensor.dtype]:
+                    raise BadModel(
+                        f"{step.where}: gives {result.dtype} {list(result.shape[1:])}, but the"
+                        f" model declares {tensor.dtype} {list(tensor.shape)}"
+                    )
+                values[tensor.index] = result
+        return values
+
+    def value(self, values: Mapping[int, Array], index: int) -> Array:
+        """A tensor's value during or after a run."""
+        if index in values:
+            return values[index]
+        return self.state[index] if index in self.state else self.constants[index]
+
+
+@dataclass(frozen=True)
+class Program:
+    """All graphs of a model, and what they keep between inferences."""
+
+    graphs: tuple[Graph, ...]
+    memory: Memory
+    budget: Budget
+
+    @classmethod
+    def of(
+        cls, model: Model, kernels: Kernels, rounding: Rounding, multipliers: Multipliers
+    ) -> Program:
+        """Prepare every operator. Raises BadModel; UnsupportedOperator with all their names."""
+        check_calls(model)
+        budget, memory = Budget(), Memory()
+        graphs = tuple(Graph(model, number, budget) for number in range(len(model.subgraphs)))
+        refused: list[HilError] = []
+        for graph in graphs:
+            steps = []
+            for operator in graph.operators:
+                node = _node(graph, operator, graphs, memory, rounding, multipliers)
+                try:
+                    run = kernels.find(node)(node)
+                except UnsupportedOperator as error:
+                    refused.append(error)
+                    continue
+                work = _work(node)
+                steps.append(Step(operator, run, operator.inputs, node.outputs, node.where, work))
+            graph.prepare(steps)
+        if refused:
+            raise _together(refused)
+        return cls(graphs, memory, budget)
+
+    @property
+    def stateful(self) -> bool:
+        """True where an inference can depend on earlier ones."""
+        return self.memory.used or any(graph.state for graph in self.graphs)
+
+    def reset(self, *, restart: bool) -> None:
+        """Set variable tensors and resources back; with ``restart`` CALL_ONCE runs again."""
+        for graph in self.graphs:
+            graph.reset()
+        self.memory.reset(restart=restart)
+
+    def run(self, inputs: Sequence[Array]) -> dict[int, Array]:
+        """One inference: all computed tensors of the main graph."""
+        self.budget.start()
+        return self.graphs[0].run(inputs)
+
+
+def _node(
+    graph: Graph,
+    operator: Operator,
+    graphs: Sequence[Graph],
+    memory: Memory,
+    rounding: Rounding,
+    multipliers: Multipliers,
+) -> Node:
+    def named(indices: Sequence[int]) -> tuple[Tensor | None, ...]:
+        return tuple(graph.tensors[index] if index >= 0 else None for index in indices)
+
+    return Node(
+        operator,
+        named(operator.inputs),
+        tuple(graph.tensors[index] for index in operator.outputs),
+        named(operator.intermediates),
+        rounding,
+        f"{graph.name}: {operator}",
+        multipliers,
+        memory,
+        graph.number,
+        graphs,
+    )
+
+
+def _work(node: Node) -> int:
+    """Roughly how many small operators one takes as long as, from its elements and products."""
+    inputs = [tensor for tensor in node.inputs if tensor is not None]
+    elements = sum(tensor.elements for tensor in (*inputs, *node.outputs))
+    weights = max((tensor.elements for tensor in inputs if tensor.constant), default=0)
+    products = sum(out.elements * weights // max((1, *out.shape[-1:])) for out in node.outputs)
+    return 1 + (elements + products // 16) // _ELEMENTS_OF_WORK
+
+
+#: How many refusals one message holds.
+_SHOWN = 8
+
+
+def _together(refused: Sequence[HilError]) -> HilError:
+    """One error for all refused operators; each kind of refusal is said once."""
+    first = refused[0]
+    if len(refused) == 1:
+        return first
+    shown = "; ".join(error.message[:200] for error in refused[1:_SHOWN])
+    rest = f"; and {len(refused) - _SHOWN} more" if len(refused) > _SHOWN else ""
+    return UnsupportedOperator(f"{first.message[:300]}; {shown}{rest}", hint=first.hint)

@@ -1,0 +1,124 @@
+"""IF, WHILE, CALL_ONCE: operators that run other subgraphs.
+
+Source: tflite-micro, ``if.cc``, ``while.cc``, ``call_once.cc``, and the copies of
+``kernel_util.cc``: tensors pass by their bytes, so that shapes may differ where sizes do not.
+Sizes are compared when a subgraph is entered or left, as in TFLM: one that never runs is not
+looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.model import Tensor
+from harness.reference.broadcast import whole_runs
+from harness.reference.fixedpoint import Array
+from harness.reference.node import Node, Run, Subroutine
+
+
+def _passed(
+    node: Node, values: Sequence[Any], given: Sequence[Tensor], wanted: Sequence[Tensor]
+) -> list[Array]:
+    """``values`` of the tensors ``given`` as those of ``wanted``, nobody's view of a variable."""
+    if len(given) != len(wanted):
+        raise node.bad(f"it passes {len(given)} tensors for {len(wanted)}")
+    for source, target in zip(given, wanted, strict=True):
+        if source.dtype != target.dtype or source.elements != target.elements:
+            raise node.bad(
+                f"it passes {source.dtype} {list(source.shape)} as {target.dtype}"
+                f" {list(target.shape)}"
+            )
+    return [
+        (value.copy() if source.variable else value).reshape(-1, *target.shape)
+        for value, source, target in zip(values, given, wanted, strict=True)
+    ]
+
+
+def _called(
+    node: Node, graph: Subroutine, values: Sequence[Any], given: Sequence[Tensor]
+) -> list[Array]:
+    """The outputs of ``graph``, as the shapes of the node's outputs where it has any."""
+    results = graph.call(_passed(node, values, given, graph.inputs))
+    return _passed(node, results, graph.outputs, node.outputs) if results else []
+
+
+def _where(chosen: Array, there: Sequence[Array], elsewhere: Sequence[Array]) -> list[Array]:
+    """``elsewhere`` with the chosen runs replaced by those of ``there``."""
+    merged = [value.copy() for value in elsewhere]
+    for whole, part in zip(merged, there, strict=True):
+        whole[chosen] = part
+    return merged
+
+
+def if_(node: Node) -> Run:
+    """Inputs: a bool of one element, then the inputs of both subgraphs."""
+    condition = node.input(0)
+    if condition.dtype != "bool" or condition.elements != 1:
+        raise node.bad(f"its condition is {condition.dtype} {list(condition.shape)}")
+    then, other = (node.subroutine(f"{branch}_subgraph_index") for branch in ("then", "else"))
+    given = [node.input(index) for index in range(1, len(node.inputs))]
+    if (len(given), len(node.outputs)) != (len(then.inputs), len(then.outputs)):
+        raise node.bad("its inputs or outputs are not as many as its subgraph's")
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        chosen = values[0].reshape(-1)
+        if chosen.all() or not chosen.any():
+            return _called(node, then if chosen[0] else other, values[1:], given)
+        rest = whole_runs([chosen, *values[1:]])[1:]
+        yes = _called(node, then, [value[chosen] for value in rest], given)
+        no = _called(node, other, [value[~chosen] for value in rest], given)
+        outputs = [np.empty((len(chosen), *part.shape[1:]), part.dtype) for part in yes]
+        return _where(~chosen, no, _where(chosen, yes, outputs))
+
+    return run
+
+
+def while_(node: Node) -> Run:
+    """Runs the body on the inputs for as long as the condition says true of them."""
+    condition, body = (node.subroutine(f"{part}_subgraph_index") for part in ("cond", "body"))
+    given = [node.input(index) for index in range(len(node.inputs))]
+    counts = {len(given), len(node.outputs), *map(len, (condition.inputs, body.inputs))}
+    if counts != {len(body.outputs)}:
+        raise node.bad("its inputs or outputs are not as many as its subgraphs'")
+    if not given:
+        raise node.bad("it has no input, so that its condition never changes")
+    if not condition.outputs or condition.outputs[0].dtype != "bool":
+        raise node.bad("its condition gives no bool")
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        current = whole_runs(_passed(node, values, given, node.outputs))
+        going = np.ones(len(current[0]), bool)
+        active = current
+        while True:
+            entered = _passed(node, active, node.outputs, condition.inputs)
+            answer = condition.call(entered)[0]
+            more = np.broadcast_to(answer.reshape(len(answer), -1)[:, 0], len(active[0]))
+            if not more.any():
+                return current
+            going[going] = more
+            active = _called(node, body, [value[more] for value in active], node.outputs)
+            active = [np.broadcast_to(v, (int(more.sum()), *v.shape[1:])) for v in active]
+            current = active if going.all() else _where(going, active, current)
+
+    return run
+
+
+def call_once(node: Node) -> Run:
+    """Runs its subgraph in the first inference alone; a reset does not make it run again."""
+    if node.inputs or node.outputs:
+        raise node.bad("it has inputs or outputs")
+    graph = node.subroutine("init_subgraph_index")
+    if graph.inputs:
+        raise node.bad("its subgraph has inputs, which nothing sets")
+    done = node.memory.cell(np.zeros((), bool), survives_reset=True)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        if not done:
+            graph.call([])
+            done[...] = True
+        return []
+
+    return run
