@@ -46,6 +46,7 @@ class FaultRecord:
     hfsr: int
     exception: int  # exception number that was active, 0 in thread mode
     instructions: int
+    blocks: tuple[int, ...] = ()  # addresses of the last blocks that ran before it, oldest first
 
 
 def status_names(cfsr: int, hfsr: int = 0) -> list[str]:
@@ -70,7 +71,7 @@ def where(record: FaultRecord, firmware: Firmware) -> str:
     return f"{caller} (the caller; pc is 0x{record.pc:08x})"
 
 
-def report(record: FaultRecord, firmware: Firmware, blocks: tuple[int, ...] = ()) -> str:
+def report(record: FaultRecord, firmware: Firmware) -> str:
     """The whole decoded report, several lines."""
     lines = [f"{record.kind}: {record.reason or 'no status bit'}"]
     if record.kind not in (record.cause, "Lockup"):
@@ -89,7 +90,7 @@ def report(record: FaultRecord, firmware: Firmware, blocks: tuple[int, ...] = ()
         f"  xpsr {record.registers[16]:08x}  cfsr {record.cfsr:08x}  hfsr {record.hfsr:08x}"
         f"  after {record.instructions} instructions"
     )
-    if blocks:
-        lines.append("  last blocks, oldest first:")
-        lines += [f"    0x{address:08x}  {firmware.locate(address)}" for address in blocks]
+    if record.blocks:
+        lines.append("  last blocks before it, oldest first:")
+        lines += [f"    0x{address:08x}  {firmware.locate(address)}" for address in record.blocks]
     return "\n".join(lines)

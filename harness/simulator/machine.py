@@ -257,11 +257,8 @@ class Machine(Nrf9160):
         return str(self.firmware.locate(self.bus.pc()))
 
     def fault_report(self, record: FaultRecord) -> str:
-        """The decoded report of one fault, with the last blocks for the newest one."""
-        newest = bool(self.faults) and record is self.faults[-1]
-        return report(
-            record, self.firmware, tuple(self.core.recent_blocks()[-16:]) if newest else ()
-        )
+        """The decoded report of one fault."""
+        return report(record, self.firmware)
 
     def fault_place(self, record: FaultRecord) -> str:
         """The function to blame."""

@@ -24,8 +24,9 @@ _EXTENDED, _COPY, _ADVANCE_PC, _ADVANCE_LINE, _SET_FILE = 0, 1, 2, 3, 4
 _CONST_ADD_PC, _FIXED_ADVANCE_PC = 8, 9
 _END_SEQUENCE, _SET_ADDRESS, _DEFINE_FILE = 1, 2, 3
 _CONTENT_PATH, _CONTENT_DIRECTORY = 1, 2
+_ADDRESSES = 1 << 32
 
-Row = tuple[int, int, int]  # address, file index, line; line 0 and file -1 end a run
+Row = tuple[int, int, int]  # address, file index, line
 
 
 @dataclass(frozen=True)
@@ -162,20 +163,36 @@ def _value_5(data: bytes, at: int, form: int, line_strings: bytes, strings: byte
     raise ValueError(f"form 0x{form:x} in a file table")
 
 
-def rows(data: bytes, head: LineHeader) -> list[Row]:
-    """Run a line program; what was decoded before a garbled place stands."""
-    found: list[Row] = []
+@dataclass(frozen=True)
+class Sequence:
+    """A run of instructions: ``rows`` by address, each up to the next one, the last to ``end``."""
+
+    rows: tuple[Row, ...]
+    end: int
+
+    @property
+    def start(self) -> int:
+        """The address of the first row."""
+        return self.rows[0][0]
+
+
+def sequences(data: bytes, head: LineHeader) -> list[Sequence]:
+    """Run a line program; what was decoded before a garbled place stands.
+
+    Left out is what covers no address, or address 0 (dropped by the linker).
+    """
+    found: list[Sequence] = []
     try:
-        for sequence in _sequences(data, head):
-            if sequence[0][0] != 0:
-                found.extend(sequence)
+        for rows, end in _runs(data, head):
+            if rows and 0 < rows[0][0] < end <= _ADDRESSES:
+                found.append(Sequence(tuple(rows), end))
     except GARBLED:
         return found
     return found
 
 
-def _sequences(data: bytes, head: LineHeader) -> Iterator[list[Row]]:  # noqa: PLR0912 - one state
-    # machine, and the hottest loop of the package: 300 KB of opcodes in a Zephyr image.
+def _runs(data: bytes, head: LineHeader) -> Iterator[tuple[list[Row], int]]:  # noqa: PLR0912 - one
+    # state machine, and the hottest loop of the package: 300 KB of opcodes in a Zephyr image.
     at, end = head.program, head.end
     least, base = head.least_instruction, head.opcode_base
     line_base, line_range = head.line_base, head.line_range
@@ -213,8 +230,7 @@ def _sequences(data: bytes, head: LineHeader) -> Iterator[list[Row]]:  # noqa: P
             size, at = uleb(data, at)
             code = data[at] if size else 0
             if code == _END_SEQUENCE:
-                found.append((address, -1, 0))
-                yield found
+                yield found, address
                 address, file, line, found = 0, 1, 1, []
             elif code == _SET_ADDRESS:
                 address = int.from_bytes(data[at + 1 : at + size], "little") & 0xFFFFFFFF
@@ -225,7 +241,11 @@ def _sequences(data: bytes, head: LineHeader) -> Iterator[list[Row]]:  # noqa: P
 
 
 class LineTable:
-    """All line programs of an image, sorted by address."""
+    """All line programs of an image, sorted by address.
+
+    ``starts`` are addresses at which something else begins, ``places`` what: header number, file
+    index, line; or -1, 0, 0 where no program covers what follows.
+    """
 
     def __init__(self, firmware: Firmware) -> None:
         data = firmware.debug_section("line")
@@ -234,7 +254,7 @@ class LineTable:
         self.headers: list[LineHeader] = []
         self.offsets: list[int] = []  # of each header in .debug_line
         self.broken = 0
-        table: dict[int, tuple[int, int, int]] = {}
+        found: list[tuple[Sequence, int]] = []
         at = 0
         while at + 6 <= len(data):
             try:
@@ -242,17 +262,13 @@ class LineTable:
             except GARBLED:
                 self.broken += 1
             else:
-                number = len(self.headers)
+                found += [(sequence, len(self.headers)) for sequence in sequences(data, head)]
                 self.headers.append(head)
                 self.offsets.append(at)
-                for address, file, line in rows(data, head):
-                    if file < 0:
-                        table.setdefault(address, (-1, 0, 0))
-                    else:
-                        table[address] = (number, file, line)
             at += 4 + int.from_bytes(data[at : at + 4], "little")
+        table = _table(found)
         self.starts = sorted(table)
-        self.places = [table[start] for start in self.starts]  # header, file, line
+        self.places = [table[start] for start in self.starts]
 
     def find(self, address: int) -> tuple[int, int, int] | None:
         """Header number, file index and line of an address, None where no program covers it."""
@@ -266,3 +282,28 @@ class LineTable:
             (self.headers[number].name(file), line) if number >= 0 else ("", 0)
             for number, file, line in self.places
         ]
+
+
+def _table(found: list[tuple[Sequence, int]]) -> dict[int, tuple[int, int, int]]:
+    """What begins at which address; where sequences overlap, the earlier one holds to its end.
+
+    Of several rows at one address the last one holds, but for rows at a sequence's end, which
+    cover nothing.
+    """
+    found.sort(key=lambda one: (one[0].start, -one[0].end))
+    table: dict[int, tuple[int, int, int]] = {}
+    covered = 0
+    for sequence, number in found:
+        if sequence.end <= covered:
+            continue
+        place = None
+        for address, file, line in sequence.rows:
+            if covered <= address < sequence.end:
+                table[address] = (number, file, line)
+            elif address < covered:
+                place = (number, file, line)
+        if place is not None and table[covered][0] < 0:  # the row that reaches over the border
+            table[covered] = place
+        covered = sequence.end
+        table[covered] = (-1, 0, 0)
+    return table
