@@ -515,8 +515,9 @@ def _pointer(found: _Type, mark: str) -> _Type:
     if found.wraps:
         space = " " if not found.left.endswith(" ") else ""
         return _Type(f"{found.left}{space}({mark}", f"){found.right}")
-    if mark != "*" and found.left.endswith("&"):  # a reference to a reference is the first one
-        return found
+    if mark != "*" and found.left.endswith("&"):
+        # References collapse ([dcl.ref]): && remains where both are &&, else it is &.
+        return found if mark == "&&" else _Type(found.left.rstrip("&") + mark, found.right)
     return _Type(found.left + mark, found.right)
 
 

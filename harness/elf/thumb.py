@@ -72,6 +72,39 @@ def references(
                 at += 4
 
 
+def returned_constant(code: bytes) -> int | None:
+    """What a function returns in r0 that only moves constants and registers; else None.
+
+    A prologue and an epilogue are followed; a branch, a load or a store is too much.
+    """
+    values: dict[int, int | None] = {}
+    words = [int.from_bytes(code[at : at + 2], "little") for at in range(0, len(code) - 1, 2)]
+    queue = iter(words)
+    for word in queue:
+        if word == 0x4770 or word & 0xFF00 == 0xBD00:  # BX lr; POP {..., pc}
+            return None if word & 1 else values.get(0)
+        if word & 0xF800 == 0x2000:  # MOVS Rd, #imm8
+            values[word >> 8 & 7] = word & 0xFF
+        elif word & 0xFFC0 == 0x0000:  # MOVS Rd, Rm
+            values[word & 7] = values.get(word >> 3 & 7)
+        elif word & 0xFF00 == 0x4600 and word & 0x87 != 0x87:  # MOV Rd, Rm; not a branch
+            values[word & 7 | word >> 4 & 8] = values.get(word >> 3 & 15)
+        elif word == 0xF04F:  # MOV.W Rd, #imm8
+            second = next(queue, 0x7000)
+            if second & 0x7000:
+                return None
+            values[second >> 8 & 15] = second & 0xFF
+        elif word == 0xF85D and (second := next(queue, 0)) & 0x0FFF == 0x0B04:  # POP {Rt}
+            values[second >> 12] = None
+        elif word & 0xFF00 == 0xBC00:  # POP {...}
+            values.update(dict.fromkeys((n for n in range(8) if word >> n & 1), None))
+        elif word & 0xF800 == 0xA800:  # ADD Rd, SP, #imm
+            values[word >> 8 & 7] = None
+        elif word != 0xBF00 and word & 0xFF00 not in (0xB000, 0xB400, 0xB500):  # NOP, SP, PUSH
+            return None
+    return None
+
+
 class _Decoder:
     """One pass over a function: what its instructions so far have left in registers and pools."""
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from harness.elf.firmware import Firmware
-from harness.elf.thumb import Kind, references
+from harness.elf.thumb import Kind, references, returned_constant
 from harness.elf.variables import Variables
 from harness.footprint.layout import Layout, Part
 
@@ -26,6 +26,8 @@ _UNSEARCHED = re.compile(r"^\.ARM\.(exidx|extab)")
 _PRINTABLE = re.compile(rb"[\x20-\x7e\t\n\r\x1b]+")
 #: Share of non-zero words that must be pointers for data of unknown type to be searched.
 _POINTER_SHARE = 0.25
+#: Bytes at most of a function that only returns nullptr, not optimized.
+_NULL_FUNCTION = 32
 
 
 @dataclass
@@ -51,7 +53,8 @@ class Graph:
     """``edges[i]`` are the nodes that node ``i`` refers to, ``calls[i]`` its branches out.
 
     ``ambiguous`` are edges to an address at which the section before ends: the reference may be to
-    that end (``__init_array_end``) and not to what happens to lie there.
+    that end (``__init_array_end``) and not to what happens to lie there. ``nulls`` are functions
+    that do nothing but return nullptr.
     """
 
     nodes: tuple[Node, ...]
@@ -60,6 +63,7 @@ class Graph:
     roots: frozenset[int]
     starts: tuple[int, ...] = field(repr=False)
     ambiguous: frozenset[tuple[int, int]] = frozenset()
+    nulls: frozenset[int] = frozenset()
 
     def settled(self, owners: frozenset[int]) -> Graph:
         """The graph without ambiguous edges to what one of ``owners`` refers to."""
@@ -149,7 +153,13 @@ class _Builder:
             frozenset(self._roots()),
             tuple(self.starts),
             frozenset(ambiguous),
+            frozenset(number for number, node in enumerate(self.nodes) if self._gives_null(node)),
         )
+
+    def _gives_null(self, node: Node) -> bool:
+        if node.kind not in ("function", "label") or not 0 < node.size <= _NULL_FUNCTION:
+            return False
+        return returned_constant(self.firmware.read(node.address, node.size) or b"") == 0
 
     def _find(self, address: int) -> int | None:
         index = bisect_right(self.starts, address) - 1

@@ -71,11 +71,15 @@ class Registration:
 
 
 def find(graph: Graph) -> tuple[Registration, ...]:
-    """The operators whose registration functions are linked, sorted by name."""
+    """The operators whose registration functions are linked, sorted by name.
+
+    A function that returns nullptr registers nothing: tflite-micro's Register_ETHOSU() does
+    where the image is built without that accelerator.
+    """
     register: dict[tuple[str, bool], list[int]] = {}
     parsers: dict[str, list[int]] = {}
     for number, node in enumerate(graph.nodes):
-        if node.kind not in ("function", "label"):
+        if node.kind not in ("function", "label") or number in graph.nulls:
             continue
         for name in (node.name, *node.aliases):
             known = registered_by(name)

@@ -43,6 +43,11 @@ KNOWN = {
         "gemmlowp::FixedPoint<int, 0>, gemmlowp::FixedPoint<int, 0>)",
     "_ZSt9terminatev": "std::terminate()",
     "_Znwj": "operator new(unsigned int)",
+    "_Z1fIOiEvRT_": "void f<int&&>(int&)",
+    "_Z1fIRiEvOT_": "void f<int&>(int&)",
+    "_Z1fIOiEvOT_": "void f<int&&>(int&&)",
+    "_Z1fIRiEvRT_": "void f<int&>(int&)",
+    "_Z1fIOKiEvRT_": "void f<int const&&>(int const&)",
 }  # fmt: skip
 
 

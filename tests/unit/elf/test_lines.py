@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from elf_writer import MadeSection, write_elf
 
-from harness.firmware import Firmware
+from harness.elf import Firmware
 
 TEXT = MadeSection(".text", 0x100, bytes(256), load=0x100, executable=True)
 _HEAD = bytes((2, 1, 0xFB, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1)) + b"\0a.c\0\0\0\0\0"

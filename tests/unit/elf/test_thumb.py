@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import shutil
 import struct
+import subprocess
+from pathlib import Path
 
 import capstone
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.elf import Firmware
-from harness.elf.thumb import Kind, references
+from harness.elf.thumb import Kind, references, returned_constant
 
 _ADDRESS = 0x1000
 _CONDITIONS = "eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le"
@@ -85,3 +89,35 @@ def test_calls_of_a_compiled_function_are_those_of_the_disassembler(little: Firm
         assert mine == theirs, symbol.name
         compared += len(mine)
     assert compared > 3
+
+
+@pytest.mark.parametrize("flags", ["-O0", "-O1", "-Os", "-O2", "-O2 -fno-omit-frame-pointer"])
+@pytest.mark.parametrize(
+    ("body", "returned"),
+    [
+        ("return 0;", 0),
+        ("return (void*)5;", 5),
+        ("return argument;", None),
+        ("return *(void**)argument;", None),
+        ("*(int*)argument = 0; return 0;", None),
+        ("return other(0);", None),
+    ],
+)
+def test_what_a_function_without_branches_and_loads_returns(
+    tmp_path: Path, flags: str, body: str, returned: int | None
+) -> None:
+    compiler = shutil.which("arm-none-eabi-gcc")
+    objcopy = shutil.which("arm-none-eabi-objcopy")
+    if compiler is None or objcopy is None:
+        pytest.skip("no arm-none-eabi-gcc")
+    arguments = "void* argument" if "argument" in body else "void"
+    source = f"void* other(int);\nvoid* f({arguments}) {{ {body} }}\n"
+    (tmp_path / "f.c").write_text(source)
+    for command in (
+        [compiler, "-mcpu=cortex-m33", "-mthumb", *flags.split(), "-c", "f.c", "-o", "f.o"],
+        [objcopy, "-O", "binary", "-j", ".text", "f.o", "f.bin"],
+    ):
+        subprocess.run(command, cwd=tmp_path, check=True, capture_output=True)
+    found = returned_constant((tmp_path / "f.bin").read_bytes())
+    unoptimized_store = flags == "-O0" and returned is None
+    assert found is None if unoptimized_store else found == returned

@@ -254,3 +254,30 @@ def test_kernel_functions_tell_their_operator(function: str, stem: str, operator
 def test_the_document_has_what_the_contract_names(compile_image: Compile) -> None:
     document = check(compile_image(BOTH, 2), needs("CONV_2D")).to_json()
     assert {"declared", "registered", "needed", "missing", "unused", "verdict"} <= document.keys()
+
+
+NONE_FOR_THIS_BUILD = """
+namespace tflite {
+TFLMRegistration* Register_ETHOSU();
+inline void AddEthosU() { if (auto* made = Register_ETHOSU()) made->builtin_code = 1; }
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["-O0", "-Os"])
+def test_a_registration_function_that_returns_nullptr_registers_nothing(
+    tmp_path: Path, level: str
+) -> None:
+    if not has_gcc():
+        pytest.skip("no arm-none-eabi-g++")
+    source = f'#include "little.h"\n{NONE_FOR_THIS_BUILD}'
+    ethos = f"{source}TFLMRegistration* tflite::Register_ETHOSU() {{ return nullptr; }}\n"
+    caller = f"{source}extern \"C\" void Ethos() {{ tflite::AddEthosU(); }}\n"
+    elf = compile_little(
+        tmp_path, register=CONV + " extern void Ethos(); Ethos();", slots=1,
+        files={"null.cc": ethos, "caller.cc": caller}, extra=(level, "null.cc", "caller.cc"),
+    )  # fmt: skip
+    image = Firmware.from_elf(elf)
+    assert image.symbol("_ZN6tflite15Register_ETHOSUEv") is not None
+    audit = check(image, needs("CONV_2D"))
+    assert (audit.verdicts, audit.registered) == ((Verdict.OK,), ("CONV_2D",))
