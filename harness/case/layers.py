@@ -8,7 +8,7 @@ asks for the tensor that it will write.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -22,6 +22,7 @@ from harness.elf.demangle import qualified
 from harness.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.model import Model, Tensor
 from harness.reference import Interpreter
+from harness.reference.fixedpoint import Array
 from harness.reference.layers import LayerReport, compare_layers
 from harness.reference.node import NUMPY_TYPES
 from harness.targets.base import Session, Stop
@@ -47,10 +48,14 @@ class SteppingSession(Session, Protocol):
 
 @dataclass(frozen=True)
 class LayerDump:
-    """One inference of a device: its input tensors, and each operator's output tensors."""
+    """One inference of a device: its input tensors, and each operator's output tensors.
+
+    ``earlier`` are the inputs of the inferences before it.
+    """
 
     inputs: tuple[bytes, ...]
     outputs: Mapping[tuple[int, int], bytes]  # (operator, which output)
+    earlier: tuple[tuple[bytes, ...], ...] = ()
 
 
 def compare_with_device(
@@ -64,18 +69,26 @@ def compare_with_device(
 ) -> LayerReport:
     """Run the device to the end of its ``inference`` and name the first operator that differs.
 
-    The reference gets the inputs that the device had. Without a ``tolerance`` integers must be
+    The reference gets the inputs that the device had; where outputs depend on earlier inferences,
+    those of all inferences from the first on. Without a ``tolerance`` integers must be
     equal to the bit, float32 sums to what their order explains. Raises what :func:`dump_layers`
     does.
     """
     model = interpreter.model
     dump = dump_layers(session, firmware, model, inference=inference, deadline=deadline)
-    inputs = [
-        np.frombuffer(data, NUMPY_TYPES[tensor.dtype]).reshape(tensor.shape)
-        for data, tensor in zip(dump.inputs, model.inputs, strict=True)
-    ]
+    interpreter.reset()
+    for earlier in dump.earlier if interpreter.stateful else ():
+        interpreter.invoke(_arrays(earlier, model))
     allowed = partial(float_bound, model) if tolerance is None else tolerance
+    inputs = _arrays(dump.inputs, model)
     return compare_layers(interpreter, inputs, dump.outputs, tolerance=allowed)
+
+
+def _arrays(inputs: Sequence[bytes], model: Model) -> list[Array]:
+    return [
+        np.frombuffer(data, NUMPY_TYPES[tensor.dtype]).reshape(tensor.shape)
+        for data, tensor in zip(inputs, model.inputs, strict=True)
+    ]
 
 
 def dump_layers(
@@ -99,11 +112,13 @@ def dump_layers(
         )
     walk = _Walk(session, deadline)
     entry = _function(firmware, _INVOKE)
+    ask = _function(firmware, _GET_TENSOR)
+    end, inputs = 0, []
     for _ in range(inference + 1):
         walk.to(entry, "MicroInterpreter::Invoke()")
-    end = session.registers["lr"] & ~1
-    walk.locate(_function(firmware, _GET_TENSOR))
-    inputs = tuple(walk.read(tensor) for tensor in model.inputs)
+        end = session.registers["lr"] & ~1
+        walk.locate(ask)
+        inputs.append(tuple(walk.read(tensor) for tensor in model.inputs))
     outputs: dict[tuple[int, int], bytes] = {}
     for operator in model.operators:
         if operator.index:
@@ -113,7 +128,7 @@ def dump_layers(
             walk.first(operator.outputs, str(operator))
     walk.to(end, "the end of Invoke()")
     _keep(outputs, walk, model, len(model.operators) - 1)
-    return LayerDump(inputs, outputs)
+    return LayerDump(inputs[-1], outputs, tuple(inputs[:-1]))
 
 
 def _keep(outputs: dict[tuple[int, int], bytes], walk: _Walk, model: Model, node: int) -> None:

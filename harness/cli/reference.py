@@ -76,6 +76,7 @@ def reference(
     for note in notes:
         click.echo(f"note: {note}")
     if layers:
+        interpreter.reset()  # the batch has moved on what a stateful model remembers
         interpreter.invoke([array[0] for array in arrays])
         for operator in content.operators:
             click.echo(_layer(operator, interpreter))

@@ -12,6 +12,7 @@ from robot.libraries.BuiltIn import BuiltIn
 from harness import __version__, targets
 from harness.case.casefile import find_model
 from harness.case.layers import SteppingSession, compare_with_device
+from harness.case.spec import Multipliers, Rounding
 from harness.elf import Firmware
 from harness.errors import CheckFailed, EnvironmentMissing
 from harness.reference import Interpreter
@@ -31,16 +32,24 @@ class Layers:
 
     @keyword
     def layers_should_equal_reference(
-        self, elf: Path, model: str, inference: int = 0
+        self,
+        elf: Path,
+        model: str,
+        inference: int = 0,
+        rounding: Rounding = "double",
+        multipliers: Multipliers = "double",
+        tolerance: float | None = None,
     ) -> LayerReport:
         """Runs ``elf`` through an inference and fails if an operator differs from the reference.
 
-        The failure names the first operator that does. Returns the table of all.
+        The failure names the first operator that does. Returns the table of all. ``rounding`` and
+        ``multipliers`` say which arithmetic the device has, see docs/reference.md.
 
         Examples:
         | Layers Should Equal Reference | ${elf} | digits_int8.tflite |
+        | Layers Should Equal Reference | ${elf} | model.tflite | rounding=single |
         """
-        report = self._compared(elf, model, inference)
+        report = self._compared(elf, model, inference, rounding, multipliers, tolerance)
         logger.info(str(report))
         if not report.equal:
             raise CheckFailed(str(report))
@@ -48,25 +57,41 @@ class Layers:
 
     @keyword
     def first_diverging_operator_should_be(
-        self, elf: Path, model: str, operator: int, inference: int = 0
+        self,
+        elf: Path,
+        model: str,
+        operator: int,
+        inference: int = 0,
+        rounding: Rounding = "double",
+        multipliers: Multipliers = "double",
+        tolerance: float | None = None,
     ) -> None:
         """Fails unless ``operator`` is the index of the first one that differs.
 
         Examples:
         | First Diverging Operator Should Be | ${elf} | model.tflite | 4 |
         """
-        report = self._compared(elf, model, inference)
+        report = self._compared(elf, model, inference, rounding, multipliers, tolerance)
         first = report.first
         if first is None or first.operator.index != operator:
             raise CheckFailed(f"not operator {operator}: {report}")
 
     @staticmethod
-    def _compared(elf: Path, model: str, inference: int) -> LayerReport:
+    def _compared(
+        elf: Path,
+        model: str,
+        inference: int,
+        rounding: Rounding,
+        multipliers: Multipliers,
+        tolerance: float | None,
+    ) -> LayerReport:
         name = str(BuiltIn().get_variable_value("${TARGET}", "simulator"))
         if name not in ("simulator", "renode"):
             raise SkipExecution(f"target {name} cannot stop at an operator")
         firmware = Firmware.from_elf(elf)
-        interpreter = Interpreter.from_file(find_model(model))
+        interpreter = Interpreter.from_file(
+            find_model(model), rounding=rounding, multipliers=multipliers
+        )
         try:
             session = targets.open(name, firmware)
         except EnvironmentMissing as missing:
@@ -78,4 +103,5 @@ class Layers:
                 interpreter,
                 inference=inference,
                 deadline=session.deadline(_TIMEOUT),
+                tolerance=tolerance,
             )

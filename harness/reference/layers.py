@@ -151,7 +151,8 @@ def compare_layers(
         raw = obtained.get((layer.operator.index, layer.output))
         value = None if raw is None else _array(raw, layer.tensor)
         device[layer.tensor.index] = value if raw is not None else None
-        layers.append(_compared(interpreter, layer, value, device, tolerance, relative))
+        compared = _compared(interpreter, layer, value, device, (tolerance, relative))
+        layers.append(compared)
     return LayerReport(tuple(layers))
 
 
@@ -170,19 +171,27 @@ def _compared(
     layer: Layer,
     value: Array | None,
     device: Mapping[int, Array | None],
-    tolerance: Tolerance,
-    relative: float,
+    limits: tuple[Tolerance, float],
 ) -> Layer:
     if value is None:
         return layer
-    allowed = tolerance(layer.expected) if callable(tolerance) else tolerance
-    comparison = compare(value, layer.expected, tolerance=allowed, relative=relative)
-    fault = None if comparison.equal else _own_fault(interpreter, layer, value, device)
+    comparison = _within(value, layer.expected, limits)
+    fault = None if comparison.equal else _own_fault(interpreter, layer, value, device, limits)
     return Layer(layer.operator, layer.output, layer.tensor, layer.expected, comparison, fault)
 
 
+def _within(value: Array, expected: Array, limits: tuple[Tolerance, float]) -> Comparison:
+    tolerance, relative = limits
+    allowed = tolerance(expected) if callable(tolerance) else tolerance
+    return compare(value, expected, tolerance=allowed, relative=relative)
+
+
 def _own_fault(
-    interpreter: Interpreter, layer: Layer, value: Array, device: Mapping[int, Array | None]
+    interpreter: Interpreter,
+    layer: Layer,
+    value: Array,
+    device: Mapping[int, Array | None],
+    limits: tuple[Tolerance, float],
 ) -> bool | None:
     """Whether the operator is wrong even on the inputs that the device gave it."""
     if interpreter.stateful:
@@ -190,4 +199,4 @@ def _own_fault(
     recomputed = interpreter.run_operator(layer.operator.index, device)
     if recomputed is None:
         return None
-    return not np.array_equal(recomputed[layer.output], value)
+    return not _within(value, recomputed[layer.output], limits).equal

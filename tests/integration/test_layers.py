@@ -152,3 +152,15 @@ def test_renode_gives_the_same_layers_as_the_simulator() -> None:
                 dump_layers(session, firmware, model, deadline=session.deadline(10))  # type: ignore[arg-type]
             )
     assert dumps[0] == dumps[1]
+
+
+def test_a_dump_holds_the_inputs_of_the_inferences_before_it() -> None:
+    firmware, model = image("digits"), Model.from_file(model_of("digits"))
+    seen = []
+    for number in range(3):
+        with targets.open("simulator", firmware) as session:
+            deadline = session.deadline(10)
+            dump = dump_layers(session, firmware, model, inference=number, deadline=deadline)  # type: ignore[arg-type]
+        assert dump.earlier == tuple(seen)
+        seen.append(dump.inputs)
+    assert len(set(seen)) == 3

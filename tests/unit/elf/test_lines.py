@@ -88,9 +88,9 @@ def test_every_line_is_the_one_that_addr2line_tells(debuggable: Path) -> None:
     addresses += [chance.randrange(s.address, s.end) & ~1 for s in code for _ in range(500)]
     addresses += [section.end for section in code]
     addresses += [chance.randrange(0x2000_0000, 1 << 32) & ~1 for _ in range(500)]
-    said = subprocess.run([tool, "-e", str(debuggable)], input="\n".join(map(hex, addresses)),
-                          capture_output=True, text=True, check=True).stdout.splitlines()  # fmt: skip
-    theirs = [_place(line) for line in said]
+    command, text = [tool, "-e", str(debuggable)], "\n".join(map(hex, addresses))
+    said = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    theirs = [_place(line) for line in said.stdout.splitlines()]
     found = [image.locate(address) for address in addresses]
     mine = [(Path(place.file).name, place.line) if place.line else ("", 0) for place in found]
     assert mine == theirs

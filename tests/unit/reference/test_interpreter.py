@@ -378,3 +378,38 @@ def test_a_layer_table_is_plain_data() -> None:
     assert rows[0]["tensor"]["shape"] == [1, 6, 6, 8]
     assert rows[4]["minimum"] >= -128
     assert math.isclose(rows[4]["tensor"]["scale"], 1 / 256)
+
+
+def _float_chain() -> Model:
+    """Two LOGISTIC in a row."""
+    tensors = [T((1, 4), "float32") for _ in range(3)]
+    rows = [Op("LOGISTIC", [0], [1]), Op("LOGISTIC", [1], [2])]
+    return Model.from_bytes(build(tensors, rows, [0], [2]), "chain")
+
+
+def test_a_layer_within_the_tolerance_of_its_own_inputs_is_no_fault_of_its_own() -> None:
+    x = np.array([[0.5, -1.0, 2.0, 0.0]], np.float32)
+    first, second = table(Interpreter(_float_chain()), [x]).layers
+    wrong = first.expected + np.float32(0.25)
+    (follows,) = Interpreter(_float_chain()).run_operator(1, {1: wrong}) or []
+    nearly = np.nextafter(follows, np.float32(2))
+    report = compare_layers(Interpreter(_float_chain()), [x], {0: wrong, 1: nearly}, tolerance=1e-6)
+    assert [layer.own_fault for layer in report.layers] == [True, False]
+    far = second.expected + np.float32(0.5)
+    report = compare_layers(Interpreter(_float_chain()), [x], {0: wrong, 1: far}, tolerance=1e-6)
+    assert [layer.own_fault for layer in report.layers] == [True, True]
+
+
+def test_own_faults_use_the_tolerance_that_the_recomputed_values_allow() -> None:
+    x = np.array([[0.5, -1.0, 2.0, 0.0]], np.float32)
+    asked: list[np.ndarray] = []
+
+    def tolerance(expected: np.ndarray) -> float:
+        asked.append(expected)
+        return 1e-6
+
+    first, _ = table(Interpreter(_float_chain()), [x]).layers
+    wrong = first.expected + np.float32(0.25)
+    (follows,) = Interpreter(_float_chain()).run_operator(1, {1: wrong}) or []
+    compare_layers(Interpreter(_float_chain()), [x], {0: wrong, 1: follows}, tolerance=tolerance)
+    assert any(np.array_equal(one, follows) for one in asked)

@@ -272,7 +272,7 @@ def test_a_registration_function_that_returns_nullptr_registers_nothing(
         pytest.skip("no arm-none-eabi-g++")
     source = f'#include "little.h"\n{NONE_FOR_THIS_BUILD}'
     ethos = f"{source}TFLMRegistration* tflite::Register_ETHOSU() {{ return nullptr; }}\n"
-    caller = f"{source}extern \"C\" void Ethos() {{ tflite::AddEthosU(); }}\n"
+    caller = f'{source}extern "C" void Ethos() {{ tflite::AddEthosU(); }}\n'
     elf = compile_little(
         tmp_path, register=CONV + " extern void Ethos(); Ethos();", slots=1,
         files={"null.cc": ethos, "caller.cc": caller}, extra=(level, "null.cc", "caller.cc"),
