@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.elf import Firmware, Symbol
 from harness.elf.demangle import demangle
-from harness.elf.firmware import Firmware, Symbol
 from harness.errors import Unsupported, UsageError
 from harness.targets.base import Session, Stop, Until
 

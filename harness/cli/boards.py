@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from harness.cli.options import STDOUT, Seconds, json_option, write_text
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.errors import UsageError
 from harness.targets.board import discovery, image, runners
 from harness.targets.board.flash import Flasher

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from harness import footprint as analysis
 from harness.cli.options import STDOUT, Destination, json_option, write_text
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.errors import CheckFailed, UsageError
 from harness.footprint.analysis import Footprint
 from harness.footprint.budget import Verdict, check, load
@@ -87,8 +87,8 @@ def footprint(  # noqa: PLR0917 - one parameter an option
         raise UsageError("--json and --markdown cannot both go to standard output")
     budgets = load(budget) if budget else ()
     before = load_baseline(baseline) if baseline else None
-    image = Firmware.from_elf(_image(what))
-    found = analysis.analyse(image, map_file=map_file, linker_script=linker_script)
+    image = replace(Image.from_elf(_image(what)), map_file=map_file, linker_script=linker_script)
+    found = analysis.analyse(image)
     if region:
         found.region(region)
     if measure:
@@ -111,7 +111,7 @@ def footprint(  # noqa: PLR0917 - one parameter an option
     _raise_if_over(verdicts)
 
 
-def _measured(image: Firmware, found: Footprint) -> Footprint:
+def _measured(image: Image, found: Footprint) -> Footprint:
     from harness.footprint.measure import measure as run  # noqa: PLC0415
     from harness.targets.simulator import open as open_simulator  # noqa: PLC0415
 

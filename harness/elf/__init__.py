@@ -1,5 +1,8 @@
 """The ELF: segments, sections, symbols, source lines, memory regions, debug information."""
 
-from harness.elf.firmware import Firmware, Location, Segment, Symbol
+from harness.elf.file import ElfFile, Section, Segment, Symbol
+from harness.elf.image import Image, Location
 
-__all__ = ["Firmware", "Location", "Segment", "Symbol"]
+__all__ = ["ElfFile", "Firmware", "Image", "Location", "Section", "Segment", "Symbol"]
+
+Firmware = Image

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from harness.elf import Firmware
 from harness.elf.demangle import demangle
-from harness.elf.firmware import Firmware
 from harness.elf.thumb import instruction_length
 
 

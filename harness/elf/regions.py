@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness import paths
-from harness.elf.firmware import Firmware
+from harness.elf.file import ElfFile
 from harness.errors import UsageError
 
 #: nRF9160 Product Specification v2.1, "SPU": flash is partitioned in 32 KiB, RAM in 8 KiB regions.
@@ -38,7 +38,7 @@ class Memory:
 
 
 def memories(
-    firmware: Firmware, *, map_file: Path | None = None, linker_script: Path | None = None
+    firmware: ElfFile, *, map_file: Path | None = None, linker_script: Path | None = None
 ) -> tuple[Memory, ...]:
     """The regions that hold ``firmware``, sorted by origin.
 
@@ -99,7 +99,7 @@ def from_linker_script(text: str) -> tuple[Memory, ...]:
     return tuple(found)
 
 
-def from_kconfig(firmware: Firmware) -> tuple[Memory, ...]:
+def from_kconfig(firmware: ElfFile) -> tuple[Memory, ...]:
     """The regions of a Zephyr image from its CONFIG_* absolute symbols, () for other images."""
     config = firmware.absolutes
     if "CONFIG_FLASH_SIZE" not in config or "CONFIG_SRAM_SIZE" not in config:
@@ -116,7 +116,7 @@ def from_kconfig(firmware: Firmware) -> tuple[Memory, ...]:
     )
 
 
-def from_chip(firmware: Firmware) -> tuple[Memory, ...]:
+def from_chip(firmware: ElfFile) -> tuple[Memory, ...]:
     """Flash and RAM of the nRF9160.
 
     An image that starts a whole partition behind a bank's origin (a non-secure one at 0x50000,

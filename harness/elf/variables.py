@@ -7,7 +7,7 @@ from functools import cached_property
 from harness.elf.dwarf.entries import Dwarf, Entry
 from harness.elf.dwarf.format import At, Tag
 from harness.elf.dwarf.leb import GARBLED
-from harness.elf.firmware import Firmware
+from harness.elf.file import ElfFile
 
 _LEXICAL_BLOCK, _INLINED_SUBROUTINE = 0x0B, 0x1D
 _BLOCKS = frozenset((Tag.NAMESPACE, Tag.SUBPROGRAM, _LEXICAL_BLOCK, _INLINED_SUBROUTINE))
@@ -20,7 +20,7 @@ _DEEPEST = 32
 class Variables:
     """The static variables of an image, read from DWARF when first asked for."""
 
-    def __init__(self, firmware: Firmware, dwarf: Dwarf | None = None) -> None:
+    def __init__(self, firmware: ElfFile, dwarf: Dwarf | None = None) -> None:
         self.dwarf = dwarf or Dwarf(firmware)
 
     @cached_property

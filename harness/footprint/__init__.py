@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from harness.elf.firmware import Firmware
-from harness.elf.regions import memories
-from harness.footprint.layout import lay_out
+from harness.elf import Image
 from harness.footprint.model import Region
 
 if TYPE_CHECKING:
@@ -17,35 +15,25 @@ if TYPE_CHECKING:
 __all__ = ["Region", "analyse", "arena_minimum", "regions"]
 
 
-def regions(
-    firmware: Firmware, *, map_file: Path | None = None, linker_script: Path | None = None
-) -> tuple[Region, ...]:
-    """Memory regions and their use, to the byte as the linker's own table reports them.
-
-    Origins and sizes come from ``map_file`` or ``linker_script`` where given, else from the image
-    itself (see :mod:`harness.elf.regions`).
-    """
-    found = memories(firmware, map_file=map_file, linker_script=linker_script)
-    layout = lay_out(firmware, found)
-    used = {memory.name: 0 for memory in found}
-    for part in layout.parts:
+def regions(image: Image) -> tuple[Region, ...]:
+    """Memory regions and their use, to the byte as the linker's own table reports them."""
+    used: Counter[str] = Counter()
+    for part in image.layout.parts:
         used[part.region] += part.size
-    return tuple(Region(m.name, m.origin, m.size, used[m.name]) for m in found)
+    return tuple(Region(m.name, m.origin, m.size, used[m.name]) for m in image.regions)
 
 
-def analyse(
-    firmware: Firmware, *, map_file: Path | None = None, linker_script: Path | None = None
-) -> Footprint:
+def analyse(image: Image) -> Footprint:
     """Everything about an image's size; see :func:`harness.footprint.analysis.analyse`."""
     # The table of a run's flash and RAM needs none of this; keep `tflm-hil run` quick.
     from harness.footprint.analysis import analyse as analyse_all  # noqa: PLC0415
 
-    return analyse_all(firmware, map_file=map_file, linker_script=linker_script)
+    return analyse_all(image)
 
 
-def arena_minimum(firmware: Firmware, *, seconds: float = 30.0) -> ArenaMinimum:
+def arena_minimum(image: Image, *, seconds: float = 30.0) -> ArenaMinimum:
     """The smallest arena, on the simulator; see :func:`harness.footprint.arena.minimum`."""
     from harness.footprint.arena import minimum  # noqa: PLC0415
     from harness.targets.simulator import open as open_simulator  # noqa: PLC0415
 
-    return minimum(firmware, open_simulator, seconds=seconds)
+    return minimum(image, open_simulator, seconds=seconds)

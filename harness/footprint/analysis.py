@@ -7,15 +7,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.elf import Image
 from harness.elf.demangle import demangle
-from harness.elf.firmware import Firmware
-from harness.elf.regions import Memory as MemoryRegion
-from harness.elf.regions import memories
-from harness.elf.variables import Variables
+from harness.elf.layout import Layout, Part
 from harness.errors import UsageError
-from harness.footprint import graph as references
+from harness.footprint import regions
 from harness.footprint.files import NO_DEBUG, FileCost, Sources, by_file, by_library
-from harness.footprint.layout import Layout, Part, lay_out
 from harness.footprint.model import Region
 from harness.footprint.operators import RAM_FROM, RAM_TO, OperatorReport
 from harness.footprint.operators import analyse as analyse_operators
@@ -86,52 +83,35 @@ class Footprint:
         }
 
 
-def analyse(
-    firmware: Firmware, *, map_file: Path | None = None, linker_script: Path | None = None
-) -> Footprint:
-    """Everything that the ELF (and a map file, where given) says about an image's size.
+def analyse(image: Image) -> Footprint:
+    """Everything that the ELF (and its map file, where given) says about an image's size.
 
     What cannot be said (a stripped image, no DWARF, garbled DWARF) is left out and told in
     ``notes``. Raises :class:`BadElf` and :class:`UsageError`.
     """
-    found = memories(firmware, map_file=map_file, linker_script=linker_script)
-    layout = lay_out(firmware, found)
-    variables = Variables(firmware)
-    files = Sources(firmware, variables).of_parts(layout.parts)
-    ram = ram_regions(found)
-    operators = analyse_operators(references.build(firmware, layout, variables), ram)
+    parts = image.layout.parts
+    files = Sources(image).of_parts(parts)
+    ram = ram_regions(image)
+    operators = analyse_operators(image, ram)
     libraries: tuple[FileCost, ...] = ()
-    if map_file is not None:
-        libraries = by_library(layout.parts, map_file.read_text("utf-8", "replace"))
+    if image.map_file is not None:
+        libraries = by_library(parts, image.map_file.read_text("utf-8", "replace"))
     return Footprint(
-        firmware.path,
-        totals(found, layout),
-        _sections(layout),
-        tuple(_symbol(part, files) for part in layout.parts),
-        by_file(layout.parts, files),
+        image.path,
+        regions(image),
+        _sections(image.layout),
+        tuple(_symbol(part, files) for part in parts),
+        by_file(parts, files),
         libraries,
         operators,
-        purposes(
-            firmware,
-            [part for part in layout.parts if part.region in ram],
-            variables,
-            len(operators.operators),
-        ),
-        (*layout.notes, *_what_cannot_be_said(firmware, variables, operators)),
+        purposes(image, [part for part in parts if part.region in ram], len(operators.operators)),
+        (*image.layout.notes, *_what_cannot_be_said(image, operators)),
     )
 
 
-def ram_regions(found: tuple[MemoryRegion, ...]) -> frozenset[str]:
+def ram_regions(image: Image) -> frozenset[str]:
     """The names of the regions in the SRAM part of the address map."""
-    return frozenset(m.name for m in found if RAM_FROM <= m.origin < RAM_TO)
-
-
-def totals(found: tuple[MemoryRegion, ...], layout: Layout) -> tuple[Region, ...]:
-    """The linker's memory table."""
-    used = {memory.name: 0 for memory in found}
-    for part in layout.parts:
-        used[part.region] += part.size
-    return tuple(Region(m.name, m.origin, m.size, used[m.name]) for m in found)
+    return frozenset(m.name for m in image.regions if RAM_FROM <= m.origin < RAM_TO)
 
 
 def _sections(layout: Layout) -> tuple[SectionCost, ...]:
@@ -161,19 +141,17 @@ def _symbol(part: Part, files: dict[int, str]) -> SymbolCost:
     )
 
 
-def _what_cannot_be_said(
-    firmware: Firmware, variables: Variables, operators: OperatorReport
-) -> list[str]:
+def _what_cannot_be_said(image: Image, operators: OperatorReport) -> list[str]:
     notes = []
-    if not variables.dwarf.info:
+    if not image.variables.dwarf.info:
         notes.append(
             f"no DWARF: bytes are not told by source file (all are under {NO_DEBUG}); "
             "build with -g, or pass the ELF before it was stripped"
         )
-    broken = variables.dwarf.broken_units + firmware.line_table.broken
+    broken = image.variables.dwarf.broken_units + image.line_table.broken
     if broken:
         notes.append(f"{broken} compilation units have garbled DWARF; their files are incomplete")
-    if not firmware.symbols:
+    if not image.symbols:
         notes.append("no symbols: operators cannot be told apart")
     elif not operators.operators:
         notes.append("no registration function of tflite-micro (Register_*) is linked")

@@ -17,8 +17,8 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
+from harness.elf import Firmware
 from harness.elf.demangle import demangle, qualified
-from harness.elf.firmware import Firmware
 from harness.errors import FirmwareFailed, UsageError
 from harness.simulator.snapshot import restore, take
 from harness.targets.base import ConsoleMatch, Elapsed, Session, Stop

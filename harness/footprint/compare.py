@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.errors import UsageError
 from harness.footprint.analysis import analyse
 from harness.footprint.operators import RAM_FROM, RAM_TO, agree

@@ -14,11 +14,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from harness.elf import Image
 from harness.elf.demangle import qualified
 from harness.elf.dwarf.leb import GARBLED
-from harness.elf.firmware import Firmware
-from harness.elf.variables import Variables
-from harness.footprint.layout import Part
+from harness.elf.layout import Part
 
 NO_DEBUG = "(no debug information)"
 LITERALS = "(string literals)"
@@ -43,9 +42,8 @@ class Contribution:
 class Sources:
     """The source files of an image's parts."""
 
-    def __init__(self, firmware: Firmware, variables: Variables) -> None:
-        self._firmware = firmware
-        self._variables = variables
+    def __init__(self, image: Image) -> None:
+        self._image = image
         self._folders = self._unit_folders()
         self._paths: dict[tuple[int, int], str] = {}
 
@@ -54,7 +52,7 @@ class Sources:
         from harness.elf.dwarf.format import At  # noqa: PLC0415 - with the units, not before
 
         found: dict[int, str] = {}
-        dwarf = self._variables.dwarf
+        dwarf = self._image.variables.dwarf
         for unit in dwarf.units:
             try:
                 entry = dwarf.entry(unit.first, unit)
@@ -67,7 +65,7 @@ class Sources:
 
     def of_address(self, address: int) -> str:
         """The file of the source line at ``address``, "" where no line program covers it."""
-        table = self._firmware.line_table
+        table = self._image.line_table
         place = table.find(address)
         if place is None:
             return ""
@@ -87,7 +85,7 @@ class Sources:
                 continue
             code = part.kind in ("function", "label")
             path = self.of_address(part.address) if code else ""
-            path = path or self._variables.declared_in(part.address)
+            path = path or self._image.variables.declared_in(part.address)
             if path:
                 found[part.address] = path
             else:

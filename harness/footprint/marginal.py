@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.errors import UsageError
 from harness.footprint.analysis import Footprint, analyse
 from harness.footprint.compare import Change, compare

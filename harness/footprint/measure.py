@@ -11,8 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from harness.elf.firmware import Firmware
-from harness.elf.variables import Variables
+from harness.elf import Firmware
 from harness.errors import FirmwareFailed, UsageError
 from harness.footprint.arena import MachineSession, minimum
 from harness.footprint.ram import Memory
@@ -77,7 +76,6 @@ def _high_water(
     stacks = [one for one in found if one.purpose == "stack"]
     if not stacks:
         return {}
-    variables = Variables(firmware)
     with open_session(firmware) as session:
         for one in stacks:
             session.memory.write(one.address, bytes([PAINT]) * one.bytes)
@@ -85,7 +83,7 @@ def _high_water(
         data = {one.address: session.memory.read(one.address, one.bytes) for one in stacks}
     marks = {}
     for one in stacks:
-        dimensions = variables.dimensions(one.address)
+        dimensions = firmware.variables.dimensions(one.address)
         count = dimensions[0] if len(dimensions) > 1 else 1
         count = count if count and one.bytes % count == 0 else 1
         each = one.bytes // count

@@ -19,9 +19,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from harness.elf import Image
 from harness.elf.demangle import demangle
-from harness.footprint.graph import Graph, Node
-from harness.footprint.registrations import Registration, find
+from harness.elf.graph import Graph, Node
+from harness.elf.registrations import Registration
 
 #: Armv8-M Architecture Reference Manual, section B3.1: the default map's SRAM and peripherals.
 RAM_FROM, RAM_TO = 0x2000_0000, 0x4000_0000
@@ -120,11 +121,10 @@ def flash(node: Node, ram_regions: frozenset[str]) -> int:
     return sum(size for region, size in node.sizes.items() if region not in ram_regions)
 
 
-def analyse(graph: Graph, ram_regions: frozenset[str]) -> OperatorReport:
+def analyse(image: Image, ram_regions: frozenset[str]) -> OperatorReport:
     """The cost of every operator whose registration is linked and reached."""
-    registrations = find(graph)
+    graph, registrations = image.graph, image.registrations
     entries = frozenset(entry for one in registrations for entry in one.entries)
-    graph = graph.settled(entries)
     everything = graph.reach(graph.roots)
     rest = graph.reach(graph.roots, without=entries)
     through: dict[int, list[int]] = defaultdict(list)

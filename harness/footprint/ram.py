@@ -11,11 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from harness.elf import Firmware
 from harness.elf.demangle import qualified
-from harness.elf.firmware import Firmware
-from harness.elf.variables import Variables
+from harness.elf.layout import Part
 from harness.footprint import resolvers
-from harness.footprint.layout import Part
 
 _ARENA = re.compile(r"(?:^|[^a-z])(?:tensor_?)?arena(?:$|[^a-z])|TensorArena", re.IGNORECASE)
 _STACK = re.compile(r"stack", re.IGNORECASE)
@@ -48,23 +47,21 @@ class Memory:
         return asdict(self)
 
 
-def purposes(
-    firmware: Firmware, parts: Sequence[Part], variables: Variables, registered: int
-) -> tuple[Memory, ...]:
+def purposes(firmware: Firmware, parts: Sequence[Part], registered: int) -> tuple[Memory, ...]:
     """The arenas, resolvers, stacks and model copies in RAM.
 
     ``parts`` are those of RAM regions; ``registered`` is how many operators the image registers.
     """
     return (
         *_named(firmware, parts),
-        *_resolvers(firmware, variables, registered),
+        *_resolvers(firmware, registered),
         *_model_copies(firmware, parts),
     )
 
 
-def _resolvers(firmware: Firmware, variables: Variables, registered: int) -> Iterable[Memory]:
+def _resolvers(firmware: Firmware, registered: int) -> Iterable[Memory]:
     """Resolver objects; how many slots are filled is known where there is one."""
-    found = [one for one in resolvers.find(firmware, variables) if one.address]
+    found = [one for one in resolvers.find(firmware) if one.address]
     for one in found:
         slots = f"{one.slots} slots of {one.slot_bytes} B"
         if len(found) > 1 or not registered:

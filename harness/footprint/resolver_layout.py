@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from harness.elf import Firmware
 from harness.elf.dwarf.entries import Dwarf, Entry
 from harness.elf.dwarf.format import At, Tag
 from harness.elf.dwarf.leb import GARBLED, uleb
-from harness.elf.firmware import Firmware
 
 WORD = 4
 _FIELDS = ("init", "free", "prepare", "invoke", "reset", "builtin_code", "custom_name")
@@ -76,13 +76,13 @@ def known_layouts() -> Iterator[ResolverLayout]:
             yield ResolverLayout("assumed", words * WORD, _OLDER, code_bytes)
 
 
-def find_layout(firmware: Firmware, dwarf: Dwarf | None = None) -> ResolverLayout:
+def find_layout(firmware: Firmware) -> ResolverLayout:
     """The layout of this image's resolvers and registrations.
 
     A registration is what a resolver's ``registrations_`` holds; an image may have another record
     of that kind beside it (TFLM's and TensorFlow Lite's, 28 and 48 bytes in 2026).
     """
-    dwarf = dwarf or Dwarf(firmware)
+    dwarf = firmware.variables.dwarf
     records: dict[str, tuple[int, dict[str, int]]] = {}
     classes: dict[int, ClassLayout] = {}
     code_bytes, wanted = WORD, ""

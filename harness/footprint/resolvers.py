@@ -13,9 +13,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from harness.elf import Firmware
 from harness.elf.demangle import qualified
-from harness.elf.firmware import Firmware
-from harness.elf.variables import Variables
 from harness.footprint.resolver_layout import ResolverLayout, find_layout
 
 _MANGLED = re.compile(r"MicroMutableOpResolverILj(\d+)E")
@@ -43,14 +42,13 @@ class Declared:
         return asdict(self)
 
 
-def find(firmware: Firmware, variables: Variables | None = None) -> tuple[Declared, ...]:
+def find(firmware: Firmware) -> tuple[Declared, ...]:
     """The resolvers of an image: its static objects, else what its symbols' template arguments say.
 
     () where the image has neither (stripped, or without a MicroMutableOpResolver).
     """
-    variables = variables or Variables(firmware)
-    layout = find_layout(firmware, variables.dwarf)
-    objects = tuple(_objects(firmware, variables, layout))
+    layout = find_layout(firmware)
+    objects = tuple(_objects(firmware, layout))
     seen = {one.slots for one in objects}
     others = sorted(slots_in_symbols(firmware) - seen)
     if objects:
@@ -85,9 +83,8 @@ def vtables(firmware: Firmware) -> dict[int, int]:
     return found
 
 
-def _objects(
-    firmware: Firmware, variables: Variables, layout: ResolverLayout
-) -> Iterable[Declared]:
+def _objects(firmware: Firmware, layout: ResolverLayout) -> Iterable[Declared]:
+    variables = firmware.variables
     sizes = {s.address: s for s in firmware.symbols if s.kind == "object" and s.size}
     names = slots_in_symbols(firmware)
     for address in sorted(variables.entries):

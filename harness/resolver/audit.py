@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any
 
+from harness.elf import Firmware
 from harness.elf.demangle import demangle
-from harness.elf.firmware import Firmware
 from harness.errors import UsageError
 from harness.footprint import resolvers as declarations
 from harness.footprint.resolvers import Declared

@@ -14,9 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from harness.elf import Firmware
 from harness.elf.demangle import qualified
-from harness.elf.firmware import Firmware
-from harness.elf.regions import memories
 from harness.errors import CheckFailed
 from harness.footprint.operators import RAM_FROM, RAM_TO
 from harness.footprint.resolver_layout import WORD, ResolverLayout, find_layout
@@ -101,7 +100,7 @@ class _Reader:
 
     def ram(self) -> Iterator[tuple[int, bytes]]:
         """The RAM regions as the target holds them now."""
-        for region in memories(self.firmware):
+        for region in self.firmware.regions:
             if RAM_FROM <= region.origin < RAM_TO:
                 parts = [
                     self.memory.read(at, min(_CHUNK, region.end - at))

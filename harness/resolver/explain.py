@@ -7,19 +7,15 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
 
+from harness.elf import Firmware
 from harness.elf.demangle import demangle, qualified
-from harness.elf.firmware import Firmware
-from harness.elf.regions import memories
+from harness.elf.graph import Node
+from harness.elf.registrations import Registration, is_kernel
 from harness.elf.thumb import Kind, references
-from harness.elf.variables import Variables
 from harness.errors import UsageError
 from harness.footprint.analysis import ram_regions
-from harness.footprint.graph import Graph, Node, build
-from harness.footprint.layout import lay_out
 from harness.footprint.operators import OperatorCost
 from harness.footprint.operators import analyse as analyse_operators
-from harness.footprint.registrations import Registration, is_kernel
-from harness.footprint.registrations import find as find_registrations
 
 _ROLES = (("init", "Init"), ("prepare", "Prepare"), ("free", "Free"), ("reset", "Reset"))
 
@@ -72,9 +68,7 @@ def explain(firmware: Firmware, operator: str) -> Explanation:
     Raises :class:`UsageError` where the image has no symbols or does not register it, naming
     what it registers.
     """
-    found = memories(firmware)
-    graph = build(firmware, lay_out(firmware, found), Variables(firmware))
-    registrations = find_registrations(graph)
+    registrations = firmware.registrations
     chosen = next((r for r in registrations if r.operator.lower() == operator.lower()), None)
     if chosen is None:
         known = ", ".join(one.operator for one in registrations)
@@ -84,8 +78,8 @@ def explain(firmware: Firmware, operator: str) -> Explanation:
             if known
             else "it has no Register_* symbol; is it stripped?",
         )
-    walker = _Walker(firmware, graph)
-    costs = analyse_operators(graph, ram_regions(found)).operators
+    walker = _Walker(firmware)
+    costs = analyse_operators(firmware, ram_regions(firmware)).operators
     return Explanation(
         chosen.operator,
         tuple(walker.callers(chosen)),
@@ -95,9 +89,9 @@ def explain(firmware: Firmware, operator: str) -> Explanation:
 
 
 class _Walker:
-    def __init__(self, firmware: Firmware, graph: Graph) -> None:
+    def __init__(self, firmware: Firmware) -> None:
         self.firmware = firmware
-        self.graph = graph
+        self.graph = firmware.graph
 
     def callers(self, registration: Registration) -> Iterator[Target]:
         """The functions that name the registration function."""

@@ -11,19 +11,15 @@ import re
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
+from harness.elf import Firmware
 from harness.elf.demangle import qualified
-from harness.elf.firmware import Firmware
-from harness.elf.regions import memories
-from harness.elf.variables import Variables
+from harness.elf.graph import Graph
+from harness.elf.registrations import Registration, is_kernel, registered_by
 from harness.footprint import resolvers as declarations
 from harness.footprint.analysis import ram_regions
 from harness.footprint.files import Sources
-from harness.footprint.graph import Graph, build
-from harness.footprint.layout import lay_out
 from harness.footprint.operators import OperatorReport
 from harness.footprint.operators import analyse as analyse_operators
-from harness.footprint.registrations import Registration, is_kernel, registered_by
-from harness.footprint.registrations import find as find_registrations
 from harness.model.schema import OPERATOR_NAMES
 
 _ADD_METHOD = re.compile(r"MicroMutableOpResolver<\d+u?>::Add[A-Z]\w*$")
@@ -53,16 +49,11 @@ class Linked:
 
     def __init__(self, firmware: Firmware) -> None:
         self.firmware = firmware
-        self._variables = Variables(firmware)
-        found = memories(firmware)
-        layout = lay_out(firmware, found)
-        self._graph = build(firmware, layout, self._variables)
-        registrations = find_registrations(self._graph)
-        self._graph = self._graph.settled(frozenset(e for r in registrations for e in r.entries))
+        self._graph = firmware.graph
         self._reached = self._graph.reach(self._graph.roots)
-        self.costs: OperatorReport = analyse_operators(self._graph, ram_regions(found))
-        self._live = [r for r in registrations if self._reached.intersection(r.register)]
-        self.resolvers = declarations.find(firmware, self._variables)
+        self.costs: OperatorReport = analyse_operators(firmware, ram_regions(firmware))
+        self._live = [r for r in firmware.registrations if self._reached.intersection(r.register)]
+        self.resolvers = declarations.find(firmware)
         self.calls = {(r.operator, r.custom): self._calls(r) for r in self._live}
         if not self._live:
             self.calls = self._by_kernels()
@@ -97,7 +88,7 @@ class Linked:
 
     def _by_kernels(self) -> dict[tuple[str, bool], int]:
         """Operators by their kernel functions, where registrations were inlined (LTO)."""
-        sources = Sources(self.firmware, self._variables)
+        sources = Sources(self.firmware)
         found: dict[tuple[str, bool], int] = {}
         for number in self._reached:
             node = self._graph.nodes[number]

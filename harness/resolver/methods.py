@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from harness.footprint.registrations import LIBRARY_CUSTOM
+from harness.elf.registrations import LIBRARY_CUSTOM
 
 #: Methods that camel case does not give. Source: micro_mutable_op_resolver.h of tflite-micro.
 _SPECIAL: Mapping[str, str] = {

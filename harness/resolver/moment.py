@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness.elf import Firmware
 from harness.elf.demangle import qualified
-from harness.elf.firmware import Firmware
 from harness.errors import FirmwareFailed, Unsupported, UsageError
 from harness.targets.base import Elapsed, Session, Stop, SymbolReached
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.footprint.operators import RAM_FROM, RAM_TO
 from harness.footprint.resolver_layout import WORD, ResolverLayout, known_layouts
 from harness.model.schema import OPERATOR_NAMES

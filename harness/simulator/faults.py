@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.simulator.nvic import FIRST_IRQ, NAMES
 from harness.simulator.scb import BFARVALID, CFSR_NAMES, HFSR_NAMES, MMARVALID
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.elf.firmware import Firmware, Segment
+from harness.elf import Firmware, Segment
 from harness.errors import BadElf
 from harness.simulator.memorymap import MemoryMap
 

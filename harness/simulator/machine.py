@@ -12,7 +12,7 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from harness.deadline import Deadline
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.simulator.counting import Reason
 from harness.simulator.events import NEVER
 from harness.simulator.faults import FaultRecord, report, where

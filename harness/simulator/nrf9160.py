@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeVar
 
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.findings import Finding, Kind
 from harness.simulator import loader, memorymap
 from harness.simulator.bus import Bus

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.errors import UsageError
 from harness.targets.base import (
     ConsoleChunk,

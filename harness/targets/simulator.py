@@ -6,8 +6,8 @@ import time
 from collections.abc import Sequence
 
 from harness.deadline import Deadline
+from harness.elf import Firmware
 from harness.elf.coverage import Coverage
-from harness.elf.firmware import Firmware
 from harness.errors import UsageError
 from harness.findings import Finding
 from harness.simulator import End, Machine

@@ -12,12 +12,8 @@ from pathlib import Path
 
 from harness import footprint
 from harness.build.builders import build_one
-from harness.elf import Firmware
-from harness.elf.regions import memories
-from harness.elf.variables import Variables
+from harness.elf import Image
 from harness.footprint.files import Sources
-from harness.footprint.graph import build
-from harness.footprint.layout import lay_out
 
 _ROUNDS = 5
 
@@ -33,17 +29,13 @@ def best(work: Callable[[], object]) -> float:
 
 
 def report(path: Path) -> None:
-    """One image: the whole, then its steps, each on a fresh Firmware as a user has it."""
-    whole = best(lambda: footprint.analyse(Firmware.from_elf(path)))
-    firmware = Firmware.from_elf(path)
-    layout = lay_out(firmware, memories(firmware))
+    """One image: the whole, then its steps, each on a fresh image as a user has it."""
+    whole = best(lambda: footprint.analyse(Image.from_elf(path)))
     steps = {
-        "open": lambda: Firmware.from_elf(path),
-        "regions": lambda: footprint.regions(Firmware.from_elf(path)),
-        "files": lambda: Sources(fresh := Firmware.from_elf(path), Variables(fresh)).of_parts(
-            layout.parts
-        ),
-        "operators": lambda: build(Firmware.from_elf(path), layout),
+        "open": lambda: Image.from_elf(path),
+        "regions": lambda: footprint.regions(Image.from_elf(path)),
+        "files": lambda: Sources(image := Image.from_elf(path)).of_parts(image.layout.parts),
+        "graph": lambda: Image.from_elf(path).graph,
     }
     size = path.stat().st_size / 1e6
     print(f"{path.name}: {size:.1f} MB, {whole:.3f} s, {size / whole:.1f} MB/s")

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from harness.build.standalone import build_standalone
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.errors import EnvironmentMissing
 from harness.targets import ConsoleMatch, Elapsed
 from harness.targets import open as open_target

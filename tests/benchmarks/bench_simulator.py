@@ -20,7 +20,7 @@ import unicorn
 from unicorn import arm_const as arm
 
 from harness.build.standalone import build_standalone
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.errors import EnvironmentMissing
 from harness.simulator import snapshot
 from harness.simulator.machine import End, Machine
@@ -165,7 +165,7 @@ def _snapshots(firmware: Firmware) -> None:
 _TENTH = """
 import time
 started = time.perf_counter()
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.simulator.machine import Machine
 import sys
 machine = Machine(Firmware.from_elf(sys.argv[1]))

@@ -16,8 +16,8 @@ import pytest
 from harness import paths
 from harness.build import configurations
 from harness.build.standalone import build_standalone
+from harness.elf import Firmware
 from harness.elf.demangle import demangle
-from harness.elf.firmware import Firmware
 from harness.errors import EnvironmentMissing, TargetLost
 from harness.findings import Kind
 from harness.targets import ConsoleMatch, Elapsed, Stop

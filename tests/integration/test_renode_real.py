@@ -10,7 +10,7 @@ import pytest
 from harness.build import configurations
 from harness.build.standalone import build_standalone
 from harness.case import crosscheck
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.errors import EnvironmentMissing
 from harness.targets import ConsoleMatch, Executed, Stop, SymbolReached
 from harness.targets import open as open_target

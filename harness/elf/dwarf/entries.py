@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from harness.elf import format as elf_format
+from harness.elf import reader
 from harness.elf.dwarf.format import (
     SIZES,
     STRING,
@@ -28,7 +28,7 @@ from harness.elf.dwarf.format import (
 )
 from harness.elf.dwarf.leb import GARBLED, sleb, uleb
 from harness.elf.dwarf.lines import LineHeader, read_header
-from harness.elf.firmware import Firmware
+from harness.elf.file import ElfFile
 
 Value = int | str | bytes
 
@@ -72,7 +72,7 @@ class Entry:
 class Dwarf:
     """The debug information of one image. Units that are garbled are left out and counted."""
 
-    def __init__(self, firmware: Firmware) -> None:
+    def __init__(self, firmware: ElfFile) -> None:
         self._firmware = firmware
         self.info = firmware.debug_section("info")
         self.broken_units = 0
@@ -295,9 +295,9 @@ class Dwarf:
         if form in _UNIT_REFERENCES:
             return unit.offset + number
         if form == 0x0E:  # DW_FORM_strp
-            return elf_format.string(self._str, number)
+            return reader.string(self._str, number)
         if form == 0x1F:  # DW_FORM_line_strp
-            return elf_format.string(self._line_str, number)
+            return reader.string(self._line_str, number)
         if form in (0x1A, 0x25, 0x26, 0x27, 0x28):  # DW_FORM_strx, strx1 .. strx4
             return self._indexed_string(unit, number)
         if form in (0x1B, 0x29, 0x2A, 0x2B, 0x2C):  # DW_FORM_addrx, addrx1 .. addrx4
@@ -316,9 +316,7 @@ class Dwarf:
 
     def _indexed_string(self, unit: Unit, index: int) -> str:
         at = self._base(unit, At.STR_OFFSETS_BASE, 8) + 4 * index
-        return elf_format.string(
-            self._str, int.from_bytes(self._str_offsets[at : at + 4], "little")
-        )
+        return reader.string(self._str, int.from_bytes(self._str_offsets[at : at + 4], "little"))
 
     def indexed_address(self, unit: Unit, index: int) -> int:
         """Entry ``index`` of the unit's part of ``.debug_addr``."""

@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from harness.elf import format as elf_format
+from harness.elf import reader
 from harness.elf.dwarf.leb import GARBLED, sleb, uleb
 
 if TYPE_CHECKING:
-    from harness.elf.firmware import Firmware
+    from harness.elf.file import ElfFile
 
 _EXTENDED, _COPY, _ADVANCE_PC, _ADVANCE_LINE, _SET_FILE = 0, 1, 2, 3, 4
 _CONST_ADD_PC, _FIXED_ADVANCE_PC = 8, 9
@@ -151,7 +151,7 @@ def _value_5(data: bytes, at: int, form: int, line_strings: bytes, strings: byte
     if form in (0x1F, 0x0E):  # DW_FORM_line_strp, DW_FORM_strp
         offset = int.from_bytes(data[at : at + 4], "little")
         table = line_strings if form == 0x1F else strings
-        return elf_format.string(table, offset), at + 4
+        return reader.string(table, offset), at + 4
     fixed = {0x0B: 1, 0x05: 2, 0x06: 4, 0x07: 8, 0x1E: 16}.get(form)
     if fixed:  # DW_FORM_data1, 2, 4, 8, 16
         return int.from_bytes(data[at : at + fixed], "little"), at + fixed
@@ -247,7 +247,7 @@ class LineTable:
     index, line; or -1, 0, 0 where no program covers what follows.
     """
 
-    def __init__(self, firmware: Firmware) -> None:
+    def __init__(self, firmware: ElfFile) -> None:
         data = firmware.debug_section("line")
         line_strings = firmware.debug_section("line_str")
         strings = firmware.debug_section("str")

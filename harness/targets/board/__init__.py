@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.targets.board import discovery
 from harness.targets.board.lab import Lab, load
 from harness.targets.board.opening import Opening

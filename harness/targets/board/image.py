@@ -10,7 +10,7 @@ import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.errors import UsageError
 from harness.targets.board import hexfile
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.deadline import Deadline
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.errors import EnvironmentMissing, HilError, PortBusy, TargetLost
 from harness.targets.board import image, labgrid, policy, runners
 from harness.targets.board.console import Console

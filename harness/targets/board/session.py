@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from urllib.parse import unquote
 
 from harness.deadline import Deadline
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.errors import FlashFailed, TargetLost, Unsupported
 from harness.findings import Finding, Kind
 from harness.targets.base import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.targets.renode.pool import RenodePool
 from harness.targets.renode.server import RenodeServer
 from harness.targets.renode.session import RenodeSession

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.targets.base import Fault
 
 _KINDS = {3: "HardFault", 4: "MemManage", 5: "BusFault", 6: "UsageFault", 7: "SecureFault"}

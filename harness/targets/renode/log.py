@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.findings import Finding, Kind
 
 _BUS = re.compile(

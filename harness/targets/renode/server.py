@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness import paths
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.errors import HilError, TargetLost, UsageError
 from harness.targets.closing import Closing
 from harness.targets.renode.find import RenodeProgram, find

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.deadline import Deadline
+from harness.elf import Firmware
 from harness.elf.coverage import Block, Coverage
-from harness.elf.firmware import Firmware
 from harness.errors import TargetLost, UsageError
 from harness.findings import Finding, Kind
 from harness.targets.base import (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.targets.board import open as open_board
 from harness.targets.board.lab import Lab, Policy
 from harness.targets.board.session import BoardSession

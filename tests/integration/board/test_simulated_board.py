@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.errors import EnvironmentMissing
 from harness.targets.base import ConsoleMatch, Stop
 

@@ -29,7 +29,7 @@ def test_each_runner_flashes_resets_and_the_image_speaks(dk, run, firmware, runn
 
 
 def test_west_flashes_what_lies_in_a_zephyr_build_folder(dk, run, firmware, tmp_path):
-    from harness.elf.firmware import Firmware
+    from harness.elf import Firmware
 
     dk()
     build = tmp_path / "build"

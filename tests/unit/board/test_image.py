@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.errors import UsageError
 from harness.targets.board import hexfile
 from harness.targets.board.image import prepare

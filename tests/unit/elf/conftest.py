@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from elf_writer import MadeSection, MadeSymbol, write_elf
 from little_tflm import compile_little, has_clang, has_gcc
 
 from harness.elf import Firmware
+
+Make = Callable[[list[MadeSection], list[MadeSymbol]], Firmware]
 
 GCC = [("gcc", f"-gdwarf-{version}") for version in (2, 3, 4, 5)]
 CLANG = [("clang", f"-gdwarf-{version}") for version in (2, 4, 5)]
@@ -25,3 +29,15 @@ def little(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
     if not has_gcc():
         pytest.skip("no arm-none-eabi-g++")
     return Firmware.from_elf(compile_little(tmp_path_factory.mktemp("gcc")))
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Make:
+    """An image of the test's own sections and symbols."""
+
+    def made(sections: list[MadeSection], symbols: list[MadeSymbol]) -> Firmware:
+        path = tmp_path / "made.elf"
+        path.write_bytes(write_elf(sections, symbols))
+        return Firmware.from_elf(path)
+
+    return made

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.elf import Firmware
 from harness.elf.coverage import Block, Coverage
-from harness.elf.firmware import Firmware
 
 SOURCE = """\
 int Twice(int x) {

@@ -129,7 +129,8 @@ def test_garbled_debug_sections_lose_files_and_nothing_else(
 ) -> None:
     raw = next(s for s in little._raw_sections if s.name == f".debug_{section}")
     data = bytearray(little.data)
-    data[raw.offset : raw.offset + raw.size] = bytes((i * 37 + 11) % 256 for i in range(raw.size))
+    start, size = raw["sh_offset"], raw["sh_size"]
+    data[start : start + size] = bytes((i * 37 + 11) % 256 for i in range(size))
     found = footprint.analyse(Firmware.from_elf(_write(tmp_path, bytes(data))))
     assert found.regions == footprint.analyse(little).regions
     assert sum(file.sizes.get("FLASH", 0) for file in found.files) == found.regions[0].used

@@ -1,15 +1,9 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
-from elf_writer import MadeSection, MadeSymbol, write_elf
 from little_tflm import compile_little, has_gcc
 
 from harness.elf import Firmware
-
-Make = Callable[[list[MadeSection], list[MadeSymbol]], Firmware]
 
 
 @pytest.fixture(scope="session")
@@ -27,15 +21,3 @@ def only_conv(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
         pytest.skip("no arm-none-eabi-g++")
     folder = tmp_path_factory.mktemp("conv")
     return Firmware.from_elf(compile_little(folder, register="resolver.AddConv2D();", slots=1))
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Make:
-    """An image of the test's own sections and symbols."""
-
-    def made(sections: list[MadeSection], symbols: list[MadeSymbol]) -> Firmware:
-        path = tmp_path / "made.elf"
-        path.write_bytes(write_elf(sections, symbols))
-        return Firmware.from_elf(path)
-
-    return made

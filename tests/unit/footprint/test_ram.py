@@ -9,7 +9,6 @@ from little_tflm import compile_little, has_gcc
 
 from harness import footprint
 from harness.elf import Firmware
-from harness.elf.variables import Variables
 from harness.footprint.measure import PAINT, high_water
 from harness.footprint.ram import Memory
 
@@ -60,7 +59,7 @@ def test_a_model_in_ram_is_wasted_whole(five_slots: Firmware) -> None:
 
 
 def test_the_extents_of_an_array_of_stacks_are_read(five_slots: Firmware) -> None:
-    variables = Variables(five_slots)
+    variables = five_slots.variables
     address = {s.name: s.address for s in five_slots.symbols}
     assert variables.dimensions(address["thread_stacks"]) == (3, 256)
     assert variables.dimensions(address["other_stack"]) == (128,)

@@ -12,7 +12,7 @@ from xmlrpc.server import SimpleXMLRPCServer
 
 import pytest
 
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 
 FAKE_PROGRAM = """#!{python}
 import os, pathlib, sys, time

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 
 SOURCES = Path(__file__).resolve().parents[2] / "firmware"
 FLAGS = "-mcpu=cortex-m33 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16 -O2 -g -ffreestanding"

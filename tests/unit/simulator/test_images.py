@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.deadline import Deadline
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.errors import BadElf
 from harness.simulator.machine import End, Machine
 
@@ -115,7 +115,7 @@ def test_random_bytes_as_firmware_end_within_their_budget(
 
 _DIGEST = """
 import hashlib, sys
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.simulator.machine import Machine
 machine = Machine(Firmware.from_elf(sys.argv[1]))
 machine.run(until_tick=64_000_000)

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.simulator import snapshot
 from harness.simulator.machine import End, Machine
 

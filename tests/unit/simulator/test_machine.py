@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness.deadline import Deadline
+from harness.elf import Firmware
 from harness.elf.coverage import Coverage
-from harness.elf.firmware import Firmware
 from harness.simulator import snapshot
 from harness.simulator.cores import native_available
 from harness.simulator.machine import End, Machine

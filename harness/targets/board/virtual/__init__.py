@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.targets.board import lab as labs
 from harness.targets.board.opening import Opening
 from harness.targets.board.session import BoardSession

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.errors import HilError
 from harness.targets.base import Elapsed, Session, Stop
 from harness.targets.board.hexfile import Block

@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 
 from harness import footprint
 from harness.elf import Firmware
-from harness.elf.regions import memories
-from harness.footprint.layout import lay_out
 
 Make = Callable[[list[MadeSection], list[MadeSymbol]], Firmware]
 
@@ -44,7 +42,7 @@ def test_the_parts_of_a_region_sum_to_it_whatever_the_symbols_claim(
         symbols,
     ))  # fmt: skip
     firmware = Firmware.from_elf(path)
-    layout = lay_out(firmware, memories(firmware))
+    layout = firmware.layout
     flash = 0x100 + gap + len(raw or b"x")
     assert sum(part.size for part in layout.of("FLASH")) == flash
     assert sum(part.size for part in layout.of("RAM")) == gap + 77
@@ -82,7 +80,7 @@ def test_initial_values_count_in_flash_and_in_ram(make: Make) -> None:
          MadeSection(".data", 0x2000_0000, b"\1" * 8, load=16)],
         [MadeSymbol("value", 0x2000_0000, 8, section=1)],
     )  # fmt: skip
-    layout = lay_out(firmware, memories(firmware))
+    layout = firmware.layout
     copies = [(part.region, part.copy) for part in layout.parts if part.name == "value"]
     assert copies == [("FLASH", True), ("RAM", False)]
     assert [region.used for region in footprint.regions(firmware)] == [24, 8]
@@ -93,7 +91,7 @@ def test_aliases_are_one_part_with_all_names(make: Make) -> None:
         [MadeSection(".text", 0, bytes(16), load=0, executable=True)],
         [MadeSymbol("weak_name", 1, 16, "func", binding="weak"), MadeSymbol("name", 1, 16, "func")],
     )
-    (part,) = lay_out(firmware, memories(firmware)).of("FLASH")
+    (part,) = firmware.layout.of("FLASH")
     assert (part.name, part.aliases) == ("name", ("weak_name",))
 
 
@@ -103,7 +101,7 @@ def test_padding_literals_and_gaps_are_told_apart(make: Make) -> None:
          MadeSection(".rodata", 0x20, b"hello world\0more text\0", load=0x20)],
         [MadeSymbol("f", 1, 10, "func"), MadeSymbol("g", 13, 4, "func")],
     )  # fmt: skip
-    kinds = [(p.kind, p.size) for p in lay_out(firmware, memories(firmware)).of("FLASH")]
+    kinds = [(p.kind, p.size) for p in firmware.layout.of("FLASH")]
     assert kinds == [
         ("function", 10), ("padding", 2), ("function", 4), ("gap", 16), ("strings", 22)
     ]  # fmt: skip
@@ -111,7 +109,7 @@ def test_padding_literals_and_gaps_are_told_apart(make: Make) -> None:
 
 def test_a_stripped_image_is_told_by_section_and_says_so(make: Make) -> None:
     firmware = make([MadeSection(".text", 0, b"\x12\x34" * 8, load=0, executable=True)], [])
-    layout = lay_out(firmware, memories(firmware))
+    layout = firmware.layout
     assert [(p.name, p.section, p.size) for p in layout.parts] == [("(no symbol)", ".text", 16)]
     assert any("stripped" in note for note in layout.notes)
 
@@ -121,7 +119,7 @@ def test_symbols_that_reach_outside_are_cut_and_told(make: Make) -> None:
         [MadeSection(".text", 0, bytes(16), load=0, executable=True)],
         [MadeSymbol("liar", 9, 0x7FFF_FFFF, "func")],
     )
-    layout = lay_out(firmware, memories(firmware))
+    layout = firmware.layout
     assert [(p.name, p.size) for p in layout.parts] == [("(padding)", 8), ("liar", 8)]
     assert any("reach outside" in note for note in layout.notes)
 
@@ -132,4 +130,4 @@ def test_a_section_outside_the_memory_map_is_told(make: Make) -> None:
          MadeSection(".odd", 0x6000_0000, bytes(8), load=0x6000_0000)],
         [],
     )  # fmt: skip
-    assert any(".odd" in note for note in lay_out(firmware, memories(firmware)).notes)
+    assert any(".odd" in note for note in firmware.layout.notes)

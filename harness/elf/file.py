@@ -1,33 +1,29 @@
-"""An ELF file as firmware: segments, sections, symbols, where an address lies in the source.
+"""An ELF file: segments, sections, symbols, stored bytes.
 
-Nothing is executed and no external tool is called. Everything beyond the headers (symbols, line
-tables) is read when first asked for, so that opening an image is cheap.
+Nothing is executed and no external tool is called. Everything beyond the headers is read when first
+asked for, so that opening a file is cheap. What is made of it stands in :mod:`harness.elf.image`.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
-from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Self
 
-from harness.elf import format as elf_format
-from harness.elf.demangle import demangle
+from elftools.elf.elffile import ELFFile
+from elftools.elf.sections import Section as RawSection
+from elftools.elf.sections import SymbolTableSection
+
+from harness.elf import reader
 from harness.errors import BadElf
 
-if TYPE_CHECKING:
-    from elftools.elf.elffile import ELFFile
-
-    from harness.elf.dwarf.lines import LineTable
-
+#: Section numbers that name no section (System V ABI, chapter 4).
+_SPECIAL = {0: "SHN_UNDEF", 0xFFF1: "SHN_ABS", 0xFFF2: "SHN_COMMON"}
 #: Mapping symbols of the Arm ELF ABI (AAELF32, section 5.5.5): what the bytes after them are.
 _MAPPING = {"$t": "thumb", "$d": "data", "$a": "arm"}
-#: Bytes at most that a function without a size is taken to reach.
-_UNSIZED_REACH = 1024
 
 
 @dataclass(frozen=True)
@@ -75,35 +71,15 @@ class Symbol:
     section: str
 
 
-def _by_place(symbol: Symbol) -> tuple[int, int]:
-    """By address; of several at one, the one that tells its size comes last and is found."""
-    return symbol.address, symbol.size
-
-
 @dataclass(frozen=True)
-class Location:
-    """Where an address lies: function, and file and line where DWARF tells (else "" and 0)."""
-
-    address: int
-    function: str
-    offset: int
-    file: str = ""
-    line: int = 0
-
-    def __str__(self) -> str:
-        name = demangle(self.function) or f"0x{self.address:08x}"
-        return f"{name} at {self.file}:{self.line}" if self.file else name
-
-
-@dataclass(frozen=True)
-class Firmware:
-    """One image: the ELF's bytes and what can be read from them."""
+class ElfFile:
+    """The ELF's bytes and what can be read from them."""
 
     path: Path
     data: bytes = field(repr=False)
 
     @classmethod
-    def from_elf(cls, path: str | Path) -> Firmware:
+    def from_elf(cls, path: str | Path) -> Self:
         """Read and check an ELF for a Cortex-M.
 
         Raises :class:`BadElf` for a file that is no ELF, is truncated, is not 32-bit
@@ -114,14 +90,15 @@ class Firmware:
             data = path.read_bytes()
         except OSError as error:
             raise BadElf(f"cannot read {path}: {error.strerror}") from error
-        firmware = cls(path, data)
-        firmware._check()
-        return firmware
+        file = cls(path, data)
+        file._check()
+        return file
 
     def _check(self) -> None:
-        if self._header.type != elf_format.ET_EXEC:
+        kind = self.elf["e_type"]
+        if kind != "ET_EXEC":
             raise BadElf(
-                f"{self.path} is not an executable image (ELF type {self._header.type})",
+                f"{self.path} is not an executable image (ELF type {kind})",
                 hint="pass the linked image, e.g. build/zephyr/zephyr.elf",
             )
         if not self.segments:
@@ -129,23 +106,13 @@ class Firmware:
         _ = self._raw_sections  # a file cut off behind its segments is told now, not later
 
     @cached_property
-    def _header(self) -> elf_format.Header:
-        return elf_format.header(self.data, str(self.path))
-
-    @cached_property
-    def _raw_sections(self) -> tuple[elf_format.RawSection, ...]:
-        return elf_format.sections(self.data, self._header, str(self.path))
-
-    @cached_property
     def elf(self) -> ELFFile:
-        """The pyelftools view, for what this package does not read itself. Raises BadElf."""
-        from elftools.common.exceptions import ELFError  # noqa: PLC0415 - heavy, seldom needed
-        from elftools.elf.elffile import ELFFile  # noqa: PLC0415
+        """The pyelftools view, its tables checked. Raises :class:`BadElf`."""
+        return reader.read(self.data, str(self.path))
 
-        try:
-            return ELFFile(io.BytesIO(self.data))
-        except (ELFError, ValueError, KeyError, OverflowError) as error:
-            raise BadElf(f"{self.path} is a broken ELF file: {error}") from error
+    @cached_property
+    def _raw_sections(self) -> tuple[RawSection, ...]:
+        return reader.sections(self.elf, self.data, str(self.path))
 
     @cached_property
     def sha256(self) -> str:
@@ -155,39 +122,41 @@ class Firmware:
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """PT_LOAD segments that occupy memory, in file order."""
+        headers = [segment.header for segment in self.elf.iter_segments("PT_LOAD")]
         return tuple(
             Segment(
-                raw.address,
-                raw.load_address,
-                raw.memory_size,
-                self.data[raw.offset : raw.offset + raw.file_size],
+                header["p_vaddr"],
+                header["p_paddr"],
+                header["p_memsz"],
+                self.data[header["p_offset"] : header["p_offset"] + header["p_filesz"]],
             )
-            for raw in elf_format.segments(self.data, self._header, str(self.path))
-            if raw.type == elf_format.PT_LOAD and raw.memory_size
+            for header in headers
+            if header["p_memsz"]
         )
 
     @property
     def entry(self) -> int:
         """The ELF's entry point, Thumb bit as it stands."""
-        return self._header.entry
+        return int(self.elf["e_entry"])
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
         """Sections that occupy memory, sorted by address; () where there is no section table."""
         found = []
         for raw in self._raw_sections:
-            if not raw.flags & elf_format.SHF_ALLOC or not raw.size:
+            flags, address, size = raw["sh_flags"], raw["sh_addr"], raw["sh_size"]
+            if not flags & reader.SHF_ALLOC or not size:
                 continue
-            stored = raw.type != elf_format.SHT_NOBITS
+            stored = raw["sh_type"] != "SHT_NOBITS"
             found.append(
                 Section(
                     raw.name,
-                    raw.address,
-                    self._load_address(raw.address, raw.size) if stored else None,
-                    raw.size,
-                    bool(raw.flags & elf_format.SHF_WRITE),
-                    bool(raw.flags & elf_format.SHF_EXECINSTR),
-                    self.data[raw.offset : raw.offset + raw.size] if stored else b"",
+                    address,
+                    self._load_address(address, size) if stored else None,
+                    size,
+                    bool(flags & reader.SHF_WRITE),
+                    bool(flags & reader.SHF_EXECINSTR),
+                    self.data[raw["sh_offset"] : raw["sh_offset"] + size] if stored else b"",
                 )
             )
         return tuple(sorted(found, key=lambda s: (s.address, s.size)))
@@ -202,18 +171,13 @@ class Firmware:
     def _all_symbols(self) -> tuple[tuple[Symbol, ...], tuple[tuple[int, str], ...]]:
         """The named symbols, and the mapping symbols ($t, $d) as (address, kind)."""
         sections = self._raw_sections
-        table = next((s for s in sections if s.type == elf_format.SHT_SYMTAB), None)
-        if table is None or table.link >= len(sections):
+        table = next((s for s in sections if s["sh_type"] == "SHT_SYMTAB"), None)
+        if not isinstance(table, SymbolTableSection):
             return (), ()
-        special = {
-            elf_format.SHN_UNDEF: "SHN_UNDEF",
-            elf_format.SHN_ABS: "SHN_ABS",
-            elf_format.SHN_COMMON: "SHN_COMMON",
-        }
-        names = {number: section.name for number, section in enumerate(sections)} | special
+        names = {number: section.name for number, section in enumerate(sections)} | _SPECIAL
         found: list[Symbol] = []
         mapping: list[tuple[int, str]] = []
-        for raw in elf_format.symbols(self.data, table, sections[table.link]):
+        for raw in reader.symbols(table, str(self.path)):
             if raw.name[0] == "$" and raw.name[:2] in _MAPPING and raw.name[2:3] in ("", "."):
                 mapping.append((raw.value, _MAPPING[raw.name[:2]]))
                 continue
@@ -258,47 +222,5 @@ class Firmware:
         wanted = (f".debug_{name}", f".zdebug_{name}")
         for raw in self._raw_sections:
             if raw.name in wanted:
-                return elf_format.contents(self.data, raw, str(self.path))
+                return reader.contents(raw, str(self.path))
         return b""
-
-    @cached_property
-    def _functions(self) -> tuple[list[int], list[Symbol]]:
-        functions = sorted((s for s in self.symbols if s.kind == "func"), key=_by_place)
-        return [s.address for s in functions], functions
-
-    def locate(self, address: int) -> Location:
-        """Function (and file and line, from DWARF) of an address; Thumb bit ignored."""
-        address &= ~1
-        starts, functions = self._functions
-        index = bisect_right(starts, address) - 1
-        name, offset = "", 0
-        if index >= 0:
-            function = functions[index]
-            # Assembly often tells no size: such a function reaches to the next one.
-            after = starts[index + 1] if index + 1 < len(starts) else address + 1
-            unsized = min(after - function.address, _UNSIZED_REACH)
-            if address < function.address + (function.size or unsized):
-                name, offset = function.name, address - function.address
-        file, line = self._line(address)
-        return Location(address, name, offset, file, line)
-
-    @cached_property
-    def lines(self) -> tuple[list[int], list[tuple[str, int]]]:
-        """DWARF line rows sorted by address: start addresses, and (file, line); ("", 0) ends a run.
-
-        A garbled line program ends at the point where it makes no sense; what came before it
-        stands. Raises :class:`BadElf` only where the section itself cannot be read.
-        """
-        return self.line_table.named()
-
-    @cached_property
-    def line_table(self) -> LineTable:
-        """The decoded line programs, with the paths that :attr:`lines` leaves out."""
-        from harness.elf.dwarf.lines import LineTable  # noqa: PLC0415 - only when a line is asked
-
-        return LineTable(self)
-
-    def _line(self, address: int) -> tuple[str, int]:
-        starts, places = self.lines
-        index = bisect_right(starts, address) - 1
-        return places[index] if index >= 0 else ("", 0)

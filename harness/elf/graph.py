@@ -15,10 +15,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
-from harness.elf.firmware import Firmware
+from harness.elf.file import ElfFile
+from harness.elf.layout import Layout, Part
 from harness.elf.thumb import Kind, references, returned_constant
 from harness.elf.variables import Variables
-from harness.footprint.layout import Layout, Part
 
 #: Sections whose content is reached by references alone; others are kept for their own sake.
 _ORDINARY = re.compile(r"^\.?(text|rodata|datas?|bss|noinit|sdata|sbss|ramfunc)(\.|$)")
@@ -104,13 +104,13 @@ class Graph:
         return found
 
 
-def build(firmware: Firmware, layout: Layout, variables: Variables | None = None) -> Graph:
+def build(firmware: ElfFile, layout: Layout, variables: Variables | None = None) -> Graph:
     """The reference graph of an image whose layout is known."""
     return _Builder(firmware, layout, variables or Variables(firmware)).graph()
 
 
 class _Builder:
-    def __init__(self, firmware: Firmware, layout: Layout, variables: Variables) -> None:
+    def __init__(self, firmware: ElfFile, layout: Layout, variables: Variables) -> None:
         self.firmware = firmware
         self.variables = variables
         self.executable = {s.name for s in firmware.sections if s.executable}
@@ -254,7 +254,7 @@ def _nodes(parts: Sequence[Part]) -> list[Node]:
     return [by_address[address] for address in sorted(by_address)]
 
 
-def _split(nodes: Iterable[Node], targets: set[int], firmware: Firmware) -> Iterable[Node]:
+def _split(nodes: Iterable[Node], targets: set[int], firmware: ElfFile) -> Iterable[Node]:
     """Cut unnamed data where something points to, and behind the NUL of each literal."""
     ordered = sorted(targets)
     for node in nodes:
@@ -280,7 +280,7 @@ def _piece(node: Node, start: int, end: int, data: bytes | None) -> Node:
     return Node(name, kind, node.section, start, end - start, (), share)
 
 
-def _join_tails(nodes: Sequence[Node], edges: list[set[int]], firmware: Firmware) -> None:
+def _join_tails(nodes: Sequence[Node], edges: list[set[int]], firmware: ElfFile) -> None:
     """A literal that the linker merged into another one's tail is part of that one too."""
     for number, (node, following) in enumerate(pairwise(nodes)):
         if node.kind == following.kind == "strings" and node.end == following.address:

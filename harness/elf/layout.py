@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from harness.elf.firmware import Firmware, Section, Symbol
+from harness.elf.file import ElfFile, Section, Symbol
 from harness.elf.regions import Memory
 
 #: The longest run of filler bytes that is called padding; longer ones have some other cause.
@@ -66,7 +66,7 @@ class _Extent:
     copy: bool
 
 
-def extents(firmware: Firmware) -> tuple[Section, ...]:
+def extents(firmware: ElfFile) -> tuple[Section, ...]:
     """What occupies memory: the sections, or segments as sections where there is no table."""
     if firmware.sections:
         return firmware.sections
@@ -95,7 +95,7 @@ def extents(firmware: Firmware) -> tuple[Section, ...]:
     return tuple(found)
 
 
-def lay_out(firmware: Firmware, memories: Sequence[Memory]) -> Layout:
+def lay_out(firmware: ElfFile, memories: Sequence[Memory]) -> Layout:
     """Split every region of ``memories`` into parts; bytes in no region are told in the notes."""
     sections = extents(firmware)
     notes: list[str] = []
@@ -158,7 +158,7 @@ class _Piece:
 
 
 def _named(
-    firmware: Firmware, sections: Sequence[Section], notes: list[str]
+    firmware: ElfFile, sections: Sequence[Section], notes: list[str]
 ) -> Iterable[tuple[Section, list[tuple[int, int, Symbol]]]]:
     """Each section with its sorted (start, end, symbol); symbols that lie are told in notes."""
     by_name: dict[str, list[Symbol]] = {}

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from harness.elf.demangle import qualified
-from harness.footprint.graph import Graph
+from harness.elf.graph import Graph
 from harness.model.schema import OPERATOR_NAMES
 
 #: Custom operators that tflite-micro brings along: registration function -> name in the model.

@@ -1,0 +1,138 @@
+"""One analysed image: an ELF and every view of it, each computed once, when first asked for."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.elf.demangle import demangle
+from harness.elf.file import ElfFile, Symbol
+
+# A view's module is loaded with the view: `tflm-hil run` needs few of them.
+if TYPE_CHECKING:
+    from harness.elf.dwarf.lines import LineTable
+    from harness.elf.graph import Graph
+    from harness.elf.layout import Layout
+    from harness.elf.regions import Memory
+    from harness.elf.registrations import Registration
+    from harness.elf.variables import Variables
+
+#: Bytes at most that a function without a size is taken to reach.
+_UNSIZED_REACH = 1024
+
+
+def _by_place(symbol: Symbol) -> tuple[int, int]:
+    """By address; of several at one, the one that tells its size comes last and is found."""
+    return symbol.address, symbol.size
+
+
+@dataclass(frozen=True)
+class Location:
+    """Where an address lies: function, and file and line where DWARF tells (else "" and 0)."""
+
+    address: int
+    function: str
+    offset: int
+    file: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        name = demangle(self.function) or f"0x{self.address:08x}"
+        return f"{name} at {self.file}:{self.line}" if self.file else name
+
+
+@dataclass(frozen=True)
+class Image(ElfFile):
+    """An ELF with what it says about itself.
+
+    ``map_file`` (of GNU ld) and ``linker_script`` describe the memory regions better than the ELF
+    does, where they are given.
+    """
+
+    map_file: Path | None = None
+    linker_script: Path | None = None
+
+    @cached_property
+    def regions(self) -> tuple[Memory, ...]:
+        """The memory regions of the link, sorted by origin; see :mod:`harness.elf.regions`."""
+        from harness.elf.regions import memories  # noqa: PLC0415
+
+        return memories(self, map_file=self.map_file, linker_script=self.linker_script)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Every byte of every region, once."""
+        from harness.elf.layout import lay_out  # noqa: PLC0415
+
+        return lay_out(self, self.regions)
+
+    @cached_property
+    def variables(self) -> Variables:
+        """Static variables as DWARF describes them."""
+        from harness.elf.variables import Variables  # noqa: PLC0415
+
+        return Variables(self)
+
+    @cached_property
+    def registrations(self) -> tuple[Registration, ...]:
+        """The functions that register operators."""
+        from harness.elf.registrations import find  # noqa: PLC0415
+
+        return tuple(find(self._references))
+
+    @cached_property
+    def graph(self) -> Graph:
+        """What refers to what, with each registration's own data told from its neighbours'."""
+        entries = (entry for one in self.registrations for entry in one.entries)
+        return self._references.settled(frozenset(entries))
+
+    @cached_property
+    def _references(self) -> Graph:
+        from harness.elf.graph import build  # noqa: PLC0415
+
+        return build(self, self.layout, self.variables)
+
+    @cached_property
+    def _functions(self) -> tuple[list[int], list[Symbol]]:
+        functions = sorted((s for s in self.symbols if s.kind == "func"), key=_by_place)
+        return [s.address for s in functions], functions
+
+    def locate(self, address: int) -> Location:
+        """Function (and file and line, from DWARF) of an address; Thumb bit ignored."""
+        address &= ~1
+        starts, functions = self._functions
+        index = bisect_right(starts, address) - 1
+        name, offset = "", 0
+        if index >= 0:
+            function = functions[index]
+            # Assembly often tells no size: such a function reaches to the next one.
+            after = starts[index + 1] if index + 1 < len(starts) else address + 1
+            unsized = min(after - function.address, _UNSIZED_REACH)
+            if address < function.address + (function.size or unsized):
+                name, offset = function.name, address - function.address
+        file, line = self._line(address)
+        return Location(address, name, offset, file, line)
+
+    @cached_property
+    def lines(self) -> tuple[list[int], list[tuple[str, int]]]:
+        """DWARF line rows sorted by address: start addresses, and (file, line); ("", 0) ends a run.
+
+        A garbled line program ends at the point where it makes no sense; what came before it
+        stands. Raises :class:`BadElf` only where the section itself cannot be read.
+        """
+        return self.line_table.named()
+
+    @cached_property
+    def line_table(self) -> LineTable:
+        """The decoded line programs, with the paths that :attr:`lines` leaves out."""
+        from harness.elf.dwarf.lines import LineTable  # noqa: PLC0415 - only when a line is asked
+
+        return LineTable(self)
+
+    def _line(self, address: int) -> tuple[str, int]:
+        starts, places = self.lines
+        index = bisect_right(starts, address) - 1
+        return places[index] if index >= 0 else ("", 0)
