@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from harness.deadline import Deadline
-from harness.elf.firmware import Firmware
+from harness.elf import Firmware
 from harness.simulator.cores import native_available
 from harness.simulator.machine import End, Machine
 
