@@ -6,6 +6,7 @@ count even where the outputs match (a refused ``Add*()`` often leaves right numb
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -32,7 +33,6 @@ class Kind(StrEnum):
     RESET_LOOP = "reset_loop"
     LOG_ERROR = "log_error"
     UNMODELLED_ACCESS = "unmodelled_access"
-    TEST_FAILED = "test_failed"
     # the console
     RECORD_GARBLED = "record_garbled"
     RECORD_LOST = "record_lost"
@@ -41,6 +41,7 @@ class Kind(StrEnum):
     UNPARSED_VALUE = "unparsed_value"
     ZERO_TICKS = "zero_ticks"
     CONSOLE_GARBAGE = "console_garbage"
+    CONSOLE_FLOOD = "console_flood"
     # notes that fail nothing by themselves
     APPROXIMATION = "approximation"
 
@@ -67,3 +68,34 @@ class Finding:
     def value(self, name: str) -> int | None:
         """The number called ``name`` in the message, or None where the message has none."""
         return dict(self.values).get(name)
+
+
+class Findings:
+    """Findings as they come, at most so many of one kind; the rest is counted.
+
+    A device can repeat a mistake a million times, and neither memory nor a report may grow with it.
+    """
+
+    def __init__(self, limit: int = 20) -> None:
+        self._limit = limit
+        self._kept: list[Finding] = []
+        self._counts: dict[Kind, int] = {}
+        self._last: dict[Kind, int] = {}  # console line of the last one that was not kept
+
+    def add(self, finding: Finding) -> None:
+        """Keep or count one."""
+        count = self._counts[finding.kind] = self._counts.get(finding.kind, 0) + 1
+        if count <= self._limit:
+            self._kept.append(finding)
+        else:
+            self._last[finding.kind] = finding.line
+
+    def __iter__(self) -> Iterator[Finding]:
+        """Those that were kept, then one that counts the rest for each kind that has more."""
+        yield from self._kept
+        for kind, line in self._last.items():
+            more = self._counts[kind] - self._limit
+            yield Finding(kind, f"and {more:,} more {kind} findings", line=line)
+
+    def __len__(self) -> int:
+        return len(self._kept) + len(self._last)

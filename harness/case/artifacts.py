@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from harness.case.result import CaseResult
 from harness.errors import UsageError
-from harness.uart import Console
+from harness.uart.recording import Recording
 
 _CONSOLE, _TRANSCRIPT, _RESULT = "console.bin", "transcript.txt", "result.json"
 _COVERAGE = "coverage.info"
@@ -33,12 +35,12 @@ def folder(root: Path, name: str) -> Path:
     return path
 
 
-def write_console(path: Path, console: Console) -> Path:
-    """``console.bin`` as it came and ``transcript.txt`` with virtual time stamps."""
-    raw = path / _CONSOLE
-    raw.write_bytes(console.raw)
-    (path / _TRANSCRIPT).write_text(console.transcript(), encoding="utf-8")
-    return raw
+@contextmanager
+def recording(folder: Path) -> Iterator[Recording]:
+    """``console.bin`` as it comes and ``transcript.txt`` with time stamps, open while it runs."""
+    raw, transcript = folder / _CONSOLE, folder / _TRANSCRIPT
+    with raw.open("w+b") as one, transcript.open("w+b") as other:
+        yield Recording(one, other, raw)
 
 
 def write_result(path: Path, result: CaseResult) -> None:

@@ -19,6 +19,7 @@ from harness.findings import Kind
 from harness.footprint.budget import FIGURES, from_table, parse_limit
 from harness.targets import TARGETS
 from harness.uart import scraper
+from harness.uart.scrapers import EndLine
 
 _CASE_KEYS = {
     "name": str,
@@ -38,11 +39,15 @@ _CASE_KEYS = {
     "tolerance": float,
     "timeout": float,
     "guard": float,
+    "ends": bool,
+    "ends_at": str,
+    "watch": float,
     "expect": dict,
     "budgets": dict,
     "baseline": str,
 }
-_EXPECT_KEYS = {"outputs": bool, "findings": list, "values": list}
+_EXPECT_KEYS = {"outputs": bool, "findings": list, "values": list, "tests": dict}
+_STATES = ("pass", "fail", "skip")
 _BUDGET_KEYS = ("flash", "ram", *FIGURES, "operators", "files")
 _LONGEST_NAME = 200
 
@@ -129,7 +134,9 @@ def _base(row: Mapping[str, object], name: str, here: Path, where: str) -> Case:
     if row.get("rounding", "double") not in ("double", "single"):
         raise UsageError(f"{where}: rounding is 'double' or 'single', not {row['rounding']!r}")
     numbers = {
-        k: row[k] for k in ("timeout", "guard", "tolerance", "inferences", "rows") if k in row
+        k: row[k]
+        for k in ("timeout", "guard", "watch", "tolerance", "inferences", "rows")
+        if k in row
     }
     for key, value in numbers.items():
         if not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
@@ -147,7 +154,21 @@ def _base(row: Mapping[str, object], name: str, here: Path, where: str) -> Case:
         multipliers="single" if row.get("multipliers") == "single" else "double",
         budgets=_budgets(row, here, where),
     )
+    case = _ending(case, row, where)
     return _expect(case, row.get("expect", {}), where) if "expect" in row else case
+
+
+def _ending(case: Case, row: Mapping[str, object], where: str) -> Case:
+    """How the image ends; one that prints records says it itself."""
+    said = [key for key in ("ends", "ends_at", "watch") if key in row]
+    if said and not case.scraper:
+        raise UsageError(f"{where}: {said[0]} needs a scraper: records tell their own end")
+    ends, ends_at = bool(row.get("ends", True)), str(row.get("ends_at", ""))
+    if ends_at and not ends:
+        raise UsageError(f"{where}: ends_at names an end, and ends = false says there is none")
+    if "ends_at" in row:
+        EndLine(ends_at)  # refuses a regex that cannot be used
+    return replace(case, ends=ends, ends_at=ends_at)
 
 
 def _expect(case: Case, expect: object, where: str) -> Case:
@@ -162,16 +183,33 @@ def _expect(case: Case, expect: object, where: str) -> Case:
             known = ", ".join(Kind)
             raise UsageError(f"{where}: no finding {word!r}", hint=f"one of {known}")
         findings.append((word, subject.strip()))
-    values = expect.get("values", [])
-    for row in values:
-        numbers = isinstance(row, dict) and all(isinstance(v, (int, float)) for v in row.values())
-        if not numbers or not row:
-            raise UsageError(f"{where}: each of expect.values is a table of numbers")
-    outputs = expect.get("outputs", not findings)
+    values = [_row_of_values(row, where) for row in expect.get("values", [])]
+    tests = expect.get("tests", {})
+    for name, state in tests.items():
+        if state not in _STATES:
+            raise UsageError(
+                f"{where}: expect.tests gives {name} {state!r}", hint=f"one of {', '.join(_STATES)}"
+            )
+    # Findings that must come are mostly why no output can; what is listed must come all the same.
+    outputs = expect.get("outputs", not findings or bool(values or tests))
     return replace(
-        case, expected=Expectation(outputs, tuple(findings)), values=tuple(values),
+        case,
+        expected=Expectation(outputs, tuple(findings)),
+        values=tuple(values),
+        tests=tests,
         inferences=max(case.inferences, len(values)),
-    )  # fmt: skip
+    )
+
+
+def _row_of_values(row: object, where: str) -> Mapping[str, float | str]:
+    """Numbers and texts by name."""
+    good = isinstance(row, dict) and all(
+        isinstance(value, (int, float, str)) and not isinstance(value, bool)
+        for value in row.values()
+    )
+    if not isinstance(row, dict) or not good or not row:
+        raise UsageError(f"{where}: each of expect.values is a table of numbers and texts")
+    return row
 
 
 def _budgets(row: Mapping[str, object], here: Path, where: str) -> Budgets:

@@ -158,6 +158,8 @@ def _praise(case: Case, outputs: OutputCheck) -> str:
         return "failed as it should: " + ", ".join(
             f"{kind} {subject}".strip() for kind, subject in case.expected.findings
         )
+    if outputs.praise:
+        return outputs.praise
     how = "equal" if case.tolerance is None else "within tolerance"
     return f"{outputs.compared} values of {outputs.inferences} inferences {how}"
 

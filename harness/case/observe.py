@@ -1,8 +1,12 @@
-"""Run an image until it has said what it has to say; judge nothing."""
+"""Run an image until it has ended; judge nothing.
+
+An image ends with its `end` or `failed` record, with the last words that its scraper or its case
+knows, or asleep with nothing that can wake it. The deadline is no end. Firmware that never ends on
+purpose (``ends = false``) is watched for a while after the results that were asked for.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,13 +16,20 @@ from harness.deadline import Deadline
 from harness.errors import FirmwareFailed
 from harness.findings import Finding
 from harness.targets.base import Counters, Fault, Session, Stop
-from harness.uart import Console, scraper
+from harness.uart import Console, Scraper, scraper
+from harness.uart.recording import Recording
+from harness.uart.scrapers import EndLine
 
-#: Nothing useful follows these (nor an `end` or `failed` record).
-_LAST_WORDS = rb"AllocateTensors\(\) failed|Halting system|TESTS (?:PASSED|FAILED)~~~"
-_CLOSING_RECORD = rb"~HIL \d+ (?:end|failed) "
-#: Seconds on the target's clock for what still follows the last words (a log thread, a fault dump).
+#: A run stops here to look whether the image is over.
+_CLOSING = rb"(?:~HIL \d+ (?:end|failed) |AllocateTensors\(\) failed|Halting system)[^\n]*\n"
+#: Seconds on the target's clock for what still follows (a log thread, a fault dump).
 _AFTERMATH = 0.05
+#: Seconds on the target's clock after which a run looks at what came, whatever it was.
+_SLICE = 1.0
+#: Less than this is no time left.
+_INSTANT = 1e-6
+#: What ends an image's life for good, even in the time that follows its end.
+_GONE = (Stop.LOCKUP, Stop.RESET_LOOP)
 
 
 @dataclass(frozen=True)
@@ -27,17 +38,25 @@ class Observation:
 
     console: Console
     stop: Stop
-    finished: bool  # the image came to its own end, or gave all the results that were asked for
+    finished: bool  # the image came to its own end, or was watched as the case asks
     complaint: str  # why the exchange with the image broke off; "" if it did not
     where: str  # where the core was at the end, "" for an image that finished
     counters: Counters
-    faults: tuple[Fault, ...]
+    faults: tuple[Fault, ...]  # but those that its tests provoked
     findings: tuple[Finding, ...]  # the target's own
 
 
-def observe(session: Session, case: Case, inputs: Sequence[Sequence[bytes]] = ()) -> Observation:
-    """Run the image of ``session`` as ``case`` asks; ``inputs`` are fed through the console."""
-    console = Console([scraper(case.scraper)] if case.scraper else [])
+def observe(
+    session: Session,
+    case: Case,
+    inputs: Sequence[Sequence[bytes]] = (),
+    recording: Recording | None = None,
+) -> Observation:
+    """Run the image of ``session`` as ``case`` asks; ``inputs`` are fed through the console.
+
+    The console is kept in ``recording``, by default in temporary files.
+    """
+    console = Console(scrapers_of(case), recording)
     tap = Tap(session, console)
     deadline = session.deadline(case.timeout, guard=case.guard)
     complaint = ""
@@ -48,10 +67,13 @@ def observe(session: Session, case: Case, inputs: Sequence[Sequence[bytes]] = ()
             complaint = failed.message
     # A broken exchange ends the run: what the image still has to say comes in the aftermath.
     broken_off = out_of_time(deadline) or Stop.CONDITION
-    stop = broken_off if complaint else _listen(tap, case, deadline)
-    if stop is Stop.CONDITION:
-        tap.run(None, session.deadline(_AFTERMATH, guard=max(deadline.guard_remaining, 1.0)))
-    finished = _finished(console, case)
+    owned = 0
+    stop = broken_off
+    if not complaint:
+        stop, owned = _listen(tap, case, deadline)
+    if stop is Stop.CONDITION and not console.flooded:
+        stop = _watch(tap, case, deadline)
+    finished = stop not in _GONE and _finished(console, case, stop)
     where = "" if finished else session.where()  # reading line tables costs more than a short run
     console.finish(session.console[-1].time if session.console else 0.0)
     return Observation(
@@ -61,9 +83,15 @@ def observe(session: Session, case: Case, inputs: Sequence[Sequence[bytes]] = ()
         complaint,
         where,
         session.counters,
-        tuple(session.faults),
+        tuple(session.faults)[owned:],
         tuple(session.findings),
     )
+
+
+def scrapers_of(case: Case) -> list[Scraper]:
+    """The scraper that reads the results of ``case``, and what knows its last line."""
+    scrapers = [scraper(case.scraper)] if case.scraper else []
+    return scrapers + ([EndLine(case.ends_at)] if case.ends_at else [])
 
 
 def _feed(feeder: Feeder, inputs: Sequence[Sequence[bytes]]) -> None:
@@ -73,24 +101,54 @@ def _feed(feeder: Feeder, inputs: Sequence[Sequence[bytes]]) -> None:
     feeder.done()
 
 
-def _listen(tap: Tap, case: Case, deadline: Deadline) -> Stop:
-    closing = b"(?:" + _CLOSING_RECORD + b"|" + _LAST_WORDS + rb")[^\n]*\n"
-    patterns = [closing, *(one.stop for one in tap.console.scrapers)]
-    pattern = b"|".join(b"(?:" + one + b")" for one in patterns)
-    stop = Stop.CONDITION
-    while stop is Stop.CONDITION and not _over(tap.console, case):
-        stop = tap.run(pattern, deadline)
-    return stop
+def _listen(tap: Tap, case: Case, deadline: Deadline) -> tuple[Stop, int]:
+    """Run to the image's end; gives, too, how many faults its tests had provoked by then."""
+    ends = [_CLOSING, *(one.end for one in tap.console.scrapers if one.end is not None)]
+    pattern = b"|".join(b"(?:" + one + b")" for one in ends)
+    owned = 0
+    while True:
+        if _over(tap.console, case):
+            return Stop.CONDITION, owned
+        seconds = max(min(_SLICE, deadline.remaining), _INSTANT)
+        part = tap.session.deadline(seconds, guard=max(deadline.guard_remaining, 1e-3))
+        stop = tap.run(pattern, part)
+        if any(one.between_tests for one in tap.console.scrapers):
+            owned = len(tap.session.faults)
+        if stop is Stop.DEADLINE and deadline.remaining > _INSTANT:
+            continue
+        if stop is not Stop.CONDITION:
+            return stop, owned
+
+
+def _watch(tap: Tap, case: Case, deadline: Deadline) -> Stop:
+    """What comes after the end counts, too."""
+    seconds = case.watch if case.scraper else _AFTERMATH
+    guard = max(deadline.guard_remaining, 1.0)
+    stop = tap.run(None, tap.session.deadline(seconds, guard=guard))
+    return stop if stop in _GONE else Stop.CONDITION
 
 
 def _over(console: Console, case: Case) -> bool:
     """True when nothing more is to be waited for, good or bad."""
-    said = re.search(_LAST_WORDS, console.raw[-4096:])
-    return _finished(console, case) or said is not None
+    watched = bool(case.scraper) and not case.ends and _enough(console, case)
+    return _declared(console) or console.gave_up or console.flooded or watched
 
 
-def _finished(console: Console, case: Case) -> bool:
-    if console.scrapers:
-        one = console.scrapers[0]
-        return one.finished or len(one.results) >= case.inferences
-    return console.ended or bool(console.of_kind("failed"))
+def _declared(console: Console) -> bool:
+    """The image itself says that it is over."""
+    said = console.ended or bool(console.of_kind("failed"))
+    return said or any(one.ended for one in console.scrapers)
+
+
+def _enough(console: Console, case: Case) -> bool:
+    return len(console.scrapers[0].results) >= max(case.inferences, len(case.values))
+
+
+def _finished(console: Console, case: Case, stop: Stop) -> bool:
+    """True for an end of the image's own: in words, or asleep after all that was asked for."""
+    if _declared(console):
+        return True
+    if not case.scraper or console.gave_up or console.flooded:
+        return False
+    wordless = console.scrapers[0].end is None and not case.ends_at
+    return wordless and _enough(console, case) and (stop is Stop.IDLE or not case.ends)

@@ -9,20 +9,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from harness.case.scraped import check_scraped
 from harness.case.spec import Case
 from harness.model import Model, Tensor
-from harness.reference import Interpreter, alternatives, compare, dequantize, quantize
+from harness.reference import Interpreter, alternatives, compare
 from harness.uart import Console
 from harness.uart.records import TensorKey
-from harness.uart.scrapers import Scraped
+from harness.uart.scrapers import Check, TestResult
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     Array = npt.NDArray[np.generic]
 
-#: What six printed decimals leave open of a number, with a little room.
-_PRINTED = 6e-7
 #: Units in the last place by which a float output may differ where float32 products are summed.
 FLOAT_UNITS = 32
 #: Operators whose float32 result depends on the order of summation, or on the C library.
@@ -45,6 +44,8 @@ class OutputCheck:
     problem: str = ""  # one line; "" where all is right
     details: str = ""
     hint: str = ""  # what to try
+    praise: str = ""  # a pass in words; "" for the usual ones
+    tests: tuple[TestResult, ...] = ()  # of an image that runs tests
 
 
 def check_outputs(
@@ -56,15 +57,7 @@ def check_outputs(
     acknowledged every part of them, with its CRC, and need not send them back.
     """
     if console.scrapers:
-        results = console.scrapers[0].results
-        if case.values:
-            return _against_values(results, case)
-        if case.scraper == "unit_tests":
-            return OutputCheck(len(results), 0, len(results))
-        if case.reference and model is not None and case.scraper == "hello_world":
-            return _scraped_sine(results, case, model)
-        problem = "the results were read but held against nothing"
-        return OutputCheck(inferences=len(results), problem=problem, hint=_held_by(case))
+        return _from_scraper(check_scraped(console, case, model), len(console.scrapers[0].results))
     if not case.reference:
         problem = "the case asks for no reference and gives no expected values"
         return OutputCheck(problem=problem)
@@ -74,9 +67,21 @@ def check_outputs(
     return _recorded(console, case, model, fed)
 
 
-def _held_by(case: Case) -> str:
-    values = "expect.values in a case file (docs/cases.md)"
-    return f"give --model, or {values}" if case.scraper == "hello_world" else f"give {values}"
+def _from_scraper(check: Check, results: int) -> OutputCheck:
+    """The first problem in the reason's line, the others before the details."""
+    first, *others = check.problems or ("",)
+    more = f" (and {len(others)} more)" if others else ""
+    details = "\n".join([*others, *([check.details] if check.details else [])])
+    return OutputCheck(
+        check.compared,
+        check.mismatches,
+        results,
+        f"{first}{more}",
+        details,
+        check.hint,
+        check.praise,
+        check.tests,
+    )
 
 
 def _recorded(
@@ -153,75 +158,3 @@ def _stack(
     data = b"".join(tensors[TensorKey(kind, number, index)] for number in numbers)
     little_endian = np.dtype(tensor.dtype).newbyteorder("<")
     return np.frombuffer(data, little_endian).reshape(len(numbers), *tensor.shape)
-
-
-def _against_values(results: Sequence[Scraped], case: Case) -> OutputCheck:
-    """Scraped numbers against those that the case file gives."""
-    tolerance = case.tolerance or 0.0
-    rows, compared = [], 0
-    for number, (result, wanted) in enumerate(zip(results, case.values, strict=False)):
-        for name, value in wanted.items():
-            compared += 1
-            got = result.values.get(name)
-            # A number read as mantissa * 2^exponent may miss the same decimal by a rounding.
-            if got is None or not math.isclose(got, value, rel_tol=1e-12, abs_tol=tolerance):
-                told = "not there" if got is None else f"{got:.9g}"
-                rows.append(f"result {number}: {name} is {told}, expected {value:.9g}")
-    missing = len(case.values) - len(results)
-    problem = f"{len(rows)} of {compared} values differ" if rows else ""
-    if missing > 0:
-        problem = f"{len(results)} results came, {len(case.values)} are expected"
-    return OutputCheck(compared, len(rows), len(results), problem, "\n".join(rows[:20]))
-
-
-def _scraped_sine(results: Sequence[Scraped], case: Case, model: Model) -> OutputCheck:
-    """Printed x and y of hello_world: y must be what the model makes of x.
-
-    The stock sample of Zephyr quantizes x by truncation, newer ones by rounding; an image does
-    one or the other throughout, so all results must agree under one of them.
-    """
-    if not results:
-        return OutputCheck(problem="no result was printed")
-    x = np.array([result.values["x"] for result in results])
-    y = np.array([result.values["y"] for result in results])
-    source, sink = model.inputs[0], model.outputs[0]
-    interpreter = Interpreter.from_model(model, rounding=case.rounding)
-    best: tuple[int, str, Array, npt.NDArray[np.bool_]] | None = None
-    for name, truncate in (("rounding", False), ("truncation", True)):
-        # x is printed with six decimals: near a border it may have been quantized to either side.
-        answers = []
-        for nearby in (x, x - _PRINTED, x + _PRINTED):
-            fed = _as_tensor(nearby, source, truncate=truncate).reshape(-1, *source.shape)
-            out = interpreter.invoke_batch([fed])[0].reshape(-1)
-            answers.append(dequantize(out, sink.scale, sink.zero_point) if sink.scale else out)
-        wrong = ~np.any([_prints_as(y, answer, case.tolerance) for answer in answers], axis=0)
-        count = int(wrong.sum())
-        if best is None or count < best[0]:
-            best = (count, name, answers[0], wrong)
-        if source.scale == 0:
-            break
-    assert best is not None
-    count, name, expected, wrong = best
-    rows = [
-        f"x {x[i]:.6f}: y {y[i]:.6f}, the model says {float(expected[i]):.6f}"
-        for i in np.flatnonzero(wrong)[:10]
-    ]
-    problem = f"{count} of {len(x)} printed values are not what the model computes" if count else ""
-    details = "\n".join(rows) if rows else f"inputs quantized by {name}"
-    return OutputCheck(len(x), count, len(x), problem, details)
-
-
-def _as_tensor(x: npt.NDArray[np.float64], tensor: Tensor, *, truncate: bool) -> Array:
-    if not tensor.scale:
-        return x.astype(np.float32)
-    return quantize(x, tensor.scale, tensor.zero_point, tensor.dtype, truncate=truncate)
-
-
-def _prints_as(
-    printed: npt.NDArray[np.float64], value: Array, tolerance: float | None
-) -> npt.NDArray[np.bool_]:
-    """Whether ``value`` prints as ``printed``: six decimals or seven digits, cut or rounded."""
-    exact = value.astype(np.float64)
-    limit = np.maximum(1.5e-6, np.abs(exact) * 1e-6) if tolerance is None else tolerance
-    close: npt.NDArray[np.bool_] = np.abs(printed - exact) <= limit
-    return close

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from harness.elf.coverage import Coverage
 from harness.findings import Finding
+from harness.uart.scrapers import TestResult
 
 
 class Verdict(StrEnum):
@@ -63,6 +64,7 @@ class CaseResult:
     problems: tuple[str, ...] = ()  # all that is wrong, the weightiest first; `reason` is short
     hint: str = ""  # what to try
     coverage: Coverage | None = None  # what ran, where the case asked for it
+    tests: tuple[TestResult, ...] = ()  # of an image that runs tests
 
     @property
     def passed(self) -> bool:
@@ -108,7 +110,18 @@ class CaseResult:
             "console": str(self.console) if self.console else None,
             "details": self.details,
             "coverage": _coverage_json(self.coverage) if self.coverage else None,
+            "tests": [_test_json(test) for test in self.tests],
         }
+
+
+def _test_json(test: TestResult) -> dict[str, object]:
+    return {
+        "name": test.name,
+        "state": test.state,
+        "seconds": test.seconds,
+        "line": test.line,
+        "messages": list(test.messages),
+    }
 
 
 def _coverage_json(coverage: Coverage) -> dict[str, object]:

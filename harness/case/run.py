@@ -6,7 +6,7 @@ import re
 import time
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness import paths, targets
@@ -24,6 +24,7 @@ from harness.elf import Firmware
 from harness.errors import EnvironmentMissing, HilError, TargetLost, Unsupported, UsageError
 from harness.model import Model
 from harness.targets.base import Session, Stop, Traced
+from harness.uart.recording import Recording
 
 #: What a compiler or a linker complains of; that ld failed is no news.
 _TELLING = re.compile(
@@ -75,16 +76,32 @@ def _run(case: Case, blank: CaseResult, folder: Path, look: Look | None) -> Case
     firmware = Firmware.from_elf(elf)
     model = Model.from_file(case.model) if case.model else None
     inputs = _inputs(case, model)
+    with artifacts.recording(folder) as recording:
+        return _run_image(case, blank, _Image(firmware, model, inputs), recording, look)
+
+
+@dataclass(frozen=True)
+class _Image:
+    """What a case runs."""
+
+    firmware: Firmware
+    model: Model | None
+    inputs: Sequence[Sequence[bytes]]
+
+
+def _run_image(
+    case: Case, blank: CaseResult, image: _Image, recording: Recording, look: Look | None
+) -> CaseResult:
+    firmware, model, inputs = image.firmware, image.model, image.inputs
     try:
         with targets.open(case.target, firmware, **case.target_options) as session:
             traced = _start_trace(session) if case.trace else None
-            seen = observe(session, case, inputs)
+            seen = observe(session, case, inputs, recording)
             coverage = traced.coverage() if traced else None
             if look is not None:
                 look(session, firmware, seen.stop)
     except TargetLost as lost:
         return replace(blank, reason=lost.message, hint=lost.hint, size=size_of(firmware))
-    console = artifacts.write_console(folder, seen.console)
     findings = findings_of(seen, model, firmware)
     outputs = check_outputs(seen.console, case, model, inputs)
     measures = measure(firmware, seen.console, case.target)
@@ -97,7 +114,7 @@ def _run(case: Case, blank: CaseResult, folder: Path, look: Look | None) -> Case
         problems=told.problems,
         hint=told.hint,
         findings=findings,
-        console=console,
+        console=recording.path,
         details="\n\n".join([*_details(seen, outputs), *excess.tables]),
         coverage=coverage,
     )
@@ -182,6 +199,7 @@ def _with_figures(
         instructions=measures.instructions,
         cycles=measures.cycles,
         ticks_source=measures.ticks_source,
+        tests=outputs.tests,
         total_instructions=seen.counters.instructions,
         virtual_seconds=seen.counters.virtual_seconds,
     )

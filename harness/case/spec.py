@@ -44,7 +44,11 @@ class Case:
     multipliers: Multipliers = "double"
     tolerance: float | None = None  # None: to the bit, float sums to FLOAT_UNITS
     expected: Expectation = field(default_factory=Expectation)
-    values: tuple[Mapping[str, float], ...] = ()  # for scrapers: the numbers of each result in turn
+    values: tuple[Mapping[str, float | str], ...] = ()  # for scrapers: of each result in turn
+    tests: Mapping[str, str] = field(default_factory=dict)  # known pass, fail, skip
+    ends: bool = True  # False: firmware that never ends on purpose is watched, see `watch`
+    ends_at: str = ""  # for scrapers: a regex of the line with which the image ends
+    watch: float = 1.0  # seconds on the target's clock after the last expected result, or the end
     budgets: Budgets = Budgets()
     timeout: float = 10.0  # seconds on the target's clock
     guard: float = 120.0  # wall seconds behind it

@@ -21,11 +21,13 @@ def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
             reached = f" at {clock:.3f} s of the {case.timeout:g} s it has" if clock else ""
             limit = f" after {case.guard:g} s{reached}"
         end = f"{HOW_IT_ENDED[seen.stop]}{limit} {seen.complaint}".rstrip()
-    if not seen.console.raw:
+    if not seen.console.size:
         return f"the console stayed silent: {end}{where}"
-    said = f"{_count(len(seen.console.lines), 'line')} and {_count(outputs.inferences, 'result')}"
+    said = f"{_count(seen.console.line_count, 'line')} and {_count(outputs.inferences, 'result')}"
     if not case.scraper and not seen.console.records:
-        said = f"{_count(len(seen.console.lines), 'line')} and no record"
+        said = f"{_count(seen.console.line_count, 'line')} and no record"
+    if seen.console.flooded:
+        end = "the run was stopped: the console never rests"
     return f"{said} came, then {end}{where}"
 
 
@@ -35,9 +37,9 @@ def unread(case: Case, seen: Observation) -> tuple[str, str]:
     The first is "" where no scraper reads anything.
     """
     scraped = seen.console.scrapers
-    if seen.console.records or not seen.console.raw or (scraped and scraped[0].results):
+    if seen.console.records or not seen.console.size or (scraped and scraped[0].results):
         return "", ""
-    fitting = scrapers_that_fit(seen.console.lines)
+    fitting = scrapers_that_fit(seen.console.read_lines())
     fitting.pop(case.scraper, None)
     if fitting:
         name, count = max(fitting.items(), key=lambda item: item[1])
@@ -58,6 +60,12 @@ def time_hint(case: Case, seen: Observation) -> str:
         return "a slow machine or target needs a larger guard (--guard, or `guard` in a case file)"
     if records and records[-1].kind == "ready" and case.inputs is None:
         return "the image waits for input: give --inputs, or `inputs` in a case file"
+    results = seen.console.scrapers[0].results if seen.console.scrapers else ()
+    if seen.stop is Stop.DEADLINE and results and case.ends and not case.ends_at:
+        return (
+            "firmware that never ends on purpose: --never-ends, or `ends = false` in a case file; "
+            "one that says so: `ends_at`"
+        )
     if seen.stop is Stop.DEADLINE and seen.complaint:
         return "more inferences need more time (--timeout, or `timeout` in a case file)"
     return ""

@@ -48,6 +48,12 @@ from harness.uart.scrapers import SCRAPERS
               help=".npy or .npz, one row an inference, to feed through the console.")  # fmt: skip
 @click.option("--inferences", type=click.IntRange(1), metavar="N",
               help="At least so many results must come.  [default: 1]")  # fmt: skip
+@click.option("--never-ends", is_flag=True,
+              help="With --scraper: the firmware never ends on purpose (a stock sample's loop), so "
+              "watch it for --watch seconds after the results asked for.")  # fmt: skip
+@click.option("--watch", type=Seconds(), metavar="SECONDS",
+              help="With --scraper: how long, on the target's clock, what comes after the end "
+              "still counts.  [default: 1]")  # fmt: skip
 @click.option("--timeout", type=Seconds(), metavar="SECONDS",
               help="For the whole run, on the target's clock (virtual on simulators).  "
               "[default: 10 for an ELF]")  # fmt: skip
@@ -85,7 +91,8 @@ def run(**options: Any) -> int:
     \b
     tflm-hil run hello_world
     tflm-hil run hello_world --resolver all-configurations --html report.html
-    tflm-hil run build/zephyr/zephyr.elf --scraper hello_world --model model.tflite
+    tflm-hil run zephyr.elf --scraper hello_world --never-ends --model model.tflite
+    tflm-hil run zephyr.elf --scraper ztest
     tflm-hil run hil.toml --target simulator,renode --junit hil.xml
     tflm-hil run digits --profile --coverage digits.info
 

@@ -119,11 +119,18 @@ def _adjust(case: Case, options: Options) -> Case:
     """The case with what the command line says over it."""
     said = {
         name: options[name]
-        for name in ("inferences", "timeout", "guard", "scraper", "inputs")
+        for name in ("inferences", "timeout", "guard", "scraper", "inputs", "watch")
         if options[name] is not None
     }
     if "scraper" in said:
         scraper(said["scraper"])  # refuses one that does not exist before anything runs
+    if options["never_ends"]:
+        said["ends"] = False
+    if (options["never_ends"] or options["watch"]) and not (case.scraper or options["scraper"]):
+        raise UsageError(
+            "--never-ends and --watch need --scraper: records tell their own end",
+            hint="add --scraper NAME",
+        )
     if options["model"] is not None:
         said["model"] = find_model(options["model"])
     chosen = {

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from harness.findings import Finding, Kind
-from harness.uart.faults import FaultReader
+from harness.findings import Finding, Findings, Kind
 from harness.uart.lines import Line, LineSplitter
-from harness.uart.messages import MessageReader
-from harness.uart.records import Record, RecordReader, TensorAssembler, TensorKey
+from harness.uart.numbers import integer
+from harness.uart.readers import OwnedReaders
+from harness.uart.recording import Recording
+from harness.uart.records import PREFIX, Record, RecordReader, TensorAssembler, TensorKey
 from harness.uart.scrapers import Scraper
 
-_BANNER = re.compile(r"\*\*\* Booting Zephyr OS")
-_TICKS = re.compile(r"^(?P<operator>[A-Za-z_][\w]*) took (?P<ticks>\d+) ticks \(")
-_RATE = re.compile(r"^ticks_per_second (?P<hz>\d+)$")
+#: What is read and kept of one console, in bytes and in lines; of the rest only the size is told.
+LARGEST = 64 << 20
+MOST_LINES = 1_000_000
+#: Operators that a profile holds.
+_MOST_PROFILED = 100_000
+#: Bytes that are looked at in one go.
+_BLOCK = 1 << 16
+
+_BANNER = "*** Booting Zephyr OS"
+_HALT = "Halting system"  # of Zephyr's fatal error handler: it never comes back
+_NO_TENSORS = "AllocateTensors() failed"  # what the samples say before they give up
+_TICKS = re.compile(r"(?P<operator>[A-Za-z_]\w{0,80}) took (?P<ticks>\d{1,20}) ticks \(")
+_RATE = re.compile(r"ticks_per_second (?P<hz>\d{1,20})$")
 
 #: What a `failed` record's stage means; a refused registration has findings of its own.
 _STAGES = {
@@ -39,63 +50,87 @@ class OperatorTicks:
 class Console:
     """Reads a console as it comes in; ask it at any time, and call :meth:`finish` at the end."""
 
-    def __init__(self, scrapers: Sequence[Scraper] = ()) -> None:
-        self.raw = bytearray()
-        self.lines: list[Line] = []
+    def __init__(
+        self, scrapers: Sequence[Scraper] = (), recording: Recording | None = None
+    ) -> None:
         self.profile: list[OperatorTicks] = []
         self.boots = 0
+        self.last_boot = 0  # console line of the last boot
+        self.size = 0  # bytes that came
+        self.line_count = 0
         self.scrapers = tuple(scrapers)
+        self.gave_up = False  # it said that it stops here
+        self._recording = recording or Recording()
+        self._left_out = 0  # bytes behind the limit
         self._splitter = LineSplitter()
         self._records = RecordReader()
         self._tensors = TensorAssembler()
-        self._messages = MessageReader()
-        self._faults = FaultReader()
-        self._own: list[Finding] = []
+        self._readers = OwnedReaders()
+        self._own = Findings()
         self._refusals: list[Record] = []
 
     def feed(self, data: bytes, time: float = 0.0) -> None:
         """Take bytes as they arrive, cut anywhere."""
-        self.raw += data
-        for line in self._splitter.feed(data, time):
-            self._take(line)
+        for start in range(0, len(data), _BLOCK):
+            if self.flooded:
+                self._left_out += len(data) - start
+                break
+            block = data[start : start + _BLOCK]
+            self._recording.keep(block)
+            self.size += len(block)
+            for line in self._splitter.feed(block, time):
+                self._take(line)
+
+    @property
+    def flooded(self) -> bool:
+        """True when the console has printed all that is read of it: more of a run tells nothing."""
+        return self.size >= LARGEST or self.line_count >= MOST_LINES
 
     def finish(self, time: float = 0.0) -> None:
         """The session is over: read what is left and report what never became whole."""
         for line in self._splitter.flush(time):
             self._take(line)
-        self._messages.finish()
-        self._faults.finish()
+        self._readers.finish()
         self._tensors.finish()
         for one in self.scrapers:
             one.finish()
+        self._check_size()
         self._check_ticks()
         self._check_refusals()
         self._check_end()
 
     def _take(self, line: Line) -> None:
-        self.lines.append(line)
-        if _BANNER.search(line.text):
-            self.boots += 1
-        record = self._records.feed(line)
-        if record is not None:
-            self._take_record(record)
-        # A record may stand behind a log message on the same line, so every reader sees every line.
-        self._messages.feed(line)
-        self._faults.feed(line)
+        self.line_count += 1
+        self._recording.keep_line(line)
+        owner = 0
         for one in self.scrapers:
             one.feed(line)
-        self._read_profile(line)
+            owner = owner or one.owner
+        # A record may stand behind a log message on the same line, so every reader sees every line.
+        self._readers.feed(line, owner)
+        if PREFIX in line.text:
+            record = self._records.feed(line)
+            if record is not None:
+                self._take_record(record)
+        if _BANNER in line.text:
+            self.boots += 1
+            self.last_boot = line.number
+        if _HALT in line.text or (_NO_TENSORS in line.text and not owner):
+            self.gave_up = True
+        if "ticks" in line.text and not owner:
+            self._read_profile(line)
 
     def _take_record(self, record: Record) -> None:
         self._tensors.feed(record)
         if record.kind == "boot":
             self.boots += 1
+            self.last_boot = record.line
         elif record.kind in ("failed", "resolver"):
             self._refusals.append(record)
         elif record.kind == "op":
             fields = record.fields
             try:
-                self.profile.append(
+                self._profiled(
                     OperatorTicks(
                         fields.get("operator", ""),
                         record.integer("ticks"),
@@ -104,19 +139,31 @@ class Console:
                     )
                 )
             except ValueError as error:
-                self._own.append(Finding(Kind.RECORD_GARBLED, str(error), line=record.line))
+                self._own.add(Finding(Kind.RECORD_GARBLED, str(error), line=record.line))
+
+    def _profiled(self, ticks: OperatorTicks) -> None:
+        if len(self.profile) < _MOST_PROFILED:
+            self.profile.append(ticks)
 
     def _read_profile(self, line: Line) -> None:
         if match := _TICKS.match(line.text):
-            self.profile.append(OperatorTicks(match["operator"], int(match["ticks"])))
-        elif (match := _RATE.match(line.text)) and int(match["hz"]) == 0:
+            self._profiled(OperatorTicks(match["operator"], int(match["ticks"])))
+        elif (match := _RATE.match(line.text)) and integer(match["hz"]) == 0:
             message = "the profiler's clock runs at 0 ticks per second: the stock tick source"
-            self._own.append(Finding(Kind.ZERO_TICKS, message, "ticks_per_second", line.number))
+            self._own.add(Finding(Kind.ZERO_TICKS, message, "ticks_per_second", line.number))
+
+    def _check_size(self) -> None:
+        if self.flooded:
+            message = (
+                f"the console printed more than is read of one: {self.size:,} bytes in "
+                f"{self.line_count:,} lines are kept, {self._left_out:,} more bytes came"
+            )
+            self._own.add(Finding(Kind.CONSOLE_FLOOD, message, line=self.line_count))
 
     def _check_ticks(self) -> None:
         if self.profile and all(entry.ticks == 0 for entry in self.profile):
             message = f"all {len(self.profile)} profiled operators took 0 ticks"
-            self._own.append(Finding(Kind.ZERO_TICKS, message, "profile"))
+            self._own.add(Finding(Kind.ZERO_TICKS, message, "profile"))
 
     def _check_refusals(self) -> None:
         """Builds without error strings print no message: their records must tell."""
@@ -131,13 +178,13 @@ class Console:
                     continue
                 kind, message = Kind.RESOLVER_TOO_SMALL, f"{refused} Add* calls were refused"
             if kind is not None and kind not in kinds:
-                self._own.append(Finding(kind, message, line=record.line))
+                self._own.add(Finding(kind, message, line=record.line))
 
     def _check_end(self) -> None:
         if self.records and not any(record.kind in ("end", "failed") for record in self.records):
             last = self.records[-1]
             message = f"the records stop after number {last.sequence} ({last.kind}): no end record"
-            self._own.append(Finding(Kind.RECORD_TRUNCATED, message, line=last.line))
+            self._own.add(Finding(Kind.RECORD_TRUNCATED, message, line=last.line))
 
     @property
     def records(self) -> Sequence[Record]:
@@ -159,18 +206,29 @@ class Console:
         found = [
             *self._records.findings,
             *self._tensors.findings,
-            *self._messages.findings,
-            *self._faults.findings,
+            *self._readers,
             *self._own,
             *(finding for one in self.scrapers for finding in one.findings),
         ]
-        return sorted(found, key=lambda finding: finding.line or len(self.lines) + 1)
+        return sorted(found, key=lambda finding: finding.line or self.line_count + 1)
 
     @property
     def ended(self) -> bool:
         """True once an ``end`` record came."""
         return any(record.kind == "end" for record in self.records)
 
+    @property
+    def raw(self) -> bytes:
+        """The bytes as they came, up to LARGEST."""
+        return b"".join(self._recording.blocks())
+
+    def read_lines(self) -> Iterator[Line]:
+        """All lines once more, without their times."""
+        splitter = LineSplitter()
+        for block in self._recording.blocks():
+            yield from splitter.feed(block)
+        yield from splitter.flush()
+
     def transcript(self) -> str:
         """The lines with their time stamps, one a line: what ``transcript.txt`` holds."""
-        return "".join(f"[{line.time:12.6f}] {line.text}\n" for line in self.lines)
+        return self._recording.transcript()

@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import re
 
-from harness.findings import Finding, Kind
+from harness.findings import Finding, Findings, Kind
 from harness.uart.lines import Line
 
-_START = re.compile(r"\*{5} (?P<fault>[A-Z][A-Za-z ]*?(?:FAULT|Fault)) \*{5}")
-_DETAIL = re.compile(r"<err> os:   (?P<detail>\S.*)")
-_LR = re.compile(r"r14/lr:\s+0x(?P<lr>[0-9a-fA-F]+)")
-_PC = re.compile(r"\(r15/pc\): 0x(?P<pc>[0-9a-fA-F]+)")
+#: Lines that may begin or end a dump hold one of these.
+TRIGGERS = ("*****",)
+
+_START = re.compile(r"\*{5} (?P<fault>[A-Z][A-Za-z ]{0,40}?(?:FAULT|Fault)) \*{5}")
+# CONFIG_LOG_MODE_MINIMAL prints a letter instead of time, level and module.
+_DETAIL = re.compile(r"(?:<err> os:|^E:)   (?P<detail>\S.{0,200})")
+_LR = re.compile(r"r14/lr:\s{1,8}0x(?P<lr>[0-9a-fA-F]{1,8})")
+_PC = re.compile(r"\(r15/pc\): 0x(?P<pc>[0-9a-fA-F]{1,8})")
 _END = re.compile(r">>> ZEPHYR FATAL ERROR")
-_REGISTERS = re.compile(r"r\d/\w+:|xpsr:|s\[")
+_REGISTERS = re.compile(r"r\d{1,2}/\w|xpsr:|s\[")
+#: Lines of the longest dump (with FP registers), and its details.
+_LONGEST, _DETAILS = 40, 8
 
 
 class FaultReader:
     """Joins the lines of a fault dump, from its banner to ``ZEPHYR FATAL ERROR``."""
 
     def __init__(self) -> None:
-        self.findings: list[Finding] = []
+        self.findings = Findings()
         self._open: tuple[str, int] | None = None
         self._details: list[str] = []
         self._registers: dict[str, int] = {}
+
+    @property
+    def waiting(self) -> bool:
+        """True within a dump: the next lines belong to it."""
+        return self._open is not None
 
     def feed(self, line: Line) -> None:
         """Look at one line."""
@@ -39,7 +50,8 @@ class FaultReader:
         detail = _DETAIL.search(line.text)
         if detail is not None and not _REGISTERS.search(line.text):
             self._details.append(detail["detail"].strip())
-        if _END.search(line.text):
+            del self._details[_DETAILS:]
+        if _END.search(line.text) or line.number - self._open[1] >= _LONGEST:
             self.finish()
 
     def finish(self) -> None:
@@ -50,5 +62,5 @@ class FaultReader:
         where = ", ".join(f"{key} 0x{value:08x}" for key, value in sorted(self._registers.items()))
         message = ": ".join(part for part in (name, "; ".join(self._details), where) if part)
         values = tuple(sorted(self._registers.items()))
-        self.findings.append(Finding(Kind.FAULT, message, name, number, values))
+        self.findings.add(Finding(Kind.FAULT, message, name, number, values))
         self._open, self._details, self._registers = None, [], {}

@@ -1,24 +1,27 @@
 """Console bytes -> lines.
 
 TFLM, printk and logging back ends end their lines in LF, CR LF, CR CR LF and CR CR CR LF on the
-same wire; all of them are one line end here. Bytes that are not UTF-8, and control characters that
-a terminal would obey, stay visible as ``\\xNN``.
+same wire; all of them are one line end here. Control characters that a terminal would obey stay
+visible as ``\\xNN``; in a line that is not UTF-8, so does every byte outside ASCII.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator
+from typing import NamedTuple
 
-#: A console line longer than this is cut: a stuck device must not fill the host's memory.
+#: Bytes of a line, and characters of its text: what is longer is cut into several lines, for a
+#: stuck device must not fill the host's memory.
 LONGEST = 8192
 
-_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_ANSI = re.compile(r"\x1b\[[0-9;]{0,32}[A-Za-z]")
+_ANSI_BYTES = re.compile(_ANSI.pattern.encode())
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")  # all but the tab
+_SHOWN = [chr(byte) if byte == 9 or 32 <= byte < 127 else f"\\x{byte:02x}" for byte in range(256)]
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One console line: ``text`` without line end and ANSI colours, ``raw`` as it came."""
 
     number: int  # 1-based, over the whole session
@@ -29,28 +32,64 @@ class Line:
 
 
 class LineSplitter:
-    """Cuts a byte stream into lines, whatever the chunks' borders are."""
+    """Cuts a byte stream into lines, the same ones whatever the chunks' borders are."""
 
     def __init__(self) -> None:
-        self._pending = b""
+        self._pending = b""  # never more than LONGEST bytes
         self._count = 0
 
-    def feed(self, data: bytes, time: float = 0.0) -> list[Line]:
+    def feed(self, data: bytes, time: float = 0.0) -> Iterator[Line]:
         """The lines that ``data`` completes."""
-        *ended, self._pending = (self._pending + data).split(b"\n")
-        lines = [self._line(raw, time) for raw in ended]
-        while len(self._pending) > LONGEST:
-            lines.append(self._line(self._pending[:LONGEST], time, complete=False))
-            self._pending = self._pending[LONGEST:]
-        return lines
+        *ended, rest = (self._pending + data).split(b"\n")
+        self._pending = b""
+        for raw in ended:
+            if len(raw) > LONGEST:
+                raw = yield from self._cut(raw, time)  # noqa: PLW2901
+            yield from self._lines(raw, time, complete=True)
+        self._pending = yield from self._cut(rest, time)
 
-    def flush(self, time: float = 0.0) -> list[Line]:
+    def flush(self, time: float = 0.0) -> Iterator[Line]:
         """What is left without a line end, as a last line."""
         raw, self._pending = self._pending, b""
-        return [self._line(raw, time, complete=False)] if raw.strip(b"\r") else []
+        if raw.strip(b"\r"):
+            yield from self._lines(raw, time, complete=False)
 
-    def _line(self, raw: bytes, time: float, *, complete: bool = True) -> Line:
-        self._count += 1
-        text = raw.rstrip(b"\r").decode("utf-8", "backslashreplace")
-        text = _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", _ANSI.sub("", text))
-        return Line(self._count, time, text, raw, complete)
+    def _cut(self, raw: bytes, time: float) -> Generator[Line, None, bytes]:
+        """Lines of LONGEST bytes; gives what is left, at most that long."""
+        start = 0
+        while len(raw) - start > LONGEST:
+            stop = start + LONGEST
+            for _ in range(3):  # not within a character of several bytes
+                stop -= raw[stop] & 0xC0 == 0x80
+            yield from self._lines(raw[start:stop], time, complete=False)
+            start = stop
+        return raw[start:] if start else raw
+
+    def _lines(self, raw: bytes, time: float, *, complete: bool) -> Iterator[Line]:
+        """One line, or several where the text grows beyond LONGEST because it is no text."""
+        text = _text(raw)
+        if len(text) <= LONGEST:
+            self._count += 1
+            yield Line(self._count, time, text, raw, complete)
+            return
+        step = LONGEST // 4
+        for start in range(0, len(raw), step):
+            part = raw[start : start + step]
+            self._count += 1
+            last = complete and start + step >= len(raw)
+            yield Line(self._count, time, _text(part), part, last)
+
+
+def _text(raw: bytes) -> str:
+    raw = raw.rstrip(b"\r")
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return "".join(map(_SHOWN.__getitem__, _ANSI_BYTES.sub(b"", raw)))
+    if text.isprintable():
+        return text
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    if text.isascii():
+        return "".join(map(_SHOWN.__getitem__, text.encode("ascii")))
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)

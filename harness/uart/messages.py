@@ -11,90 +11,139 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from harness.findings import Finding, Kind
+from harness.findings import Finding, Findings, Kind
 from harness.uart.lines import Line
+from harness.uart.numbers import integer
 
 #: How many lines may come between the two halves of a message.
 _REACH = 6
+#: Messages that are told apart; a device that makes up more of them only raises their count.
+_MOST = 1000
+#: Characters of a message that are kept.
+_WIDTH = 600
 
 _GROUP_SUBJECTS = ("operator", "custom", "stage", "what")
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One message. Named groups of the patterns: see _GROUP_SUBJECTS; all others are numbers."""
+    """One message. Named groups of the patterns: see _GROUP_SUBJECTS; all others are numbers.
+
+    ``literal`` is how the message begins: ``pattern`` is tried where it stands, at its first and
+    its last place in a line, so that the work on a line does not grow with what a device repeats.
+    """
 
     kind: Kind
+    literal: str
     pattern: re.Pattern[str]
     then: re.Pattern[str] | None = None
 
+    def match(self, text: str) -> re.Match[str] | None:
+        """The message in a line, or its first half; None where there is none."""
+        first = text.find(self.literal)
+        if first < 0:
+            return None
+        return self.pattern.match(text, first) or self.pattern.match(text, text.rfind(self.literal))
 
-def _rule(kind: Kind, pattern: str, then: str | None = None) -> Rule:
-    return Rule(kind, re.compile(pattern), re.compile(then) if then else None)
+
+def _rule(kind: Kind, literal: str, rest: str = "", then: str | None = None) -> Rule:
+    pattern = re.compile(re.escape(literal) + rest)
+    return Rule(kind, literal, pattern, re.compile(then) if then else None)
 
 
 RULES: tuple[Rule, ...] = (
     # resolver
-    _rule(Kind.MISSING_OPERATOR, r"Didn't find op for builtin opcode '(?P<operator>\w+)'"),
+    _rule(
+        Kind.MISSING_OPERATOR,
+        "Didn't find op for builtin opcode '",
+        r"(?P<operator>\w{1,80})'",
+    ),
     _rule(
         Kind.MISSING_CUSTOM_OPERATOR,
-        r"Failed to get registration from op code (?:CUSTOM\b|(?=\s*$))",
+        "Failed to get registration from op code ",
+        r"(?:CUSTOM\b|(?=\s{0,80}$))",
     ),
-    _rule(Kind.MISSING_OPERATOR, r"Failed to get registration from op code (?P<operator>[A-Z]\w+)"),
-    _rule(Kind.MISSING_CUSTOM_OPERATOR, r"Encountered unresolved custom op: (?P<custom>\w+)"),
+    _rule(
+        Kind.MISSING_OPERATOR,
+        "Failed to get registration from op code ",
+        r"(?P<operator>[A-Z]\w{1,80})",
+    ),
+    _rule(
+        Kind.MISSING_CUSTOM_OPERATOR,
+        "Encountered unresolved custom op: ",
+        r"(?P<custom>\w{1,80})",
+    ),
     _rule(
         Kind.RESOLVER_TOO_SMALL,
-        r"Couldn't register builtin op #(?P<number>\d+), resolver size",
+        "Couldn't register builtin op #",
+        r"(?P<number>\d+), resolver size",
         r"is too small \((?P<declared>\d+)\)",
     ),
     _rule(
         Kind.RESOLVER_TOO_SMALL,
-        r"Couldn't register custom op '(?P<custom>[^']*)', resolver size is too\s?small"
-        r" \((?P<declared>\d+)\)",
+        "Couldn't register custom op '",
+        r"(?P<custom>[^']{0,80})', resolver size is too\s?small \((?P<declared>\d+)\)",
     ),
     _rule(
         Kind.DUPLICATE_OPERATOR,
-        r"Calling AddBuiltin with the same op more than",
-        r"once is not supported \(Op: #(?P<number>\d+)\)",
+        "Calling AddBuiltin with the same op more than",
+        then=r"once is not supported \(Op: #(?P<number>\d+)\)",
     ),
     _rule(
         Kind.DUPLICATE_OPERATOR,
-        r"Calling AddCustom for the same op more than once",
-        r"is not supported \(Op: (?P<custom>[^)]*)\)",
+        "Calling AddCustom for the same op more than once",
+        then=r"is not supported \(Op: (?P<custom>[^)]{0,80})\)",
     ),
     # arena and interpreter
     _rule(
         Kind.ARENA_TOO_SMALL,
-        r"Failed to (?:allocate (?:tail |temp |non-persistent )?memory|resize buffer)\."
+        "Failed to allocate ",
+        r"(?:tail |temp |non-persistent )?memory\."
         r" Requested: (?P<requested>\d+), available:? (?P<available>\d+),"
         r" missing: (?P<missing>\d+)",
     ),
-    _rule(Kind.ARENA_TOO_SMALL, r"Arena size is too small for all buffers"),
-    _rule(Kind.ARENA_TOO_SMALL, r"Too many buffers \(max is (?P<max>\d+)\)"),
-    _rule(Kind.ALLOCATION_FAILED, r"AllocateTensors\(\) failed"),
-    _rule(Kind.ALLOCATION_FAILED, r"Failed starting model allocation"),
+    _rule(
+        Kind.ARENA_TOO_SMALL,
+        "Failed to resize buffer.",
+        r" Requested: (?P<requested>\d+), available:? (?P<available>\d+),"
+        r" missing: (?P<missing>\d+)",
+    ),
+    _rule(Kind.ARENA_TOO_SMALL, "Arena size is too small for all buffers"),
+    _rule(Kind.ARENA_TOO_SMALL, "Too many buffers (max is ", r"(?P<max>\d+)\)"),
+    _rule(Kind.ALLOCATION_FAILED, "AllocateTensors() failed"),
+    _rule(Kind.ALLOCATION_FAILED, "Failed starting model allocation"),
     _rule(
         Kind.PREPARE_FAILED,
-        r"Node (?P<operator>\S+) \(number (?P<node>\d+)f?\) failed to prepare with status"
+        "Node ",
+        r"(?P<operator>\S{1,80}) \(number (?P<node>\d+)f?\) failed to prepare with status"
         r" (?P<status>\d+)",
     ),
     _rule(
         Kind.INVOKE_FAILED,
-        r"Node (?P<operator>\S+) \(number (?P<node>\d+)f?\) failed to invoke with status"
+        "Node ",
+        r"(?P<operator>\S{1,80}) \(number (?P<node>\d+)f?\) failed to invoke with status"
         r" (?P<status>\d+)",
     ),
-    _rule(Kind.INVOKE_FAILED, r"Invoke(?:\(\))? failed"),
+    _rule(Kind.INVOKE_FAILED, "Invoke", r"(?:\(\))? failed"),
     _rule(
         Kind.SCHEMA_MISMATCH,
-        r"Model provided is schema version (?P<version>\d+),? (?:which is )?not equal to supported"
+        "Model provided is schema version ",
+        r"(?P<version>\d+),? (?:which is )?not equal to supported"
         r"(?: version)? (?P<supported>\d+)",
     ),
     # Zephyr
-    _rule(Kind.ASSERTION, r"ASSERTION FAIL \[(?P<what>.*)\] @ \S+"),
-    _rule(Kind.STACK_OVERFLOW, r">>> ZEPHYR FATAL ERROR 2: Stack overflow"),
-    _rule(Kind.KERNEL_PANIC, r">>> ZEPHYR FATAL ERROR (?P<reason>\d+): (?P<what>.*?) on CPU"),
-    _rule(Kind.LOG_ERROR, r"<err> (?!os:)(?P<what>\w+): .*"),
+    _rule(Kind.ASSERTION, "ASSERTION FAIL [", r"(?P<what>.{0,400}?)\] @ \S{1,300}"),
+    _rule(Kind.STACK_OVERFLOW, ">>> ZEPHYR FATAL ERROR 2: Stack overflow"),
+    _rule(
+        Kind.KERNEL_PANIC,
+        ">>> ZEPHYR FATAL ERROR ",
+        r"(?P<reason>-?\d+): (?P<what>.{0,100}?) on CPU",
+    ),
+    _rule(Kind.LOG_ERROR, "<err> ", r"(?!os:)(?P<what>\w{1,80}): .{0,400}"),
 )
+
+#: Lines that hold none of these are no message, and no half of one.
+TRIGGERS = tuple(dict.fromkeys(rule.literal for rule in RULES))
 
 
 @dataclass
@@ -112,8 +161,14 @@ class MessageReader:
     """Finds known messages, joins the split ones, and drops repetitions of one finding."""
 
     def __init__(self) -> None:
-        self.findings: list[Finding] = []
+        self.findings = Findings()
         self._half: _Half | None = None
+        self._known: set[tuple[Kind, str]] = set()
+
+    @property
+    def waiting(self) -> bool:
+        """True while the second half of a message is to come."""
+        return self._half is not None
 
     def feed(self, line: Line) -> None:
         """Look at one line."""
@@ -121,10 +176,11 @@ class MessageReader:
         if self._half is not None and self._second_half(text):
             return
         for rule in RULES:
-            match = rule.pattern.search(text)
+            match = rule.match(text)
             if match is None:
                 continue
-            half = _Half(rule, match.group().strip(), line.number, match.groupdict())
+            told = match.group().strip()[:_WIDTH]
+            half = _Half(rule, told, line.number, match.groupdict())
             if rule.then is None:
                 self._emit(half)
             else:
@@ -140,7 +196,7 @@ class MessageReader:
         match = half.rule.then.search(text)
         if match is not None:
             half.groups |= match.groupdict()
-            half.text = f"{half.text} {match.group().strip()}"
+            half.text = f"{half.text} {match.group().strip()[:_WIDTH]}"
             self.finish()
             return True
         half.patience -= 1
@@ -157,12 +213,15 @@ class MessageReader:
     def _emit(self, half: _Half) -> None:
         groups = {name: text for name, text in half.groups.items() if text is not None}
         subject = next((groups[name] for name in _GROUP_SUBJECTS if name in groups), "")
-        numbers = {name: int(v) for name, v in groups.items() if name not in _GROUP_SUBJECTS}
+        told = {name: integer(v) for name, v in groups.items() if name not in _GROUP_SUBJECTS}
+        numbers = {name: number for name, number in told.items() if number is not None}
         if not subject and "number" in numbers:
             subject = builtin_operator_name(numbers["number"])
-        finding = Finding(half.rule.kind, half.text, subject, half.line, tuple(numbers.items()))
-        if not any((f.kind, f.subject) == (finding.kind, subject) for f in self.findings):
-            self.findings.append(finding)
+        if (half.rule.kind, subject) not in self._known:
+            if len(self._known) < _MOST:
+                self._known.add((half.rule.kind, subject))
+            values = tuple(numbers.items())
+            self.findings.add(Finding(half.rule.kind, half.text, subject, half.line, values))
 
 
 def builtin_operator_name(code: int) -> str:

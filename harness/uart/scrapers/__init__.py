@@ -1,4 +1,4 @@
-"""Scrapers: values out of console text that has no records, for images nobody here built.
+"""Scrapers: results out of console text that has no records, for images nobody here built.
 
 Chosen by name, or made from a regex in the case file.
 """
@@ -9,17 +9,19 @@ from collections.abc import Iterable
 
 from harness.errors import UsageError
 from harness.uart.lines import Line
-from harness.uart.scrapers.base import Scraped, Scraper
+from harness.uart.scrapers.base import Check, Predict, Scraped, Scraper, TestResult, Wanted
 from harness.uart.scrapers.hello_world import HelloWorld
-from harness.uart.scrapers.pattern import Pattern
+from harness.uart.scrapers.pattern import EndLine, Pattern
 from harness.uart.scrapers.person_detection import PersonDetection
 from harness.uart.scrapers.unit_tests import UnitTests
+from harness.uart.scrapers.ztest import Ztest
 
 #: Scrapers by the name that ``--scraper`` and case files use.
 SCRAPERS: dict[str, type[Scraper]] = {
     "hello_world": HelloWorld,
     "person_detection": PersonDetection,
     "unit_tests": UnitTests,
+    "ztest": Ztest,
 }
 
 
@@ -48,4 +50,15 @@ def scrapers_that_fit(lines: Iterable[Line]) -> dict[str, int]:
     return {name: len(one.results) for name, one in chosen.items() if one.results}
 
 
-__all__ = ["SCRAPERS", "Scraped", "Scraper", "scraper", "scrapers_that_fit"]
+__all__ = [
+    "SCRAPERS",
+    "Check",
+    "EndLine",
+    "Predict",
+    "Scraped",
+    "Scraper",
+    "TestResult",
+    "Wanted",
+    "scraper",
+    "scrapers_that_fit",
+]

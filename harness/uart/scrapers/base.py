@@ -1,33 +1,104 @@
-"""What a scraper is: it is fed lines and keeps what it read."""
+"""What a scraper is: it is fed lines, keeps what it read, and judges it."""
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
-from harness.findings import Finding, Kind
+from harness.findings import Finding, Findings, Kind
 from harness.uart.lines import Line
+from harness.uart.numbers import number
+
+#: What a result holds under one name, and what a case may expect there.
+Value = float | str
+
+#: Differences that a check lists; the rest is counted.
+SHOWN = 20
+#: Results that are kept of one console.
+MOST_RESULTS = 100_000
+#: What results of any form can be held against.
+HELD_BY = "expect.values in a case file (docs/cases.md)"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Scraped:
-    """One result read from the text: an inference, or one test."""
+    """One result read from the text: an inference, one test, one line that matched."""
 
-    values: Mapping[str, float]
+    values: Mapping[str, Value]
     line: int
     text: str
 
 
-class Scraper(ABC):
-    """Reads values out of lines. ``finished`` tells the runner that nothing more is to come."""
+class Predict(Protocol):
+    """What the model makes of each x; ``truncate`` says how the image quantizes its inputs."""
 
-    #: A bytes regex: the runner looks again each time the console prints something that matches.
-    stop: bytes = rb"\n"
+    def __call__(self, x: Sequence[float], *, truncate: bool) -> Sequence[float]:
+        """One y for each x."""
+        ...
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a case expects of the text, as plain data."""
+
+    values: tuple[Mapping[str, Value], ...] = ()  # of each result in turn
+    repeats: bool = False  # the firmware goes on for ever: after the last of values the first again
+    tests: Mapping[str, str] = field(default_factory=dict)  # name -> pass, fail, skip
+    tolerance: float | None = None
+    predict: Predict | None = None
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """One test of a suite as the image told it."""
+
+    __test__ = False  # pytest: not a test
+
+    name: str  # suite.test, or test where there are no suites
+    state: str  # pass, fail, skip; unfinished: it began and never ended
+    line: int  # console line of its beginning
+    seconds: float | None = None  # on the target's clock, where the image says so
+    messages: tuple[str, ...] = ()  # what failed, with file and line
+
+
+@dataclass(frozen=True)
+class Check:
+    """What came of holding the results against what was wanted."""
+
+    compared: int = 0
+    mismatches: int = 0
+    problems: tuple[str, ...] = ()  # the weightiest first; none: all is right
+    details: str = ""  # several lines
+    hint: str = ""
+    praise: str = ""  # a pass in words; "" for the usual ones
+    tests: tuple[TestResult, ...] = ()
+
+
+class Scraper(ABC):
+    """Reads results out of lines.
+
+    ``end`` is a bytes regex of the image's own last words, None where it has none: a run stops
+    there. ``ended`` says that they came. ``owner`` is the number of the test that is running, 0
+    where none is: what an image prints meanwhile belongs to that test and is no finding.
+    """
+
+    end: bytes | None = None
+    owner: int = 0
 
     def __init__(self) -> None:
         self.results: list[Scraped] = []
-        self.findings: list[Finding] = []
+        self.findings = Findings()
+        self.left_out = 0  # results behind the limit
+
+    def keep(self, result: Scraped) -> None:
+        """One more result; at most MOST_RESULTS of them are kept."""
+        if len(self.results) < MOST_RESULTS:
+            self.results.append(result)
+        else:
+            self.left_out += 1
 
     @abstractmethod
     def feed(self, line: Line) -> None:
@@ -37,10 +108,80 @@ class Scraper(ABC):
         """No more lines will come."""
 
     @property
-    def finished(self) -> bool:
+    def ended(self) -> bool:
         """True when the text itself said that it is over."""
         return False
 
+    @property
+    def between_tests(self) -> bool:
+        """True where tests ran and none is running: every fault so far was one of theirs."""
+        return False
+
+    def check(self, wanted: Wanted) -> Check:
+        """Hold what was read against what is wanted."""
+        told = self._check(wanted)
+        if self.left_out:
+            problem = f"{self.left_out:,} results more than {MOST_RESULTS:,} came, held by nothing"
+            told = replace(told, problems=(*told.problems, problem))
+        return told
+
+    def _check(self, wanted: Wanted) -> Check:
+        if wanted.tests:
+            return Check(problems=("expect.tests needs a scraper that reads tests",))
+        if wanted.values:
+            return against_values(self.results, wanted)
+        return Check(
+            problems=("the results were read but held against nothing",),
+            hint=f"give {HELD_BY}",
+        )
+
     def _unparsed(self, line: Line, why: str) -> None:
-        message = f"line {line.number} {line.text!r}: {why}"
-        self.findings.append(Finding(Kind.UNPARSED_VALUE, message, line=line.number))
+        message = f"line {line.number} {line.text[:200]!r}: {why}"
+        self.findings.add(Finding(Kind.UNPARSED_VALUE, message, line=line.number))
+
+
+def against_values(results: Sequence[Scraped], wanted: Wanted) -> Check:
+    """Results against those that the case lists: each one, in order, and no more than listed."""
+    listed = len(wanted.values)
+    rows: list[str] = []
+    compared = wrong = 0
+    for index, result in enumerate(results):
+        if index >= listed and not wanted.repeats:
+            break
+        for name, value in wanted.values[index % listed].items():
+            compared += 1
+            told = _difference(result.values.get(name), value, wanted.tolerance or 0.0)
+            if told:
+                wrong += 1
+                if len(rows) < SHOWN:
+                    rows.append(f"result {index}: {name} is {told}")
+    problems = [f"{wrong} of {compared} values differ"] if wrong else []
+    if len(results) < listed:
+        problems.insert(0, f"{len(results)} results came, {listed} are expected")
+    elif len(results) > listed and not wanted.repeats:
+        first = results[listed]
+        problems.append(f"{len(results)} results came, {listed} are expected")
+        rows.append(f"result {listed}, not expected: line {first.line} {first.text[:80]!r}")
+    if wrong > SHOWN:
+        rows.append(f"and {wrong - SHOWN:,} more")
+    hint = ""
+    if wrong and wanted.repeats and len(results) > listed:
+        hint = "with `ends = false`, expect.values begin again after the last: list a whole round"
+    return Check(compared, wrong, tuple(problems), "\n".join(rows), hint)
+
+
+def _difference(got: Value | None, value: Value, tolerance: float) -> str:
+    """ "" where ``got`` is ``value``: the same text, or the same number within the tolerance."""
+    if got is None:
+        return f"not there, expected {_shown(value)}"
+    if isinstance(value, str):
+        return "" if got == value else f"{_shown(got)}, expected {value!r}"
+    read = number(got) if isinstance(got, str) else got
+    # A number read as mantissa * 2^exponent may miss the same decimal by a rounding.
+    if read is not None and math.isclose(read, value, rel_tol=1e-12, abs_tol=tolerance):
+        return ""
+    return f"{_shown(got)}, expected {_shown(value)}"
+
+
+def _shown(value: Value) -> str:
+    return repr(value[:80]) if isinstance(value, str) else f"{value:.9g}"

@@ -2,47 +2,157 @@
 
 Images of 2021 print floats as mantissa and exponent (``1.2566366*2^-2``); images without float
 printf print nothing where the numbers should be, which is a finding and no value.
+
+The sample counts its inferences from 0 to one less than a cycle and begins again; the x of
+inference i is i / cycle * 2 pi. A cycle has 20 inferences, 1000 in newer releases.
 """
 
 from __future__ import annotations
 
-import re
+import math
+from collections.abc import Sequence
+from dataclasses import replace
 
 from harness.uart.lines import Line
-from harness.uart.scrapers.base import Scraped, Scraper
-
-_NUMBER = re.compile(
-    r"(?P<mantissa>[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?)(?:\*2\^(?P<power>[-+]?\d{1,3}))?",
-    re.IGNORECASE,
+from harness.uart.numbers import number
+from harness.uart.scrapers.base import (
+    HELD_BY,
+    SHOWN,
+    Check,
+    Predict,
+    Scraped,
+    Scraper,
+    Wanted,
+    against_values,
 )
-_LINE = re.compile(r"x_value:\s*(?P<x>[^,]*?)\s*,\s*y_value:\s*(?P<y>.*?)\s*$")
-_BROKEN = re.compile(r"[xy]_value")
 
-
-def number(text: str) -> float | None:
-    """A printed number, decimal or ``mantissa*2^exponent``; None where the text is none."""
-    match = _NUMBER.fullmatch(text.strip())
-    if match is None:
-        return None
-    return float(match["mantissa"]) * 2.0 ** int(match["power"] or 0)
+#: Inferences from x = 0 to x = 2 pi.
+CYCLES = (20, 1000)
+#: What six printed decimals leave open of a number, with a little room.
+_PRINTED = 6e-7
 
 
 class HelloWorld(Scraper):
-    """x and y of each inference."""
-
-    stop = rb"y_value:[^\n]*\n"
+    """x and y of each inference: x must be the sample's sequence, y what the model makes of it."""
 
     def feed(self, line: Line) -> None:
         """Look at one line."""
-        match = _LINE.search(line.text)
-        if match is None:
-            if _BROKEN.search(line.text):
-                self._unparsed(line, "half of a hello_world result")
+        text = line.text
+        if "x_value" not in text and "y_value" not in text:
             return
-        x, y = number(match["x"]), number(match["y"])
+        head, mark, rest = text.partition("x_value:")
+        first, comma, second = rest.partition(",")
+        label, colon, last = second.partition("y_value:")
+        if not (mark and comma and colon) or label.strip() or "y_value" in head:
+            self._unparsed(line, "half of a hello_world result")
+            return
+        x, y = number(first), number(last)
         if x is None or y is None:
-            empty = not match["x"] and not match["y"]
+            empty = not first.strip() and not last.strip()
             more = "; is printf built without floats?" if empty else ""
             self._unparsed(line, f"no number where x_value and y_value should be{more}")
             return
-        self.results.append(Scraped({"x": x, "y": y}, line.number, line.text))
+        self.keep(Scraped({"x": x, "y": y}, line.number, text))
+
+    def _check(self, wanted: Wanted) -> Check:
+        """Listed values and the model, whichever the case gives; the x are always checked."""
+        if not wanted.values and wanted.predict is None:
+            return replace(super()._check(wanted), hint=f"give --model, or {HELD_BY}")
+        if not self.results:
+            return Check(problems=("no result was printed",))
+        x = [_float(result, "x") for result in self.results]
+        y = [_float(result, "y") for result in self.results]
+        listed = against_values(self.results, wanted) if wanted.values else Check()
+        sequence = _check_sequence(x)
+        model = _check_model(x, y, wanted) if wanted.predict else Check()
+        parts = (model, listed, sequence)
+        return Check(
+            listed.compared + (model.compared or len(x) * (not wanted.values)),
+            sum(part.mismatches for part in parts),
+            tuple(problem for part in parts for problem in part.problems),
+            "\n".join(part.details for part in parts if part.details),
+            listed.hint,
+        )
+
+
+def _float(result: Scraped, name: str) -> float:
+    value = result.values[name]
+    assert isinstance(value, float)
+    return value
+
+
+def _close(printed: float, exact: float) -> bool:
+    """Six decimals or seven digits, cut or rounded."""
+    return abs(printed - exact) <= max(1.5e-6, abs(exact) * 1e-6)
+
+
+def _check_sequence(x: Sequence[float]) -> Check:
+    """Each x is the next of the sample's sequence, from whatever point it begins."""
+    cycle = max(CYCLES, key=lambda cycle: _steps_right(x, cycle))
+    rows: list[str] = []
+    wrong = 0
+    place = _nearest(x[0], cycle)
+    for index, value in enumerate(x):
+        exact = place / cycle * 2 * math.pi
+        if not _close(value, exact):
+            wrong += 1
+            if len(rows) < SHOWN:
+                rows.append(f"result {index}: x is {value:.6f}, the sample goes on at {exact:.6f}")
+        place = (place + 1) % cycle
+    if not wrong:
+        return Check()
+    problem = f"{wrong} of {len(x)} printed x are not the sequence that the sample makes"
+    return Check(0, wrong, (problem,), "\n".join(rows))
+
+
+def _steps_right(x: Sequence[float], cycle: int) -> int:
+    """How many of the first x fit a cycle of so many inferences."""
+    start = _nearest(x[0], cycle)
+    exact = ((start + i) % cycle / cycle * 2 * math.pi for i in range(len(x)))
+    return sum(_close(value, other) for value, other in zip(x[:100], exact, strict=False))
+
+
+def _nearest(x: float, cycle: int) -> int:
+    return round(min(max(x, 0.0), 7.0) / (2 * math.pi) * cycle) % cycle
+
+
+def _check_model(x: Sequence[float], y: Sequence[float], wanted: Wanted) -> Check:
+    """Each y is what the model makes of its x.
+
+    The sample of Zephyr 3.1 quantizes x by truncation, newer ones by rounding; an image does one
+    or the other throughout, so all results must agree under one of them.
+    """
+    assert wanted.predict is not None
+    answers = {
+        name: _answers(x, wanted.predict, truncate=truncate)
+        for name, truncate in (("rounding", False), ("truncation", True))
+    }
+    wrong = {
+        name: [i for i, value in enumerate(y) if not _prints(value, rows[i], wanted.tolerance)]
+        for name, rows in answers.items()
+    }
+    name = min(wrong, key=lambda name: len(wrong[name]))
+    count = len(wrong[name])
+    if not count:
+        return Check(len(x), details=f"inputs quantized by {name}")
+    rows = [
+        f"x {x[i]:.6f}: y {y[i]:.6f}, the model says {answers[name][i][0]:.6f}"
+        for i in wrong[name][:SHOWN]
+    ]
+    problem = f"{count} of {len(x)} printed values are not what the model computes"
+    return Check(len(x), count, (problem,), "\n".join(rows))
+
+
+def _answers(
+    x: Sequence[float], predict: Predict, *, truncate: bool
+) -> list[tuple[float, float, float]]:
+    """x has six printed decimals: near a border it may have been quantized to either side."""
+    nearby = ([value + shift for value in x] for shift in (0.0, -_PRINTED, _PRINTED))
+    return list(zip(*(predict(values, truncate=truncate) for values in nearby), strict=True))
+
+
+def _prints(printed: float, answers: Sequence[float], tolerance: float | None) -> bool:
+    """Whether one of the answers prints so."""
+    if tolerance is None:
+        return any(_close(printed, exact) for exact in answers)
+    return any(abs(printed - exact) <= tolerance for exact in answers)

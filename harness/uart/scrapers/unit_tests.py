@@ -1,76 +1,148 @@
-"""TFLM's own unit tests: ``Testing NAME``, failures with file and line, and the closing line."""
+"""TFLM's own unit tests, in the form that they print today and in the one of before.
+
+Today::
+
+    [ RUN      ] Suite.Name            [       OK ] Suite.Name        [  FAILED  ] Suite.Name
+    a_test.cc:215: Failure             (and indented lines that hold the expression)
+    [==========] 2 tests ran.          [  PASSED  ] 1 tests.
+    [  FAILED  ] 1 tests, listed below: (and their names)
+    ~~~ALL TESTS PASSED~~~             (only where none failed)
+
+Before: ``Testing Name`` begins a test and ends the one before, ``... failed at a_test.cc:12`` tells
+a failure, then come ``3/3 tests passed`` and ``~~~ALL TESTS PASSED~~~`` or
+``~~~SOME TESTS FAILED~~~``.
+"""
 
 from __future__ import annotations
 
 import re
 
-from harness.findings import Finding, Kind
 from harness.uart.lines import Line
-from harness.uart.scrapers.base import Scraped, Scraper
+from harness.uart.numbers import integer
+from harness.uart.scrapers.base import MOST_RESULTS
+from harness.uart.scrapers.tests import TestScraper
 
-_TEST = re.compile(r"^Testing (?P<name>\w+)$")
-_FAILURE = re.compile(r"(?P<what>\S.*?) failed at (?P<where>\S+:\d+)")
-_TALLY = re.compile(r"^(?P<passed>\d+)/(?P<total>\d+) tests passed")
-_PASSED = re.compile(r"~{2,3}ALL TESTS PASSED~{3}")
-_FAILED = re.compile(r"~{2,3}SOME TESTS FAILED~{3}")
+_BRACKET = re.compile(r"\[ {0,9}(?P<word>[A-Z]{2,6}|==========) {0,7}\] (?P<rest>\S.{0,299})$")
+_RAN = re.compile(r"(?P<count>\d{1,9}) tests? ran")
+_COUNT = re.compile(r"(?P<count>\d{1,9}) tests?(?P<listed>, listed below:)?\.?$")
+_FAILURE = re.compile(r"\S{1,200}:\d{1,9}: Failure$")
+_OLD_TEST = re.compile(r"Testing (?P<name>\w{1,200})$")
+_OLD_TALLY = re.compile(r"(?P<passed>\d{1,9})/(?P<total>\d{1,9}) tests? passed")
+_OLD_FAILURE = " failed at "
+_CLOSING = re.compile(r"~{2,3}(?P<word>ALL TESTS PASSED|SOME TESTS FAILED)~{3}")
 
 
-class UnitTests(Scraper):
-    """One result a test: ``{"passed": 1.0 or 0.0}``; each failure is a finding."""
+class UnitTests(TestScraper):
+    """One result a test; failed ones with expression, file and line; tallies held against it."""
 
-    stop = rb"TESTS (PASSED|FAILED)~~~"
+    end = (
+        rb"TESTS (?:PASSED|FAILED)~~~|\[  PASSED  \] \d{1,9} tests?\.|"
+        rb"\[  FAILED  \] [^\n]{1,300}\n"
+    )
 
     def __init__(self) -> None:
         super().__init__()
-        self._running: tuple[str, Line, bool] | None = None
-        self._verdict: bool | None = None
-        self._tally: tuple[int, int] | None = None
+        self._ran: int | None = None  # what "N tests ran." says
+        self._passed: int | None = None
+        self._failed: int | None = None
+        self._listed: list[str] = []
+        self._closed: bool | None = None  # the closing line's word
+        self._details = 0  # lines of a failure's details that may still come
 
     def feed(self, line: Line) -> None:
         """Look at one line."""
-        if match := _TEST.match(line.text):
-            self._close()
-            self._running = (match["name"], line, True)
-        elif match := _FAILURE.search(line.text):
-            name = self._running[0] if self._running else ""
-            message = f"{name}: {match['what']} at {match['where']}"
-            self.findings.append(Finding(Kind.TEST_FAILED, message, name, line.number))
-            if self._running:
-                self._running = (name, self._running[1], False)
-        elif match := _TALLY.match(line.text):
-            self._tally = (int(match["passed"]), int(match["total"]))
-        elif _PASSED.search(line.text) or _FAILED.search(line.text):
-            self._close()
-            self._verdict = bool(_PASSED.search(line.text))
+        text = line.text
+        if match := _CLOSING.search(text):
+            self._end_of_old_test()
+            self._closed = match["word"] == "ALL TESTS PASSED"
+        elif text.startswith("[") and (match := _BRACKET.match(text)):
+            self._bracket(match["word"], match["rest"].strip(), line)
+        elif match := _OLD_TEST.match(text):
+            self._end_of_old_test()
+            self._begin(match["name"], line)
+        elif match := _OLD_TALLY.match(text):
+            self._end_of_old_test()
+            self._passed, self._ran = integer(match["passed"]), integer(match["total"])
+        elif self._running is not None:
+            self._read_failure(text)
 
-    def _close(self) -> None:
-        if self._running:
-            name, line, passed = self._running
-            self.results.append(Scraped({"passed": float(passed)}, line.number, name))
-            self._running = None
+    def _bracket(self, word: str, rest: str, line: Line) -> None:
+        if word == "RUN":
+            self._begin(rest, line)
+        elif word == "OK":
+            self._close("pass", rest)
+        elif word == "==========":
+            self._tally(_RAN.match(rest), "_ran")
+        elif word == "PASSED":
+            self._tally(_COUNT.match(rest), "_passed")
+        elif word == "FAILED" and self._running is not None:
+            self._close("fail", rest)
+        elif word == "FAILED":
+            match = _COUNT.match(rest)
+            if match is not None and match["listed"]:
+                self._tally(match, "_failed")
+            elif len(self._listed) < MOST_RESULTS:
+                self._listed.append(rest)
 
-    def finish(self) -> None:
-        """Hold the closing line against the tests that were seen."""
-        self._close()
-        failed = sum(1 for result in self.results if not result.values["passed"])
-        if self._verdict is None:
-            self._complain("the closing line (ALL TESTS PASSED or SOME TESTS FAILED) never came")
-        elif not self._verdict and not failed:
-            self._complain("SOME TESTS FAILED, and no line says which")
-        elif self._verdict and (failed or not self._all_passed()):
-            self._complain("ALL TESTS PASSED is printed, but the lines before say otherwise")
+    def _tally(self, match: re.Match[str] | None, name: str) -> None:
+        if match is not None:
+            self._end_unfinished()
+            setattr(self, name, integer(match["count"]))
 
-    def _all_passed(self) -> bool:
-        """The tally, where the image prints one, must not be empty: 0/0 passed proves nothing."""
-        if self._tally is None:
-            return True
-        passed, total = self._tally
-        return 0 < total == passed
+    def _close(self, state: str, name: str) -> None:
+        if self._running is None or self._running.name != name:
+            running = self._running.name if self._running else "no test"
+            self._complain(f"{name} ends ({state}) while {running} is running")
+            if self._running is None:
+                return
+        self._end(state)
+        self._details = 0
 
-    def _complain(self, message: str) -> None:
-        self.findings.append(Finding(Kind.TEST_FAILED, message))
+    def _end_of_old_test(self) -> None:
+        """The old form says where a test begins, and of its end nothing."""
+        if self._running is not None:
+            self._end("fail" if self._running.messages else "pass")
+
+    def _read_failure(self, text: str) -> None:
+        if _FAILURE.match(text) or _OLD_FAILURE in text:
+            self._note(text.strip())
+            self._details = 2
+        elif self._details and text.startswith("  "):
+            self._note(text.strip())
+            self._details -= 1
+        else:
+            self._details = 0
 
     @property
-    def finished(self) -> bool:
-        """True after the closing line."""
-        return self._verdict is not None
+    def ended(self) -> bool:
+        """True after the closing line, or after a whole tally."""
+        if self._closed is not None:
+            return True
+        if self._ran is None or self._passed is None or self._passed > self._ran:
+            return False
+        if self._passed == self._ran:
+            return True
+        return self._failed is not None and len(self._listed) >= self._failed
+
+    def finish(self) -> None:
+        """Hold tallies and closing line against the tests that were seen."""
+        super().finish()
+        passed, failed = self.count("pass"), self.count("fail")
+        total = len(self.tests)
+        if self._ran is not None and self._ran != total:
+            self._complain(f"the image says that {self._ran} tests ran, {total} were seen")
+        if self._passed is not None and self._passed != passed:
+            self._complain(f"the image says that {self._passed} tests passed, {passed} did")
+        if self._failed is not None and self._failed != failed:
+            self._complain(f"the image says that {self._failed} tests failed, {failed} did")
+        named = sorted(test.name for test in self.tests if test.state == "fail")
+        if self._listed and sorted(self._listed) != named:
+            self._complain("the failed tests that the image lists are not those that failed")
+        if not self.ended:
+            self._complain("the closing line (~~~ALL TESTS PASSED~~~) or tally never came")
+        elif self._closed is None and not failed:
+            self._complain("no test failed, and the line ~~~ALL TESTS PASSED~~~ never came")
+        elif self._closed is False and not failed:
+            self._complain("SOME TESTS FAILED, and no line says which")
+        elif self._closed and (failed or self.count("unfinished")):
+            self._complain("ALL TESTS PASSED is printed, but the lines before say otherwise")

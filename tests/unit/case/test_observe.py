@@ -2,7 +2,8 @@ import pytest
 
 from harness.case.observe import observe
 from harness.case.spec import Case
-from harness.targets import Stop
+from harness.findings import Kind
+from harness.targets import Fault, Stop
 from harness.uart import encode
 from harness.uart.records import TensorKey
 
@@ -27,15 +28,124 @@ def test_it_stops_at_the_end_record_and_reads_what_follows(scripted):
     session = scripted([BOOT, encode(1, "end", {"status": 0}), late])
     seen = observe(session, Case("short"))
     assert seen.finished
-    assert seen.console.lines[-1].text == late.decode().strip()
+    assert list(seen.console.read_lines())[-1].text == late.decode().strip()
 
 
-def test_scraped_images_stop_after_the_results_that_were_asked_for(scripted):
-    lines = [f"x_value: {i}.0, y_value: 0.0\r\n".encode() for i in range(100)]
-    session = scripted(lines)
-    seen = observe(session, Case("hello", scraper="hello_world", inferences=10))
+RESULTS = [f"y={i}\r\n".encode() for i in range(100)]
+FAULT = Fault("BusFault", "PRECISERR", 0x10, 0, None, "f at a.c:1", "report")
+
+
+def scraped(**more) -> Case:
+    return Case("mine", **{"scraper": r"/y=(?P<y>\d+)/", "inferences": 10, **more})
+
+
+def test_results_beyond_those_asked_for_are_read_until_the_image_sleeps_for_good(scripted):
+    seen = observe(scripted(RESULTS), scraped())
+    assert (seen.finished, seen.stop) == (True, Stop.IDLE)
+    assert len(seen.console.scrapers[0].results) == 100
+
+
+def test_an_image_that_sleeps_before_its_results_came_is_unfinished(scripted):
+    seen = observe(scripted(RESULTS[:9]), scraped())
+    assert (seen.finished, seen.stop) == (False, Stop.IDLE)
+    assert seen.where == "spin at main.c:7"
+
+
+def test_an_image_that_spins_after_its_results_is_unfinished_at_the_deadline(scripted):
+    session = scripted(RESULTS, end=Stop.DEADLINE)
+    seen = observe(session, scraped())
+    assert (seen.finished, seen.stop) == (False, Stop.DEADLINE)
+    assert session.time == pytest.approx(10.0)
+
+
+def test_firmware_that_never_ends_is_watched_for_so_long_after_its_results(scripted):
+    session = scripted(RESULTS[:20], end=Stop.DEADLINE)
+    seen = observe(session, scraped(ends=False, watch=3.0))
     assert seen.finished
-    assert session.time < 0.07
+    assert 3.0 <= session.time <= 4.1
+    assert len(seen.console.scrapers[0].results) == 20
+
+
+def test_firmware_that_never_ends_and_gives_too_little_is_unfinished(scripted):
+    seen = observe(scripted(RESULTS[:9], end=Stop.DEADLINE), scraped(ends=False))
+    assert (seen.finished, seen.stop) == (False, Stop.DEADLINE)
+
+
+@pytest.mark.parametrize("stop", [Stop.LOCKUP, Stop.RESET_LOOP])
+def test_what_kills_the_image_while_it_is_watched_counts(scripted, stop):
+    seen = observe(scripted([b"all done\r\n"], end=stop), scraped(ends_at="^all done$"))
+    assert (seen.finished, seen.stop) == (False, stop)
+
+
+def test_a_line_that_the_case_declares_is_the_end_and_what_follows_is_read(scripted):
+    session = scripted([*RESULTS[:12], b"all done\r\n", b"y=99\r\n"], end=Stop.DEADLINE)
+    seen = observe(session, scraped(ends_at="^all done$", watch=0.5))
+    assert seen.finished
+    assert session.time < 2.0
+    assert len(seen.console.scrapers[0].results) == 13
+
+
+def test_an_image_that_sleeps_without_its_declared_line_is_unfinished(scripted):
+    assert not observe(scripted(RESULTS), scraped(ends_at="^all done$")).finished
+
+
+SUITE = b"Running TESTSUITE s\nSTART - a\n PASS - a in 0.1 seconds\nTESTSUITE s succeeded\n"
+PROJECT = b"PROJECT EXECUTION SUCCESSFUL\n"
+
+
+def test_a_suite_that_spins_after_its_closing_line_does_not_run_to_the_deadline(scripted):
+    session = scripted([SUITE, PROJECT], end=Stop.DEADLINE)
+    seen = observe(session, Case("suite", scraper="ztest", watch=0.5))
+    assert seen.finished
+    assert session.time < 0.6
+
+
+def test_a_suite_without_its_closing_line_is_unfinished_even_asleep(scripted):
+    assert not observe(scripted([SUITE]), Case("suite", scraper="ztest")).finished
+
+
+class Faulting:
+    """A session that takes a processor fault whenever it prints `mark`."""
+
+    def __init__(self, session, mark: bytes) -> None:
+        self.session, self.mark = session, mark
+
+    @property
+    def faults(self):
+        return [FAULT] * sum(chunk.data.count(self.mark) for chunk in self.session.console)
+
+    def __getattr__(self, name):
+        return getattr(self.session, name)
+
+
+def test_faults_that_tests_provoke_are_theirs_and_one_after_the_end_is_not(scripted):
+    within = SUITE.replace(b" PASS", b"BOOM\n PASS")
+    session = Faulting(scripted([within, PROJECT], end=Stop.DEADLINE), b"BOOM")
+    assert observe(session, Case("suite", scraper="ztest")).faults == ()
+    late = Faulting(scripted([within, PROJECT, b"BOOM\n"], end=Stop.DEADLINE), b"BOOM")
+    assert observe(late, Case("suite", scraper="ztest")).faults == (FAULT,)
+    dead = SUITE.partition(b" PASS")[0] + b"BOOM\n"
+    died = Faulting(scripted([dead], end=Stop.DEADLINE), b"BOOM")
+    assert observe(died, Case("suite", scraper="ztest")).faults == (FAULT,)
+
+
+@pytest.mark.parametrize(
+    "words", [b"AllocateTensors() failed\r\n", b"<err> os: Halting system\r\n"]
+)
+def test_an_image_that_gives_up_is_not_waited_for(scripted, words):
+    session = scripted([RESULTS[0], words], end=Stop.DEADLINE)
+    seen = observe(session, scraped())
+    assert not seen.finished
+    assert session.time < 2.0
+
+
+def test_a_console_that_never_rests_ends_the_run(scripted, monkeypatch):
+    monkeypatch.setattr("harness.uart.console.LARGEST", 1000)
+    session = scripted([b"noise " * 20 + b"\n"] * 5000)
+    seen = observe(session, scraped())
+    assert not seen.finished
+    assert session.time < 2.0
+    assert Kind.CONSOLE_FLOOD in {finding.kind for finding in seen.console.findings}
 
 
 @pytest.mark.parametrize("faults", [{}, {"lose": 2}, {"corrupt": 2}])

@@ -53,7 +53,7 @@ def test_where_the_stream_is_cut_changes_nothing(data, cuts):
     for start, stop in itertools.pairwise(edges):
         parts.feed(stream[start:stop])
     parts.finish()
-    assert [line.raw for line in parts.lines] == [line.raw for line in whole.lines]
+    assert [line.raw for line in parts.read_lines()] == [line.raw for line in whole.read_lines()]
     assert parts.findings == whole.findings
 
 

@@ -1,0 +1,56 @@
+"""Scraped results against what the case expects; the scraper itself judges them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.case.spec import Case
+from harness.model import Model
+from harness.reference import Interpreter, dequantize, quantize
+from harness.uart import Console
+from harness.uart.scrapers import Check, Wanted
+
+if TYPE_CHECKING:
+    from harness.uart.scrapers import Predict
+
+
+def check_scraped(console: Console, case: Case, model: Model | None) -> Check:
+    """What the case's scraper makes of its results.
+
+    One that needs the model's answers gets a function that computes them.
+    """
+    scraper = console.scrapers[0]
+    wanted = Wanted(
+        values=case.values,
+        repeats=not case.ends,
+        tests=case.tests,
+        tolerance=case.tolerance,
+        predict=_predict(case, model) if case.reference and model is not None else None,
+    )
+    return scraper.check(wanted)
+
+
+def _predict(case: Case, model: Model) -> Predict:
+    """The reference's answers for a model with one number in and one out."""
+    interpreter = Interpreter.from_model(
+        model, rounding=case.rounding, multipliers=case.multipliers
+    )
+    source, sink = model.inputs[0], model.outputs[0]
+
+    def predict(x: Sequence[float], *, truncate: bool) -> Sequence[float]:
+        values = np.asarray(x, np.float64)
+        fed = (
+            quantize(values, source.scale, source.zero_point, source.dtype, truncate=truncate)
+            if source.scale
+            else values.astype(np.float32)
+        )
+        (out,) = interpreter.invoke_batch([fed.reshape(-1, *source.shape)])
+        flat = out.reshape(-1)
+        answers = dequantize(flat, sink.scale, sink.zero_point) if sink.scale else flat
+        told: list[float] = answers.astype(np.float64).tolist()
+        return told
+
+    return predict

@@ -1,0 +1,36 @@
+"""Numbers out of a device's text: bounded, whatever it prints."""
+
+from __future__ import annotations
+
+import math
+import re
+
+#: Digits of the longest number that is read: 64 bits have 20, a printed double some more.
+_LONGEST = 40
+_NUMBER = re.compile(
+    r"(?P<mantissa>[-+]?\d{1,20}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,4})?)"
+    r"(?:\*2\^(?P<power>[-+]?\d{1,3}))?"
+)
+
+
+def number(text: str) -> float | None:
+    """A printed number, decimal or ``mantissa*2^exponent``; None where the text is none.
+
+    Infinity, NaN and what is too large for a float are none.
+    """
+    text = text.strip()
+    match = _NUMBER.fullmatch(text) if len(text) <= _LONGEST and text.isascii() else None
+    if match is None:
+        return None
+    value = float(match["mantissa"]) * 2.0 ** int(match["power"] or 0)
+    return value if math.isfinite(value) else None
+
+
+def integer(text: str | None) -> int | None:
+    """A decimal integer of at most 20 digits; None for anything else."""
+    if text is None or len(text) > 20 or not text.isascii():
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        return None

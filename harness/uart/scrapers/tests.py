@@ -1,0 +1,157 @@
+"""What scrapers of test suites share: tests that begin and end, and known failures."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from harness.uart.lines import Line
+from harness.uart.scrapers.base import (
+    MOST_RESULTS,
+    SHOWN,
+    Check,
+    Scraped,
+    Scraper,
+    TestResult,
+    Wanted,
+)
+
+#: Lines that are kept of what one test says about its failure, and characters of each.
+_MESSAGES, _WIDTH = 10, 300
+#: Contradictions that are listed; the rest is counted.
+_COMPLAINTS = 50
+
+
+@dataclass
+class _Running:
+    name: str
+    line: Line
+    messages: list[str] = field(default_factory=list)
+
+
+class TestScraper(Scraper):
+    """Reads tests: one result each, and what the image's own tallies say otherwise."""
+
+    __test__ = False  # pytest: not a test
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tests: list[TestResult] = []
+        self._running: _Running | None = None
+        self._complaints: list[str] = []
+        self._begun = 0
+
+    def _begin(self, name: str, line: Line) -> None:
+        """A test begins; one that was running never ended."""
+        self._end_unfinished()
+        self._running = _Running(name, line)
+        self._begun += 1
+        self.owner = self._begun
+
+    def _end(self, state: str, seconds: float | None = None) -> None:
+        """The test that is running ends."""
+        test, self._running, self.owner = self._running, None, 0
+        if test is None:
+            return
+        if len(self.tests) < MOST_RESULTS:
+            self.tests.append(
+                TestResult(test.name, state, test.line.number, seconds, tuple(test.messages))
+            )
+        values = {"test": test.name, "state": state}
+        self.keep(Scraped(values, test.line.number, test.name))
+
+    def _end_unfinished(self) -> None:
+        if self._running is not None:
+            self._end("unfinished")
+
+    def _note(self, message: str) -> None:
+        """What the running test says of its failure."""
+        if self._running is not None and len(self._running.messages) < _MESSAGES:
+            self._running.messages.append(message[:_WIDTH])
+
+    def _complain(self, message: str) -> None:
+        """The image contradicts itself."""
+        if len(self._complaints) < _COMPLAINTS:
+            self._complaints.append(message[:_WIDTH])
+
+    @property
+    def between_tests(self) -> bool:
+        """True where tests ran and none is running."""
+        return bool(self.tests) and self._running is None
+
+    def finish(self) -> None:
+        """A test that is still running never ended: what was printed meanwhile are findings."""
+        owner = self.owner
+        self._end_unfinished()
+        self.owner = owner
+
+    def count(self, state: str) -> int:
+        """How many tests ended so."""
+        return sum(test.state == state for test in self.tests)
+
+    def _check(self, wanted: Wanted) -> Check:
+        """Every test passed or was skipped, or ended as the case expects of it."""
+        if wanted.values:
+            return Check(problems=("a suite of tests is held by expect.tests, not expect.values",))
+        failed = [test for test in self.tests if not _as_wanted(test, wanted)]
+        problems = [*_failures(failed, len(self.tests)), *self._known_ones(wanted)]
+        if not self.tests:
+            problems.append("no test ran")
+        elif self.count("skip") == len(self.tests):
+            problems.append(f"no test ran: {len(self.tests)} were skipped")
+        return Check(
+            len(self.tests),
+            len(failed),
+            (*problems, *self._complaints),
+            "\n".join(_reports(failed)),
+            praise=self._praise(wanted),
+            tests=tuple(self.tests),
+        )
+
+    def _known_ones(self, wanted: Wanted) -> Iterable[str]:
+        """Where the case's list of known ends is no longer true."""
+        seen = {test.name for test in self.tests}
+        for name, state in wanted.tests.items():
+            if name not in seen:
+                near = difflib.get_close_matches(name, seen, 1)
+                more = f"; is it {near[0]}?" if near else ""
+                yield f"expect.tests names {name} ({state}), which did not run{more}"
+        for test in self.tests:
+            state = wanted.tests.get(test.name, test.state)
+            if test.state == "pass" and state != "pass":
+                yield f"{test.name} passes, and expect.tests says {state}: take it off the list"
+
+    def _praise(self, wanted: Wanted) -> str:
+        known = sum(wanted.tests.get(test.name) == "fail" for test in self.tests)
+        parts = [f"{self.count('pass')} of {len(self.tests)} tests passed"]
+        parts += [f"{self.count('skip')} skipped"] if self.count("skip") else []
+        parts += [f"{known} failed as known"] if known else []
+        return ", ".join(parts)
+
+
+def _as_wanted(test: TestResult, wanted: Wanted) -> bool:
+    """A pass that should not be is told on its own."""
+    state = wanted.tests.get(test.name)
+    return test.state in ("pass", state or "skip")
+
+
+def _failures(failed: list[TestResult], total: int) -> Iterable[str]:
+    unfinished = [test.name for test in failed if test.state == "unfinished"]
+    others = [test for test in failed if test.state != "unfinished"]
+    if others:
+        names = ", ".join(test.name for test in others[:3])
+        more = f" and {len(others) - 3} more" if len(others) > 3 else ""
+        yield f"{len(others)} of {total} tests failed: {names}{more}"
+    for name in unfinished[:3]:
+        yield f"{name} began and did not end"
+    if len(unfinished) > 3:
+        yield f"{len(unfinished) - 3} more tests began and did not end"
+
+
+def _reports(failed: list[TestResult]) -> Iterable[str]:
+    for test in failed[:SHOWN]:
+        yield f"{test.state} {test.name}"
+        yield from (f"  {message}" for message in test.messages)
+    if len(failed) > SHOWN:
+        yield f"and {len(failed) - SHOWN:,} more"

@@ -1,0 +1,155 @@
+"""Zephyr's test suites (ztest), in both of their forms.
+
+``Running TESTSUITE s`` .. ``TESTSUITE s succeeded``, between them for each test ``START - t`` and
+`` PASS - t in 0.101 seconds`` (FAIL, SKIP). From Zephyr 3.2 on a summary follows, ``SUITE PASS -
+100.00% [s]: pass = 1, fail = 0, skip = 0, total = 1 duration = ...`` with a row `` - PASS - [s.t]
+duration = 0.101 seconds`` a test; at last comes ``PROJECT EXECUTION SUCCESSFUL`` (FAILED).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from harness.uart.lines import Line
+from harness.uart.scrapers.base import MOST_RESULTS
+from harness.uart.scrapers.tests import TestScraper
+
+_SECONDS = r"(?P<whole>\d{1,9})\.(?P<rest>\d{1,6}) seconds"
+_RUNNING = re.compile(r"Running TESTSUITE (?P<suite>[^\s\[\]]{1,200})$")
+_START = re.compile(r"START - (?P<test>\S{1,200})$")
+_END = re.compile(rf" (?P<state>PASS|FAIL|SKIP) - (?P<test>\S{{1,200}}) in {_SECONDS}")
+_CLOSED = re.compile(r"TESTSUITE (?P<suite>\S{1,200}) (?P<word>succeeded|failed\.|skipped)$")
+_FAILURE = re.compile(r"\s{1,8}(?P<told>Assertion failed at \S{1,200}:\d{1,9}: .{1,300})")
+_SUITE = re.compile(
+    r"SUITE (?P<word>[A-Z]{1,8}) - {1,4}[\d.]{1,9}% \[(?P<suite>[^\]]{1,200})\]:"
+    r" pass = (?P<pass>\d{1,9}), fail = (?P<fail>\d{1,9}), skip = (?P<skip>\d{1,9}),"
+    r" total = (?P<total>\d{1,9})"
+)
+_ROW = re.compile(r" - (?P<state>[A-Z]{1,8}) - \[(?P<name>[^\]]{1,400})\]")
+_PROJECT = re.compile(r"PROJECT EXECUTION (?P<word>SUCCESSFUL|FAILED)\s*$")
+_MARKS = ("TEST", "START", "PASS", "FAIL", "SKIP", "SUITE", "PROJECT", "Assertion", " - ")
+
+
+@dataclass
+class _Suite:
+    """A suite that ran: how many of its tests there were before it, and what it said at its end."""
+
+    name: str
+    first: int
+    word: str = ""
+
+
+class Ztest(TestScraper):
+    """One result a test, called ``suite.test``; suites, summary and closing line held against it.
+
+    A test that runs again (a suite that is repeated) is one more result of the same name.
+    """
+
+    end = rb"PROJECT EXECUTION (?:SUCCESSFUL|FAILED)[^\n]*\n"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._suite: _Suite | None = None
+        self._rows: dict[str, str] = {}
+        self._totals: dict[str, dict[str, int]] = {}
+        self._project: bool | None = None
+
+    def feed(self, line: Line) -> None:
+        """Look at one line."""
+        text = line.text
+        if not any(mark in text for mark in _MARKS):
+            return
+        if match := _START.match(text):
+            self._begin(self._full(match["test"]), line)
+        elif match := _END.match(text):
+            self._end_of_test(match)
+        elif self._running is not None and (match := _FAILURE.match(text)):
+            self._note(match["told"])
+        elif match := _RUNNING.match(text):
+            self._close_suite("")
+            self._suite = _Suite(match["suite"], len(self.tests))
+        elif match := _CLOSED.match(text):
+            self._end_unfinished()
+            if self._suite is None or self._suite.name != match["suite"]:
+                self._complain(f"TESTSUITE {match['suite']} ends and did not begin")
+            self._close_suite(match["word"])
+        elif match := _SUITE.match(text):
+            names = ("pass", "fail", "skip", "total")
+            if len(self._totals) < MOST_RESULTS:
+                self._totals[match["suite"]] = {name: int(match[name]) for name in names}
+        elif match := _ROW.match(text):
+            if len(self._rows) < MOST_RESULTS:
+                self._rows[match["name"]] = match["state"].lower()
+        elif match := _PROJECT.search(text):
+            self._end_unfinished()
+            self._close_suite("")
+            self._project = match["word"] == "SUCCESSFUL"
+
+    def _full(self, test: str) -> str:
+        return f"{self._suite.name}.{test}" if self._suite else test
+
+    def _end_of_test(self, match: re.Match[str]) -> None:
+        name = self._full(match["test"])
+        if self._running is None or self._running.name != name:
+            running = self._running.name if self._running else "no test"
+            self._complain(f"{name} ends ({match['state']}) while {running} is running")
+        else:
+            self._end(match["state"].lower(), _seconds(match["whole"], match["rest"]))
+
+    def _close_suite(self, word: str) -> None:
+        """The suite that runs ends as ``word`` says; "" where its own line never came."""
+        suite, self._suite = self._suite, None
+        if suite is None:
+            return
+        states = {test.state for test in self.tests[suite.first :]}
+        bad = "fail" in states or "unfinished" in states
+        if not word:
+            self._complain(f"the closing line of TESTSUITE {suite.name} never came")
+        elif word == "succeeded" and bad:
+            self._complain(f"TESTSUITE {suite.name} says succeeded, and not all of its tests did")
+        elif word == "failed." and not bad:
+            self._complain(f"TESTSUITE {suite.name} says failed, and none of its tests did")
+
+    @property
+    def ended(self) -> bool:
+        """True after the line PROJECT EXECUTION."""
+        return self._project is not None
+
+    def finish(self) -> None:
+        """Hold the summary and the closing line against the tests that were seen."""
+        super().finish()
+        self._close_suite("")
+        states = {test.name: test.state for test in self.tests}
+        if self._rows or self._totals:
+            self._check_summary(states)
+        bad = any(state in ("fail", "unfinished") for state in states.values())
+        if self._project is None:
+            self._complain("the closing line (PROJECT EXECUTION) never came")
+        elif self._project and bad:
+            self._complain("PROJECT EXECUTION SUCCESSFUL is printed, and not all tests passed")
+        elif not self._project and not bad:
+            self._complain("PROJECT EXECUTION FAILED is printed, and no test failed")
+
+    def _check_summary(self, states: dict[str, str]) -> None:
+        for name, state in states.items():
+            if name not in self._rows:
+                self._complain(f"the summary does not name {name}, which ran ({state})")
+            elif self._rows[name] != state:
+                self._complain(
+                    f"the summary says {self._rows[name]} of {name}, which ended {state}"
+                )
+        for name in self._rows.keys() - states.keys():
+            self._complain(f"the summary names {name}, which did not run")
+        for suite, told in self._totals.items():
+            ended = [state for name, state in states.items() if name.startswith(f"{suite}.")]
+            seen = {name: ended.count(name) for name in ("pass", "fail", "skip")}
+            seen["total"] = len(ended)
+            if seen != told:
+                words = ", ".join(f"{name} {told[name]} of {seen[name]} seen" for name in told)
+                self._complain(f"the summary of {suite} counts {words}")
+
+
+def _seconds(whole: str, rest: str) -> float:
+    """Zephyr prints milliseconds behind the point, before 3.2 without leading zeros."""
+    return int(whole) + int(rest) / 1000
