@@ -14,7 +14,12 @@ Every error says *what* happened, on *what*, and what to try (``hint``). The exi
 
 from __future__ import annotations
 
+import traceback
+from pathlib import Path
 from typing import ClassVar
+
+#: What to do about an exception that nobody meant.
+BUG_HINT = "TFLM_HIL_DEBUG=1 shows the traceback; with it, please report the bug"
 
 
 class HilError(Exception):
@@ -110,3 +115,13 @@ class FirmwareFailed(HilError):
     """The firmware itself: a fault, a hang, silence, an endless reset loop."""
 
     exit_code = 4
+
+
+def describe_bug(error: Exception) -> str:
+    """One line about an exception that nobody meant: what it is, and where it was raised."""
+    if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("harness"):
+        return f"the Python package {error.name!r} is not installed"
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    words = " ".join(str(error).split())
+    return f"a bug in tflm-hil: {type(error).__name__}: {words}".rstrip(": ") + where

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from harness import files
 from harness.case.result import CaseResult
-from harness.errors import UsageError
+from harness.errors import CannotWrite
 from harness.uart.recording import Recording
 
 _CONSOLE, _TRANSCRIPT, _RESULT = "console.bin", "transcript.txt", "result.json"
@@ -29,7 +30,7 @@ def folder(root: Path, name: str) -> Path:
         for file in (_CONSOLE, _TRANSCRIPT, _RESULT, _COVERAGE):
             (path / file).unlink(missing_ok=True)
     except OSError as error:
-        raise UsageError(
+        raise CannotWrite(
             f"cannot write the case's files to {path}: {error.strerror}", hint="choose --output"
         ) from error
     return path
@@ -39,13 +40,13 @@ def folder(root: Path, name: str) -> Path:
 def recording(folder: Path) -> Iterator[Recording]:
     """``console.bin`` as it comes and ``transcript.txt`` with time stamps, open while it runs."""
     raw, transcript = folder / _CONSOLE, folder / _TRANSCRIPT
-    with raw.open("w+b") as one, transcript.open("w+b") as other:
+    with files.growing(raw) as one, files.growing(transcript) as other:
         yield Recording(one, other, raw)
 
 
 def write_result(path: Path, result: CaseResult) -> None:
     """``result.json``, and ``coverage.info`` where the case asked what ran."""
     text = json.dumps(result.to_json(), indent=2, ensure_ascii=False)
-    (path / _RESULT).write_text(text + "\n", encoding="utf-8")
+    files.write(path / _RESULT, text + "\n")
     if result.coverage is not None:
-        (path / _COVERAGE).write_text(result.coverage.lcov(), encoding="utf-8")
+        files.write(path / _COVERAGE, result.coverage.lcov())

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness import files
 from harness.case.measure import Measures
 from harness.case.spec import Case
 from harness.elf import Firmware
@@ -95,10 +96,9 @@ def _baseline(case: Case) -> Mapping[str, Any]:
 
 def _run_document(path: Path) -> list[Any] | None:
     """The ``cases`` of a document of ``run --json``; None where the file is something else."""
+    data = files.read(path)
     try:
-        found = json.loads(path.read_bytes())
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+        found = json.loads(data)
     except (ValueError, RecursionError):
         return None
     cases = found.get("cases") if isinstance(found, dict) else None

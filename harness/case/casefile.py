@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import math
-import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from harness import paths
+from harness import files, limits, paths
 from harness.build.variants import Expectation
 from harness.case.artifacts import folder_name
 from harness.case.samples import sample_case
@@ -46,6 +44,14 @@ _CASE_KEYS = {
     "budgets": dict,
     "baseline": str,
 }
+_NUMBERS: Mapping[str, Callable[[object], float]] = {
+    "timeout": limits.seconds,
+    "guard": limits.seconds,
+    "watch": limits.seconds,
+    "tolerance": limits.tolerance,
+    "inferences": limits.count,
+    "rows": limits.count,
+}
 _EXPECT_KEYS = {"outputs": bool, "findings": list, "values": list, "tests": dict}
 _STATES = ("pass", "fail", "skip")
 _BUDGET_KEYS = ("flash", "ram", *FIGURES, "operators", "files")
@@ -57,12 +63,7 @@ def load_cases(path: Path) -> list[Case]:
 
     Paths are relative to the file. Raises :class:`UsageError` naming the case and the key.
     """
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: {error}") from error
+    document = files.read_toml(path)
     _only(document, ("defaults", "case"), f"{path}")
     rows = document.get("case")
     if not isinstance(rows, list) or not rows:
@@ -133,16 +134,13 @@ def _base(row: Mapping[str, object], name: str, here: Path, where: str) -> Case:
         raise UsageError(f"{where}: reference is 'numpy' or 'none', not {row['reference']!r}")
     if row.get("rounding", "double") not in ("double", "single"):
         raise UsageError(f"{where}: rounding is 'double' or 'single', not {row['rounding']!r}")
-    numbers = {
-        k: row[k]
-        for k in ("timeout", "guard", "watch", "tolerance", "inferences", "rows")
-        if k in row
-    }
-    for key, value in numbers.items():
-        if not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
-            raise UsageError(f"{where}: {key} must be a number above zero")
-        if key != "tolerance" and not value:
-            raise UsageError(f"{where}: {key} must be above zero")
+    numbers = {}
+    for key, check in _NUMBERS.items():
+        if key in row:
+            try:
+                numbers[key] = check(row[key])
+            except ValueError as error:
+                raise UsageError(f"{where}: {key}: {error}") from error
     if row.get("multipliers", "double") not in ("double", "single"):
         told = row["multipliers"]
         raise UsageError(f"{where}: multipliers is 'double' or 'single', not {told!r}")
@@ -241,15 +239,17 @@ def size(value: object, where: str) -> int:
 def find_model(name: str, here: Path = Path()) -> Path:
     """A model by path, or by the name of one of the project's own."""
     for candidate in (here / name, paths.models() / name, paths.models() / f"{name}.tflite"):
-        if candidate.is_file():
+        if files.is_file(candidate):
             return candidate
     known = ", ".join(sorted(path.name for path in paths.models().glob("*.tflite")))
-    raise UsageError(f"no model {name!r}", hint=f"a path, or one of the project's: {known}")
+    raise UsageError(
+        f"no model {limits.short(name)}", hint=f"a path, or one of the project's: {known}"
+    )
 
 
 def _path(row: Mapping[str, object], key: str, here: Path, where: str) -> Path:
     path = here / str(row[key])
-    if not path.is_file():
+    if not files.is_file(path):
         raise UsageError(f"{where}: {key} {path} does not exist")
     return path
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import zipfile
-import zlib
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from harness import files
 from harness.errors import UsageError
 from harness.model import Model
 
@@ -54,15 +55,23 @@ def load_batch(path: Path, model: Model) -> list[np.ndarray[Any, np.dtype[Any]]]
 
 
 def _read(path: Path) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
+    data = files.read(path)
     try:
+        _check_size(data)
         # An .npz is read when it is asked for an array, so both steps can find it broken.
-        loaded = np.load(path, allow_pickle=False)
+        loaded = np.load(BytesIO(data), allow_pickle=False)
         return {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
-    except OSError as error:
-        raise UsageError(f"cannot read the inputs {path}: {error.strerror or error}") from error
-    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except Exception as error:  # of a broken file zipfile and NumPy raise a dozen kinds
         # NumPy's own words advise to unpickle what it cannot read: not of a file from anywhere.
         raise UsageError(
             f"cannot read the inputs {path}: not a whole .npy or .npz file of numbers",
             hint="write them with numpy.save or savez",
         ) from error
+
+
+def _check_size(data: bytes) -> None:
+    """A small .npz can unpack to more than a machine holds. Raises ValueError."""
+    if data[:2] == b"PK":
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > files.MOST_BYTES:
+                raise ValueError("too large")

@@ -21,7 +21,14 @@ from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.result import CaseResult, Verdict
 from harness.case.spec import Case
 from harness.elf import Firmware
-from harness.errors import EnvironmentMissing, HilError, TargetLost, Unsupported, UsageError
+from harness.errors import (
+    CannotWrite,
+    EnvironmentMissing,
+    HilError,
+    TargetLost,
+    Unsupported,
+    UsageError,
+)
 from harness.model import Model
 from harness.targets.base import Session, Stop, Traced
 from harness.uart.recording import Recording
@@ -43,7 +50,8 @@ def run_case(case: Case, output: Path, *, look: Look | None = None) -> CaseResul
 
     ``look`` sees the session after the run, before it is closed.
 
-    Raises :class:`UsageError` for a case that makes no sense. Everything else becomes a verdict:
+    Raises :class:`UsageError` for a case that makes no sense, :class:`CannotWrite` where its files
+    cannot be left. Everything else becomes a verdict:
     a target that is not here is *skipped*, an environment that broke is an *error*.
     """
     started = time.monotonic()
@@ -53,7 +61,7 @@ def run_case(case: Case, output: Path, *, look: Look | None = None) -> CaseResul
     folder = artifacts.folder(output, case.name)
     try:
         result = _run(case, blank, folder, look)
-    except UsageError:
+    except (UsageError, CannotWrite):
         raise
     except EnvironmentMissing as error:
         result = replace(blank, verdict=Verdict.SKIPPED, reason=error.message, hint=error.hint)

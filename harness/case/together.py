@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
+from harness import interrupts
 from harness.case.result import CaseResult
 from harness.case.run import run_case
 from harness.case.spec import Case
@@ -16,14 +18,19 @@ Progress = Callable[[CaseResult, int], None]
 
 
 def run_together(
-    cases: Sequence[Case], output: Path, progress: Progress | None = None
+    cases: Sequence[Case],
+    output: Path,
+    progress: Progress | None = None,
+    results: dict[str, CaseResult] | None = None,
 ) -> dict[str, CaseResult]:
     """The results of ``cases`` by name; what takes longest should stand first.
 
-    A case that raises, or whose process dies, is left out: who runs it alone sees why.
+    A case that raises, or whose process dies, is left out: who runs it alone sees why. An
+    interrupt ends the processes; ``results`` then holds what came before it.
     """
-    results: dict[str, CaseResult] = {}
-    with ProcessPoolExecutor() as pool:
+    results = {} if results is None else results
+    pool = ProcessPoolExecutor(initializer=interrupts.worker, initargs=(os.getpid(),))
+    try:
         futures: list[Future[CaseResult]] = [pool.submit(run_case, case, output) for case in cases]
         for future in as_completed(futures):
             try:
@@ -35,4 +42,15 @@ def run_together(
             results[result.name] = result
             if progress is not None:
                 progress(result, len(results))
+    except BaseException:
+        _end(pool)
+        raise
+    pool.shutdown()
     return results
+
+
+def _end(pool: ProcessPoolExecutor) -> None:
+    """End the workers in the middle of what they do; their cases are lost."""
+    for process in list(pool._processes.values()):
+        process.terminate()
+    pool.shutdown(wait=True, cancel_futures=True)

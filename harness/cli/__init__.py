@@ -12,12 +12,12 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
+from io import TextIOWrapper
 
 import click
 
-from harness import __version__
-from harness.errors import EnvironmentMissing, HilError, UsageError
+from harness import __version__, interrupts
+from harness.errors import BUG_HINT, EnvironmentMissing, HilError, UsageError, describe_bug
 
 #: Subcommands: module, and the line that ``--help`` shows for it.
 COMMANDS = {
@@ -33,9 +33,6 @@ COMMANDS = {
     "boards": "List the boards of the lab, and whether they can be used.",
     "virtual-board": "Start a board made of the simulator and a pseudo-terminal.",
 }
-#: What to do about an exception that nobody meant.
-BUG_HINT = "TFLM_HIL_DEBUG=1 shows the traceback; with it, please report the bug"
-_INTERRUPTED = 130
 _BROKEN_PIPE = 141
 _STDOUT = 1  # file descriptor
 
@@ -72,6 +69,7 @@ class _Commands(click.Group):
       2  usage: wrong arguments, a model, an ELF or a case file that cannot be read
       3  the environment: no compiler, no Renode, no board, a full disk, a bug in tflm-hil
       4  the firmware itself: a fault, a hang, silence
+      130, 143  ended by Ctrl-C, by SIGTERM; what ran until then is reported
     \b
     `tflm-hil COMMAND --help` shows a command's options, and examples. TFLM_HIL_DEBUG=1 shows
     the traceback of an error that is not expected.
@@ -84,6 +82,16 @@ def cli() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give the exit code; no exception reaches the user."""
+    _print_anything()
+    try:
+        with interrupts.raised():
+            return _run(arguments)
+    except KeyboardInterrupt as stop:
+        click.echo("tflm-hil: interrupted", err=True)
+        return interrupts.exit_code(stop)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         code = cli.main(arguments, prog_name="tflm-hil", standalone_mode=False)
         if sys.stdout is not None:  # None where the caller closed it
@@ -102,9 +110,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except HilError as error:
         click.echo(f"tflm-hil: {error}", err=True)
         return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("tflm-hil: interrupted", err=True)
-        return _INTERRUPTED
+    except click.Abort as error:  # click's word for Ctrl-C
+        cause = error.__cause__
+        raise cause if isinstance(cause, KeyboardInterrupt) else KeyboardInterrupt from None
     except (BrokenPipeError, SystemExit):
         # The reader of our standard output is gone (`| head`); nothing more can be said to it.
         # Click answers that with sys.exit(1), which here would mean that a check failed.
@@ -124,14 +132,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return EnvironmentMissing.exit_code
 
 
-def describe_bug(error: Exception) -> str:
-    """One line about an exception that nobody meant: what it is, and where it was raised."""
-    if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("harness"):
-        return f"the Python package {error.name!r} is not installed"
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
-    words = " ".join(str(error).split())
-    return f"a bug in tflm-hil: {type(error).__name__}: {words}".rstrip(": ") + where
+def _print_anything() -> None:
+    """File names and firmware's words may hold what UTF-8 cannot: it is shown escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _show_traceback() -> None:

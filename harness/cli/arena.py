@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from harness import files
 from harness.cli.options import STDOUT, Seconds, json_option, write_text
 from harness.elf import Firmware
 from harness.errors import UsageError
@@ -32,7 +33,7 @@ def arena(what: str, resolver: str | None, timeout: float, json_file: Path | Non
     from harness.targets.simulator import open as open_simulator  # noqa: PLC0415
 
     elf = Path(what)
-    if elf.is_file():
+    if files.is_file(elf):
         if resolver is not None:
             raise UsageError(f"--resolver cannot be used here: {what} is an image already built")
     else:

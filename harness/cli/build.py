@@ -7,6 +7,7 @@ import click
 from harness.build.builders import BUILDERS, build_all, build_one
 from harness.build.configurations import load
 from harness.build.zephyr import KERNEL_VARIANTS, ZEPHYR_BOARDS
+from harness.cli.options import COUNT_OR_ZERO
 from harness.errors import UsageError
 
 ALL = "all-configurations"
@@ -32,7 +33,7 @@ ALL = "all-configurations"
               help="With --builder zephyr: other kernels, or no floating point unit.")  # fmt: skip
 @click.option("--board", type=click.Choice(ZEPHYR_BOARDS),
               help=f"With --builder zephyr.  [default: {ZEPHYR_BOARDS[0]}]")  # fmt: skip
-@click.option("-j", "--jobs", type=click.IntRange(0), default=0, metavar="N",
+@click.option("-j", "--jobs", type=COUNT_OR_ZERO, default=0, metavar="N",
               help="Parallel builds of the standalone builder.  [default: one a core]")  # fmt: skip
 def build(
     sample: str,

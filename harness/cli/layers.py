@@ -8,8 +8,17 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
+from harness import files
 from harness.case.spec import Multipliers, Rounding
-from harness.cli.options import STDOUT, Seconds, arithmetic_options, json_option, write_text
+from harness.cli.options import (
+    COUNT_OR_ZERO,
+    STDOUT,
+    TOLERANCE,
+    Seconds,
+    arithmetic_options,
+    json_option,
+    write_text,
+)
 from harness.elf import Firmware
 from harness.errors import CheckFailed, UsageError
 
@@ -24,12 +33,12 @@ if TYPE_CHECKING:
               help="The .tflite that the image runs.  [default: a SAMPLE's own]")  # fmt: skip
 @click.option("--resolver", metavar="CFG",
               help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
-@click.option("--inference", type=click.IntRange(0), default=0, show_default=True, metavar="N",
+@click.option("--inference", type=COUNT_OR_ZERO, default=0, show_default=True, metavar="N",
               help="Which inference of the image, from 0.")  # fmt: skip
 @click.option("--target", type=click.Choice(["simulator", "renode"]), default="simulator",
               show_default=True, help="Where the image runs.")  # fmt: skip
 @arithmetic_options
-@click.option("--tolerance", type=click.FloatRange(0), metavar="X",
+@click.option("--tolerance", type=TOLERANCE, metavar="X",
               help="Largest difference of a value.  [default: to the bit; float sums 32 ulp]",
               )  # fmt: skip
 @click.option("--timeout", default=30.0, show_default=True, type=Seconds(), metavar="SECONDS",
@@ -87,7 +96,7 @@ def layers(  # noqa: PLR0917 - what click hands over, by name
 
 
 def _image(what: str, model: str | None, resolver: str | None) -> tuple[Path, str]:
-    if Path(what).is_file():
+    if files.is_file(Path(what)):
         if resolver is not None:
             raise UsageError(f"--resolver cannot be used here: {what} is an image already built")
         if model is None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
+from harness import files, limits
 from harness.errors import CannotWrite
 
 #: Standard output, where an option names a file to write.
 STDOUT = Path("-")
+#: Bytes of a file's name on every file system that is in use.
+_LONGEST_NAME = 255
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]  # not generic in older click
@@ -29,13 +32,45 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]  # not generic in olde
     ) -> float:
         """Read the number, or end with a usage error."""
         try:
-            seconds = float(value)
-        except (TypeError, ValueError):
-            self.fail(f"{value!r} is no number of seconds", param, ctx)
-        if not math.isfinite(seconds) or seconds < 0 or (seconds == 0 and not self.zero):
-            least = "zero or more" if self.zero else "above zero"
-            self.fail(f"{value!r} is no time: a finite number of seconds, {least}", param, ctx)
-        return seconds
+            return limits.seconds(value, zero=self.zero)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Whole(click.ParamType):  # type: ignore[type-arg]
+    """A whole number that ``check`` of :mod:`harness.limits` allows."""
+
+    name = "number"
+
+    def __init__(self, check: Callable[[object], int]) -> None:
+        self.check = check
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read the number, or end with a usage error."""
+        try:
+            return self.check(int(value))
+        except ValueError as error:
+            plain = str(error) if "is no" in str(error) else f"{limits.short(value)} is no number"
+            self.fail(plain, param, ctx)
+
+
+class Tolerance(click.ParamType):  # type: ignore[type-arg]
+    """The largest difference of a value."""
+
+    name = "x"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Read the number, or end with a usage error."""
+        try:
+            return limits.tolerance(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+COUNT, COUNT_OR_ZERO = Whole(limits.count), Whole(partial(limits.count, zero=True))
+BAUD_RATE, TOLERANCE = Whole(limits.baud), Tolerance()
 
 
 class Destination(click.ParamType):  # type: ignore[type-arg]
@@ -55,12 +90,20 @@ class Destination(click.ParamType):  # type: ignore[type-arg]
             self.fail("needs the name of a file, not '-'", param, ctx)
         if not str(value):
             self.fail("needs the name of a file", param, ctx)
-        if path.is_dir():
+        if "\0" in str(value):
+            self.fail("no file's name holds a NUL", param, ctx)
+        if files.is_folder(path):
             self.fail(f"{path} is a folder", param, ctx)
-        if not path.exists() and not path.parent.is_dir():
+        if not files.is_folder(path.parent):
             self.fail(f"there is no folder {path.parent}", param, ctx)
-        if not os.access(path if path.exists() else path.parent, os.W_OK):
-            self.fail(f"{path} may not be written", param, ctx)
+        if len(os.fsencode(path.name)) > _LONGEST_NAME:
+            self.fail(f"the name {limits.short(path.name)} is too long", param, ctx)
+        # A file is replaced, a pipe or a device written as it is.
+        standing = path if path.exists() and not path.is_file() else path.parent
+        if not os.access(standing, os.W_OK):
+            raise CannotWrite(
+                f"cannot write {path}: {standing} may not be written", hint="name another file"
+            )
         return path
 
 
@@ -99,7 +142,4 @@ def write_text(path: Path | None, text: str) -> None:
     if path == STDOUT:
         click.echo(text, nl=False)
         return
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise CannotWrite(f"cannot write {path}: {error.strerror or error}") from error
+    files.write(path, text)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
+from harness import files
 from harness.case.casefile import find_model
 from harness.case.inputs import load_batch
 from harness.case.spec import Multipliers, Rounding
@@ -94,15 +96,17 @@ def _inputs(model: Model, path: Path | None) -> list[np.ndarray]:
 
 
 def _write(path: Path, results: list[np.ndarray]) -> None:
+    content = BytesIO()
     if path.suffix == ".npy" and len(results) == 1:
-        np.save(path, results[0])
+        np.save(content, results[0])
     elif path.suffix == ".npz":
         arrays: dict[str, Any] = {str(index): values for index, values in enumerate(results)}
-        np.savez(path, **arrays)
+        np.savez(content, **arrays)
     else:
         raise UsageError(
             f"cannot write {len(results)} outputs to {path.name}", hint="name a .npz file"
         )
+    files.write(path, content.getvalue())
 
 
 def _layer(operator: Operator, interpreter: Interpreter) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
-import traceback
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,19 +12,21 @@ from typing import Any
 
 import click
 
+from harness import interrupts
 from harness.build.builders import BUILDERS
-from harness.case import Case, CaseResult, Verdict, run_case
-from harness.case.run import Look
-from harness.cli import BUG_HINT, describe_bug
+from harness.case import CaseResult, run_case
+from harness.case.each import result_of
 from harness.cli.build import ALL
 from harness.cli.crosscheck import CrossChecks
-from harness.cli.options import STDOUT, Destination, Seconds, json_option, write_text
+from harness.cli.options import COUNT, STDOUT, Destination, Seconds, json_option, write_text
 from harness.cli.selection import Options, select
-from harness.errors import UsageError
+from harness.errors import CannotWrite, UsageError
 from harness.report.ticker import Ticker
 from harness.targets import TARGETS
 from harness.targets.shared import Shared
 from harness.uart.scrapers import SCRAPERS
+
+_REPORTS = ("json_file", "junit", "html", "coverage")
 
 
 @click.command()
@@ -46,7 +46,7 @@ from harness.uart.scrapers import SCRAPERS
               f"{', '.join(SCRAPERS)}, or a regex with named groups.")  # fmt: skip
 @click.option("--inputs", type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help=".npy or .npz, one row an inference, to feed through the console.")  # fmt: skip
-@click.option("--inferences", type=click.IntRange(1), metavar="N",
+@click.option("--inferences", type=COUNT, metavar="N",
               help="At least so many results must come.  [default: 1]")  # fmt: skip
 @click.option("--never-ends", is_flag=True,
               help="With --scraper: the firmware never ends on purpose (a stock sample's loop), so "
@@ -108,8 +108,8 @@ def run(**options: Any) -> int:
     checks = CrossChecks(cases, options["symbols"])
     if options["symbols"] and not checks.wanted:
         raise UsageError("--symbol compares targets, and no case runs on two of them")
-    results = []
-    with Shared() as shared:
+    results: list[CaseResult] = []
+    with interrupts.Keeping() as keeping, Shared() as shared:
         for number, case in enumerate(cases, 1):
             place = f"[{number}/{len(cases)}]"
             ticker.line(f"{place} {case.name} on {case.target} ...")
@@ -117,51 +117,49 @@ def run(**options: Any) -> int:
             ready = replace(case, target_options=target_options)
             try:
                 look = checks.look(case)
-                results.append(_run_one(ready, options["output"], look, alone=len(cases) == 1))
+                run_one = run_case if len(cases) == 1 else result_of
+                results.append(run_one(ready, options["output"] / case.target, look=look))
             finally:
                 ticker.done()
             if len(cases) > 1 and not quiet:
                 _tell(place, results[-1])
-    _report(results, options, checks, quiet=quiet)
+    with interrupts.held_back():
+        _report(results, options, checks, quiet=quiet)
+        if keeping.stop is not None:
+            click.echo(_kept(keeping.stop, len(results), len(cases), options), err=True)
+            return interrupts.exit_code(keeping.stop)
     return exit_code(results, differ=checks.differ)
+
+
+def _kept(stop: KeyboardInterrupt, ran: int, wanted: int, options: Options) -> str:
+    """One line about an interrupted run: how much of it there is, and where."""
+    reports = [str(options[name]) for name in _REPORTS if options[name] not in (None, STDOUT)]
+    where = ", ".join([*reports, f"files of each in {options['output']}"] if ran else reports)
+    return f"tflm-hil: interrupted by {interrupts.cause(stop)}: {ran} of {wanted} cases ran" + (
+        f" and are reported ({where})" if where else ""
+    )
 
 
 def _check_destinations(options: Options) -> None:
     """Find before anything runs what would lose the results after it."""
-    names = ("json_file", "junit", "html", "coverage")
-    files = [options[name] for name in names if options[name] is not None]
+    files = [options[name] for name in _REPORTS if options[name] is not None]
     twice = next((file for file in files if files.count(file) > 1), None)
     if twice is not None:
         raise UsageError(f"two reports would be written to {twice}")
     output: Path = options["output"]
     standing = next(path for path in (output, *output.absolute().parents) if path.exists())
-    if not standing.is_dir() or not os.access(standing, os.W_OK):
+    if not standing.is_dir():
         raise UsageError(f"cannot write results to {output}", hint="choose another --output")
+    if not os.access(standing, os.W_OK):
+        raise CannotWrite(
+            f"cannot write results to {output}: {standing} may not be written",
+            hint="choose another --output",
+        )
 
 
 def _tell(number: str, result: CaseResult) -> None:
     seconds = f"{result.wall_seconds:.1f} s"
     click.echo(f"{number} {result.name} on {result.target}: {result.verdict} ({seconds})", err=True)
-
-
-def _run_one(case: Case, output: Path, look: Look | None, *, alone: bool) -> CaseResult:
-    """One case; in a row of cases one that cannot be run must not lose the others' results."""
-    started = time.monotonic()
-    try:
-        return run_case(case, output / case.target, look=look)
-    except UsageError as error:
-        if alone:
-            raise
-        reason, hint, details = error.message, error.hint, ""
-    except Exception as error:
-        if alone:
-            raise
-        reason, hint, details = describe_bug(error), BUG_HINT, ""
-        if os.environ.get("TFLM_HIL_DEBUG"):
-            details = traceback.format_exc()
-    blank = CaseResult(case.name, case.sample, case.resolver, case.builder, case.target,
-                       Verdict.ERROR, reason)  # fmt: skip
-    return replace(blank, hint=hint, details=details, wall_seconds=time.monotonic() - started)
 
 
 def exit_code(results: Sequence[CaseResult], *, differ: bool = False) -> int:
@@ -184,14 +182,24 @@ def _report(
         if options["profile"]:
             report.print_profiles(results, sys.stdout)
         checks.show(sys.stdout)
-    if options["json_file"]:
+    wanted = {name: path for name in _REPORTS if (path := options[name]) is not None}
+    failures = []
+    for name, path in wanted.items():
+        try:
+            write_text(path, _content(name, results, checks))
+        except CannotWrite as error:  # the others may lie on another disk
+            failures.append(error)
+    if failures:
+        raise failures[0]
+
+
+def _content(name: str, results: Sequence[CaseResult], checks: CrossChecks) -> str:
+    from harness import report  # noqa: PLC0415  rich and jinja2 only where something is shown
+
+    if name == "json_file":
         document: dict[str, object] = {"cases": [result.to_json() for result in results]}
         if checks.wanted:
             document["crosschecks"] = checks.to_json()
-        write_text(options["json_file"], json.dumps(document, indent=2))
-    if options["junit"]:
-        write_text(options["junit"], report.junit(results))
-    if options["html"]:
-        write_text(options["html"], report.html(results))
-    if options["coverage"]:
-        write_text(options["coverage"], report.lcov(results))
+        return json.dumps(document, indent=2)
+    makers = {"junit": report.junit, "html": report.html, "coverage": report.lcov}
+    return makers[name](results)

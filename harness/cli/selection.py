@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from harness import files
 from harness.build.builders import build_all
 from harness.build.configurations import load
 from harness.case import Case, load_cases
@@ -44,12 +45,12 @@ def select(options: Options) -> list[Case]:
     if path.suffix == ".toml":
         _refuse(options, ("resolver", "builder"), f"{what} is a case file, which names its own")
         cases = load_cases(path)
-    elif path.is_file():
+    elif files.is_file(path):
         _refuse(options, ("resolver", "builder"), f"{what} is an image that is built already")
         cases = [Case(name=path.stem, elf=path)]
     elif "/" in what or path.suffix:
         raise UsageError(
-            f"{what} is a folder" if path.is_dir() else f"there is no file {what}",
+            f"{what} is a folder" if files.is_folder(path) else f"there is no file {what}",
             hint="name an ELF, a sample (tflm-hil samples lists them) or a hil.toml",
         )
     else:

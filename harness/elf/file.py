@@ -17,6 +17,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import Section as RawSection
 from elftools.elf.sections import SymbolTableSection
 
+from harness import files
 from harness.elf import reader
 from harness.errors import BadElf
 
@@ -86,11 +87,7 @@ class ElfFile:
         little-endian Arm, is not executable, or has nothing to load.
         """
         path = Path(path)
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            raise BadElf(f"cannot read {path}: {error.strerror}") from error
-        file = cls(path, data)
+        file = cls(path, files.read(path, error=BadElf))
         file._check()
         return file
 

@@ -12,7 +12,7 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import paths
+from harness import files, paths
 from harness.elf.file import ElfFile
 from harness.errors import UsageError
 
@@ -143,10 +143,7 @@ def from_chip(firmware: ElfFile) -> tuple[Memory, ...]:
 
 
 def _read(path: Path) -> str:
-    try:
-        return path.read_text("utf-8", "replace")
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+    return files.read(path).decode("utf-8", "replace")
 
 
 def _number(text: str) -> int | None:

@@ -11,6 +11,7 @@ from harness.elf import Image
 from harness.elf.demangle import demangle
 from harness.elf.layout import Layout, Part
 from harness.errors import UsageError
+from harness.files import read as read_file
 from harness.footprint import regions
 from harness.footprint.files import NO_DEBUG, FileCost, Sources, by_file, by_library
 from harness.footprint.model import Region
@@ -95,7 +96,7 @@ def analyse(image: Image) -> Footprint:
     operators = analyse_operators(image, ram)
     libraries: tuple[FileCost, ...] = ()
     if image.map_file is not None:
-        libraries = by_library(parts, image.map_file.read_text("utf-8", "replace"))
+        libraries = by_library(parts, read_file(image.map_file).decode("utf-8", "replace"))
     return Footprint(
         image.path,
         regions(image),

@@ -17,12 +17,12 @@ baseline: ``"+512"``, ``"+2 KiB"``, ``"+1.5 %"`` (``"+0"``: no more than the bas
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from harness import files
 from harness.errors import UsageError
 from harness.model.schema import OPERATOR_NAMES
 
@@ -130,12 +130,7 @@ def from_table(table: Mapping[str, Any], *, figures: bool = False) -> tuple[Budg
 
 def load(path: Path) -> tuple[Budget, ...]:
     """The budgets of a TOML file. Raises UsageError for a broken one, and for one without any."""
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is no TOML: {error}") from error
+    table = files.read_toml(path)
     if "case" in table or "defaults" in table:
         raise UsageError(f"{path} is a case file, not a budget file", hint=f"tflm-hil run {path}")
     try:

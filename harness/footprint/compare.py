@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from harness import files
 from harness.elf import Firmware
 from harness.errors import UsageError
 from harness.footprint.analysis import analyse
@@ -112,15 +113,12 @@ def load_baseline(path: Path) -> Document:
 
     Raises UsageError where the file is neither.
     """
-    try:
-        head = path.read_bytes()[:4]
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
-    if head == b"\x7fELF":
+    data = files.read(path)
+    if data[:4] == b"\x7fELF":
         return analyse(Firmware.from_elf(path)).to_json()
     hint = "pass an ELF, or what `tflm-hil footprint ELF --json FILE` wrote"
     try:
-        found = json.loads(path.read_text("utf-8"))
+        found = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is neither an ELF nor JSON: {error}", hint=hint) from error
     if not isinstance(found, dict) or not isinstance(found.get("regions"), list):

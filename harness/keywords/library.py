@@ -14,10 +14,11 @@ from robot.libraries.BuiltIn import BuiltIn, RobotNotRunningError
 from harness import __version__
 from harness.build.builders import build_all, build_one
 from harness.build.configurations import load
-from harness.case import CaseResult, Verdict, load_cases, run_case
+from harness.case import CaseResult, Verdict, load_cases
 from harness.case.accuracy import accuracy
 from harness.case.artifacts import folder_name
 from harness.case.casefile import find_model
+from harness.case.each import result_of
 from harness.case.samples import sample_case
 from harness.case.spec import Case
 from harness.case.together import run_together
@@ -140,8 +141,14 @@ class TflmHil(LiveSession, ImageChecks):
         ticker = Ticker("running", len(cases))
         for case in cases:
             self._place(case)
-        self._ready = run_together(cases, self.output_folder() / "simulator", ticker.result)
-        ticker.done()
+        folder = self.output_folder() / "simulator"
+        try:
+            run_together(cases, folder, ticker.result, self._ready)
+        except BaseException:  # Robot was told to stop: the summary still tells what ran
+            self.results += self._ready.values()
+            raise
+        finally:
+            ticker.done()
 
     def _judged(self, case: Case) -> CaseResult:
         result = self._result(case)
@@ -171,7 +178,7 @@ class TflmHil(LiveSession, ImageChecks):
 
     def _run(self, case: Case) -> CaseResult:
         options = self.shared.options(case.target, case.target_options)
-        return run_case(replace(case, target_options=options), self._place(case))
+        return result_of(replace(case, target_options=options), self._place(case))
 
     @keyword
     def accuracy_should_equal_the_card(self, result: CaseResult, model: str) -> float:

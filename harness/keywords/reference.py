@@ -97,7 +97,7 @@ def _array(obtained: Tensors) -> np.ndarray[Any, np.dtype[Any]]:
         return obtained
     try:
         loaded = np.load(obtained, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+    except Exception as error:  # of a broken file zipfile and NumPy raise a dozen kinds
         raise UsageError(f"cannot read the outputs {obtained}: no .npy file of numbers") from error
     if not isinstance(loaded, np.ndarray):
         raise UsageError(f"{obtained} holds several arrays", hint="name a .npy file")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Protocol
 
-from harness import report
+from harness import files, report
 from harness.case import CaseResult
 from robot import running
 
@@ -64,8 +64,8 @@ class Summary:
         if not results or self._output is None:
             return
         document = {"cases": [result.to_json() for result in results]}
-        (self._output / "results.json").write_text(json.dumps(document, indent=2) + "\n")
-        (self._output / "hil.html").write_text(report.html(results), encoding="utf-8")
-        (self._output / "hil-junit.xml").write_text(report.junit(results), encoding="utf-8")
+        files.write(self._output / "results.json", json.dumps(document, indent=2) + "\n")
+        files.write(self._output / "hil.html", report.html(results))
+        files.write(self._output / "hil-junit.xml", report.junit(results))
         report.print_table(results, sys.__stdout__ or sys.stdout)
         print(f"HIL:     {self._output / 'hil.html'}", file=sys.__stdout__)

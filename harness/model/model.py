@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from harness import files
 from harness.errors import BadModel
 from harness.model import reader
 from harness.model.types import Operator, Quantization, Subgraph, Tensor
@@ -34,14 +35,7 @@ class Model:
     def from_file(cls, path: Path | str) -> Model:
         """Read ``path``. Raises :class:`BadModel` where it can't be read or is broken."""
         path = Path(path)
-        try:
-            data = path.read_bytes()
-        except OSError as error:
-            reason = error.strerror or str(error)
-            raise BadModel(
-                f"{path}: cannot read the model: {reason}", hint="check the path"
-            ) from error
-        return cls.from_bytes(data, path.name)
+        return cls.from_bytes(files.read(path, error=BadModel), path.name)
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str = "model") -> Model:

@@ -7,7 +7,6 @@ misspelt ``power_cycle`` is not found out at night.
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import platformdirs
 
+from harness import files
 from harness.errors import UsageError
 
 BAUD = 115200
@@ -86,19 +86,13 @@ def load(path: str | Path | None = None) -> Lab:
         Path("lab.toml"),
         Path(platformdirs.user_config_dir("tflm-hil")) / "lab.toml",
     ):
-        if candidate.is_file():
+        if files.is_file(candidate):
             return _read(candidate)
     return Lab()
 
 
 def _read(path: Path) -> Lab:
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read the lab file {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is not a TOML file: {error}") from error
-    return parse(document, path)
+    return parse(files.read_toml(path), path)
 
 
 def parse(document: Mapping[str, Any], path: Path | None = None) -> Lab:

@@ -47,10 +47,12 @@ def test_a_report_that_cannot_be_written_is_found_before_the_run(refused, option
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_report_in_a_folder_that_may_not_be_written_is_refused(refused, tmp_path):
-    locked = tmp_path / "locked"
+@pytest.mark.parametrize("option", ["--json", "--output"])
+def test_a_folder_that_may_not_be_written_is_named_before_the_run(elf, capsys, option):
+    locked = elf.parent / "locked"
     locked.mkdir(mode=0o500)
-    assert "may not be written" in refused("a.elf", "--json", str(locked / "x.json"))
+    assert main(["run", "a.elf", option, str(locked / "x")]) == 3
+    assert f"{locked} may not be written" in capsys.readouterr().err
 
 
 def test_results_that_cannot_be_written_are_found_before_the_run(refused, elf):

@@ -55,7 +55,7 @@ def test_a_bug_in_one_case_of_a_file_does_not_lose_the_others(monkeypatch, tmp_p
             explode()
         return CaseResult(case.name, "", "", "prebuilt", "simulator", Verdict.PASS, "fine")
 
-    monkeypatch.setattr("harness.cli.run.run_case", run_case)
+    monkeypatch.setattr("harness.case.each.run_case", run_case)
     assert main(["run", str(file), "--json", "-", "--output", str(tmp_path)]) == 3
     one, two = json.loads(capsys.readouterr().out)["cases"]
     assert (one["verdict"], two["verdict"]) == ("error", "pass")

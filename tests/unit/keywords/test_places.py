@@ -5,7 +5,7 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 from robot.api import SkipExecution
 
 from harness.case import CaseResult, Verdict
-from harness.errors import CheckFailed
+from harness.errors import BadElf, CheckFailed
 from harness.keywords import TflmHil
 
 
@@ -34,26 +34,29 @@ def test_two_runs_of_one_name_leave_two_results(case_file, tmp_path, monkeypatch
 def test_all_cases_of_a_file_run_and_all_that_fail_are_named(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     verdicts = {"a": Verdict.FAIL, "b": Verdict.PASS, "c": Verdict.FIRMWARE, "d": Verdict.SKIPPED}
-    for name in verdicts:
+    for name in (*verdicts, "e"):
         (tmp_path / f"{name}.elf").write_bytes(b"")
-    rows = [f'[[case]]\nname = "{name}"\nelf = "{name}.elf"\n' for name in verdicts]
+    rows = [f'[[case]]\nname = "{name}"\nelf = "{name}.elf"\n' for name in ("e", *verdicts)]
     (tmp_path / "hil.toml").write_text("".join(rows))
 
-    def run_case(case, output):
+    def run_case(case, output, look):
+        if case.name == "e":
+            raise BadElf("e.elf is not an ELF file")
         return CaseResult(
             case.name, "", "", "prebuilt", "simulator", verdicts[case.name], f"why {case.name}"
         )
 
-    monkeypatch.setattr("harness.keywords.library.run_case", run_case)
+    monkeypatch.setattr("harness.case.each.run_case", run_case)
     library = TflmHil()
     with pytest.raises(CheckFailed) as caught:
         library.run_case(tmp_path / "hil.toml")
     assert caught.value.message.splitlines() == [
-        "2 of 4 cases failed:",
+        "3 of 5 cases failed:",
+        "e on simulator: e.elf is not an ELF file",
         "a on simulator: why a",
         "c on simulator: why c",
     ]
-    assert len(library.results) == 4
+    assert len(library.results) == 5
     with pytest.raises(CheckFailed, match=r"^why a$"):
         library.run_case(tmp_path / "hil.toml", "a")
     with pytest.raises(SkipExecution, match="why d"):

@@ -1,0 +1,32 @@
+"""Cases in a row: one that cannot be run must not lose the others' results."""
+
+from __future__ import annotations
+
+import os
+import time
+import traceback
+from dataclasses import replace
+from pathlib import Path
+
+from harness.case.result import CaseResult, Verdict
+from harness.case.run import Look, run_case
+from harness.case.spec import Case
+from harness.errors import BUG_HINT, HilError, describe_bug
+
+
+def result_of(case: Case, output: Path, *, look: Look | None = None) -> CaseResult:
+    """The result of ``case``; one that cannot be run at all has the verdict *error* and says why.
+
+    As :func:`run_case`, which raises there.
+    """
+    started = time.monotonic()
+    try:
+        return run_case(case, output, look=look)
+    except HilError as error:
+        reason, hint, details = error.message, error.hint, ""
+    except Exception as error:
+        reason, hint = describe_bug(error), BUG_HINT
+        details = traceback.format_exc() if os.environ.get("TFLM_HIL_DEBUG") else ""
+    blank = CaseResult(case.name, case.sample, case.resolver, case.builder, case.target,
+                       Verdict.ERROR, reason)  # fmt: skip
+    return replace(blank, hint=hint, details=details, wall_seconds=time.monotonic() - started)

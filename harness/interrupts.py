@@ -1,0 +1,124 @@
+"""Ctrl-C, SIGTERM, SIGHUP: one way out for all of them, which keeps what there is already.
+
+Within :func:`raised` each of these signals raises :class:`Stopped` in the main thread. Every
+``with`` block on the way then gives back what it holds: temporary folders, boards, Renode, worker
+processes. What collects results does so within :class:`Keeping`, and reports them afterwards.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Self
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_PR_SET_PDEATHSIG = 1
+
+
+class Stopped(KeyboardInterrupt):
+    """One of the signals came."""
+
+    def __init__(self, number: int = signal.SIGINT) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.number = number
+
+
+def exit_code(stop: KeyboardInterrupt) -> int:
+    """As shells have it: 128 and the signal's number; 130 for Ctrl-C, 143 for SIGTERM."""
+    return 128 + (stop.number if isinstance(stop, Stopped) else signal.SIGINT)
+
+
+def cause(stop: KeyboardInterrupt) -> str:
+    """What a message calls it: ``Ctrl-C``, or the signal's name."""
+    number = exit_code(stop) - 128
+    return "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    raise Stopped(number)
+
+
+@contextmanager
+def raised() -> Iterator[None]:
+    """Signals become exceptions in this block; nothing changes where it is not the main thread.
+
+    A signal that the caller ignores (``nohup``) stays ignored.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    for number, handler in before.items():
+        if handler != signal.SIG_IGN:
+            signal.signal(number, _stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """Signals wait until the end of this block, for short work that must not be cut in two.
+
+    A second Ctrl-C while reports are written would else leave half of them.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[int] = []
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    for number in before:
+        signal.signal(number, lambda came, frame: waiting.append(came))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if waiting:
+        raise Stopped(waiting[0])
+
+
+class Keeping:
+    """A context manager around work that is worth reporting in part.
+
+    An interrupt ends the block and stands in :attr:`stop`; what follows the block reports what
+    there is, and hands :func:`exit_code` on.
+    """
+
+    def __init__(self) -> None:
+        self.stop: KeyboardInterrupt | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        if isinstance(error, KeyboardInterrupt):
+            self.stop = error
+        return self.stop is not None
+
+
+def worker(parent: int) -> None:
+    """Make this process a worker of ``parent``: it is ended by that process, or with it.
+
+    Ctrl-C reaches the whole process group; what to do about it is decided in one place.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it died before
+            os._exit(1)

@@ -1,0 +1,73 @@
+"""Numbers that a user may give: times, rates, counts. Each has one rule, wherever it is given."""
+
+from __future__ import annotations
+
+import math
+
+#: A year. Virtual clocks count ticks of 1/64,000,000 s in 63 bits, which is far more.
+MOST_SECONDS = 366 * 24 * 3600.0
+#: Results, rows, inferences, jobs.
+MOST_COUNT = 1_000_000_000
+#: Baud rates; the nRF9160's UARTE goes up to a million, USB bridges further.
+LEAST_BAUD, MOST_BAUD = 50, 12_000_000
+
+
+def seconds(value: object, *, zero: bool = False) -> float:
+    """A time: a finite number of seconds above zero, or also zero; a year at most.
+
+    Raises ValueError that says so.
+    """
+    number = _number(value)
+    if number is None:
+        raise ValueError(f"{short(value)} is no number of seconds")
+    if number < 0 or (number == 0 and not zero) or not math.isfinite(number):
+        least = "zero or more" if zero else "above zero"
+        raise ValueError(f"{short(value)} is no time: a finite number of seconds, {least}")
+    if number > MOST_SECONDS:
+        raise ValueError(f"{short(value)} is too long a time: at most {MOST_SECONDS:.0f} seconds")
+    return number
+
+
+def count(value: object, *, zero: bool = False) -> int:
+    """A count: a whole number from 1, or also zero. Raises ValueError that says so."""
+    return _whole(value, "number", 0 if zero else 1, MOST_COUNT)
+
+
+def baud(value: object) -> int:
+    """A baud rate. Raises ValueError that says so."""
+    return _whole(value, "baud rate", LEAST_BAUD, MOST_BAUD)
+
+
+def tolerance(value: object) -> float:
+    """The largest difference of a value: finite, zero or more. Raises ValueError that says so."""
+    number = _number(value)
+    if number is None or not math.isfinite(number) or number < 0:
+        raise ValueError(f"{short(value)} is no tolerance: a finite number, zero or more")
+    return number
+
+
+def _whole(value: object, what: str, least: int, most: int) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
+        return value
+    raise ValueError(f"{short(value)} is no {what} from {least} to {most:,}")
+
+
+def _number(value: object) -> float | None:
+    """``value`` as a float, infinite where it is too large for one; None where it is no number."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+    except ValueError:
+        return None
+
+
+def short(value: object) -> str:
+    """``value`` in a message: a number of thousands of digits can be written, not printed."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return "such a number"
+    return text if len(text) <= 40 else f"{text[:40]}..."
