@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 from harness import paths
-from harness.build import generated
+from harness.build import generated, schema
 from harness.build.cache import Cache, digest, tree_digest
 from harness.build.configurations import Table, Variant, load
 from harness.build.result import BuildOptions, BuildResult
@@ -226,7 +226,7 @@ class _Builder:
 
         Only those: the rest of the host's include folder is not for a microcontroller.
         """
-        schema = self._runtime / "schema" / "schema.fbs"
+        whole = schema.text(self._runtime / "schema" / "schema.fbs")
         headers = next((folder for folder in _FLATBUFFERS if folder.is_dir()), None)
         if headers is None:
             raise EnvironmentMissing(
@@ -237,7 +237,9 @@ class _Builder:
         def fill(folder: Path) -> None:
             out = folder / "tensorflow" / "lite" / "schema"
             out.mkdir(parents=True)
-            self._tools.run([self._tools.flatc, "--cpp", "-o", out, schema], schema.name)
+            source = folder / "schema.fbs"
+            source.write_text(whole, encoding="utf-8")
+            self._tools.run([self._tools.flatc, "--cpp", "-o", out, source], source.name)
             (folder / "flatbuffers").symlink_to(headers)
 
-        return self._cache.make(digest(self._tools.identity, schema.read_bytes()), fill)
+        return self._cache.make(digest(self._tools.identity, whole.encode()), fill)

@@ -1,12 +1,7 @@
-// What TFLM's interface leaves to the platform's log.
+// What TFLM's interface leaves to the platform: its log goes to the console.
 #include "console.h"
-#include "format.h"
 #include "tensorflow/lite/micro/debug_log.h"
 
-extern "C" void DebugLog(const char* format, va_list args) {
-  soc::Print(soc::LineEnd::kLibrary, format, args);
-}
-
-extern "C" int DebugVsnprintf(char* buffer, size_t buf_size, const char* format, va_list vlist) {
-  return soc::FormatTo(buffer, buf_size, format, vlist);
+extern "C" void DebugLog(const char* text, va_list values) {
+  soc::Print(soc::LineEnd::kLibrary, text, values);
 }

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from harness import paths
+from harness.build.schema import text as whole_schema
 
 HERE = Path(__file__).parent
 ARENA = 256 * 1024
@@ -146,7 +147,9 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
     home = paths.platforms() / "standalone"
     schema = folder / "tensorflow" / "lite" / "schema"
     schema.mkdir(parents=True)
-    command = [flatc, "--cpp", "-o", str(schema), str(home / "schema" / "schema.fbs")]
+    source = folder / "schema.fbs"
+    source.write_text(whole_schema(home / "schema" / "schema.fbs"))
+    command = [flatc, "--cpp", "-o", str(schema), str(source)]
     subprocess.run(command, check=True)
     program = folder / "host_runner"
     sources = [str(path) for path in sorted((home / "tflm").rglob("*.cc"))]

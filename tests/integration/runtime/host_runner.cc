@@ -18,19 +18,9 @@
 #include "tensorflow/lite/micro/kernels/kernel_util.h"
 #include "tensorflow/lite/micro/memory_planner/greedy_memory_planner.h"
 #include "tensorflow/lite/micro/micro_mutable_op_resolver.h"
-#include "tensorflow/lite/micro/micro_time.h"
 #include "tensorflow/lite/micro/recording_micro_interpreter.h"
 
 extern "C" void DebugLog(const char* format, va_list args) { std::vfprintf(stderr, format, args); }
-
-extern "C" int DebugVsnprintf(char* buffer, size_t size, const char* format, va_list args) {
-  return std::vsnprintf(buffer, size, format, args);
-}
-
-namespace tflite {
-uint32_t ticks_per_second() { return 1; }
-uint32_t GetCurrentTimeTicks() { return 0; }
-}  // namespace tflite
 
 namespace {
 

@@ -9,6 +9,7 @@ import pytest
 from little_tflm import compile_little, has_gcc
 
 from harness import paths
+from harness.build.schema import text as whole_schema
 from harness.elf import Firmware
 
 Compile = Callable[..., Firmware]
@@ -41,7 +42,8 @@ def runtime_includes(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("schema")
     out = folder / "tensorflow" / "lite" / "schema"
     out.mkdir(parents=True)
-    schema = standalone / "schema" / "schema.fbs"
+    schema = folder / "schema.fbs"
+    schema.write_text(whole_schema(standalone / "schema" / "schema.fbs"))
     subprocess.run(["flatc", "--cpp", "-o", str(out), str(schema)], check=True)
     (folder / "flatbuffers").symlink_to(headers)
     return [standalone / "tflm", folder]

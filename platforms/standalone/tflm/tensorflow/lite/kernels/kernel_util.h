@@ -3,27 +3,15 @@
 
 #include <cstdint>
 
-#include "tensorflow/lite/c/builtin_op_data.h"
 #include "tensorflow/lite/c/common.h"
 
 namespace tflite {
 
-inline int NumInputs(const TfLiteNode* node) {
-  return node->inputs == nullptr ? 0 : node->inputs->size;
-}
-inline int NumOutputs(const TfLiteNode* node) {
-  return node->outputs == nullptr ? 0 : node->outputs->size;
-}
-inline int NumDimensions(const TfLiteTensor* t) { return t->dims->size; }
-inline int SizeOfDimension(const TfLiteTensor* t, int dim) { return t->dims->data[dim]; }
-inline bool IsConstantTensor(const TfLiteTensor* t) { return t->allocation_type == kTfLiteMmapRo; }
-
-inline int64_t NumElements(const TfLiteTensor* t) {
-  int64_t count = 1;
-  for (int n = 0; n < t->dims->size; ++n) {
-    count *= t->dims->data[n];
-  }
-  return count;
+// Elements of a tensor; 1 for a scalar.
+inline int64_t NumElements(const TfLiteTensor* tensor) {
+  int64_t elements = 1;
+  for (int axis = 0; axis < tensor->dims->size; ++axis) elements *= tensor->dims->data[axis];
+  return elements;
 }
 
 }  // namespace tflite

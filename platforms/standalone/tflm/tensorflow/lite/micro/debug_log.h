@@ -3,11 +3,7 @@
 #define TFLM_HIL_STANDALONE_DEBUG_LOG_H_
 
 #include <cstdarg>
-#include <cstddef>
 
-extern "C" {
-void DebugLog(const char* format, va_list args);
-int DebugVsnprintf(char* buffer, size_t buf_size, const char* format, va_list vlist);
-}
+extern "C" void DebugLog(const char* format, va_list args);
 
 #endif  // TFLM_HIL_STANDALONE_DEBUG_LOG_H_

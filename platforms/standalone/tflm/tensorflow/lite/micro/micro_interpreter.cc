@@ -5,7 +5,7 @@
 
 #include "tensorflow/lite/micro/memory_helpers.h"
 #include "tensorflow/lite/micro/micro_log.h"
-#include "tensorflow/lite/micro/micro_profiler.h"
+#include "tensorflow/lite/micro/micro_profiler_interface.h"
 #include "tensorflow/lite/schema/schema_utils.h"
 
 namespace tflite {
@@ -24,15 +24,25 @@ TfLiteIntArray* IntArray(const flatbuffers::Vector<int32_t>* list) {
   return static_cast<TfLiteIntArray*>(const_cast<void*>(array));
 }
 
-void ReportError(TfLiteContext*, const char* format, ...) {
-#ifndef TF_LITE_STRIP_ERROR_STRINGS
-  va_list args;
-  va_start(args, format);
-  VMicroPrintf(format, args);
-  va_end(args);
+#ifdef TF_LITE_STRIP_ERROR_STRINGS
+void ReportError(TfLiteContext*, const char*, ...) {}
 #else
-  (void)format;
+void ReportError(TfLiteContext*, const char* text, ...) {
+  va_list values;
+  va_start(values, text);
+  VMicroPrintf(text, values);
+  va_end(values);
+}
 #endif
+
+// Tells the profiler, if there is one, when a node runs.
+TfLiteStatus InvokeNode(TfLiteContext* context, NodeAndRegistration& entry,
+                        MicroProfilerInterface* profiler) {
+  if (profiler == nullptr) return entry.registration->invoke(context, &entry.node);
+  const uint32_t event = profiler->BeginEvent(OperatorName(entry.registration));
+  const TfLiteStatus status = entry.registration->invoke(context, &entry.node);
+  profiler->EndEvent(event);
+  return status;
 }
 
 }  // namespace
@@ -251,11 +261,7 @@ TfLiteStatus MicroInterpreter::Invoke() {
   auto* profiler = static_cast<MicroProfilerInterface*>(context_.profiler);
   for (size_t n = 0; n < node_count(); ++n) {
     NodeAndRegistration& entry = allocator_->nodes()[n];
-    TfLiteStatus status;
-    {
-      ScopedMicroProfiler scope(OperatorName(entry.registration), profiler);
-      status = entry.registration->invoke(&context_, &entry.node);
-    }
+    const TfLiteStatus status = InvokeNode(&context_, entry, profiler);
     if (status != kTfLiteOk) {
       MicroPrintf("Node %s (number %d) failed to invoke with status %d",
                   OperatorName(entry.registration), static_cast<int>(n), status);

@@ -6,6 +6,7 @@
 
 namespace {
 
+// DebugLog() wants a list of values even where a text has none.
 void LogLineEnd(const char* text, ...) {
   va_list none;
   va_start(none, text);
@@ -15,28 +16,16 @@ void LogLineEnd(const char* text, ...) {
 
 }  // namespace
 
-void VMicroPrintf(const char* format, va_list args) {
-  DebugLog(format, args);
+void VMicroPrintf(const char* text, va_list values) {
+  DebugLog(text, values);
   LogLineEnd("\r\n");
 }
 
-void MicroPrintf(const char* format, ...) {
-  va_list args;
-  va_start(args, format);
-  VMicroPrintf(format, args);
-  va_end(args);
-}
-
-int MicroVsnprintf(char* buffer, size_t buf_size, const char* format, va_list vlist) {
-  return DebugVsnprintf(buffer, buf_size, format, vlist);
-}
-
-int MicroSnprintf(char* buffer, size_t buf_size, const char* format, ...) {
-  va_list args;
-  va_start(args, format);
-  const int length = MicroVsnprintf(buffer, buf_size, format, args);
-  va_end(args);
-  return length;
+void MicroPrintf(const char* text, ...) {
+  va_list values;
+  va_start(values, text);
+  VMicroPrintf(text, values);
+  va_end(values);
 }
 
 #endif  // TF_LITE_STRIP_ERROR_STRINGS

@@ -64,10 +64,7 @@ class MicroMutableOpResolver : public MicroOpResolver {
       MicroPrintf("is not supported (Op: %s).", name);
       return kTfLiteError;
     }
-    TFLMRegistration& slot = registrations_[registrations_len_++];
-    slot = *registration;
-    slot.builtin_code = BuiltinOperator_CUSTOM;
-    slot.custom_name = name;
+    Append(*registration, BuiltinOperator_CUSTOM).custom_name = name;
     return kTfLiteOk;
   }
 
@@ -142,13 +139,19 @@ class MicroMutableOpResolver : public MicroOpResolver {
       MicroPrintf("is too small (%d).", static_cast<int>(tOpCount));
       return kTfLiteError;
     }
-    registrations_[registrations_len_] = registration;
-    registrations_[registrations_len_].builtin_code = op;
-    registrations_len_++;
-    builtin_codes_[num_buitin_ops_] = op;
-    builtin_parsers_[num_buitin_ops_] = parser;
-    num_buitin_ops_++;
+    Append(registration, op);
+    const unsigned int builtin = num_buitin_ops_++;
+    builtin_codes_[builtin] = op;
+    builtin_parsers_[builtin] = parser;
     return kTfLiteOk;
+  }
+
+  // Fills the next slot, which the caller knows to be there.
+  TFLMRegistration& Append(const TFLMRegistration& registration, BuiltinOperator op) {
+    TFLMRegistration& slot = registrations_[registrations_len_++];
+    slot = registration;
+    slot.builtin_code = op;
+    return slot;
   }
 
   // Names and order are TFLM's (num_buitin_ops_ included): the harness reads the live table by

@@ -21,9 +21,6 @@ class RecordingMicroAllocator : public MicroAllocator {
   RecordedAllocation GetRecordedAllocation(RecordedAllocationType allocation_type) const;
   const RecordingSingleArenaBufferAllocator* GetSimpleMemoryAllocator() const { return recording_; }
 
-  // One log line for the whole, one each for both ends, one for each kind that was used.
-  void PrintAllocations() const;
-
   uint8_t* Allocate(RecordedAllocationType type, size_t bytes, size_t alignment,
                     size_t count) override;
 
@@ -31,7 +28,6 @@ class RecordingMicroAllocator : public MicroAllocator {
   static constexpr int kTypes = static_cast<int>(RecordedAllocationType::kNumAllocationTypes);
 
   explicit RecordingMicroAllocator(RecordingSingleArenaBufferAllocator* arena);
-  void PrintOne(RecordedAllocationType type, const char* name, const char* what) const;
 
   RecordingSingleArenaBufferAllocator* recording_;
   RecordedAllocation recorded_[kTypes] = {};

@@ -23,31 +23,22 @@ TFLMRegistration RegisterOp(void* (*init)(TfLiteContext* context, const char* bu
   return {init, free, prepare, invoke, reset, 0, nullptr};
 }
 
-TfLiteEvalTensor* GetMutableEvalInput(const TfLiteContext* context, const TfLiteNode* node,
-                                      int index) {
-  if (index >= node->inputs->size || node->inputs->data[index] < 0) {
-    return nullptr;
-  }
-  return context->GetEvalTensor(context, node->inputs->data[index]);
-}
-
 const TfLiteEvalTensor* GetEvalInput(const TfLiteContext* context, const TfLiteNode* node,
                                      int index) {
-  return GetMutableEvalInput(context, node, index);
+  const TfLiteIntArray& inputs = *node->inputs;
+  const int tensor = index < inputs.size ? inputs.data[index] : kTfLiteOptionalTensor;
+  return tensor == kTfLiteOptionalTensor ? nullptr : context->GetEvalTensor(context, tensor);
 }
 
 TfLiteEvalTensor* GetEvalOutput(const TfLiteContext* context, const TfLiteNode* node, int index) {
-  return context->GetEvalTensor(context, node->outputs->data[index]);
+  const int tensor = node->outputs->data[index];
+  return context->GetEvalTensor(context, tensor);
 }
 
 RuntimeShape GetTensorShape(const TfLiteEvalTensor* tensor) {
   return tensor == nullptr || tensor->dims == nullptr
              ? RuntimeShape()
              : RuntimeShape(tensor->dims->size, tensor->dims->data);
-}
-
-bool HaveSameShapes(const TfLiteEvalTensor* input1, const TfLiteEvalTensor* input2) {
-  return GetTensorShape(input1) == GetTensorShape(input2);
 }
 
 }  // namespace micro

@@ -20,8 +20,6 @@ TFLMRegistration RegisterOp(void* (*init)(TfLiteContext* context, const char* bu
                             void (*reset)(TfLiteContext* context, void* buffer) = nullptr);
 
 // Null for an optional input that is left out.
-TfLiteEvalTensor* GetMutableEvalInput(const TfLiteContext* context, const TfLiteNode* node,
-                                      int index);
 const TfLiteEvalTensor* GetEvalInput(const TfLiteContext* context, const TfLiteNode* node,
                                      int index);
 TfLiteEvalTensor* GetEvalOutput(const TfLiteContext* context, const TfLiteNode* node, int index);
@@ -42,7 +40,6 @@ const T* GetOptionalTensorData(const TfLiteEvalTensor* tensor) {
 }
 
 RuntimeShape GetTensorShape(const TfLiteEvalTensor* tensor);
-bool HaveSameShapes(const TfLiteEvalTensor* input1, const TfLiteEvalTensor* input2);
 
 }  // namespace micro
 }  // namespace tflite

@@ -1,2 +1,0 @@
-// TFLM declares the shape here as well.
-#include "tensorflow/lite/kernels/internal/runtime_shape.h"

@@ -1,2 +1,0 @@
-// TFLM declares some kernels in a header of their own; here they are all in one.
-#include "tensorflow/lite/micro/kernels/micro_ops.h"
