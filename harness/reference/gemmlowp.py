@@ -99,3 +99,95 @@ def reciprocal(x: Array, integer_bits: int) -> tuple[Array, Array]:
     headroom = 32 - bits
     normalised = (x << headroom) - (1 << 31)
     return one_over_one_plus_x(normalised), integer_bits - headroom
+
+
+def inverse_root(x: Array) -> tuple[Array, Array]:
+    """``(r, e)`` with 1 / sqrt(x) = r / 2^31 / 2^e for int32 values x; 0 counts as 1.
+
+    Five Newton-Raphson steps from the guess 1 with three integer bits. Source: TensorFlow Lite's
+    ``GetInvSqrtQuantizedMultiplierExp``.
+    """
+    shift = np.full(x.shape, 11, np.int64)
+    value = np.maximum(x, 2)
+    for _ in range(2):  # an int32 needs no more
+        large = value >= 1 << 29
+        value, shift = np.where(large, value // 4, value), shift + large
+    pairs = (31 - np.frexp(value.astype(np.float64))[1].astype(np.int64)) // 2 - 1
+    value, shift = value << 2 * pairs, shift - pairs
+    half = rounding_right_shift(value >> 1, 1)
+    three_halves = 3 << 27
+    root = np.full(x.shape, 1 << 28, np.int64)
+    for _ in range(5):
+        cube = doubling_high_multiply(doubling_high_multiply(root, root), root)
+        cube = shift_left(cube, 6)
+        step = doubling_high_multiply(root, three_halves) - doubling_high_multiply(half, cube)
+        root = shift_left(wrap32(step), 3)
+    root = doubling_high_multiply(root, _ROOT_HALF)
+    root = np.where(shift < 0, wrap32(root << np.maximum(-shift, 0)), root)
+    small = x <= 1
+    return np.where(small, _ONE, root), np.where(small, 0, np.maximum(shift, 0))
+
+
+_ROOT_HALF = _q31(math.sqrt(0.5))
+_FOURTH_ROOT_HALF = _q31(math.sqrt(math.sqrt(0.5)))
+_LOG_2 = _q31(math.log(2))
+_ROOT_ROOT_2 = math.sqrt(math.sqrt(2))
+#: The coefficients of a rational approximation of the logarithm about the fourth root of 1/2.
+_ALPHA_N, _ALPHA_D, _ALPHA_I, _ALPHA_F = (
+    _q31(factor)
+    for factor in (
+        11 / 240 * _ROOT_ROOT_2,
+        1 / 20 * _ROOT_ROOT_2,
+        2 / _ROOT_ROOT_2 - _ROOT_ROOT_2,
+        1 / 4 * _ROOT_ROOT_2,
+    )
+)
+
+
+def _shifted(x: Array, exponent: Array | int) -> Array:
+    """x * 2^exponent, saturated as ``SaturatingRoundingMultiplyByPOT`` does."""
+    threshold = (np.int64(1) << (31 - np.asarray(exponent, np.int64))) - 1
+    y = np.where(x > threshold, _ONE, np.where(x < -threshold, -(1 << 31), wrap32(x << exponent)))
+    return np.where(np.asarray(exponent) == 0, x, y)
+
+
+def logarithm(x: Array, input_bits: int, output_bits: int) -> Array:
+    """The natural logarithm of x >= 1, with those numbers of integer bits.
+
+    Source: TensorFlow Lite's ``log_x_for_x_greater_than_or_equal_to_1``.
+    """
+    bits = output_bits + 1  # one more, so that the sum at the end does not saturate
+    unit = 31 - bits
+    quarter = rounding_right_shift(np.array(1 << 29), bits)
+
+    def high(a: Array, b: Array | int) -> Array:
+        return doubling_high_multiply(np.asarray(a), b)
+
+    headroom = _headroom(x)
+    first = _shifted(high(_shifted(x, headroom), _ROOT_HALF), 1)
+    power_first = _saturated(_shifted(input_bits - (headroom + 1), unit) + quarter)
+    scaled = high(x, _ROOT_HALF)
+    headroom = _headroom(scaled)
+    second = _shifted(x, headroom)
+    power_second = _saturated(_shifted(input_bits - headroom, unit) - quarter)
+
+    r = np.minimum(first, second)
+    power = np.maximum(power_first, power_second)
+    total = r + _FOURTH_ROOT_HALF
+    p = (total + np.where(total >= 0, 1, -1)) // 2
+    q = 2 * (r - _FOURTH_ROOT_HALF)
+    square = high(q, q)
+    numerator = high(q, r) + high(high(q, square), _ALPHA_N)
+    denominator = high(p, _ALPHA_I + q + high(square, _ALPHA_D)) + high(q, _ALPHA_F)
+    inverse = one_over_one_plus_x(wrap32(denominator))
+    fraction = high(rounding_right_shift(wrap32(numerator), bits), inverse)
+    return shift_left(wrap32(high(power, _LOG_2) + fraction), bits - output_bits)
+
+
+def _headroom(x: Array) -> Array:
+    """How far a positive int32 can go left without overflow."""
+    return 31 - np.frexp(x.astype(np.float64))[1].astype(np.int64)
+
+
+def _saturated(x: Array) -> Array:
+    return np.asarray(np.clip(x, -(1 << 31), _ONE))

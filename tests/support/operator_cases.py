@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -97,6 +97,19 @@ class Draw:
         return tuple(self.int(1, most) for _ in range(self.int(low, high)))
 
 
+def thinned(draw: Draw, shape: Sequence[int]) -> tuple[int, ...]:
+    """A shape that broadcasts to ``shape``."""
+    return tuple(draw.one(size, 1) for size in shape)[draw.int(0, len(shape) - 1) :]
+
+
+def broadcasting(draw: Draw, most: int = 4) -> tuple[tuple[int, ...], ...]:
+    """Two shapes and what they broadcast to."""
+    full = draw.shape(1, most, 5)
+    thin = thinned(draw, full)
+    pair = draw.one((full, full), (full, thin), (thin, full))
+    return (*pair, np.broadcast_shapes(*pair))
+
+
 @dataclass
 class Case:
     """A model with the inputs of consecutive inferences."""
@@ -106,8 +119,7 @@ class Case:
     bound: Bound | None = None
     ulps: int = 0
     outputs: int = 1
-    kind: str = "tflm"
-    extra: dict[str, Any] = field(default_factory=dict)
+    arena: int = 4 << 20
 
 
 def single(
@@ -141,7 +153,7 @@ def single(
 def agree(oracle: Oracle, case: Case) -> None:
     """The reference gives what the official interpreter gives, inference after inference."""
     try:
-        expected, _ = oracle.run(case.model, case.inputs, case.outputs)
+        expected, _ = oracle.run(case.model, case.inputs, case.outputs, arena=case.arena)
     except Refused:
         # LiteRT has fewer variants of some operators than TFLM (no convolution without a bias).
         assume(oracle.kind != "litert")

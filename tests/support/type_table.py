@@ -75,7 +75,7 @@ def measured(cases: str) -> Agreed:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "agreed"
         subprocess.run(
-            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist",
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2",
              "tests/unit/reference"],
             cwd=ROOT,
             env={**os.environ, "TFLM_HIL_AGREED": str(file), "TFLM_HIL_CASES": cases},

@@ -39,22 +39,27 @@ def _plain(node: Node, function: Callable[[Array, Array], Array], clamp: Clamp |
     return run
 
 
+def int32_clamp(node: Node) -> Clamp:
+    """The clamp of plain int32 values under the node's fused activation."""
+    name, (low, high) = node.option("fused_activation_function"), _INT32
+    ranges = {"NONE": _INT32, "RELU": (0, high), "RELU6": (0, 6), "RELU_N1_TO_1": (-1, 1)}
+    if name not in ranges:
+        raise node.unsupported(f"fused activation {name} is not supported")
+    return Clamp(*ranges[name], np.dtype(np.int32))
+
+
 def _unquantized(node: Node, function: Callable[[Array, Array], Array], *, clamps: bool) -> Run:
     """float32 or plain int32; int32 wraps, as on the machines that TFLM runs on."""
     if node.input(0).dtype == "float32":
         return _plain(node, function, clamp_for(node, node.output()))
-    low, high = _INT32
-    if clamps:
-        low, high = {"NONE": _INT32, "RELU": (0, high), "RELU6": (0, 6), "RELU_N1_TO_1": (-1, 1)}[
-            node.option("fused_activation_function")
-        ]
-    clamp = Clamp(low, high, np.dtype(np.int32))
+    clamp = int32_clamp(node) if clamps else Clamp(*_INT32, np.dtype(np.int32))
     return _plain(
         node, lambda a, b: wrap32(function(a.astype(np.int64), b.astype(np.int64))), clamp
     )
 
 
-def _smaller_than_one(node: Node, real: float) -> Multiplier:
+def smaller_than_one(node: Node, real: float) -> Multiplier:
+    """A multiplier that must be between 0 and 1 (``QuantizeMultiplierSmallerThanOneExp``)."""
     if not 0 < real < 1:
         raise node.bad(f"its scales give the multiplier {real}, which must be between 0 and 1")
     return Multiplier.of(real, node.rounding)
@@ -75,7 +80,7 @@ def _rescaled_sum(node: Node, reals: tuple[float, float, float], sign: int) -> R
     """clamp(output multiplier * (m0 * x0 + sign * m1 * x1) + zero point)."""
     x0, x1, output = node.input(0), node.input(1), node.output()
     bits = _SPARE_BITS[x0.dtype]
-    m0, m1, m_out = (_smaller_than_one(node, real) for real in reals)
+    m0, m1, m_out = (smaller_than_one(node, real) for real in reals)
     clamp = clamp_for(node, output)
     rank = len(output.shape)
 

@@ -1,4 +1,4 @@
-"""AVERAGE_POOL_2D and MAX_POOL_2D on NHWC tensors; elements outside the image do not count.
+"""AVERAGE_POOL_2D, MAX_POOL_2D, L2_POOL_2D on NHWC tensors; what is outside does not count.
 
 Source: TensorFlow Lite operator specification. Integer averages round halves away from zero and
 do no requantization: input and output have the same scale and zero point.
@@ -48,11 +48,7 @@ def max_pool_2d(node: Node) -> Run:
 def average_pool_2d(node: Node) -> Run:
     """Input and output (N, H, W, C): the mean of each window's elements inside the image."""
     window = _window(node)
-    x = node.input(0)
-    inside = window.pad(np.ones((1, *x.shape[1:3], 1), np.int64), 0)
-    count = _reduce(window, inside, np.add)
-    if not count.all():
-        raise node.bad("a window lies wholly outside the image")
+    count = _inside(node, window)
 
     def average(images: Array) -> Array:
         sums = _reduce(window, images, np.add)
@@ -62,8 +58,30 @@ def average_pool_2d(node: Node) -> Run:
         # C's division truncates: the sign is taken off before and put back after.
         return np.asarray(np.sign(sums) * (np.abs(sums + away) // count))
 
-    wide = np.dtype(np.float64 if x.dtype == "float32" else np.int64)
+    wide = np.dtype(np.float64 if node.input(0).dtype == "float32" else np.int64)
     return _pool(node, window, 0, wide, average)
+
+
+def l2_pool_2d(node: Node) -> Run:
+    """Input and output (N, H, W, C): the root of the mean square of each window. float32."""
+    node.check_types("float32")
+    window = _window(node)
+    count = _inside(node, window)
+
+    def root(images: Array) -> Array:
+        squares = _reduce(window, np.square(images), np.add)
+        return np.sqrt((squares / count).astype(np.float32))
+
+    return _pool(node, window, 0, np.dtype(np.float64), root)
+
+
+def _inside(node: Node, window: Window) -> Array:
+    """How many elements of each window lie inside the image."""
+    inside = window.pad(np.ones((1, *node.input(0).shape[1:3], 1), np.int64), 0)
+    count = _reduce(window, inside, np.add)
+    if not count.all():
+        raise node.bad("a window lies wholly outside the image")
+    return count
 
 
 def _pool(

@@ -1,4 +1,4 @@
-"""MEAN, SUM, REDUCE_MAX, REDUCE_MIN, ARG_MAX, ARG_MIN.
+"""MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_ALL, ARG_MAX, ARG_MIN.
 
 Source: TensorFlow Lite operator specification. A quantized mean folds 1 / count into the
 multiplier.
@@ -100,6 +100,14 @@ def _extreme(node: Node, function: Callable[..., Array]) -> Run:
         raise node.bad("its input and output differ in scale or zero point")
     where = _shifted(_axes(node))
     return lambda values: [function(values[0], axis=where).reshape(-1, *output.shape)]
+
+
+def reduce_all(node: Node) -> Run:
+    """Whether all elements over constant axes are true. bool."""
+    node.check_types("bool")
+    where = _shifted(_axes(node))
+    shape = node.output().shape
+    return lambda values: [values[0].all(axis=where).reshape(-1, *shape)]
 
 
 def arg_max(node: Node) -> Run:

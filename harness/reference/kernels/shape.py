@@ -1,7 +1,7 @@
 """Operators that move elements and compute nothing.
 
 RESHAPE, SQUEEZE, EXPAND_DIMS, TRANSPOSE, PACK, UNPACK, CONCATENATION, SPLIT, SPLIT_V, SLICE,
-STRIDED_SLICE, PAD, PADV2. Source: TensorFlow Lite operator specification. TFLM takes the output's
+STRIDED_SLICE. Source: TensorFlow Lite operator specification. TFLM takes the output's
 shape from the model, so that is the one used here; what the operator's own parameters say is
 checked against it.
 """
@@ -16,10 +16,11 @@ import numpy as np
 from harness.model import Tensor
 from harness.reference.broadcast import whole_runs
 from harness.reference.fixedpoint import Array
-from harness.reference.node import NUMPY_TYPES, Node, Run
+from harness.reference.node import Node, Run
 
 
-def _same_type(node: Node, *others: Tensor) -> None:
+def same_type(node: Node, *others: Tensor) -> None:
+    """Raises BadModel where an output or one of ``others`` has another type than the input."""
     dtype = node.input(0).dtype if node.operator.name != "SPLIT" else node.input(1).dtype
     for tensor in (*others, *node.outputs):
         if tensor.dtype != dtype:
@@ -35,7 +36,7 @@ def positive_axis(node: Node, axis: int, rank: int) -> int:
 
 def reshape(node: Node) -> Run:
     """The same elements in the output's shape."""
-    _same_type(node)
+    same_type(node)
     output = node.output()
     if node.input(0).elements != output.elements:
         raise node.bad(f"{list(node.input(0).shape)} cannot become {list(output.shape)}")
@@ -44,7 +45,7 @@ def reshape(node: Node) -> Run:
 
 def transpose(node: Node) -> Run:
     """Axes in the order of the constant input 1."""
-    _same_type(node)
+    same_type(node)
     x = node.input(0)
     order = node.integers(1, "its permutation")
     order = [axis + len(x.shape) if axis < 0 else axis for axis in order]
@@ -58,7 +59,7 @@ def transpose(node: Node) -> Run:
 def pack(node: Node) -> Run:
     """Tensors of one shape stacked along a new axis."""
     parts = [node.input(index) for index in range(len(node.inputs))]
-    _same_type(node, *parts)
+    same_type(node, *parts)
     rank = len(node.output().shape)
     axis = positive_axis(node, node.option("axis"), rank)
     if any(part.shape != parts[0].shape for part in parts):
@@ -70,7 +71,7 @@ def pack(node: Node) -> Run:
 
 def unpack(node: Node) -> Run:
     """The slices of the input along an axis, one an output."""
-    _same_type(node)
+    same_type(node)
     x = node.input(0)
     axis = positive_axis(node, node.option("axis"), len(x.shape))
     if x.shape[axis] != len(node.outputs):
@@ -87,7 +88,7 @@ def concatenation(node: Node) -> Run:
     parts = [node.input(index) for index in range(len(node.inputs))]
     if not parts:
         raise node.bad("it has no input")
-    _same_type(node, *parts)
+    same_type(node, *parts)
     if node.option("fused_activation_function") != "NONE":
         raise node.unsupported("a fused activation is not supported")
     rank = len(node.output().shape)
@@ -106,7 +107,7 @@ def concatenation(node: Node) -> Run:
 def split(node: Node) -> Run:
     """Inputs: axis, tensor. As many equal parts as there are outputs."""
     x = node.input(1)
-    _same_type(node)
+    same_type(node)
     axis = positive_axis(node, node.integers(0, "its axis")[0], len(x.shape))
     count = len(node.outputs)
     if count == 0 or x.shape[axis] % count:
@@ -117,7 +118,7 @@ def split(node: Node) -> Run:
 def split_v(node: Node) -> Run:
     """Inputs: tensor, sizes, axis. Parts of the given sizes."""
     x = node.input(0)
-    _same_type(node)
+    same_type(node)
     axis = positive_axis(node, node.integers(2, "its axis")[0], len(x.shape))
     sizes = node.integers(1, "the sizes of its parts")
     if -1 in sizes:
@@ -141,7 +142,7 @@ def _parts(node: Node, index: int, axis: int, sizes: Sequence[int]) -> Run:
 
 def slice_(node: Node) -> Run:
     """Inputs: tensor, begin, size (-1: to the end)."""
-    _same_type(node)
+    same_type(node)
     x = node.input(0)
     begin, size = node.integers(1, "its begin"), node.integers(2, "its size")
     if len(begin) != len(x.shape) or len(size) != len(x.shape):
@@ -159,7 +160,7 @@ def slice_(node: Node) -> Run:
 
 def strided_slice(node: Node) -> Run:
     """Inputs: tensor, begin, end, strides. Masks for begin, end and axes to drop."""
-    _same_type(node)
+    same_type(node)
     x = node.input(0)
     rank = len(x.shape)
     bounds = [node.integers(i, what) for i, what in ((1, "its begin"), (2, "its end"))]
@@ -206,35 +207,3 @@ def _range(node: Node, axis: int, begin: int, end: int, stride: int) -> range:
 def _slice(chosen: range) -> slice:
     # A negative stop would count from the end: None means "down to the first".
     return slice(chosen.start, chosen.stop if chosen.stop >= 0 else None, chosen.step)
-
-
-def pad(node: Node) -> Run:
-    """Inputs: tensor, paddings (rank, 2); PADV2: value. PAD fills with the real value 0."""
-    x, output = node.input(0), node.output()
-    dtype = x.dtype
-    if dtype not in ("int8", "int16", "int32", "float32"):
-        raise node.unsupported(f"input type {dtype} is not supported")
-    _same_type(node)
-    paddings = node.integers(1, "its paddings")
-    if len(paddings) != 2 * len(x.shape) or min(paddings, default=0) < 0:
-        raise node.bad(f"paddings {paddings} for {len(x.shape)} axes")
-    pairs = list(zip(paddings[::2], paddings[1::2], strict=True))
-    node.check_output([a + size + b for size, (a, b) in zip(x.shape, pairs, strict=True)])
-    inside = (
-        slice(None),
-        *(slice(a, a + size) for size, (a, _) in zip(x.shape, pairs, strict=True)),
-    )
-    fill = output.zero_point if dtype == "int8" else 0
-    given = node.present(2)
-    if given and (node.input(2).dtype != dtype or node.input(2).elements != 1):
-        raise node.bad("its value is no scalar of its input's type")
-
-    def run(values: Sequence[Any]) -> list[Array]:
-        runs = max(len(values[0]), len(values[2]) if given else 1)
-        y = np.full((runs, *output.shape), fill, NUMPY_TYPES[dtype])
-        if given:
-            y[...] = values[2].reshape(-1, *(1,) * len(output.shape))
-        y[inside] = values[0]
-        return [y]
-
-    return run

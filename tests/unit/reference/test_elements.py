@@ -7,24 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from model_builder import ACTIVATIONS, Op, T, build
-from operator_cases import Case, Draw, agree, cases, single
+from operator_cases import Case, Draw, agree, broadcasting, cases, single
 from oracle import Oracle
 
 FUSED = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
 
 
-def _broadcast(draw: Draw) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """Two shapes and what they broadcast to."""
-    full = draw.shape(1, 4, 5)
-    thin = tuple(draw.one(n, 1) for n in full)[draw.int(0, len(full) - 1) :]
-    pair = draw.one((full, full), (full, thin), (thin, full))
-    return (*pair, np.broadcast_shapes(*pair))
-
-
 def _two_inputs(
     draw: Draw, op: str, dtype: str, table: str, *, output: str = "", fused: bool = False
 ) -> Case:
-    a_shape, b_shape, y_shape = _broadcast(draw)
+    a_shape, b_shape, y_shape = broadcasting(draw)
     a, b = draw.tensor(a_shape, dtype), draw.tensor(b_shape, dtype)
     y = draw.tensor(y_shape, output or dtype)
     fields = {"FusedActivationFunction": ACTIVATIONS[draw.one(*FUSED)]} if fused else {}
@@ -41,7 +33,7 @@ def _two_inputs(
 @given(data=st.data())
 def test_sums_equal(op: str, dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
-    a_shape, b_shape, y_shape = _broadcast(draw)
+    a_shape, b_shape, y_shape = broadcasting(draw)
     a, b = draw.tensor(a_shape, dtype), draw.tensor(b_shape, dtype)
     y = draw.tensor(y_shape, dtype)
     if dtype in ("int8", "int16"):
@@ -59,7 +51,7 @@ def test_sums_equal(op: str, dtype: str, official: Oracle, data: st.DataObject) 
 @given(data=st.data())
 def test_mul_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
-    a_shape, b_shape, y_shape = _broadcast(draw)
+    a_shape, b_shape, y_shape = broadcasting(draw)
     a, b = draw.tensor(a_shape, dtype), draw.tensor(b_shape, dtype)
     y = draw.tensor(y_shape, dtype)
     if dtype in ("int8", "int16"):
@@ -90,7 +82,7 @@ COMPARED = [
 @given(data=st.data())
 def test_comparisons_equal(op: str, dtype: str, official: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
-    a_shape, b_shape, y_shape = _broadcast(draw)
+    a_shape, b_shape, y_shape = broadcasting(draw)
     a, b = draw.tensor(a_shape, dtype), draw.tensor(b_shape, dtype)
     if dtype == "int8":
         a.scale, b.scale = draw.power(-12, -0.01), draw.power(-12, -0.01)

@@ -1,0 +1,124 @@
+"""SPACE_TO_BATCH_ND, BATCH_TO_SPACE_ND, SPACE_TO_DEPTH, DEPTH_TO_SPACE.
+
+Sources: TensorFlow Lite operator specification; tflite-micro's reference ``SpaceToBatchND`` and
+``BatchToSpaceND`` for three or four axes. TFLM never sets the former's padding value: it is what
+the arena held, 0 on a device that has just booted, whatever the zero point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.reference.fixedpoint import Array
+from harness.reference.node import Node, Run
+from harness.reference.parameters import parametrized
+
+
+def _check(node: Node) -> tuple[int, ...]:
+    node.check_types("int8 float32")
+    shape = node.input(0).shape
+    if len(shape) not in (3, 4) or len(node.output().shape) != len(shape):
+        raise node.bad(f"its input has the shape {list(shape)}, not three or four axes")
+    return shape
+
+
+def _spatial(node: Node, blocks: list[int], pairs: list[int]) -> list[tuple[int, int, int]]:
+    """(block, before, after) of each spatial axis."""
+    axes = len(node.input(0).shape) - 2
+    if len(blocks) != axes or len(pairs) != 2 * axes or min(blocks) < 1 or min(pairs) < 0:
+        raise node.bad(f"blocks {blocks} and margins {pairs} for {axes} spatial axes")
+    return list(zip(blocks, pairs[::2], pairs[1::2], strict=True))
+
+
+def space_to_batch_nd(node: Node) -> Run:
+    """Inputs: tensor (N, spatial..., C), block sizes, paddings. int8, float32."""
+    shape = _check(node)
+
+    def make(blocks: list[int], paddings: list[int]) -> Run:
+        spatial = _spatial(node, blocks, paddings)
+        padded = [size + a + b for size, (_, a, b) in zip(shape[1:-1], spatial, strict=True)]
+        if any(size % block for size, block in zip(padded, blocks, strict=True)):
+            raise node.bad(f"blocks {blocks} do not divide {padded}")
+        out = [size // block for size, block in zip(padded, blocks, strict=True)]
+        node.check_output((shape[0] * int(np.prod(blocks)), *out, shape[-1]))
+        margins = [(0, 0), (0, 0), *((a, b) for _, a, b in spatial), (0, 0)]
+        split = [part for pair in zip(out, blocks, strict=True) for part in pair]
+        inner = range(3, 2 + 2 * len(out), 2)
+        order = (0, *inner, 1, *range(2, 2 + 2 * len(out), 2), 2 + 2 * len(out))
+
+        def run(values: Sequence[Any]) -> list[Array]:
+            x = np.pad(values[0], margins)
+            x = x.reshape(len(x), shape[0], *split, shape[-1]).transpose(order)
+            return [x.reshape(len(x), *node.output().shape)]
+
+        return run
+
+    return parametrized(node, (1, 2), make)
+
+
+def batch_to_space_nd(node: Node) -> Run:
+    """Inputs: tensor (N, spatial..., C), block sizes, crops. int8, float32."""
+    shape = _check(node)
+
+    def make(blocks: list[int], crops: list[int]) -> Run:
+        spatial = _spatial(node, blocks, crops)
+        batch, rest = divmod(shape[0], int(np.prod(blocks)))
+        whole = [size * block for size, block in zip(shape[1:-1], blocks, strict=True)]
+        out = [size - a - b for size, (_, a, b) in zip(whole, spatial, strict=True)]
+        if rest or min(out) < 0:
+            raise node.bad(f"blocks {blocks} and crops {crops} of {list(shape)}")
+        node.check_output((batch, *out, shape[-1]))
+        axes = len(out)
+        pairs = [place for i in range(axes) for place in (axes + 2 + i, 1 + i)]
+        order = (0, axes + 1, *pairs, 2 + 2 * axes)
+        cuts = tuple(slice(a, size - b) for size, (_, a, b) in zip(whole, spatial, strict=True))
+
+        def run(values: Sequence[Any]) -> list[Array]:
+            x = values[0].reshape(-1, *blocks, batch, *shape[1:])
+            x = x.transpose(order).reshape(len(x), batch, *whole, shape[-1])
+            return [np.ascontiguousarray(x[(slice(None), slice(None), *cuts)])]
+
+        return run
+
+    return parametrized(node, (1, 2), make)
+
+
+def _depth(node: Node) -> tuple[int, tuple[int, ...]]:
+    node.check_types("int8 float32")
+    shape, block = node.input(0).shape, int(node.option("block_size"))
+    if len(shape) != 4 or block < 1:
+        raise node.bad(f"blocks of {block} of the shape {list(shape)}")
+    return block, shape
+
+
+def space_to_depth(node: Node) -> Run:
+    """Each block of height and width becomes channels. int8, float32."""
+    block, (n, h, w, c) = _depth(node)
+    if h % block or w % block:
+        raise node.bad(f"blocks of {block} do not divide {h} x {w}")
+    out = (n, h // block, w // block, c * block * block)
+    node.check_output(out)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        x = values[0].reshape(-1, n, out[1], block, out[2], block, c)
+        return [x.transpose(0, 1, 2, 4, 3, 5, 6).reshape(-1, *out)]
+
+    return run
+
+
+def depth_to_space(node: Node) -> Run:
+    """Channels become blocks of height and width. int8, float32."""
+    block, (n, h, w, c) = _depth(node)
+    if c % (block * block):
+        raise node.bad(f"blocks of {block} do not divide {c} channels")
+    out = (n, h * block, w * block, c // (block * block))
+    node.check_output(out)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        x = values[0].reshape(-1, n, h, w, block, block, out[3])
+        return [x.transpose(0, 1, 2, 4, 3, 5, 6).reshape(-1, *out)]
+
+    return run

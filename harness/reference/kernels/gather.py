@@ -1,0 +1,142 @@
+"""GATHER, GATHER_ND, EMBEDDING_LOOKUP, DYNAMIC_UPDATE_SLICE: elements by computed places.
+
+Source: tflite-micro, the operators' own files. A place outside the tensor is refused when it
+arrives: TFLM refuses it too, or reads whatever lies there (GATHER).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.reference.broadcast import whole_runs
+from harness.reference.fixedpoint import Array
+from harness.reference.kernels.shape import positive_axis
+from harness.reference.node import Node, Run
+from harness.reference.parameters import parametrized
+
+
+def _check_places(node: Node, places: Array, size: int) -> None:
+    if places.size and not 0 <= places.min() <= places.max() < size:
+        wrong = places[(places < 0) | (places >= size)].flat[0]
+        raise node.bad(f"it asks for element {wrong} of {size}")
+
+
+def gather(node: Node) -> Run:
+    """Slices of input 0 along an axis at the places (int32) of input 1. int8, float32."""
+    node.check_types("int8 float32")
+    x, places = node.input(0), node.input(1)
+    if places.dtype != "int32":
+        raise node.unsupported(f"places of type {places.dtype} are not supported")
+    axis = positive_axis(node, int(node.option("axis")), len(x.shape))
+    batch = int(node.option("batch_dims"))
+    batch += len(places.shape) if batch < 0 else 0
+    if not 0 <= batch <= min(axis, len(places.shape)):
+        raise node.bad(f"{batch} batch axes of {list(places.shape)}, axis {axis}")
+    lead, rest = x.shape[:batch], places.shape[batch:]
+    if lead != places.shape[:batch]:
+        raise node.bad(f"batches {list(lead)} and {list(places.shape[:batch])}")
+    node.check_output((*x.shape[:axis], *rest, *x.shape[axis + 1 :]))
+    outer, size = math.prod(x.shape[batch:axis]), x.shape[axis]
+    inner, count = math.prod(x.shape[axis + 1 :]), math.prod(rest)
+    batches = math.prod(lead)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        given, where = whole_runs([values[0], values[1]])
+        _check_places(node, where, size)
+        table = given.reshape(len(given), batches, outer, size, inner)
+        index = where.reshape(len(where), batches, 1, count, 1)
+        y = np.take_along_axis(table, index.astype(np.intp), axis=3)
+        return [y.reshape(len(given), *node.output().shape)]
+
+    return run
+
+
+def gather_nd(node: Node) -> Run:
+    """Slices of input 0 at the places (..., axes) (int32) of input 1. int8, float32.
+
+    As in TFLM the place is one number, sum of index * stride, and only that must be inside.
+    """
+    node.check_types("int8 float32")
+    x, places = node.input(0), node.input(1)
+    if places.dtype != "int32":
+        raise node.unsupported(f"places of type {places.dtype} are not supported")
+    depth = places.shape[-1] if places.shape else 0
+    if not x.shape or not places.shape or depth > min(len(x.shape), 5):
+        raise node.bad(f"places {list(places.shape)} in {list(x.shape)}")
+    node.check_output((*places.shape[:-1], *x.shape[depth:]))
+    slices, inner = math.prod(x.shape[:depth]), math.prod(x.shape[depth:])
+    strides = np.array([math.prod(x.shape[i + 1 : depth]) for i in range(depth)], np.int64)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        given, where = whole_runs([values[0], values[1]])
+        flat = (where.astype(np.int64) * strides).sum(axis=-1).reshape(len(where), -1, 1)
+        _check_places(node, flat, slices)
+        y = np.take_along_axis(given.reshape(len(given), slices, inner), flat, axis=1)
+        return [y.reshape(len(given), *node.output().shape)]
+
+    return run
+
+
+def embedding_lookup(node: Node) -> Run:
+    """Rows of input 1 (rank 2 or more) at the places (int32) of input 0.
+
+    float32, int8, int8 to float32 (dequantized; the zero point must be 0).
+    """
+    places, table, output = node.input(0), node.input(1), node.output()
+    if places.dtype != "int32" or len(places.shape) != 1 or len(table.shape) < 2:
+        raise node.bad(f"places {places.dtype} {list(places.shape)} in {list(table.shape)}")
+    if (table.dtype, output.dtype) not in (
+        ("float32", "float32"),
+        ("int8", "int8"),
+        ("int8", "float32"),
+    ):
+        raise node.unsupported(f"{table.dtype} to {output.dtype} is not supported")
+    node.check_output((*places.shape, *table.shape[1:]))
+    real = table.dtype != output.dtype
+    if real and table.zero_point:
+        raise node.bad("its table has a zero point")
+    scale = np.float32(table.scale)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        where, rows = whole_runs([values[0], values[1]])
+        _check_places(node, where, table.shape[0])
+        flat = rows.reshape(len(rows), table.shape[0], -1)
+        y = np.take_along_axis(flat, where[..., None].astype(np.intp), axis=1)
+        y = y.reshape(len(rows), *output.shape)
+        return [y.astype(np.float32) * scale if real else y]
+
+    return run
+
+
+def dynamic_update_slice(node: Node) -> Run:
+    """Input 0 with input 1 in it at the start indices (int32, int64) of input 2, moved inside.
+
+    int8, int16, int32, float32.
+    """
+    node.check_types("int8 int16 int32 float32")
+    x, part, start = node.input(0), node.input(1), node.input(2)
+    rank = len(x.shape)
+    if part.dtype != x.dtype or len(part.shape) != rank or start.shape != (rank,):
+        raise node.bad(f"{part.dtype} {list(part.shape)} at {list(start.shape)} in {list(x.shape)}")
+    if any(small > large for small, large in zip(part.shape, x.shape, strict=True)):
+        raise node.bad(f"{list(part.shape)} does not fit into {list(x.shape)}")
+    node.check_output(x.shape)
+
+    def make(first: list[int]) -> Run:
+        room = [large - small for large, small in zip(x.shape, part.shape, strict=True)]
+        begin = [min(max(0, a), most) for a, most in zip(first, room, strict=True)]
+        cuts = tuple(slice(a, a + size) for a, size in zip(begin, part.shape, strict=True))
+
+        def run(values: Sequence[Any]) -> list[Array]:
+            whole, update = whole_runs([values[0], values[1]])
+            y = whole.copy()
+            y[(slice(None), *cuts)] = update
+            return [y]
+
+        return run
+
+    return parametrized(node, (2,), make)

@@ -1,0 +1,93 @@
+"""PAD, PADV2, MIRROR_PAD.
+
+Sources: TensorFlow Lite operator specification; tflite-micro, ``mirror_pad.cc``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.reference.fixedpoint import Array
+from harness.reference.kernels.shape import same_type
+from harness.reference.node import NUMPY_TYPES, Node, Run
+from harness.reference.parameters import parametrized
+
+
+def _pairs(node: Node, paddings: list[int]) -> list[tuple[int, int]]:
+    """Elements before and after each axis; the output's shape is checked."""
+    shape = node.input(0).shape
+    if len(paddings) != 2 * len(shape) or min(paddings, default=0) < 0:
+        raise node.bad(f"paddings {paddings} for {len(shape)} axes")
+    pairs = list(zip(paddings[::2], paddings[1::2], strict=True))
+    node.check_output([a + size + b for size, (a, b) in zip(shape, pairs, strict=True)])
+    return pairs
+
+
+def pad(node: Node) -> Run:
+    """Inputs: tensor, paddings (rank, 2); PADV2: value. PAD fills with the real value 0."""
+    x, output = node.input(0), node.output()
+    dtype = x.dtype
+    if dtype not in ("int8", "int16", "int32", "float32"):
+        raise node.unsupported(f"input type {dtype} is not supported")
+    same_type(node)
+    paddings = node.integers(1, "its paddings")
+    pairs = _pairs(node, paddings)
+    inside = (
+        slice(None),
+        *(slice(a, a + size) for size, (a, _) in zip(x.shape, pairs, strict=True)),
+    )
+    fill = output.zero_point if dtype == "int8" else 0
+    given = node.present(2)
+    if given and (node.input(2).dtype != dtype or node.input(2).elements != 1):
+        raise node.bad("its value is no scalar of its input's type")
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        runs = max(len(values[0]), len(values[2]) if given else 1)
+        y = np.full((runs, *output.shape), fill, NUMPY_TYPES[dtype])
+        if given:
+            y[...] = values[2].reshape(-1, *(1,) * len(output.shape))
+        y[inside] = values[0]
+        return [y]
+
+    return run
+
+
+def mirror_pad(node: Node) -> Run:
+    """Inputs: tensor, paddings (rank, 2). The edge is repeated (SYMMETRIC) or not (REFLECT).
+
+    int8, float32.
+    """
+    node.check_types("int8 float32")
+    shape = node.input(0).shape
+    if node.input(1).shape != (len(shape), 2):
+        raise node.bad(f"paddings of the shape {list(node.input(1).shape)} for {list(shape)}")
+    offset = 1 if node.option("mode") == "REFLECT" else 0
+
+    def make(paddings: list[int]) -> Run:
+        pairs = _pairs(node, paddings)
+        places = [_mirrored(size, a, b, offset) for size, (a, b) in zip(shape, pairs, strict=True)]
+        for size, place in zip(shape, places, strict=True):
+            if place.size and not 0 <= place.min() <= place.max() < size:
+                raise node.bad(f"paddings {paddings} reach beyond the mirrored {list(shape)}")
+
+        def run(values: Sequence[Any]) -> list[Array]:
+            y = values[0]
+            for axis, place in enumerate(places):
+                y = np.take(y, place, axis=axis + 1)
+            return [y]
+
+        return run
+
+    return parametrized(node, (1,), make)
+
+
+def _mirrored(size: int, before: int, after: int, offset: int) -> Array:
+    """For each element of a padded axis the element of the axis that it shows."""
+    front = np.arange(before)
+    first = before + offset - 1 - np.minimum(front, before - 1)
+    last = size - 1 - offset
+    end = last - np.minimum(np.arange(after), last)
+    return np.concatenate([first, np.arange(size), end])

@@ -1,0 +1,63 @@
+"""Operators whose parameters are tensors: axes, begins, paddings, shapes.
+
+Converters write them as constants, and all is worked out once. TFLM takes most of them computed,
+too: then they are worked out when they arrive, once for each value that they have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.reference.fixedpoint import Array
+from harness.reference.node import Node, Run
+
+#: Values of a computed parameter whose preparation is remembered.
+_REMEMBERED = 64
+
+
+def parametrized(node: Node, indices: Sequence[int], make: Callable[..., Run]) -> Run:
+    """``make(*parameters)`` with the flat integer values of those inputs; checks and prepares.
+
+    Raises BadModel where a parameter is no int32 or int64.
+    """
+    for index in indices:
+        if node.input(index).dtype not in ("int32", "int64"):
+            raise node.bad(f"its input {index} has the type {node.input(index).dtype}")
+    constants = [node.constant(index) for index in indices]
+    if all(value is not None for value in constants):
+        return make(*(_flat(value) for value in constants))
+    known: dict[bytes, Run] = {}
+
+    def prepared(parameters: Sequence[Array]) -> Run:
+        key = b"|".join(each.tobytes() for each in parameters)
+        if key not in known:
+            if len(known) >= _REMEMBERED:
+                known.clear()
+            known[key] = make(*map(_flat, parameters))
+        return known[key]
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        parameters = [values[index] for index in indices]
+        runs = max(len(value) for value in values if value is not None)
+        if all(len(each) == 1 for each in parameters):
+            return prepared(parameters)(values)
+        rows = [_row(values, number) for number in range(runs)]
+        parts = [prepared([row[index] for index in indices])(row) for row in rows]
+        return [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+    return run
+
+
+def _flat(value: Any) -> list[int]:
+    return [int(each) for each in np.ravel(value)]
+
+
+def _row(values: Sequence[Any], number: int) -> list[Any]:
+    """One run of the values."""
+    return [
+        value if value is None or len(value) == 1 else value[number : number + 1]
+        for value in values
+    ]
