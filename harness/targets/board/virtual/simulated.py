@@ -7,6 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
+from harness.deadline import Clock
 from harness.elf import Firmware
 from harness.errors import HilError
 from harness.targets.base import Elapsed, Session, Stop
@@ -31,13 +32,24 @@ def _simulator(firmware: Firmware) -> Session:
 
 
 class SimulatorChip:
-    """Runs what is in flash on the simulator; a chip that cannot run stays silent, as on a desk."""
+    """Runs what is in flash on the simulator; a chip that cannot run stays silent, as on a desk.
 
-    def __init__(self, opener: Opener = _simulator) -> None:
+    ``now`` and ``sleep`` are the wall clock's, in seconds.
+    """
+
+    def __init__(
+        self,
+        opener: Opener = _simulator,
+        *,
+        now: Clock = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
         self.idle = True
         #: Why the chip does not run any more, or an empty string.
         self.halted = ""
         self._open = opener
+        self._now = now
+        self._sleep = sleep
         self._session: Session | None = None
         self._image = b""
         self._started = 0.0
@@ -48,7 +60,7 @@ class SimulatorChip:
         image = wrap(_blocks(store))
         self.halted = ""
         self.idle = False
-        self._started, self._virtual = time.monotonic(), 0.0
+        self._started, self._virtual = self._now(), 0.0
         try:
             if self._session is not None and image == self._image:
                 self._session.read()  # the UART's last words are lost with the reset
@@ -70,9 +82,9 @@ class SimulatorChip:
         if self._session is None:
             self.idle = True
             return b""
-        ahead = self._virtual - (time.monotonic() - self._started) * SPEED
+        ahead = self._virtual - (self._now() - self._started) * SPEED
         if ahead > 0:
-            time.sleep(min(_NAP_SECONDS, ahead / SPEED))
+            self._sleep(min(_NAP_SECONDS, ahead / SPEED))
             return b""
         length = seconds * SPEED
         try:
@@ -99,7 +111,7 @@ class SimulatorChip:
             self._halt(error.message)
             return
         if self.idle:
-            self._started, self._virtual = time.monotonic(), 0.0
+            self._started, self._virtual = self._now(), 0.0
             self.idle = False
 
     def read(self, address: int, size: int) -> bytes:
