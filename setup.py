@@ -1,6 +1,7 @@
-"""The two things that pyproject.toml cannot say: the native counter, and data beside the package.
+"""The two things that pyproject.toml cannot say: the counting core, and data beside the package.
 
-Without a compiler the simulator's Python counter gives the same counts, more slowly.
+The core keeps to Python's stable interface, so one wheel a platform fits 3.11 and later. Where no
+compiler is, the package is installed without it; ``tflm-hil doctor --install`` builds it then.
 """
 
 import shutil
@@ -11,6 +12,7 @@ from setuptools.command.build_py import build_py
 
 #: Folders of the checkout that an installed package needs (harness.paths looks for them).
 DATA = ("platforms", "zephyr_samples", "robot")
+CORE = Path("harness/simulator/native")
 
 
 class BuildWithData(build_py):
@@ -33,6 +35,14 @@ class BuildWithData(build_py):
 setup(
     cmdclass={"build_py": BuildWithData},
     ext_modules=[
-        Extension("harness.simulator._native", ["harness/simulator/_native.c"], optional=True)
+        Extension(
+            "harness.simulator._native",
+            [path.as_posix() for path in sorted(CORE.glob("*.c"))],
+            depends=[path.as_posix() for path in sorted(CORE.glob("*.h"))],
+            extra_compile_args=["-Wall", "-Wextra"],
+            py_limited_api=True,
+            optional=True,
+        )
     ],
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -71,11 +71,10 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         files=("/usr/include/flatbuffers/flatbuffers.h",),
     ),
     Requirement(
-        "simulator's native part",
-        "the simulator counts instructions several times faster",
+        "simulator's counting core",
+        "runs images on the simulator",
         "",
         look=native.find,
-        required=False,
         hint="tflm-hil doctor --install builds it",
     ),
     Requirement("cmake", "the zephyr builder", "cmake", ("cmake",), required=False),
@@ -162,27 +161,26 @@ def packages_to_install(diagnoses: Sequence[Diagnosis], *, optional: bool = Fals
     ]
 
 
-def speed_up(say: Callable[[str], None], *, dry_run: bool = False) -> str:
-    """Build the simulator's native part if it is missing or old, and install what that takes.
+def build_core(say: Callable[[str], None], *, dry_run: bool = False) -> str:
+    """Build the simulator's counting core if it is missing or old, and install what that takes.
 
-    ``say`` gets each command before it runs. Returns what was done, or why it was not: nothing
-    fails without it.
+    ``say`` gets each command before it runs. Returns what was done, or why it was not.
     """
     if native.find() and not native.outdated():
-        return "the simulator has its native part"
+        return "the simulator has its counting core"
     packages = native.packages()
     try:
         for command in install_commands(packages) if packages else ():
             say(f"{'would run' if dry_run else 'running'}: {' '.join(command)}")
         if dry_run:
-            return "would build the simulator's native part"
+            return "would build the simulator's counting core"
         if packages:
             install(packages)
         library = native.build()
         native.check()
     except HilError as error:
-        return f"the simulator stays slower: {error.message.splitlines()[0].rstrip(':')}"
-    return f"built the simulator's native part: {library}"
+        return f"the simulator cannot run: {error.message.splitlines()[0].rstrip(':')}"
+    return f"built the simulator's counting core: {library}"
 
 
 def install_commands(packages: Sequence[str]) -> list[list[str]]:

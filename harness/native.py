@@ -1,8 +1,8 @@
-"""The simulator's native part, built after the fact.
+"""The simulator's counting core, built after the fact.
 
 ``pip install`` builds it where a C compiler is there, and leaves it out where none is: then the
-simulator counts in Python, several times slower. On a fresh machine the compiler comes only with
-``tflm-hil doctor --install``, after the package was installed.
+simulator cannot run. On a fresh machine the compiler comes only with ``tflm-hil doctor
+--install``, after the package was installed.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ from harness import paths
 from harness.errors import BuildFailed, EnvironmentMissing
 
 _MODULE = "harness.simulator._native"
-_SOURCE = paths.PACKAGE / "simulator" / "_native.c"
+#: The folder of its C files; the library stands beside it.
+_SOURCES = paths.PACKAGE / "simulator" / "native"
 _SECONDS = 120
 
 
 def find() -> str:
-    """Where the native part lies; "" where this Python has none."""
+    """Where the counting core lies; "" where this Python has none."""
     try:
         module = importlib.import_module(_MODULE)
     except ImportError:
@@ -32,10 +33,11 @@ def find() -> str:
     return str(module.__file__)
 
 
-def outdated(source: Path = _SOURCE) -> bool:
-    """True where the source was changed (by a git pull, say) after the library was built."""
+def outdated(sources: Path = _SOURCES) -> bool:
+    """True where a source was changed (by a git pull, say) after the library was built."""
     library = find()
-    return bool(library) and Path(library).stat().st_mtime < source.stat().st_mtime
+    newest = max(path.stat().st_mtime for path in sources.glob("*.[ch]"))
+    return bool(library) and Path(library).stat().st_mtime < newest
 
 
 def _headers() -> Path:
@@ -48,22 +50,22 @@ def packages() -> list[str]:
     return lacking if (_headers() / "Python.h").is_file() else [*lacking, "python3-dev"]
 
 
-def build(source: Path = _SOURCE) -> Path:
-    """Compile the native part for this Python, beside its source; give the path of the library.
+def build(sources: Path = _SOURCES) -> Path:
+    """Compile the counting core, beside the folder of its sources; give the library's path.
 
     Raises :class:`EnvironmentMissing` without a compiler, Python's headers or the right to write
     there, :class:`BuildFailed` with the compiler's own words.
     """
     compiler = shutil.which("cc")
     if compiler is None or packages():
-        raise EnvironmentMissing(f"building {source.name} needs {' and '.join(packages())}")
-    suffix = sysconfig.get_config_var("EXT_SUFFIX")
-    library = source.with_name(f"{source.stem}{suffix}")
+        raise EnvironmentMissing(f"building the counting core needs {' and '.join(packages())}")
+    library = sources.parent / "_native.abi3.so"
     try:
-        with tempfile.TemporaryDirectory(dir=source.parent, prefix=".native-") as folder:
+        with tempfile.TemporaryDirectory(dir=sources.parent, prefix=".native-") as folder:
             draft = Path(folder, library.name)
             command = [compiler, "-O2", "-fPIC", "-fwrapv", "-shared", f"-I{_headers()}"]
-            _run([*command, str(source), "-o", str(draft)], f"{source.name} cannot be built")
+            command += [str(path) for path in sorted(sources.glob("*.c"))]
+            _run([*command, "-o", str(draft)], "the counting core cannot be built")
             draft.replace(library)
     except OSError as error:
         raise EnvironmentMissing(f"cannot write {library}: {error.strerror or error}") from error
@@ -72,8 +74,8 @@ def build(source: Path = _SOURCE) -> Path:
 
 
 def check() -> None:
-    """Load the native part in a process of its own. Raises :class:`BuildFailed` if that fails."""
-    _run([sys.executable, "-c", f"import {_MODULE}"], "the native part cannot be loaded")
+    """Load the counting core in a process of its own. Raises :class:`BuildFailed` if that fails."""
+    _run([sys.executable, "-c", f"import {_MODULE}"], "the counting core cannot be loaded")
 
 
 def _run(command: list[str], what: str) -> None:

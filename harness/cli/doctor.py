@@ -41,7 +41,7 @@ def doctor(install: bool, everything: bool, dry_run: bool) -> None:
             checks.install(packages)
             diagnoses = checks.examine()
     if install:
-        click.echo(checks.speed_up(click.echo, dry_run=dry_run))
+        click.echo(checks.build_core(click.echo, dry_run=dry_run))
     missing = [one.requirement.name for one in diagnoses if not one.ok and one.requirement.required]
     if missing:
         raise EnvironmentMissing(

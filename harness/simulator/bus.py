@@ -1,4 +1,7 @@
-"""Every access that Unicorn asks about: private peripherals, devices, flash, guarded RAM."""
+"""Every access that Unicorn asks about: private peripherals, devices, flash.
+
+The MPU has allowed it by then.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,10 @@ from harness.simulator.engine import PPB, Engine
 from harness.simulator.exceptions import Exceptions
 from harness.simulator.library import Reg
 from harness.simulator.memorymap import MemoryMap
-from harness.simulator.mpu import Mpu
-from harness.simulator.nvic import BUS_FAULT, MEM_MANAGE, Nvic
+from harness.simulator.nvic import BUS_FAULT, Nvic
 from harness.simulator.peripherals.base import Device
 from harness.simulator.peripherals.nvmc import ERASE, PAGE, WRITE, Nvmc
-from harness.simulator.scb import (
-    BFARVALID,
-    DACCVIOL,
-    MMARVALID,
-    PRECISERR,
-    USERSETMPEND,
-    Scb,
-)
+from harness.simulator.scb import BFARVALID, PRECISERR, USERSETMPEND, Scb
 from harness.simulator.systick import SysTick
 
 _SYSTICK, _NVIC, _NVIC_END, _SCB, _SCB_END = 0xE010, 0xE100, 0xE600, 0xED00, 0xF000
@@ -50,14 +45,12 @@ class Bus:
     def __init__(
         self,
         memory_map: MemoryMap,
-        system: tuple[Nvic, Scb, SysTick, Dwt, Mpu],
+        system: tuple[Nvic, Scb, SysTick, Dwt],
         unmodelled: Callable[[str, str], None],
-        store: Callable[[int, bytes], None],
     ) -> None:
-        self._nvic, self._scb, self._systick, self._dwt, self._mpu = system
+        self._nvic, self._scb, self._systick, self._dwt = system
         self._map = memory_map
         self._unmodelled = unmodelled
-        self._store = store
         self._blocks: dict[int, tuple[Device, int]] = {}
         self._irqs = memory_map.irqs
         self.refusal = Refusal(BUS_FAULT, PRECISERR)
@@ -82,9 +75,6 @@ class Bus:
             return None if low is None else self.access(1, address + 4, 4, value >> 32)
         if PPB.holds(address):
             return self._private(is_write, address, size, value)
-        if self._mpu.enabled and not self._mpu_allows(address, bool(is_write)):
-            self.refusal = Refusal(MEM_MANAGE, DACCVIOL | MMARVALID)
-            return None
         found = self._blocks.get(address >> 8)
         if found is not None:
             device, base = found
@@ -92,10 +82,6 @@ class Bus:
                 return self._registers(device, is_write, address - base, size, value)
         store = self.engine.store_of(address, size)
         if is_write and store is not None:
-            if store.area.name == "ram":
-                # On the page of a stack guard, but not the guard: Unicorn drops what it accepts.
-                self._store(address, value.to_bytes(size, "little"))
-                return 0
             if store.area.name in ("flash", "uicr") and self._program(address, size, value):
                 return 0
         elif any(base <= address < base + 0x1000_0000 for base in self._map.windows):
@@ -110,12 +96,6 @@ class Bus:
 
     def _known(self, address: int) -> bool:
         return address >> 8 in self._blocks
-
-    def _mpu_allows(self, address: int, is_write: bool) -> bool:
-        exceptions = self.exceptions
-        if not exceptions.in_force():
-            return True
-        return self._mpu.allows(address, write=is_write, privileged=exceptions.privileged())
 
     # registers
 

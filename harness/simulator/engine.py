@@ -5,21 +5,20 @@ from __future__ import annotations
 import ctypes
 import mmap
 from ctypes import byref, c_int, c_void_p
+from types import ModuleType
+from typing import TYPE_CHECKING
 
+from harness.errors import EnvironmentMissing
 from harness.simulator import library as uc
-from harness.simulator.cores import make_core, mmio_callbacks, native_available
-from harness.simulator.counting import AccessHandler, CodeRegion, Core
+from harness.simulator.counting import AccessHandler
 from harness.simulator.memorymap import Area, MemoryMap
+
+if TYPE_CHECKING:
+    from harness.simulator._native import Core
 
 #: Device windows and the private peripheral bus: mapped without rights, so that every access asks.
 WINDOW_SIZE = 0x90_0000
 PPB = Area("ppb", 0xE000_0000, 0x10_0000)
-PAGE = 0x400
-#: Code of the simulator's own, where the chip has nothing: CLREX; MRS r0, PSPLIM; MRS r1, MSPLIM;
-#: SVC #0. Unicorn shows the stack limits and the exclusive monitor to code only. It must lie where
-#: the default memory map allows execution (Armv8-M ARM, B8.1: not above 0x9FFF_FFFF).
-STUB = Area("stub", 0x1FFF_FC00, PAGE)
-_STUB_CODE = bytes.fromhex("bff32f8f eff30b80 eff30a81 00df")
 
 _RIGHTS = {
     "flash": uc.PROT_READ | uc.PROT_EXEC,
@@ -45,19 +44,18 @@ class Store:
 
 
 class Engine:
-    """Unicorn, its memory and its counting core; a resource that :meth:`close` gives back."""
+    """Unicorn, its memory and its counting core; a resource that :meth:`close` gives back.
 
-    def __init__(
-        self, memory_map: MemoryMap, access: AccessHandler, *, native: bool | None = None
-    ) -> None:
+    Raises :class:`EnvironmentMissing` where the counting core was not built, or where Unicorn is
+    one that it does not know.
+    """
+
+    def __init__(self, memory_map: MemoryMap, access: AccessHandler) -> None:
         self._library = uc.load()
-        self.native = native_available() if native is None else native
-        self._callbacks: list[object] = []  # Unicorn calls them as long as it lives
         handle = c_void_p()
         error = self._library.uc_open(uc.ARCH_ARM, uc.MODE_MCLASS_THUMB, byref(handle))
         uc.check(self._library, error, "opening Unicorn")
         self._handle = handle.value or 0
-        self._context = c_void_p()
         try:
             self._control(uc.CTL_CPU_MODEL, c_int(uc.CPU_CORTEX_M33))
             self.stores = {
@@ -65,27 +63,24 @@ class Engine:
             }
             areas = [Area(f"window{base:x}", base, WINDOW_SIZE) for base in memory_map.windows]
             self._windows = [self._map_window(area) for area in (*areas, PPB)]
-            self._stub = self._map(STUB, uc.PROT_EXEC)
-            self._stub.view[: len(_STUB_CODE)] = _STUB_CODE
-            error = self._library.uc_context_alloc(self._handle, byref(self._context))
-            uc.check(self._library, error, "allocating a context")
-        except uc.UnicornError:
+            self.core = self._make_core(access)
+        except BaseException:
             self.close()
             raise
-        code = [
-            CodeRegion(s.area.origin, s.area.size, s.host, s.view, stable)
-            for s, stable in ((self.stores["flash"], True), (self.stores["ram"], False))
-        ]
-        self.core: Core = make_core(
-            self._library,
-            self._handle,
-            self._context.value or 0,
-            access,
-            code,
-            [(s.area.origin, s.area.size, s.host) for s in self._windows],
-            native=self.native,
-        )
-        self._guarded: set[int] = set()
+
+    def _make_core(self, access: AccessHandler) -> Core:
+        functions = tuple(uc.function_address(self._library, n) for n in uc.NATIVE_FUNCTIONS)
+        flash, ram = self.stores["flash"], self.stores["ram"]
+        code = [_row(flash, stable=True), _row(ram, stable=False)]
+        windows = [_row(window, stable=False) for window in self._windows]
+        try:
+            core: Core = _native().Core(self._handle, functions, access, code, windows)
+        except NotImplementedError as error:
+            raise EnvironmentMissing(
+                f"the simulator does not know this version of unicorn: {error}",
+                hint="install one that it was tested with: pip install unicorn==2.1.4",
+            ) from error
+        return core
 
     def _control(self, control: int, *arguments: ctypes._SimpleCData[int]) -> None:
         error = self._library.uc_ctl(c_void_p(self._handle), c_int(control), *arguments)
@@ -106,11 +101,11 @@ class Engine:
         read stands in the window's store by the time Unicorn fetches it from there.
         """
         store = Store(area)
-        read, write = mmio_callbacks(store.view, native=self.native)
-        self._callbacks += [read, write]
+        native = _native()
         error = self._library.uc_mmio_map(
-            self._handle, area.origin, area.size, read, store.host, write, None
-        )
+            self._handle, area.origin, area.size,
+            c_void_p(native.MMIO_READ), store.host, c_void_p(native.MMIO_WRITE), None,
+        )  # fmt: skip
         uc.check(self._library, error, f"mapping {area.name}")
         error = self._library.uc_mem_protect(self._handle, area.origin, area.size, 0)
         uc.check(self._library, error, f"protecting {area.name}")
@@ -123,21 +118,6 @@ class Engine:
                 return store
         return None
 
-    def guard(self, begin: int, end: int) -> None:
-        """From now on ask before each write to the RAM pages of [begin, end).
-
-        Everything else asks anyway. Each guarded page costs Unicorn a memory section, of which it
-        has fewer than PAGE.
-        """
-        ram = self.stores["ram"].area
-        for page in range(max(begin, ram.origin) & -PAGE, min(end, ram.end), PAGE):
-            if page in self._guarded:
-                continue
-            self._guarded.add(page)
-            rights = uc.PROT_READ | uc.PROT_EXEC
-            error = self._library.uc_mem_protect(self._handle, page, PAGE, rights)
-            uc.check(self._library, error, f"guarding page 0x{page:08x}")
-
     def code_changed(self, begin: int, end: int) -> None:
         """The host changed code in [begin, end): translate and decode it again."""
         self.core.forget(begin, end)
@@ -148,26 +128,23 @@ class Engine:
         self._control(uc.CTL_FLUSH_TB)
         self.core.invalidate()
 
-    def save_context(self) -> c_void_p:
-        """A copy of the processor's whole state, to be given to :meth:`load_context`."""
-        context = c_void_p()
-        error = self._library.uc_context_alloc(self._handle, byref(context))
-        uc.check(self._library, error, "allocating a context")
-        uc.check(self._library, self._library.uc_context_save(self._handle, context), "saving")
-        return context
-
-    def load_context(self, context: c_void_p) -> None:
-        """Take back what :meth:`save_context` gave."""
-        uc.check(self._library, self._library.uc_context_restore(self._handle, context), "loading")
-
-    def free_context(self, context: c_void_p) -> None:
-        """Give a saved state back."""
-        self._library.uc_context_free(context)
-
     def close(self) -> None:
         """Free Unicorn; safe to call twice."""
         if self._handle:
-            if self._context.value:
-                self._library.uc_context_free(self._context)
             self._library.uc_close(self._handle)
             self._handle = 0
+
+
+def _native() -> ModuleType:
+    try:
+        from harness.simulator import _native  # noqa: PLC0415
+    except ImportError as error:
+        raise EnvironmentMissing(
+            f"the simulator's counting core is not built ({error})",
+            hint="build it with: tflm-hil doctor --install (it needs a C compiler)",
+        ) from error
+    return _native
+
+
+def _row(store: Store, *, stable: bool) -> tuple[int, int, int, bool]:
+    return store.area.origin, store.area.size, store.host, stable

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from harness.simulator.counting import Reason
-from harness.simulator.engine import STUB, Engine
+from harness.simulator.counting import EXTRA_EXCLUSIVE, EXTRA_LIMITS
+from harness.simulator.engine import Engine
 from harness.simulator.faults import FaultRecord, exception_name, status_names
 from harness.simulator.library import CORE_REGISTERS, Reg
-from harness.simulator.mpu import HFNMIENA, Mpu
+from harness.simulator.mpu import Mpu
 from harness.simulator.nvic import (
     BUS_FAULT,
     FIRST_IRQ,
@@ -43,7 +43,6 @@ from harness.simulator.scb import (
     UNSTKERR,
     Scb,
 )
-from harness.simulator.thumb import EXTRA_LIMITS
 
 XPSR_T = 1 << 24
 # Plain numbers: looking up a member of an enumeration takes longer than reading the register.
@@ -98,43 +97,39 @@ class Exceptions:
 
     # memory as exception frames see it
 
-    def _frame(self, address: int, size: int, *, write: bool) -> memoryview | _Failure:
+    def _frame(
+        self, address: int, size: int, *, write: bool, privileged: bool
+    ) -> memoryview | _Failure:
         """The bytes of a frame, or why there can be none."""
         store = self._ram if self._ram.area.holds(address, size) else None
         if store is None and not write:
             store = self._engine.store_of(address, size)
+        if self._mpu.checks and not self._mpu.allows_all(
+            address, size, write=write, privileged=privileged
+        ):
+            return _Failure(MEM_MANAGE, MSTKERR if write else MUNSTKERR)
         if store is None:
             return _Failure(BUS_FAULT, STKERR if write else UNSTKERR)
-        if self._mpu.enabled and self.in_force():
-            privileged = self.privileged()
-            for at in (address, address + size - 4):
-                if not self._mpu.allows(at, write=write, privileged=privileged):
-                    return _Failure(MEM_MANAGE, MSTKERR if write else MUNSTKERR)
         return store.slice(address, size)
 
     def privileged(self) -> bool:
         """True in handler mode and in privileged thread mode."""
         return bool(self._core.read(_XPSR) & 0x1FF) or not self._core.read(_CONTROL) & 1
 
-    def in_force(self) -> bool:
-        """False while the MPU is off because of HardFault, NMI or FAULTMASK (HFNMIENA clear)."""
-        if self._mpu.ctrl & HFNMIENA:
-            return True
-        number = self._core.read(_XPSR) & 0x1FF
-        return number not in (NMI, HARD_FAULT) and not self._core.read(_FAULTMASK) & 1
+    def synchronize(self) -> None:
+        """Put changes of the MPU in force, and those of the priority that concern it."""
+        mpu = self._mpu
+        if mpu.enabled or self._core.stale:
+            number = self._core.read(_XPSR) & 0x1FF
+            masked = bool(self._core.read(_FAULTMASK) & 1)
+            mpu.take_effect(negative=number in (NMI, HARD_FAULT) or masked)
 
-    def limits(self) -> tuple[int, int]:
-        """PSPLIM and MSPLIM, (0, 0) while no code that sets them was seen. Privileged mode only."""
-        core = self._core
-        if not core.extras:
-            return 0, 0
-        saved = core.read_many((Reg.R0, Reg.R1, _PC))
-        # The stub clears the exclusive monitor as well, as exception entry does.
-        if core.call(STUB.origin) != Reason.EXCEPTION:
-            raise RuntimeError("the simulator's own code did not run")
-        psplim, msplim = core.read_many((Reg.R0, Reg.R1))
-        core.write_many((int(Reg.R0), int(Reg.R1), _PC), saved)
-        return (psplim, msplim) if core.extras & EXTRA_LIMITS else (0, 0)
+    def _limits(self) -> tuple[int, int]:
+        """PSPLIM and MSPLIM, (0, 0) while no code that sets them was seen."""
+        extras = self._core.extras
+        if extras & EXTRA_EXCLUSIVE:
+            self._core.clear_monitor()
+        return self._core.limits() if extras & EXTRA_LIMITS else (0, 0)
 
     # entry
 
@@ -148,7 +143,8 @@ class Exceptions:
         size = 0x68 if extended else 0x20
         frame = sp - size & ~7 & 0xFFFF_FFFF
         xpsr_stacked = xpsr & ~(1 << 9) | (sp - size & 4) << 7
-        place = self._frame(frame, size, write=True)
+        privileged = not (thread and control & 1)
+        place = self._frame(frame, size, write=True, privileged=privileged)
         words = (r0, r1, r2, r3, r12, lr, pc, xpsr_stacked)
         floats = (*core.read_many(_FP), 0) if extended else ()
         exc_return = 0xFFFF_FFA0 if self.nonsecure else 0xFFFF_FFE1
@@ -159,8 +155,7 @@ class Exceptions:
             (frame, xpsr & 0xF80F_0000 | XPSR_T | number, control & ~(SPSEL | FPCA | 8)),
         )
         if core.extras:
-            self._refresh()  # the stub reads the limits in handler mode, even from a user thread
-            psplim, msplim = self.limits()
+            psplim, msplim = self._limits()
             limit = psplim if process else msplim
             if frame < limit:
                 place = _Failure(USAGE_FAULT, STKOF)
@@ -219,6 +214,7 @@ class Exceptions:
             (exc_return, vector | 1, XPSR_T if vector & 1 else 0),
         )
         self._refresh()
+        self.synchronize()
 
     def _vector(self, number: int) -> int | None:
         address = self._scb.vtor + 4 * number
@@ -251,7 +247,8 @@ class Exceptions:
         extended = not exc_return & 0x10
         frame = core.read(_PSP if process else _SP)
         size = 0x68 if extended else 0x20
-        place = self._frame(frame, size, write=False)
+        privileged = not (thread and core.read(_CONTROL) & 1)
+        place = self._frame(frame, size, write=False, privileged=privileged)
         if isinstance(place, _Failure):
             self.fault(place.cause, place.bits, exc_return & ~1)
             return
@@ -274,6 +271,9 @@ class Exceptions:
             (control, words[6] | xpsr >> 24 & 1, xpsr & ~(1 << 9)),
         )
         self._refresh()
+        if core.extras & EXTRA_EXCLUSIVE:
+            core.clear_monitor()
+        self.synchronize()
         if thread and self._scb.scr & SLEEPONEXIT:
             self.sleep_on_exit = True
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
-from ctypes import CFUNCTYPE, c_bool, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
+from ctypes import c_int, c_size_t, c_uint32, c_uint64, c_void_p
 from enum import IntEnum
 from functools import cache
 from pathlib import Path
@@ -19,21 +19,11 @@ from harness.errors import EnvironmentMissing
 ARCH_ARM = 1
 MODE_MCLASS_THUMB = 0x10 | 0x20
 CPU_CORTEX_M33 = 11
-HOOK_INTR = 1
-HOOK_BLOCK = 8
-HOOK_MEM_INVALID = 1008
 PROT_READ, PROT_WRITE, PROT_EXEC = 1, 2, 4
 CTL_CPU_MODEL = 7 | (1 << 26) | (1 << 30)
-CTL_REMOVE_CACHE = 9 | (2 << 26) | (1 << 30)
 CTL_FLUSH_TB = 10 | (1 << 30)
 ERR_INSN_INVALID = 10
 ERR_EXCEPTION = 21
-
-BLOCK_HOOK = CFUNCTYPE(None, c_void_p, c_uint64, c_uint32, c_void_p)
-INTR_HOOK = CFUNCTYPE(None, c_void_p, c_uint32, c_void_p)
-MMIO_READ = CFUNCTYPE(c_uint64, c_void_p, c_uint64, c_uint32, c_void_p)
-MMIO_WRITE = CFUNCTYPE(None, c_void_p, c_uint64, c_uint32, c_uint64, c_void_p)
-MEMORY_HOOK = CFUNCTYPE(c_bool, c_void_p, c_int, c_uint64, c_int, c_int64, c_void_p)
 
 
 class Reg(IntEnum):
@@ -101,24 +91,21 @@ _SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
         [c_void_p, c_uint64, c_size_t, c_void_p, c_void_p, c_void_p, c_void_p],
     ),
     "uc_mem_protect": (c_int, [c_void_p, c_uint64, c_size_t, c_uint32]),
-    "uc_context_alloc": (c_int, [c_void_p, c_void_p]),
-    "uc_context_save": (c_int, [c_void_p, c_void_p]),
-    "uc_context_restore": (c_int, [c_void_p, c_void_p]),
-    "uc_context_free": (c_int, [c_void_p]),
 }
 
-#: What the native counter is given, in the order in which it takes them.
+#: What the counting core is given, in the order in which it takes them (native/core.h).
 NATIVE_FUNCTIONS = (
     "uc_emu_start",
     "uc_emu_stop",
     "uc_reg_read",
     "uc_reg_write",
-    "uc_reg_read_batch",
-    "uc_reg_write_batch",
     "uc_hook_add",
     "uc_ctl",
+    "uc_context_size",
+    "uc_context_alloc",
     "uc_context_save",
     "uc_context_restore",
+    "uc_context_free",
 )
 
 

@@ -13,17 +13,24 @@ from enum import StrEnum
 
 from harness.deadline import Deadline
 from harness.elf import Firmware
-from harness.simulator.counting import Reason
+from harness.simulator.counting import XPSR_THUMB, Reason
 from harness.simulator.events import NEVER
 from harness.simulator.faults import FaultRecord, report, where
 from harness.simulator.library import ERR_EXCEPTION, Access, Reg
 from harness.simulator.nrf9160 import Nrf9160
-from harness.simulator.nvic import BUS_FAULT, USAGE_FAULT
-from harness.simulator.scb import IBUSERR, INVSTATE, NOCP, STKOF, UNALIGNED, UNDEFINSTR
-from harness.simulator.thumb import XPSR_THUMB
+from harness.simulator.nvic import BUS_FAULT, MEM_MANAGE, USAGE_FAULT
+from harness.simulator.scb import (
+    DACCVIOL,
+    IACCVIOL,
+    IBUSERR,
+    INVSTATE,
+    MMARVALID,
+    NOCP,
+    STKOF,
+    UNALIGNED,
+    UNDEFINSTR,
+)
 
-#: Instructions between two looks at the host's clock: some 0.1 s.
-_SLICE = 20_000_000
 #: Resets without a pause that are called a loop; a first boot legitimately takes one or two.
 RESETS_IN_A_LOOP = 16
 #: Console bytes that a pattern is looked for in, back from the last one.
@@ -32,9 +39,12 @@ _WINDOW = 4096
 # Plain numbers: looking up a member of an enumeration takes longer than many a comparison.
 _EXCEPTION, _UNMASKED, _SPECIAL = int(Reason.EXCEPTION), int(Reason.UNMASKED), int(Reason.SPECIAL)
 _MEMORY, _ERROR = int(Reason.MEMORY), int(Reason.ERROR)
+_DEVICE, _SYNC = int(Reason.DEVICE), int(Reason.SYNC)
 
 # Unicorn's exception numbers beyond those that Special and Reason explain.
-_SVC, _PREFETCH, _BKPT, _EXIT = 2, 3, 7, 8
+_SVC, _FETCH, _DATA, _BKPT, _EXIT = 2, 3, 4, 7, 8
+#: What a refused access was, in the fault status that Unicorn gives (short descriptor format).
+_ALIGNMENT = 1
 _USAGE = {1: UNDEFINSTR, 17: NOCP, 18: INVSTATE, 19: STKOF, 22: UNALIGNED}
 
 
@@ -56,7 +66,6 @@ class Machine(Nrf9160):
         self,
         firmware: Firmware,
         *,
-        native: bool | None = None,
         booted: bool = True,
         console: str = "UARTE0",
         paced: bool = False,
@@ -65,7 +74,7 @@ class Machine(Nrf9160):
         self._pattern: re.Pattern[bytes] | None = None
         self._recent = bytearray()
         self._hit = False
-        super().__init__(firmware, native=native, booted=booted, console=console, paced=paced)
+        super().__init__(firmware, booted=booted, console=console, paced=paced)
 
     def printed(self, data: bytes) -> None:
         """The console sent bytes; a run that waits for a pattern in them ends."""
@@ -102,11 +111,14 @@ class Machine(Nrf9160):
                 end = self._settled(until_tick, until_executed, guard)
                 if end is not None:
                     return end
-                if self.sleeping and not self._awake(until_tick):
+                if self.sleeping and not self._awake(until_tick, guard):
                     if self.now >= until_tick:
                         return End.DEADLINE
+                    if guard is not None and guard.guard_expired:
+                        return End.GUARD
                     return End.IDLE
-                self._execute(until_tick, until_executed)
+                seconds = max(guard.guard_remaining, 1e-6) if guard is not None else 0.0
+                self._execute(until_tick, until_executed, seconds)
         finally:
             self._pattern = None
 
@@ -133,9 +145,14 @@ class Machine(Nrf9160):
             return End.GUARD
         return None
 
-    def _awake(self, until_tick: int) -> bool:
-        """Sleep to the event that wakes the core; False where none comes before ``until_tick``."""
+    def _awake(self, until_tick: int, guard: Deadline | None) -> bool:
+        """Sleep to the event that wakes the core.
+
+        False where none comes before ``until_tick``, or before the guard's wall time is over.
+        """
         while not self._wakes():
+            if guard is not None and guard.guard_expired:
+                return False
             time = self.events.next_time
             if time >= until_tick:
                 if (until_tick < NEVER and time < NEVER) or (
@@ -164,15 +181,15 @@ class Machine(Nrf9160):
         now = min(self.core.active_priority, base) if base else self.core.active_priority
         return self.nvic.group_priority(number) < now
 
-    def _execute(self, until_tick: int, until_executed: int) -> None:
+    def _execute(self, until_tick: int, until_executed: int, seconds: float) -> None:
         core = self.core
         if self.sleeping or self.reset_reason is not None or self._hit:
             return
         if core.deliverable():
             self.exceptions.enter(self.nvic.best(), self.bus.pc())
         ahead = min(self.events.next_time, until_tick) - self.now
-        core.stop_at = min(core.executed + min(max(ahead, 1), _SLICE), until_executed)
-        reason = core.run()
+        core.stop_at = min(core.executed + max(ahead, 1), until_executed)
+        reason = core.run(seconds)
         pc = self.bus.pc()
         if reason == _EXCEPTION:
             self._exception(core.exception, pc)
@@ -184,6 +201,8 @@ class Machine(Nrf9160):
             self._refused(pc)
         elif reason == _ERROR:
             self._error(core.error, pc)
+        elif reason == _SYNC or (reason == _DEVICE and core.stale):
+            self.exceptions.synchronize()
         if self.exceptions.sleep_on_exit:
             self.exceptions.sleep_on_exit = False
             if not core.deliverable():
@@ -196,8 +215,12 @@ class Machine(Nrf9160):
             self.exceptions.leave(pc | 1)
         elif number == _BKPT:
             self.exceptions.breakpoint(pc)
-        elif number == _PREFETCH:
-            self.exceptions.fault(BUS_FAULT, IBUSERR, pc)
+        elif number == _FETCH:
+            self.exceptions.fault(MEM_MANAGE, IACCVIOL, pc)
+        elif number == _DATA and self.core.fault_status & 0xF == _ALIGNMENT:
+            self.exceptions.fault(USAGE_FAULT, UNALIGNED, pc)
+        elif number == _DATA:
+            self.exceptions.fault(MEM_MANAGE, DACCVIOL | MMARVALID, pc, self.core.fault_address)
         elif number in _USAGE:
             self.exceptions.fault(USAGE_FAULT, _USAGE[number], pc)
         else:

@@ -1,19 +1,24 @@
 """The memory protection unit (Armv8-M ARM, B9 and D1.2, MPU_*).
 
-What is enforced: every store to flash, to a device window and to a RAM page that a read-only
-region touches (stack guards are such regions), loads and stores of exception frames, device
-accesses. What is not: loads and stores of unprivileged code to other RAM, and execute-never; they
-would cost a callback for every access. A guarded page costs about 0.2 us for each store to it.
+This model holds the registers and answers what the processor's own microcode asks (exception
+frames, TT). Loads, stores and fetches of instructions are checked by Unicorn's MPU, which the
+counting core is told of by :meth:`Mpu.take_effect`: a region that covers whole pages costs
+nothing, the pages in which one ends some 0.1 us an access.
+
+Changes come into force where the architecture promises it at the latest: those of MPU_CTRL with
+the instruction, those of regions with the next ISB, exception entry or return.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 ENABLE, HFNMIENA, PRIVDEFENA = 1, 2, 4
 TYPE, CTRL, RNR, RBAR, RLAR, MAIR0, MAIR1 = 0x90, 0x94, 0x98, 0x9C, 0xA0, 0xC0, 0xC4
+#: Bytes of the smallest region.
+GRANULE = 32
+_SECURE = 1  # the bank of the security state that the core is in
 
 
 @dataclass(frozen=True)
@@ -27,12 +32,23 @@ class Region:
     unprivileged: bool
 
 
+class Enforcer(Protocol):
+    """What checks each access: the counting core."""
+
+    stale: bool
+    stop_after: bool
+
+    def protect(self, bank: int, ctrl: int, bases: list[int], limits: list[int], /) -> None:
+        """Put the registers in force."""
+        ...
+
+
 class Mpu:
     """Sixteen regions and the questions that are asked of them."""
 
-    def __init__(self, regions: int, guard: Callable[[int, int], None]) -> None:
+    def __init__(self, regions: int, core: Enforcer) -> None:
         self._count = regions
-        self._guard = guard
+        self._core = core
         self.reset()
 
     def reset(self) -> None:
@@ -41,12 +57,33 @@ class Mpu:
         self.bases = [0] * self._count
         self.limits = [0] * self._count
         self.attributes = [0, 0]
-        self.regions: tuple[Region, ...] = ()
+        self._regions: tuple[Region, ...] | None = None
+        self._in_force: tuple[int, ...] = ()
+        self.take_effect(negative=False)
 
     @property
     def enabled(self) -> bool:
         """MPU_CTRL.ENABLE."""
         return bool(self.ctrl & ENABLE)
+
+    @property
+    def checks(self) -> bool:
+        """True where accesses are checked: enabled, and not off because of the priority."""
+        return self.enabled and not (self.negative and not self.ctrl & HFNMIENA)
+
+    def take_effect(self, *, negative: bool) -> None:
+        """Let the core check what the registers say now.
+
+        ``negative``: code of a priority below zero runs (HardFault, NMI, FAULTMASK), which the MPU
+        leaves alone unless HFNMIENA is set.
+        """
+        self.negative = negative
+        ctrl = self.ctrl if self.checks else 0
+        wanted = (ctrl, *self.bases, *self.limits) if ctrl else (0,)
+        self._core.stale = False
+        if wanted != self._in_force:
+            self._in_force = wanted
+            self._core.protect(_SECURE, ctrl, self.bases, self.limits)
 
     def _select(self, offset: int) -> int | None:
         """Region that RBAR/RLAR and their aliases A1 to A3 at ``offset`` mean."""
@@ -72,40 +109,54 @@ class Mpu:
     def write(self, offset: int, value: int) -> None:
         """A register, by offset from 0xE000_ED00."""
         if offset == CTRL:
-            self.ctrl = value & 7
+            if value & 7 != self.ctrl:
+                self.ctrl = value & 7
+                self._core.stop_after = self._core.stale = True
         elif offset == RNR:
             self.number = value & 0xFF
         elif offset in (MAIR0, MAIR1):
             self.attributes[offset == MAIR1] = value
         elif offset != TYPE:
-            number = self._select(offset)
-            if number is not None:
-                (self.limits if (offset - RBAR) & 4 else self.bases)[number] = value
-        self._changed()
+            self._set_region(offset, value)
 
-    def _changed(self) -> None:
-        self.regions = tuple(
-            Region(n, base & ~0x1F, limit | 0x1F, bool(base & 4), bool(base & 2))
-            for n, (base, limit) in enumerate(zip(self.bases, self.limits, strict=True))
-            if limit & 1
-        )
+    def _set_region(self, offset: int, value: int) -> None:
+        number = self._select(offset)
+        registers = self.limits if (offset - RBAR) & 4 else self.bases
+        if number is None or registers[number] == value:
+            return
+        registers[number] = value
+        self._regions = None
         if self.enabled:
-            for region in self.regions:
-                if region.read_only:
-                    self._guard(region.base, region.limit + 1)
+            self._core.stale = True
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        """The enabled regions."""
+        if self._regions is None:
+            self._regions = tuple(
+                Region(n, base & -GRANULE, limit | GRANULE - 1, bool(base & 4), bool(base & 2))
+                for n, (base, limit) in enumerate(zip(self.bases, self.limits, strict=True))
+                if limit & 1
+            )
+        return self._regions
 
     def hits(self, address: int) -> list[Region]:
         """The enabled regions that hold ``address``."""
         return [r for r in self.regions if r.base <= address <= r.limit]
 
     def allows(self, address: int, *, write: bool, privileged: bool) -> bool:
-        """True where the access passes; the MPU must be enabled and in force."""
+        """True where a data access passes, the MPU being enabled and in force."""
         hits = self.hits(address)
         if not hits:
             return privileged and bool(self.ctrl & PRIVDEFENA)
         if len(hits) > 1:
             return False
         return (privileged or hits[0].unprivileged) and not (write and hits[0].read_only)
+
+    def allows_all(self, address: int, size: int, *, write: bool, privileged: bool) -> bool:
+        """True where each of ``size`` bytes passes."""
+        places = [address, *range((address & -GRANULE) + GRANULE, address + size, GRANULE)]
+        return all(self.allows(place, write=write, privileged=privileged) for place in places)
 
     def test_target(self, address: int, *, privileged: bool, asked_as: bool) -> int:
         """What TT answers (Armv8-M ARM, TT): ``asked_as`` is the privilege tested for."""
@@ -130,10 +181,13 @@ class Mpu:
             "bases": list(self.bases),
             "limits": list(self.limits),
             "attributes": list(self.attributes),
+            "negative": self.negative,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take back what :meth:`state` gave."""
         for name, value in state.items():
             setattr(self, name, list(value) if isinstance(value, list) else value)
-        self._changed()
+        self._regions = None
+        self._in_force = ()
+        self.take_effect(negative=self.negative)

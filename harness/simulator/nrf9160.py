@@ -48,16 +48,14 @@ class Chunk:
 class Nrf9160:
     """One chip with one image; a resource that :meth:`close` gives back.
 
-    ``native`` forces the C counting core (True) or the Python one (False). ``booted`` is False for
-    a device fresh from the factory, whose UICR is erased. ``console`` names the UARTE whose bytes
-    are kept; with ``paced`` its transfers take the time of the baud rate.
+    ``booted`` is False for a device fresh from the factory, whose UICR is erased. ``console`` names
+    the UARTE whose bytes are kept; with ``paced`` its transfers take the time of the baud rate.
     """
 
     def __init__(
         self,
         firmware: Firmware,
         *,
-        native: bool | None = None,
         booted: bool = True,
         console: str = "UARTE0",
         paced: bool = False,
@@ -79,26 +77,26 @@ class Nrf9160:
         self.reset_reason: int | None = None
         self.silent_resets = 0
         self._code_in_ram = False
-        self._assemble(native)
+        self._assemble()
         self.uart = self._device(console, Uarte)
         self.uart.sink, self.uart.paced = self.printed, paced
         self._place(booted)
         self._start()
 
-    def _assemble(self, native: bool | None) -> None:
+    def _assemble(self) -> None:
         chip = self.memory_map
-        self.engine = Engine(chip, self._access, native=native)
+        self.engine = Engine(chip, self._access)
         self.core = self.engine.core
-        self._power_on = self.engine.save_context()
+        self._power_on = self.core.save_state()
         self.nvic = Nvic(self.core, chip.irqs, chip.priority_bits)
-        self.mpu = Mpu(chip.mpu_regions, self.engine.guard)
+        self.mpu = Mpu(chip.mpu_regions, self.core)
         self.dwt = Dwt(lambda: self.now)
         self.scb = Scb(self, self.nvic, self.mpu, self.dwt)
         self.systick = SysTick(self)
         self.events.devices[SysTick.NAME] = self.systick
         self.exceptions = Exceptions(self.engine, self.nvic, self.scb, self.mpu, self._fault)
-        system = (self.nvic, self.scb, self.systick, self.dwt, self.mpu)
-        self.bus = Bus(chip, system, self.unmodelled, self._write)
+        system = (self.nvic, self.scb, self.systick, self.dwt)
+        self.bus = Bus(chip, system, self.unmodelled)
         self.bus.engine, self.bus.exceptions = self.engine, self.exceptions
         self.special = Special(self.core, self.nvic, self.mpu, self.exceptions, self._sleep)
         self.devices: dict[str, Device] = {}
@@ -137,7 +135,7 @@ class Nrf9160:
 
     def _start(self) -> None:
         """The processor's reset sequence (Armv8-M ARM, B3.8)."""
-        self.engine.load_context(self._power_on)
+        self.core.load_state(self._power_on)
         self.scb.vtor = self.image.vectors
         # Read again: the firmware may have programmed other vectors before this reset.
         table = self._read(self.image.vectors, 8)
@@ -316,5 +314,4 @@ class Nrf9160:
 
     def close(self) -> None:
         """Free Unicorn; safe to call twice."""
-        self.engine.free_context(self._power_on) if self.engine._handle else None
         self.engine.close()

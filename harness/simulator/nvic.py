@@ -6,9 +6,12 @@ Numbers are exception numbers: 2 NMI, 3 HardFault, 4 MemManage, 5 BusFault, 6 Us
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from harness.simulator.counting import NO_PRIORITY, Core
+from harness.simulator.counting import NO_PRIORITY
+
+if TYPE_CHECKING:
+    from harness.simulator._native import Core
 
 NMI, HARD_FAULT, MEM_MANAGE, BUS_FAULT, USAGE_FAULT = 2, 3, 4, 5, 6
 SECURE_FAULT, SVCALL, DEBUG_MONITOR, PENDSV, SYSTICK, FIRST_IRQ = 7, 11, 12, 14, 15, 16

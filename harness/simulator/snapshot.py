@@ -16,7 +16,7 @@ from harness.simulator.machine import Machine
 class Snapshot:
     """One state of one machine; of use for that machine only, while it is open."""
 
-    context: Any = field(repr=False)
+    processor: bytes = field(repr=False)
     memory: dict[str, bytes] = field(repr=False)
     devices: dict[str, Any] = field(repr=False)
     blocks: dict[str, Any] = field(repr=False)
@@ -31,7 +31,7 @@ class Snapshot:
 def take(machine: Machine) -> Snapshot:
     """The state of ``machine``, which must not be running."""
     return Snapshot(
-        machine.engine.save_context(),
+        machine.core.save_state(),
         {name: bytes(store.view) for name, store in machine.engine.stores.items()},
         {name: device.state() for name, device in machine.devices.items()},
         {name: getattr(machine, name).state() for name in _BLOCKS},
@@ -55,7 +55,7 @@ def restore(machine: Machine, snapshot: Snapshot) -> None:
     if machine.core.coverage(1).strip(b"\0"):
         ram = machine.engine.stores["ram"].area
         machine.engine.code_changed(ram.origin, ram.end)
-    machine.engine.load_context(snapshot.context)
+    machine.core.load_state(snapshot.processor)
     machine.core.executed = machine.core.stop_at = snapshot.executed
     machine.slept = snapshot.slept
     for name, state in snapshot.devices.items():

@@ -1,21 +1,25 @@
 """Instructions that the machine carries out itself: hints, TT, and those that fault.
 
-Unicorn raises an invalid instruction for WFE and YIELD, knows no sleep, and answers TT from an MPU
-that it does not have. The counting core stops before each of them.
+Unicorn raises an invalid instruction for WFE and YIELD, knows no sleep, and answers TT for a
+processor with a non-secure side. The counting core stops before each of them, and before those
+that set FAULTMASK, on which the MPU depends.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from harness.elf.thumb import instruction_length
-from harness.simulator.counting import Core
+from harness.simulator.counting import XPSR_IT
 from harness.simulator.exceptions import Exceptions
 from harness.simulator.library import Reg
 from harness.simulator.mpu import Mpu
 from harness.simulator.nvic import USAGE_FAULT, Nvic
 from harness.simulator.scb import INVSTATE, NOCP
-from harness.simulator.thumb import XPSR_IT, is_special
+
+if TYPE_CHECKING:
+    from harness.simulator._native import Core
 
 _YIELD, _WFE, _WFI, _SEV = 1, 2, 3, 4
 _APSR_N, _APSR_Z, _APSR_C, _APSR_V = 1 << 31, 1 << 30, 1 << 29, 1 << 28
@@ -32,11 +36,15 @@ class Special:
 
     def carry_out(self, pc: int, first: int, second: int) -> bool:
         """False where the instruction is an ordinary one (a breakpoint stands on it)."""
-        if not is_special(first, second, self._core.fp_disabled):
+        if not self._core.is_special(first, second):
             return False
         xpsr = self._core.read(Reg.XPSR)
         if not _passes(xpsr):
             self._advance(pc, first, xpsr)
+            return True
+        if first & 0xFF00 == 0xB600 or first & 0xFFF0 == 0xF380:
+            self._core.step()
+            self._exceptions.synchronize()
             return True
         hint = self._hint(first, second)
         if hint is not None:

@@ -190,9 +190,8 @@ class SimulatorSession(Closing):
 def open(  # noqa: A001
     firmware: Firmware,
     *,
-    native: bool | None = None,
     booted: bool = True,
     paced: bool = False,
 ) -> SimulatorSession:
     """A session with ``firmware`` loaded and not yet started; options as in :class:`Machine`."""
-    return SimulatorSession(Machine(firmware, native=native, booted=booted, paced=paced))
+    return SimulatorSession(Machine(firmware, booted=booted, paced=paced))

@@ -8,18 +8,12 @@ import pytest
 
 from harness.deadline import Deadline
 from harness.elf import Firmware
-from harness.simulator.cores import native_available
 from harness.simulator.machine import End, Machine
 
-CORES = [
-    pytest.param(True, marks=pytest.mark.skipif(not native_available(), reason="not built")),
-    False,
-]
 
-
-@pytest.fixture(params=CORES)
-def crashed(request: pytest.FixtureRequest, build: Callable[[str], Firmware]) -> Machine:
-    machine = Machine(build("wildbranch"), native=request.param)
+@pytest.fixture
+def crashed(build: Callable[[str], Firmware]) -> Machine:
+    machine = Machine(build("wildbranch"))
     end = machine.run(until_tick=10_000_000, guard=Deadline(60, guard=60))
     assert end is End.DEADLINE
     return machine

@@ -16,16 +16,11 @@ from harness.deadline import Deadline
 from harness.elf import Firmware
 from harness.elf.coverage import Coverage
 from harness.simulator import snapshot
-from harness.simulator.cores import native_available
 from harness.simulator.machine import End, Machine
 
 Build = Callable[[str], Firmware]
 HZ = 64_000_000
 SOURCES = Path(__file__).resolve().parents[2] / "firmware"
-CORES = [
-    pytest.param(True, marks=pytest.mark.skipif(not native_available(), reason="not built")),
-    False,
-]
 
 
 def results(machine: Machine, count: int) -> list[int]:
@@ -47,9 +42,8 @@ def digest(machine: Machine) -> tuple[object, ...]:
     return machine.core.executed, machine.now, printed(machine), ram, machine.registers["pc"]
 
 
-@pytest.mark.parametrize("native", CORES)
-def test_exceptions_nest_tail_chain_and_keep_live_fp_registers(build: Build, native: bool) -> None:
-    machine = Machine(build("exceptions"), native=native)
+def test_exceptions_nest_tail_chain_and_keep_live_fp_registers(build: Build) -> None:
+    machine = Machine(build("exceptions"))
     assert machine.run(until_tick=HZ, pattern=b"done") is End.CONDITION
     half = struct.unpack("<I", struct.pack("<f", 2.5))[0]
     expected = [0x01, 0x11, 0x02, 0x03, 0x14, half, 0x0B, 0x51, 0x11, 0x52, 0x24, 0x53]
@@ -57,9 +51,8 @@ def test_exceptions_nest_tail_chain_and_keep_live_fp_registers(build: Build, nat
     assert printed(machine) == b"exceptions done\r\n"
 
 
-@pytest.mark.parametrize("native", CORES)
-def test_threads_keep_their_fp_registers_and_masks_hold(build: Build, native: bool) -> None:
-    machine = Machine(build("threads"), native=native)
+def test_threads_keep_their_fp_registers_and_masks_hold(build: Build) -> None:
+    machine = Machine(build("threads"))
     assert machine.run(until_tick=HZ, pattern=b"done") is End.CONDITION
     run(machine, 0.1)
     first, second = (struct.unpack("<I", struct.pack("<f", value))[0] for value in (2.0, 4.0))
@@ -78,9 +71,8 @@ def test_wfe_sleeps_until_the_interrupt_that_pends(build: Build) -> None:
     assert 50 / 32768 <= machine.seconds < 53 / 32768 + machine.core.executed / HZ
 
 
-@pytest.mark.parametrize("native", CORES)
-def test_stacks_beside_a_guard_work_until_they_overflow(build: Build, native: bool) -> None:
-    machine = Machine(build("guard"), native=native)
+def test_stacks_beside_a_guard_work_until_they_overflow(build: Build) -> None:
+    machine = Machine(build("guard"))
     assert machine.run(until_tick=HZ, pattern=b"done") is End.CONDITION
     stored = [0x3322_0011, 0x3FC0_0000, 0x5544]
     assert results(machine, 4) == [*stored, 1 + 2 + 3 + 4 + 5]
@@ -105,9 +97,8 @@ def test_sleep_is_skipped_and_takes_its_virtual_time(build: Build) -> None:
     assert machine.core.executed < 10_000
 
 
-@pytest.mark.parametrize("native", CORES)
-def test_instructions_compute_what_the_host_computes(build: Build, native: bool) -> None:
-    machine = Machine(build("compute"), native=native)
+def test_instructions_compute_what_the_host_computes(build: Build) -> None:
+    machine = Machine(build("compute"))
     run(machine)
     a, b = (0x7FFF, -0x7FFF), (0x0102, -0x0082)
     seed = 42
@@ -132,17 +123,6 @@ def test_instructions_compute_what_the_host_computes(build: Build, native: bool)
         3 << 8,
         seed,
     ]
-
-
-@pytest.mark.skipif(not native_available(), reason="the native counter was not built")
-@pytest.mark.parametrize("name", ["compute", "exceptions", "nullcall", "resets"])
-def test_native_and_python_counters_agree(build: Build, name: str) -> None:
-    states = []
-    for native in (True, False):
-        machine = Machine(build(name), native=native)
-        run(machine, 2)
-        states.append((digest(machine), machine.core.profile()))
-    assert states[0] == states[1]
 
 
 @pytest.mark.parametrize("name", ["compute", "exceptions"])

@@ -1,0 +1,210 @@
+// The Python type around the counting core, and its module.
+#include "binding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+// Takes the reference to `value`.
+int binding_fill(PyObject *tuple, Py_ssize_t at, PyObject *value) {
+  return value ? PyTuple_SetItem(tuple, at, value) : -1;
+}
+
+static bool call_access(Core *c, bool write, uint32_t address, int size, uint64_t value,
+                        uint32_t *answer, bool *failed) {
+  CoreObject *self = c->owner;
+  PyObject *arguments = PyTuple_New(4), *result = NULL;
+  if (arguments && !binding_fill(arguments, 0, PyLong_FromLong(write)) &&
+      !binding_fill(arguments, 1, PyLong_FromUnsignedLong(address)) &&
+      !binding_fill(arguments, 2, PyLong_FromLong(size)) &&
+      !binding_fill(arguments, 3, PyLong_FromUnsignedLongLong(value))) {
+    result = PyObject_Call(self->access, arguments, NULL);
+  }
+  Py_XDECREF(arguments);
+  if (!result) {
+    *failed = true;
+    return false;
+  }
+  bool allowed = result != Py_None;
+  if (allowed && !write) *answer = (uint32_t)PyLong_AsUnsignedLongMask(result);
+  Py_DECREF(result);
+  return allowed;
+}
+
+// Areas from a list of (base, size, host, stable); -1 with an error set.
+static int add_areas(Area *table, int *count, PyObject *list, bool executable) {
+  Py_ssize_t length = PySequence_Size(list);
+  if (length < 0 || length > MAX_AREAS) {
+    PyErr_SetString(PyExc_ValueError, "too many areas");
+    return -1;
+  }
+  for (Py_ssize_t i = 0; i < length; i++) {
+    unsigned int base, size;
+    unsigned long long host;
+    int stable;
+    PyObject *row = PySequence_GetItem(list, i);
+    bool parsed = row && PyArg_ParseTuple(row, "IIKp", &base, &size, &host, &stable);
+    Py_XDECREF(row);
+    if (!parsed) return -1;
+    Area *area = &table[(*count)++];
+    area->base = base;
+    area->size = size;
+    area->host = (uint8_t *)(uintptr_t)host;
+    area->stable = stable != 0;
+    if (!executable) continue;
+    area->slots = calloc(size / 2, sizeof(Slot));
+    area->covered = calloc(size / 16 + 1, 1);
+    if (!area->slots || !area->covered) {
+      PyErr_NoMemory();
+      return -1;
+    }
+  }
+  return 0;
+}
+
+// The addresses in the order of the struct's members.
+static int take_functions(Unicorn *api, PyObject *addresses) {
+  uintptr_t table[UNICORN_FUNCTIONS];
+  _Static_assert(sizeof table == sizeof *api, "one address a function");
+  if (PySequence_Size(addresses) != UNICORN_FUNCTIONS) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "not Unicorn's functions");
+    return -1;
+  }
+  for (Py_ssize_t i = 0; i < UNICORN_FUNCTIONS; i++) {
+    PyObject *item = PySequence_GetItem(addresses, i);
+    table[i] = item ? (uintptr_t)PyLong_AsUnsignedLongLong(item) : 0;
+    Py_XDECREF(item);
+  }
+  if (PyErr_Occurred()) return -1;
+  memcpy(api, table, sizeof *api);
+  return 0;
+}
+
+static int prepare(Core *c) {
+  size_t writable = 1;
+  for (int i = 0; i < c->code_count; i++) {
+    if (!c->code[i].stable) writable += c->code[i].size;
+  }
+  c->shadow = malloc(writable);
+  if (!c->shadow) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  if (c->api.context_alloc(c->uc, &c->context) || c->api.context_alloc(c->uc, &c->idle_context) ||
+      !core_attach(c)) {
+    PyErr_SetString(PyExc_RuntimeError, "Unicorn refused a context or a hook");
+    return -1;
+  }
+  c->context_bytes = c->api.context_size(c->uc);
+  const char *unexpected = state_find(c);
+  if (unexpected) {
+    PyErr_Format(PyExc_NotImplementedError, "this Unicorn keeps %s in another place", unexpected);
+    return -1;
+  }
+  return 0;
+}
+
+static int initialize(PyObject *object, PyObject *arguments, PyObject *keywords) {
+  CoreObject *self = (CoreObject *)object;
+  Core *c = &self->core;
+  unsigned long long uc;
+  PyObject *functions, *access, *code, *windows;
+  if ((keywords && PyDict_Size(keywords)) || c->uc) {
+    PyErr_SetString(PyExc_TypeError, "Core takes its five arguments once, by position");
+    return -1;
+  }
+  if (!PyArg_ParseTuple(arguments, "KOOOO", &uc, &functions, &access, &code, &windows)) return -1;
+  if (take_functions(&c->api, functions)) return -1;
+  c->uc = (void *)(uintptr_t)uc;
+  c->owner = self;
+  c->access = call_access;
+  Py_INCREF(access);
+  self->access = access;
+  if (add_areas(c->code, &c->code_count, code, true) ||
+      add_areas(c->windows, &c->window_count, windows, false)) {
+    return -1;
+  }
+  return prepare(c);
+}
+
+static int traverse(PyObject *object, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(((CoreObject *)object)->access);
+  return 0;
+}
+
+static int clear(PyObject *object) {
+  Py_CLEAR(((CoreObject *)object)->access);
+  return 0;
+}
+
+static void dealloc(PyObject *object) {
+  PyTypeObject *type = Py_TYPE(object);
+  Core *c = CORE(object);
+  PyObject_GC_UnTrack(object);
+  clear(object);
+  for (int i = 0; i < c->code_count; i++) {
+    free(c->code[i].slots);
+    free(c->code[i].covered);
+  }
+  free(c->shadow);
+  free(c->breakpoints);
+  if (c->context) c->api.context_free(c->context);
+  if (c->idle_context) c->api.context_free(c->idle_context);
+  ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
+  Py_DECREF(type);
+}
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "Runs a Unicorn Cortex-M33 and counts instructions."},
+    {Py_tp_init, initialize},
+    {Py_tp_dealloc, dealloc},
+    {Py_tp_traverse, traverse},
+    {Py_tp_clear, clear},
+    {Py_tp_methods, core_methods},
+    {Py_tp_members, core_members},
+    {Py_tp_getset, core_properties},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    "harness.simulator._native.Core",
+    sizeof(CoreObject),
+    0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    slots,
+};
+
+static struct PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "_native", NULL, -1, NULL, NULL, NULL, NULL, NULL};
+
+// What Unicorn reads from a register window after access_hook() put the answer there.
+static uint64_t mmio_read(void *uc, uint64_t offset, unsigned size, void *user) {
+  uint64_t value = 0;
+  (void)uc;
+  memcpy(&value, (const char *)user + offset, size <= sizeof value ? size : sizeof value);
+  return value;
+}
+
+// access_hook() has carried the write out.
+static void mmio_write(void *uc, uint64_t offset, unsigned size, uint64_t value, void *user) {
+  (void)uc, (void)offset, (void)size, (void)value, (void)user;
+}
+
+static int add_address(PyObject *m, const char *name, void (*function)(void)) {
+  PyObject *address = PyLong_FromUnsignedLongLong((uintptr_t)function);
+  int result = address ? PyModule_AddObjectRef(m, name, address) : -1;
+  Py_XDECREF(address);
+  return result;
+}
+
+PyMODINIT_FUNC PyInit__native(void) {
+  PyObject *type = PyType_FromSpec(&spec);
+  PyObject *m = type ? PyModule_Create(&module) : NULL;
+  if (m && (PyModule_AddObjectRef(m, "Core", type) ||
+            add_address(m, "MMIO_READ", (void (*)(void))mmio_read) ||
+            add_address(m, "MMIO_WRITE", (void (*)(void))mmio_write))) {
+    Py_CLEAR(m);
+  }
+  Py_XDECREF(type);
+  return m;
+}

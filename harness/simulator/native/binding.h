@@ -1,0 +1,24 @@
+// The counting core as a Python object, in Python's stable interface: one library for 3.11 and
+// later.
+#ifndef HARNESS_SIMULATOR_NATIVE_BINDING_H_
+#define HARNESS_SIMULATOR_NATIVE_BINDING_H_
+#define Py_LIMITED_API 0x030B0000
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+#include "core.h"
+
+typedef struct {
+  PyObject_HEAD Core core;
+  PyObject *access;
+} CoreObject;
+
+#define CORE(object) (&((CoreObject *)(object))->core)
+
+extern PyMethodDef core_methods[];
+extern PyMemberDef core_members[];
+extern PyGetSetDef core_properties[];
+
+int binding_fill(PyObject *tuple, Py_ssize_t at, PyObject *value);
+#endif  // HARNESS_SIMULATOR_NATIVE_BINDING_H_

@@ -1,0 +1,196 @@
+// The counting core: a Unicorn Cortex-M33 that knows, at every moment, how many instructions ran.
+//
+// Nothing is linked against Unicorn: the addresses of its functions are passed in.
+//   thumb.c    what must be known of Thumb instructions
+//   count.c    blocks, budgets, cuts: a run that stops at an exact instruction
+//   access.c   accesses that Unicorn asks about, and undoing what follows a refused one
+//   idle.c     loops that can change nothing, skipped to the next event
+//   state.c    the processor's registers where Unicorn's interface does not show them
+//   profile.c  what ran, how often
+//   methods.c  what Python may ask; binding.c: the type `harness.simulator._native.Core`
+#ifndef HARNESS_SIMULATOR_NATIVE_CORE_H_
+#define HARNESS_SIMULATOR_NATIVE_CORE_H_
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Register ids, hook kinds and access kinds of Unicorn's public ARM interface.
+enum { REG_APSR_NZCV = 2, REG_PC = 11, REG_R0 = 66, REG_PSP = 116 };
+enum { REG_XPSR = 120, REG_EPSR = 121, REG_PRIMASK = 123, REG_BASEPRI = 124, REG_FAULTMASK = 126 };
+enum { HOOK_INTR = 1, HOOK_BLOCK = 8, HOOK_MEM_INVALID = 1008 };
+enum { MEM_WRITE_UNMAPPED = 20, MEM_FETCH_UNMAPPED = 21, MEM_WRITE_PROT = 22, MEM_FETCH_PROT = 24 };
+enum { CTL_REMOVE_CACHE = 9 | (2 << 26) | (1 << 30), CTL_FLUSH_TLB = 11 | (1 << 30) };
+// Unicorn's exception numbers: SVC, a refused fetch, a refused access, a return from an exception.
+enum { RAISED_SVC = 2, RAISED_FETCH = 3, RAISED_DATA = 4, RAISED_RETURN = 8 };
+
+// Why run() returned; the same numbers as counting.Reason.
+enum {
+  REASON_NONE = 0,
+  REASON_BUDGET = 1,     // `stop_at` instructions are executed, or the wall time is used up
+  REASON_EXCEPTION = 2,  // Unicorn raised exception number `exception`
+  REASON_SPECIAL = 3,    // stands before an instruction that the machine carries out
+  REASON_UNMASKED = 4,   // a pending exception can be taken now
+  REASON_MEMORY = 5,     // an access was refused: `fault_type`, `fault_address`
+  REASON_DEVICE = 6,     // stands after the instruction whose access asked to stop
+  REASON_ERROR = 7,      // Unicorn error `error` that none of the above explains
+  REASON_SYNC = 8,       // stands behind an ISB with changes of the MPU to be put in force
+  REASON_CUT = 100,      // internal: the block must be cut
+  REASON_REPLAY = 101,   // internal: an access took effect; finish its instruction, then stop
+};
+
+#define XPSR_THUMB 0x01000000u
+#define XPSR_IT 0x0600FC00u
+#define NEVER 0xFFFFFFF0ull
+#define NO_SPECIAL 0xFFFFu
+#define NO_PRIORITY 256
+#define MAX_AREAS 4
+#define TRACE_BLOCKS 256
+#define MAX_BLOCK 4096
+#define IDLE_BLOCKS 16
+#define MPU_REGIONS 16
+enum { EXTRA_LIMITS = 1, EXTRA_EXCLUSIVE = 2 };
+
+typedef struct {
+  int (*start)(void *uc, uint64_t begin, uint64_t until, uint64_t timeout, size_t count);
+  int (*stop)(void *uc);
+  int (*reg_read)(void *uc, int id, void *value);
+  int (*reg_write)(void *uc, int id, const void *value);
+  int (*hook_add)(void *uc, size_t *hook, int type, void *callback, void *user, uint64_t begin,
+                  uint64_t end, ...);
+  int (*ctl)(void *uc, int control, ...);
+  size_t (*context_size)(void *uc);
+  int (*context_alloc)(void *uc, void **context);
+  int (*context_save)(void *uc, void *context);
+  int (*context_restore)(void *uc, void *context);
+  int (*context_free)(void *context);
+} Unicorn;
+#define UNICORN_FUNCTIONS 11
+
+// What is known of the block that starts at a halfword, and how many instructions it ran.
+typedef struct {
+  uint32_t key;  // size << 16 | generation; 0 for a block that must be looked at each time
+  uint16_t count;
+  uint16_t special;  // index of the first instruction that the machine carries out
+  uint64_t executed;
+} Slot;
+
+// A stretch of the address space with host memory behind it.
+typedef struct {
+  uint32_t base;
+  uint32_t size;
+  uint8_t *host;
+  Slot *slots;       // one a halfword, code areas only
+  uint8_t *covered;  // one bit a halfword, code areas only
+  bool stable;       // code there changes only through core_invalidate()
+} Area;
+
+// Where Unicorn keeps what its interface does not show: byte offsets in a saved context.
+typedef struct {
+  size_t registers;  // the first one that a snapshot keeps
+  size_t system;     // the banked system registers of the M profile
+  size_t end;        // first byte behind what a snapshot keeps
+} Layout;
+
+// A search for a loop that can change nothing; see idle.c.
+typedef struct {
+  bool watching;
+  uint32_t anchor;
+  long long since;  // instructions executed when the anchor was first entered
+  unsigned accesses;
+  int count;
+  struct {
+    Slot *slot;
+    uint32_t instructions;
+  } blocks[IDLE_BLOCKS];
+} Idle;
+
+typedef struct Core {
+  void *uc;
+  Unicorn api;
+  void *owner;  // the Python object, for access_callback
+  // The machine's answer to an access; false to refuse it. `*failed`: the callback itself broke.
+  bool (*access)(struct Core *c, bool write, uint32_t address, int size, uint64_t value,
+                 uint32_t *answer, bool *failed);
+  Area code[MAX_AREAS];  // executable memory: flash first
+  int code_count;
+  Area windows[MAX_AREAS];  // device windows, with what their registers read as
+  int window_count;
+  uint8_t *shadow;  // copy of the writable areas while a block is undone
+  uint32_t *breakpoints;
+  size_t breakpoint_count;
+  Layout layout;
+  void *context, *idle_context;
+  size_t context_bytes;
+
+  long long executed, stop_at;
+  long long limit;    // on_block_slow() has something to do once `executed` is above it
+  long long look_at;  // time to look at the clock and for an idle loop
+  long long step;     // instructions between two such looks
+  uint64_t wall;      // ns of the monotonic clock at which run() returns, 0 for never
+  long long charged;  // part of `executed` that slots were charged with
+  int best_pending, active_priority, group_mask;
+  int exception, error, fault_type, fault_size;
+  unsigned int fault_address, fault_status;
+  bool stop_after, fp_disabled, skip_idle;
+  bool stale;  // changes of the MPU wait for the next ISB, exception entry or return
+  int extras;
+
+  int reason;
+  uint64_t again;  // size << 32 | address of a block that needs no second look, or 1
+  uint32_t block, block_size, block_count, cut;
+  Slot *slot;
+  uint16_t generation;
+  bool partial, single, aborting, shadowed, failed;
+  long long access_here;
+  int access_count, skip;
+  unsigned accesses;
+  uint32_t ignored;  // breakpoint that the next block may start on
+  bool ignoring;
+  Idle idle;
+  uint32_t trace[TRACE_BLOCKS];
+  uint32_t trace_next;
+} Core;
+
+// thumb.c
+uint32_t thumb_length(uint16_t first);
+bool thumb_is_special(uint16_t first, uint16_t second, bool fp_disabled);
+bool thumb_may_store(uint16_t first);
+bool thumb_is_isb(uint16_t first, uint16_t second);
+int thumb_extra_state(uint16_t first, uint16_t second);
+
+// count.c
+Area *core_area(Area *areas, int count, uint32_t address);
+uint16_t core_halfword(const Area *area, uint32_t address);
+uint32_t core_reg(Core *c, int id);
+void core_set_reg(Core *c, int id, uint32_t value);
+bool core_deliverable(Core *c);
+void core_limit(Core *c);
+void core_settle_charge(Core *c);
+uint32_t core_count_before(Core *c, uint32_t pc);
+int core_run(Core *c, double seconds);
+int core_step(Core *c);
+void core_retire(Core *c, uint32_t pc);
+void core_invalidate(Core *c);
+bool core_attach(Core *c);
+
+// access.c
+bool access_hook(void *uc, int type, uint64_t address, int size, int64_t value, void *user);
+void access_undo(Core *c);
+
+// idle.c
+void idle_begin(Core *c);
+void idle_block(Core *c);
+
+// state.c
+const char *state_find(Core *c);  // NULL, or what is not as expected
+void state_note_fault(Core *c);
+void state_protect(Core *c, int bank, uint32_t ctrl, const uint32_t *bases, const uint32_t *limits);
+void state_limits(Core *c, uint32_t *psplim, uint32_t *msplim);
+void state_clear_monitor(Core *c);
+void state_save(Core *c, uint8_t *into);
+void state_load(Core *c, const uint8_t *from);
+size_t state_size(const Core *c);
+
+// profile.c
+void profile_clear(Core *c);
+#endif  // HARNESS_SIMULATOR_NATIVE_CORE_H_

@@ -1,0 +1,342 @@
+// Counting, and stopping at an exact instruction.
+//
+// Unicorn calls on_block() before each translated block. A block that would run past `stop_at`, or
+// holds an instruction that the machine carries out itself (WFI, TT, a breakpoint), is not entered;
+// its first part is run alone by asking Unicorn to stop "until" the address in its middle, which
+// cuts the translated block there.
+#include <string.h>
+#include <time.h>
+
+#include "core.h"
+
+// Instructions between two looks at the clock, at first and at most: well under 1 s even where
+// each of them asks Python.
+#define FIRST_LOOK 2048
+#define LAST_LOOK 262144
+
+static uint64_t monotonic_ns(void) {
+  struct timespec now;
+#ifdef CLOCK_MONOTONIC
+  clock_gettime(CLOCK_MONOTONIC, &now);
+#else
+  timespec_get(&now, TIME_UTC);
+#endif
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint32_t core_reg(Core *c, int id) {
+  uint32_t value = 0;
+  c->api.reg_read(c->uc, id, &value);
+  return value;
+}
+
+void core_set_reg(Core *c, int id, uint32_t value) { c->api.reg_write(c->uc, id, &value); }
+
+Area *core_area(Area *areas, int count, uint32_t address) {
+  for (int i = 0; i < count; i++) {
+    if (address - areas[i].base < areas[i].size) return &areas[i];
+  }
+  return NULL;
+}
+
+uint16_t core_halfword(const Area *area, uint32_t address) {
+  uint32_t offset = address - area->base;
+  if (offset >= area->size || area->size - offset < 2) return 0;
+  return (uint16_t)(area->host[offset] | area->host[offset + 1] << 8);
+}
+
+// Must be called after each change of what it looks at.
+void core_limit(Core *c) {
+  bool always = c->best_pending < NO_PRIORITY || c->stale || c->idle.watching;
+  c->limit = always ? -1 : c->stop_at < c->look_at ? c->stop_at : c->look_at;
+}
+
+// Slots are charged when their block is left: most blocks run many times in a row.
+void core_settle_charge(Core *c) {
+  if (c->slot) c->slot->executed += (uint64_t)(c->executed - c->charged);
+  c->charged = c->executed;
+}
+
+static bool is_breakpoint(const Core *c, uint32_t address) {
+  for (size_t i = 0; i < c->breakpoint_count; i++) {
+    if (c->breakpoints[i] == address) return true;
+  }
+  return false;
+}
+
+static void decode(Core *c, const Area *area, Slot *s, uint32_t address, uint32_t size) {
+  uint32_t count = 0, special = NO_SPECIAL;
+  for (uint32_t at = address; at < address + size && size <= MAX_BLOCK; count++) {
+    uint16_t first = core_halfword(area, at);
+    uint32_t step = thumb_length(first);
+    uint16_t second = step == 4 ? core_halfword(area, at + 2) : 0;
+    if (step == 4) c->extras |= thumb_extra_state(first, second);
+    if (special == NO_SPECIAL &&
+        (thumb_is_special(first, second, c->fp_disabled) || is_breakpoint(c, at))) {
+      special = count;
+    }
+    at += step;
+  }
+  s->count = (uint16_t)count;
+  s->special = (uint16_t)special;
+  s->key = area->stable && special == NO_SPECIAL ? size << 16 | c->generation : 0;
+  for (uint32_t at = address - area->base; at < address - area->base + size; at += 2) {
+    area->covered[at >> 4] |= (uint8_t)(1u << ((at >> 1) & 7));
+  }
+}
+
+// Instructions of the current block that stand before `pc`.
+uint32_t core_count_before(Core *c, uint32_t pc) {
+  Area *area = core_area(c->code, c->code_count, c->block);
+  uint32_t count = 0;
+  if (!area) return 0;
+  for (uint32_t at = c->block; at < pc && at < c->block + c->block_size; count++) {
+    at += thumb_length(core_halfword(area, at));
+  }
+  return count;
+}
+
+static uint32_t address_of(Core *c, uint32_t index) {
+  Area *area = core_area(c->code, c->code_count, c->block);
+  uint32_t at = c->block;
+  for (uint32_t i = 0; area && i < index; i++) at += thumb_length(core_halfword(area, at));
+  return at;
+}
+
+// Take back what was counted for instructions of the current block from `pc` on.
+static void settle(Core *c, uint32_t pc) {
+  if (pc - c->block >= c->block_size) return;
+  uint32_t before = core_count_before(c, pc);
+  c->executed -= (long long)(c->block_count - before);
+  c->block_count = before;
+  c->block_size = pc - c->block;
+}
+
+bool core_deliverable(Core *c) {
+  int now = c->active_priority;
+  if (c->best_pending >= NO_PRIORITY || c->best_pending >= now) return false;
+  if (core_reg(c, REG_FAULTMASK) & 1) now = now < -1 ? now : -1;
+  if (core_reg(c, REG_PRIMASK) & 1) now = now < 0 ? now : 0;
+  int base = (int)(core_reg(c, REG_BASEPRI) & 0xFF) & c->group_mask;
+  if (base && base < now) now = base;
+  return c->best_pending < now;
+}
+
+static bool behind_isb(Core *c, uint32_t pc) {
+  Area *area = core_area(c->code, c->code_count, pc - 4);
+  return area && thumb_is_isb(core_halfword(area, pc - 4), core_halfword(area, pc - 2));
+}
+
+static bool is_late(const Core *c) { return c->wall && monotonic_ns() >= c->wall; }
+
+static void look_later(Core *c) {
+  c->step = c->step < LAST_LOOK ? 2 * c->step : LAST_LOOK;
+  c->look_at = c->executed + c->step;
+}
+
+// The current block must not be entered; `executed` goes back to what it was before it.
+static void refuse_block(Core *c, int reason) {
+  c->reason = reason;
+  c->executed -= c->block_count;
+  c->block_count = 0;
+  c->again = 1;
+  c->api.stop(c->uc);
+}
+
+static uint32_t first_special(Core *c) {
+  uint32_t special = c->slot ? c->slot->special : NO_SPECIAL;
+  if (c->ignoring && special == 0 && c->block == c->ignored) {
+    Area *area = core_area(c->code, c->code_count, c->block);
+    uint16_t first = core_halfword(area, c->block), second = core_halfword(area, c->block + 2);
+    special = thumb_is_special(first, second, c->fp_disabled) ? 0 : 1;
+  }
+  c->ignoring = false;
+  return special;
+}
+
+static void on_block_slow(Core *c) {
+  if (c->partial) return;
+  uint32_t special = first_special(c);
+  if (c->best_pending < NO_PRIORITY && core_deliverable(c)) {
+    refuse_block(c, REASON_UNMASKED);
+  } else if (c->stale && behind_isb(c, c->block)) {
+    refuse_block(c, REASON_SYNC);
+  } else if (special < c->block_count || c->executed > c->stop_at) {
+    long long room = c->stop_at - (c->executed - c->block_count);
+    uint32_t cut = special < c->block_count ? special : c->block_count;
+    if (room < (long long)cut) cut = room > 0 ? (uint32_t)room : 0;
+    c->cut = cut;
+    refuse_block(c, cut ? REASON_CUT : room <= 0 ? REASON_BUDGET : REASON_SPECIAL);
+  } else if (c->idle.watching) {
+    idle_block(c);
+    core_limit(c);
+  } else if (c->executed > c->look_at) {
+    if (is_late(c)) {
+      refuse_block(c, REASON_BUDGET);
+      return;
+    }
+    look_later(c);
+    if (c->skip_idle) idle_begin(c);
+    core_limit(c);
+  }
+}
+
+// False where no memory can hold code: the fetch fails next, nothing is executed.
+static bool enter_block(Core *c, uint32_t address, uint32_t size) {
+  Area *area = c->code;
+  core_settle_charge(c);
+  if (address != c->block) c->trace[c->trace_next++ % TRACE_BLOCKS] = address;
+  c->block = address;
+  c->block_size = size;
+  if (address - area->base >= area->size) area = core_area(c->code, c->code_count, address);
+  if (!area) {
+    c->slot = NULL;
+    c->block_count = 0;
+    c->again = 1;
+    return false;
+  }
+  Slot *s = c->slot = &area->slots[(address - area->base) >> 1];
+  if (s->key != (size << 16 | c->generation)) decode(c, area, s, address, size);
+  c->block_count = s->count;
+  c->again = s->key ? (uint64_t)size << 32 | address : 1;
+  return true;
+}
+
+static void on_block(void *uc, uint64_t address, uint32_t size, void *user) {
+  Core *c = user;
+  (void)uc;
+  // A loop of one block, most of the time of most programs, is looked up once.
+  bool look = false;
+  if (((uint64_t)size << 32 | (uint32_t)address) != c->again) {
+    if (!enter_block(c, (uint32_t)address, size)) return;
+    look = c->slot->special != NO_SPECIAL;
+  }
+  c->executed += c->block_count;
+  if (c->executed > c->limit || look) on_block_slow(c);
+}
+
+static void on_exception(void *uc, uint32_t number, void *user) {
+  Core *c = user;
+  if (c->reason == REASON_NONE) {
+    c->reason = REASON_EXCEPTION;
+    c->exception = (int)number;
+    if (number == RAISED_FETCH || number == RAISED_DATA) state_note_fault(c);
+  }
+  c->api.stop(uc);
+}
+
+// One uc_emu_start() from the current pc.
+static void emulate(Core *c, uint64_t until) {
+  uint32_t pc = core_reg(c, REG_PC), thumb = (core_reg(c, REG_XPSR) & XPSR_THUMB) != 0;
+  core_settle_charge(c);
+  c->reason = REASON_NONE;
+  c->aborting = false;
+  c->block_size = 0;
+  c->block_count = 0;
+  c->slot = NULL;
+  c->again = 1;
+  c->idle.watching = false;
+  core_limit(c);
+  int error = c->api.start(c->uc, pc | thumb, until, 0, 0);
+  bool fetch = c->fault_type == MEM_FETCH_PROT || c->fault_type == MEM_FETCH_UNMAPPED;
+  bool whole = c->exception == RAISED_SVC || c->exception == RAISED_RETURN;
+  if (c->aborting) {
+    access_undo(c);
+    settle(c, core_reg(c, REG_PC));
+  } else if ((c->reason == REASON_MEMORY && !fetch) || (c->reason == REASON_EXCEPTION && !whole)) {
+    settle(c, core_reg(c, REG_PC));
+  } else if (c->reason == REASON_NONE && error) {
+    c->reason = REASON_ERROR;
+    c->error = error;
+    settle(c, core_reg(c, REG_PC));
+  }
+}
+
+static void emulate_cut(Core *c, uint32_t from, uint32_t until) {
+  // The whole block may be in Unicorn's cache: it must be translated again, up to `until`.
+  c->api.ctl(c->uc, CTL_REMOVE_CACHE, (uint64_t)from, (uint64_t)until);
+  c->partial = true;
+  emulate(c, until);
+  c->partial = false;
+}
+
+static void replay(Core *c) {
+  uint32_t pc = core_reg(c, REG_PC);
+  Area *area = core_area(c->code, c->code_count, pc);
+  if (!area) return;
+  c->skip = c->access_count;
+  c->access_here = -1;
+  c->single = true;
+  emulate_cut(c, pc, pc + thumb_length(core_halfword(area, pc)));
+  c->single = false;
+  c->skip = 0;
+}
+
+static void begin(Core *c) {
+  c->failed = false;
+  c->stop_after = false;
+  c->step = FIRST_LOOK;
+  c->look_at = c->executed + c->step;
+}
+
+// Run until a reason to return, for at most about `seconds` of wall time (0: no bound).
+int core_run(Core *c, double seconds) {
+  begin(c);
+  c->wall = seconds > 0 ? monotonic_ns() + (uint64_t)(seconds * 1e9) : 0;
+  for (;;) {
+    if (c->executed >= c->stop_at) return REASON_BUDGET;
+    if (core_deliverable(c)) return REASON_UNMASKED;
+    if (c->stale && behind_isb(c, core_reg(c, REG_PC))) return REASON_SYNC;
+    emulate(c, NEVER);
+    if (!c->failed && c->reason == REASON_CUT) emulate_cut(c, c->block, address_of(c, c->cut));
+    if (!c->failed && c->reason == REASON_REPLAY) replay(c);
+    if (c->failed) return REASON_ERROR;
+    if (c->stop_after && c->reason == REASON_NONE) return REASON_DEVICE;
+    if (c->reason != REASON_NONE) return c->reason;
+    if (is_late(c)) return REASON_BUDGET;
+  }
+}
+
+// Run the one instruction at pc.
+int core_step(Core *c) {
+  uint32_t pc = core_reg(c, REG_PC);
+  Area *area = core_area(c->code, c->code_count, pc);
+  begin(c);
+  emulate_cut(c, pc, pc + (area ? thumb_length(core_halfword(area, pc)) : 2));
+  return c->reason;
+}
+
+// Count one instruction that the machine carried out itself.
+void core_retire(Core *c, uint32_t pc) {
+  Area *area = core_area(c->code, c->code_count, pc);
+  core_settle_charge(c);
+  c->executed++;
+  c->charged++;
+  if (!area) return;
+  uint32_t slot = (pc - area->base) >> 1;
+  area->slots[slot].executed++;
+  area->covered[slot >> 3] |= (uint8_t)(1u << (slot & 7));
+}
+
+// Code changed: decode it again.
+void core_invalidate(Core *c) {
+  c->again = 1;
+  if (++c->generation) return;
+  c->generation = 1;
+  for (int i = 0; i < c->code_count; i++) {
+    for (uint32_t at = 0; at < c->code[i].size / 2; at++) c->code[i].slots[at].key = 0;
+  }
+}
+
+bool core_attach(Core *c) {
+  size_t hook;
+  c->best_pending = c->active_priority = NO_PRIORITY;
+  c->group_mask = 0xFF;
+  c->generation = 1;
+  c->again = 1;
+  c->access_here = -1;
+  c->skip_idle = true;
+  return !c->api.hook_add(c->uc, &hook, HOOK_BLOCK, (void *)on_block, c, 1, 0) &&
+         !c->api.hook_add(c->uc, &hook, HOOK_INTR, (void *)on_exception, c, 1, 0) &&
+         !c->api.hook_add(c->uc, &hook, HOOK_MEM_INVALID, (void *)access_hook, c, 1, 0);
+}

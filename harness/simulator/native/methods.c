@@ -1,0 +1,350 @@
+// What Python may ask of the counting core; the contract stands in _native.pyi.
+#include <stdlib.h>
+
+#include "binding.h"
+
+// A reason to return as a Python number; NULL where a callback failed.
+static PyObject *reason(Core *c, int value) {
+  if (c->failed || PyErr_Occurred()) return NULL;
+  return PyLong_FromLong(value);
+}
+
+static PyObject *run(PyObject *self, PyObject *seconds) {
+  double wall = PyFloat_AsDouble(seconds);
+  if (PyErr_Occurred()) return NULL;
+  return reason(CORE(self), core_run(CORE(self), wall));
+}
+
+static PyObject *step(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return reason(CORE(self), core_step(CORE(self)));
+}
+
+static PyObject *retire(PyObject *self, PyObject *address) {
+  core_retire(CORE(self), (uint32_t)PyLong_AsUnsignedLongMask(address));
+  Py_RETURN_NONE;
+}
+
+static PyObject *read_register(PyObject *self, PyObject *id) {
+  return PyLong_FromUnsignedLong(core_reg(CORE(self), (int)PyLong_AsLong(id)));
+}
+
+static PyObject *write_register(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
+  if (count != 2) {
+    PyErr_SetString(PyExc_TypeError, "write() takes a register id and a value");
+    return NULL;
+  }
+  int id = (int)PyLong_AsLong(arguments[0]);
+  core_set_reg(CORE(self), id, (uint32_t)PyLong_AsUnsignedLongMask(arguments[1]));
+  if (PyErr_Occurred()) return NULL;
+  Py_RETURN_NONE;
+}
+
+static PyObject *read_many(PyObject *self, PyObject *ids) {
+  Py_ssize_t count = PySequence_Size(ids);
+  PyObject *values = count < 0 ? NULL : PyTuple_New(count);
+  for (Py_ssize_t i = 0; values && i < count; i++) {
+    PyObject *id = PySequence_GetItem(ids, i);
+    PyObject *value = id ? read_register(self, id) : NULL;
+    Py_XDECREF(id);
+    if (binding_fill(values, i, value)) Py_CLEAR(values);
+  }
+  return values;
+}
+
+static PyObject *write_many(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
+  if (count != 2 || PySequence_Size(arguments[0]) != PySequence_Size(arguments[1])) {
+    PyErr_SetString(PyExc_ValueError, "write_many() takes as many values as ids");
+    return NULL;
+  }
+  Py_ssize_t size = PySequence_Size(arguments[0]);
+  for (Py_ssize_t i = 0; i < size; i++) {
+    PyObject *id = PySequence_GetItem(arguments[0], i);
+    PyObject *value = PySequence_GetItem(arguments[1], i);
+    if (id && value) {
+      core_set_reg(CORE(self), (int)PyLong_AsLong(id), (uint32_t)PyLong_AsUnsignedLongMask(value));
+    }
+    Py_XDECREF(id);
+    Py_XDECREF(value);
+    if (PyErr_Occurred()) return NULL;
+  }
+  Py_RETURN_NONE;
+}
+
+static PyObject *deliverable(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return PyBool_FromLong(core_deliverable(CORE(self)));
+}
+
+static PyObject *invalidate(PyObject *self, PyObject *unused) {
+  (void)unused;
+  core_invalidate(CORE(self));
+  Py_RETURN_NONE;
+}
+
+static PyObject *forget(PyObject *self, PyObject *arguments) {
+  unsigned int begin, end;
+  Core *c = CORE(self);
+  if (!PyArg_ParseTuple(arguments, "II", &begin, &end)) return NULL;
+  c->api.ctl(c->uc, CTL_REMOVE_CACHE, (uint64_t)begin, (uint64_t)end);
+  Py_RETURN_NONE;
+}
+
+// `count` numbers of a sequence, as an array to be freed; NULL with an error set.
+static uint32_t *numbers(PyObject *sequence, Py_ssize_t *count) {
+  *count = PySequence_Size(sequence);
+  if (*count < 0) return NULL;
+  uint32_t *table = calloc((size_t)*count + 1, sizeof *table);
+  if (!table) {
+    PyErr_NoMemory();
+    return NULL;
+  }
+  for (Py_ssize_t i = 0; i < *count; i++) {
+    PyObject *item = PySequence_GetItem(sequence, i);
+    table[i] = item ? (uint32_t)PyLong_AsUnsignedLongMask(item) : 0;
+    Py_XDECREF(item);
+  }
+  if (!PyErr_Occurred()) return table;
+  free(table);
+  return NULL;
+}
+
+static PyObject *set_breakpoints(PyObject *self, PyObject *addresses) {
+  Core *c = CORE(self);
+  Py_ssize_t count;
+  uint32_t *table = numbers(addresses, &count);
+  if (!table) return NULL;
+  free(c->breakpoints);
+  c->breakpoints = table;
+  c->breakpoint_count = (size_t)count;
+  core_invalidate(c);
+  Py_RETURN_NONE;
+}
+
+static PyObject *is_special(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
+  if (count != 2) {
+    PyErr_SetString(PyExc_TypeError, "is_special() takes two halfwords");
+    return NULL;
+  }
+  uint16_t first = (uint16_t)PyLong_AsUnsignedLongMask(arguments[0]);
+  uint16_t second = (uint16_t)PyLong_AsUnsignedLongMask(arguments[1]);
+  return PyBool_FromLong(thumb_is_special(first, second, CORE(self)->fp_disabled));
+}
+
+static PyObject *ignore_breakpoint(PyObject *self, PyObject *address) {
+  CORE(self)->ignored = (uint32_t)PyLong_AsUnsignedLongMask(address);
+  CORE(self)->ignoring = true;
+  Py_RETURN_NONE;
+}
+
+static PyObject *protect(PyObject *self, PyObject *arguments) {
+  int bank;
+  unsigned int ctrl;
+  PyObject *base_list, *limit_list;
+  if (!PyArg_ParseTuple(arguments, "iIOO", &bank, &ctrl, &base_list, &limit_list)) return NULL;
+  Py_ssize_t base_count, limit_count = 0;
+  uint32_t *bases = numbers(base_list, &base_count);
+  uint32_t *limits = bases ? numbers(limit_list, &limit_count) : NULL;
+  bool fits =
+      limits && base_count == MPU_REGIONS && limit_count == MPU_REGIONS && (bank == 0 || bank == 1);
+  if (fits) state_protect(CORE(self), bank, ctrl, bases, limits);
+  free(bases);
+  free(limits);
+  if (!fits) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "protect() takes sixteen regions");
+    return NULL;
+  }
+  Py_RETURN_NONE;
+}
+
+static PyObject *limits(PyObject *self, PyObject *unused) {
+  uint32_t psplim, msplim;
+  (void)unused;
+  state_limits(CORE(self), &psplim, &msplim);
+  return Py_BuildValue("II", psplim, msplim);
+}
+
+static PyObject *clear_monitor(PyObject *self, PyObject *unused) {
+  (void)unused;
+  state_clear_monitor(CORE(self));
+  Py_RETURN_NONE;
+}
+
+static PyObject *save_state(PyObject *self, PyObject *unused) {
+  (void)unused;
+  Core *c = CORE(self);
+  PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)state_size(c));
+  if (bytes) state_save(c, (uint8_t *)PyBytes_AsString(bytes));
+  return bytes;
+}
+
+static PyObject *load_state(PyObject *self, PyObject *bytes) {
+  char *data;
+  Py_ssize_t size;
+  if (PyBytes_AsStringAndSize(bytes, &data, &size)) return NULL;
+  if ((size_t)size != state_size(CORE(self))) {
+    PyErr_SetString(PyExc_ValueError, "not a state of this processor");
+    return NULL;
+  }
+  state_load(CORE(self), (const uint8_t *)data);
+  Py_RETURN_NONE;
+}
+
+static PyObject *recent_blocks(PyObject *self, PyObject *unused) {
+  (void)unused;
+  Core *c = CORE(self);
+  uint32_t count = c->trace_next < TRACE_BLOCKS ? c->trace_next : TRACE_BLOCKS;
+  PyObject *list = PyList_New(0);
+  for (uint32_t i = 0; list && i < count; i++) {
+    uint32_t address = c->trace[(c->trace_next - count + i) % TRACE_BLOCKS];
+    PyObject *item = PyLong_FromUnsignedLong(address);
+    if (!item || PyList_Append(list, item)) Py_CLEAR(list);
+    Py_XDECREF(item);
+  }
+  return list;
+}
+
+static int put(PyObject *dict, uint32_t address, uint64_t executed) {
+  PyObject *key = PyLong_FromUnsignedLong(address);
+  PyObject *value = PyLong_FromUnsignedLongLong(executed);
+  int result = key && value ? PyDict_SetItem(dict, key, value) : -1;
+  Py_XDECREF(key);
+  Py_XDECREF(value);
+  return result;
+}
+
+static PyObject *profile(PyObject *self, PyObject *unused) {
+  (void)unused;
+  Core *c = CORE(self);
+  PyObject *result = PyDict_New();
+  core_settle_charge(c);
+  for (int i = 0; result && i < c->code_count; i++) {
+    Area *area = &c->code[i];
+    for (uint32_t at = 0; result && at < area->size; at += 2) {
+      if (!area->covered[at >> 4]) {
+        at = (at | 15) - 1;  // nothing started in these eight halfwords
+        continue;
+      }
+      uint64_t executed = area->slots[at >> 1].executed;
+      if (executed && put(result, area->base + at, executed)) Py_CLEAR(result);
+    }
+  }
+  return result;
+}
+
+static PyObject *coverage(PyObject *self, PyObject *index) {
+  Core *c = CORE(self);
+  long i = PyLong_AsLong(index);
+  if (i < 0 || i >= c->code_count) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "no such area");
+    return NULL;
+  }
+  return PyBytes_FromStringAndSize((char *)c->code[i].covered, c->code[i].size / 16);
+}
+
+static PyObject *clear_profile(PyObject *self, PyObject *unused) {
+  (void)unused;
+  profile_clear(CORE(self));
+  Py_RETURN_NONE;
+}
+
+static PyObject *get_executed(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLongLong(CORE(self)->executed);
+}
+
+static int set_executed(PyObject *self, PyObject *value, void *unused) {
+  (void)unused;
+  Core *c = CORE(self);
+  core_settle_charge(c);
+  c->executed = c->charged = PyLong_AsLongLong(value);
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *get_stop_at(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLongLong(CORE(self)->stop_at);
+}
+
+static int set_stop_at(PyObject *self, PyObject *value, void *unused) {
+  (void)unused;
+  CORE(self)->stop_at = PyLong_AsLongLong(value);
+  core_limit(CORE(self));
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *get_best_pending(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLong(CORE(self)->best_pending);
+}
+
+static int set_best_pending(PyObject *self, PyObject *value, void *unused) {
+  (void)unused;
+  CORE(self)->best_pending = (int)PyLong_AsLong(value);
+  core_limit(CORE(self));
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *get_stale(PyObject *self, void *unused) {
+  (void)unused;
+  return PyBool_FromLong(CORE(self)->stale);
+}
+
+static int set_stale(PyObject *self, PyObject *value, void *unused) {
+  (void)unused;
+  CORE(self)->stale = PyObject_IsTrue(value) == 1;
+  core_limit(CORE(self));
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+#define FAST(function) ((PyCFunction)(void (*)(void))(function))
+PyMethodDef core_methods[] = {
+    {"run", run, METH_O, "Run until stop_at, a reason to return, or so many seconds of wall time."},
+    {"step", step, METH_NOARGS, "Run the one instruction at pc."},
+    {"retire", retire, METH_O, "Count one instruction at an address."},
+    {"read", read_register, METH_O, "Value of a 32-bit register."},
+    {"write", FAST(write_register), METH_FASTCALL, "Set a 32-bit register."},
+    {"read_many", read_many, METH_O, "Values of several registers."},
+    {"write_many", FAST(write_many), METH_FASTCALL, "Set several registers, in order."},
+    {"deliverable", deliverable, METH_NOARGS, "Can best_pending be taken?"},
+    {"invalidate", invalidate, METH_NOARGS, "Code changed: decode it again."},
+    {"forget", forget, METH_VARARGS, "Drop translations in [begin, end)."},
+    {"set_breakpoints", set_breakpoints, METH_O, "Stop before these addresses."},
+    {"ignore_breakpoint", ignore_breakpoint, METH_O, "Once, at this address."},
+    {"is_special", FAST(is_special), METH_FASTCALL, "Does the machine carry this one out?"},
+    {"protect", protect, METH_VARARGS, "Put MPU_CTRL and sixteen regions in force."},
+    {"limits", limits, METH_NOARGS, "PSPLIM and MSPLIM."},
+    {"clear_monitor", clear_monitor, METH_NOARGS, "Clear the exclusive monitor."},
+    {"save_state", save_state, METH_NOARGS, "The processor's state as bytes."},
+    {"load_state", load_state, METH_O, "Take back what save_state() gave."},
+    {"recent_blocks", recent_blocks, METH_NOARGS, "Last blocks, oldest first."},
+    {"profile", profile, METH_NOARGS, "Instructions by block start."},
+    {"coverage", coverage, METH_O, "Bit a halfword of an area: executed."},
+    {"clear_profile", clear_profile, METH_NOARGS, "Forget profile, coverage."},
+    {NULL, NULL, 0, NULL},
+};
+
+#define FIELD(name) offsetof(CoreObject, core.name)
+PyMemberDef core_members[] = {
+    {"active_priority", T_INT, FIELD(active_priority), 0, "Group priority active."},
+    {"group_mask", T_INT, FIELD(group_mask), 0, "Group priority bits."},
+    {"exception", T_INT, FIELD(exception), READONLY, "Unicorn's exception number."},
+    {"error", T_INT, FIELD(error), READONLY, "Unicorn's error number."},
+    {"fault_type", T_INT, FIELD(fault_type), READONLY, "Unicorn's access type."},
+    {"fault_size", T_INT, FIELD(fault_size), READONLY, "Bytes of the refused access."},
+    {"fault_address", T_UINT, FIELD(fault_address), READONLY, "Its address."},
+    {"fault_status", T_UINT, FIELD(fault_status), READONLY, "What refused it."},
+    {"stop_after", T_BOOL, FIELD(stop_after), 0, "Stop after this instruction."},
+    {"extras", T_INT, FIELD(extras), 0, "EXTRA_LIMITS and EXTRA_EXCLUSIVE, if used."},
+    {"fp_disabled", T_BOOL, FIELD(fp_disabled), 0, "CPACR refuses FP instructions."},
+    {"skip_idle", T_BOOL, FIELD(skip_idle), 0, "Skip loops that can change nothing."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+PyGetSetDef core_properties[] = {
+    {"executed", get_executed, set_executed, "Instructions executed.", NULL},
+    {"stop_at", get_stop_at, set_stop_at, "Value of executed to stop at.", NULL},
+    {"best_pending", get_best_pending, set_best_pending, "Group priority pending, or 256.", NULL},
+    {"stale", get_stale, set_stale, "Changes of the MPU wait for an ISB.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,171 @@
+// The processor's state where Unicorn's interface does not show it.
+//
+// Unicorn has the Armv8-M MPU, stack limits and fault registers, but no bus address for them. A
+// saved context holds them at fixed distances from registers that the interface does show. These
+// distances are found and tried when a machine is opened: see state_find().
+#include <string.h>
+
+#include "core.h"
+
+// Distances from the first system register (the stack pointer that is not in use). Registers with
+// two banks hold the non-secure one first; the core is in secure state.
+enum {
+  BASEPRI = 20,
+  MPU_CTRL = 80,
+  EXCEPTION = 88,
+  PRIMASK = 92,
+  FAULTMASK = 100,
+  SECURE = 112,
+  MSPLIM = 132,
+  PSPLIM = 140,
+  FAULT_STATUS = 188,
+  FAULT_ADDRESS = 192,
+  MONITOR = 936,       // address of the exclusive monitor, 64 bits
+  FEATURES = 1160,     // first of what does not change, and of host pointers
+  OLD_REGIONS = 1168,  // three pointers of the Armv7-M MPU, unused
+  RBAR = 1200,         // pointers to the base and limit registers, two banks each
+  RLAR = 1216,
+};
+enum { BANK = 4, SECURE_BANK = 1 };
+
+static uint8_t *at(Core *c, size_t distance) {
+  return (uint8_t *)c->context + c->layout.system + distance;
+}
+
+static void save(Core *c) { c->api.context_save(c->uc, c->context); }
+
+static void restore(Core *c) { c->api.context_restore(c->uc, c->context); }
+
+static uint32_t word(Core *c, size_t distance) {
+  uint32_t value;
+  memcpy(&value, at(c, distance), sizeof value);
+  return value;
+}
+
+static void set_word(Core *c, size_t distance, uint32_t value) {
+  memcpy(at(c, distance), &value, sizeof value);
+}
+
+static uint32_t *pointer(Core *c, size_t distance) {
+  uint32_t *value;
+  memcpy(&value, at(c, distance), sizeof value);
+  return value;
+}
+
+// The one place in a saved context that holds `value`, 0 for none or several.
+static size_t place_of(Core *c, uint32_t value) {
+  size_t found = 0;
+  save(c);
+  for (size_t i = 0; i + 4 <= c->context_bytes; i += 4) {
+    if (memcmp((uint8_t *)c->context + i, &value, 4)) continue;
+    if (found) return 0;
+    found = i;
+  }
+  return found;
+}
+
+static bool shows(Core *c, int id, uint32_t value, size_t distance) {
+  core_set_reg(c, id, value);
+  save(c);
+  bool same = word(c, distance) == value;
+  core_set_reg(c, id, 0);
+  return same;
+}
+
+// Try to run from `address`; true where the fetch is refused and the address told.
+static bool refuses(Core *c, uint32_t address) {
+  c->reason = REASON_NONE;
+  c->api.start(c->uc, address | 1, NEVER, 0, 0);
+  return c->reason == REASON_EXCEPTION && c->exception == RAISED_FETCH &&
+         c->fault_address == address;
+}
+
+// With one region, nothing but what it holds may be fetched. Leaves no trace.
+static bool mpu_works(Core *c) {
+  uint32_t bases[MPU_REGIONS] = {0}, limits[MPU_REGIONS] = {0};
+  bases[5] = 0x400 | 3 << 1;
+  limits[5] = 0x7E0 | 1;
+  c->api.context_save(c->uc, c->idle_context);
+  state_protect(c, SECURE_BANK, 1, bases, limits);
+  bool works = refuses(c, 0x104) && !refuses(c, 0x504) && refuses(c, 0x804);
+  c->api.context_restore(c->uc, c->idle_context);
+  c->api.ctl(c->uc, CTL_FLUSH_TLB);
+  profile_clear(c);
+  c->executed = c->charged = 0;
+  c->trace_next = c->fault_address = 0;
+  c->extras = 0;
+  c->reason = REASON_NONE;
+  return works;
+}
+
+const char *state_find(Core *c) {
+  const uint32_t mark = 0x5A17C0DCu;
+  core_set_reg(c, REG_R0, mark);
+  c->layout.registers = place_of(c, mark);
+  core_set_reg(c, REG_R0, 0);
+  core_set_reg(c, REG_PSP, mark);
+  c->layout.system = place_of(c, mark);
+  core_set_reg(c, REG_PSP, 0);
+  if (!c->layout.registers || c->layout.system < c->layout.registers) return "registers";
+  c->layout.end = c->layout.system + FEATURES;
+  if (c->layout.system + RLAR + 16 > c->context_bytes) return "the size of a context";
+  if (!shows(c, REG_BASEPRI, 0x40, BASEPRI + BANK)) return "BASEPRI";
+  if (!shows(c, REG_PRIMASK, 1, PRIMASK + BANK)) return "PRIMASK";
+  if (!shows(c, REG_FAULTMASK, 1, FAULTMASK + BANK)) return "FAULTMASK";
+  save(c);
+  if (word(c, SECURE) != 1) return "the security state";
+  if (word(c, MONITOR) != ~0u || word(c, MONITOR + 4) != ~0u) return "the exclusive monitor";
+  for (size_t i = 0; i < 3; i++) {
+    if (pointer(c, OLD_REGIONS + i * sizeof(void *))) return "the Armv7-M MPU";
+  }
+  for (size_t i = 0; i < 4; i++) {
+    if (!pointer(c, RBAR + i * sizeof(void *))) return "the MPU's regions";
+  }
+  return mpu_works(c) ? NULL : "the MPU";
+}
+
+// An access was refused by the MPU or the default memory map.
+void state_note_fault(Core *c) {
+  save(c);
+  c->fault_address = word(c, FAULT_ADDRESS);
+  c->fault_status = word(c, FAULT_STATUS);
+}
+
+void state_protect(Core *c, int bank, uint32_t ctrl, const uint32_t *bases,
+                   const uint32_t *limits) {
+  save(c);
+  set_word(c, MPU_CTRL + (size_t)bank * BANK, ctrl);
+  restore(c);
+  // The pointers are those of the processor itself; restore() took the registers behind them back.
+  memcpy(pointer(c, RBAR + (size_t)bank * sizeof(void *)), bases, MPU_REGIONS * sizeof *bases);
+  memcpy(pointer(c, RLAR + (size_t)bank * sizeof(void *)), limits, MPU_REGIONS * sizeof *limits);
+  c->api.ctl(c->uc, CTL_FLUSH_TLB);
+  c->stale = false;
+  core_limit(c);
+}
+
+void state_limits(Core *c, uint32_t *psplim, uint32_t *msplim) {
+  save(c);
+  *psplim = word(c, PSPLIM + BANK);
+  *msplim = word(c, MSPLIM + BANK);
+}
+
+void state_clear_monitor(Core *c) {
+  save(c);
+  if (word(c, MONITOR) == ~0u) return;
+  memset(at(c, MONITOR), 0xFF, 8);
+  restore(c);
+}
+
+size_t state_size(const Core *c) { return c->layout.end - c->layout.registers; }
+
+void state_save(Core *c, uint8_t *into) {
+  save(c);
+  memcpy(into, (uint8_t *)c->context + c->layout.registers, state_size(c));
+}
+
+void state_load(Core *c, const uint8_t *from) {
+  save(c);
+  memcpy((uint8_t *)c->context + c->layout.registers, from, state_size(c));
+  restore(c);
+}

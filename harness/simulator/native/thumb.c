@@ -1,0 +1,61 @@
+// What the counting must know of Thumb instructions (Armv8-M ARM, C2.2 to C2.4).
+#include "core.h"
+
+uint32_t thumb_length(uint16_t first) { return (first >> 11) >= 0x1D ? 4 : 2; }
+
+// CPSIE f, CPSID f and MSR FAULTMASK: whether the MPU is in force may depend on it.
+static bool sets_faultmask(uint16_t first, uint16_t second) {
+  if (thumb_length(first) == 2) return (first & 0xFFE9) == 0xB661;
+  return (first & 0xFFF0) == 0xF380 && (second & 0xF0FF) == 0x8013;
+}
+
+// Instructions that Unicorn's core lacks or answers without the system registers:
+// YIELD, WFE, WFI, SEV; TT and its variants; BXNS and BLXNS; FP while CPACR refuses it.
+bool thumb_is_special(uint16_t first, uint16_t second, bool fp_disabled) {
+  if (sets_faultmask(first, second)) return true;
+  if (thumb_length(first) == 2) {
+    if ((first & 0xFF0F) == 0xBF00) return first >= 0xBF10 && first <= 0xBF40;
+    return (first & 0xFF07) == 0x4704;
+  }
+  if (first == 0xF3AF) return second >= 0x8001 && second <= 0x8004;
+  if ((first & 0xFFF0) == 0xE840) return (second & 0xF03F) == 0xF000;
+  if (fp_disabled && (first & 0xEC00) == 0xEC00) {
+    return (second & 0x0E00) == 0x0A00 && (first & 0xEF00) != 0xEF00;
+  }
+  return false;
+}
+
+// False only for instructions that certainly write no memory.
+bool thumb_may_store(uint16_t first) {
+  if (thumb_length(first) == 4) {
+    uint16_t group = first & 0xFE00;
+    return (group == 0xE800 || group == 0xF800 || group == 0xEC00) && !(first & 0x10);
+  }
+  switch (first >> 12) {
+    case 5:
+      return (first & 0x0E00) <= 0x0400;  // STR, STRH, STRB with a register offset
+    case 6:
+    case 7:
+    case 8:
+    case 9:
+    case 12:
+      return !(first & 0x0800);  // STR, STRB, STRH, STR from sp, STM
+    case 11:
+      return (first & 0x0E00) == 0x0400;  // PUSH
+    default:
+      return false;
+  }
+}
+
+bool thumb_is_isb(uint16_t first, uint16_t second) {
+  return first == 0xF3BF && (second & 0xFFF0) == 0x8F60;
+}
+
+// State outside the registers that exception entry must deal with, once firmware uses it:
+// stack limits (MSR to MSPLIM, PSPLIM) and the exclusive monitor (LDREX and its kin).
+int thumb_extra_state(uint16_t first, uint16_t second) {
+  if ((first & 0xFFF0) == 0xF380 && ((second & 0xFF7E) == 0x880A)) return EXTRA_LIMITS;
+  if ((first & 0xFFF0) == 0xE850) return EXTRA_EXCLUSIVE;
+  if ((first & 0xFFF0) == 0xE8D0 && (second & 0x0040)) return EXTRA_EXCLUSIVE;
+  return 0;
+}
