@@ -1,12 +1,13 @@
-# ruff: noqa: F821, UP004, UP031, D102
+# ruff: noqa: F821, UP004, UP031, D102, D103
 # mypy: ignore-errors
 """The half of the Renode target that runs inside Renode; never imported by the harness.
 
-Renode's Monitor includes this file, after agent_log.py, as IronPython 2.7 (``monitor`` is given by
-it) and calls ``hil["agent"].method(...)``. Running in slices *inside* Renode costs no round trip a
-slice, stamps each console line with its virtual time, and stops the core on the very block that
-completed a match. Answers are printed as ``name value`` lines with bytes in hex: raw console text
-is not safe in XML. What runs once a console byte is kept small: it was most of a short case's time.
+Renode's Monitor includes this file, after agent_link.py and agent_log.py, as IronPython 2.7
+(``monitor`` is given by it), and the link runs ``hil["agent"].method(...)``. Running in slices
+*inside* Renode costs no round trip a slice, stamps each console line with its virtual time, and
+stops the core on the very block that completed a match. Answers are ``name value`` lines with bytes
+in hex, sent as they arise. What runs once a console byte is kept small: it was most of a short
+case's time. Renode calls with what its version has: more arguments than these are no error.
 """
 
 import re
@@ -21,9 +22,11 @@ from Antmicro.Renode.Time import TimeInterval
 SLICE, LONGEST_SLICE = 1000000, 8000000  # ns of virtual time; doubles while the console is silent
 SILENT_SLICES = 4
 SEARCHED = 1024  # bytes before the newest line in which a match may begin
+KEPT = 65536  # bytes of console that are kept at most, for searching
 CFSR, HFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38
-LR, OTHER_SP, SP, XPSR = 14, 22, 13, 25  # Renode's register numbers of a Cortex-M
+LR, OTHER_SP, PC, SP, XPSR = 14, 22, 15, 13, 25  # Renode's register numbers of a Cortex-M
 MAX_FAULTS, MAX_RESETS = 16, 16
+PROBES = (50, 70, 90, 110)  # ns, a few instructions each
 SYST_CSR, TICKINT = 0xE000E010, 0x2
 PIN_CNF, PINS, INPUT, PULL_DOWN = 0x200, 32, 0x2, 0x4  # offset in the model; GPIO, "PIN_CNF"
 ENDRX, RXD_MAXCNT, RXD_AMOUNT = 0x110, 0x538, 0x53C  # UARTE
@@ -31,7 +34,13 @@ LOOK_AGAIN = System.UInt64(20)  # us in which firmware takes a buffer
 
 LATIN_1 = System.Text.Encoding.GetEncoding(28591)
 
-hil = {}
+ON_PSP = 0xC  # EXC_RETURN.Mode and SPSEL: only thread mode stacks on PSP
+
+
+def gcd(one, other):
+    while other:
+        one, other = other, one % other
+    return one
 
 
 def remember():
@@ -44,6 +53,7 @@ class Agent(object):
     """One machine: its console, its hooks, its counters."""
 
     def __init__(self, console, mips, vectors):
+        self.send = hil["link"].send
         self.machine = monitor.Machine
         self.emulation = EmulationManager.Instance.CurrentEmulation
         self.bus = self.machine.SystemBus
@@ -51,22 +61,24 @@ class Agent(object):
         self.uart = self.machine["sysbus." + console]
         self.mips, self.vectors = mips, System.UInt32(vectors)
         self.cpu.VectorTableOffset = self.vectors
-        self.log = Log(self.cpu)
+        self.log = Log(self.cpu, self.on_abort)
         Logger.AddBackend(self.log, "tflm-hil", True)
         self.dwt = self.machine["sysbus.dwt"]
         self.start = self.ticks()
         self.printed = System.Collections.Generic.List[System.Byte]()
         self.add = self.printed.Add
-        self.marks = []  # (time, how much was printed by then)
-        self.given = 0  # how much of it was answered already; a tail stays, to be searched
-        self.faults, self.handlers = [], []
+        self.sent = 0  # how much of it the harness has; a tail stays, to be searched
+        self.faults, self.handlers = 0, []
         self.incoming = []
         self.pattern, self.symbol = None, None
         self.searched = 0  # what was printed before this is not searched
         self.stopped = ""
         self.earlier = self.resets = 0
         self.blocks = {}
+        self.knows_lockup = hasattr(self.cpu, "IsLockedUp")  # from 1.17 on
         self.size, self.silent = SLICE, 0
+        self.busy = False  # in the last slice it computed and printed nothing
+        self.place = None  # where the core stood when it was last looked at
         self.uart.CharReceived += self.on_char
         self.machine.MachineReset += self.on_reset
 
@@ -83,28 +95,32 @@ class Agent(object):
 
     # -- called by Renode -------------------------------------------------------------------------
 
-    def on_char(self, byte):
+    def on_char(self, byte, *_):
         self.add(byte)
-        if byte in (10, 13):
+        if byte == 10:
             self.mark()
 
     def mark(self):
-        """Stamp what was printed since the last mark, and look for the pattern in it."""
-        count, now = self.printed.Count, self.ticks() - self.start
-        last = self.marks[-1] if self.marks else (-1, self.given)
-        if count == last[1]:
+        """Send what was printed since the last mark with its time; look for the pattern in it."""
+        begin, count = self.sent, self.printed.Count
+        if count == begin:
             return
-        if last[0] == now:
-            self.marks.pop()
-        self.marks.append((now, count))
+        data = self.printed.GetRange(begin, count - begin).ToArray()
+        text = System.BitConverter.ToString(data).replace("-", "")
+        self.send("console %d %s" % (self.ticks() - self.start, text))
+        self.sent = count
         if self.pattern is not None:
-            begin = max(self.searched, last[1] - SEARCHED)
-            text = LATIN_1.GetString(self.printed.GetRange(begin, count - begin).ToArray())
+            first = max(self.searched, begin - SEARCHED)
+            text = LATIN_1.GetString(self.printed.GetRange(first, count - first).ToArray())
             if self.pattern.search(text):
                 self.pattern = None
                 self.stop("match")
+        if count > KEPT:
+            self.printed.RemoveRange(0, count - SEARCHED)
+            self.searched = max(0, self.searched - (count - SEARCHED))
+            self.sent = SEARCHED
 
-    def on_reset(self, machine):
+    def on_reset(self, *_):
         self.after_reset()
         self.resets += 1
         if self.resets >= MAX_RESETS:
@@ -125,22 +141,35 @@ class Agent(object):
                 button.Press()
                 button.Release()
 
-    def on_symbol(self, cpu, address):
+    def on_symbol(self, *_):
         self.stop("symbol")
 
-    def on_fault(self, cpu, address):
+    def on_fault(self, *_):
         number = self.register(XPSR) & 0x1FF
         if not 3 <= number <= 7:
             return
         link = self.register(LR)
-        frame = self.register(OTHER_SP if link & 4 else SP)
-        words = [number, link] + [self.word(a) for a in (CFSR, HFSR, MMFAR, BFAR)]
-        words += [self.word(frame + offset) for offset in range(0, 32, 4)]
-        self.faults.append(words)
-        if len(self.faults) >= MAX_FAULTS:
+        # SPSEL alone will not do: from 1.17 on it is CONTROL.SPSEL, in handlers, too.
+        frame = self.register(OTHER_SP if link & ON_PSP == ON_PSP else SP)
+        self.tell("fault", [number, link], [self.word(frame + at) for at in range(0, 32, 4)])
+        self.faults += 1
+        if self.faults >= MAX_FAULTS:
             self.stop("lockup")
 
-    def on_block(self, address, instructions):
+    def on_abort(self):
+        """Renode gives up the core for good: it would execute what is no memory.
+
+        A core that is given up never ends its slice, unless it is halted.
+        """
+        self.mark()
+        self.tell("abort", [self.register(PC), self.register(LR)], [])
+        self.stop("abort")
+
+    def tell(self, name, first, last):
+        words = first + [self.word(address) for address in (CFSR, HFSR, MMFAR, BFAR)] + last
+        self.send(name + " " + " ".join("%x" % word for word in words))
+
+    def on_block(self, address, instructions, *_):
         key = (int(address) << 16) | int(instructions)
         self.blocks[key] = self.blocks.get(key, 0) + 1
 
@@ -198,6 +227,8 @@ class Agent(object):
                 reason = "wall"
                 break
             self.slice(min(self.step(target), end - self.ticks()))
+            if self.busy and not target and end - self.ticks() > sum(PROBES):
+                self.look_for_lockup()
             if self.stopped:
                 reason = self.stopped
                 break
@@ -227,8 +258,11 @@ class Agent(object):
         self.log.running = False
         if self.resets != resets:
             self.earlier += before  # the core counts from zero after a reset
+        elif self.knows_lockup and self.cpu.IsLockedUp:  # which looks like sleep
+            self.locked_up()
         elif int(self.cpu.ExecutedInstructions) == before and self.asleep_for_good():
             self.stopped = "idle"
+        self.busy = self.printed.Count == printed and int(self.cpu.ExecutedInstructions) != before
         if self.printed.Count != printed:
             self.size, self.silent = SLICE, 0
             self.mark()  # a prompt has no line end
@@ -236,6 +270,26 @@ class Agent(object):
             self.silent += 1
             if self.silent >= SILENT_SLICES:
                 self.size, self.silent = min(2 * self.size, LONGEST_SLICE), 0
+
+    def look_for_lockup(self):
+        """Before 1.17 a fault that cannot be taken is raised at the same instruction for ever."""
+        if self.knows_lockup or self.stopped:
+            return
+        place, self.place = self.place, self.register(PC)
+        divisor = 0
+        for nanoseconds in PROBES:
+            if self.place != place:
+                return
+            before = int(self.cpu.ExecutedInstructions)
+            self.emulation.RunFor(TimeInterval.FromTicks(System.UInt64(nanoseconds)))
+            self.place = self.register(PC)
+            divisor = gcd(divisor, int(self.cpu.ExecutedInstructions) - before)
+        if self.place == place and divisor == 1:  # no loop of two or more comes back to it
+            self.locked_up()
+
+    def locked_up(self):
+        self.stopped = "lockup"
+        self.tell("lockup", [self.register(PC), self.register(LR)], [])
 
     def asleep_for_good(self):
         """True where no timer runs and no input is on its way to a core that executes nothing."""
@@ -251,21 +305,10 @@ class Agent(object):
         self.earlier += before
 
     def answer(self, reason):
-        for time, end in self.marks:
-            data = self.printed.GetRange(self.given, end - self.given).ToArray()
-            print("console %d %s" % (time, System.BitConverter.ToString(data).replace("-", "")))
-            self.given = end
-        old = max(0, self.given - SEARCHED)
-        self.printed.RemoveRange(0, old)
-        self.given, self.searched = self.given - old, max(0, self.searched - old)
-        del self.marks[:]
-        for words in self.faults:
-            print("fault " + " ".join("%x" % word for word in words))
-        del self.faults[:]
-        print("stop " + reason)
-        print("time %d" % (self.ticks() - self.start))
-        print("executed %d" % self.executed())
-        print("resets %d" % self.resets)
+        self.send("time %d" % (self.ticks() - self.start))
+        self.send("executed %d" % self.executed())
+        self.send("resets %d" % self.resets)
+        self.send("stop " + reason)
 
     def write(self, text):
         idle = not self.incoming
@@ -273,7 +316,7 @@ class Agent(object):
         if idle:
             self.deliver(None)
 
-    def deliver(self, _time):
+    def deliver(self, *_):
         """Hand the UARTE what its buffer has room for, and look again soon.
 
         What is more stays in Renode's FIFO, of which each STARTRX takes one byte: enough for
@@ -297,11 +340,11 @@ class Agent(object):
         return int(self.bus.ReadDoubleWord(System.UInt64(address & 0xFFFFFFFF), self.cpu))
 
     def read_words(self, address, count):
-        print("".join("%08x" % self.word(address + 4 * index) for index in range(count)))
+        self.send("".join("%08x" % self.word(address + 4 * index) for index in range(count)))
 
     def read_bytes(self, address, size):
         data = self.bus.ReadBytes(System.UInt64(address), size)
-        print(System.BitConverter.ToString(data).replace("-", ""))
+        self.send(System.BitConverter.ToString(data).replace("-", ""))
 
     def write_bytes(self, address, text):
         data = System.Array[System.Byte](list(bytearray.fromhex(text)))
@@ -314,12 +357,12 @@ class Agent(object):
         return int(self.cpu.GetRegister(number).RawValue)
 
     def registers(self, numbers):
-        print(" ".join("%x" % self.register(number) for number in numbers))
+        self.send(" ".join("%x" % self.register(number) for number in numbers))
 
     def counts(self):
         for key in sorted(self.blocks):
-            print("%x %d %d" % (key >> 16, key & 0xFFFF, self.blocks[key]))
+            self.send("%x %d %d" % (key >> 16, key & 0xFFFF, self.blocks[key]))
 
     def warnings(self):
         for line in self.log.lines:
-            print(line.encode("ascii", "backslashreplace"))
+            self.send(in_hex(line))

@@ -5,23 +5,30 @@
 from Antmicro.Renode.Logging import LoggerBackend, LogLevel
 
 MAX_WARNINGS = 1000
+ABORT = "CPU abort"  # how Renode begins its last words on a core
 
 
 class Log(LoggerBackend):
     """Renode's warnings while the firmware runs, each once, with the core's program counter.
 
-    Renode logs in the thread that makes the access (its log is set to be synchronous).
+    Renode logs in the thread that makes the access (its log is set to be synchronous), and an error
+    in here is an error of that access: it takes what it is given. From 1.17 on that is one argument
+    more, the type of the entry's time stamp.
     """
 
-    def __init__(self, cpu):
-        self.cpu, self.running = cpu, False
+    def __init__(self, cpu, on_abort):
+        self.cpu, self.on_abort, self.running = cpu, on_abort, False
         self.lines, self.seen = [], set()
         self.SetLogLevel(LogLevel.Warning)
 
-    def Log(self, entry):  # noqa: N802 - Renode's name
+    def Log(self, entry, *_):  # noqa: N802 - Renode's name
         if not self.running or entry.Type < LogLevel.Warning:
             return
-        text = "%s: %%s%s" % (entry.ObjectName.split(".")[-1], entry.Message.replace("%", "%%"))
+        if entry.Message.startswith(ABORT):
+            self.on_abort()
+            return
+        source = (entry.ObjectName or "").split(".")[-1]
+        text = "%s: %%s%s" % (source, entry.Message.replace("%", "%%"))
         if text not in self.seen and len(self.seen) < MAX_WARNINGS:
             self.seen.add(text)
             place = "" if "[cpu: 0x" in text else "[cpu: 0x%x] " % int(self.cpu.PC.RawValue)

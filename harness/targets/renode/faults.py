@@ -1,4 +1,4 @@
-"""The words that the agent reads at a fault handler's first instruction -> a decoded fault.
+"""The words that the agent reads of the core -> a decoded fault.
 
 Source of the bits: Armv8-M Architecture Reference Manual (DDI0553), CFSR and HFSR.
 """
@@ -38,16 +38,66 @@ _MMARVALID, _BFARVALID = 1 << 7, 1 << 15
 
 
 def decode(words: Sequence[int], firmware: Firmware) -> Fault:
-    """Decode ``exception, EXC_RETURN, CFSR, HFSR, MMFAR, BFAR, r0-r3, r12, lr, pc, xpsr``."""
-    number, _, cfsr, hfsr, mmfar, bfar, *frame = words
-    lr, pc = frame[5], frame[6]
-    names = [name for bit, name in _CFSR.items() if cfsr >> bit & 1]
-    names += [name for bit, name in _HFSR.items() if hfsr >> bit & 1]
-    kind, reason = _KINDS.get(number, f"exception {number}"), ", ".join(names) or "no status bit"
-    address = mmfar if cfsr & _MMARVALID else bfar if cfsr & _BFARVALID else None
+    """At a handler's first instruction: ``exception, EXC_RETURN, CFSR, HFSR, MMFAR, BFAR, frame``.
+
+    ``frame`` is what the core stacked: r0-r3, r12, lr, pc, xpsr.
+    """
+    number, _, *status, r0, r1, r2, r3, r12, lr, pc, xpsr = words
+    kind, reason = _KINDS.get(number, f"exception {number}"), _names(status) or "no status bit"
+    frame = (r0, r1, r2, r3, r12, lr, pc, xpsr)
+    registers = zip(("r0", "r1", "r2", "r3", "r12", "lr", "pc", "xpsr"), frame, strict=True)
+    rest = ["  " + " ".join(f"{name}=0x{value:08x}" for name, value in registers)]
     # Renode gives the branch's address for a null call, the chip gives 0: the caller is in lr.
     where = str(firmware.locate(pc if pc else lr & ~1))
+    return _fault(kind, reason, pc, lr, status, where, firmware, rest)
+
+
+def locked_up(words: Sequence[int], firmware: Firmware) -> Fault:
+    """A core that stopped for good: ``pc, lr, CFSR, HFSR, MMFAR, BFAR`` as they stand."""
+    pc, lr, *status = words
+    reason = _names(status) or "a fault that could not be taken"
+    return _fault("Lockup", reason, pc, lr, status, _place(firmware, pc, lr), firmware, [])
+
+
+def gave_up(words: Sequence[int], firmware: Firmware) -> Fault:
+    """``pc, lr, CFSR, HFSR, MMFAR, BFAR`` where Renode gives a core up: no memory holds ``pc``.
+
+    The chip takes a BusFault there (IBUSERR), which Renode has no model of.
+    """
+    pc, lr, *status = words
+    where = _place(firmware, pc, lr)
+    rest = ["  Renode ends there, without the fault's handler"]
+    reason = f"IBUSERR, branch to 0x{pc & ~1:08x}"
+    return _fault("BusFault", reason, pc, lr, status, where, firmware, rest)
+
+
+#: What the agent calls it -> how to read it.
+DECODERS = {"fault": decode, "lockup": locked_up, "abort": gave_up}
+
+
+def _place(firmware: Firmware, pc: int, lr: int) -> str:
+    """Where the core stands; where that is in no function, its caller."""
+    here, caller = firmware.locate(pc & ~1), firmware.locate(lr & ~1)
+    return str(here if here.function or not caller.function else caller)
+
+
+def _names(status: Sequence[int]) -> str:
+    cfsr, hfsr, _, _ = status
+    names = [name for bit, name in _CFSR.items() if cfsr >> bit & 1]
+    return ", ".join(names + [name for bit, name in _HFSR.items() if hfsr >> bit & 1])
+
+
+def _fault(
+    kind: str,
+    reason: str,
+    pc: int,
+    lr: int,
+    status: Sequence[int],
+    where: str,
+    firmware: Firmware,
+    rest: list[str],
+) -> Fault:
+    cfsr, _, mmfar, bfar = status
+    address = mmfar if cfsr & _MMARVALID else bfar if cfsr & _BFARVALID else None
     lines = [f"{kind}: {reason}", f"  at {where}", f"  called from {firmware.locate(lr & ~1)}"]
-    registers = zip(("r0", "r1", "r2", "r3", "r12", "lr", "pc", "xpsr"), frame, strict=True)
-    lines += ["  " + " ".join(f"{name}=0x{value:08x}" for name, value in registers)]
-    return Fault(kind, reason, pc, lr, address, where, "\n".join(lines))
+    return Fault(kind, reason, pc, lr, address, where, "\n".join(lines + rest))

@@ -2,54 +2,91 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-from harness.errors import TargetLost
+from harness.errors import HilError, TargetLost
 from harness.targets.renode.find import RenodeProgram
+from harness.targets.renode.link import pipes
 
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
-_POLL = 0.01
+#: What runs inside Renode, in the order in which it is read.
+AGENT = tuple(
+    Path(__file__).with_name(name) for name in ("agent_link.py", "agent_log.py", "agent.py")
+)
 #: Where the log is flushed again and again, the logging thread may end up waiting on a queue
 #: that nobody fills, and 10,000 messages later the emulation stands still for good.
 _CONFIG = "[general]\nuse-synchronous-logging = True\n"
 
 
 class RenodeProcess:
-    """A running Renode and the port of its robot server.
+    """A running Renode and the :attr:`link` to it.
 
-    Renode removes other instances' ``renode-*`` folders from its temporary directory, so each
-    process has a TMPDIR of its own. Its robot server listens on every interface and asks for no
-    password; see docs/renode.md for how to fence it.
+    The link is a pair of pipes that Renode inherits: it opens no port. Renode removes other
+    instances' ``renode-*`` folders from its temporary directory, and leaves a copy of its
+    translation library there for each machine, so each process has a TMPDIR of its own.
     """
 
-    def __init__(self, program: RenodeProgram, *, port: int = 0, patience: float = 60.0) -> None:
+    def __init__(self, program: RenodeProgram, *, patience: float = 60.0) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="tflm-hil-renode-"))
-        config = self.folder / "config"
-        config.write_text(_CONFIG)
-        # Without a window its shell polls a dummy without end, which costs a core; on a console it
-        # waits for input, and the supervisor gives it a pipe that stays silent.
-        command = [str(program.path), "--disable-xwt", "--console", "--plain", "--hide-log"]
-        command += ["--config", str(config), "--robot-server-port", str(port)]
-        self._supervisor = subprocess.Popen(
-            [sys.executable, "-I", str(_SUPERVISOR), str(self.folder), *command],
-            stdin=subprocess.PIPE,
-            start_new_session=True,
-        )
+        self.link, theirs = pipes()
         try:
-            self.port = self._wait_for_port(patience)
+            self._supervisor = self._start(program, theirs)
+        except BaseException:
+            self.link.close()
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+        finally:
+            for descriptor in theirs:
+                os.close(descriptor)
+        try:
+            self._wait(patience)
         except BaseException:
             self.close()
             raise
+
+    def _start(self, program: RenodeProgram, theirs: tuple[int, int]) -> subprocess.Popen[bytes]:
+        config, start = self.folder / "config", self.folder / "start.resc"
+        config.write_text(_CONFIG)
+        includes = [f"include {monitor_path(script)}\n" for script in AGENT]
+        start.write_text("".join(includes) + 'python "serve({}, {})"\n'.format(*theirs))
+        # Without a window its shell polls a dummy without end, which costs a core; on a console it
+        # waits for input, and the supervisor gives it a pipe that stays silent. On a console, and
+        # without a port for its robot server, it listens on none.
+        command = [str(program.path), "--disable-xwt", "--console", "--plain", "--hide-log"]
+        command += ["--config", str(config), start.name]
+        supervisor = [sys.executable, "-I", str(_SUPERVISOR), str(self.folder)]
+        return subprocess.Popen(
+            [*supervisor, ",".join(map(str, theirs)), *command],
+            stdin=subprocess.PIPE,
+            start_new_session=True,
+            pass_fds=theirs,
+        )
+
+    def _wait(self, patience: float) -> None:
+        try:
+            self.link.ready(patience)
+        except HilError as error:
+            words = self.output.strip().splitlines()
+            last = words[-1] if words else "it said nothing"
+            what = "ended while it started" if self._ends(1.0) else "did not start"
+            hint = "start it by hand, with --console, and see what it says"
+            raise TargetLost(f"Renode {what}: {last}", hint=hint) from error
 
     @property
     def alive(self) -> bool:
         """True while Renode runs."""
         return self._supervisor.poll() is None
+
+    def _ends(self, seconds: float) -> bool:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._supervisor.wait(seconds)
+        return not self.alive
 
     @property
     def output(self) -> str:
@@ -57,23 +94,9 @@ class RenodeProcess:
         path = self.folder / "output"
         return path.read_text(errors="replace") if path.is_file() else ""
 
-    def _wait_for_port(self, patience: float) -> int:
-        end = time.monotonic() + patience
-        while time.monotonic() < end:
-            for path in self.folder.glob("renode-*/robot_port"):
-                if (text := path.read_text().strip()).isdigit():
-                    return int(text)
-            if not self.alive:
-                words = self.output.strip().splitlines()
-                raise TargetLost(
-                    f"Renode ended while it started: {words[-1] if words else 'it said nothing'}",
-                    hint="start it by hand with --robot-server-port 0",
-                )
-            time.sleep(_POLL)
-        raise TargetLost(f"Renode opened no robot server port within {patience:g} s")
-
     def close(self) -> None:
         """Kill Renode and remove its folder; safe to call twice."""
+        self.link.close()
         if self._supervisor.stdin is not None:
             self._supervisor.stdin.close()
         try:
@@ -82,3 +105,8 @@ class RenodeProcess:
             self._supervisor.kill()  # PR_SET_PDEATHSIG takes Renode along
             self._supervisor.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def monitor_path(path: Path) -> str:
+    """``path`` as Renode's Monitor reads one: blanks are escaped."""
+    return "@" + str(path).replace(" ", "\\ ")

@@ -7,20 +7,21 @@ from pathlib import Path
 
 from harness import paths
 from harness.elf import Firmware
-from harness.errors import HilError, TargetLost, UsageError
+from harness.errors import TargetLost, UsageError
 from harness.targets.closing import Closing
 from harness.targets.renode.find import RenodeProgram, find
-from harness.targets.renode.process import RenodeProcess
-from harness.targets.renode.protocol import Address, RobotClient
+from harness.targets.renode.link import Link
+from harness.targets.renode.process import RenodeProcess, monitor_path
 
 #: Virtual seconds between synchronisations; measured in tests/benchmarks/bench_renode.py.
 QUANTUM = 0.001
 #: One instruction a cycle at 64 MHz, as on the built-in simulator.
 MIPS = 64
 CONSOLE = "uarte0"
-#: What runs inside Renode, in the order in which it is read.
-_AGENT = tuple(Path(__file__).with_name(name) for name in ("agent_log.py", "agent.py"))
 _PERIPHERALS = {"nvmc": 0x39000, "dppic": 0x17000}
+#: Machines that one process may make: from 1.17 on each leaves a copy of the translation library
+#: in the process's temporary folder, 2 MB, and nothing but the process's end removes it.
+_MACHINES = 50
 _SECURE, _NON_SECURE = 0x5000_0000, 0x4000_0000
 
 
@@ -38,16 +39,17 @@ class RenodeServer(Closing):
         renode: str | Path | None = None,
         *,
         quantum: float = QUANTUM,
-        connect: Callable[[], Address] | None = None,
+        connect: Callable[[], Link] | None = None,
     ) -> None:
         self.program: RenodeProgram | None = None if connect else find(renode)
         self.quantum = quantum
         self.starts = self.machines = 0  # how often Renode was started, and a machine made
         self.busy = False  # a session is open
         self._reusable = False
+        self._made = 0  # machines of the present process
         self._connect = connect
         self._process: RenodeProcess | None = None
-        self._client: RobotClient | None = None
+        self._client: Link | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -55,14 +57,12 @@ class RenodeServer(Closing):
         return self.program.warnings if self.program else ()
 
     @property
-    def client(self) -> RobotClient:
+    def client(self) -> Link:
         """The connection; starts Renode where none runs."""
         if self._process is not None and not self._process.alive:
             self.lost()
         if self._client is None:
-            self._client = RobotClient(self._start())
-            for script in _AGENT:
-                self._client.command(f"include @{script}")
+            self._client = self._start()
         return self._client
 
     @property
@@ -70,15 +70,16 @@ class RenodeServer(Closing):
         """Renode's own folder, which goes when it goes; None where ``connect`` is used."""
         return self._process.folder if self._process is not None else None
 
-    def _start(self) -> Address:
+    def _start(self) -> Link:
         self.starts += 1
+        self._made = 0
         if self._connect is not None:
             return self._connect()
         assert self.program is not None
         self._process = RenodeProcess(self.program)
-        return ("127.0.0.1", self._process.port)
+        return self._process.link
 
-    def machine(self, firmware: Firmware, folder: Path, vectors: int) -> RobotClient:
+    def machine(self, firmware: Firmware, folder: Path, vectors: int) -> Link:
         """A clean machine with ``firmware`` in its memories, ready to run.
 
         ``folder`` takes the image's segments. :meth:`release` gives the machine back.
@@ -89,19 +90,21 @@ class RenodeServer(Closing):
                 hint="close that one first, or give each session a server of its own",
             )
         try:
+            if self._made >= _MACHINES and not self._reusable:
+                self.lost()
             client = self.client
-            commands = []
             if self._reusable:
-                commands.append("python \"hil['agent'].recycle()\"")
+                client.call("hil['agent'].recycle()")
             else:
-                client.keyword("ResetEmulation")
-                commands += self._platform()
+                for command in self._platform():
+                    client.command(command)
+                client.call("remember()")
                 self.machines += 1
+                self._made += 1
             self._reusable = False
-            commands += _loading(firmware, folder, vectors)
-            script = folder / "machine.resc"  # one script is one round trip
-            script.write_text("\n".join(commands) + "\n")
-            client.command(f"include @{script}")
+            for command in _loading(firmware, folder):
+                client.command(command)
+            client.call(f"hil['agent'] = Agent('{CONSOLE}', {MIPS}, {vectors:#x})")
         except TargetLost:
             self.lost()
             raise
@@ -116,19 +119,21 @@ class RenodeServer(Closing):
     def _platform(self) -> list[str]:
         """Monitor commands that make a machine with empty memories."""
         platforms = paths.platforms()
+        description = monitor_path(platforms / "nrf9160dk.repl")
         commands = [
+            "Clear",
             "emulation SetGlobalAdvanceImmediately true",
             "emulation Mode SynchronizedTimers",  # a button's level reaches its pin at once
             f'emulation SetGlobalQuantum "{self.quantum:.6f}"',
             'mach create "nrf9160dk"',
-            f"machine LoadPlatformDescription @{platforms / 'nrf9160dk.repl'}",
+            f"machine LoadPlatformDescription {description}",
         ]
         for name, offset in _PERIPHERALS.items():
-            script = platforms / "peripherals" / f"{name}.py"
+            script = monitor_path(platforms / "peripherals" / f"{name}.py")
             secure = _SECURE + offset
-            commands.append(f'machine PyDevFromFile @{script} {secure:#x} 0x1000 True "{name}"')
+            commands.append(f'machine PyDevFromFile {script} {secure:#x} 0x1000 True "{name}"')
             commands.append(f"sysbus Redirect {_NON_SECURE + offset:#x} {secure:#x} 0x1000")
-        return [*commands, 'python "remember()"']
+        return commands
 
     def lost(self) -> None:
         """Renode hangs or died: kill what is left; the next machine starts a new one."""
@@ -142,21 +147,15 @@ class RenodeServer(Closing):
 
     def close(self) -> None:
         """End Renode; safe to call twice."""
-        if self._client is not None:
-            try:
-                self._client.keyword("ResetEmulation", timeout=5)
-            except (TargetLost, HilError):
-                self.lost()
         self.lost()
 
 
-def _loading(firmware: Firmware, folder: Path, vectors: int) -> list[str]:
+def _loading(firmware: Firmware, folder: Path) -> list[str]:
     """Monitor commands that load the image; its segments go to ``folder``."""
     commands = []
     for index, segment in enumerate(firmware.segments):
         path = folder / f"segment{index}.bin"
         path.write_bytes(segment.data)
         if segment.data:
-            commands.append(f"sysbus LoadBinary @{path} {segment.load_address:#x}")
-    commands.append(f"python \"hil['agent'] = Agent('{CONSOLE}', {MIPS}, {vectors:#x})\"")
+            commands.append(f"sysbus LoadBinary {monitor_path(path)} {segment.load_address:#x}")
     return commands

@@ -6,7 +6,7 @@ import shutil
 import struct
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from harness.deadline import Deadline
@@ -32,7 +32,7 @@ from harness.targets.renode.server import RenodeServer
 
 _NS = 1_000_000_000
 _SLICE_MS = 250  # wall milliseconds that one call may run: Ctrl-C and the guard act between calls
-_MARGIN = 5.0  # wall seconds that a call may take longer before Renode is taken for dead
+_MARGIN = 0.5  # wall seconds that a run may take longer before Renode is taken for dead
 _NON_SECURE_FLASH = 0x5_0000
 _STOPS = {
     "match": Stop.CONDITION,
@@ -41,6 +41,7 @@ _STOPS = {
     "idle": Stop.IDLE,
     "resets": Stop.RESET_LOOP,
     "lockup": Stop.LOCKUP,
+    "abort": Stop.LOCKUP,
 }
 _REGISTERS = {f"r{number}": number for number in range(13)} | {"sp": 13, "lr": 14, "pc": 15}
 
@@ -62,7 +63,7 @@ class RenodeSession(Closing):
         self._console: list[ConsoleChunk] = []
         self._faults: list[Fault] = []
         self._notes = [Finding(Kind.APPROXIMATION, text, "renode") for text in server.warnings]
-        self._gone = self._warnings = ""
+        self._gone = self._warnings = self._reason = ""
         self._closed = False
         self._spoilt = False  # the machine is in a state that a reset may not cure
         self._opened = False
@@ -80,12 +81,17 @@ class RenodeSession(Closing):
             self._notes.append(Finding(Kind.APPROXIMATION, text, "TF-M"))
 
     def call(self, *calls: str, timeout: float = 0.0) -> str:
-        """Run methods of the agent inside Renode in one round trip; gives what they printed."""
+        """Run methods of the agent inside Renode in one round trip; gives the lines they sent."""
+        return "\n".join(self._call(calls, timeout, None))
+
+    def _call(
+        self, calls: Sequence[str], timeout: float, take: Callable[[str], None] | None
+    ) -> list[str]:
         if self._gone:
             raise TargetLost(self._gone, hint="open a new session")
         try:
             text = "; ".join(f"hil['agent'].{call}" for call in calls)
-            return self._client.command(f'python "{text}"', timeout=timeout)
+            return self._client.call(text, timeout=timeout, take=take)
         except TargetLost as lost:
             self._gone = lost.message
             self._server.lost()
@@ -106,7 +112,8 @@ class RenodeSession(Closing):
     def findings(self) -> Sequence[Finding]:
         """Approximations, and accesses of the firmware that Renode warned of as unmodelled."""
         if not self._gone and not self._closed:
-            self._warnings = self.call("warnings()")
+            lines = self.call("warnings()").splitlines()
+            self._warnings = "\n".join(bytes.fromhex(line).decode() for line in lines)
         return (*self._notes, *log.findings_in(self._warnings, self._firmware))
 
     @property
@@ -121,7 +128,9 @@ class RenodeSession(Closing):
         return dict(zip(_REGISTERS, (int(value, 16) for value in values), strict=True))
 
     def where(self) -> str:
-        """The function and line at which the core stands."""
+        """The function and line at which the core stands; "" where Renode is gone."""
+        if self._gone:
+            return ""
         return str(self._firmware.locate(self.registers["pc"] & ~1))
 
     def deadline(self, seconds: float, *, guard: float = 60.0) -> Deadline:
@@ -132,7 +141,8 @@ class RenodeSession(Closing):
         """Run until the condition or the deadline; the same virtual time on each run.
 
         A Renode that does not come back before the guard is killed; the session is then over
-        (:class:`TargetLost` on the next call) and :attr:`Stop.GUARD` is the answer.
+        (:class:`TargetLost` on the next call) and :attr:`Stop.GUARD` is the answer. What the image
+        printed before, and its faults, are kept.
         """
         target = self._executed + until.instructions if isinstance(until, Executed) else 0
         end = self._time + until.seconds if isinstance(until, Elapsed) else float("inf")
@@ -158,40 +168,41 @@ class RenodeSession(Closing):
             limit = deadline.guard_remaining
             wall = max(1, min(_SLICE_MS, round(limit * 1000)))
             run = f"run({budget}, {wall}, {target})"
+            self._reason = ""
             try:
-                answer = self.call(*before, run, timeout=limit + _MARGIN)
+                self._call([*before, run], limit + _MARGIN, self._take)
             except TargetLost:
                 if not deadline.guard_expired:
                     raise
                 return Stop.GUARD
             before = ()
-            reason = self._take(answer)
-            if reason in _STOPS:
-                return _STOPS[reason]
+            if self._reason in _STOPS:
+                return _STOPS[self._reason]
         self._spoilt = True
         return Stop.GUARD
 
-    def _take(self, answer: str) -> str:
-        reason = ""
-        for line in answer.splitlines():
-            name, _, value = line.partition(" ")
-            if name == "console":
-                moment, _, data = value.partition(" ")
-                self._console.append(ConsoleChunk(int(moment) / _NS, bytes.fromhex(data)))
-            elif name == "fault":
-                words = [int(word, 16) for word in value.split()]
-                self._faults.append(faults.decode(words, self._firmware))
-            elif name == "stop":
-                reason = value
-            elif name == "time":
-                self._time = int(value) / _NS
-            elif name == "executed":
-                self._executed = int(value)
-            elif name == "resets":
-                self._resets = int(value)
-        if not reason:
-            raise TargetLost(f"Renode gave an answer that makes no sense: {answer[:200]!r}")
-        return reason
+    def _take(self, line: str) -> None:
+        """One line of the agent's answer to a run."""
+        name, _, value = line.partition(" ")
+        if name == "console":
+            moment, _, data = value.partition(" ")
+            self._print(int(moment) / _NS, bytes.fromhex(data))
+        elif name in faults.DECODERS:
+            words = [int(word, 16) for word in value.split()]
+            self._faults.append(faults.DECODERS[name](words, self._firmware))
+        elif name == "stop":
+            self._reason = value
+        elif name == "time":
+            self._time = int(value) / _NS
+        elif name == "executed":
+            self._executed = int(value)
+        elif name == "resets":
+            self._resets = int(value)
+
+    def _print(self, moment: float, data: bytes) -> None:
+        if len(self._console) > self._unread and self._console[-1].time == moment:
+            data = self._console.pop().data + data
+        self._console.append(ConsoleChunk(moment, data))
 
     def _address(self, name: str) -> int:
         symbol = self._firmware.symbol(name)
@@ -211,8 +222,7 @@ class RenodeSession(Closing):
 
     def reset(self) -> None:
         """A pin reset; memories keep what they hold."""
-        self.call("reset()")
-        self._take(self.call("answer('reset')"))
+        self._call(["reset()", "answer('reset')"], 0.0, self._take)
 
     def profile(self) -> None:
         """Count what runs from here on, for :meth:`coverage` (about ten times slower)."""

@@ -1,8 +1,9 @@
 """Keeps one Renode from outliving the harness; run as a script of its own.
 
-``python supervisor.py FOLDER COMMAND...`` runs COMMAND in FOLDER as the leader of a new process
-group. Standard input is a pipe whose other end only the harness holds: when it closes, however the
-harness ended, the whole group is killed and FOLDER removed. Should the supervisor itself be killed,
+``python supervisor.py FOLDER FILES COMMAND...`` runs COMMAND in FOLDER as the leader of a new
+process group. It inherits the open files of the numbers FILES (``5,6``), which this one gives up.
+Standard input is a pipe whose other end only the harness holds: when it closes, however the harness
+ended, the whole group is killed and FOLDER removed. Should the supervisor itself be killed,
 PR_SET_PDEATHSIG takes Renode with it. Standard library only: it starts in a few milliseconds.
 """
 
@@ -29,7 +30,8 @@ def _die_with_parent() -> None:
 
 def main(arguments: list[str]) -> int:
     """Run the command until it ends or standard input closes; gives the exit code."""
-    folder, command = Path(arguments[0]), arguments[1:]
+    folder, command = Path(arguments[0]), arguments[2:]
+    inherited = [int(number) for number in arguments[1].split(",") if number]
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with (folder / "output").open("wb") as output:
         child = subprocess.Popen(
@@ -40,8 +42,11 @@ def main(arguments: list[str]) -> int:
             stderr=subprocess.STDOUT,
             env={**os.environ, "TMPDIR": str(folder)},
             start_new_session=True,
+            pass_fds=inherited,
             preexec_fn=_die_with_parent,  # noqa: PLW1509 - this process has one thread
         )
+    for descriptor in inherited:  # so that the other end sees when Renode has ended
+        os.close(descriptor)
     closed = False
     try:
         while child.poll() is None and not closed:

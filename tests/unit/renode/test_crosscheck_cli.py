@@ -32,12 +32,12 @@ def image() -> Path:
 @pytest.fixture
 def twin(fake, image, monkeypatch):
     """A fake Renode that prints and remembers what the simulator does with ``image``."""
-    monkeypatch.setattr(pool, "RenodeServer", lambda _: RenodeServer(connect=lambda: fake.address))
+    monkeypatch.setattr(pool, "RenodeServer", lambda _: RenodeServer(connect=fake.connect))
     firmware = Firmware.from_elf(image)
     with open_target("simulator", firmware) as session:
         session.run(ConsoleMatch(END), session.deadline(10))
-        fake.machine.script = [(int(c.time * 1e9), c.data) for c in session.console]
-        fake.machine.left = {0x20000000: session.memory.read(0x20000000, 0x4000)}
+        fake.script = [(int(c.time * 1e9), c.data) for c in session.console]
+        fake.left = {0x20000000: session.memory.read(0x20000000, 0x4000)}
     return fake
 
 
@@ -56,9 +56,7 @@ def test_two_targets_that_show_the_same_are_equal(twin, image, tmp_path, capsys)
 
 
 def test_the_first_output_that_differs_is_named_and_fails_the_run(twin, image, tmp_path, capsys):
-    twin.machine.script = [
-        (when, data.replace(OUTPUT, OUTPUT + b"x=1 ")) for when, data in twin.machine.script
-    ]
+    twin.script = [(when, data.replace(OUTPUT, OUTPUT + b"x=1 ")) for when, data in twin.script]
     code, out = run(image, tmp_path, capsys)
     assert code == 1
     assert "simulator and renode differ: output record 3: 'inference=3 " in out
@@ -67,7 +65,7 @@ def test_the_first_output_that_differs_is_named_and_fails_the_run(twin, image, t
 def test_a_byte_of_ram_that_differs_is_named_and_fails_the_run(twin, image, tmp_path, capsys):
     firmware = Firmware.from_elf(image)
     arena = next(s for s in firmware.symbols if "tensor_arena" in s.name)
-    twin.machine.left[arena.address + 0x20] = b"\xa5"
+    twin.left[arena.address + 0x20] = b"\xa5"
     code, out = run(image, tmp_path, capsys)
     assert code == 1
     assert "differ: (anonymous namespace)::tensor_arena+0x20: 0x" in out

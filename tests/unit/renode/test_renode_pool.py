@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import pytest
+from fake_renode import Fault
 
 from harness.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.findings import Kind
 from harness.targets import Elapsed, Stop
 from harness.targets import open as open_target
 from harness.targets.renode import RenodePool, RenodeServer, find, pool
-from harness.targets.renode.protocol import MonitorError
+from harness.targets.renode.link import MonitorError
 from harness.targets.shared import Shared
 
 
 @pytest.fixture
 def renodes(fake, monkeypatch):
     """A pool whose servers are all of them connected to the fake."""
-    monkeypatch.setattr(pool, "RenodeServer", lambda _: RenodeServer(connect=lambda: fake.address))
+    monkeypatch.setattr(pool, "RenodeServer", lambda _: RenodeServer(connect=fake.connect))
     with RenodePool() as one:
         yield one
 
@@ -37,7 +38,7 @@ def test_a_second_open_session_gets_a_process_of_its_own(renodes, firmware):
 
 
 def test_one_server_refuses_a_second_session_and_keeps_the_first(fake, firmware):
-    with RenodeServer(connect=lambda: fake.address) as server:
+    with RenodeServer(connect=fake.connect) as server:
         with open_target("renode", firmware, server=server) as session:
             session.memory.write(0x20000000, b"mine")
             with pytest.raises(UsageError, match="runs another session"):
@@ -48,16 +49,16 @@ def test_one_server_refuses_a_second_session_and_keeps_the_first(fake, firmware)
 
 
 def test_a_machine_that_was_traced_is_not_used_again(fake, firmware):
-    with RenodeServer(connect=lambda: fake.address) as server:
+    with RenodeServer(connect=fake.connect) as server:
         with open_target("renode", firmware, server=server) as session:
             session.profile()
         with open_target("renode", firmware, server=server):
-            assert (server.machines, fake.machine.recycled) == (2, 0)
+            assert (server.machines, fake.clears) == (2, 2)
 
 
 def test_a_machine_whose_firmware_faulted_is_not_used_again(fake, firmware):
-    fake.machine.faults = ["4 fffffffd 82 0 20000000 0 1 2 3 4 5 43 40 1000000"]
-    with RenodeServer(connect=lambda: fake.address) as server:
+    fake.script = [(1000, Fault(4, 0xFFFFFFFD, tuple(range(8)), on_psp=True))]
+    with RenodeServer(connect=fake.connect) as server:
         with open_target("renode", firmware, server=server) as session:
             session.run(Elapsed(0.001), session.deadline(1))
             assert session.faults[0].kind == "MemManage"
@@ -66,23 +67,23 @@ def test_a_machine_whose_firmware_faulted_is_not_used_again(fake, firmware):
 
 
 def test_a_machine_that_cannot_be_made_is_one_error_and_the_next_case_runs(fake, firmware):
-    fake.machine.refuses = "machine LoadPlatformDescription"
-    with RenodeServer(connect=lambda: fake.address) as server:
+    fake.refuses = "machine LoadPlatformDescription"
+    with RenodeServer(connect=fake.connect) as server:
         with pytest.raises(MonitorError, match="Error E39"):
             open_target("renode", firmware, server=server)
-        fake.machine.refuses = ""
+        fake.refuses = ""
         with open_target("renode", firmware, server=server) as session:
             assert session.run(None, session.deadline(1)) is Stop.DEADLINE
 
 
 def test_a_renode_that_dies_between_two_cases_is_started_again(fake, firmware):
-    with RenodeServer(connect=lambda: fake.address) as server:
+    with RenodeServer(connect=fake.connect) as server:
         with open_target("renode", firmware, server=server):
             pass
-        fake.machine.dies_on_include = True
+        fake.dies_at_a_command = True
         with pytest.raises(TargetLost, match="lost the connection"):
             open_target("renode", firmware, server=server)
-        fake.machine.dies_on_include = False
+        fake.dies_at_a_command = False
         with open_target("renode", firmware, server=server) as session:
             assert session.run(None, session.deadline(1)) is Stop.DEADLINE
         assert server.starts == 2
@@ -102,14 +103,14 @@ def test_a_missing_renode_is_looked_for_once(monkeypatch, tmp_path):
 
 
 def test_a_sleep_without_end_is_idle(fake, firmware):
-    fake.machine.script = [(1000, b"good night\r\n")]
-    fake.machine.idles_at = 5_000_000
+    fake.script = [(1000, b"good night\r\n")]
+    fake.idles_at = 5_000_000
     with (
-        RenodeServer(connect=lambda: fake.address) as server,
+        RenodeServer(connect=fake.connect) as server,
         open_target("renode", firmware, server=server) as session,
     ):
         assert session.run(None, session.deadline(10)) is Stop.IDLE
-        assert session.counters.virtual_seconds == 0.005
+        assert session.counters.instructions == 320_000  # 5 ms; slept for the rest of the slice
 
 
 def test_only_renode_shares_something():
@@ -121,7 +122,7 @@ def test_only_renode_shares_something():
 
 
 def test_a_renode_with_known_bugs_says_so_in_every_session(fake, firmware):
-    with RenodeServer(connect=lambda: fake.address) as server:
+    with RenodeServer(connect=fake.connect) as server:
         server.program = find.RenodeProgram("renode", (1, 16, 1), find.check((1, 16, 1)))
         with open_target("renode", firmware, server=server) as session:
             notes = [one for one in session.findings if one.kind is Kind.APPROXIMATION]

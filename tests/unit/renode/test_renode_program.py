@@ -47,20 +47,41 @@ def test_something_else_called_renode_is_refused(tmp_path):
         find.find(path)
 
 
-def test_a_renode_that_cannot_open_its_port_says_its_own_words(program):
-    with pytest.raises(TargetLost, match="Could not start the HTTP server"):
-        RenodeProcess(find.find(program(mode="no_port")))
+def test_a_renode_that_ends_while_it_starts_says_its_own_words(program):
+    with pytest.raises(TargetLost, match="ended while it started: Cannot open an assembly"):
+        RenodeProcess(find.find(program(mode="ends")))
 
 
-def test_a_renode_that_never_opens_its_port_is_given_up(program):
-    with pytest.raises(TargetLost, match="no robot server port"):
+def test_a_renode_that_never_answers_is_given_up(program):
+    with pytest.raises(TargetLost, match="did not start: it said nothing"):
         RenodeProcess(find.find(program(mode="silent")), patience=0.5)
+
+
+def test_it_opens_no_port(program):
+    process = RenodeProcess(find.find(program()))
+    try:
+        argv = (process.folder / "argv").read_text().splitlines()
+        # On a console, and without a robot server, Renode listens on nothing.
+        assert not [word for word in argv[1:] if "port" in word]
+    finally:
+        process.close()
+
+
+def test_a_renode_that_dies_closes_the_wire_at_once(program):
+    process = RenodeProcess(find.find(program()))
+    try:
+        os.kill(_pid(process.folder), signal.SIGKILL)
+        begun = time.monotonic()
+        with pytest.raises(TargetLost, match="it has ended"):
+            process.link.command("version", timeout=30)
+        assert time.monotonic() - begun < 10
+    finally:
+        process.close()
 
 
 def test_closing_leaves_no_process_and_no_folder(program):
     process = RenodeProcess(find.find(program()))
     pid = _pid(process.folder)
-    assert process.port == 49999
     process.close()
     process.close()
     assert not process.folder.exists()

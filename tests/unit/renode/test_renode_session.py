@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from fake_renode import Warns
 
 from harness.case import crosscheck
 from harness.errors import TargetLost, UsageError
@@ -9,17 +10,17 @@ from harness.targets import ConsoleMatch, Elapsed, Executed, Stop, SymbolReached
 from harness.targets import open as open_target
 from harness.targets.renode import RenodeServer, log
 from harness.targets.renode.faults import decode
-from harness.targets.renode.protocol import MonitorError
+from harness.targets.renode.link import MonitorError
 
 
 @pytest.fixture
 def server(fake):
-    with RenodeServer(connect=lambda: fake.address) as one:
+    with RenodeServer(connect=fake.connect) as one:
         yield one
 
 
 def test_a_match_stops_at_its_virtual_time_and_the_rest_stays_unprinted(fake, server, firmware):
-    fake.machine.script = [(1000, b"boot\r\n"), (2_000_000, b"done\n"), (3_000_000, b"late\n")]
+    fake.script = [(1000, b"boot\r\n"), (2_000_000, b"done\n"), (3_000_000, b"late\n")]
     with open_target("renode", firmware, server=server) as session:
         assert session.run(ConsoleMatch(rb"do.e"), session.deadline(1)) is Stop.CONDITION
         assert session.read() == b"boot\r\ndone\n"
@@ -49,13 +50,13 @@ def test_the_image_is_in_memory_and_memory_can_be_written(fake, server, firmware
         assert session.memory.read(0, 66) == firmware.segments[0].data
         session.memory.write(0x20000010, b"abc")
         assert session.memory.read(0x20000010, 4) == b"abc\0"
-        assert fake.machine.hooked == [0x40]
+        assert list(fake.machine.cpu.hooks) == [0x40]
 
 
 def test_input_reaches_the_console(fake, server, firmware):
     with open_target("renode", firmware, server=server) as session:
         session.write(b"\0\xff\r")
-        assert fake.machine.agent.received == b"\0\xff\r"
+        assert fake.machine.uart.received == b"\0\xff\r"
 
 
 def test_an_unknown_symbol_is_a_usage_error(server, firmware):
@@ -70,29 +71,29 @@ def test_one_process_serves_many_cases_and_each_gets_a_clean_machine(fake, serve
             assert session.memory.read(0x20000000, 1) == b"\0"
             session.memory.write(0x20000000, b"x")
     assert (server.starts, server.machines) == (1, 1)
-    assert (fake.resets, fake.machine.recycled) == (1, 4)
+    assert fake.clears == 1
 
 
 def test_a_hang_ends_at_the_guard_and_the_next_case_runs(fake, server, firmware, monkeypatch):
     monkeypatch.setattr("harness.targets.renode.session._MARGIN", 0.1)
-    fake.machine.hangs = True
+    fake.hangs = True
     with open_target("renode", firmware, server=server) as session:
         assert session.run(None, session.deadline(1, guard=0.2)) is Stop.GUARD
         with pytest.raises(TargetLost):
             session.memory.read(0, 4)
-    fake.machine.released.set()
-    fake.machine.hangs = False
+    fake.released.set()
+    fake.hangs = False
     with open_target("renode", firmware, server=server) as session:
         assert session.run(None, session.deadline(1)) is Stop.DEADLINE
     assert server.starts == 2
 
 
 def test_a_death_in_the_middle_is_one_error_and_the_next_case_runs(fake, server, firmware):
-    fake.machine.dies = True
+    fake.dies = True
     session = open_target("renode", firmware, server=server)
     with session, pytest.raises(TargetLost, match="lost the connection"):
         session.run(None, session.deadline(1))
-    fake.machine.dies = False
+    fake.dies = False
     with open_target("renode", firmware, server=server) as session:
         assert session.run(None, session.deadline(1)) is Stop.DEADLINE
 
@@ -104,7 +105,7 @@ def test_a_refused_command_says_renodes_own_words(server):
 
 def test_two_sessions_agree_and_the_first_difference_is_named(fake, server, firmware):
     def seen(*lines: bytes) -> crosscheck.Seen:
-        fake.machine.script = [(1000 * (n + 1), line) for n, line in enumerate(lines)]
+        fake.script = [(1000 * (n + 1), line) for n, line in enumerate(lines)]
         with open_target("renode", firmware, server=server) as session:
             return crosscheck.run(session, firmware, None, 1)
 
@@ -131,8 +132,9 @@ def test_renodes_log_becomes_findings_once_each(firmware):
 
 
 def test_what_renode_warns_of_becomes_findings_of_the_session(fake, server, firmware):
-    fake.machine.log = "[WARNING] rtc1: [cpu: 0x40] Unhandled write to offset 0x304.\n"
+    fake.script = [(1000, Warns(2, "[cpu: 0x40] Unhandled write to offset 0x304.", "rtc1"))]
     with open_target("renode", firmware, server=server) as session:
+        session.run(Elapsed(0.001), session.deadline(1))
         (found,) = session.findings
     assert found.message == "unmodelled access: write at RTC1+0x304 from 0x00000040"
     assert session.findings == (found,)

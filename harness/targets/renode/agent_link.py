@@ -1,0 +1,76 @@
+# mypy: ignore-errors
+# ruff: noqa: UP004, UP031, D102, D103
+"""The wire between Renode and the harness; runs inside Renode as IronPython 2.7, never imported.
+
+Renode inherits two pipes and listens on nothing: a request is a line (``monitor TEXT`` or ``agent
+PYTHON``), an answer any number of lines and then ``done`` or ``failed HEX``. Lines of an answer
+leave at once, so that what firmware printed is with the harness even if Renode never comes back.
+"""
+
+import System
+from Antmicro.Renode.UserInterface import CommandInteractionEater
+
+UTF_8 = System.Text.UTF8Encoding(False)
+
+
+def in_hex(text):
+    return System.BitConverter.ToString(UTF_8.GetBytes(text)).replace("-", "")
+
+
+class Link(object):
+    """Carries out requests, one after another, until the harness closes its end."""
+
+    def __init__(self, requests, answers):
+        self.requests = System.IO.StreamReader(opened(requests, System.IO.FileAccess.Read), UTF_8)
+        self.answers = System.IO.StreamWriter(opened(answers, System.IO.FileAccess.Write), UTF_8)
+        self.answers.NewLine = "\n"
+        self.answers.AutoFlush = True
+        self.send = self.answers.WriteLine
+
+    def serve(self):
+        self.send("done")  # the first answer: ready
+        while True:
+            request = self.requests.ReadLine()
+            if request is None:
+                return
+            self.answer(*request.split(" ", 1))
+
+    def answer(self, kind, text):
+        try:
+            if kind == "monitor":
+                self.monitor(text)
+            else:
+                exec(text, globals())
+        except Exception as error:
+            self.send("failed " + in_hex(str(error)))
+        else:
+            self.send("done")
+
+    def monitor(self, text):
+        """A command of Renode's Monitor; what it prints is the answer, what it complains of fails.
+
+        Scripts that a command includes speak to the Monitor's own interaction.
+        """
+        words = CommandInteractionEater()
+        usual, monitor.Interaction = monitor.Interaction, words  # noqa: F821 - Renode gives it
+        try:
+            understood = monitor.Parse(text, words)  # noqa: F821
+        finally:
+            monitor.Interaction = usual  # noqa: F821
+        if words.HasError or not understood:
+            raise RuntimeError(words.GetError() or "not understood: " + text)
+        self.send("said " + in_hex(words.GetContents()))
+
+
+def opened(number, access):
+    """By path: Mono takes no descriptor that it has not opened itself."""
+    mode, share = System.IO.FileMode.Open, System.IO.FileShare.ReadWrite
+    return System.IO.FileStream("/dev/fd/%d" % number, mode, access, share, 1)
+
+
+def serve(requests, answers):
+    hil["link"] = Link(requests, answers)
+    hil["link"].serve()
+
+
+hil = {}

@@ -1,0 +1,113 @@
+"""The harness's end of the wire to a Renode: lines through two pipes (agent_link.py has the other).
+
+Nobody else can speak to this Renode: it opens no port and no socket.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Callable, Iterator
+
+from harness.errors import HilError, TargetLost
+
+_CHUNK = 1 << 16
+
+
+class MonitorError(HilError):
+    """Renode refused a command; the message holds Renode's own words."""
+
+    exit_code = 3
+
+
+class Link:
+    """Sends requests to one Renode and reads their answers, one after another.
+
+    ``requests`` and ``answers`` are file descriptors, which :meth:`close` closes. Every request has
+    a wall-clock limit. A Renode that does not answer in time, or whose end of the wire closes,
+    raises :class:`TargetLost`; a request that it refuses raises :class:`MonitorError`.
+    """
+
+    def __init__(self, requests: int, answers: int, *, timeout: float = 30.0) -> None:
+        self.timeout = timeout
+        self._requests, self._answers = requests, answers
+        self._rest = b""
+        self._closed = False
+
+    def ready(self, timeout: float) -> None:
+        """Wait for Renode's first word."""
+        self._answer("its start", timeout, None)
+
+    def command(self, text: str, *, timeout: float = 0.0) -> str:
+        """Carry out one command of Renode's Monitor and give what it printed."""
+        lines = self._ask(f"monitor {text}", timeout, None)
+        said = "".join(line.removeprefix("said ") for line in lines)
+        return bytes.fromhex(said).decode("utf-8", "backslashreplace")
+
+    def call(
+        self, python: str, *, timeout: float = 0.0, take: Callable[[str], None] | None = None
+    ) -> list[str]:
+        """Run ``python`` beside the agent and give the lines of its answer.
+
+        ``take`` gets each line as it arrives instead, also those before a Renode is lost.
+        """
+        return self._ask(f"agent {python}", timeout, take)
+
+    def _ask(self, request: str, timeout: float, take: Callable[[str], None] | None) -> list[str]:
+        if "\n" in request:
+            raise ValueError(f"a request is one line: {request[:80]!r}")
+        try:
+            data = request.encode() + b"\n"
+            while data:
+                data = data[os.write(self._requests, data) :]
+        except OSError as error:
+            raise TargetLost("lost the connection to Renode: it has ended") from error
+        return self._answer(request[:60], timeout or self.timeout, take)
+
+    def _answer(self, what: str, timeout: float, take: Callable[[str], None] | None) -> list[str]:
+        lines: list[str] = []
+        for line in self._lines(what, time.monotonic() + timeout, timeout):
+            word, _, text = line.partition(" ")
+            if word == "done":
+                break
+            if word == "failed":
+                raise MonitorError(f"Renode: {_first_line(bytes.fromhex(text).decode())}")
+            (take or lines.append)(line)
+        return lines
+
+    def _lines(self, what: str, end: float, timeout: float) -> Iterator[str]:
+        while True:
+            head, mark, rest = self._rest.partition(b"\n")
+            if mark:
+                self._rest = rest
+                yield head.decode("ascii", "backslashreplace")
+                continue
+            left = end - time.monotonic()
+            if left <= 0 or not select.select([self._answers], [], [], left)[0]:
+                raise TargetLost(
+                    f"Renode did not answer {what} within {timeout:g} s",
+                    hint="the emulation hangs; raise the wall-clock guard if it is only slow",
+                )
+            data = os.read(self._answers, _CHUNK)
+            if not data:
+                raise TargetLost("lost the connection to Renode: it has ended")
+            self._rest += data
+
+    def close(self) -> None:
+        """Close this end; safe to call twice."""
+        if not self._closed:
+            self._closed = True
+            os.close(self._requests)
+            os.close(self._answers)
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "no reason given")
+
+
+def pipes() -> tuple[Link, tuple[int, int]]:
+    """A link, and the two descriptors that its Renode reads requests from and answers on."""
+    requests, ours = os.pipe()
+    answers, theirs = os.pipe()
+    return Link(ours, answers), (requests, theirs)

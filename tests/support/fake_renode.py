@@ -1,0 +1,457 @@
+"""A Renode in this process: the real agent of the harness over a machine that follows a script.
+
+What .NET and Renode give the agent is made here with state, in two releases: :data:`R1_16` calls as
+1.16.1 does, :data:`R1_17` as 1.17.0 does. The agent's own files are run, not imitated.
+"""
+
+from __future__ import annotations
+
+import builtins
+import os
+import re
+import struct
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from harness.targets.renode.link import Link, pipes
+from harness.targets.renode.process import AGENT
+
+LR, OTHER_SP, SP, PC, XPSR = 14, 22, 13, 15, 25
+STATUS = (0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38)  # CFSR, HFSR, MMFAR, BFAR
+HALT = 0x40  # where the images of these tests have their fault handlers
+
+
+@dataclass(frozen=True)
+class Release:
+    """What differs between releases, as far as the agent can see it."""
+
+    version: tuple[int, int, int]
+    log_arguments: tuple[object, ...]  # what a log backend is given behind the entry
+    lockup_is_a_state: bool
+
+
+R1_16 = Release((1, 16, 1), (), lockup_is_a_state=False)
+R1_17 = Release((1, 17, 0), ("TimestampType.Virtual",), lockup_is_a_state=True)
+
+
+class Event:
+    """A .NET event: ``+=``, ``-=`` and a call for all that listen."""
+
+    def __init__(self) -> None:
+        self.listeners: list[Callable[..., None]] = []
+
+    def __iadd__(self, listener: Callable[..., None]) -> Event:
+        self.listeners.append(listener)
+        return self
+
+    def __isub__(self, listener: Callable[..., None]) -> Event:
+        self.listeners.remove(listener)
+        return self
+
+    def fire(self, *arguments: object) -> None:
+        for listener in list(self.listeners):
+            listener(*arguments)
+
+
+class Died(BaseException):
+    """Renode's process ends: its end of the wire just closes."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The core takes a fault: the registers at its handler's first instruction, and the frame."""
+
+    exception: int
+    link: int
+    frame: tuple[int, ...]
+    on_psp: bool
+    status: tuple[int, ...] = (0, 0, 0, 0)  # CFSR, HFSR, MMFAR, BFAR
+
+
+@dataclass(frozen=True)
+class Warns:
+    """Renode logs ``message`` of ``source``."""
+
+    level: int
+    message: str
+    source: str | None = "sysbus"
+
+
+@dataclass(frozen=True)
+class Locks:
+    """A fault that cannot be taken."""
+
+
+@dataclass(frozen=True)
+class Aborts:
+    """The core would execute what is no memory; unless it is halted, its slice never ends."""
+
+    pc: int
+    lr: int
+
+
+@dataclass(frozen=True)
+class Resets:
+    """The firmware resets itself."""
+
+
+#: One after another: the time in ns of virtual time, and what happens then; bytes are printed.
+Script = list[tuple[int, object]]
+
+
+class Level:
+    """A .NET LogLevel: ordered, and comparable with nothing else."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __lt__(self, other: Level) -> bool:
+        return self.number < other.number
+
+
+class Backend:
+    """Renode's LoggerBackend, from which the agent's derives."""
+
+    def SetLogLevel(self, level: Level, source: int = -1) -> None:  # noqa: N802
+        self.level = level
+
+
+class Core:
+    """``sysbus.cpu``: registers, hooks, halting, instructions since the last reset."""
+
+    def __init__(self, release: Release) -> None:
+        self.hooks: dict[int, list[Callable[..., None]]] = {}
+        self.values = dict.fromkeys(range(32), 0)
+        self.executed, self.halted = 0.0, False
+        self.halts = 0  # each change drops what was translated
+        self.locked = False
+        if release.lockup_is_a_state:
+            self.__class__ = type("Core", (Core,), {"IsLockedUp": property(lambda s: s.locked)})
+
+    @property
+    def IsHalted(self) -> bool:  # noqa: N802
+        return self.halted
+
+    @IsHalted.setter
+    def IsHalted(self, value: bool) -> None:  # noqa: N802
+        self.halts += self.halted != value
+        self.halted = value
+
+    @property
+    def ExecutedInstructions(self) -> int:  # noqa: N802
+        return int(self.executed)
+
+    @property
+    def PC(self) -> SimpleNamespace:  # noqa: N802
+        return self.GetRegister(PC)
+
+    def GetRegister(self, number: int) -> SimpleNamespace:  # noqa: N802
+        return SimpleNamespace(RawValue=self.values[number])
+
+    def AddHook(self, address: int, hook: Callable[..., None]) -> None:  # noqa: N802
+        self.hooks.setdefault(address, []).append(hook)
+
+    def RemoveHooksAt(self, address: int) -> None:  # noqa: N802
+        self.hooks.pop(address, None)
+
+    def RemoveAllHooks(self) -> None:  # noqa: N802
+        self.hooks.clear()
+
+    def SetHookAtBlockEnd(self, hook: Callable[..., None]) -> None:  # noqa: N802
+        self.at_block_end = hook
+
+
+class Uart:
+    """``sysbus.uarte0``: what it sends, and a receiver that takes all."""
+
+    def __init__(self) -> None:
+        self.CharReceived = Event()
+        self.received = b""
+
+    def ReadDoubleWord(self, offset: int) -> int:  # noqa: N802
+        return 0
+
+    def WriteChar(self, byte: int) -> None:  # noqa: N802
+        self.received += bytes([byte])
+
+
+class Storage:
+    """An ArrayMemory (``initial`` 0xFF) or a MappedMemory of the machine's address space."""
+
+    def __init__(self, machine: Machine, base: int, size: int) -> None:
+        self.machine, self.base, self.Size = machine, base, size
+
+    def ReadBytes(self, offset: int, count: int) -> bytearray:  # noqa: N802
+        data = bytearray(self.machine.at(self.base + offset, count))
+        return type("Array", (bytearray,), {"Length": property(len)})(data)
+
+    def WriteBytes(self, offset: int, data: bytes, start: int, count: int) -> None:  # noqa: N802
+        self.machine.put(self.base + offset, bytes(data[start : start + count]))
+
+    def ZeroAll(self) -> None:  # noqa: N802
+        inside = range(self.base, self.base + self.Size)
+        for address in [one for one in self.machine.bytes if one in inside]:
+            del self.machine.bytes[address]
+
+
+class Machine:
+    """``monitor.Machine``: a sparse memory, and the script that the core follows."""
+
+    def __init__(self, renode: FakeRenode) -> None:
+        self.renode, self.release = renode, renode.release
+        self.bytes: dict[int, int] = {}
+        self.now = 0
+        self.sleeps = False
+        self.cpu, self.uart = Core(self.release), Uart()
+        self.MachineReset = Event()
+        self.SystemBus = self.ClockSource = self
+        self.pending: Script = []
+        self.parts = {"sysbus.cpu": self.cpu, "sysbus.uarte0": self.uart, "sysbus.dwt": None}
+        self.parts["sysbus.p0"] = SimpleNamespace(WriteDoubleWord=lambda offset, value: None)
+        self.memories = {
+            "ArrayMemory": [Storage(self, 0xFF0000, 0x1000)],
+            "MappedMemory": [Storage(self, 0, 0x100000), Storage(self, 0x20000000, 0x40000)],
+            "Button": [],
+        }
+        self.GetPeripheralsOfType = {
+            name: lambda n=name: self.memories[n] for name in self.memories
+        }
+
+    def __getitem__(self, name: str) -> Any:
+        return self.parts[name]
+
+    def at(self, address: int, size: int) -> bytes:
+        return bytes(self.bytes.get(address + offset, 0) for offset in range(size))
+
+    def put(self, address: int, data: bytes) -> None:
+        self.bytes.update({address + offset: byte for offset, byte in enumerate(data)})
+
+    def ReadBytes(self, address: int, count: int) -> bytes:  # noqa: N802
+        return self.at(address, count)
+
+    def WriteBytes(self, data: bytes, address: int) -> None:  # noqa: N802
+        self.put(address, bytes(data))
+
+    def ReadDoubleWord(self, address: int, core: Core) -> int:  # noqa: N802
+        return int.from_bytes(self.at(address, 4), "little")
+
+    def WriteDoubleWord(self, address: int, value: int, core: Core) -> None:  # noqa: N802
+        self.put(address, struct.pack("<I", value))
+
+    def GetAllClockEntries(self) -> list[SimpleNamespace]:  # noqa: N802
+        return [SimpleNamespace(Enabled=not self.sleeps, Owner="rtc1")]
+
+    def ScheduleAction(self, delay: int, action: Callable[..., None]) -> None:  # noqa: N802
+        self.pending.insert(0, (self.now + delay, action))
+
+    def Reset(self) -> None:  # noqa: N802
+        self.cpu.executed, self.cpu.locked = 0, False
+        self.sleeps = False
+        self.MachineReset.fire(self)
+        self.pending = [(self.now + when, what) for when, what in self.renode.script]
+
+    def run_for(self, nanoseconds: int) -> None:
+        """Time goes on to the end, with the core halted, too, as in Renode."""
+        self.renode.before_run()
+        end = self.now + nanoseconds
+        while self.pending and self.pending[0][0] <= end and not self.cpu.halted:
+            moment, what = self.pending.pop(0)
+            self.compute(moment)
+            self.act(what)
+        if self.renode.idles_at and end >= self.renode.idles_at:
+            self.compute(self.renode.idles_at)
+            self.sleeps = True
+        self.compute(end)
+        for address, data in self.renode.left.items():
+            self.put(address, data)
+
+    def compute(self, moment: int) -> None:
+        if moment <= self.now:
+            return
+        awake = not (self.cpu.halted or self.sleeps)
+        if awake and not (self.cpu.locked and self.release.lockup_is_a_state):
+            self.cpu.executed += (moment - self.now) * 64 / 1000
+            if not self.cpu.locked:  # before 1.17 it raises the same fault again and again
+                self.cpu.values[PC] += 2
+        self.now = moment
+
+    def act(self, what: object) -> None:
+        match what:
+            case bytes():
+                for byte in what:
+                    self.uart.CharReceived.fire(byte)
+            case Fault():
+                self.take(what)
+            case Warns():
+                self.renode.log(Level(what.level), what.message, what.source)
+            case Locks():
+                self.cpu.locked = True
+            case Resets():
+                self.Reset()
+            case Aborts():
+                self.cpu.values.update({PC: what.pc, LR: what.lr})
+                text = f"CPU abort [PC=0x{what.pc:X}]: Trying to execute code outside RAM or ROM."
+                self.renode.log(Level(3), text, "cpu")
+                if not self.cpu.halted:
+                    self.renode.hang()
+            case _:
+                what(self.now)  # type: ignore[operator]
+
+    def take(self, fault: Fault) -> None:
+        stacks = {SP: 0x20001000, OTHER_SP: 0x20002000}
+        self.put(stacks[OTHER_SP if fault.on_psp else SP], struct.pack("<8I", *fault.frame))
+        for address, word in zip(STATUS, fault.status, strict=True):
+            self.put(address, struct.pack("<I", word))
+        self.cpu.values.update(stacks | {XPSR: fault.exception, LR: fault.link, PC: HALT})
+        for hook in list(self.cpu.hooks.get(HALT, ())):
+            hook(self.cpu, HALT)
+
+
+class Words:
+    """Renode's CommandInteractionEater."""
+
+    def __init__(self) -> None:
+        self.said, self.error = "", ""
+
+    @property
+    def HasError(self) -> bool:  # noqa: N802
+        return bool(self.error)
+
+    def GetError(self) -> str:  # noqa: N802
+        return self.error
+
+    def GetContents(self) -> str:  # noqa: N802
+        return self.said
+
+
+@dataclass
+class FakeRenode:
+    """What a test sets before a session, and what it can look at after it."""
+
+    release: Release = R1_17
+    script: Script = field(default_factory=list)
+    left: dict[int, bytes] = field(default_factory=dict)  # what a run leaves in memory
+    idles_at: int = 0
+    refuses: str = ""  # how a command begins that fails
+    dies: bool = False  # at the next run
+    dies_at_a_command: bool = False
+    hangs: bool = False  # at the next run
+    agent_files: tuple[Path, ...] = AGENT
+
+    def __post_init__(self) -> None:
+        self.machine = Machine(self)
+        self.commands: list[str] = []
+        self.backends: dict[str, Any] = {}
+        self.starts = self.clears = 0
+        self.released = threading.Event()
+
+    def connect(self) -> Link:
+        """Start it: the agent serves in a thread of its own."""
+        self.starts += 1
+        link, theirs = pipes()
+        scope = {"monitor": self, "__builtins__": {**vars(builtins), "__import__": self.imports}}
+        for path in self.agent_files:
+            exec(compile(path.read_text(), str(path), "exec"), scope)
+        self.scope = scope
+        threading.Thread(target=self.serve, args=theirs, daemon=True).start()
+        link.ready(10)
+        return link
+
+    def serve(self, requests: int, answers: int) -> None:
+        try:
+            self.scope["serve"](requests, answers)
+        except (Died, BrokenPipeError):
+            pass
+        finally:
+            os.close(requests)
+            os.close(answers)
+
+    @property
+    def agent(self) -> Any:
+        return self.scope["hil"]["agent"]
+
+    def before_run(self) -> None:
+        if self.hangs:
+            self.hang()
+        if self.dies:
+            raise Died
+
+    def hang(self) -> None:
+        self.released.wait(30)
+        raise Died
+
+    def log(self, level: Level, message: str, source: str | None) -> None:
+        entry = SimpleNamespace(Type=level, Message=message, ObjectName=source)
+        for backend in self.backends.values():
+            if not level < backend.level:
+                backend.Log(entry, *self.release.log_arguments)
+
+    # -- Renode's Monitor ---------------------------------------------------------------------
+
+    Interaction: Any = None
+
+    @property
+    def Machine(self) -> Machine:  # noqa: N802
+        return self.machine
+
+    def Parse(self, command: str, words: Words) -> bool:  # noqa: N802
+        self.commands.append(command)
+        if self.dies_at_a_command:
+            raise Died
+        if command == "Clear":
+            self.clears += 1
+        if command.startswith("mach create"):
+            self.machine = Machine(self)
+            self.machine.pending = list(self.script)
+        if match := re.match(r"sysbus LoadBinary @((?:\\ |\S)+) (0x[0-9a-f]+)", command):
+            path = Path(match[1].replace("\\ ", " "))
+            self.machine.put(int(match[2], 16), path.read_bytes())
+        if command.startswith("boom"):
+            words.error = "No such command or device: boom\n"
+        if self.refuses and command.startswith(self.refuses):
+            words.error = "Error E39: Exception was thrown during construction\n"
+            return True  # understood, and complained of
+        return not words.error
+
+    # -- what the agent imports ---------------------------------------------------------------
+
+    def imports(self, name: str, *rest: Any) -> Any:
+        if name != "System" and not name.startswith("Antmicro"):
+            return builtins.__import__(name, *rest)
+        return self.dotnet() if name == "System" else self.renode()
+
+    def renode(self) -> SimpleNamespace:
+        emulation = SimpleNamespace(MasterTimeSource=self, RunFor=self.run_for)
+        instance = SimpleNamespace(CurrentEmulation=emulation)
+        levels = {name: Level(at) for at, name in enumerate(("Debug", "Info", "Warning", "Error"))}
+        return SimpleNamespace(
+            EmulationManager=SimpleNamespace(Instance=instance),
+            LoggerBackend=Backend,
+            LogLevel=SimpleNamespace(**levels),
+            Logger=SimpleNamespace(AddBackend=self.add_backend),
+            TimeInterval=SimpleNamespace(FromTicks=int, FromMicroseconds=lambda us: us * 1000),
+            CommandInteractionEater=Words,
+            ArrayMemory="ArrayMemory",
+            MappedMemory="MappedMemory",
+            Button="Button",
+        )
+
+    def run_for(self, nanoseconds: int) -> None:
+        self.machine.run_for(nanoseconds)
+
+    @property
+    def ElapsedVirtualTime(self) -> SimpleNamespace:  # noqa: N802
+        return SimpleNamespace(Ticks=self.machine.now)
+
+    def add_backend(self, backend: Any, name: str, overwrite: bool) -> None:
+        self.backends[name] = backend
+
+    def dotnet(self) -> SimpleNamespace:
+        from dotnet import system
+
+        return system(time.monotonic)

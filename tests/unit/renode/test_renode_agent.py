@@ -1,0 +1,361 @@
+"""The agent inside Renode, run over what 1.16.1 and what 1.17.0 give it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from fake_renode import (
+    R1_16,
+    R1_17,
+    Aborts,
+    FakeRenode,
+    Fault,
+    Level,
+    Locks,
+    Resets,
+    Warns,
+)
+
+from harness.elf import Firmware
+from harness.errors import TargetLost
+from harness.targets import ConsoleMatch, Elapsed, Executed, Stop
+from harness.targets.renode import RenodeServer
+from harness.targets.renode.link import MonitorError
+from harness.targets.renode.process import AGENT
+from harness.targets.renode.session import RenodeSession
+
+FRAME = (1, 2, 3, 4, 12, 0x43, 0x44, 0x61000000)
+UNDEFINED = (0x10000, 0, 0, 0)
+MS = 1_000_000
+
+
+@pytest.fixture(params=[R1_16, R1_17], ids=["1.16.1", "1.17.0"])
+def renode(request: pytest.FixtureRequest) -> Iterator[FakeRenode]:
+    one = FakeRenode(request.param)
+    yield one
+    one.released.set()
+
+
+def opened(renode: FakeRenode, firmware: Firmware) -> RenodeSession:
+    server = RenodeServer(connect=renode.connect)
+    return RenodeSession(firmware, server, owns_server=True)
+
+
+def run(session: RenodeSession, seconds: float = 0.1, guard: float = 20) -> Stop:
+    return session.run(None, session.deadline(seconds, guard=guard))
+
+
+@pytest.mark.parametrize(
+    ("link", "on_psp"),
+    [
+        (0xFFFFFFFD, True),  # from a thread on PSP
+        (0xFFFFFFF9, False),  # from a thread on MSP
+        (0xFFFFFFF1, False),  # from a handler
+        (0xFFFFFFB0, False),  # from a handler, as 1.16.1 and no TrustZone have it
+        (0xFFFFFFF5, False),  # from a handler above a thread on PSP, as 1.17 has it
+        (0xFFFFFFB4, False),  # the same without TrustZone
+        (0xFFFFFFED, True),  # from a thread on PSP with floating-point state
+    ],
+)
+def test_the_frame_of_a_fault_is_read_from_its_stack(renode, firmware, link, on_psp):
+    renode.script = [(MS, Fault(6, link, FRAME, on_psp, UNDEFINED))]
+    with opened(renode, firmware) as session:
+        assert run(session) is Stop.DEADLINE
+        (fault,) = session.faults
+    assert (fault.kind, fault.reason) == ("UsageFault", "UNDEFINSTR")
+    assert (fault.pc, fault.lr) == (0x44, 0x43)
+
+
+def test_a_core_that_locks_up_ends_the_run_at_once(renode, firmware):
+    renode.script = [(MS, b"last words\n"), (2 * MS, Locks())]
+    with opened(renode, firmware) as session:
+        assert run(session, 100) is Stop.LOCKUP
+        assert session.counters.virtual_seconds < 0.05
+        assert session.read() == b"last words\n"
+        assert [fault.kind for fault in session.faults] == ["Lockup"]
+
+
+def test_a_reset_that_already_locks_up_is_told_too(renode, firmware):
+    renode.script = [(0, Locks())]
+    with opened(renode, firmware) as session:
+        assert run(session, 100) is Stop.LOCKUP
+
+
+def test_a_core_that_computes_in_silence_is_not_locked_up(renode, firmware):
+    with opened(renode, firmware) as session:
+        assert run(session, 0.5) is Stop.DEADLINE
+        assert session.counters.virtual_seconds == 0.5
+        assert session.counters.instructions == 32_000_000
+        assert not session.faults
+
+
+def test_a_branch_to_where_no_memory_is_ends_as_a_fault_with_its_caller(renode, firmware):
+    renode.script = [(MS, b"before\n"), (2 * MS, b"a prompt"), (2 * MS, Aborts(0x30000000, 0x41))]
+    with opened(renode, firmware) as session:
+        assert run(session, guard=5) is Stop.LOCKUP
+        (fault,) = session.faults
+        assert session.read() == b"before\na prompt"
+    assert (fault.kind, fault.pc, fault.lr) == ("BusFault", 0x30000000, 0x41)
+    assert fault.reason == "IBUSERR, branch to 0x30000000"
+
+
+def test_a_fault_that_comes_again_and_again_is_a_lockup(renode, firmware):
+    fault = Fault(3, 0xFFFFFFF9, FRAME, on_psp=False)
+    renode.script = [(MS * at, fault) for at in range(1, 40)]
+    with opened(renode, firmware) as session:
+        assert run(session) is Stop.LOCKUP
+        assert len(session.faults) == 16
+
+
+def test_an_interrupt_that_shares_the_fault_handler_is_no_fault(renode, firmware):
+    renode.script = [(MS, Fault(16, 0xFFFFFFF9, FRAME, on_psp=False))]
+    with opened(renode, firmware) as session:
+        assert run(session) is Stop.DEADLINE
+        assert not session.faults
+
+
+def test_an_image_that_resets_itself_without_end_is_stopped(renode, firmware):
+    renode.script = [(MS, b"boot\n"), (2 * MS, Resets())]
+    with opened(renode, firmware) as session:
+        assert run(session, 10) is Stop.RESET_LOOP
+        assert session.counters.resets == 16
+        assert session.counters.instructions > 0  # what ran in a slice before its reset is lost
+
+
+def test_a_pin_reset_starts_the_image_again(renode, firmware):
+    renode.script = [(MS, b"boot\n")]
+    with opened(renode, firmware) as session:
+        run(session, 0.01)
+        session.reset()
+        run(session, 0.01)
+        assert session.read() == b"boot\nboot\n"
+        assert session.counters.instructions == 1_280_000
+        assert session.counters.resets == 1
+
+
+@pytest.mark.parametrize("level", range(4))
+def test_log_entries_of_every_level_harm_nothing_and_warnings_are_kept(renode, firmware, level):
+    message = "[cpu: 0x40] ReadDoubleWord from non existing peripheral at 0x50001000."
+    renode.script = [(MS, Warns(level, message)), (2 * MS, Warns(level, "no source, 100 %", None))]
+    with opened(renode, firmware) as session:
+        assert run(session) is Stop.DEADLINE
+        found = [one.subject for one in session.findings]
+    assert found == (["0x50001000"] if level >= 2 else [])
+
+
+def test_what_renode_logs_while_nothing_runs_is_not_the_firmwares_doing(renode, firmware):
+    with opened(renode, firmware) as session:
+        run(session, 0.01)
+        words = "ReadDoubleWord from non existing peripheral at 0x50001000."
+        renode.log(Level(2), words, "sysbus")
+        assert session.findings == ()
+
+
+def test_a_log_that_floods_is_bounded(renode, firmware):
+    text = "WriteByte to non existing peripheral at 0x%x, value 0x1."
+    renode.script = [(MS, Warns(2, text % (0x60000000 + at))) for at in range(3000)]
+    with opened(renode, firmware) as session:
+        run(session)
+        assert len(session.findings) == 1000
+
+
+def test_callbacks_take_arguments_that_a_later_release_adds(renode, firmware):
+    renode.script = [(MS, b"x\n")]
+    with opened(renode, firmware) as session:
+        run(session, 0.01)
+        agent = renode.agent
+        agent.on_char(10, "later")
+        agent.on_reset(renode.machine, "later")
+        agent.on_fault(renode.machine.cpu, 0x40, "later")
+        agent.on_symbol(renode.machine.cpu, 0x40, "later")
+        agent.on_block(0x40, 3, "later")
+        agent.log.Log(renode, "later", "and later still")
+
+
+def test_slices_do_not_halt_the_core_and_a_match_halts_it_once(renode, firmware):
+    renode.script = [(at * MS, b"line\n") for at in range(1, 200)] + [(200 * MS, b"end\n")]
+    with opened(renode, firmware) as session:
+        assert run(session, 0.1) is Stop.DEADLINE
+        assert renode.machine.cpu.halts == 0
+        deadline = session.deadline(1)
+        assert session.run(ConsoleMatch(b"end"), deadline) is Stop.CONDITION
+        assert renode.machine.cpu.halts == 1
+        run(session, 0.01)
+        assert renode.machine.cpu.halts == 2
+
+
+def test_a_match_may_begin_in_an_earlier_line_of_the_same_run(renode, firmware):
+    renode.script = [(MS, b"one\n"), (5 * MS, b"two\n"), (9 * MS, b"three")]
+    with opened(renode, firmware) as session:
+        deadline = session.deadline(1)
+        assert session.run(ConsoleMatch(rb"one\ntwo\nthr"), deadline) is Stop.CONDITION
+        assert session.run(ConsoleMatch(rb"two"), session.deadline(0.1)) is Stop.DEADLINE
+
+
+def test_a_console_without_an_end_is_passed_on_and_not_kept(renode, firmware):
+    line = b"x" * 99 + b"\n"
+    renode.script = [(MS * (1 + at // 20), line) for at in range(3000)]
+    with opened(renode, firmware) as session:
+        assert session.run(ConsoleMatch(b"xxxyz"), session.deadline(1)) is Stop.DEADLINE
+        assert session.read() == line * 3000
+        assert len(renode.agent.printed) < 70_000
+
+
+def test_what_was_printed_before_a_hang_is_kept(renode, firmware, monkeypatch):
+    monkeypatch.setattr("harness.targets.renode.session._MARGIN", 0.1)
+    renode.script = [(MS, b"seen\n"), (MS, lambda now: renode.hang())]
+    with opened(renode, firmware) as session:
+        assert run(session, guard=0.3) is Stop.GUARD
+        assert session.read() == b"seen\n"
+        assert session.where() == ""
+        assert session.findings == ()
+        with pytest.raises(TargetLost):
+            session.memory.read(0, 4)
+
+
+def test_100_cases_in_a_row_share_a_process_and_a_machine(renode, firmware):
+    renode.script = [(MS, b"hello\n"), (2 * MS, b"end\n")]
+    with RenodeServer(connect=renode.connect) as server:
+        for _ in range(100):
+            with RenodeSession(firmware, server, owns_server=False) as session:
+                assert session.memory.read(0x20000100, 4) == bytes(4)
+                deadline = session.deadline(1)
+                assert session.run(ConsoleMatch(b"end"), deadline) is Stop.CONDITION
+                assert session.read() == b"hello\nend\n"
+                assert session.counters.instructions == 128_000
+                session.memory.write(0x20000100, b"used")
+        assert (server.starts, server.machines) == (1, 1)
+
+
+def test_a_renode_that_has_made_many_machines_is_started_anew(renode, firmware):
+    """Each machine leaves a copy of the translation library behind."""
+    renode.script = [(MS, Fault(6, 0xFFFFFFF9, FRAME, on_psp=False))]
+    with RenodeServer(connect=renode.connect) as server:
+        for _ in range(101):
+            with RenodeSession(firmware, server, owns_server=False) as session:
+                run(session, 0.01)
+        assert (server.starts, server.machines) == (3, 101)
+
+
+def test_words_of_a_refusal_are_passed_on(renode, firmware):
+    with opened(renode, firmware) as session, pytest.raises(MonitorError, match="no_such"):
+        session.call("no_such()")
+
+
+def test_the_agent_reads_as_python_2_7_too():
+    """IronPython 2.7 knows no f-strings, annotations, nonlocal, keyword-only or walrus."""
+    later = (ast.JoinedStr, ast.AnnAssign, ast.Nonlocal, ast.NamedExpr, ast.AsyncFunctionDef)
+    for path in AGENT:
+        for node in ast.walk(ast.parse(path.read_text())):
+            assert not isinstance(node, later), f"{path.name}:{node.lineno}"
+            if isinstance(node, ast.arguments):
+                assert not node.kwonlyargs
+                assert not [one for one in node.args if one.annotation]
+
+
+#: One change to the agent each, which the tests above have to notice: (file, old, new).
+MUTANTS = [
+    ("agent.py", "ON_PSP = 0xC", "ON_PSP = 0x4"),
+    ("agent.py", "ON_PSP = 0xC", "ON_PSP = 0x8"),
+    ("agent.py", "OTHER_SP if link", "SP if link"),
+    ("agent_log.py", "def Log(self, entry, *_)", "def Log(self, entry)"),
+    ("agent_log.py", "(entry.ObjectName or", "(entry.ObjectName + "),
+    ("agent_log.py", "startswith(ABORT)", "startswith('?')"),
+    ("agent_log.py", '.replace("%", "%%")', ""),
+    ("agent_log.py", "if not self.running or", "if"),
+    ("agent.py", "self.cpu.IsLockedUp:", "False:"),
+    ("agent.py", "divisor == 1", "divisor == 2"),
+    ("agent.py", "if self.place != place:", "if False:"),
+    ("agent.py", 'self.stop("abort")', "pass"),
+    ("agent.py", "self.earlier += before  # the", "pass  # the"),
+    ("agent.py", "if not 3 <= number <= 7", "if not 3 <= number <= 99"),
+    ("agent.py", "self.faults >= MAX_FAULTS", "False"),
+    ("agent.py", "self.resets >= MAX_RESETS", "False"),
+    ("agent.py", "if count > KEPT:", "if False:"),
+    ("agent.py", "self.sent = SEARCHED", "self.sent = 0"),
+    ("agent.py", "begin - SEARCHED", "begin"),
+    ("agent.py", "memory.ZeroAll()", "pass"),
+    ("agent.py", "self.uart.CharReceived -= self.on_char", "pass"),
+    ("agent_link.py", "words.HasError or", "False or"),
+]
+
+
+def checks(firmware: Firmware) -> list[Callable[[FakeRenode], None]]:
+    """The tests above, as calls that take a Renode."""
+    plain = [
+        test_a_core_that_locks_up_ends_the_run_at_once,
+        test_a_core_that_computes_in_silence_is_not_locked_up,
+        test_a_branch_to_where_no_memory_is_ends_as_a_fault_with_its_caller,
+        test_a_fault_that_comes_again_and_again_is_a_lockup,
+        test_an_interrupt_that_shares_the_fault_handler_is_no_fault,
+        test_an_image_that_resets_itself_without_end_is_stopped,
+        test_a_pin_reset_starts_the_image_again,
+        test_what_renode_logs_while_nothing_runs_is_not_the_firmwares_doing,
+        test_slices_do_not_halt_the_core_and_a_match_halts_it_once,
+        test_a_match_may_begin_in_an_earlier_line_of_the_same_run,
+        test_a_console_without_an_end_is_passed_on_and_not_kept,
+        test_100_cases_in_a_row_share_a_process_and_a_machine,
+        test_an_elapsed_time_and_a_count_are_exact,
+        refuses_a_machine,
+    ]
+    calls = [(lambda renode, one=one: one(renode, firmware)) for one in plain]
+    frame = test_the_frame_of_a_fault_is_read_from_its_stack
+    for link, on_psp in ((0xFFFFFFFD, True), (0xFFFFFFF5, False), (0xFFFFFFF9, False)):
+        calls.append(lambda r, link=link, psp=on_psp: frame(r, firmware, link, psp))
+    levels = test_log_entries_of_every_level_harm_nothing_and_warnings_are_kept
+    calls.append(lambda renode: levels(renode, firmware, 2))
+    return calls
+
+
+def refuses_a_machine(renode: FakeRenode, firmware: Firmware) -> None:
+    renode.refuses = "machine LoadPlatformDescription"
+    with pytest.raises(MonitorError, match="Error E39"):
+        opened(renode, firmware)
+
+
+@pytest.mark.parametrize(("name", "old", "new"), MUTANTS)
+def test_a_changed_agent_is_noticed(name, old, new, firmware, tmp_path, monkeypatch):
+    files = tuple(Path(tmp_path / path.name) for path in AGENT)
+    for source, copy in zip(AGENT, files, strict=True):
+        text = source.read_text()
+        if source.name == name:
+            assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {name}"
+            text = text.replace(old, new)
+        copy.write_text(text)
+    monkeypatch.setattr("harness.targets.renode.session._MARGIN", 0.1)
+    monkeypatch.setattr("harness.targets.renode.link.Link.ready", patient)
+    assert not passes(firmware, files)
+
+
+def test_the_agent_as_it_is_passes_what_mutants_fail(firmware):
+    assert passes(firmware, AGENT)
+
+
+def passes(firmware: Firmware, files: tuple[Path, ...]) -> bool:
+    for call in checks(firmware):
+        for release in (R1_17, R1_16):
+            renode = FakeRenode(release, agent_files=files)
+            try:
+                call(renode)
+            except (Exception, pytest.fail.Exception):
+                return False
+            finally:
+                renode.released.set()
+    return True
+
+
+def patient(link, timeout: float) -> None:
+    """A wire whose other end is broken is given up soon."""
+    link.timeout = 3.0
+    link._answer("its start", 3.0, None)
+
+
+def test_an_elapsed_time_and_a_count_are_exact(renode, firmware):
+    with opened(renode, firmware) as session:
+        assert session.run(Elapsed(0.0005), session.deadline(1)) is Stop.CONDITION
+        assert session.counters.virtual_seconds == 0.0005
+        assert session.run(Executed(1000), session.deadline(1)) is Stop.CONDITION
+        assert session.counters.instructions == 33_000
