@@ -34,6 +34,7 @@ class Link:
         self._requests, self._answers = requests, answers
         self._rest = b""
         self._closed = False
+        self._waiting = False  # an answer was not read to its end
 
     def ready(self, timeout: float) -> None:
         """Wait for Renode's first word."""
@@ -57,6 +58,9 @@ class Link:
     def _ask(self, request: str, timeout: float, take: Callable[[str], None] | None) -> list[str]:
         if "\n" in request:
             raise ValueError(f"a request is one line: {request[:80]!r}")
+        if self._waiting or self._closed:
+            raise TargetLost("the connection to Renode was broken off in the middle of an answer")
+        self._waiting = True
         try:
             data = request.encode() + b"\n"
             while data:
@@ -69,6 +73,7 @@ class Link:
         lines: list[str] = []
         for line in self._lines(what, time.monotonic() + timeout, timeout):
             word, _, text = line.partition(" ")
+            self._waiting = word not in ("done", "failed")
             if word == "done":
                 break
             if word == "failed":

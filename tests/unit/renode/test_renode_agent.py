@@ -245,6 +245,17 @@ def test_words_of_a_refusal_are_passed_on(renode, firmware):
         session.call("no_such()")
 
 
+def test_an_answer_that_was_broken_off_is_not_taken_for_the_next_one(renode, firmware):
+    def interrupt(line: str) -> None:
+        raise KeyboardInterrupt
+
+    with opened(renode, firmware) as session:
+        with pytest.raises(KeyboardInterrupt):
+            session._client.call("hil['agent'].read_words(0, 4)", take=interrupt)
+        with pytest.raises(TargetLost, match="broken off"):
+            session.memory.read(0, 4)
+
+
 def test_the_agent_reads_as_python_2_7_too():
     """IronPython 2.7 knows no f-strings, annotations, nonlocal, keyword-only or walrus."""
     later = (ast.JoinedStr, ast.AnnAssign, ast.Nonlocal, ast.NamedExpr, ast.AsyncFunctionDef)
