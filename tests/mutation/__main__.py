@@ -1,0 +1,206 @@
+"""Would the unit tests notice? One small change of the package's code at a time.
+
+``python tests/mutation [ROOM ...] [--count N] [--seed N] [--jobs N]``
+
+Cosmic Ray's operators make the mutants: a comparison turned, a number one off, a condition
+negated, a loop that never runs. A seeded sample of each room is tried, in copies of the checkout,
+by the room's own unit tests alone. Printed are the share that was noticed and the diffs of those
+that were not; rooms.toml names the mutants that change nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Queue
+
+from cosmic_ray.ast import ast_nodes, get_ast
+from cosmic_ray.mutating import mutate_code
+from cosmic_ray.plugins import get_operator, operator_names
+
+ROOT = Path(__file__).resolve().parents[2]
+_COPIED = ("harness", "tests", "platforms", "zephyr_samples", "robot", "docs", "examples")
+_FILES = ("pyproject.toml", "tox.ini", "README.md", "action.yml", "mkdocs.yml", "west.yml")
+#: A mutant that takes so many times as long as the tests do has been noticed.
+_PATIENCE = 10.0
+#: The only two that turn `is`: that `==` becomes `is` is the same for most of what is compared.
+_IDENTITY = ("_Is_IsNot", "_IsNot_Is")
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One changed file."""
+
+    file: str
+    old: str
+    new: str
+
+    @property
+    def lines(self) -> tuple[str, str]:
+        """The changed lines as they were and as they are, without indentation."""
+        pairs = difflib.ndiff(self.old.splitlines(), self.new.splitlines())
+        marked = [line for line in pairs if line[0] in "+-"]
+        was = " ".join(line[2:].strip() for line in marked if line[0] == "-")
+        return was, " ".join(line[2:].strip() for line in marked if line[0] == "+")
+
+    def diff(self) -> str:
+        """A unified diff with little around it."""
+        old, new = self.old.splitlines(), self.new.splitlines()
+        return "\n".join(difflib.unified_diff(old, new, self.file, self.file, "", "", 1, ""))
+
+
+def candidates(file: Path) -> dict[tuple[int, int], list[tuple[str, int]]]:
+    """Operators and their occurrences by the place in ``file`` that they change."""
+    nodes = list(ast_nodes(get_ast(file.read_text(encoding="utf-8"))))
+    found: dict[tuple[int, int], list[tuple[str, int]]] = defaultdict(list)
+    for name in sorted(operator_names()):
+        if "Variable" in name or ("_Is" in name and not name.endswith(_IDENTITY)):
+            continue  # the first kind needs arguments
+        operator = get_operator(name)()
+        occurrence = 0
+        for node in nodes:
+            for start, _ in operator.mutation_positions(node):
+                found[start].append((name, occurrence))
+                occurrence += 1
+    return found
+
+
+def sample(code: Path, chance: random.Random) -> Iterator[Mutant]:
+    """Mutants of a folder's modules in random order, one at a place, for as long as there are."""
+    places = [
+        (file, place, choices)
+        for file in sorted(code.rglob("*.py"))
+        for place, choices in sorted(candidates(file).items())
+    ]
+    chance.shuffle(places)
+    for file, _, choices in places:
+        name, occurrence = chance.choice(choices)
+        old = file.read_text(encoding="utf-8")
+        new = mutate_code(old, get_operator(name)(), occurrence)
+        if new is not None and _meaning(old) != _meaning(new):
+            yield Mutant(file.relative_to(ROOT).as_posix(), old, new)
+
+
+def _meaning(source: str) -> str | None:
+    """The syntax tree without annotations, which do nothing at run time; None for no Python."""
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.AnnAssign | ast.arg):
+            node.annotation = None if isinstance(node, ast.arg) else ast.Constant(None)
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+    return ast.dump(tree)
+
+
+class Copies:
+    """Copies of the checkout, one for each job, in which mutants are tried."""
+
+    def __init__(self, folder: Path, jobs: int) -> None:
+        self._free: Queue[Path] = Queue()
+        for number in range(jobs):
+            copy = folder / f"copy{number}"
+            copy.mkdir()
+            for name in _COPIED:
+                if (ROOT / name).is_dir():
+                    ignored = shutil.ignore_patterns("__pycache__", ".hypothesis")
+                    shutil.copytree(ROOT / name, copy / name, ignore=ignored)
+            for name in _FILES:
+                if (ROOT / name).is_file():
+                    shutil.copy2(ROOT / name, copy / name)
+            self._free.put(copy)
+
+    def passes(self, tests: Sequence[str], patience: float, mutant: Mutant | None = None) -> bool:
+        """Whether ``tests`` pass in ``patience`` seconds with ``mutant`` in place."""
+        copy = self._free.get()
+        try:
+            if mutant is not None:
+                (copy / mutant.file).write_text(mutant.new, encoding="utf-8")
+            return _pass(copy, tests, patience)
+        finally:
+            if mutant is not None:
+                (copy / mutant.file).write_text(mutant.old, encoding="utf-8")
+            self._free.put(copy)
+
+
+def _pass(copy: Path, tests: Sequence[str], patience: float) -> bool:
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(
+            command, cwd=copy, env=environment, timeout=patience, capture_output=True, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return done.returncode == 0
+
+
+def try_room(name: str, count: int, seed: int, jobs: int, folder: Path) -> tuple[int, int]:
+    """Try ``count`` mutants of a room; how many were noticed, and of how many."""
+    table = tomllib.loads((Path(__file__).parent / "rooms.toml").read_text(encoding="utf-8"))
+    room = table["rooms"][name]
+    same = {(row["file"], row["is"], row["becomes"]) for row in table.get("same", ())}
+    copies = Copies(folder, jobs)
+    started = time.monotonic()
+    if not copies.passes(room["tests"], 3600):
+        sys.exit(f"{name}: its unit tests fail as the code is")
+    patience = 20 + _PATIENCE * (time.monotonic() - started)
+    broken = ROOT / room["code"] / "__init__.py"
+    raising = Mutant(
+        broken.relative_to(ROOT).as_posix(), broken.read_text(), "raise RuntimeError\n"
+    )
+    if copies.passes(room["tests"], patience, raising):
+        sys.exit(f"{name}: its tests do not run the copy's code")
+    chosen = []
+    for mutant in sample(ROOT / room["code"], random.Random(f"{seed} {name}")):
+        if (mutant.file, *mutant.lines) not in same:
+            chosen.append(mutant)
+        if len(chosen) == count:
+            break
+    with ThreadPoolExecutor(jobs) as pool:
+        survived = list(pool.map(lambda one: copies.passes(room["tests"], patience, one), chosen))
+    for mutant, alive in zip(chosen, survived, strict=True):
+        if alive:
+            print(f"\nnot noticed by {' '.join(room['tests'])}:\n{mutant.diff()}", flush=True)
+    killed = survived.count(False)
+    seconds = time.monotonic() - started
+    print(f"\n{name}: {killed} of {len(chosen)} noticed ({seconds:.0f} s)", flush=True)
+    return killed, len(chosen)
+
+
+def main() -> None:
+    """Try the rooms that are named, or all."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("rooms", nargs="*")
+    parser.add_argument("--count", type=int, default=50, help="mutants a room")
+    parser.add_argument("--seed", type=int, default=2026)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args()
+    table = tomllib.loads((Path(__file__).parent / "rooms.toml").read_text(encoding="utf-8"))
+    rows = {}
+    for name in options.rooms or table["rooms"]:
+        with tempfile.TemporaryDirectory() as folder:
+            rows[name] = try_room(name, options.count, options.seed, options.jobs, Path(folder))
+    print()
+    for name, (killed, count) in rows.items():
+        print(f"{name:12} {killed:4} of {count:4} noticed  {killed / max(count, 1):6.1%}")
+
+
+if __name__ == "__main__":
+    main()
