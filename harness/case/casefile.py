@@ -16,6 +16,7 @@ from harness.errors import UsageError
 from harness.findings import Kind
 from harness.footprint.budget import FIGURES, from_table, parse_limit
 from harness.targets import TARGETS
+from harness.targets.registry import DEFAULT
 from harness.uart import scraper
 from harness.uart.scrapers import EndLine
 
@@ -104,7 +105,7 @@ def _cases(row: Mapping[str, object], path: Path) -> Iterable[Case]:
     for key, kind in _CASE_KEYS.items():
         _typed(row, key, kind, where)
     case = _base(row, name, path.parent, where)
-    targets = row.get("targets", ["simulator"])
+    targets = row.get("targets", [DEFAULT])
     assert isinstance(targets, list)
     if not targets:
         raise UsageError(f"{where}: targets is empty, so nothing would run")

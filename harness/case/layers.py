@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 
@@ -33,19 +32,6 @@ _INVOKE = "tflite::MicroInterpreter::Invoke"
 _GET_TENSOR = "GetEvalTensor"
 
 
-class SteppingSession(Session, Protocol):
-    """A session that can stop before an instruction and show the registers."""
-
-    @property
-    def registers(self) -> Mapping[str, int]:
-        """r0 to r12, sp, lr, pc, by name."""
-        ...
-
-    def run_to_address(self, address: int, deadline: Deadline) -> Stop:
-        """Run until the instruction at ``address`` is next."""
-        ...
-
-
 @dataclass(frozen=True)
 class LayerDump:
     """One inference of a device: its input tensors, and each operator's output tensors.
@@ -59,7 +45,7 @@ class LayerDump:
 
 
 def compare_with_device(
-    session: SteppingSession,
+    session: Session,
     firmware: Firmware,
     interpreter: Interpreter,
     *,
@@ -92,7 +78,7 @@ def _arrays(inputs: Sequence[bytes], model: Model) -> list[Array]:
 
 
 def dump_layers(
-    session: SteppingSession,
+    session: Session,
     firmware: Firmware,
     model: Model,
     *,
@@ -105,11 +91,6 @@ def dump_layers(
     stripped) or a target that cannot stop there, :class:`FirmwareFailed` where the image does not
     come that far, and :class:`CheckFailed` where it runs another model.
     """
-    if not hasattr(session, "run_to_address"):
-        raise UsageError(
-            f"target {session.target!r} cannot stop at an operator",
-            hint="use simulator or renode",
-        )
     walk = _Walk(session, deadline)
     entry = _function(firmware, _INVOKE)
     ask = _function(firmware, _GET_TENSOR)
@@ -155,7 +136,7 @@ def _function(firmware: Firmware, name: str) -> int:
 class _Walk:
     """Moves a session from one tensor that is asked for to the next."""
 
-    def __init__(self, session: SteppingSession, deadline: Deadline) -> None:
+    def __init__(self, session: Session, deadline: Deadline) -> None:
         self._session, self._deadline = session, deadline
         self._ask = 0  # address of GetEvalTensor
         self._tensors = 0  # address of the first TfLiteEvalTensor

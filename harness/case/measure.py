@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
+from harness import targets
 from harness.case.result import Size
 from harness.elf import Firmware
 from harness.errors import HilError
 from harness.footprint import regions
 from harness.uart import Console, Record
-
-#: Targets whose cycle counter counts instructions.
-VIRTUAL = frozenset({"simulator", "renode", "virtual-board"})
 
 
 @dataclass(frozen=True)
@@ -45,14 +43,14 @@ def measure(firmware: Firmware, console: Console, target: str) -> Measures:
     sources = {record.fields.get("source", "") for record in console.of_kind("inference")}
     stacks = [_number(record, "used") for record in console.of_kind("stack")]
     arena = console.of_kind("arena")[-1:]
-    virtual = target in VIRTUAL
+    counts = targets.target(target).instructions
     return Measures(
         size_of(firmware),
         _number(arena[0], "declared") if arena else None,
         _number(arena[0], "used") if arena else None,
         max((used for used in stacks if used is not None), default=None),
-        typical if virtual else None,
-        None if virtual else typical,
+        typical if counts else None,
+        None if counts else typical,
         ",".join(sorted(sources)),
     )
 

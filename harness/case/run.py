@@ -26,11 +26,10 @@ from harness.errors import (
     EnvironmentMissing,
     HilError,
     TargetLost,
-    Unsupported,
     UsageError,
 )
 from harness.model import Model
-from harness.targets.base import Session, Stop, Traced
+from harness.targets.base import Session, Stop
 from harness.uart.recording import Recording
 
 #: What a compiler or a linker complains of; that ld failed is no news.
@@ -102,10 +101,11 @@ def _run_image(
 ) -> CaseResult:
     firmware, model, inputs = image.firmware, image.model, image.inputs
     try:
-        with targets.open(case.target, firmware, **case.target_options) as session:
-            traced = _start_trace(session) if case.trace else None
+        with targets.open_target(case.target, firmware, **case.target_options) as session:
+            if case.trace:
+                session.profile()
             seen = observe(session, case, inputs, recording)
-            coverage = traced.coverage() if traced else None
+            coverage = session.coverage() if case.trace else None
             if look is not None:
                 look(session, firmware, seen.stop)
     except TargetLost as lost:
@@ -127,16 +127,6 @@ def _run_image(
         coverage=coverage,
     )
     return _with_figures(filled, seen, outputs, measures)
-
-
-def _start_trace(session: Session) -> Traced:
-    """Let ``session`` count what runs. Raises :class:`Unsupported` where its target cannot."""
-    if not isinstance(session, Traced):
-        raise Unsupported(
-            session.target, "count what runs", hint="--target simulator can, and so can renode"
-        )
-    session.profile()
-    return session
 
 
 def _one_line(message: str) -> tuple[str, str]:

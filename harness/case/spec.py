@@ -9,6 +9,7 @@ from typing import Literal
 
 from harness.build.variants import Expectation
 from harness.footprint.budget import Budget
+from harness.targets.registry import DEFAULT
 
 #: How the reference requantizes: TFLM's kernels round twice, some of CMSIS-NN's once.
 Rounding = Literal["double", "single"]
@@ -32,7 +33,7 @@ class Case:
     sample: str = ""  # ... or a sample that is built
     resolver: str = ""
     builder: str = "prebuilt"
-    target: str = "simulator"
+    target: str = DEFAULT
     target_options: Mapping[str, object] = field(default_factory=dict)
     model: Path | None = None
     scraper: str = ""  # empty: the image prints records

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,9 +21,9 @@ from harness.cli.options import (
 )
 from harness.elf import Firmware
 from harness.errors import CheckFailed, UsageError
+from harness.targets.registry import DEFAULT, Ability, who_can
 
 if TYPE_CHECKING:
-    from harness.case.layers import SteppingSession
     from harness.reference.layers import Layer, LayerReport
 
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
               help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
 @click.option("--inference", type=COUNT_OR_ZERO, default=0, show_default=True, metavar="N",
               help="Which inference of the image, from 0.")  # fmt: skip
-@click.option("--target", type=click.Choice(["simulator", "renode"]), default="simulator",
+@click.option("--target", type=click.Choice(who_can(Ability.STEP)), default=DEFAULT,
               show_default=True, help="Where the image runs.")  # fmt: skip
 @arithmetic_options
 @click.option("--tolerance", type=TOLERANCE, metavar="X",
@@ -77,9 +77,9 @@ def layers(  # noqa: PLR0917 - what click hands over, by name
     interpreter = Interpreter.from_file(
         find_model(found), rounding=rounding, multipliers=multipliers
     )
-    with targets.open(target, firmware) as session:
+    with targets.open_target(target, firmware) as session:
         report = compare_with_device(
-            cast("SteppingSession", session),
+            session,
             firmware,
             interpreter,
             inference=inference,

@@ -12,6 +12,7 @@ import click
 
 from harness import files, limits
 from harness.errors import CannotWrite
+from harness.targets.registry import all_options
 
 #: Standard output, where an option names a file to write.
 STDOUT = Path("-")
@@ -129,6 +130,16 @@ def arithmetic_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="How multipliers come from scales: double since TFLM of autumn 2026, single before.",
     )  # fmt: skip
     return rounding(multipliers(command))
+
+
+def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that targets take: one parameter each, called as the target calls it."""
+    for option, names in reversed(all_options().values()):
+        kind = Seconds(zero=True) if option.kind == "seconds" else str
+        text = f"With --target {' or '.join(names)}: {option.help}"
+        add = click.option(option.spelled, option.name, type=kind, help=text)
+        command = add(command)
+    return command
 
 
 def write_text(path: Path | None, text: str) -> None:

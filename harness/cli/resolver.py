@@ -13,14 +13,13 @@ from harness.cli.options import STDOUT, Destination, Seconds, json_option, write
 from harness.elf import Firmware
 from harness.errors import CheckFailed, UsageError
 from harness.model import Model
-from harness.targets import TARGETS
+from harness.targets.registry import DEFAULT, TARGETS
 
 if TYPE_CHECKING:
     from harness.resolver.dump import LiveResolver
 
 _ELF = click.Path(dir_okay=False, path_type=Path)
 _JSON = json_option()
-_DEFAULT = "simulator"
 _TARGET = click.option("--target", type=click.Choice(list(TARGETS)),
                        help="Where to run it.  [default: simulator]")  # fmt: skip
 _UNTIL = click.option("--until", "symbol", default="", help="Read when this function is reached.")
@@ -68,7 +67,7 @@ def check(
         raise UsageError("--target and --until say where to run, for which --live asks")
     firmware, needed = Firmware.from_elf(elf), Model.from_file(find_model(model))
     if live:
-        audit = check_live(firmware, needed, _live(firmware, target or _DEFAULT, symbol, timeout))
+        audit = check_live(firmware, needed, _live(firmware, target or DEFAULT, symbol, timeout))
     else:
         audit = audit_image(firmware, needed)
     _write(json_file, audit.to_json())
@@ -92,7 +91,7 @@ def _live(firmware: Firmware, target: str, symbol: str, timeout: float) -> tuple
     """The tables in memory once the operators are registered."""
     from harness.resolver.dump import dump as read_tables  # noqa: PLC0415
     from harness.resolver.moment import run_past_registration  # noqa: PLC0415
-    from harness.targets import open as open_target  # noqa: PLC0415
+    from harness.targets import open_target  # noqa: PLC0415
 
     with open_target(target, firmware) as session:
         moment = run_past_registration(session, firmware, symbol=symbol, seconds=timeout)
@@ -139,7 +138,7 @@ def dump(
     tflm-hil resolver dump build/zephyr/zephyr.elf --until loop
     """
     firmware = Firmware.from_elf(elf)
-    target = target or _DEFAULT
+    target = target or DEFAULT
     found = _live(firmware, target, symbol, timeout)
     _write(
         json_file, {"elf": str(elf), "target": target, "resolvers": [r.to_json() for r in found]}

@@ -6,7 +6,6 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,19 @@ from harness.case import CaseResult, run_case
 from harness.case.each import result_of
 from harness.cli.build import ALL
 from harness.cli.crosscheck import CrossChecks
-from harness.cli.options import COUNT, STDOUT, Destination, Seconds, json_option, write_text
+from harness.cli.options import (
+    COUNT,
+    STDOUT,
+    Destination,
+    Seconds,
+    json_option,
+    target_options,
+    write_text,
+)
 from harness.cli.selection import Options, select
 from harness.errors import CannotWrite, UsageError
 from harness.report.ticker import Ticker
-from harness.targets import TARGETS
+from harness.targets.registry import TARGETS, Ability, who_can
 from harness.targets.shared import Shared
 from harness.uart.scrapers import SCRAPERS
 
@@ -59,17 +66,7 @@ _REPORTS = ("json_file", "junit", "html", "coverage")
               "[default: 10 for an ELF]")  # fmt: skip
 @click.option("--guard", type=Seconds(), metavar="SECONDS",
               help="Wall-clock limit behind --timeout.  [default: 120]")  # fmt: skip
-@click.option("--renode", "renode_path", metavar="PATH",
-              help="With --target renode: the Renode to use."
-              "  [default: $RENODE, or PATH]")  # fmt: skip
-@click.option("--board", metavar="NAME",
-              help="With --target board: its name, probe serial number or tag.")  # fmt: skip
-@click.option("--lab", metavar="FILE",
-              help="With --target board: the lab file."
-              "  [default: $TFLM_HIL_LAB, or lab.toml]")  # fmt: skip
-@click.option("--wait", type=Seconds(zero=True), metavar="SECONDS",
-              help="With --target board: how long to wait for one in use."
-              "  [default: 0]")  # fmt: skip
+@target_options
 @click.option("--output", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
               default="hil-results", show_default=True,
               help="Where console, transcript and result.json of each case go.")  # fmt: skip
@@ -77,11 +74,11 @@ _REPORTS = ("json_file", "junit", "html", "coverage")
 @click.option("--junit", type=Destination(), help="Write a JUnit XML file.")
 @click.option("--html", type=Destination(), help="Write an HTML report.")
 @click.option("--coverage", type=Destination(),
-              help="Write which lines of the firmware ran, as LCOV (for genhtml); on simulator and "
-              "renode.")  # fmt: skip
+              help="Write which lines of the firmware ran, as LCOV (for genhtml); on "
+              f"{' and '.join(who_can(Ability.TRACE))}.")  # fmt: skip
 @click.option("--profile", is_flag=True,
-              help="Show the instructions of each function, boot to end; on simulator and "
-              "renode.")  # fmt: skip
+              help="Show the instructions of each function, boot to end; on "
+              f"{' and '.join(who_can(Ability.TRACE))}.")  # fmt: skip
 @click.option("--symbol", "symbols", metavar="NAME", multiple=True,
               help="With several targets: an object in RAM that must be the same on all of them at "
               "the end; may be given again.  [default: the tensor arena]")  # fmt: skip
@@ -113,8 +110,7 @@ def run(**options: Any) -> int:
         for number, case in enumerate(cases, 1):
             place = f"[{number}/{len(cases)}]"
             ticker.line(f"{place} {case.name} on {case.target} ...")
-            target_options = shared.options(case.target, case.target_options)
-            ready = replace(case, target_options=target_options)
+            ready = case.on(case.target, shared.options(case.target, case.target_options))
             try:
                 look = checks.look(case)
                 run_one = run_case if len(cases) == 1 else result_of

@@ -18,20 +18,10 @@ from harness.case.casefile import find_model
 from harness.case.samples import sample_case
 from harness.cli.build import ALL
 from harness.errors import BuildFailed, UsageError
-from harness.targets import TARGETS
+from harness.targets.registry import TARGETS, Ability, all_options, target, who_can
 from harness.uart import scraper
 
 Options = Mapping[str, Any]
-
-#: Targets that count what runs.
-_TRACED = ("simulator", "renode")
-#: Options that only some targets have, with the targets' own names for them.
-_TARGET_OPTIONS = {
-    "renode_path": ("--renode", "renode", ("renode",)),
-    "board": ("--board", "board", ("board",)),
-    "lab": ("--lab", "lab", ("board",)),
-    "wait": ("--wait", "wait", ("board",)),
-}
 
 
 def select(options: Options) -> list[Case]:
@@ -86,21 +76,22 @@ def _targets(text: str | None) -> list[str]:
 
 def _refuse_idle_target_options(cases: list[Case], options: Options) -> None:
     used = {case.target for case in cases}
-    for name, (spelled, _, targets) in _TARGET_OPTIONS.items():
+    for name, (option, targets) in all_options().items():
         if options[name] is not None and used.isdisjoint(targets):
             raise UsageError(
-                f"{spelled} cannot be used here: nothing runs on {' or '.join(targets)}",
+                f"{option.spelled} cannot be used here: nothing runs on {' or '.join(targets)}",
                 hint=f"add --target {targets[0]}",
             )
 
 
 def _refuse_trace_of_boards(cases: list[Case], options: Options) -> None:
     asked = next((f"--{name}" for name in ("coverage", "profile") if options[name]), "")
-    blind = sorted({case.target for case in cases} - set(_TRACED))
+    able = who_can(Ability.TRACE)
+    blind = sorted({case.target for case in cases} - set(able))
     if asked and blind:
         raise UsageError(
             f"{asked} cannot be used on {' and '.join(blind)}: what runs there is not counted",
-            hint=f"--target {' or '.join(_TRACED)}",
+            hint=f"--target {' or '.join(able)}",
         )
 
 
@@ -135,9 +126,9 @@ def _adjust(case: Case, options: Options) -> Case:
     if options["model"] is not None:
         said["model"] = find_model(options["model"])
     chosen = {
-        own: options[name]
-        for name, (_, own, targets) in _TARGET_OPTIONS.items()
-        if options[name] is not None and case.target in targets
+        option.name: options[option.name]
+        for option in target(case.target).options
+        if options[option.name] is not None
     }
     trace = bool(options["coverage"] or options["profile"])
     return replace(case, **said, trace=trace, target_options={**case.target_options, **chosen})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
 
 from robot.api import SkipExecution, logger
 from robot.api.deco import keyword, library
@@ -11,12 +10,13 @@ from robot.libraries.BuiltIn import BuiltIn
 
 from harness import __version__, targets
 from harness.case.casefile import find_model
-from harness.case.layers import SteppingSession, compare_with_device
+from harness.case.layers import compare_with_device
 from harness.case.spec import Multipliers, Rounding
 from harness.elf import Firmware
 from harness.errors import CheckFailed, EnvironmentMissing
 from harness.reference import Interpreter
 from harness.reference.layers import LayerReport
+from harness.targets.registry import DEFAULT, Ability
 
 #: Seconds on the target's clock until the inference must be over.
 _TIMEOUT = 30.0
@@ -85,20 +85,20 @@ class Layers:
         multipliers: Multipliers,
         tolerance: float | None,
     ) -> LayerReport:
-        name = str(BuiltIn().get_variable_value("${TARGET}", "simulator"))
-        if name not in ("simulator", "renode"):
-            raise SkipExecution(f"target {name} cannot stop at an operator")
+        name = str(BuiltIn().get_variable_value("${TARGET}", DEFAULT))
+        if not targets.target(name).can(Ability.STEP):
+            raise SkipExecution(f"target {name} cannot {Ability.STEP}")
         firmware = Firmware.from_elf(elf)
         interpreter = Interpreter.from_file(
             find_model(model), rounding=rounding, multipliers=multipliers
         )
         try:
-            session = targets.open(name, firmware)
+            session = targets.open_target(name, firmware)
         except EnvironmentMissing as missing:
             raise SkipExecution(f"{name}: {missing}") from missing
         with session:
             return compare_with_device(
-                cast("SteppingSession", session),
+                session,
                 firmware,
                 interpreter,
                 inference=inference,

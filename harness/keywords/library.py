@@ -11,7 +11,7 @@ from robot.api import SkipExecution, logger
 from robot.api.deco import keyword, library
 from robot.libraries.BuiltIn import BuiltIn, RobotNotRunningError
 
-from harness import __version__
+from harness import __version__, targets
 from harness.build.builders import build_all, build_one
 from harness.build.configurations import load
 from harness.case import CaseResult, Verdict, load_cases
@@ -28,6 +28,7 @@ from harness.keywords.live import LiveSession
 from harness.keywords.summary import Summary
 from harness.report.problems import problem_lines
 from harness.report.ticker import Ticker
+from harness.targets.registry import DEFAULT
 
 _NO_FAILURE = (Verdict.PASS, Verdict.SKIPPED)
 
@@ -134,14 +135,15 @@ class TflmHil(LiveSession, ImageChecks):
             build_all(pairs, progress=Ticker("building").line)
         except BuildFailed as failed:
             logger.warn(failed.message)
-        if self._target() != "simulator":
+        if not targets.target(self._target()).parallel:
             return
-        cases = [sample_case(*pair, table=table) for pair in pairs]
+        where, options = self._target(), self._options(None)
+        cases = [sample_case(*pair, table=table).on(where, options) for pair in pairs]
         cases.sort(key=lambda case: case.inputs is None)  # whole test sets take longest: first
         ticker = Ticker("running", len(cases))
         for case in cases:
             self._place(case)
-        folder = self.output_folder() / "simulator"
+        folder = self.output_folder() / self._target()
         try:
             run_together(cases, folder, ticker.result, self._ready)
         except BaseException:  # Robot was told to stop: the summary still tells what ran
@@ -251,13 +253,15 @@ class TflmHil(LiveSession, ImageChecks):
         self.start(replace(case, name=f"{case.name}-live"))
 
     def _target(self) -> str:
-        return str(self._variable("${TARGET}", "simulator"))
+        return str(self._variable("${TARGET}", DEFAULT))
 
     def _options(self, target: str | None) -> dict[str, object]:
-        """Options of the chosen target, from variables of its name: ``${RENODE}``, ``${BOARD}``."""
-        name = target or self._target()
-        value = self._variable("${" + name.upper() + "}", "")
-        return {name: value} if value and name in ("renode", "board") else {}
+        """Options of the chosen target, from variables: ``${RENODE}``, ``${BOARD}``."""
+        values = {
+            option.name: self._variable("${" + option.name.upper() + "}", "")
+            for option in targets.target(target or self._target()).options
+        }
+        return {name: value for name, value in values.items() if value}
 
     def _place(self, case: Case) -> Path:
         """Where the files of ``case`` go; a name that comes again does not overwrite the first."""

@@ -38,7 +38,7 @@ class LiveSession:
         assert case.elf is not None
         try:
             options = self.shared.options(case.target, case.target_options)
-            session = targets.open(case.target, Firmware.from_elf(case.elf), **options)
+            session = targets.open_target(case.target, Firmware.from_elf(case.elf), **options)
         except EnvironmentMissing as missing:
             raise SkipExecution(f"{case.target}: {missing}") from missing
         self._case, self._session = case, session

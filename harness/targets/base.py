@@ -1,22 +1,20 @@
 """One protocol for everything that can run an image: simulator, Renode, board.
 
-``open(name, firmware)`` gives a :class:`Session`, a context manager. What a target cannot do
+``open_target(name, image)`` gives a :class:`Session`, a context manager. What a target cannot do
 raises :class:`harness.errors.Unsupported`, never a silent zero.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
+from typing import Protocol, Self
 
 from harness.deadline import Deadline
+from harness.elf.coverage import Coverage
 from harness.findings import Finding
-
-if TYPE_CHECKING:
-    from harness.elf.coverage import Coverage
 
 
 @dataclass(frozen=True)
@@ -167,6 +165,23 @@ class Session(Protocol):
         """Where the core is now, as "function at file:line"; "" where the target cannot tell."""
         ...
 
+    def profile(self) -> None:
+        """Count what runs from here on; raises Unsupported where nothing is counted."""
+        ...
+
+    def coverage(self) -> Coverage:
+        """What ran since: instructions by function, and which lines; Unsupported as above."""
+        ...
+
+    @property
+    def registers(self) -> Mapping[str, int]:
+        """r0 to r12, sp, lr, pc, by name; raises Unsupported where they cannot be read."""
+        ...
+
+    def run_to_address(self, address: int, deadline: Deadline) -> Stop:
+        """Run until the instruction at ``address`` is next; raises Unsupported as above."""
+        ...
+
     def close(self) -> None:
         """Give everything back; safe to call twice."""
         ...
@@ -179,16 +194,3 @@ class Session(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None: ...
-
-
-@runtime_checkable
-class Traced(Protocol):
-    """What a session offers beside where its target can count what runs."""
-
-    def profile(self) -> None:
-        """Count from here on."""
-        ...
-
-    def coverage(self) -> Coverage:
-        """What ran since: instructions by function, and which lines."""
-        ...

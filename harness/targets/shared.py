@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from harness.targets.closing import Closing
-
-if TYPE_CHECKING:
-    from harness.targets.renode.pool import RenodePool
+from harness.targets.registry import target
 
 
 class Shared(Closing):
-    """Renode, today: one process serves all cases of a run. A context manager."""
+    """One pool for each target that has one (one Renode serves all cases of a run)."""
 
     def __init__(self) -> None:
-        self._renodes: RenodePool | None = None
+        self._pools: dict[str, Closing | None] = {}
 
-    def options(self, target: str, options: Mapping[str, object]) -> dict[str, object]:
-        """``options`` for :func:`harness.targets.open`, with what ``target`` shares."""
-        if target != "renode":
-            return dict(options)
-        from harness.targets.renode.pool import RenodePool  # noqa: PLC0415  only where it is used
-
-        self._renodes = self._renodes or RenodePool()
-        return {**options, "pool": self._renodes}
+    def options(self, name: str, options: Mapping[str, object]) -> dict[str, object]:
+        """``options`` for :func:`harness.targets.open_target`, with what target ``name`` shares."""
+        if name not in self._pools:
+            self._pools[name] = target(name).make_pool()
+        pool = self._pools[name]
+        return dict(options) if pool is None else {**options, "pool": pool}
 
     def close(self) -> None:
         """End what was started; safe to call twice."""
-        renodes, self._renodes = self._renodes, None
-        if renodes is not None:
-            renodes.close()
+        pools, self._pools = self._pools, {}
+        for pool in pools.values():
+            if pool is not None:
+                pool.close()

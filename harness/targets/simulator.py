@@ -23,7 +23,7 @@ from harness.targets.base import (
     SymbolReached,
     Until,
 )
-from harness.targets.closing import Closing
+from harness.targets.ordinary import OrdinarySession
 
 
 class SimulatorMemory:
@@ -47,7 +47,7 @@ class SimulatorMemory:
             raise UsageError(f"simulator: {error}") from error
 
 
-class SimulatorSession(Closing):
+class SimulatorSession(OrdinarySession):
     """A session; :attr:`machine` has hooks, snapshots, profile and coverage beside."""
 
     target = "simulator"

@@ -16,8 +16,7 @@ from pathlib import Path
 from harness.build.standalone import build_standalone
 from harness.elf import Firmware
 from harness.errors import EnvironmentMissing
-from harness.targets import ConsoleMatch, Elapsed
-from harness.targets import open as open_target
+from harness.targets import ConsoleMatch, Elapsed, open_target
 from harness.targets.renode import RenodeServer
 
 END = ConsoleMatch(rb"~HIL \d+ end [^\n]*\n")

@@ -50,7 +50,7 @@ def broken_digits() -> Iterator[tuple[object, Firmware, int]]:
     weights = bytes(model.tensors[operator.inputs[1]].data or b"")
     symbol = firmware.symbol("g_model")
     assert symbol is not None
-    with targets.open("simulator", firmware) as session:
+    with targets.open_target("simulator", firmware) as session:
         stored = session.memory.read(symbol.address, model.size)
         at = stored.index(weights)
         spoilt = bytes(byte ^ 0x40 for byte in weights[:64])
@@ -61,7 +61,7 @@ def broken_digits() -> Iterator[tuple[object, Firmware, int]]:
 @pytest.mark.parametrize("sample", MODELS)
 def test_every_layer_of_every_sample_equals_the_reference(sample: str) -> None:
     firmware = image(sample)
-    with targets.open("simulator", firmware) as session:
+    with targets.open_target("simulator", firmware) as session:
         report = compare_with_device(
             session,  # type: ignore[arg-type]
             firmware,
@@ -89,7 +89,7 @@ def test_the_operator_with_the_spoilt_weights_is_named(broken_digits) -> None:  
 
 def test_a_kernel_of_the_application_is_seen_like_any_other() -> None:
     firmware = image("digits", "override")
-    with targets.open("simulator", firmware) as session:
+    with targets.open_target("simulator", firmware) as session:
         model = Model.from_file(model_of("digits"))
         dump = dump_layers(session, firmware, model, deadline=session.deadline(10))  # type: ignore[arg-type]
     assert sorted(dump.outputs) == [(one.index, 0) for one in model.operators]
@@ -98,7 +98,7 @@ def test_a_kernel_of_the_application_is_seen_like_any_other() -> None:
 def test_an_image_that_runs_another_model_is_told_so() -> None:
     firmware, other = image("digits"), Model.from_file(model_of("residual"))
     with (
-        targets.open("simulator", firmware) as session,
+        targets.open_target("simulator", firmware) as session,
         pytest.raises((CheckFailed, FirmwareFailed)),
     ):
         dump_layers(session, firmware, other, deadline=session.deadline(10))  # type: ignore[arg-type]
@@ -107,7 +107,7 @@ def test_an_image_that_runs_another_model_is_told_so() -> None:
 def test_an_image_that_fails_before_its_first_inference_is_told_so() -> None:
     firmware, model = image("digits", "missing"), Model.from_file(model_of("digits"))
     with (
-        targets.open("simulator", firmware) as session,
+        targets.open_target("simulator", firmware) as session,
         pytest.raises(FirmwareFailed, match="Invoke"),
     ):
         dump_layers(session, firmware, model, deadline=session.deadline(10))  # type: ignore[arg-type]
@@ -119,7 +119,7 @@ def test_a_stripped_image_is_refused_with_the_reason(tmp_path: Path) -> None:
     subprocess.run(command, check=True)
     firmware, model = Firmware.from_elf(stripped), Model.from_file(model_of("hello_world"))
     with (
-        targets.open("simulator", firmware) as session,
+        targets.open_target("simulator", firmware) as session,
         pytest.raises(UsageError, match="no function"),
     ):
         dump_layers(session, firmware, model, deadline=session.deadline(10))  # type: ignore[arg-type]
@@ -147,7 +147,7 @@ def test_renode_gives_the_same_layers_as_the_simulator() -> None:
     firmware, model = image("digits"), Model.from_file(model_of("digits"))
     dumps = []
     for target in ("simulator", "renode"):
-        with targets.open(target, firmware) as session:
+        with targets.open_target(target, firmware) as session:
             dumps.append(
                 dump_layers(session, firmware, model, deadline=session.deadline(10))  # type: ignore[arg-type]
             )
@@ -158,7 +158,7 @@ def test_a_dump_holds_the_inputs_of_the_inferences_before_it() -> None:
     firmware, model = image("digits"), Model.from_file(model_of("digits"))
     seen = []
     for number in range(3):
-        with targets.open("simulator", firmware) as session:
+        with targets.open_target("simulator", firmware) as session:
             deadline = session.deadline(10)
             dump = dump_layers(session, firmware, model, inference=number, deadline=deadline)  # type: ignore[arg-type]
         assert dump.earlier == tuple(seen)

@@ -19,8 +19,7 @@ from harness.elf import Firmware
 from harness.elf.demangle import demangle
 from harness.errors import EnvironmentMissing, TargetLost
 from harness.findings import Kind
-from harness.targets import ConsoleMatch, Elapsed, Stop
-from harness.targets import open as open_target
+from harness.targets import ConsoleMatch, Elapsed, Stop, open_target
 from harness.targets.renode import RenodePool, find
 
 END = ConsoleMatch(rb"~HIL \d+ (?:end|ready) [^\r\n]*\*[0-9a-f]{8}[\r\n]")

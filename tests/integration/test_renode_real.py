@@ -12,8 +12,7 @@ from harness.build.standalone import build_standalone
 from harness.case import crosscheck
 from harness.elf import Firmware
 from harness.errors import EnvironmentMissing
-from harness.targets import ConsoleMatch, Executed, Stop, SymbolReached
-from harness.targets import open as open_target
+from harness.targets import ConsoleMatch, Executed, Stop, SymbolReached, open_target
 
 END = ConsoleMatch(rb"~HIL \d+ (?:end|ready) [^\r\n]*\*[0-9a-f]{8}[\r\n]")
 INVOKE = "_ZN6tflite16MicroInterpreter6InvokeEv"

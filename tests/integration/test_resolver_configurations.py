@@ -18,7 +18,7 @@ from harness.errors import EnvironmentMissing
 from harness.model import Model
 from harness.resolver import Verdict
 from harness.resolver.moment import run_past_registration
-from harness.targets import open as open_target
+from harness.targets import open_target
 
 SAMPLE = "digits"
 #: Configuration -> what the audit must say, and what is in the table (None: the needed operators).

@@ -20,7 +20,7 @@ from harness.elf import Firmware
 from harness.errors import EnvironmentMissing
 from harness.model import Model
 from harness.resolver.moment import run_past_registration
-from harness.targets import open as open_target
+from harness.targets import open_target
 
 Build = Callable[[str, list[str]], Path]
 

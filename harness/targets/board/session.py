@@ -25,7 +25,7 @@ from harness.targets.board.console import Console
 from harness.targets.board.flash import FlashReport
 from harness.targets.board.identity import Board
 from harness.targets.board.marks import BOOT, Marks
-from harness.targets.closing import Closing
+from harness.targets.ordinary import OrdinarySession
 
 #: How often a run looks whether the board is still ours and whether it keeps rebooting.
 _GLANCE_SECONDS = 0.25
@@ -37,7 +37,7 @@ _GARBAGE_BYTES = 32
 _GARBAGE_SHARE = 0.2
 
 
-class BoardSession(Closing):
+class BoardSession(OrdinarySession):
     """One image running on one board. Made by :func:`harness.targets.board.open`.
 
     The board runs all the time, also between two calls of :meth:`run`: matching starts where the

@@ -25,7 +25,7 @@ from harness.targets.base import (
     SymbolReached,
     Until,
 )
-from harness.targets.closing import Closing
+from harness.targets.ordinary import OrdinarySession
 from harness.targets.renode import faults, log
 from harness.targets.renode.memory import RenodeMemory
 from harness.targets.renode.server import RenodeServer
@@ -46,7 +46,7 @@ _STOPS = {
 _REGISTERS = {f"r{number}": number for number in range(13)} | {"sp": 13, "lr": 14, "pc": 15}
 
 
-class RenodeSession(Closing):
+class RenodeSession(OrdinarySession):
     """A firmware image in a machine of its own; see :class:`harness.targets.base.Session`."""
 
     target = "renode"

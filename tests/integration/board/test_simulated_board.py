@@ -29,7 +29,7 @@ def records(session):
 def test_the_console_is_the_simulators_byte_for_byte(dk, run, hello_world):
     from harness import targets
 
-    with targets.open("simulator", hello_world) as simulator:
+    with targets.open_target("simulator", hello_world) as simulator:
         assert simulator.run(END, simulator.deadline(60)) is Stop.CONDITION
         expected = records(simulator)
     board = dk(play=False)

@@ -154,7 +154,7 @@ def test_output_is_paced_to_the_baud_rate(dk, run, firmware):
 def test_the_target_virtual_board_starts_one_for_the_session(firmware):
     from harness import targets
 
-    with targets.open("virtual-board", firmware(), play=True) as session:
+    with targets.open_target("virtual-board", firmware(), play=True) as session:
         assert session.target == "virtual-board"
         folder = session.board.control
         assert session.run(END, session.deadline(10)) is Stop.CONDITION

@@ -76,7 +76,7 @@ def session() -> Iterator[Session]:
         firmware = Firmware.from_elf(build_one("hello_world", "console"))
     except EnvironmentMissing as missing:
         pytest.skip(str(missing))
-    with targets.open("simulator", firmware) as opened:
+    with targets.open_target("simulator", firmware) as opened:
         yield opened
 
 
@@ -208,7 +208,7 @@ def test_a_tensor_of_many_records_survives_one_that_is_spoiled() -> None:
     model = Model.from_file(paths.models() / "digits_cnn_int8.tflite")
     wanted = Interpreter.from_model(model).invoke([pixels.reshape(model.inputs[0].shape)])[0]
     assert len(list(encode_tensor(0, "input", 0, pixels.tobytes()))) == 4
-    with targets.open("simulator", firmware) as session:
+    with targets.open_target("simulator", firmware) as session:
         line = NoisyLine(session, lambda number, data: flip(data) if number == 2 else data)
         tap, deadline = Tap(line, Console()), session.deadline(30, guard=120)
         feeder = Feeder(tap, deadline)

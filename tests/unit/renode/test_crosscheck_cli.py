@@ -13,8 +13,7 @@ from harness.cli import main
 from harness.cli.crosscheck import CrossChecks
 from harness.elf import Firmware
 from harness.errors import EnvironmentMissing
-from harness.targets import ConsoleMatch
-from harness.targets import open as open_target
+from harness.targets import ConsoleMatch, open_target
 from harness.targets.renode import RenodeServer, pool
 
 END = rb"~HIL \d+ end [^\n]*\n"

@@ -7,8 +7,7 @@ from fake_renode import Fault
 
 from harness.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.findings import Kind
-from harness.targets import Elapsed, Stop
-from harness.targets import open as open_target
+from harness.targets import Elapsed, Stop, open_target
 from harness.targets.renode import RenodePool, RenodeServer, find, pool
 from harness.targets.renode.link import MonitorError
 from harness.targets.shared import Shared

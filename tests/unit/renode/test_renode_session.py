@@ -6,8 +6,7 @@ from fake_renode import Warns
 from harness.case import crosscheck
 from harness.errors import TargetLost, UsageError
 from harness.findings import Kind
-from harness.targets import ConsoleMatch, Elapsed, Executed, Stop, SymbolReached
-from harness.targets import open as open_target
+from harness.targets import ConsoleMatch, Elapsed, Executed, Stop, SymbolReached, open_target
 from harness.targets.renode import RenodeServer, log
 from harness.targets.renode.faults import decode
 from harness.targets.renode.link import MonitorError

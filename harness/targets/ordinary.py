@@ -1,0 +1,44 @@
+"""What a session does unless its target can more: it says that it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NoReturn
+
+from harness.deadline import Deadline
+from harness.elf.coverage import Coverage
+from harness.errors import Unsupported
+from harness.targets.base import Stop
+from harness.targets.closing import Closing
+from harness.targets.registry import Ability, who_can
+
+
+class OrdinarySession(Closing):
+    """The abilities of :class:`~harness.targets.base.Session` that not every target has."""
+
+    @property
+    def target(self) -> str:
+        """The target's name."""
+        raise NotImplementedError
+
+    def profile(self) -> None:
+        """Count from here on. Raises :class:`Unsupported` where nothing is counted."""
+        self._cannot(Ability.TRACE)
+
+    def coverage(self) -> Coverage:
+        """What ran since. Raises :class:`Unsupported` where nothing is counted."""
+        self._cannot(Ability.TRACE)
+
+    @property
+    def registers(self) -> Mapping[str, int]:
+        """r0 to r12, sp, lr, pc. Raises :class:`Unsupported` where they cannot be read."""
+        self._cannot(Ability.STEP)
+
+    def run_to_address(self, address: int, deadline: Deadline) -> Stop:
+        """Run to ``address``. Raises :class:`Unsupported` where a run cannot stop there."""
+        self._cannot(Ability.STEP)
+
+    def _cannot(self, ability: Ability) -> NoReturn:
+        raise Unsupported(
+            self.target, ability.value, hint=f"--target {' or '.join(who_can(ability))} can"
+        )

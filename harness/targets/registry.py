@@ -1,0 +1,133 @@
+"""What can run an image: one row a target, with what it can and the options that it takes.
+
+Who wants to know beforehand what a target can asks its row; a session of a target that cannot
+raises :class:`~harness.errors.Unsupported`. Command line, case files and Robot variables take their
+options from here, so a new target or option is a row and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import import_module
+from typing import Literal
+
+from harness.elf import Image
+from harness.errors import UsageError
+from harness.targets.base import Session
+from harness.targets.closing import Closing
+
+
+class Ability(StrEnum):
+    """What not every target can, in words that follow "cannot"."""
+
+    TRACE = "count what runs"  # profile(), coverage()
+    STEP = "stop at an address"  # registers, run_to_address()
+
+
+@dataclass(frozen=True)
+class TargetOption:
+    """An option of a target's ``open()``: ``--NAME``, in Robot the variable ``${NAME}``."""
+
+    name: str
+    kind: Literal["text", "seconds"]
+    help: str
+
+    @property
+    def spelled(self) -> str:
+        """As the command line has it."""
+        return f"--{self.name.replace('_', '-')}"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target. ``module`` has its ``open(image, **options)`` and is imported when first used.
+
+    ``instructions``: its cycle counter counts instructions, not the chip's cycles. ``parallel``:
+    each process may run its own. ``pool`` is a class (``module:name``) whose one instance serves
+    all sessions of a run, given to ``open()`` as ``pool``.
+    """
+
+    name: str
+    module: str
+    instructions: bool
+    abilities: frozenset[Ability] = frozenset()
+    options: tuple[TargetOption, ...] = ()
+    parallel: bool = False
+    pool: str = ""
+
+    def can(self, ability: Ability) -> bool:
+        """True where its sessions can."""
+        return ability in self.abilities
+
+    def option(self, name: str) -> TargetOption | None:
+        """The option called ``name``, None where it takes none of that name."""
+        return next((one for one in self.options if one.name == name), None)
+
+    def make_pool(self) -> Closing | None:
+        """What the sessions of a run share, None where they share nothing."""
+        if not self.pool:
+            return None
+        module, _, name = self.pool.partition(":")
+        make: Callable[[], Closing] = getattr(import_module(module), name)
+        return make()
+
+
+_EVERYTHING = frozenset(Ability)
+_BOARD_OPTIONS = (
+    TargetOption("board", "text", "its name, probe serial number or tag."),
+    TargetOption("lab", "text", "the lab file.  [default: $TFLM_HIL_LAB, or lab.toml]"),
+    TargetOption("wait", "seconds", "how long to wait for one in use.  [default: 0]"),
+)
+
+_ROWS = (
+    Target("simulator", "harness.targets.simulator", True, _EVERYTHING, parallel=True),
+    Target(
+        "renode",
+        "harness.targets.renode",
+        True,
+        _EVERYTHING,
+        (TargetOption("renode", "text", "the Renode to use.  [default: $RENODE, or PATH]"),),
+        pool="harness.targets.renode.pool:RenodePool",
+    ),
+    Target("board", "harness.targets.board", False, options=_BOARD_OPTIONS),
+    Target("virtual-board", "harness.targets.board.virtual", True),
+)
+
+#: All targets by name, the default first.
+TARGETS = {row.name: row for row in _ROWS}
+DEFAULT = _ROWS[0].name
+
+
+def target(name: str) -> Target:
+    """The target called ``name``. Raises :class:`UsageError` for an unknown one."""
+    try:
+        return TARGETS[name]
+    except KeyError:
+        raise UsageError(f"no target {name!r}", hint=f"one of {', '.join(TARGETS)}") from None
+
+
+def who_can(ability: Ability) -> list[str]:
+    """The names of the targets that can."""
+    return [row.name for row in _ROWS if row.can(ability)]
+
+
+def all_options() -> dict[str, tuple[TargetOption, list[str]]]:
+    """Every option by name, with the targets that take it."""
+    found: dict[str, tuple[TargetOption, list[str]]] = {}
+    for row in _ROWS:
+        for option in row.options:
+            found.setdefault(option.name, (option, []))[1].append(row.name)
+    return found
+
+
+def open_target(name: str, image: Image, **options: object) -> Session:
+    """Open a session on the target called ``name``.
+
+    Raises :class:`UsageError` for an unknown name, :class:`~harness.errors.EnvironmentMissing`
+    where this machine has no such target.
+    """
+    module = import_module(target(name).module)
+    session: Session = module.open(image, **options)
+    return session
