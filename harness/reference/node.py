@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from harness.errors import BadModel, UnsupportedOperator
-from harness.model import Operator, Tensor
+from harness.model import Operator, Tensor, flexbuffer
 from harness.reference.fixedpoint import Array, Multipliers, Rounding
 from harness.reference.memory import Memory
 
@@ -92,6 +92,27 @@ class Node:
             f"{self.where}: {reason}",
             hint="register a kernel of your own with Kernels.with_builtin or with_custom",
         )
+
+    def number(self, name: str, low: int, high: int) -> int:
+        """A whole number among a custom operator's options (a FlexBuffer map), in that range."""
+        try:
+            numbers = flexbuffer.scalars(self.operator.custom_options)
+        except flexbuffer.NoFlexMap as error:
+            raise self.bad(f"its options are no FlexBuffer map: {error}") from None
+        value = numbers.get(name)
+        if value is None:
+            raise self.bad(f"it has no option {name!r}")
+        if not low <= value <= high or value != int(value):
+            raise self.bad(f"its option {name} is {value}")
+        return int(value)
+
+    def check_signature(self, signature: str) -> None:
+        """The types of all inputs and outputs: ``int16 int16 -> int32``."""
+        inputs, outputs = ([tensor.dtype if tensor else "none" for tensor in tensors]
+                           for tensors in (self.inputs, self.outputs))  # fmt: skip
+        given = f"{' '.join(inputs)} -> {' '.join(outputs)}"
+        if given != signature:
+            raise self.bad(f"its tensors are {given[:200]}, not {signature}")
 
     def present(self, index: int) -> bool:
         """True where the model gives input ``index``."""

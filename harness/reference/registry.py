@@ -119,7 +119,25 @@ _BUILTIN: Mapping[str, str] = MappingProxyType(
         "ZEROS_LIKE": "fill.zeros_like",
     }
 )
-_CUSTOM: Mapping[str, str] = MappingProxyType({"Atan": "atan.atan"})
+_CUSTOM: Mapping[str, str] = MappingProxyType(
+    {
+        "Atan": "atan.atan",
+        "SignalDelay": "signal_streams.delay",
+        "SignalEnergy": "signal_spectrum.energy",
+        "SignalFftAutoScale": "signal_spectrum.fft_auto_scale",
+        "SignalFilterBank": "signal_filters.filter_bank",
+        "SignalFilterBankLog": "signal_filters.filter_bank_log",
+        "SignalFilterBankSpectralSubtraction": ("signal_filters.filter_bank_spectral_subtraction"),
+        "SignalFilterBankSquareRoot": "signal_filters.filter_bank_square_root",
+        "SignalFramer": "signal_streams.framer",
+        "SignalIrfft": "signal_spectrum.irfft",
+        "SignalOverlapAdd": "signal_streams.overlap_add",
+        "SignalPCAN": "signal_filters.pcan",
+        "SignalRfft": "signal_spectrum.rfft",
+        "SignalStacker": "signal_streams.stacker",
+        "SignalWindow": "signal_spectrum.window",
+    }
+)
 
 
 def _load(path: str) -> Kernel:

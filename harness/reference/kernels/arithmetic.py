@@ -41,7 +41,7 @@ def _plain(node: Node, function: Callable[[Array, Array], Array], clamp: Clamp |
 
 def int32_clamp(node: Node) -> Clamp:
     """The clamp of plain int32 values under the node's fused activation."""
-    name, (low, high) = node.option("fused_activation_function"), _INT32
+    name, high = node.option("fused_activation_function"), _INT32[1]
     ranges = {"NONE": _INT32, "RELU": (0, high), "RELU6": (0, 6), "RELU_N1_TO_1": (-1, 1)}
     if name not in ranges:
         raise node.unsupported(f"fused activation {name} is not supported")

@@ -1,0 +1,161 @@
+"""SignalWindow, SignalFftAutoScale, SignalRfft, SignalIrfft, SignalEnergy.
+
+Source: tflite-micro, ``signal/micro/kernels`` and ``signal/src``. Complex values lie as real and
+imaginary part, one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.reference.broadcast import whole_runs
+from harness.reference.fft import MAX_LENGTH, Transform
+from harness.reference.fixedpoint import Array
+from harness.reference.node import Node, Run
+
+
+def most_significant_bit(x: Array) -> Array:
+    """The place of the highest bit of uint32 or uint64 values below 2^53, from 1; 32 for 0."""
+    bits = np.frexp(x.astype(np.float64))[1].astype(np.int64)
+    return np.where(x == 0, 32, bits)
+
+
+def window(node: Node) -> Run:
+    """Input 0 times the window of input 1, again and again along it, >> ``shift``. int16."""
+    node.check_signature("int16 int16 -> int16")
+    x, weights = node.input(0), node.input(1)
+    shift = node.number("shift", 0, 31)
+    if len(weights.shape) != 1 or not weights.elements or x.elements % weights.elements:
+        raise node.bad(f"a window of {list(weights.shape)} for {list(x.shape)}")
+    node.check_output(x.shape)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        signal, taps = whole_runs([values[0], values[1]])
+        rows = signal.reshape(len(signal), -1, weights.elements).astype(np.int64)
+        y = np.clip((rows * taps[:, None]) >> shift, -(1 << 15), (1 << 15) - 1)
+        return [y.astype(np.int16).reshape(signal.shape)]
+
+    return run
+
+
+def fft_auto_scale(node: Node) -> Run:
+    """Input times the power of two that fills int16; outputs the result and the exponent."""
+    node.check_signature("int16 -> int16 int32")
+    x = node.input(0)
+    if len(x.shape) != 1:
+        raise node.bad(f"its input has the shape {list(x.shape)}")
+    node.check_output(x.shape)
+    node.check_output((), 1)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        signal = values[0].astype(np.int64)
+        largest = np.array([_largest(row) for row in signal], np.int64)
+        bits = np.maximum(15 - most_significant_bit(largest & 0xFFFFFFFF), 0)
+        return [(signal << bits[:, None]).astype(np.int16), bits.astype(np.int32)]
+
+    return run
+
+
+def _largest(row: Array) -> int:
+    """The largest magnitude in an int16, so that that of -32768 is negative.
+
+    Whatever follows -32768 is then larger, or its negative is.
+    """
+    lowest = np.flatnonzero(row == -(1 << 15))
+    if not lowest.size:
+        return int(np.abs(row).max(initial=0))
+    largest = -(1 << 15)
+    for value in row[lowest[0] + 1 :].tolist():
+        if value > largest:
+            largest = value
+        elif -value > largest:
+            largest = -value if -value < 1 << 15 else -(1 << 15)
+    return largest
+
+
+#: numbers of the schema's types in the option ``T``
+_TYPES = {7: "int16", 2: "int32", 0: "float32"}
+
+
+def typed(node: Node, allowed: str) -> str:
+    """The type that the option ``T`` names, which is that of the tensors."""
+    dtype = _TYPES.get(int(node.number("T", 0, 127)), "")
+    if dtype not in allowed.split():
+        raise node.unsupported(f"the type {dtype or node.number('T', 0, 127)} is not supported")
+    if (node.input(0).dtype, node.output().dtype) != (dtype, dtype):
+        raise node.bad(f"it is for {dtype}, its tensors are {node.input(0).dtype}")
+    return dtype
+
+
+def _length(node: Node) -> int:
+    length = node.number("fft_length", 0, 1 << 31)
+    if not 4 <= length <= MAX_LENGTH or length & (length - 1):
+        raise node.unsupported(f"a length of {length}, no power of two, is not supported")
+    return length
+
+
+def rfft(node: Node) -> Run:
+    """The transform of the last axis, filled with zeros to ``fft_length``.
+
+    int16, int32 (divided by the length on the way), float32. Output (..., fft_length + 2).
+    """
+    dtype, length = typed(node, "int16 int32 float32"), _length(node)
+    shape = node.input(0).shape
+    if not shape or shape[-1] > length:
+        raise node.bad(f"{list(shape)} is longer than the transform's {length}")
+    node.check_output((*shape[:-1], length + 2))
+    margins = [(0, 0)] * len(shape) + [(0, length - shape[-1])]
+    transform = Transform(length, 16 if dtype == "int16" else 32, inverse=False)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        x = np.pad(values[0], margins)
+        if dtype != "float32":
+            return [transform.forward(x).astype(dtype)]
+        bins = np.fft.rfft(x.astype(np.float64), axis=-1)
+        y = np.stack([bins.real, bins.imag], axis=-1).astype(np.float32)
+        return [y.reshape(*x.shape[:-1], length + 2)]
+
+    return run
+
+
+def irfft(node: Node) -> Run:
+    """The inverse of SignalRfft. int16, int32 (not divided), float32 (divided by the length)."""
+    dtype, length = typed(node, "int16 int32 float32"), _length(node)
+    shape = node.input(0).shape
+    if not shape or shape[-1] != length + 2:
+        raise node.bad(f"{list(shape)} holds no {length // 2 + 1} bins")
+    node.check_output((*shape[:-1], length))
+    transform = Transform(length, 16 if dtype == "int16" else 32, inverse=True)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        if dtype != "float32":
+            return [transform.backward(values[0]).astype(dtype)]
+        bins = values[0].astype(np.float64).reshape(*values[0].shape[:-1], -1, 2)
+        y = np.fft.irfft(bins[..., 0] + 1j * bins[..., 1], length, axis=-1)
+        return [y.astype(np.float32)]
+
+    return run
+
+
+def energy(node: Node) -> Run:
+    """Squared magnitudes of the bins from ``start_index`` to before ``end_index``. int16 -> uint32.
+
+    The other elements of the output are left as they were on a device, and 0 here.
+    """
+    node.check_signature("int16 -> uint32")
+    x, output = node.input(0), node.output()
+    start, end = node.number("start_index", 0, 1 << 30), node.number("end_index", 0, 1 << 30)
+    if len(x.shape) != 1 or len(output.shape) != 1 or end > min(x.elements // 2, output.elements):
+        raise node.bad(f"bins to {end} of {list(x.shape)} in {list(output.shape)}")
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        parts = values[0][:, : 2 * end].astype(np.int64)
+        squares = parts[:, 0::2] ** 2 + parts[:, 1::2] ** 2
+        y = np.zeros((len(parts), output.elements), np.uint32)
+        y[:, start:end] = squares[:, start:end]
+        return [y]
+
+    return run

@@ -1,0 +1,156 @@
+"""SignalFramer, SignalStacker, SignalDelay, SignalOverlapAdd: operators with a memory of samples.
+
+Source: tflite-micro, ``signal/micro/kernels`` and ``signal/src``. A reset empties the memory. While
+SignalFramer and SignalStacker have too few samples, they say so in their second output and leave
+the first as it was on a device; here it is 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from harness.reference.fixedpoint import Array
+from harness.reference.kernels.signal_spectrum import typed
+from harness.reference.node import Node, Run
+
+_MOST = 1 << 20
+
+
+class _Queue:
+    """Samples in the order in which they came, of several channels at once."""
+
+    def __init__(self, node: Node, channels: int, capacity: int, zeros: int) -> None:
+        self._samples = node.memory.cell(np.zeros((channels, capacity), np.int16))
+        self._count = node.memory.cell(np.array(zeros))
+
+    @property
+    def count(self) -> int:
+        return int(self._count)
+
+    def write(self, samples: Array) -> None:
+        """Append samples (channels, n)."""
+        end = self.count + samples.shape[1]
+        self._samples[:, self.count : end] = samples
+        self._count[...] = end
+
+    def get(self, count: int) -> Array:
+        """The oldest samples."""
+        return self._samples[:, :count].copy()
+
+    def discard(self, count: int) -> None:
+        self._samples[:, : self.count - count] = self._samples[:, count : self.count].copy()
+        self._count[...] = self.count - count
+
+
+def framer(node: Node) -> Run:
+    """Overlapping frames of ``frame_size`` samples, one each ``frame_step``. int16.
+
+    Outputs (..., frames, frame_size) and whether all frames were full. ``prefill``: zeros came
+    before the first sample.
+    """
+    node.check_signature("int16 -> int16 bool")
+    shape = node.input(0).shape
+    size, step = node.number("frame_size", 1, _MOST), node.number("frame_step", 1, _MOST)
+    prefill = bool(node.number("prefill", 0, 1))
+    if not shape or shape[-1] < step or shape[-1] % step or (prefill and step > size):
+        raise node.bad(f"frames of {size} each {step} of {list(shape)}")
+    outer, frames = math.prod(shape[:-1]), shape[-1] // step
+    node.check_output((*shape[:-1], frames, size))
+    node.check_output((), 1)
+    capacity = -(-size // step) * step
+    queue = _Queue(node, outer, capacity, size - step if prefill else 0)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        parts = values[0].reshape(outer, frames, step)
+        y = np.zeros((outer, frames, size), np.int16)
+        valid = True
+        for frame in range(frames):
+            queue.write(parts[:, frame])
+            if queue.count >= size:
+                y[:, frame] = queue.get(size)
+                queue.discard(step)
+            else:
+                valid = False
+        return [y.reshape(1, *shape[:-1], frames, size), np.array([valid])]
+
+    return run
+
+
+def stacker(node: Node) -> Run:
+    """The last frames of ``num_channels`` values, left and right of one, each ``stacker_step``.
+
+    int16. Outputs the stack and whether it was full. The first frame stands for those before it.
+    """
+    node.check_signature("int16 -> int16 bool")
+    channels, step = node.number("num_channels", 1, _MOST), node.number("stacker_step", 1, _MOST)
+    left, right = (node.number(f"stacker_{side}_context", 0, _MOST) for side in ("left", "right"))
+    size = channels * (left + right + 1)
+    if node.input(0).shape != (channels,) or step > left + right + 1 or size > _MOST:
+        raise node.bad(f"{channels} channels, {left} + {right} frames, each {step}")
+    node.check_output((size,))
+    node.check_output((), 1)
+    queue = _Queue(node, 1, size, 0)
+    started = node.memory.cell(np.zeros((), bool))
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        queue.write(values[0])
+        if not started:
+            for _ in range(left):
+                queue.write(values[0])
+            started[...] = True
+        if queue.count < size:
+            return [np.zeros((1, size), np.int16), np.array([False])]
+        y = queue.get(size)
+        queue.discard(channels * step)
+        return [y, np.array([True])]
+
+    return run
+
+
+def delay(node: Node) -> Run:
+    """The samples of ``delay_length`` steps ago along the last axis, zeros at first. int16."""
+    node.check_signature("int16 -> int16")
+    shape, length = node.input(0).shape, node.number("delay_length", 0, _MOST)
+    if not shape or not shape[-1]:
+        raise node.bad(f"its input has the shape {list(shape)}")
+    node.check_output(shape)
+    outer = math.prod(shape[:-1])
+    queue = _Queue(node, outer, shape[-1] + length, length)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        queue.write(values[0].reshape(outer, shape[-1]))
+        y = queue.get(shape[-1])
+        queue.discard(shape[-1])
+        return [y.reshape(1, *shape)]
+
+    return run
+
+
+def overlap_add(node: Node) -> Run:
+    """Frames (..., frames, size) added ``frame_step`` apart. int16 (saturates), float32."""
+    dtype = typed(node, "int16 float32")
+    shape, step = node.input(0).shape, node.number("frame_step", 1, _MOST)
+    if len(shape) < 2 or step > shape[-1]:
+        raise node.bad(f"frames {list(shape)} each {step}")
+    *lead, frames, size = shape
+    outer = math.prod(lead)
+    node.check_output((*lead, frames * step))
+    buffer = node.memory.cell(np.zeros((outer, size), dtype))
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        parts = values[0].reshape(outer, frames, size)
+        y = np.zeros((outer, frames, step), dtype)
+        for frame in range(frames):
+            total = parts[:, frame].astype(np.int64 if dtype == "int16" else dtype) + buffer
+            if dtype == "int16":
+                total = np.clip(total, -(1 << 15), (1 << 15) - 1)
+            y[:, frame] = total[:, :step]
+            buffer[:, : size - step] = total[:, step:]
+            buffer[:, size - step :] = 0
+        return [y.reshape(1, *node.output().shape)]
+
+    return run
