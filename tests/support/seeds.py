@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from model_builder import Op, T, build
+from model_builder import Graph, Op, T, build_graphs
+from seeds_more import more_graphs
 
 
 def _constant(values: object, dtype: str = "int32") -> T:
@@ -11,8 +12,8 @@ def _constant(values: object, dtype: str = "int32") -> T:
     return T(array.shape, dtype, data=array)
 
 
-def _one(tensors: list[T], op: Op, fed: tuple[int, ...] = (0,)) -> bytes:
-    return build(tensors, [op], list(fed), list(op.outputs))
+def _one(tensors: list[T], op: Op, fed: tuple[int, ...] = (0,)) -> Graph:
+    return Graph(tensors, [op], list(fed), list(op.outputs))
 
 
 def _activation(*shape: int, dtype: str = "int8") -> T:
@@ -21,6 +22,11 @@ def _activation(*shape: int, dtype: str = "int8") -> T:
 
 def every_operator() -> list[bytes]:
     """Models of at most a few kilobytes."""
+    return [build_graphs(graphs) for graphs in every_graph()]
+
+
+def every_graph() -> list[list[Graph]]:
+    """The same before they are written, to be changed in detail."""
     rng = np.random.default_rng(0)
     a = _activation
     window = {"Padding": 0, "StrideW": 2, "StrideH": 1}
@@ -130,10 +136,10 @@ def every_operator() -> list[bytes]:
             Op("SVDF", [0, 1, 2, 3, 4], [5], ("SVDF", {"Rank": 2})),
         ),
     ]
-    return [*models, _lstm(rng)]
+    return [*([graph] for graph in (*models, _lstm(rng))), *more_graphs()]
 
 
-def _lstm(rng: np.random.Generator) -> bytes:
+def _lstm(rng: np.random.Generator) -> Graph:
     weights = [
         T((3, 4 if i < 4 else 3), "int8", 0.01, 0, rng.integers(-99, 99, (3, 4 if i < 4 else 3)))
         for i in range(8)
