@@ -10,8 +10,7 @@ import numpy as np
 
 from harness.errors import UsageError
 from harness.model import Model
-from harness.uart import Console
-from harness.uart.records import TensorKey
+from harness.uart import Console, TensorKey
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,8 @@ class Feeder:
         self._deadline = deadline
         self._sequence = 0
         self._asked = 0
+        #: How often each record was sent, by its number.
+        self.sent: list[int] = []
 
     def wait_ready(self) -> None:
         """Run until the image asks for input. Raises :class:`FirmwareFailed` if it never does."""
@@ -88,8 +90,10 @@ class Feeder:
 
     def _send(self, sequence: int, line: bytes, what: str) -> None:
         reason = "no answer"
+        self.sent.append(0)
         for _ in range(_TRIES):
             seen = len(self._records)
+            self.sent[sequence] += 1
             self._tap.session.write(fill_blocks(line))
             answer = self._answer(sequence, seen, _PATIENCE)
             if answer is None:
@@ -99,7 +103,7 @@ class Feeder:
                 self._sequence = sequence + 1
                 return
             if answer is not None:
-                reason = f"nak: {answer.fields.get('reason', '?')}"
+                reason = f"nak: {answer.text('reason')}"
             if out_of_time(self._deadline):
                 raise FirmwareFailed(f"while it was sent {what}")
         self._stop_at_the_end(f"taking {what}")
@@ -115,7 +119,7 @@ class Feeder:
         while True:
             for record in self._records[seen:]:
                 if record.kind == "nak" or (
-                    record.kind == "ack" and record.fields.get("of") == str(sequence)
+                    record.kind == "ack" and record.integer("of") == sequence
                 ):
                     return record
             if stop is not Stop.CONDITION:
@@ -124,9 +128,8 @@ class Feeder:
             stop = self._tap.run(_ANSWER, patience)
 
     def _stop_at_the_end(self, what: str) -> None:
-        for record in self._records:
-            if record.kind == "failed":
-                stage = record.fields.get("stage", "?")
-                raise FirmwareFailed(f"the image failed at {stage!r} instead of {what}")
-            if record.kind == "end":
-                raise FirmwareFailed(f"the image ended instead of {what}")
+        console = self._tap.console
+        for record in console.of_kind("failed")[:1]:
+            raise FirmwareFailed(f"the image failed at {record.text('stage')!r} instead of {what}")
+        if console.ended:
+            raise FirmwareFailed(f"the image ended instead of {what}")

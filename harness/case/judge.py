@@ -15,6 +15,9 @@ from harness.findings import Finding, Kind
 from harness.model import Model
 from harness.targets.base import Stop
 
+#: Problems that a result lists; the rest is counted.
+MOST_PROBLEMS = 50
+_LONGEST = 400  # characters of one problem
 #: Findings that say that the firmware itself went down.
 _FATAL = frozenset(
     {Kind.FAULT, Kind.ASSERTION, Kind.KERNEL_PANIC, Kind.STACK_OVERFLOW, Kind.RESET_LOOP}
@@ -34,6 +37,9 @@ def findings_of(
     if seen.stop is Stop.RESET_LOOP:
         message = f"the firmware reset itself {seen.counters.resets} times"
         found.append(Finding(Kind.RESET_LOOP, message))
+    elif seen.counters.resets and not any(one.kind is Kind.REBOOTED for one in found):
+        message = f"the firmware reset itself ({seen.counters.resets} times)"
+        found.append(Finding(Kind.REBOOTED, message))
     return (*found, *seen.findings)
 
 
@@ -83,7 +89,7 @@ def judge(
     """
     expected = case.expected
     unexpected = expected.unexpected(findings)
-    lacking = [*expected.unmet(findings), *_resolver_record(case, seen)]
+    lacking = expected.unmet(findings)
     fatal = [finding for finding in unexpected if finding.kind in _FATAL]
     if fatal:
         rest = [finding for finding in unexpected if finding not in fatal]
@@ -107,10 +113,18 @@ def _no(
     verdict: Verdict, wrong_model: Sequence[str], problems: Sequence[str], hint: str = ""
 ) -> Judgement:
     """The reason is the first problem, behind a wrong model if there is one."""
-    rest = list(dict.fromkeys(problems))
-    more = f" (and {len(rest) - 1} more)" if len(rest) > 1 else ""
+    rest = list(dict.fromkeys(map(_readable, problems)))
+    more = f" (and {len(rest) - 1:,} more)" if len(rest) > 1 else ""
     reason = "; ".join([*wrong_model, *rest[:1]]) + more
+    if len(rest) > MOST_PROBLEMS:
+        rest[MOST_PROBLEMS:] = [f"and {len(rest) - MOST_PROBLEMS:,} more"]
     return Judgement(verdict, reason, (*wrong_model, *rest), hint)
+
+
+def _readable(problem: str) -> str:
+    """One line of a length that can be read, whatever a device put into it."""
+    line = " ".join(problem.split())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
 
 
 def _messages(findings: Sequence[Finding]) -> list[str]:
@@ -162,15 +176,3 @@ def _praise(case: Case, outputs: OutputCheck) -> str:
         return outputs.praise
     how = "equal" if case.tolerance is None else "within tolerance"
     return f"{outputs.compared} values of {outputs.inferences} inferences {how}"
-
-
-def _resolver_record(case: Case, seen: Observation) -> list[str]:
-    """What the image itself says of its resolver, against what the table says."""
-    problems = []
-    for record in seen.console.of_kind("resolver")[-1:]:
-        for name in ("registered", "refused"):
-            wanted = getattr(case.expected, name)
-            told = record.fields.get(name)
-            if wanted is not None and told != str(wanted):
-                problems.append(f"the resolver record says {name} {told}, not {wanted}")
-    return problems

@@ -56,15 +56,15 @@ def lifecycle(console_file: Path, operator: str) -> Lifecycle:
     console = Console()
     console.feed(console_file.read_bytes())
     console.finish()
-    told = [one for one in console.of_kind("lifecycle") if one.fields["operator"] == operator]
+    told = [one for one in console.of_kind("lifecycle") if one.text("operator") == operator]
     if len(told) != 1:
         raise CheckFailed(
             f"{len(told)} lifecycle records of {operator} came, not one",
             hint="the kernel must count its calls with hil::Lifecycle, the image come to its end",
         )
-    done = sum(one.fields["status"] == "0" for one in console.of_kind("inference"))
+    done = list(console.records.numbers("inference", "status")).count(0)
     calls = {method: told[0].integer(method) for method in METHODS}
-    return Lifecycle(operator, calls, told[0].fields["order"], done)
+    return Lifecycle(operator, calls, told[0].text("order"), done)
 
 
 def nodes_of(model_file: Path, operator: str) -> int:

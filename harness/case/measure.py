@@ -10,7 +10,7 @@ from harness.case.result import Size
 from harness.elf import Firmware
 from harness.errors import HilError
 from harness.footprint import regions
-from harness.uart import Console, Record
+from harness.uart import Console
 
 
 @dataclass(frozen=True)
@@ -37,26 +37,18 @@ def size_of(firmware: Firmware) -> Size | None:
 
 def measure(firmware: Firmware, console: Console, target: str) -> Measures:
     """Collect the figures of a run on ``target``."""
-    ticks = [_number(record, "ticks") for record in console.of_kind("inference")]
-    known = [value for value in ticks if value]
+    known = [ticks for ticks in console.records.numbers("inference", "ticks") if ticks]
     typical = int(median(known)) if known else None
-    sources = {record.fields.get("source", "") for record in console.of_kind("inference")}
-    stacks = [_number(record, "used") for record in console.of_kind("stack")]
+    sources = set(map(str, console.records.texts("inference", "source")))
+    stacks = console.records.numbers("stack", "used")
     arena = console.of_kind("arena")[-1:]
     counts = targets.target(target).instructions
     return Measures(
         size_of(firmware),
-        _number(arena[0], "declared") if arena else None,
-        _number(arena[0], "used") if arena else None,
-        max((used for used in stacks if used is not None), default=None),
+        arena[0].integer("declared") if arena else None,
+        arena[0].integer("used") if arena else None,
+        max(stacks, default=None),
         typical if counts else None,
         None if counts else typical,
         ",".join(sorted(sources)),
     )
-
-
-def _number(record: Record, name: str) -> int | None:
-    try:
-        return record.integer(name)
-    except ValueError:
-        return None

@@ -44,6 +44,7 @@ class Observation:
     counters: Counters
     faults: tuple[Fault, ...]  # but those that its tests provoked
     findings: tuple[Finding, ...]  # the target's own
+    sent: tuple[int, ...] | None = None  # how often each host record was sent; None: nothing was
 
 
 def observe(
@@ -60,9 +61,10 @@ def observe(
     tap = Tap(session, console)
     deadline = session.deadline(case.timeout, guard=case.guard)
     complaint = ""
-    if inputs:
+    feeder = Feeder(tap, deadline) if inputs else None
+    if feeder is not None:
         try:
-            _feed(Feeder(tap, deadline), inputs)
+            _feed(feeder, inputs)
         except FirmwareFailed as failed:
             complaint = failed.message
     # A broken exchange ends the run: what the image still has to say comes in the aftermath.
@@ -85,6 +87,7 @@ def observe(
         session.counters,
         tuple(session.faults)[owned:],
         tuple(session.findings),
+        tuple(feeder.sent) if feeder is not None else None,
     )
 
 

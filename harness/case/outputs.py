@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -11,16 +11,21 @@ import numpy as np
 
 from harness.case.scraped import check_scraped
 from harness.case.spec import Case
+from harness.findings import Findings
 from harness.model import Model, Tensor
 from harness.reference import Interpreter, alternatives, compare
-from harness.uart import Console
-from harness.uart.records import TensorKey
+from harness.reference.comparison import Alternatives
+from harness.uart import Console, TensorKey, Tensors
 from harness.uart.scrapers import Check, TestResult
+from harness.uart.tensors import assemble
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     Array = npt.NDArray[np.generic]
+
+#: The input tensors of each inference, as bytes.
+Rows = Sequence[Sequence[bytes]]
 
 #: Units in the last place by which a float output may differ where float32 products are summed.
 FLOAT_UNITS = 32
@@ -49,12 +54,12 @@ class OutputCheck:
 
 
 def check_outputs(
-    console: Console, case: Case, model: Model | None, fed: Sequence[Sequence[bytes]] = ()
+    console: Console, case: Case, model: Model | None, known: Rows = ()
 ) -> OutputCheck:
     """Hold everything that the console gave against the reference or the case's own values.
 
-    ``fed`` holds the input tensors that the host sent, inference by inference: the image has
-    acknowledged every part of them, with its CRC, and need not send them back.
+    ``known`` holds the input tensors that the host is sure of, inference by inference, because it
+    sent them or because the table names them: they are the truth, whatever the image says.
     """
     if console.scrapers:
         return _from_scraper(check_scraped(console, case, model), len(console.scrapers[0].results))
@@ -64,7 +69,7 @@ def check_outputs(
     if model is None:
         problem = "no model is given to hold the outputs against"
         return OutputCheck(problem=problem, hint="--model, or `model` in a case file")
-    return _recorded(console, case, model, fed)
+    return _recorded(console, case, model, known)
 
 
 def _from_scraper(check: Check, results: int) -> OutputCheck:
@@ -84,39 +89,92 @@ def _from_scraper(check: Check, results: int) -> OutputCheck:
     )
 
 
-def _recorded(
-    console: Console, case: Case, model: Model, fed: Sequence[Sequence[bytes]]
-) -> OutputCheck:
-    """Raw tensors from ``input`` and ``output`` records, inference by inference."""
-    sent = {
-        TensorKey("input", number, index): data
-        for number, row in enumerate(fed)
-        for index, data in enumerate(row)
-    }
-    tensors = {**sent, **console.tensors}
-    numbers = sorted({key.inference for key in tensors if key.kind == "output"})
-    numbers = [n for n in numbers if _whole(tensors, n, model)]
-    if not numbers:
-        return OutputCheck(problem="no inference gave all of its inputs and outputs")
-    inputs = [_stack(tensors, numbers, "input", i, t) for i, t in enumerate(model.inputs)]
-    obtained = [_stack(tensors, numbers, "output", i, t) for i, t in enumerate(model.outputs)]
+def _recorded(console: Console, case: Case, model: Model, known: Rows) -> OutputCheck:
+    """Raw tensors from ``output`` records, every one of them, boot by boot."""
     interpreter = Interpreter.from_model(
         model, rounding=case.rounding, multipliers=case.multipliers
     )
-    expected = interpreter.invoke_batch(inputs)
-    compared = mismatches = 0
-    reports = []
-    for index, tensor in enumerate(model.outputs):
-        got, want = obtained[index], expected[index]
-        tolerance = float_bound(model, want) if case.tolerance is None else case.tolerance
-        others = alternatives(interpreter, inputs, index, batch=True)
-        comparison = compare(got, want, tolerance=tolerance, alternatives=others)
-        compared += comparison.total
-        mismatches += comparison.mismatches
+    found = _Comparisons(interpreter, case.tolerance)
+    for start, stop in console.boots:
+        tensors = assemble(console.records, start, stop, Findings())
+        interpreter.reset()
+        found.boot(tensors, known)
+    return found.result()
+
+
+class _Comparisons:
+    """What is compared of all boots of one image."""
+
+    def __init__(self, interpreter: Interpreter, tolerance: float | None) -> None:
+        self._interpreter = interpreter
+        self._model = interpreter.model
+        self._tolerance = tolerance
+        self._compared = self._mismatches = self._inferences = 0
+        self._without: list[int] = []  # inferences with outputs that nothing can be said of
+        self._reports: list[str] = []
+
+    def boot(self, tensors: Tensors, known: Rows) -> None:
+        """Compare the outputs of one boot; ``known`` are the inputs that the host is sure of."""
+        count = range(len(self._model.outputs))
+        told = sorted({n for index in count for n in tensors.inferences("output", index)})
+        rows = {number: self._inputs(tensors, known, number) for number in told}
+        whole = [number for number in told if rows[number] and self._has_outputs(tensors, number)]
+        self._without += [number for number in told if number not in set(whole)]
+        if not whole:
+            return
+        self._inferences += len(whole)
+        inputs = [
+            _stack([rows[number][index] for number in whole], tensor)
+            for index, tensor in enumerate(self._model.inputs)
+        ]
+        expected = self._interpreter.invoke_batch(inputs)
+        for index, tensor in enumerate(self._model.outputs):
+            parts = [tensors[TensorKey("output", number, index)] for number in whole]
+            others = alternatives(self._interpreter, inputs, index, batch=True)
+            self._hold(_stack(parts, tensor), expected[index], tensor.name, others)
+
+    def _inputs(self, tensors: Tensors, known: Rows, number: int) -> Sequence[bytes]:
+        """The host's own inputs where it has any, else what the image says that it read."""
+        model = self._model
+        if known:
+            row: Sequence[bytes] = known[number] if number < len(known) else ()
+        else:
+            keys = [TensorKey("input", number, index) for index in range(len(model.inputs))]
+            row = [tensors.get(key, b"") for key in keys]
+        sizes = [len(data) for data in row]
+        return row if sizes == [_nbytes(tensor) for tensor in model.inputs] else ()
+
+    def _has_outputs(self, tensors: Tensors, number: int) -> bool:
+        return all(
+            len(tensors.get(TensorKey("output", number, index), b"")) == _nbytes(tensor)
+            for index, tensor in enumerate(self._model.outputs)
+        )
+
+    def _hold(self, got: Array, want: Array, name: str, others: Alternatives) -> None:
+        bound = float_bound(self._model, want) if self._tolerance is None else self._tolerance
+        comparison = compare(got, want, tolerance=bound, alternatives=others)
+        self._compared += comparison.total
+        self._mismatches += comparison.mismatches
         if not comparison.equal:
-            reports.append(f"{tensor.name} [inference, element ...]: {comparison}")
-    problem = f"{mismatches} of {compared} output values differ" if mismatches else ""
-    return OutputCheck(compared, mismatches, len(numbers), problem, "\n".join(reports))
+            self._reports.append(f"{name} [inference, element ...]: {comparison}")
+
+    def result(self) -> OutputCheck:
+        """The sum of all boots."""
+        problems = []
+        if self._mismatches:
+            problems.append(f"{self._mismatches} of {self._compared} output values differ")
+        if self._without:
+            first, count = self._without[0], len(self._without)
+            problems.append(
+                f"{count} inferences (the first: {first}) gave outputs that cannot be compared: "
+                "their inputs, or some of their outputs, are not known"
+            )
+        if not self._inferences and not self._without:
+            problems.append("no inference gave all of its inputs and outputs")
+        return OutputCheck(
+            self._compared, self._mismatches, self._inferences, "; ".join(problems),
+            "\n".join(self._reports),
+        )  # fmt: skip
 
 
 def float_bound(model: Model, expected: Array) -> float | None:
@@ -135,26 +193,11 @@ def float_bound(model: Model, expected: Array) -> float | None:
     return FLOAT_UNITS * 2.0**-23 * max(1.0, float(np.abs(expected).max()))
 
 
-def _whole(tensors: Mapping[TensorKey, bytes], number: int, model: Model) -> bool:
-    return all(
-        len(tensors.get(TensorKey(kind, number, index), b"")) == _nbytes(tensor)
-        for kind, group in (("input", model.inputs), ("output", model.outputs))
-        for index, tensor in enumerate(group)
-    )
-
-
 def _nbytes(tensor: Tensor) -> int:
     return math.prod(tensor.shape) * np.dtype(tensor.dtype).itemsize
 
 
-def _stack(
-    tensors: Mapping[TensorKey, bytes],
-    numbers: Sequence[int],
-    kind: str,
-    index: int,
-    tensor: Tensor,
-) -> Array:
-    """One tensor of all inferences, with a leading batch axis."""
-    data = b"".join(tensors[TensorKey(kind, number, index)] for number in numbers)
+def _stack(parts: Sequence[bytes], tensor: Tensor) -> Array:
+    """One tensor of several inferences, with a leading batch axis."""
     little_endian = np.dtype(tensor.dtype).newbyteorder("<")
-    return np.frombuffer(data, little_endian).reshape(len(numbers), *tensor.shape)
+    return np.frombuffer(b"".join(parts), little_endian).reshape(len(parts), *tensor.shape)

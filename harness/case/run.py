@@ -13,6 +13,8 @@ from harness import paths, targets
 from harness.build.builders import build_one
 from harness.case import artifacts
 from harness.case.budgets import check_budgets
+from harness.case.evidence import Measured, check_evidence, known_of
+from harness.case.evidence.known import HZ
 from harness.case.inputs import load_inputs
 from harness.case.judge import findings_of, judge
 from harness.case.measure import Measures, measure, size_of
@@ -36,6 +38,10 @@ from harness.uart.recording import Recording
 _TELLING = re.compile(
     r"(?:\berror: (?!ld returned)|(?=undefined reference|multiple definition|region `))(?P<told>.+)"
 )
+#: A board's crystal, and a simulator's clock that goes in steps.
+_CLOCK_TOLERANCE = 1.01
+#: Models that an image may claim to be, one a boot.
+_MODELS_SHOWN = 3
 #: Fault reports that a result carries; the findings list them all.
 _FAULTS_SHOWN = 3
 
@@ -110,8 +116,10 @@ def _run_image(
                 look(session, firmware, seen.stop)
     except TargetLost as lost:
         return replace(blank, reason=lost.message, hint=lost.hint, size=size_of(firmware))
-    findings = findings_of(seen, model, firmware)
-    outputs = check_outputs(seen.console, case, model, inputs)
+    known = known_of(case, firmware, model, inputs)
+    evidence = check_evidence(seen.console, known, _measured(seen))
+    findings = (*findings_of(seen, model, firmware), *evidence)
+    outputs = check_outputs(seen.console, case, model, known.inputs or ())
     measures = measure(firmware, seen.console, case.target)
     excess = check_budgets(case, firmware, measures)
     told = judge(case, seen, findings, outputs, excess.problems, _wrong_model(seen, model))
@@ -151,15 +159,25 @@ def _inputs(case: Case, model: Model | None) -> Sequence[Sequence[bytes]]:
     return rows[: case.rows] if case.rows else rows
 
 
+def _measured(seen: Observation) -> Measured:
+    """Most ticks that a run can have had: its instructions, or what its clock lets the core run."""
+    counters = seen.counters
+    if counters.source == "simulator":
+        return Measured(counters.instructions, seen.sent)
+    seconds = (
+        counters.wall_seconds if counters.virtual_seconds is None else counters.virtual_seconds
+    )
+    return Measured(int(seconds * HZ * _CLOCK_TOLERANCE), seen.sent)
+
+
 def _wrong_model(seen: Observation, model: Model | None) -> list[str]:
     """The image says which model it runs; comparing it with another one proves nothing."""
     if model is None:
         return []
-    crc = f"{model.crc32:08x}"
-    told = {record.fields.get("model_crc32", crc) for record in seen.console.of_kind("boot")}
+    told = set(seen.console.records.numbers("boot", "model_crc32"))
     return [
-        f"the image runs {_model_of(one)}, not {model.name} (CRC-32 {crc})"
-        for one in sorted(told - {crc})
+        f"the image runs {_model_of(f'{one:08x}')}, not {model.name} (CRC-32 {model.crc32:08x})"
+        for one in sorted(told - {model.crc32})[:_MODELS_SHOWN]
     ]
 
 

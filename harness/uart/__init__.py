@@ -7,6 +7,7 @@ from harness.uart.console import Console, OperatorTicks
 from harness.uart.lines import Line, LineSplitter
 from harness.uart.records import Record, encode
 from harness.uart.scrapers import Scraper, scraper
+from harness.uart.tensors import TensorKey, Tensors
 
 __all__ = [
     "Console",
@@ -15,6 +16,8 @@ __all__ = [
     "OperatorTicks",
     "Record",
     "Scraper",
+    "TensorKey",
+    "Tensors",
     "encode",
     "scraper",
 ]

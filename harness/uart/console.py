@@ -5,24 +5,31 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, pairwise
 
 from harness.findings import Finding, Findings, Kind
 from harness.uart.lines import Line, LineSplitter
 from harness.uart.numbers import integer
+from harness.uart.order import check_order
 from harness.uart.readers import OwnedReaders
 from harness.uart.recording import Recording
-from harness.uart.records import PREFIX, Record, RecordReader, TensorAssembler, TensorKey
+from harness.uart.records import PREFIX
 from harness.uart.scrapers import Scraper
+from harness.uart.store import OfKind, RecordReader, Records
+from harness.uart.tensors import Tensors, assemble
 
 #: What is read and kept of one console, in bytes and in lines; of the rest only the size is told.
 LARGEST = 64 << 20
 MOST_LINES = 1_000_000
+#: Boots that are told apart by their banners.
+_MOST_BOOTS = 1000
 #: Operators that a profile holds.
 _MOST_PROFILED = 100_000
 #: Bytes that are looked at in one go.
 _BLOCK = 1 << 16
 
 _BANNER = "*** Booting Zephyr OS"
+_HANDED_OVER = "Jumping to the first image slot"  # MCUboot prints the same banner before that
 _HALT = "Halting system"  # of Zephyr's fatal error handler: it never comes back
 _NO_TENSORS = "AllocateTensors() failed"  # what the samples say before they give up
 _TICKS = re.compile(r"(?P<operator>[A-Za-z_]\w{0,80}) took (?P<ticks>\d{1,20}) ticks \(")
@@ -31,20 +38,20 @@ _RATE = re.compile(r"ticks_per_second (?P<hz>\d{1,20})$")
 #: What a `failed` record's stage means; a refused registration has findings of its own.
 _STAGES = {
     "schema": Kind.SCHEMA_MISMATCH,
+    "register": Kind.REGISTRATION_FAILED,
     "allocate": Kind.ALLOCATION_FAILED,
+    "input": Kind.INPUT_FAILED,
     "invoke": Kind.INVOKE_FAILED,
 }
 _REFUSALS = {Kind.RESOLVER_TOO_SMALL, Kind.DUPLICATE_OPERATOR}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class OperatorTicks:
-    """One operator's time as MicroProfiler or an ``op`` record told it; ticks of ``hz``."""
+    """One operator's time as MicroProfiler printed it."""
 
     operator: str
     ticks: int
-    inference: int = -1
-    node: int = -1
 
 
 class Console:
@@ -54,8 +61,6 @@ class Console:
         self, scrapers: Sequence[Scraper] = (), recording: Recording | None = None
     ) -> None:
         self.profile: list[OperatorTicks] = []
-        self.boots = 0
-        self.last_boot = 0  # console line of the last boot
         self.size = 0  # bytes that came
         self.line_count = 0
         self.scrapers = tuple(scrapers)
@@ -64,10 +69,10 @@ class Console:
         self._left_out = 0  # bytes behind the limit
         self._splitter = LineSplitter()
         self._records = RecordReader()
-        self._tensors = TensorAssembler()
+        self._tensors = 0, Tensors()  # of so many records
         self._readers = OwnedReaders()
         self._own = Findings()
-        self._refusals: list[Record] = []
+        self._banners: list[int] = []  # console lines of the first ones
 
     def feed(self, data: bytes, time: float = 0.0) -> None:
         """Take bytes as they arrive, cut anywhere."""
@@ -91,9 +96,12 @@ class Console:
         for line in self._splitter.flush(time):
             self._take(line)
         self._readers.finish()
-        self._tensors.finish()
         for one in self.scrapers:
             one.finish()
+        for start, stop in self.boots:
+            check_order(self.records, start, stop, self._own)
+            assemble(self.records, start, stop, self._own)
+        self._check_boots()
         self._check_size()
         self._check_ticks()
         self._check_refusals()
@@ -109,45 +117,20 @@ class Console:
         # A record may stand behind a log message on the same line, so every reader sees every line.
         self._readers.feed(line, owner)
         if PREFIX in line.text:
-            record = self._records.feed(line)
-            if record is not None:
-                self._take_record(record)
-        if _BANNER in line.text:
-            self.boots += 1
-            self.last_boot = line.number
+            self._records.feed(line)
+        if _BANNER in line.text and len(self._banners) < _MOST_BOOTS:
+            self._banners.append(line.number)
+        elif self._banners and _HANDED_OVER in line.text:
+            self._banners.pop()
         if _HALT in line.text or (_NO_TENSORS in line.text and not owner):
             self.gave_up = True
         if "ticks" in line.text and not owner:
             self._read_profile(line)
 
-    def _take_record(self, record: Record) -> None:
-        self._tensors.feed(record)
-        if record.kind == "boot":
-            self.boots += 1
-            self.last_boot = record.line
-        elif record.kind in ("failed", "resolver"):
-            self._refusals.append(record)
-        elif record.kind == "op":
-            fields = record.fields
-            try:
-                self._profiled(
-                    OperatorTicks(
-                        fields.get("operator", ""),
-                        record.integer("ticks"),
-                        record.integer("inference"),
-                        record.integer("node"),
-                    )
-                )
-            except ValueError as error:
-                self._own.add(Finding(Kind.RECORD_GARBLED, str(error), line=record.line))
-
-    def _profiled(self, ticks: OperatorTicks) -> None:
-        if len(self.profile) < _MOST_PROFILED:
-            self.profile.append(ticks)
-
     def _read_profile(self, line: Line) -> None:
         if match := _TICKS.match(line.text):
-            self._profiled(OperatorTicks(match["operator"], int(match["ticks"])))
+            if len(self.profile) < _MOST_PROFILED:
+                self.profile.append(OperatorTicks(match["operator"], int(match["ticks"])))
         elif (match := _RATE.match(line.text)) and integer(match["hz"]) == 0:
             message = "the profiler's clock runs at 0 ticks per second: the stock tick source"
             self._own.add(Finding(Kind.ZERO_TICKS, message, "ticks_per_second", line.number))
@@ -168,44 +151,60 @@ class Console:
     def _check_refusals(self) -> None:
         """Builds without error strings print no message: their records must tell."""
         kinds = {finding.kind for finding in self.findings}
-        for record in self._refusals:
-            stage = record.fields.get("stage", "")
-            kind = _STAGES.get(stage)
-            message = f"the image failed at {stage!r}, status {record.fields.get('status', '?')}"
-            if record.kind == "resolver":
-                refused = record.fields.get("refused", "0")
-                if refused == "0" or kinds & _REFUSALS:
-                    continue
-                kind, message = Kind.RESOLVER_TOO_SMALL, f"{refused} Add* calls were refused"
-            if kind is not None and kind not in kinds:
-                self._own.add(Finding(kind, message, line=record.line))
+        for record in self.of_kind("resolver"):
+            refused = record.integer("refused")
+            if refused and not kinds & _REFUSALS:
+                message = f"{refused} Add* calls were refused"
+                self._own.add(Finding(Kind.RESOLVER_TOO_SMALL, message, line=record.line))
+        for record in self.of_kind("failed"):
+            stage, status = record.text("stage"), record.integer("status")
+            if _STAGES[stage] not in kinds:
+                message = f"the image failed at {stage!r}, status {status}"
+                self._own.add(Finding(_STAGES[stage], message, line=record.line))
+
+    def _check_boots(self) -> None:
+        """An image boots once; the banner and the first record of one boot are one boot."""
+        starts = [self.records.lines[start] for start, _ in self.boots[:_MOST_BOOTS]]
+        lines = max(starts, self._banners, key=len)
+        if len(lines) > 1:
+            boots = max(len(self._banners), len(self.boots))
+            message = f"the image booted {boots} times"
+            self._own.add(Finding(Kind.REBOOTED, message, line=lines[1]))
 
     def _check_end(self) -> None:
-        if self.records and not any(record.kind in ("end", "failed") for record in self.records):
+        if self.records and not self.of_kind("end") and not self.of_kind("failed"):
             last = self.records[-1]
             message = f"the records stop after number {last.sequence} ({last.kind}): no end record"
             self._own.add(Finding(Kind.RECORD_TRUNCATED, message, line=last.line))
 
     @property
-    def records(self) -> Sequence[Record]:
+    def records(self) -> Records:
         """All good records, in order."""
         return self._records.records
 
-    def of_kind(self, kind: str) -> list[Record]:
-        """The records of one kind."""
-        return [record for record in self.records if record.kind == kind]
+    def of_kind(self, kind: str) -> OfKind:
+        """The records of one kind, of all boots."""
+        return self.records.of_kind(kind)
 
     @property
-    def tensors(self) -> dict[TensorKey, bytes]:
-        """The tensors that arrived whole."""
-        return self._tensors.complete
+    def boots(self) -> list[tuple[int, int]]:
+        """Where the records of each boot begin and end."""
+        return list(pairwise(chain(self.records.boots, [len(self.records)])))
+
+    @property
+    def tensors(self) -> Tensors:
+        """The tensors of the last boot that arrived whole."""
+        count, tensors = self._tensors
+        if count != len(self.records):
+            tensors = assemble(self.records, *self.boots[-1], Findings())
+            self._tensors = len(self.records), tensors
+        return tensors
 
     @property
     def findings(self) -> list[Finding]:
         """All findings so far, in the order of their lines."""
         found = [
             *self._records.findings,
-            *self._tensors.findings,
             *self._readers,
             *self._own,
             *(finding for one in self.scrapers for finding in one.findings),
@@ -215,7 +214,7 @@ class Console:
     @property
     def ended(self) -> bool:
         """True once an ``end`` record came."""
-        return any(record.kind == "end" for record in self.records)
+        return bool(self.of_kind("end"))
 
     @property
     def raw(self) -> bytes:

@@ -1,15 +1,17 @@
-"""Records: the line protocol of ``docs/records.md``, both directions."""
+"""Records: which there are, what their fields hold, and how they are spelt (``docs/records.md``).
+
+This is the one place that knows a record's spelling, in both directions.
+"""
 
 from __future__ import annotations
 
 import re
+import sys
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import cast
 from urllib.parse import quote, unquote
-
-from harness.findings import Finding, Kind
-from harness.uart.lines import Line
 
 PREFIX = "~HIL "
 #: Bytes of tensor data in one record to the device: 128 hex digits, and the line stays below 200.
@@ -18,35 +20,186 @@ CHUNK = 64
 BLOCK = 16
 #: Tensors larger than this are not believed: the nRF9160 has 256 KB of RAM.
 LARGEST_TENSOR = 1 << 20
+#: The largest number that a 32-bit image can count to.
+LARGEST = (1 << 32) - 1
 
 _SAFE = "_.:,+/@-"
 _RECORD = re.compile(
     r"~HIL (?P<sequence>\d{1,10}) (?P<kind>[a-z_]+)(?P<fields>(?: [a-z0-9_]+=[^\s=]*)*) \*"
-    r"(?P<crc>[0-9a-f]{8})"
+    r"(?P<crc>[0-9a-f]{8})",
+    re.ASCII,
 )
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,10}")
+_WORD = re.compile(r"[0-9a-f]{8}")
+_BYTES = re.compile(rf"(?:[0-9a-f]{{2}}){{1,{CHUNK}}}")
+_SHAPE = re.compile(r"(?:[0-9]{1,7}(?:,[0-9]{1,7}){0,7})?")
+
+Value = int | str | bytes | tuple[int, ...]
 
 
 @dataclass(frozen=True)
+class Field:
+    """A field: ``read`` gives its value, or raises ValueError with what it should be."""
+
+    name: str
+    type: type
+    read: Callable[[str], Value]
+    required: bool = True
+
+
+def _count(name: str, least: int = 0, most: int = LARGEST, *, required: bool = True) -> Field:
+    """A decimal number, without sign unless ``least`` is below zero, without leading zeros."""
+
+    def read(text: str) -> int:
+        if _INTEGER.fullmatch(text) and least <= (value := int(text)) <= most:
+            return value
+        raise ValueError(f"a number from {least} to {most}")
+
+    return Field(name, int, read, required)
+
+
+def _word(name: str) -> Field:
+    """Eight hex digits, read as a number: a CRC-32, or the bits of a float."""
+
+    def read(text: str) -> int:
+        if not _WORD.fullmatch(text):
+            raise ValueError("eight lower-case hex digits")
+        return int(text, 16)
+
+    return Field(name, int, read)
+
+
+def _text(name: str) -> Field:
+    """Printable text, spelt with ``%XX``."""
+
+    def read(text: str) -> str:
+        value = unquote(text, errors="backslashreplace") if "%" in text else text
+        if not value or not value.isprintable():
+            raise ValueError("printable text")
+        return sys.intern(value)
+
+    return Field(name, str, read)
+
+
+def _choice(name: str, *words: str) -> Field:
+    known = {word: word for word in words}
+
+    def read(text: str) -> str:
+        if text not in known:
+            raise ValueError(f"one of {', '.join(words)}")
+        return known[text]
+
+    return Field(name, str, read)
+
+
+def _order(name: str) -> Field:
+    def read(text: str) -> str:
+        if len(text) > 16 or set(text) - set("ipvfr"):
+            raise ValueError("letters of i, p, v, f, r")
+        return sys.intern(text)
+
+    return Field(name, str, read)
+
+
+def _shape(name: str) -> Field:
+    """Numbers with commas between them; none for a scalar."""
+
+    def read(text: str) -> tuple[int, ...]:
+        if not _SHAPE.fullmatch(text):
+            raise ValueError("up to eight sizes with commas between them")
+        return tuple(map(int, text.split(","))) if text else ()
+
+    return Field(name, tuple, read)
+
+
+def _bytes(name: str) -> Field:
+    def read(text: str) -> bytes:
+        if not _BYTES.fullmatch(text):
+            raise ValueError(f"1 to {CHUNK} bytes in lower-case hex digits")
+        return bytes.fromhex(text)
+
+    return Field(name, bytes, read)
+
+
+Kinds = Mapping[str, Mapping[str, Field]]
+
+
+def _kinds(**kinds: tuple[Field, ...]) -> Kinds:
+    return {kind: {field.name: field for field in fields} for kind, fields in kinds.items()}
+
+
+_PART = (
+    _count("index"),
+    _count("offset"),
+    _count("total", 1, LARGEST_TENSOR),
+    _bytes("hex"),
+)
+_OPERATOR = (_count("inference"), _count("node"), _text("operator"))
+#: What an allocation is for, in the order of the records.
+ALLOCATIONS = (
+    "eval_tensor", "persistent_tensor", "persistent_quantization", "persistent_buffer",
+    "variable_buffer", "node_and_registration", "op_data",
+)  # fmt: skip
+STAGES = ("schema", "register", "allocate", "input", "invoke")
+
+#: Records that an image sends.
+FROM_DEVICE = _kinds(
+    boot=(
+        _text("sample"), _text("board"), _choice("runtime", "tflm", "standalone"),
+        _word("model_crc32"), _count("model_bytes"), _text("build"),
+    ),
+    resolver=(_text("name"), _count("declared"), _count("registered"), _count("refused")),
+    tensor=(
+        _choice("role", "input", "output"), _count("index"), _text("type"), _shape("shape"),
+        _word("scale"), _count("zero_point", -(1 << 31), (1 << 31) - 1),
+    ),
+    arena=(_count("declared"), _count("used")),
+    allocation=(
+        _choice("type", *ALLOCATIONS), _count("requested"), _count("used"), _count("count"),
+    ),
+    failed=(_choice("stage", *STAGES), _count("status", -(1 << 31), (1 << 31) - 1)),
+    input=(_count("inference"), *_PART),
+    output=(_count("inference"), *_PART),
+    layer=(*_OPERATOR, *_PART),
+    op=(*_OPERATOR, _count("ticks"), _count("untold", 1, required=False)),
+    inference=(
+        _count("index"), _count("ticks"), _choice("source", "dwt", "systick"), _count("hz"),
+        _count("status", -(1 << 31), (1 << 31) - 1),
+    ),
+    lifecycle=(
+        _text("operator"), _count("init"), _count("prepare"), _count("invoke"), _count("free"),
+        _count("reset"), _order("order"),
+    ),
+    stack=(_text("name"), _count("size"), _count("used")),
+    ready=(_count("input_bytes"),),
+    ack=(_count("of"),),
+    nak=(_count("of"), _choice("reason", "crc", "format", "sequence", "range", "kind")),
+    end=(_count("inferences"), _count("status", -(1 << 31), (1 << 31) - 1)),
+)  # fmt: skip
+
+#: Records that the host sends.
+TO_DEVICE = _kinds(input=_PART, run=(_count("inference"),), done=())
+
+#: Kinds that carry a part of a tensor.
+PARTS = ("input", "output", "layer")
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
-    """One record as it was sent; ``fields`` are decoded text."""
+    """One record; ``fields`` have the types of the table, ``line`` is the console's."""
 
     sequence: int
     kind: str
-    fields: Mapping[str, str]
+    fields: Mapping[str, Value]
     line: int = 0
-    time: float = 0.0
 
     def integer(self, name: str) -> int:
-        """A decimal field; 0 where it is missing or not a number is never assumed.
+        """A field that holds a number."""
+        return cast("int", self.fields[name])
 
-        Raises ValueError naming the record and the field.
-        """
-        try:
-            return int(self.fields[name])
-        except (KeyError, ValueError):
-            raise ValueError(
-                f"record {self.sequence} ({self.kind}) has no number {name!r}"
-            ) from None
+    def text(self, name: str) -> str:
+        """A field that holds text."""
+        return cast("str", self.fields[name])
 
 
 def encode(sequence: int, kind: str, fields: Mapping[str, object]) -> bytes:
@@ -70,130 +223,64 @@ def encode_tensor(sequence: int, kind: str, index: int, data: bytes) -> Iterator
         sequence += 1
 
 
-def parse(text: str) -> Record | str | None:
-    """The record in a line: a Record, the reason why it cannot be read, or None for no record."""
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """What starts like a record and is none. ``sound``: its CRC-32 is right, its content is not."""
+
+    why: str
+    sound: bool = False
+    sequence: int = 0
+    kind: str = ""
+
+
+def fills_line(text: str) -> bool:
+    """Whether a line that holds a good record holds nothing else."""
+    return text.startswith(PREFIX) and text[-10:-8] == " *"
+
+
+def parse(text: str, kinds: Kinds = FROM_DEVICE) -> Record | Unread | None:
+    """The record in a line: a Record, why it cannot be read, or None for no record."""
     start = text.find(PREFIX)
     if start < 0:
         return None
     match = _RECORD.match(text, start)
     if match is None:
-        return "it does not have the form of a record"
+        return Unread("it does not have the form of a record")
     body = text[start : match.end("fields")]
     if zlib.crc32(body.encode("utf-8", "surrogateescape")) != int(match["crc"], 16):
-        return "its CRC-32 does not match"
-    words = (word.split("=", 1) for word in match["fields"].split())
-    fields = {key: unquote(value, errors="backslashreplace") for key, value in words}
-    return Record(int(match["sequence"]), match["kind"], fields)
+        return Unread("its CRC-32 does not match")
+    sequence, kind = int(match["sequence"]), match["kind"]
+    try:
+        fields = _fields(kind, match["fields"], kinds)
+    except ValueError as error:
+        return Unread(str(error), sound=True, sequence=sequence, kind=kind)
+    if text.find(PREFIX, match.end()) >= 0:
+        return Unread("a second record stands behind it", sound=True, sequence=sequence, kind=kind)
+    return Record(sequence, sys.intern(kind), fields)
 
 
-class RecordReader:
-    """Reads records out of lines and notices what is garbled, lost or repeated."""
-
-    def __init__(self) -> None:
-        self.records: list[Record] = []
-        self.findings: list[Finding] = []
-        self._expected = 0
-        self._garbled = 0  # garbled records since the last good one: they took numbers, too
-        self._boot: dict[int, Record] = {}  # the records of the boot that is running
-
-    def feed(self, line: Line) -> Record | None:
-        """The new record in ``line``, if there is a good one."""
-        parsed = parse(line.text)
-        if parsed is None:
-            return None
-        if isinstance(parsed, str):
-            message = f"a record on line {line.number} is garbled: {parsed}"
-            self.findings.append(Finding(Kind.RECORD_GARBLED, message, line=line.number))
-            self._garbled += 1
-            return None
-        record = Record(parsed.sequence, parsed.kind, parsed.fields, line.number, line.time)
-        return self._accept(record)
-
-    def _accept(self, record: Record) -> Record | None:
-        earlier = self._boot.get(record.sequence)
-        if record.kind == "boot" and record.sequence == 0:
-            self._new_boot()
-        elif earlier is not None:
-            if (earlier.kind, earlier.fields) == (record.kind, record.fields):
-                message = f"record {record.sequence} ({record.kind}) came twice"
-                self.findings.append(Finding(Kind.RECORD_REPEATED, message, line=record.line))
-                return None
-            self._new_boot()  # the count began again and the boot record itself was lost
-        self._report_lost(record)
-        self._expected = record.sequence + 1
-        self._garbled = 0
-        self._boot[record.sequence] = record
-        self.records.append(record)
-        return record
-
-    def _new_boot(self) -> None:
-        self._boot = {}
-        self._expected = self._garbled = 0
-
-    def _report_lost(self, record: Record) -> None:
-        first, last = self._expected, record.sequence - 1
-        if last - first + 1 <= self._garbled:
-            return
-        which = f"record {first}" if first == last else f"records {first} to {last}"
-        garbled = f", {self._garbled} of them garbled" if self._garbled else ""
-        message = f"{which} did not arrive{garbled}"
-        self.findings.append(Finding(Kind.RECORD_LOST, message, line=record.line))
-
-
-@dataclass(frozen=True)
-class TensorKey:
-    """Which tensor of which inference: ``kind`` is input, output or layer."""
-
-    kind: str
-    inference: int
-    index: int
-    node: int = -1
-
-
-class TensorAssembler:
-    """Joins the parts of tensors; what does not cover its tensor becomes a finding at the end."""
-
-    def __init__(self) -> None:
-        self.complete: dict[TensorKey, bytes] = {}
-        self._parts: dict[TensorKey, tuple[int, dict[int, bytes]]] = {}
-        self.findings: list[Finding] = []
-
-    def feed(self, record: Record) -> None:
-        """Take the part of a tensor that ``record`` carries, if it carries one."""
-        if record.kind not in ("input", "output", "layer"):
-            return
+def _fields(kind: str, words: str, kinds: Kinds) -> dict[str, Value]:
+    """The typed fields of one record; ValueError says what is wrong with them."""
+    known = kinds.get(kind)
+    if known is None:
+        raise ValueError(f"there is no record {kind!r}")
+    fields: dict[str, Value] = {}
+    for word in words.split():
+        name, _, text = word.partition("=")
+        field = known.get(name)
+        if field is None:
+            raise ValueError(f"{kind} has no field {name!r}")
+        if name in fields:
+            raise ValueError(f"{kind} has {name!r} twice")
         try:
-            node = record.integer("node") if record.kind == "layer" else -1
-            key = TensorKey(record.kind, record.integer("inference"), record.integer("index"), node)
-            offset, total = record.integer("offset"), record.integer("total")
-            data = bytes.fromhex(record.fields.get("hex", ""))
-            if not 0 < total <= LARGEST_TENSOR or not data or offset + len(data) > total:
-                raise ValueError(f"record {record.sequence} is outside its tensor")
+            fields[name] = field.read(text)
         except ValueError as error:
-            self.findings.append(Finding(Kind.RECORD_GARBLED, str(error), line=record.line))
-            return
-        size, parts = self._parts.setdefault(key, (total, {}))
-        parts[offset] = data
-        if size == total and sum(map(len, parts.values())) >= total:
-            self._join(key, total, parts)
-
-    def _join(self, key: TensorKey, total: int, parts: dict[int, bytes]) -> None:
-        tensor = bytearray()
-        for offset in sorted(parts):
-            if offset != len(tensor):
-                return  # a gap or an overlap: reported by finish()
-            tensor += parts[offset]
-        if len(tensor) == total:
-            self.complete[key] = bytes(tensor)
-            del self._parts[key]
-
-    def finish(self) -> list[Finding]:
-        """Findings about tensors that never became whole."""
-        for key, (total, parts) in self._parts.items():
-            have = sum(map(len, parts.values()))
-            message = (
-                f"{key.kind} {key.index} of inference {key.inference}: {have} of {total} bytes"
-            )
-            self.findings.append(Finding(Kind.RECORD_TRUNCATED, message))
-        self._parts.clear()
-        return self.findings
+            raise ValueError(f"{name!r} of {kind} is {text[:40]!r}, not {error}") from None
+    for name, field in known.items():
+        if field.required and name not in fields:
+            raise ValueError(f"{kind} has no {name!r}")
+    if kind in PARTS:
+        end = cast("int", fields["offset"]) + len(cast("bytes", fields["hex"]))
+        if end > cast("int", fields["total"]):
+            raise ValueError(f"this part of {kind} is outside its tensor")
+    return fields

@@ -16,8 +16,8 @@ from harness.errors import EnvironmentMissing, FirmwareFailed
 from harness.model import Model
 from harness.reference import Interpreter
 from harness.targets.base import ConsoleMatch, Session
-from harness.uart import Console, encode
-from harness.uart.records import TensorKey, encode_tensor, fill_blocks
+from harness.uart import Console, TensorKey, encode
+from harness.uart.records import encode_tensor, fill_blocks
 
 MODEL = "hello_world_int8.tflite"
 VALUE = np.array([[37]], np.int8)
@@ -57,7 +57,7 @@ class Host:
         self.tap.run(rb"~HIL \d+ (?:ack|nak) [^\n]*\n", patience)
         for one in self.tap.console.records[seen:]:
             if one.kind in ("ack", "nak"):
-                return one.kind, one.fields["of"], one.fields.get("reason", "")
+                return one.kind, str(one.integer("of")), str(one.fields.get("reason", ""))
         return "", "", ""
 
     def input(self, sequence: int, **changed: object) -> bytes:
@@ -188,7 +188,7 @@ def test_a_host_on_a_bad_line_sends_again_until_the_outputs_are_right(
     session: Session, spoil: Callable[[int, bytes], bytes]
 ) -> None:
     line, console = feed(session, spoil)
-    assert [record.fields["status"] for record in console.of_kind("end")] == ["0"]
+    assert [record.integer("status") for record in console.of_kind("end")] == [0]
     assert [console.tensors[TensorKey("output", n, 0)] for n in range(2)] == [expected()] * 2
     # Two inputs, two runs and `done`: more writes only where something had to be sent again.
     assert line.writes > 5 or spoil is SPOILED["noise before it"]
@@ -214,5 +214,5 @@ def test_a_tensor_of_many_records_survives_one_that_is_spoiled() -> None:
         feeder = Feeder(tap, deadline)
         feeder.wait_ready()
         feeder.infer(0, [pixels.tobytes()])
-        assert [one.fields["reason"] for one in tap.console.of_kind("nak")] == ["crc"]
+        assert [one.text("reason") for one in tap.console.of_kind("nak")] == ["crc"]
         assert tap.console.tensors[TensorKey("output", 0, 0)] == wanted.tobytes()

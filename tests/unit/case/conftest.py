@@ -9,7 +9,7 @@ import pytest
 from harness.deadline import Deadline
 from harness.targets import ConsoleChunk, ConsoleMatch, Counters, Stop
 from harness.uart import Record, encode
-from harness.uart.records import parse
+from harness.uart.records import TO_DEVICE, parse
 
 
 class ScriptedSession:
@@ -87,7 +87,7 @@ class EchoDevice:
         if self.corrupt:
             self.corrupt -= 1
             return self.record("nak", of=0, reason="crc")
-        record = parse(data.decode().strip())
+        record = parse(data.decode().strip(), TO_DEVICE)
         assert isinstance(record, Record)
         if record.sequence == self.expected - 1:
             return self.record("ack", of=record.sequence)
@@ -97,7 +97,7 @@ class EchoDevice:
 
     def carry_out(self, record: Record) -> bytes:
         if record.kind == "input":
-            self.tensor += bytes.fromhex(record.fields["hex"])
+            self.tensor += record.fields["hex"]
             return b""
         if record.kind == "done":
             return self.record("end", inferences=self.inferences, status=0)

@@ -2,6 +2,8 @@
 
 import zlib
 
+from device import line
+
 from harness import paths
 from harness.case.observe import observe
 from harness.case.outputs import OutputCheck
@@ -9,7 +11,6 @@ from harness.case.run import _details, _one_line, _wrong_model
 from harness.case.spec import Case
 from harness.model import Model
 from harness.targets import Fault
-from harness.uart import encode
 
 LD = "collect2: error: ld returned 1 exit status"
 
@@ -19,7 +20,7 @@ def fault(pc: int) -> Fault:
 
 
 def seen(scripted, *, faults=(), crc="00000000"):
-    session = scripted([encode(0, "boot", {"model_crc32": crc}), encode(1, "end", {"status": 0})])
+    session = scripted([line(0, "boot", model_crc32=crc), line(1, "end")])
     session.faults = list(faults)
     return observe(session, Case("c"))
 

@@ -1,4 +1,5 @@
 import pytest
+from device import line
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.build.variants import Expectation
@@ -9,10 +10,9 @@ from harness.case.result import Verdict
 from harness.case.spec import Case
 from harness.elf import Firmware
 from harness.targets import Fault, Stop
-from harness.uart import encode
 
-BOOT = encode(0, "boot", {"sample": "x"})
-END = encode(1, "end", {"inferences": 3, "status": 0})
+BOOT = line(0, "boot")
+END = line(1, "arena") + line(2, "end", inferences=3)
 RIGHT = OutputCheck(compared=30, inferences=3)
 REFUSED = b"Couldn't register builtin op #25, resolver size is too small (1).\r\n"
 MISSING = b"Didn't find op for builtin opcode 'CONV_2D'\r\n"
@@ -58,7 +58,7 @@ def test_an_expected_finding_passes_and_its_absence_fails(verdict):
 
 def test_an_image_that_fails_as_it_should_passes_without_an_end(verdict):
     expected = Expectation(outputs=False, findings=(("missing_operator", "CONV_2D"),))
-    chunks = [BOOT, MISSING, encode(1, "failed", {"stage": "allocate", "status": 1})]
+    chunks = [BOOT, MISSING, line(1, "failed")]
     expected = Expectation(False, (*expected.findings, ("allocation_failed", "")))
     assert verdict(chunks, OutputCheck(), expected=expected)[0] is Verdict.PASS
 
@@ -105,13 +105,6 @@ def test_resetting_for_ever_is_the_firmwares_fault(verdict):
 def test_a_budget_that_is_exceeded_fails(verdict):
     kind, reason = verdict([BOOT, END], budgets=["flash 70,000 B is over its budget"])
     assert (kind, reason) == (Verdict.FAIL, "flash 70,000 B is over its budget")
-
-
-def test_the_resolver_record_must_say_what_the_table_says(verdict):
-    said = encode(1, "resolver", {"registered": 2, "refused": 0})
-    chunks = [BOOT, said, encode(2, "end", {"status": 0})]
-    assert verdict(chunks, expected=Expectation(registered=2))[0] is Verdict.PASS
-    assert verdict(chunks, expected=Expectation(registered=1))[0] is Verdict.FAIL
 
 
 WRONG = "the image runs a model with CRC-32 0000abcd, a.tflite has 00001234"
@@ -220,7 +213,7 @@ def test_an_image_that_says_why_it_gave_up_is_quoted_and_no_more(judged):
 
 
 def test_an_image_that_waits_for_input_is_told_from_one_that_hangs(judged):
-    ready = encode(1, "ready", {"input_bytes": 64})
+    ready = line(1, "ready", input_bytes=64)
     told = judged([BOOT, ready], OutputCheck(), end=Stop.DEADLINE)
     assert told.hint == "the image waits for input: give --inputs, or `inputs` in a case file"
 

@@ -1,5 +1,6 @@
 """Whatever an image prints and however its run ends: what every verdict must hold to."""
 
+from device import line
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,13 +12,12 @@ from harness.case.result import Verdict
 from harness.case.spec import Case
 from harness.findings import NOTES
 from harness.targets import Fault, Stop
-from harness.uart import encode
 
 LINES = [
-    encode(0, "boot", {"sample": "x"}),
-    encode(1, "ready", {"input_bytes": 4}),
-    encode(2, "end", {"inferences": 1, "status": 0}),
-    encode(3, "failed", {"stage": "allocate", "status": 1}),
+    line(0, "boot"),
+    line(1, "ready"),
+    line(2, "end", inferences=1),
+    line(3, "failed"),
     b"~HIL 4 output garbled *00000000\r\n",
     b"Didn't find op for builtin opcode 'CONV_2D'\r\n",
     b"AllocateTensors() failed\r\n",

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from device import lines, told
 
 from harness import paths
 from harness.case.lifecycle import Lifecycle, lifecycle, nodes_of
 from harness.errors import CheckFailed
-from harness.uart import encode
 
 RIGHT = {"init": 1, "prepare": 1, "invoke": 10, "free": 1, "reset": 2}
 
@@ -47,7 +47,7 @@ def test_another_order_is_told(order):
 def console(tmp_path):
     def write(*records):
         file = tmp_path / "console.bin"
-        file.write_bytes(b"".join(encode(n, *record) for n, record in enumerate(records)))
+        file.write_bytes(lines(told(kind, **fields) for kind, fields in records))
         return file
 
     return write

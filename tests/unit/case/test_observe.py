@@ -1,14 +1,14 @@
 import pytest
+from device import line
 
 from harness.case.observe import observe
 from harness.case.spec import Case
 from harness.findings import Kind
 from harness.targets import Fault, Stop
-from harness.uart import encode
-from harness.uart.records import TensorKey
+from harness.uart import TensorKey
 
-BOOT = encode(0, "boot", {"sample": "echo"})
-READY = encode(1, "ready", {"input_bytes": 40})
+BOOT = line(0, "boot", sample="echo")
+READY = line(1, "ready", input_bytes=40)
 
 
 def echo(scripted, device):
@@ -25,7 +25,7 @@ def test_a_silent_image_is_seen_as_unfinished_with_nothing_printed(scripted):
 
 def test_it_stops_at_the_end_record_and_reads_what_follows(scripted):
     late = b"[00:00:00.1] <wrn> app: late\r\n"
-    session = scripted([BOOT, encode(1, "end", {"status": 0}), late])
+    session = scripted([BOOT, line(1, "end", status=0), late])
     seen = observe(session, Case("short"))
     assert seen.finished
     assert list(seen.console.read_lines())[-1].text == late.decode().strip()
@@ -167,7 +167,7 @@ def test_a_device_that_never_acknowledges_is_given_up_after_three_tries(scripted
 
 
 def test_an_image_that_ends_instead_of_asking_for_input_is_told_so(scripted):
-    session = scripted([BOOT, encode(1, "failed", {"stage": "allocate", "status": 1})])
+    session = scripted([BOOT, line(1, "failed", stage="allocate", status=1)])
     seen = observe(session, Case("fails"), [[b"\0"]])
     assert "failed at 'allocate'" in seen.complaint
 

@@ -1,134 +1,190 @@
-import itertools
+"""One record: how it is spelt, and what its fields may hold."""
+
+import zlib
 
 import pytest
+from device import FIELDS, line
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.findings import Kind
-from harness.uart import Console, encode
-from harness.uart.records import Record, TensorKey, encode_tensor, parse
-
-FIELDS = st.dictionaries(
-    st.from_regex(r"[a-z0-9_]{1,8}", fullmatch=True), st.text(max_size=20), max_size=4
+from harness.uart import encode
+from harness.uart.records import (
+    CHUNK,
+    FROM_DEVICE,
+    LARGEST_TENSOR,
+    TO_DEVICE,
+    Record,
+    Unread,
+    encode_tensor,
+    fill_blocks,
+    parse,
 )
 
 
-def console_of(*lines: bytes) -> Console:
-    console = Console()
-    for line in lines:
-        console.feed(line)
-    console.finish()
-    return console
+def read(data: bytes, kinds=FROM_DEVICE):
+    return parse(data.decode().rstrip(), kinds)
 
 
-def kinds(console: Console) -> list[Kind]:
-    return [finding.kind for finding in console.findings]
+def why(kind: str, **fields: object) -> str:
+    """Why a record with these fields, and a right CRC, is refused."""
+    unread = read(encode(7, kind, fields))
+    assert isinstance(unread, Unread)
+    assert (unread.sound, unread.sequence, unread.kind) == (True, 7, kind)
+    return unread.why
 
 
-BOOT = encode(0, "boot", {"sample": "hello_world"})
-END = encode(2, "end", {"inferences": 1, "status": 0})
+def spelt(body: str) -> str:
+    return f"{body} *{zlib.crc32(body.encode()):08x}"
 
 
-@given(st.integers(0, 2**31), st.from_regex(r"[a-z_]+", fullmatch=True), FIELDS)
-def test_what_is_encoded_is_parsed_back(sequence, kind, fields):
-    record = parse(encode(sequence, kind, fields).decode().rstrip())
+@pytest.mark.parametrize("kind", FIELDS)
+def test_a_good_record_of_each_kind_is_read(kind):
+    record = read(line(3, kind))
     assert isinstance(record, Record)
-    assert (record.sequence, record.kind, dict(record.fields)) == (sequence, kind, fields)
+    assert (record.sequence, record.kind) == (3, kind)
+    assert record.fields.keys() == FIELDS[kind].keys()
+
+
+def test_the_table_of_kinds_and_the_examples_are_the_same():
+    assert FIELDS.keys() == FROM_DEVICE.keys()
+
+
+def test_fields_have_their_types():
+    assert read(line(0, "boot", model_crc32="a434927e")).integer("model_crc32") == 0xA434927E
+    assert read(line(0, "tensor", shape="1,8,8,1", zero_point=-128)).fields["shape"] == (1, 8, 8, 1)
+    assert read(line(0, "tensor", shape="")).fields["shape"] == ()
+    assert read(line(0, "tensor", zero_point=-128)).integer("zero_point") == -128
+    assert read(line(0, "output", hex="00ff1234")).fields["hex"] == b"\0\xff\x12\x34"
+    assert read(line(0, "lifecycle", order="")).text("order") == ""
+
+
+@given(st.text(min_size=1, max_size=30).filter(str.isprintable))
+def test_printable_text_comes_back_as_it_was(text):
+    assert read(line(0, "stack", name=text)).text("name") == text
+
+
+@pytest.mark.parametrize("kind", FIELDS)
+def test_a_record_without_one_of_its_fields_is_none(kind):
+    for name in FIELDS[kind]:
+        left = {key: value for key, value in FIELDS[kind].items() if key != name}
+        assert why(kind, **left) == f"{kind} has no {name!r}"
+
+
+@pytest.mark.parametrize("kind", FIELDS)
+def test_a_record_with_a_field_of_another_is_none(kind):
+    assert why(kind, **FIELDS[kind], strange=1) == f"{kind} has no field 'strange'"
+
+
+def test_a_field_that_comes_twice_makes_no_record():
+    unread = parse(spelt("~HIL 0 end inferences=1 status=0 status=0"))
+    assert unread == Unread("end has 'status' twice", True, 0, "end")
+
+
+def test_a_kind_that_there_is_not_makes_no_record():
+    assert why("hello") == "there is no record 'hello'"
+
+
+@pytest.mark.parametrize(
+    "number", ["", "-1", "01", "+1", "1.0", "0x1", "x", "4294967296", "9" * 5000, "\u0663", "-0"]
+)
+def test_a_number_that_is_not_written_as_one_is_refused(number):
+    assert why("end", inferences=number, status=0).endswith("not a number from 0 to 4294967295")
+
+
+@pytest.mark.parametrize("number", ["0", "4294967295"])
+def test_a_number_of_32_bits_is_taken(number):
+    assert read(line(0, "end", inferences=number)).integer("inferences") == int(number)
+
+
+@pytest.mark.parametrize(("status", "good"), [(-(1 << 31), True), (1 << 31, False)])
+def test_a_status_has_a_sign_and_32_bits(status, good):
+    assert isinstance(read(line(0, "end", status=status)), Record) is good
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value"),
+    [
+        ("boot", "runtime", "linux"),
+        ("boot", "model_crc32", "A434927E"),
+        ("boot", "model_crc32", "a434927"),
+        ("boot", "sample", ""),
+        ("boot", "sample", "a\x1b[2J"),
+        ("tensor", "role", "inout"),
+        ("tensor", "shape", "1,,2"),
+        ("tensor", "shape", "1,2,"),
+        ("tensor", "shape", "1,2,3,4,5,6,7,8,9"),
+        ("tensor", "shape", "-1"),
+        ("allocation", "type", "heap"),
+        ("failed", "stage", "lunch"),
+        ("inference", "source", "guess"),
+        ("nak", "reason", "mood"),
+        ("lifecycle", "order", "ipx"),
+        ("lifecycle", "order", "i" * 17),
+        ("output", "hex", ""),
+        ("output", "hex", "0"),
+        ("output", "hex", "0G"),
+        ("output", "hex", "FF"),
+        ("output", "hex", "00" * 65),
+        ("output", "total", 0),
+        ("output", "total", LARGEST_TENSOR + 1),
+        ("op", "untold", 0),
+    ],
+)
+def test_a_field_of_another_form_is_refused(kind, field, value):
+    assert why(kind, **{**FIELDS[kind], field: value}).startswith(f"{field!r} of {kind} is ")
+
+
+def test_a_field_that_may_be_left_out_may_be_there():
+    assert read(line(0, "op", untold=3)).integer("untold") == 3
+
+
+@pytest.mark.parametrize(("offset", "good"), [(0, True), (1, False), (4, False)])
+def test_a_part_lies_within_its_tensor(offset, good):
+    assert isinstance(read(line(0, "output", offset=offset)), Record) is good
+
+
+def test_a_second_record_on_the_line_is_not_passed_over():
+    both = line(0, "ack").decode().rstrip() + line(1, "ack").decode().rstrip()
+    assert parse(both) == Unread("a second record stands behind it", True, 0, "ack")
+
+
+def test_the_directions_have_kinds_of_their_own():
+    run = encode(0, "run", {"inference": 3})
+    assert read(run, TO_DEVICE).integer("inference") == 3
+    assert isinstance(read(run), Unread)
+    assert isinstance(read(line(0, "boot"), TO_DEVICE), Unread)
 
 
 @given(st.integers(4, 60), st.integers(0, 7))
 def test_a_flipped_bit_never_gives_another_record(position, bit):
-    good = encode(7, "output", {"inference": 1, "index": 0, "offset": 0, "total": 2, "hex": "80ff"})
+    good = line(7, "output", hex="80ff1122")
     bad = bytearray(good)
     bad[position % len(good.rstrip())] ^= 1 << bit
     parsed = parse(bytes(bad).decode("utf-8", "backslashreplace").rstrip())
-    assert parsed is None or isinstance(parsed, str)
+    assert parsed is None or isinstance(parsed, Unread)
 
 
-@given(st.binary(max_size=400), st.lists(st.integers(0, 400), max_size=5))
-def test_where_the_stream_is_cut_changes_nothing(data, cuts):
-    stream = BOOT + data + b"\n" + END
-    whole, parts = console_of(stream), Console()
-    edges = [0, *sorted(cut % len(stream) for cut in cuts), len(stream)]
-    for start, stop in itertools.pairwise(edges):
-        parts.feed(stream[start:stop])
-    parts.finish()
-    assert [line.raw for line in parts.read_lines()] == [line.raw for line in whole.read_lines()]
-    assert parts.findings == whole.findings
+def test_a_wrong_crc_is_told_from_a_wrong_form():
+    good = line(0, "end").decode().rstrip()
+    assert parse(good[:-1] + "g").why == "it does not have the form of a record"
+    other = "0" if good[-1] != "0" else "1"
+    assert parse(good[:-1] + other).why == "its CRC-32 does not match"
 
 
-def test_a_record_behind_a_log_message_on_the_same_line_is_read():
-    console = console_of(BOOT, b"[00:00:00.001] <inf> app: busy " + encode(1, "end", {"status": 0}))
-    assert [record.kind for record in console.records] == ["boot", "end"]
-    assert console.findings == []
+@given(st.binary(min_size=1, max_size=300))
+def test_a_tensor_is_cut_into_records_that_hold_all_of_it(data):
+    records = [read(one, TO_DEVICE) for _, one in encode_tensor(5, "input", 2, data)]
+    assert b"".join(record.fields["hex"] for record in records) == data
+    assert [record.sequence for record in records] == list(range(5, 5 + len(records)))
+    offsets = list(range(0, len(data), CHUNK))
+    assert [record.integer("offset") for record in records] == offsets
+    assert {(r.integer("index"), r.integer("total")) for r in records} == {(2, len(data))}
+    assert max(len(one) for _, one in encode_tensor(5, "input", 2, data)) <= 200
 
 
-def test_a_lost_record_is_a_finding_that_names_its_number():
-    console = console_of(BOOT, END)
-    assert kinds(console) == [Kind.RECORD_LOST]
-    assert "record 1 did not arrive" in console.findings[0].message
-
-
-def test_a_garbled_record_is_not_reported_as_lost_too():
-    console = console_of(BOOT, encode(1, "arena", {"used": 1}).replace(b"used", b"usEd"), END)
-    assert kinds(console) == [Kind.RECORD_GARBLED]
-
-
-def test_a_repeated_record_is_a_finding_and_counts_once():
-    console = console_of(BOOT, BOOT, encode(1, "end", {"status": 0}))
-    assert console.boots == 2  # a boot record is a new boot, never a repetition
-    arena = encode(1, "arena", {"used": 1})
-    console = console_of(BOOT, arena, arena, END)
-    assert kinds(console) == [Kind.RECORD_REPEATED]
-    assert len(console.of_kind("arena")) == 1
-
-
-def test_a_reboot_whose_first_record_was_lost_is_not_taken_for_repetition():
-    console = console_of(BOOT, encode(1, "arena", {"used": 1}), encode(1, "arena", {"used": 2}))
-    assert Kind.RECORD_REPEATED not in kinds(console)
-    assert Kind.RECORD_LOST in kinds(console)
-
-
-def test_a_tensor_is_joined_from_its_parts():
-    data = bytes(range(100))
-    lines = [
-        encode(
-            sequence + 1,
-            "output",
-            {"inference": 3, **parse(line.decode().rstrip()).fields},
-        )
-        for sequence, line in encode_tensor(0, "output", 0, data)
-    ]
-    console = console_of(BOOT, *lines)
-    assert console.tensors[TensorKey("output", 3, 0)] == data
-
-
-def test_a_tensor_with_a_hole_is_a_finding_and_no_tensor():
-    part = {"inference": 0, "index": 0, "offset": 2, "total": 4, "hex": "0102"}
-    console = console_of(BOOT, encode(1, "output", part), END)
-    assert console.tensors == {}
-    assert kinds(console) == [Kind.RECORD_TRUNCATED]
-    assert "2 of 4 bytes" in console.findings[0].message
-
-
-@pytest.mark.parametrize(
-    "change", [{"total": 10**9}, {"offset": 3}, {"hex": "zz"}, {"hex": ""}, {"index": "x"}]
-)
-def test_a_tensor_part_that_makes_no_sense_is_garbled(change):
-    part = {"inference": 0, "index": 0, "offset": 0, "total": 4, "hex": "0102"} | change
-    console = console_of(BOOT, encode(1, "output", part), END)
-    assert Kind.RECORD_GARBLED in kinds(console)
-
-
-def test_records_without_an_end_are_a_finding():
-    assert kinds(console_of(BOOT)) == [Kind.RECORD_TRUNCATED]
-
-
-def test_a_failed_record_tells_what_a_build_without_messages_does_not_print():
-    failed = encode(1, "failed", {"stage": "allocate", "status": 1})
-    assert kinds(console_of(BOOT, failed)) == [Kind.ALLOCATION_FAILED]
-
-
-def test_refused_registrations_are_a_finding_even_where_no_message_names_them():
-    resolver = encode(1, "resolver", {"declared": 1, "registered": 1, "refused": 1})
-    assert kinds(console_of(BOOT, resolver, END)) == [Kind.RESOLVER_TOO_SMALL]
+@given(st.binary(max_size=100))
+def test_empty_lines_fill_whole_blocks(data):
+    filled = fill_blocks(data)
+    assert len(filled) % 16 == 0
+    assert len(filled) - len(data) < 16
+    assert filled == b"\n" * (len(filled) - len(data)) + data

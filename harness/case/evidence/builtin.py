@@ -1,0 +1,81 @@
+"""The inputs that the project's samples give themselves, made anew on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from harness import paths
+from harness.build import generated
+from harness.build.variants import Sample
+from harness.model import Model, Tensor
+
+_TWO_PI = np.float32(6.28318531)
+
+
+def builtin_inputs(sample: Sample, model: Model | None) -> Sequence[Sequence[bytes]] | None:
+    """The input tensors of each inference; None where the application's own are not known."""
+    if model is None:
+        return None
+    if sample.inputs:
+        return _stored(sample, model)
+    make = _MADE.get(sample.application)
+    return None if make is None else make(sample, model)
+
+
+def _stored(sample: Sample, model: Model) -> Sequence[Sequence[bytes]]:
+    """Rows of a test set; a row that is too short or too long for the model stays what it is."""
+    found = generated.inputs_of(sample, paths.models())
+    assert found is not None
+    rows = []
+    for number in range(sample.inferences):
+        at = (number % found.rows) * found.row_bytes
+        row, tensors = found.data[at : at + found.row_bytes], []
+        for tensor in model.inputs:
+            size = tensor.elements * np.dtype(tensor.dtype).itemsize
+            tensors.append(row[:size])
+            row = row[size:]
+        rows.append(tensors)
+    return rows
+
+
+def _angles(sample: Sample, model: Model) -> Sequence[Sequence[bytes]]:
+    """hello_world: angles over a full turn, in single precision, rounded to the input's steps."""
+    (tensor,) = model.inputs
+    steps = np.arange(sample.inferences, dtype=np.float32)
+    angles = _TWO_PI * steps / np.float32(sample.inferences)
+    if tensor.dtype == "float32":
+        return [[angle.astype("<f4").tobytes()] for angle in angles]
+    exact = (angles / np.float32(tensor.scale)).astype(np.float64)
+    rounded = np.copysign(np.floor(np.abs(exact) + 0.5), exact).astype(np.int64)
+    values = np.clip(rounded + tensor.zero_point, -128, 127).astype(np.int8)
+    return [[value.tobytes()] for value in values]
+
+
+def _noise(sample: Sample, model: Model) -> Sequence[Sequence[bytes]]:
+    """benchmark: the upper bytes of a linear congruential generator, seeded by the inference."""
+    return [_noise_row(number, model.inputs) for number in range(sample.inferences)]
+
+
+def _noise_row(seed: int, tensors: Sequence[Tensor]) -> list[bytes]:
+    state, row = seed, []
+    for tensor in tensors:
+        real = tensor.dtype == "float32"
+        count = tensor.elements * (1 if real else np.dtype(tensor.dtype).itemsize)
+        data = bytearray()
+        for _ in range(count):
+            state = (state * 1664525 + 1013904223) & 0xFFFF_FFFF
+            data.append(state >> 24)
+        if real:
+            centred = np.frombuffer(bytes(data), np.uint8).astype(np.float32) - np.float32(128)
+            row.append((centred / np.float32(128)).astype("<f4").tobytes())
+        else:
+            row.append(bytes(data))
+    return row
+
+
+_MADE: dict[str, Callable[[Sample, Model], Sequence[Sequence[bytes]]]] = {
+    "hello_world": _angles,
+    "benchmark": _noise,
+}

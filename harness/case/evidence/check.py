@@ -1,0 +1,36 @@
+"""All checks of an image's records, boot by boot."""
+
+from __future__ import annotations
+
+from harness.case.evidence.answers import check_answers
+from harness.case.evidence.closing import check_closing
+from harness.case.evidence.facts import check_facts
+from harness.case.evidence.inferences import check_inferences
+from harness.case.evidence.known import Known, Measured
+from harness.case.evidence.ledger import Ledger
+from harness.case.evidence.profile import check_profile
+from harness.case.evidence.setup import check_setup
+from harness.findings import Finding, Findings
+from harness.uart import Console
+
+
+def check_evidence(console: Console, known: Known, measured: Measured) -> list[Finding]:
+    """Hold every record against what is known and measured; a finding for each disagreement.
+
+    All boots are read, and the last one must be whole: that an image booted more than once is a
+    finding of its own. A console without records gives none.
+    """
+    found = Findings()
+    boots = console.boots
+    for number, (start, stop) in enumerate(boots, 1):
+        ledger = Ledger(console.records, start, stop, found)
+        last = number == len(boots)
+        ended = last and (ledger.has("end") or ledger.has("failed"))
+        check_facts(ledger, known)
+        check_setup(ledger, known, whole=ended)
+        check_inferences(ledger, known, measured, whole=ended)
+        check_profile(ledger, known)
+        check_answers(ledger, known, measured, whole=ended)
+        check_closing(ledger, known, whole=ended)
+        ledger.close()
+    return list(found)

@@ -1,0 +1,28 @@
+"""Fields that have one right value, or one of a few."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from harness.case.evidence.known import Fact, Known
+from harness.case.evidence.ledger import Ledger
+from harness.uart.records import FROM_DEVICE
+
+
+def check_facts(ledger: Ledger, known: Known) -> None:
+    """Each field of ``known.facts`` says what its source says."""
+    for fact in known.facts:
+        if ledger.has(fact.kind):
+            _check(ledger, fact)
+
+
+def _check(ledger: Ledger, fact: Fact) -> None:
+    numbers = FROM_DEVICE[fact.kind][fact.field].type is int
+    told_by_all: Sequence[int | str] = (
+        ledger.numbers(fact.kind, fact.field) if numbers else ledger.texts(fact.kind, fact.field)
+    )
+    for number, told in enumerate(told_by_all):
+        if told not in fact.values:
+            wanted = " or ".join(map(str, fact.values))
+            message = f"{fact.kind} says {fact.field} {told}, {fact.source} says {wanted}"
+            ledger.contradicts(message, fact.kind, ledger.line(fact.kind, number))

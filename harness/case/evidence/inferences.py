@@ -1,0 +1,148 @@
+"""Every inference: numbered in turn, with its inputs, its outputs, a status and its ticks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.case.evidence.known import Known, Measured, tensor_bytes
+from harness.case.evidence.ledger import Ledger
+from harness.findings import Finding, Kind
+from harness.model import Tensor
+from harness.uart.tensors import TensorKey
+
+Places = npt.NDArray[np.int64]
+
+
+def check_inferences(ledger: Ledger, known: Known, measured: Measured, *, whole: bool) -> None:
+    """Inferences 0 to N-1 once each, every one with all of its tensors and nothing else."""
+    _numbers(ledger)
+    _own_numbers(ledger)
+    _status(ledger)
+    _ticks(ledger, measured)
+    _tensors_of(ledger, known)
+    _inputs_are_the_hosts(ledger, known)
+    if whole:
+        _count(ledger, known)
+
+
+def good_inferences(ledger: Ledger) -> list[int]:
+    """The inferences that ended with status 0."""
+    indices, status = (ledger.numbers("inference", name) for name in ("index", "status"))
+    return [index for index, code in zip(indices, status, strict=True) if code == 0]
+
+
+def _numbers(ledger: Ledger) -> None:
+    """Parts of tensors and profiles name the inference that they stand in."""
+    ends: Places = np.array(ledger.places("inference"), np.int64)
+    for kind, behind in (("input", 0), ("output", 0), ("op", 1), ("layer", 0)):
+        places: Places = np.array(ledger.places(kind), np.int64)
+        told: Places = np.array(ledger.numbers(kind, "inference"), np.int64)
+        running = np.searchsorted(ends, places) - behind
+        wrong = told != running
+        if kind == "layer":
+            wrong &= told != running - 1  # a dump may stand before the inference record or after
+        for at in np.flatnonzero(wrong):
+            message = f"{kind} says inference {told[at]} and stands in {running[at]}"
+            ledger.contradicts(message, kind, ledger.line(kind, int(at)))
+
+
+def _own_numbers(ledger: Ledger) -> None:
+    for number, index in enumerate(ledger.numbers("inference", "index")):
+        if index != number:
+            message = f"inference {number} is called {index}"
+            ledger.contradicts(message, "inference", ledger.line("inference", number))
+
+
+def _status(ledger: Ledger) -> None:
+    for number, status in enumerate(ledger.numbers("inference", "status")):
+        if status:
+            message = f"inference {number} ended with status {status}"
+            line = ledger.line("inference", number)
+            ledger.findings.add(Finding(Kind.INFERENCE_FAILED, message, "inference", line))
+
+
+def _ticks(ledger: Ledger, measured: Measured) -> None:
+    """Each takes some time; together they take no more than the harness has counted."""
+    ticks = ledger.numbers("inference", "ticks")
+    for number, count in enumerate(ticks):
+        if count == 0:
+            line = ledger.line("inference", number)
+            message = f"inference {number} took 0 ticks"
+            ledger.findings.add(Finding(Kind.ZERO_TICKS, message, "inference", line))
+    if measured.ticks is not None and sum(ticks) > measured.ticks:
+        message = f"the inferences took {sum(ticks):,} ticks, the whole run {measured.ticks:,}"
+        ledger.contradicts(message, "inference")
+
+
+def _tensors_of(ledger: Ledger, known: Known) -> None:
+    """Every tensor of the model once in every good inference, and no other tensor."""
+    if known.model is None:
+        for kind in ("input", "output"):
+            ledger.rows(kind)
+        return
+    good = good_inferences(ledger)
+    needed = {"output": good, "input": [] if known.fed else good}
+    for kind, tensors in (("input", known.model.inputs), ("output", known.model.outputs)):
+        for index, tensor in enumerate(tensors):
+            have = ledger.tensors.inferences(kind, index)
+            _complete(ledger, kind, index, have, needed[kind])
+            _sizes(ledger, kind, index, tensor)
+        for index, _ in ledger.tensors.places(kind):
+            if index >= len(tensors):
+                message = f"{kind} {index} came, the model has {len(tensors)} {kind}s"
+                ledger.unexpected(message, kind)
+
+
+def _complete(
+    ledger: Ledger, kind: str, index: int, have: Sequence[int], good: Sequence[int]
+) -> None:
+    for inference in sorted(set(good) - set(have)):
+        ledger.missing(f"inference {inference} has no {kind} {index}", kind)
+    if kind != "output":
+        return
+    for inference in sorted(set(have) - set(ledger.numbers("inference", "index"))):
+        message = f"output {index} of inference {inference}, which no inference record tells of"
+        ledger.unexpected(message, kind)
+
+
+def _sizes(ledger: Ledger, kind: str, index: int, tensor: Tensor) -> None:
+    wanted = tensor_bytes(tensor)
+    rows = ledger.rows(kind)
+    indices, totals = ledger.numbers(kind, "index"), ledger.numbers(kind, "total")
+    for number in range(len(rows)):
+        if indices[number] == index and totals[number] != wanted:
+            message = f"{kind} {index} has {totals[number]} bytes, the model's {wanted}"
+            ledger.contradicts(message, kind, ledger.line(kind, number))
+
+
+def _inputs_are_the_hosts(ledger: Ledger, known: Known) -> None:
+    """What the image says that it read is what the host knows that it has to read."""
+    if known.inputs is None:
+        return
+    for inference, index, data in _told_inputs(ledger):
+        row = known.inputs[inference] if inference < len(known.inputs) else ()
+        if index < len(row) and data != row[index]:
+            message = f"input {index} of inference {inference} is not the one that"
+            message = f"{message} {'was sent' if known.fed else 'the sample has'}"
+            ledger.contradicts(message, "input")
+
+
+def _told_inputs(ledger: Ledger) -> Iterator[tuple[int, int, bytes]]:
+    for index, _ in ledger.tensors.places("input"):
+        for inference in ledger.tensors.inferences("input", index):
+            yield inference, index, ledger.tensors[TensorKey("input", inference, index)]
+
+
+def _count(ledger: Ledger, known: Known) -> None:
+    """As many as were asked for, unless the image says that it failed."""
+    came = len(ledger.numbers("inference", "index"))
+    wanted = known.inferences
+    if wanted is None or came == wanted:
+        return
+    if came > wanted:
+        ledger.unexpected(f"{came} inferences came, {wanted} were asked for", "inference")
+    elif not ledger.has("failed"):
+        ledger.missing(f"{came} of {wanted} inferences came", "inference")

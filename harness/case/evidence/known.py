@@ -1,0 +1,172 @@
+"""What is known of an image without asking it: from the model, the table, the ELF, the host."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from harness import paths
+from harness.build import generated
+from harness.build.configurations import load
+from harness.build.variants import Variant
+from harness.case.evidence.builtin import builtin_inputs
+from harness.case.samples import RUNTIME
+from harness.case.spec import Case
+from harness.elf import Firmware
+from harness.elf.demangle import demangle
+from harness.model import Model, Tensor
+from harness.reference.node import NUMPY_TYPES
+from harness.uart.records import Value
+
+#: The clock of the nRF9160's processor (Product Specification, "CPU"), which ticks count.
+HZ = 64_000_000
+#: Boards of the project's own builds; older Zephyr releases join the parts with underscores.
+_BOARDS = ("nrf9160dk/nrf9160", "nrf9160dk/nrf9160/ns", "nrf9160dk_nrf9160", "nrf9160dk_nrf9160_ns")
+_RAM = range(0x2000_0000, 0x4000_0000)
+_ARENA = re.compile(r"(?:^|::)\w*tensor_arena\w*$")
+_SLOTS = re.compile(r"MicroMutableOpResolverILj(\d+)E")
+_BUILD = re.compile(r'#define TFLM_HIL_BUILD "(\w+)"')
+
+#: The input or output tensors of each inference, as bytes.
+Rows = Sequence[Sequence[bytes]]
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One field of each record of one kind must have one of these values; ``source`` says so."""
+
+    kind: str
+    field: str
+    values: tuple[Value, ...]
+    source: str
+
+
+@dataclass(frozen=True)
+class Known:
+    """What every record is held against; None is what nobody but the image can tell.
+
+    ``inputs`` are the input tensors of each inference, ``fed`` says that the host sent them.
+    ``inferences`` is how many there must be. ``required`` are kinds that must come beside those
+    that every image must send. ``lifecycles`` are the operators that count their calls.
+    """
+
+    model: Model | None = None
+    facts: tuple[Fact, ...] = ()
+    inputs: Rows | None = None
+    fed: bool = False
+    inferences: int | None = None
+    required: frozenset[str] = frozenset()
+    lifecycles: frozenset[str] | None = None
+    stack_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the harness counted: most ticks that a run can have, and how often each host record
+    was sent (None: the host sent nothing)."""
+
+    ticks: int | None = None
+    sent: Sequence[int] | None = None
+
+
+def known_of(case: Case, firmware: Firmware | None, model: Model | None, fed: Rows) -> Known:
+    """What is known of the image of ``case``; ``fed`` are the inputs that the host sends."""
+    facts = [*_of_model(model), *_of_elf(firmware), Fact("inference", "hz", (HZ,), "the chip")]
+    variant = _variant(case)
+    inputs: Rows | None = fed or None
+    inferences = len(fed) or None
+    required: frozenset[str] = frozenset()
+    lifecycles = None
+    if variant is not None:
+        facts += _of_table(variant, case)
+        if not fed and not variant.console:
+            inputs = builtin_inputs(variant.sample, model)
+            inferences = variant.sample.inferences
+        required = frozenset(_required(variant))
+        lifecycles = frozenset(a.operator for a in variant.additions if a.custom or a.own)
+    return Known(
+        model, tuple(facts), inputs, bool(fed), inferences, required, lifecycles,
+        _stack_bytes(firmware),
+    )  # fmt: skip
+
+
+def _variant(case: Case) -> Variant | None:
+    if not case.sample:
+        return None
+    return load().variant(case.sample, case.resolver, RUNTIME[case.builder])
+
+
+def tensor_bytes(tensor: Tensor) -> int:
+    """The size of a tensor in memory; 0 for a type that NumPy does not have."""
+    kind = NUMPY_TYPES.get(tensor.dtype)
+    return math.prod(tensor.shape) * kind.itemsize if kind is not None else 0
+
+
+def _of_model(model: Model | None) -> Iterator[Fact]:
+    if model is None:
+        return
+    yield Fact("boot", "model_bytes", (model.size,), model.name)
+    wanted = sum(map(tensor_bytes, model.inputs))
+    yield Fact("ready", "input_bytes", (wanted,), model.name)
+
+
+def _of_elf(firmware: Firmware | None) -> Iterator[Fact]:
+    """Sizes that the symbol table tells; nothing for a stripped image."""
+    if firmware is None:
+        return
+    arenas = {
+        symbol.size
+        for symbol in firmware.symbols
+        if symbol.size and symbol.address in _RAM and _ARENA.search(demangle(symbol.name))
+    }
+    if arenas:
+        yield Fact("arena", "declared", tuple(sorted(arenas)), "the ELF's tensor_arena")
+    slots = {int(n) for symbol in firmware.symbols for n in _SLOTS.findall(symbol.name)}
+    if slots:
+        source = "the ELF's MicroMutableOpResolver"
+        yield Fact("resolver", "declared", tuple(sorted(slots)), source)
+
+
+def _stack_bytes(firmware: Firmware | None) -> int | None:
+    if firmware is None:
+        return None
+    return next((s.size for s in firmware.symbols if s.name == "z_main_stack" and s.size), None)
+
+
+def _of_table(variant: Variant, case: Case) -> Iterator[Fact]:
+    """What the resolver table says of the sample, the configuration and the runtime."""
+    table = "the resolver table"
+    sample = variant.sample
+    yield Fact("boot", "sample", (sample.name,), table)
+    yield Fact("boot", "runtime", (variant.runtime,), f"the builder {case.builder}")
+    yield Fact("boot", "board", _BOARDS, "the build")
+    yield Fact("boot", "build", (_build_id(variant),), "the generated header")
+    yield Fact("resolver", "name", (variant.configuration.name,), table)
+    yield Fact("resolver", "declared", (variant.slots,), table)
+    expected = variant.expect
+    if expected.registered is not None and expected.refused is not None:
+        yield Fact("resolver", "registered", (expected.registered,), table)
+        yield Fact("resolver", "refused", (expected.refused,), table)
+    yield Fact("arena", "declared", (variant.arena,), table)
+    yield Fact("inference", "source", ("dwt",), "the sample's code")
+    yield Fact("stack", "name", ("main",), "the sample's code")
+
+
+def _build_id(variant: Variant) -> str:
+    """The identifier that the generated header gives the image."""
+    models = paths.models()
+    inputs = generated.inputs_of(variant.sample, models)
+    header = generated.config_header(variant, (models / variant.sample.model).read_bytes(), inputs)
+    found = _BUILD.search(header)
+    assert found is not None
+    return found[1]
+
+
+def _required(variant: Variant) -> Iterator[str]:
+    yield from ("resolver", "stack", "end")
+    if not variant.console:
+        yield from ("input", "op")
+    if variant.configuration.arena == "declared":
+        yield "allocation"

@@ -1,0 +1,81 @@
+"""The records of one boot, what was claimed of them, and what is wrong."""
+
+from __future__ import annotations
+
+import bisect
+from array import array
+
+from harness.findings import Finding, Findings, Kind
+from harness.uart.records import Record
+from harness.uart.store import KIND_NAMES, Records
+from harness.uart.tensors import Tensors, assemble
+
+
+class Ledger:
+    """One boot. A check claims a kind when it reads all of its records; the rest is unexpected."""
+
+    def __init__(self, records: Records, start: int, stop: int, findings: Findings) -> None:
+        self.records = records
+        self.findings = findings
+        self._start, self._stop = start, stop
+        self._claimed: set[str] = set()
+        # What does not fit together is the console's finding already.
+        self.tensors: Tensors = assemble(records, start, stop, Findings())
+
+    def rows(self, kind: str) -> range:
+        """The places of this boot's records among all of their kind; claims them."""
+        self._claimed.add(kind)
+        positions = self.records.positions(kind)
+        first = bisect.bisect_left(positions, self._start)
+        return range(first, bisect.bisect_left(positions, self._stop))
+
+    def has(self, kind: str) -> bool:
+        """Whether there is a record of ``kind``; claims nothing."""
+        positions = self.records.positions(kind)
+        first = bisect.bisect_left(positions, self._start)
+        return first < len(positions) and positions[first] < self._stop
+
+    def take(self, kind: str, most: int = 1000) -> list[Record]:
+        """The records of a kind of which a boot has few; claims them."""
+        rows = self.rows(kind)
+        return [self.records[self.records.positions(kind)[row]] for row in rows[:most]]
+
+    def numbers(self, kind: str, name: str) -> array[int]:
+        """A field of all of this boot's records of ``kind``; claims them."""
+        rows = self.rows(kind)
+        return self.records.numbers(kind, name)[rows.start : rows.stop]
+
+    def texts(self, kind: str, name: str) -> list[str]:
+        """The same for a field that holds text."""
+        rows = self.rows(kind)
+        return self.records.texts(kind, name)[rows.start : rows.stop]
+
+    def places(self, kind: str) -> array[int]:
+        """Where this boot's records of ``kind`` stand among all records."""
+        rows = self.rows(kind)
+        return self.records.positions(kind)[rows.start : rows.stop]
+
+    def line(self, kind: str, number: int) -> int:
+        """The console line of this boot's record ``number`` of ``kind``."""
+        positions = self.records.positions(kind)
+        return self.records.lines[positions[self.rows(kind).start + number]]
+
+    def missing(self, message: str, subject: str) -> None:
+        """Something that must have come did not."""
+        self.findings.add(Finding(Kind.RECORD_MISSING, message, subject))
+
+    def contradicts(self, message: str, subject: str, line: int = 0) -> None:
+        """A record says what is not so."""
+        self.findings.add(Finding(Kind.RECORD_CONTRADICTS, message, subject, line))
+
+    def unexpected(self, message: str, subject: str, line: int = 0) -> None:
+        """A record came that nothing asked for."""
+        self.findings.add(Finding(Kind.RECORD_UNEXPECTED, message, subject, line))
+
+    def close(self) -> None:
+        """Whatever no check has read is unexpected."""
+        for kind in KIND_NAMES:
+            if kind in self._claimed or not self.has(kind):
+                continue
+            line, count = self.line(kind, 0), len(self.rows(kind))
+            self.unexpected(f"{count} {kind} records that no check reads", kind, line)

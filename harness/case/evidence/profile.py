@@ -1,0 +1,103 @@
+"""Operators one by one: their ticks, and their outputs where an image dumps them."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from harness.case.evidence.known import Known, tensor_bytes
+from harness.case.evidence.ledger import Ledger
+from harness.findings import Finding, Kind
+from harness.model import Model
+
+
+def check_profile(ledger: Ledger, known: Known) -> None:
+    """The profile of an inference has each of the model's operators once and in order."""
+    _zero_ticks(ledger)
+    _ticks_fit(ledger)
+    if known.model is not None:
+        _operators(ledger, known.model)
+        _layers(ledger, known.model)
+    _all_or_none(ledger, known)
+
+
+def _zero_ticks(ledger: Ledger) -> None:
+    ticks = ledger.numbers("op", "ticks")
+    zeros = [number for number, count in enumerate(ticks) if count == 0]
+    if zeros:
+        message = f"{len(zeros)} of {len(ticks)} profiled operators took 0 ticks"
+        line = ledger.line("op", zeros[0])
+        ledger.findings.add(Finding(Kind.ZERO_TICKS, message, "profile", line))
+
+
+def _ticks_fit(ledger: Ledger) -> None:
+    """Operators take no longer than the Invoke that they are part of."""
+    whole = dict(
+        zip(ledger.numbers("inference", "index"), ledger.numbers("inference", "ticks"), strict=True)
+    )
+    sums: dict[int, int] = {}
+    inferences = ledger.numbers("op", "inference")
+    for inference, ticks in zip(inferences, ledger.numbers("op", "ticks"), strict=True):
+        sums[inference] = sums.get(inference, 0) + ticks
+    for inference, ticks in sums.items():
+        if inference in whole and ticks > whole[inference]:
+            message = f"the operators of inference {inference} took {ticks:,} ticks,"
+            ledger.contradicts(f"{message} all of it {whole[inference]:,}", "op")
+
+
+def _operators(ledger: Ledger, model: Model) -> None:
+    names = [operator.name for operator in model.operators]
+    rows = zip(
+        ledger.numbers("op", "inference"), ledger.numbers("op", "node"),
+        ledger.texts("op", "operator"), strict=True,
+    )  # fmt: skip
+    nested = len(model.subgraphs) > 1  # a branch's operators are events of their own
+    first = ledger.rows("op").start
+    for inference, group in groupby(enumerate(rows, first), key=lambda one: one[1][0]):
+        told = [(row, node, operator) for row, (_, node, operator) in group]
+        untold = ledger.records.value("op", "untold", told[-1][0])
+        count = len(told) + (untold if isinstance(untold, int) else 0)
+        if [node for _, node, _ in told] != list(range(len(told))):
+            ledger.contradicts(f"the nodes of inference {inference} are not 0, 1, 2, ...", "op")
+        elif nested:
+            strange = {str(name) for _, _, name in told} - set(model.operator_names)
+            for name in sorted(strange):
+                ledger.contradicts(f"op {name}: the model has no such operator", "op")
+        elif [name for _, _, name in told] != names[: len(told)]:
+            wrong = next((n for n, one in enumerate(told) if [one[2]] != names[n : n + 1]), 0)
+            model_has = names[wrong] if wrong < len(names) else "none"
+            message = f"node {wrong} of inference {inference} is {told[wrong][2]},"
+            ledger.contradicts(f"{message} the model's is {model_has}", "op")
+        elif count != len(names):
+            message = f"{count} of {len(names)} operators of inference {inference} were profiled"
+            ledger.missing(message, "op")
+
+
+def _all_or_none(ledger: Ledger, known: Known) -> None:
+    """An image that profiles one good inference profiles them all."""
+    profiled = set(ledger.numbers("op", "inference"))
+    if not profiled and "op" not in known.required:
+        return
+    indices, status = (ledger.numbers("inference", name) for name in ("index", "status"))
+    good = {index for index, code in zip(indices, status, strict=True) if code == 0}
+    if not ledger.has("end") and good:
+        good -= {max(good)}  # it may have stopped before the last profile
+    for inference in sorted(good - profiled):
+        ledger.missing(f"inference {inference} has no op records", "op")
+
+
+def _layers(ledger: Ledger, model: Model) -> None:
+    """Dumped tensors belong to an operator of the model and have its size."""
+    ledger.rows("layer")
+    names = ledger.texts("layer", "operator")
+    nodes, indices = ledger.numbers("layer", "node"), ledger.numbers("layer", "index")
+    totals = ledger.numbers("layer", "total")
+    for number, name in enumerate(names):
+        node, index = nodes[number], indices[number]
+        operator = model.operators[node] if node < len(model.operators) else None
+        line = ledger.line("layer", number)
+        if operator is None or operator.name != name or index >= len(operator.outputs):
+            ledger.contradicts(f"layer {node} ({name}), output {index}: not the model's", "layer",
+                               line)  # fmt: skip
+        elif totals[number] != tensor_bytes(model.tensors[operator.outputs[index]]):
+            message = f"layer {node} ({name}), output {index} has {totals[number]} bytes"
+            ledger.contradicts(f"{message}, not the model's number", "layer", line)

@@ -1,0 +1,113 @@
+"""From the boot to AllocateTensors: boot, resolver, tensors, arena."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from harness.case.evidence.known import Known, tensor_bytes
+from harness.case.evidence.ledger import Ledger
+from harness.model import Model, Tensor
+from harness.uart.records import Record, Value
+
+#: Stages after which nothing is allocated.
+_BEFORE_ALLOCATION = ("schema", "register", "allocate")
+
+
+def allocated(ledger: Ledger) -> bool:
+    """Whether the image came past AllocateTensors, by its own records."""
+    came = any(map(ledger.has, ("arena", "tensor", "inference", "ready")))
+    failed = any(one.text("stage") in _BEFORE_ALLOCATION for one in ledger.take("failed"))
+    return came or not failed
+
+
+def check_setup(ledger: Ledger, known: Known, *, whole: bool) -> None:
+    """Exactly one boot record, and resolver, tensors and arena as model and ELF have them."""
+    if not ledger.take("boot"):
+        ledger.missing("no boot record came: nothing tells which image ran", "boot")
+    _resolver(ledger, known, whole=whole)
+    if whole and allocated(ledger) and not ledger.has("arena"):
+        ledger.missing("no arena record came, and the image did not fail before it", "arena")
+    _tensors(ledger, known, whole=whole)
+    _arena(ledger, known)
+
+
+def _resolver(ledger: Ledger, known: Known, *, whole: bool) -> None:
+    records = ledger.take("resolver")
+    if whole and not records and "resolver" in known.required:
+        ledger.missing("no resolver record came", "resolver")
+    for record in records:
+        declared, registered = record.integer("declared"), record.integer("registered")
+        if registered > declared:
+            message = f"resolver says {registered} operators are registered in {declared} slots"
+            ledger.contradicts(message, "resolver", record.line)
+        needed = len(known.model.operator_names) if known.model else 0
+        if registered < needed and ledger.has("inference"):
+            message = f"resolver says {registered} operators are registered, and {needed} ran"
+            ledger.contradicts(message, "resolver", record.line)
+
+
+def _tensors(ledger: Ledger, known: Known, *, whole: bool) -> None:
+    told = ledger.take("tensor")
+    if known.model is None:
+        return
+    wanted = list(_wanted_tensors(known.model))
+    for record, (name, fields) in zip(told, wanted, strict=False):
+        for field, value in fields.items():
+            if record.fields[field] != value:
+                message = f"tensor {name}: the image says {field} {_shown(field, record)}"
+                message = f"{message}, {known.model.name} says {_spelt(field, value)}"
+                ledger.contradicts(message, "tensor", record.line)
+    for record in told[len(wanted) :]:
+        message = f"tensor {record.text('role')} {record.integer('index')}: the model has none"
+        ledger.unexpected(message, "tensor", record.line)
+    complete = ledger.has("arena") or (whole and allocated(ledger))
+    if complete and len(told) < len(wanted):
+        ledger.missing(f"{len(told)} of {len(wanted)} tensor records came", "tensor")
+
+
+def _wanted_tensors(model: Model) -> Iterator[tuple[str, dict[str, Value]]]:
+    """What the tensor records of ``model`` say, inputs first."""
+    for role, tensors in (("input", model.inputs), ("output", model.outputs)):
+        for index, tensor in enumerate(tensors):
+            fields: dict[str, Value] = {
+                "role": role, "index": index, "type": tensor.dtype, "shape": tensor.shape,
+            }  # fmt: skip
+            yield f"{role} {index}", fields | _quantization(tensor)
+
+
+def _quantization(tensor: Tensor) -> dict[str, Value]:
+    if tensor.quantization is not None and len(tensor.quantization.scales) != 1:
+        return {}  # the runtime's params hold one scale only
+    (bits,) = struct.unpack("<I", struct.pack("<f", tensor.scale))
+    return {"scale": bits, "zero_point": tensor.zero_point}
+
+
+def _shown(field: str, record: Record) -> str:
+    return _spelt(field, record.fields[field])
+
+
+def _spelt(field: str, value: Value) -> str:
+    if field == "scale" and isinstance(value, int):
+        return f"{struct.unpack('<f', struct.pack('<I', value))[0]:.9g}"
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _arena(ledger: Ledger, known: Known) -> None:
+    for record in ledger.take("arena"):
+        declared, used = record.integer("declared"), record.integer("used")
+        if not 0 < used <= declared:
+            message = f"arena says {used} of {declared} bytes are used"
+            ledger.contradicts(message, "arena", record.line)
+        computed = _largest(known.model)
+        if used < computed:
+            message = f"arena says {used} bytes are used, one tensor alone takes {computed}"
+            ledger.contradicts(message, "arena", record.line)
+
+
+def _largest(model: Model | None) -> int:
+    """Bytes of the largest tensor that is computed: the arena holds it whole."""
+    if model is None:
+        return 0
+    places = {at for operator in model.operators for at in operator.outputs if at >= 0}
+    return max((tensor_bytes(model.tensors[at]) for at in places), default=0)

@@ -1,0 +1,212 @@
+"""All records of a console, held in columns: a million of them must fit beside the console."""
+
+from __future__ import annotations
+
+import bisect
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from typing import cast, overload
+
+from harness.findings import Finding, Findings, Kind
+from harness.uart.lines import Line
+from harness.uart.records import FROM_DEVICE, Field, Record, Unread, Value, parse
+
+#: Kinds by the number that stands for them in :attr:`Records.kinds`.
+KIND_NAMES = tuple(FROM_DEVICE)
+KIND_NUMBERS = {name: number for number, name in enumerate(KIND_NAMES)}
+
+_ABSENT = -(1 << 62)  # an optional number that a record does not have
+
+
+class _Column:
+    """One field of all records of one kind."""
+
+    def __init__(self, field: Field) -> None:
+        self.numbers: array[int] | None = array("q") if field.type is int else None
+        self.values: list[Value] = []
+        self._data: bytearray | None = bytearray() if field.type is bytes else None
+        self._ends = array("Q", [0])
+
+    def append(self, value: Value | None) -> None:
+        if self.numbers is not None:
+            self.numbers.append(_ABSENT if value is None else value)  # type: ignore[arg-type]
+        elif self._data is not None:
+            self._data += value  # type: ignore[arg-type]
+            self._ends.append(len(self._data))
+        else:
+            self.values.append(value)  # type: ignore[arg-type]
+
+    def __getitem__(self, row: int) -> Value | None:
+        if self.numbers is not None:
+            number = self.numbers[row]
+            return None if number == _ABSENT else number
+        if self._data is not None:
+            return bytes(self._data[self._ends[row] : self._ends[row + 1]])
+        return self.values[row]
+
+
+class Records(Sequence[Record]):
+    """Every good record in the order in which it came; a :class:`Record` is made when asked for.
+
+    ``kinds`` has a byte a record (an index of :data:`KIND_NAMES`), ``lines`` its console line,
+    ``boots`` the index of the first record of each boot.
+    """
+
+    def __init__(self) -> None:
+        self.kinds = bytearray()
+        self.lines = array("Q")
+        self.sequences = array("Q")
+        self.boots = array("Q")
+        self._rows = array("Q")
+        self._positions = {name: array("Q") for name in KIND_NAMES}
+        self._columns = {
+            name: {key: _Column(field) for key, field in fields.items()}
+            for name, fields in FROM_DEVICE.items()
+        }
+
+    def append(self, record: Record) -> None:
+        """Take one more."""
+        positions = self._positions[record.kind]
+        self._rows.append(len(positions))
+        positions.append(len(self.kinds))
+        self.kinds.append(KIND_NUMBERS[record.kind])
+        self.lines.append(record.line)
+        self.sequences.append(record.sequence)
+        for name, column in self._columns[record.kind].items():
+            column.append(record.fields.get(name))
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Record]: ...
+    def __getitem__(self, index: int | slice) -> Record | list[Record]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        at = range(len(self))[index]
+        kind = KIND_NAMES[self.kinds[at]]
+        return Record(self.sequences[at], kind, self.fields(kind, self._rows[at]), self.lines[at])
+
+    def fields(self, kind: str, row: int) -> Mapping[str, Value]:
+        """The fields of one record of ``kind``, by its place among them."""
+        read = ((name, column[row]) for name, column in self._columns[kind].items())
+        return {name: value for name, value in read if value is not None}
+
+    def of_kind(self, kind: str) -> OfKind:
+        """The records of one kind."""
+        return OfKind(self, self._positions[kind])
+
+    def positions(self, kind: str) -> array[int]:
+        """Where the records of ``kind`` stand among all."""
+        return self._positions[kind]
+
+    def numbers(self, kind: str, name: str) -> array[int]:
+        """A field that holds numbers, of all records of ``kind``."""
+        numbers = self._columns[kind][name].numbers
+        assert numbers is not None
+        return numbers
+
+    def texts(self, kind: str, name: str) -> list[str]:
+        """A field that holds text, of all records of ``kind``."""
+        return cast("list[str]", self._columns[kind][name].values)
+
+    def value(self, kind: str, name: str, row: int) -> Value | None:
+        """One field of one record of ``kind``, by its place among them."""
+        return self._columns[kind][name][row]
+
+
+class OfKind(Sequence[Record]):
+    """The records of one kind, made when asked for."""
+
+    def __init__(self, records: Records, positions: Sequence[int]) -> None:
+        self._records = records
+        self._positions = positions
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Record]: ...
+    def __getitem__(self, index: int | slice) -> Record | list[Record]:
+        if isinstance(index, slice):
+            return [self._records[at] for at in self._positions[index]]
+        return self._records[self._positions[index]]
+
+    def __iter__(self) -> Iterator[Record]:
+        return (self._records[at] for at in self._positions)
+
+
+class RecordReader:
+    """Reads records out of lines and notices what is garbled, malformed, lost or repeated."""
+
+    def __init__(self) -> None:
+        self.records = Records()
+        self.findings = Findings()
+        self._expected = 0
+        self._unread = 0  # records since the last good one that took a number and told nothing
+
+    def feed(self, line: Line) -> Record | None:
+        """The new record in ``line``, if there is a good one."""
+        parsed = parse(line.text)
+        if parsed is None:
+            return None
+        if isinstance(parsed, Unread):
+            self._report_unread(parsed, line.number)
+            return None
+        return self._accept(Record(parsed.sequence, parsed.kind, parsed.fields, line.number))
+
+    def _report_unread(self, unread: Unread, line: int) -> None:
+        self._unread += 1
+        if unread.sound:
+            message = f"record {unread.sequence} on line {line} makes no sense: {unread.why}"
+            self.findings.add(Finding(Kind.RECORD_MALFORMED, message, unread.kind, line))
+            return
+        message = f"a record on line {line} is garbled: {unread.why}"
+        self.findings.add(Finding(Kind.RECORD_GARBLED, message, line=line))
+
+    def _accept(self, record: Record) -> Record | None:
+        records = self.records
+        if not records.boots or record.kind == "boot":
+            self._new_boot()
+        elif record.sequence < self._expected and self._is_old(record):
+            return None
+        self._report_lost(record)
+        self._expected = record.sequence + 1
+        self._unread = 0
+        records.append(record)
+        return record
+
+    def _is_old(self, record: Record) -> bool:
+        """Whether a record with a number that is past already belongs to the boot that runs."""
+        records, start = self.records, self.records.boots[-1]
+        at = bisect.bisect_left(records.sequences, record.sequence, start)
+        same_number = at < len(records) and records.sequences[at] == record.sequence
+        if not same_number and record.sequence:
+            message = f"record {record.sequence} ({record.kind}) came after record"
+            message = f"{message} {self._expected - 1}"
+            self.findings.add(Finding(Kind.RECORD_UNEXPECTED, message, record.kind, record.line))
+            return True
+        earlier = records[at]
+        if (earlier.kind, earlier.fields) == (record.kind, record.fields):
+            message = f"record {record.sequence} ({record.kind}) came twice"
+            self.findings.add(Finding(Kind.RECORD_REPEATED, message, record.kind, record.line))
+            return True
+        self._new_boot()  # the count began again, and the boot record itself was lost
+        return False
+
+    def _new_boot(self) -> None:
+        self.records.boots.append(len(self.records))
+        self._expected = self._unread = 0
+
+    def _report_lost(self, record: Record) -> None:
+        first, last = self._expected, record.sequence - 1
+        if last - first + 1 <= self._unread:
+            return
+        which = f"record {first}" if first == last else f"records {first} to {last}"
+        unread = f", {self._unread} of them garbled" if self._unread else ""
+        message = f"{which} did not arrive{unread}"
+        self.findings.add(Finding(Kind.RECORD_LOST, message, line=record.line))
