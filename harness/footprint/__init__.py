@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from harness.elf import Image
-from harness.footprint.model import Region
+from harness.footprint.regions import Region, regions
 
 if TYPE_CHECKING:
     from harness.footprint.analysis import Footprint
     from harness.footprint.arena import ArenaMinimum
 
 __all__ = ["Region", "analyse", "arena_minimum", "regions"]
-
-
-def regions(image: Image) -> tuple[Region, ...]:
-    """Memory regions and their use, to the byte as the linker's own table reports them."""
-    used: Counter[str] = Counter()
-    for part in image.layout.parts:
-        used[part.region] += part.size
-    return tuple(Region(m.name, m.origin, m.size, used[m.name]) for m in image.regions)
 
 
 def analyse(image: Image) -> Footprint:

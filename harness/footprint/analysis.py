@@ -12,12 +12,11 @@ from harness.elf.demangle import demangle
 from harness.elf.layout import Layout, Part
 from harness.errors import UsageError
 from harness.files import read as read_file
-from harness.footprint import regions
 from harness.footprint.files import NO_DEBUG, FileCost, Sources, by_file, by_library
-from harness.footprint.model import Region
 from harness.footprint.operators import RAM_FROM, RAM_TO, OperatorReport
 from harness.footprint.operators import analyse as analyse_operators
 from harness.footprint.ram import Memory, purposes
+from harness.footprint.regions import Region, regions
 
 
 @dataclass(frozen=True)

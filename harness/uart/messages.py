@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, field
 
 from harness.findings import Finding, Findings, Kind
+from harness.model.schema import OPERATOR_NAMES
 from harness.uart.lines import Line
 from harness.uart.numbers import integer
 
@@ -226,7 +227,4 @@ class MessageReader:
 
 def builtin_operator_name(code: int) -> str:
     """The schema's name of a builtin operator code (``9`` -> ``FULLY_CONNECTED``), or ``#code``."""
-    from tflite.BuiltinOperator import BuiltinOperator  # noqa: PLC0415  20 ms, rarely needed
-
-    names: dict[int, str] = {v: k for k, v in vars(BuiltinOperator).items() if k.isupper()}
-    return names.get(code, f"#{code}")
+    return OPERATOR_NAMES[code] if 0 <= code < len(OPERATOR_NAMES) else f"#{code}"

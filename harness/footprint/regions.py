@@ -1,0 +1,36 @@
+"""Memory regions as the linker's memory table shows them. Sizes are in bytes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from harness.elf import Image
+
+
+@dataclass(frozen=True)
+class Region:
+    """A memory region and its use."""
+
+    name: str
+    origin: int
+    size: int
+    used: int
+
+    @property
+    def percent(self) -> float:
+        """Share of the region that is used, 0 to 100."""
+        return 100.0 * self.used / self.size if self.size else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        """The record of the ``footprint`` contract."""
+        return asdict(self)
+
+
+def regions(image: Image) -> tuple[Region, ...]:
+    """Memory regions and their use, to the byte as the linker's own table reports them."""
+    used: Counter[str] = Counter()
+    for part in image.layout.parts:
+        used[part.region] += part.size
+    return tuple(Region(m.name, m.origin, m.size, used[m.name]) for m in image.regions)

@@ -1,0 +1,94 @@
+"""The rooms of the package (docs/architecture.md): who imports whom, how long a file may be."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import harness
+
+PACKAGE = Path(harness.__file__).parent
+LONGEST_FILE = 400
+
+#: From left to right: a room imports only rooms that stand before it. One line, one floor.
+FLOORS = (
+    ("errors", "findings", "limits", "paths", "deadline"),
+    ("files", "interrupts", "native"),
+    ("model",),
+    ("elf",),
+    ("build", "uart", "reference"),
+    ("simulator",),
+    ("targets",),
+    ("footprint",),
+    ("resolver",),
+    ("case",),
+    ("report", "doctor"),
+    ("keywords", "cli"),
+    ("__main__",),
+)
+FLOOR = {room: number for number, floor in enumerate(FLOORS) for room in floor}
+
+
+@cache
+def modules() -> dict[str, Path]:
+    """Every module of the package by its dotted name."""
+    found = {}
+    for path in PACKAGE.rglob("*.py"):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imported(module: str) -> set[str]:
+    """The modules of the package that ``module`` imports, wherever in the file."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(modules()[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return {owner(name) for name in names if name.split(".")[0] == "harness"} - {module, "harness"}
+
+
+def owner(name: str) -> str:
+    """The module that holds ``name``; a compiled module is nobody's."""
+    if "._native" in name:
+        return "harness"
+    while name not in modules():
+        name = name.rpartition(".")[0]
+    return name
+
+
+def room(module: str) -> str:
+    return module.split(".")[1]
+
+
+@pytest.mark.parametrize("module", [name for name in modules() if name != "harness"])
+def test_a_module_imports_only_rooms_that_stand_before_its_own(module):
+    wrong = [
+        name
+        for name in imported(module)
+        if room(name) != room(module) and FLOOR[room(name)] >= FLOOR[room(module)]
+    ]
+    assert not wrong
+
+
+def test_no_import_runs_in_a_circle():
+    graph = {module: imported(module) for module in modules()}
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"a circle: {' -> '.join(error.args[1])}")
+
+
+def test_no_file_is_longer_than_a_reader_can_hold():
+    long = {
+        name: lines
+        for name, path in modules().items()
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > LONGEST_FILE
+    }
+    assert not long
