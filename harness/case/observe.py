@@ -21,7 +21,7 @@ from harness.uart.recording import Recording
 from harness.uart.scrapers import EndLine
 
 #: A run stops here to look whether the image is over.
-_CLOSING = rb"(?:~HIL \d+ (?:end|failed) |AllocateTensors\(\) failed|Halting system)[^\n]*\n"
+_CLOSING = rb"(?:~HIL \d+ (?:end|failed) |AllocateTensors\(\) failed|Halting system)[^\n]{0,300}\n"
 #: Seconds on the target's clock for what still follows (a log thread, a fault dump).
 _AFTERMATH = 0.05
 #: Seconds on the target's clock after which a run looks at what came, whatever it was.

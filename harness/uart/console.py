@@ -20,7 +20,7 @@ from harness.uart.tensors import Tensors, assemble
 
 #: What is read and kept of one console, in bytes and in lines; of the rest only the size is told.
 LARGEST = 64 << 20
-MOST_LINES = 1_000_000
+MOST_LINES = 500_000
 #: Boots that are told apart by their banners.
 _MOST_BOOTS = 1000
 #: Operators that a profile holds.
@@ -32,7 +32,7 @@ _BANNER = "*** Booting Zephyr OS"
 _HANDED_OVER = "Jumping to the first image slot"  # MCUboot prints the same banner before that
 _HALT = "Halting system"  # of Zephyr's fatal error handler: it never comes back
 _NO_TENSORS = "AllocateTensors() failed"  # what the samples say before they give up
-_TICKS = re.compile(r"(?P<operator>[A-Za-z_]\w{0,80}) took (?P<ticks>\d{1,20}) ticks \(")
+_TICKS = re.compile(r"^(?P<operator>[A-Za-z_]\w{0,80}) took (?P<ticks>\d{1,20}) ticks \(")
 _RATE = re.compile(r"ticks_per_second (?P<hz>\d{1,20})$")
 
 #: What a `failed` record's stage means; a refused registration has findings of its own.

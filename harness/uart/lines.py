@@ -17,8 +17,8 @@ LONGEST = 8192
 
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,32}[A-Za-z]")
 _ANSI_BYTES = re.compile(_ANSI.pattern.encode())
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")  # all but the tab
 _SHOWN = [chr(byte) if byte == 9 or 32 <= byte < 127 else f"\\x{byte:02x}" for byte in range(256)]
+_CONTROL = {chr(byte): _SHOWN[byte] for byte in range(160) if not 32 <= byte < 127}
 
 
 class Line(NamedTuple):
@@ -92,4 +92,4 @@ def _text(raw: bytes) -> str:
         text = _ANSI.sub("", text)
     if text.isascii():
         return "".join(map(_SHOWN.__getitem__, text.encode("ascii")))
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    return "".join(map(_CONTROL.get, text, text))

@@ -145,6 +145,7 @@ RULES: tuple[Rule, ...] = (
 
 #: Lines that hold none of these are no message, and no half of one.
 TRIGGERS = tuple(dict.fromkeys(rule.literal for rule in RULES))
+_RULES = {literal: [rule for rule in RULES if rule.literal == literal] for literal in TRIGGERS}
 
 
 @dataclass
@@ -176,19 +177,21 @@ class MessageReader:
         text = line.text
         if self._half is not None and self._second_half(text):
             return
-        for rule in RULES:
+        for rule in (one for literal in TRIGGERS if literal in text for one in _RULES[literal]):
             match = rule.match(text)
-            if match is None:
-                continue
-            told = match.group().strip()[:_WIDTH]
-            half = _Half(rule, told, line.number, match.groupdict())
-            if rule.then is None:
-                self._emit(half)
-            else:
-                self.finish()
-                self._half = half
-                self._second_half(text[match.end() :])
+            if match is not None:
+                self._take(rule, match, line)
+                return
+
+    def _take(self, rule: Rule, match: re.Match[str], line: Line) -> None:
+        told = match.group().strip()[:_WIDTH]
+        half = _Half(rule, told, line.number, match.groupdict())
+        if rule.then is None:
+            self._emit(half)
             return
+        self.finish()
+        self._half = half
+        self._second_half(line.text[match.end() :])
 
     def _second_half(self, text: str) -> bool:
         half = self._half

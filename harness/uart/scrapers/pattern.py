@@ -18,7 +18,7 @@ from harness.uart.scrapers.base import Scraped, Scraper
 _LONGEST = 2000
 
 
-def compile_regex(pattern: str, what: str) -> re2._Regexp[str]:
+def compile_regex(pattern: str, what: str) -> re2._Regexp:
     """A user's regex. Raises :class:`UsageError` saying ``what`` it is where it cannot be used."""
     options = re2.Options()
     options.log_errors = False
@@ -52,10 +52,12 @@ class Pattern(Scraper):
 
     def feed(self, line: Line) -> None:
         """Look at one line."""
-        match = self._pattern.search(line.text)
+        # RE2 works on UTF-8; handing it bytes spares the way back to characters.
+        match = self._pattern.search(line.text.encode())
         if match is None:
             return
-        told = {name: text for name, text in match.groupdict().items() if text is not None}
+        groups = match.groupdict().items()
+        told = {name: text.decode() for name, text in groups if text is not None}
         self.keep(Scraped(told, line.number, line.text))
 
 
@@ -69,7 +71,7 @@ class EndLine(Scraper):
 
     def feed(self, line: Line) -> None:
         """Look at one line."""
-        self._seen = self._seen or self._pattern.search(line.text) is not None
+        self._seen = self._seen or self._pattern.search(line.text.encode()) is not None
 
     @property
     def ended(self) -> bool:

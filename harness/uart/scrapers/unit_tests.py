@@ -25,7 +25,7 @@ from harness.uart.scrapers.tests import TestScraper
 _BRACKET = re.compile(r"\[ {0,9}(?P<word>[A-Z]{2,6}|==========) {0,7}\] (?P<rest>\S.{0,299})$")
 _RAN = re.compile(r"(?P<count>\d{1,9}) tests? ran")
 _COUNT = re.compile(r"(?P<count>\d{1,9}) tests?(?P<listed>, listed below:)?\.?$")
-_FAILURE = re.compile(r"\S{1,200}:\d{1,9}: Failure$")
+_FAILURE = re.compile(r"^\S{1,200}:\d{1,9}: Failure$")
 _OLD_TEST = re.compile(r"Testing (?P<name>\w{1,200})$")
 _OLD_TALLY = re.compile(r"(?P<passed>\d{1,9})/(?P<total>\d{1,9}) tests? passed")
 _OLD_FAILURE = " failed at "

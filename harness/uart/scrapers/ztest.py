@@ -46,7 +46,7 @@ class Ztest(TestScraper):
     A test that runs again (a suite that is repeated) is one more result of the same name.
     """
 
-    end = rb"PROJECT EXECUTION (?:SUCCESSFUL|FAILED)[^\n]*\n"
+    end = rb"PROJECT EXECUTION (?:SUCCESSFUL|FAILED)"
 
     def __init__(self) -> None:
         super().__init__()

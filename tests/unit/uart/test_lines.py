@@ -1,14 +1,23 @@
 """Console bytes as text that can be shown anywhere."""
 
+import itertools
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.uart import LineSplitter
+from harness.uart.lines import LONGEST
+
+
+def lines(*chunks: bytes) -> list:
+    splitter = LineSplitter()
+    fed = [line for chunk in chunks for line in splitter.feed(chunk)]
+    return [*fed, *splitter.flush()]
 
 
 def texts(data: bytes) -> list[str]:
-    splitter = LineSplitter()
-    return [line.text for line in (*splitter.feed(data), *splitter.flush())]
+    return [line.text for line in lines(data)]
 
 
 def test_colours_go_and_tabs_stay():
@@ -21,7 +30,68 @@ def test_what_a_terminal_would_obey_is_shown_and_not_passed_on():
     ]
 
 
+def test_text_of_any_language_stays_and_a_line_that_is_no_utf8_shows_its_bytes():
+    assert texts("Grüße \t日本\n".encode()) == ["Grüße \t日本"]
+    assert texts("Grüße\n".encode("latin-1")) == ["Gr\\xfc\\xdfe"]
+    assert texts(b"\x1b[31mred\x1b[0m \xff\n") == ["red \\xff"]
+
+
 @given(st.binary(max_size=200))
 def test_no_byte_gives_a_control_character(data):
     for text in texts(data):
         assert all(char == "\t" or not (ord(char) < 32 or 127 <= ord(char) < 160) for char in text)
+
+
+def test_lines_are_numbered_from_one_and_timed_by_the_chunk_that_ends_them():
+    splitter = LineSplitter()
+    found = [*splitter.feed(b"a\nb", 1.0), *splitter.feed(b"c\n", 2.0), *splitter.flush(3.0)]
+    assert [(line.number, line.time) for line in found] == [(1, 1.0), (2, 2.0)]
+    assert [line.text for line in found] == ["a", "bc"]
+
+
+def test_a_last_line_without_a_line_end_is_read():
+    (line,) = lines(b"AllocateTensors() failed")
+    assert (line.text, line.complete) == ("AllocateTensors() failed", False)
+    assert lines(b"a\n\r\r") == lines(b"a\n")
+
+
+@pytest.mark.parametrize(
+    "length", [LONGEST - 1, LONGEST, LONGEST + 1, 3 * LONGEST, 3 * LONGEST + 5]
+)
+@pytest.mark.parametrize("ended", [True, False])
+def test_a_long_line_is_cut_and_loses_nothing(length, ended):
+    data = bytes(97 + i % 26 for i in range(length)) + b"\n" * ended
+    found = lines(data)
+    assert b"".join(line.raw for line in found) == data.rstrip(b"\n")
+    assert all(len(line.raw) <= LONGEST for line in found)
+    assert [line.complete for line in found] == [False] * (len(found) - 1) + [ended]
+    assert len(found) == -(-length // LONGEST)
+
+
+def test_a_long_line_is_not_cut_within_a_character():
+    found = lines(("a" + "é" * LONGEST + "\n").encode())
+    assert "".join(line.text for line in found) == "a" + "é" * LONGEST
+
+
+@pytest.mark.parametrize("byte", [b"\0", b"\xff", b"\x80", b"\x1b"])
+def test_what_is_no_text_does_not_grow_beyond_the_longest_line(byte):
+    found = lines(byte * (3 * LONGEST) + b"\n")
+    assert all(len(line.text) <= LONGEST for line in found)
+    assert b"".join(line.raw for line in found) == byte * (3 * LONGEST)
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.binary(max_size=20),
+            st.sampled_from([b"\n", b"\r\n", b"x" * LONGEST, b"\xff" * 5000, b"\xc3\xa9" * 4500]),
+        ),
+        max_size=8,
+    ),
+    st.lists(st.integers(0, 60_000), max_size=6),
+)
+def test_lines_are_the_same_wherever_the_chunks_borders_lie(parts, cuts):
+    data = b"".join(parts)
+    edges = [0, *sorted(cut % (len(data) + 1) for cut in cuts), len(data)]
+    chunks = [data[start:stop] for start, stop in itertools.pairwise(edges)]
+    assert lines(*chunks) == lines(data)

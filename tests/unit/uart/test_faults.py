@@ -1,0 +1,73 @@
+"""Fault dumps of Zephyr, line by line."""
+
+from harness.findings import Kind
+from harness.uart import Console
+
+
+def read(text: str) -> list:
+    console = Console()
+    console.feed(text.encode())
+    console.finish()
+    return console.findings
+
+
+def dump(pc: int, prefix: str = "<err> os: ", kind: str = "USAGE FAULT") -> str:
+    body = (
+        f"***** {kind} *****",
+        "  Illegal use of the EPSR",
+        "r0/a1:  0x00000003  r1/a2:  0x00000002  r2/a3:  0x00000003",
+        "r3/a4:  0x00000000 r12/ip:  0x00000001 r14/lr:  0x00005875",
+        " xpsr:  0x21000000",
+        f"Faulting instruction address (r15/pc): 0x{pc:08x}",
+        ">>> ZEPHYR FATAL ERROR 0: CPU exception on CPU 0",
+    )
+    return "".join(f"{prefix}{line}\n" for line in body)
+
+
+def faults(text: str) -> list:
+    return [finding for finding in read(text) if finding.kind is Kind.FAULT]
+
+
+def test_a_dump_is_one_finding_with_its_reason_and_place():
+    (fault,) = faults("hello\n" + dump(0x56E2))
+    assert fault.line == 2
+    assert fault.message == "Usage fault: Illegal use of the EPSR: lr 0x00005875, pc 0x000056e2"
+    assert dict(fault.values) == {"lr": 0x5875, "pc": 0x56E2}
+
+
+def test_minimal_logging_prints_the_same_dump_behind_a_letter():
+    (fault,) = faults(dump(0x56E2, prefix="E: ", kind="MPU FAULT"))
+    assert fault.message.startswith("MPU fault: Illegal use of the EPSR: lr")
+
+
+def test_two_dumps_are_two_findings_and_the_first_stays_first():
+    first, second = faults(dump(0x10) + "between\n" + dump(0x20))
+    assert (first.value("pc"), second.value("pc")) == (0x10, 0x20)
+    assert (first.line, second.line) == (1, 9)
+
+
+def test_a_dump_that_breaks_off_is_told_and_does_not_swallow_the_next():
+    broken = "".join(dump(0x10).splitlines(keepends=True)[:4])
+    first, second = faults(broken + dump(0x20))
+    assert first.value("pc") is None
+    assert first.value("lr") == 0x5875
+    assert second.value("pc") == 0x20
+    (last,) = faults(broken)
+    assert last.value("lr") == 0x5875
+
+
+def test_a_dump_that_never_ends_is_closed():
+    endless = "<err> os: ***** BUS FAULT *****\n" + "<err> os:   again\n" * 100
+    (fault,) = faults(endless + dump(0x20).replace("*****", ""))
+    assert fault.value("pc") is None
+    assert len(fault.message) < 500
+
+
+def test_line_numbers_of_findings_are_those_of_the_console():
+    found = read("one\ntwo\nAllocateTensors() failed\nfour\nInvoke failed")
+    assert [finding.line for finding in found] == [3, 5]
+
+
+def test_an_error_number_below_zero_is_a_panic_too():
+    (panic,) = read("E: >>> ZEPHYR FATAL ERROR -2: Unknown error on CPU 0\n")
+    assert (panic.kind, panic.value("reason")) == (Kind.KERNEL_PANIC, -2)
