@@ -123,7 +123,7 @@ def test_a_console_takes_work_linear_in_what_it_reads(name, noise):
 @pytest.mark.parametrize("noise", NOISE)
 def test_a_console_holds_little_of_what_it_reads(noise):
     unit = NOISE[noise]
-    data = unit * (MEGABYTE // 4 // len(unit))
+    data = unit * (MEGABYTE // 8 // len(unit))
     tracemalloc.start()
     console = Console([scraper("hello_world")])
     for _ in range(4):
@@ -131,7 +131,7 @@ def test_a_console_holds_little_of_what_it_reads(noise):
     console.finish()
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert most < 6 * MEGABYTE
+    assert most < 4 * MEGABYTE
 
 
 def test_a_flood_is_a_finding_and_its_rest_is_counted(monkeypatch):
