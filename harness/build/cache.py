@@ -6,13 +6,18 @@ that any number of processes may build at once; the loser of a race throws its c
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from harness.errors import EnvironmentMissing
+from harness.errors import CannotWrite, EnvironmentMissing
+
+_DRAFT = ".draft-"
 
 
 def digest(*parts: bytes | str) -> str:
@@ -37,10 +42,15 @@ def tree_digest(folders: Iterable[Path]) -> str:
 
 
 class Cache:
-    """Entries under one folder."""
+    """Entries under one folder.
+
+    A draft is locked by who fills it. The kernel gives the lock back however that process ends, so
+    that a draft without a lock is what a killed build left, and the next build removes it.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._swept = False
 
     def entry(self, key: str) -> Path | None:
         """The folder of ``key``, or None where it was never made."""
@@ -48,14 +58,19 @@ class Cache:
         return folder if folder.is_dir() else None
 
     def make(self, key: str, fill: Callable[[Path], None]) -> Path:
-        """The folder of ``key``; ``fill`` is called with an empty folder if it must be made."""
+        """The folder of ``key``; ``fill`` is called with an empty folder if it must be made.
+
+        Raises :class:`CannotWrite` for a full disk, :class:`EnvironmentMissing` for a cache that
+        may not be written.
+        """
         found = self.entry(key)
         if found is not None:
             return found
         final = self.root / key[:2] / key
         try:
             final.parent.mkdir(parents=True, exist_ok=True)
-            draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=final.parent))
+            self._sweep()
+            draft, lock = self._draft(final.parent)
         except OSError as error:
             raise EnvironmentMissing(
                 f"cannot write to the build cache {self.root}: {error.strerror}",
@@ -68,6 +83,41 @@ class Cache:
             except OSError:
                 if not final.is_dir():  # not a race that another process won
                     raise
+        except OSError as error:
+            raise CannotWrite(
+                f"cannot write {error.filename or draft}: {error.strerror}",
+                hint="is the disk full? TFLM_HIL_CACHE moves the build cache",
+            ) from error
         finally:
             shutil.rmtree(draft, ignore_errors=True)
+            os.close(lock)
         return final
+
+    def _draft(self, parent: Path) -> tuple[Path, int]:
+        """A new folder, and the lock on it. Nobody sweeps between the two steps."""
+        with _locked(self.root, fcntl.LOCK_SH):
+            draft = Path(tempfile.mkdtemp(prefix=_DRAFT, dir=parent))
+            lock = os.open(draft, os.O_RDONLY | os.O_DIRECTORY)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return draft, lock
+
+    def _sweep(self) -> None:
+        """Remove drafts that nobody fills any more, once."""
+        if self._swept:
+            return
+        self._swept = True
+        # Who is about to lock a draft holds the folder; there is another time to sweep.
+        with suppress(BlockingIOError), _locked(self.root, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            for draft in self.root.glob(f"*/{_DRAFT}*"):
+                with suppress(OSError), _locked(draft, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                    shutil.rmtree(draft, ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: Path, how: int) -> Iterator[None]:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(handle, how)
+        yield
+    finally:
+        os.close(handle)

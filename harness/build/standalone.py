@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +19,7 @@ from harness.build import generated, schema
 from harness.build.cache import Cache, digest, tree_digest
 from harness.build.configurations import Table, Variant, load
 from harness.build.result import BuildOptions, BuildResult
+from harness.build.threads import at_once
 from harness.build.toolchain import Toolchain
 from harness.build.variants import Addition
 from harness.errors import EnvironmentMissing, UsageError
@@ -91,8 +91,7 @@ def build_many(
 
     if total > 1:
         builder.prepare(jobs or os.cpu_count() or 1)
-    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
-        return list(pool.map(one, enumerate(variants, 1)))
+    return at_once(one, list(enumerate(variants, 1)), jobs=jobs)
 
 
 class _Builder:
@@ -182,8 +181,8 @@ class _Builder:
                 *sorted((self._samples / "common" / "src").glob("*.cc")),
             ]
             objects = [folder / f"{number:02}-{path.stem}.o" for number, path in enumerate(sources)]
-            with ThreadPoolExecutor(jobs) as pool:
-                list(pool.map(self._compile, sources, objects))
+            at_once(lambda pair: self._compile(*pair), list(zip(sources, objects, strict=True)),
+                    jobs=jobs)  # fmt: skip
             self._tools.run(
                 [self._tools.archiver, "rcsD", folder / "runtime.a", *objects], "runtime"
             )

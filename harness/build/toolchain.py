@@ -85,7 +85,8 @@ class Toolchain:
         """Run a tool of the chain. Raises :class:`BuildFailed` naming ``what`` it failed on."""
         words = [str(word) for word in command]
         try:
-            done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+            done = subprocess.run(words, capture_output=True, text=True, errors="replace",
+                                  timeout=300, check=False)  # fmt: skip
         except OSError as error:
             raise EnvironmentMissing(f"cannot run {words[0]}: {error}", hint=_HINT) from error
         except subprocess.TimeoutExpired as error:

@@ -10,14 +10,16 @@ import configparser
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import paths
+from harness import files, paths
 from harness.build.configurations import load
 from harness.build.result import BuildResult
 from harness.build.variants import Variant
@@ -171,8 +173,8 @@ def _arguments(
         f"-DCONFIG_TFLM_HIL_RESOLVER_{variant.configuration.name.upper()}=y",
     ]
     if fragments:
-        files = ";".join(str(paths.samples() / "common" / f"{name}.conf") for name in fragments)
-        cmake.append(f"-D{workspace.fragment_option}={files}")
+        listed = ";".join(str(paths.samples() / "common" / f"{name}.conf") for name in fragments)
+        cmake.append(f"-D{workspace.fragment_option}={listed}")
     return [
         sys.executable, "-m", "west", "build", "--pristine", "auto",
         "--board", workspace.board(board), "--build-dir", str(tree), str(application),
@@ -182,18 +184,23 @@ def _arguments(
 
 def _run_west(command: Sequence[str], workspace: Workspace, log: Path) -> None:
     environment = {**os.environ, "ZEPHYR_BASE": str(workspace.base)}
-    try:
-        done = subprocess.run(
-            command, cwd=workspace.base, env=environment, check=False, timeout=_BUILD_SECONDS,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-        )  # fmt: skip
-    except subprocess.TimeoutExpired as error:
-        raise BuildFailed(f"west build took more than {_BUILD_SECONDS:.0f} s") from error
-    log.write_text(done.stdout, encoding="utf-8")
-    if done.returncode != 0:
-        lines = done.stdout.splitlines()
+    with subprocess.Popen(
+        command, cwd=workspace.base, env=environment, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+    ) as west:  # fmt: skip
+        try:
+            said, _ = west.communicate(timeout=_BUILD_SECONDS)
+        except subprocess.TimeoutExpired as error:
+            raise BuildFailed(f"west build took more than {_BUILD_SECONDS:.0f} s") from error
+        finally:
+            # At a time limit or an interrupt CMake, ninja and compilers are to end, not west alone.
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(west.pid, signal.SIGKILL)
+    files.write(log, said)
+    if west.returncode != 0:
+        lines = said.splitlines()
         telling = [
             line for line in lines if _ERROR_LINE.search(line) and not _PROGRESS_LINE.match(line)
         ] or lines[-_TOLD_LINES:]
-        hint = _FLOAT_ABI_HINT if _FLOAT_ABI in done.stdout else f"all of it: {log}"
+        hint = _FLOAT_ABI_HINT if _FLOAT_ABI in said else f"all of it: {log}"
         raise BuildFailed("west build failed:\n" + "\n".join(telling[:_TOLD_LINES]), hint=hint)

@@ -14,14 +14,23 @@ from harness.case.spec import Case
 from harness.errors import BUG_HINT, HilError, describe_bug
 
 
-def result_of(case: Case, output: Path, *, look: Look | None = None) -> CaseResult:
+def result_of(
+    case: Case,
+    output: Path,
+    *,
+    look: Look | None = None,
+    passing: tuple[type[Exception], ...] = (),
+) -> CaseResult:
     """The result of ``case``; one that cannot be run at all has the verdict *error* and says why.
 
-    As :func:`run_case`, which raises there.
+    As :func:`run_case`, which raises there. ``passing`` are exceptions that a signal or a timer of
+    the caller raises in the middle of it: they are not the case's.
     """
     started = time.monotonic()
     try:
         return run_case(case, output, look=look)
+    except passing:
+        raise
     except HilError as error:
         reason, hint, details = error.message, error.hint, ""
     except Exception as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from robot.api import SkipExecution, logger
 from robot.api.deco import keyword, library
+from robot.errors import RobotError
 from robot.libraries.BuiltIn import BuiltIn, RobotNotRunningError
 
 from harness import __version__, targets
@@ -180,7 +181,8 @@ class TflmHil(LiveSession, ImageChecks):
 
     def _run(self, case: Case) -> CaseResult:
         options = self.shared.options(case.target, case.target_options)
-        return result_of(replace(case, target_options=options), self._place(case))
+        ready = replace(case, target_options=options)
+        return result_of(ready, self._place(case), passing=(RobotError,))
 
     @keyword
     def accuracy_should_equal_the_card(self, result: CaseResult, model: str) -> float:
