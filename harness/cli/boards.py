@@ -12,7 +12,7 @@ import click
 
 from harness.cli.options import STDOUT, Seconds, json_option, write_text
 from harness.elf import Firmware
-from harness.errors import UsageError
+from harness.errors import BoardUnavailable, UsageError
 from harness.targets.board import discovery, image, runners
 from harness.targets.board.flash import Flasher
 from harness.targets.board.identity import Board
@@ -50,9 +50,14 @@ def boards(context: click.Context, lab_file: Path | None, json_file: Path | None
 
 
 def _row(board: Board, lab: Lab) -> dict[str, Any]:
-    lock = ProbeLock(board.probe.lstrip("0"), board.name, state=lab.state)
-    held = lock.held
-    note = Quarantine(lab.state).note(board.probe)
+    held, holder, note, state = False, None, None, ""
+    try:
+        lock = ProbeLock(board.probe.lstrip("0"), board.name, state=lab.state)
+        held = lock.held
+        holder = lock.holder() if held else None
+        note = Quarantine(lab.state).note(board.probe)
+    except BoardUnavailable as error:  # of this board; the others are listed all the same
+        state = f"unusable: {error.message}"
     return {
         "name": board.name,
         "probe": board.probe,
@@ -63,8 +68,8 @@ def _row(board: Board, lab: Lab) -> dict[str, Any]:
         "baud": board.baud,
         "runner": board.runner,
         "tags": list(board.tags),
-        "state": "quarantine" if note else "in use" if held else "free",
-        "holder": asdict(holder) if held and (holder := lock.holder()) else None,
+        "state": state or ("quarantine" if note else "in use" if held else "free"),
+        "holder": asdict(holder) if holder else None,
         "quarantine": asdict(note) if note else None,
     }
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from harness.cli.options import BAUD_RATE, Seconds
+from harness.targets.board import names
 from harness.targets.board.virtual import misbehaviour, serial_number
 from harness.targets.board.virtual.bench import install_tools
 from harness.targets.board.virtual.client import VirtualDk
@@ -47,12 +48,14 @@ def virtual_board(
         click.echo(misbehaviour.Misbehaviour.__doc__)
         return
     misbehaviour.parse(misbehave)
+    number = names.checked(serial or serial_number(), "--serial")
+    if name:
+        names.checked(name, "--name")
     with ExitStack() as held:
         folder = bench or Path(
             held.enter_context(tempfile.TemporaryDirectory(prefix="tflm-bench-"))
         )
         tools = install_tools(folder)
-        number = serial or serial_number()
         options = {"name": name, "baud": baud, "misbehave": misbehave, "play": play}
         dk = held.enter_context(VirtualDk(folder.resolve(), number, **options))  # type: ignore[arg-type]
         board = dk.board

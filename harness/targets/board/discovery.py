@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from harness.errors import EnvironmentMissing, UsageError
+from harness.targets.board import names
 from harness.targets.board.identity import Board, Port, application_port, kit
 from harness.targets.board.lab import Entry, Lab, same_serial
 
@@ -45,7 +46,7 @@ def attached(
     """
     probes: dict[str, list[Port]] = {}
     for port in ports():
-        if port.vid in (SEGGER_VID, NORDIC_VID) and port.serial:
+        if port.vid in (SEGGER_VID, NORDIC_VID) and names.is_name(port.serial):
             probes.setdefault(port.serial.lstrip("0"), []).append(port)
     boards = []
     for entry in lab.entries:

@@ -14,8 +14,9 @@ from typing import Any
 
 import platformdirs
 
-from harness import files
+from harness import files, limits
 from harness.errors import UsageError
+from harness.targets.board import names
 
 BAUD = 115200
 
@@ -131,15 +132,17 @@ def _entry(table: Mapping[str, Any], where: str) -> Entry:
                 raise UsageError(f"{where}: {key!r} is a list of strings, not {value!r}")
             values[key] = tuple(value)
         elif key == "baud":
-            if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
-                raise UsageError(f"{where}: 'baud' is a positive number, not {value!r}")
-            values[key] = value
+            try:
+                values[key] = limits.baud(value)
+            except ValueError as error:
+                raise UsageError(f"{where}: 'baud': {error}") from error
         elif key == "probe" and isinstance(value, int) and not isinstance(value, bool):
-            values[key] = str(value)
+            values[key] = names.checked(limits.short(value), f"{where}: probe")
         elif not isinstance(value, str) or (key in ("name", "probe") and not value):
             raise UsageError(f"{where}: {key!r} is a string, not {value!r}")
         else:
-            values[key] = value
+            checked = key in ("name", "probe")
+            values[key] = names.checked(value, f"{where}: {key}") if checked else value
     return Entry(**values)
 
 
@@ -152,11 +155,19 @@ def _policy(table: Mapping[str, Any], where: str) -> Policy:
         elif key == "retries":
             good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10
         else:
-            good = isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+            good = not isinstance(value, str) and _is_time(value)
         if not good:
             raise UsageError(f"{where}: {key!r} cannot be {value!r}")
         values[key] = value
     return Policy(**values)
+
+
+def _is_time(value: object) -> bool:
+    try:
+        limits.seconds(value, zero=True)
+    except ValueError:
+        return False
+    return True
 
 
 def _only(table: Mapping[str, Any], known: set[str], where: str) -> None:

@@ -1,18 +1,20 @@
 """One user at a time for each probe: a file lock that says who holds it.
 
-The lock is the kernel's (``filelock``), so it ends with the process that holds it, however that
-ends. Beside it lies a note with owner, host, process and time; a note without a held lock is what
-a crashed run leaves, and is taken over. A lock can be taken from its holder by force; the holder
+The lock is the kernel's (``flock``), so it ends with the process that holds it, however that ends.
+Beside it lies a note with owner, host, process and time; a note without a held lock is what a
+crashed run leaves, and is taken over. A lock can be taken from its holder by force; the holder
 notices (its note is gone) and its run fails with an error that says by whom.
 """
 
 from __future__ import annotations
 
+import fcntl
 import getpass
 import json
 import os
+import re
 import socket
-import tempfile
+import time
 import uuid
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -20,9 +22,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from filelock import FileLock, Timeout
-
 from harness.errors import BoardUnavailable, TargetLost
+from harness.targets.board import names
+from harness.targets.board.state import StateFolder, fresh_name
+
+#: Seconds between two looks at a lock that somebody holds.
+_POLL = 0.05
 
 
 @dataclass(frozen=True)
@@ -53,70 +58,81 @@ class Holder:
         return True
 
 
-def state_folder(named: Path | None = None) -> Path:
-    """The folder for locks and quarantine notes, shared by all users of this machine.
-
-    A lab file or ``$TFLM_HIL_LAB_STATE`` names another one.
-    """
-    chosen = named or (Path(v) if (v := os.environ.get("TFLM_HIL_LAB_STATE")) else None)
-    folder = chosen or Path(tempfile.gettempdir()) / "tflm-hil-lab"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if folder.stat().st_uid == os.getuid():
-            folder.chmod(0o777)
-    except OSError as error:
-        raise BoardUnavailable(
-            f"cannot use {folder} for board locks: {error.strerror}",
-            hint="name another folder: `state` in lab.toml, or TFLM_HIL_LAB_STATE",
-        ) from error
-    return folder
-
-
 class ProbeLock:
-    """The lock of one probe; a context manager. Not re-entrant: one session, one lock."""
+    """The lock of one probe; a context manager. Not re-entrant: one session, one lock.
+
+    The file ``PROBE.current`` names the lock file in use. Taking a board by force makes another
+    one: its holder then keeps a lock on nothing.
+    """
 
     def __init__(self, probe: str, board: str, *, state: Path | None = None) -> None:
-        self._probe = probe
+        self._probe = names.checked(probe, "the serial number")
         self._board = board
-        folder = state_folder(state)
-        self._note = folder / f"{probe}.holder.json"
-        # Not bound to a thread: a session may be closed by another one than opened it.
-        self._lock = FileLock(folder / f"{probe}.lock", mode=0o666, thread_local=False)
+        self._state = StateFolder(state)
+        self._note = f"{probe}.holder.json"
+        self._current = f"{probe}.current"
+        self._handle: int | None = None
         self._token = uuid.uuid4().hex
         self.stale: Holder | None = None
 
     def acquire(self, wait: float = 0.0) -> None:
         """Take the lock, waiting at most ``wait`` seconds.
 
-        Raises :class:`BoardUnavailable` that names the holder.
+        Raises :class:`BoardUnavailable` that names the holder, or what is wrong with the shared
+        folder.
         """
-        try:
-            self._lock.acquire(timeout=max(0.0, wait), poll_interval=0.05)
-        except Timeout:
-            holder = self.holder()
-            who = str(holder) if holder else "another process"
-            waited = f" (waited {wait:g} s)" if wait else ""
-            raise BoardUnavailable(
-                f"board {self._board} (probe {self._probe}) is held by {who}{waited}",
-                hint="wait for it with --wait SECONDS, or take it: tflm-hil boards take "
-                + self._board,
-            ) from None
-        except OSError as error:
-            raise BoardUnavailable(
-                f"cannot lock probe {self._probe}: {error}",
-                hint="name a folder that all users of the bench can write: `state` in lab.toml",
-            ) from error
+        limit = time.monotonic() + max(0.0, wait)
+        while not self._try():
+            if time.monotonic() >= limit:
+                raise self._busy(wait)
+            time.sleep(_POLL)
         self.stale = self.holder()
         self._write()
 
+    def _busy(self, wait: float) -> BoardUnavailable:
+        holder = self.holder()
+        who = str(holder) if holder else "another process"
+        waited = f" (waited {wait:g} s)" if wait else ""
+        return BoardUnavailable(
+            f"board {self._board} (probe {self._probe}) is held by {who}{waited}",
+            hint="wait for it with --wait SECONDS, or take it: tflm-hil boards take " + self._board,
+        )
+
+    def _try(self) -> bool:
+        """Lock the file in use; False where another process holds it."""
+        name = self._lock_name()
+        handle = self._state.open(name)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            return False
+        try:
+            if name != self._lock_name():  # taken meanwhile
+                os.close(handle)
+                return False
+        except BoardUnavailable:
+            os.close(handle)
+            raise
+        self._handle = handle
+        return True
+
+    def _lock_name(self) -> str:
+        told = self._state.read(self._current)
+        own = re.fullmatch(re.escape(self._probe) + r"\.[0-9a-f]{8}\.lock", told)
+        return told if own else f"{self._probe}.lock"
+
     def release(self) -> None:
         """Give the lock back; safe to call twice, and after it was taken away."""
-        if not self._lock.is_locked:
+        handle, self._handle = self._handle, None
+        if handle is None:
             return
-        holder = self.holder()
-        if holder is not None and holder.token == self._token:
-            self._note.unlink(missing_ok=True)
-        self._lock.release()
+        try:
+            holder = self.holder()
+            if holder is not None and holder.token == self._token:
+                self._state.remove(self._note)
+        finally:
+            os.close(handle)
 
     def check(self) -> None:
         """Raise :class:`TargetLost` if somebody took the board since it was acquired."""
@@ -128,41 +144,37 @@ class ProbeLock:
     def take(self) -> Holder | None:
         """Take the board from whoever holds it; answers who that was.
 
-        The old lock file is removed, so that the holder keeps a lock on nothing; its note is
-        replaced, which is how it finds out.
+        The holder finds out by the note, which is another one from now on.
         """
         before = self.holder()
-        Path(self._lock.lock_file).unlink(missing_ok=True)
+        self._state.write(self._current, fresh_name(self._probe, ".lock"))
         self.acquire()
         return before
 
     def holder(self) -> Holder | None:
         """The note beside the lock, or None where there is none that can be read."""
         try:
-            return Holder(**json.loads(self._note.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
+            note = self._state.read_note(self._note)
+            return Holder(**note) if note else None
+        except (ValueError, TypeError):
             return None
 
     @property
     def held(self) -> bool:
         """Whether any process holds the lock now (this one included)."""
-        if self._lock.is_locked:
+        if self._handle is not None:
             return True
-        probe = FileLock(self._lock.lock_file, mode=0o666)
-        try:
-            probe.acquire(timeout=0)
-        except Timeout:
+        if not self._try():
             return True
-        probe.release()
+        assert self._handle is not None
+        os.close(self._handle)
+        self._handle = None
         return False
 
     def _write(self) -> None:
         since = datetime.now(UTC).isoformat(timespec="seconds")
         holder = Holder(_user(), socket.gethostname(), os.getpid(), since, self._board, self._token)
-        fresh = self._note.with_suffix(f".{self._token[:8]}")
-        fresh.write_text(json.dumps(asdict(holder)), encoding="utf-8")
-        fresh.chmod(0o644)
-        fresh.replace(self._note)
+        self._state.write(self._note, json.dumps(asdict(holder)))
 
     def __enter__(self) -> Self:
         return self

@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from harness.errors import BoardUnavailable, FlashFailed, HilError, TargetLost
+from harness.targets.board import names
 from harness.targets.board.lab import Policy
-from harness.targets.board.lock import state_folder
 from harness.targets.board.process import Command, run
+from harness.targets.board.state import StateFolder
 
 #: Errors of the bench. Everything else is either the user's or the firmware's.
 INFRASTRUCTURE = (FlashFailed, TargetLost, BoardUnavailable)
@@ -104,10 +105,15 @@ class Quarantine:
 
     def note(self, probe: str) -> Note | None:
         """The note of a probe that is set aside, or None."""
+        name = self._name(probe)
         try:
-            return Note(**json.loads(self._path(probe).read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
-            return None
+            note = StateFolder(self._state).read_note(name)
+            return Note(**note) if note else None
+        except (ValueError, TypeError) as error:
+            raise BoardUnavailable(
+                f"probe {probe} seems to be in quarantine: the note {name} cannot be read",
+                hint="look at the board, then: tflm-hil boards release NAME",
+            ) from error
 
     def check(self, board: str, probe: str) -> None:
         """Raise :class:`BoardUnavailable` for a probe that is set aside."""
@@ -122,16 +128,18 @@ class Quarantine:
         """Set a board aside."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         note = Note(board, probe, reason, now)
-        path = self._path(probe)
-        path.write_text(json.dumps(asdict(note)), encoding="utf-8")
-        path.chmod(0o666)
+        StateFolder(self._state).write(self._name(probe), json.dumps(asdict(note)))
         return note
 
     def release(self, probe: str) -> Note | None:
         """Take a board back into use; answers the note it had."""
-        note = self.note(probe)
-        self._path(probe).unlink(missing_ok=True)
+        try:
+            note = self.note(probe)
+        except BoardUnavailable as garbled:
+            note = Note("", probe, garbled.message, "")
+        StateFolder(self._state).remove(self._name(probe))
         return note
 
-    def _path(self, probe: str) -> Path:
-        return state_folder(self._state) / f"{probe.lstrip('0')}.quarantine.json"
+    @staticmethod
+    def _name(probe: str) -> str:
+        return f"{names.checked(probe, 'the serial number').lstrip('0')}.quarantine.json"

@@ -43,6 +43,7 @@ class Command:
     script: str = ""
     failures: tuple[str, ...] = ()
     success: str = ""
+    folder: Path | None = None  # where it runs: commands inside an argument name files there
 
     @property
     def program(self) -> str:
@@ -52,6 +53,8 @@ class Command:
     def __str__(self) -> str:
         """What a user would type; a script file is shown below its command."""
         text = shlex.join(self.argv).replace(shlex.quote(SCRIPT), SCRIPT)
+        if self.folder is not None:
+            text = f"cd {shlex.quote(str(self.folder))} && {text}"
         lines = [text, *(f"    | {line}" for line in self.script.splitlines())]
         return "\n".join(lines)
 
@@ -133,6 +136,7 @@ def _run(command: Command, argv: list[str], environment: dict[str, str]) -> Outp
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env=environment,
+        cwd=command.folder,
         start_new_session=True,
     ) as child:
         assert child.stdout is not None

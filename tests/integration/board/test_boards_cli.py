@@ -23,12 +23,12 @@ def cli(bench, tmp_path):
     environment.pop("TFLM_HIL_LAB", None)
     call = [sys.executable, "-c", "import sys; from harness.cli import main; sys.exit(main())"]
 
-    def run(*arguments):
+    def run(*arguments, **more):
         return subprocess.run(
             [*call, *arguments],
             capture_output=True,
             text=True,
-            env=environment,
+            env={**environment, **more},
             cwd=tmp_path,
             timeout=60,
             check=False,
@@ -145,3 +145,47 @@ def test_a_misbehaviour_that_does_not_exist_is_a_usage_error(cli):
     done = cli("virtual-board", "--misbehave", "explode")
     assert done.returncode == 2
     assert "flash-hangs" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--serial", "../../x"), "--serial '../../x' cannot be used"),
+        (("--serial", ".hidden"), "cannot be used"),
+        (("--name", "a/b"), "--name 'a/b' cannot be used"),
+        (("--baud", "-5"), "no baud rate"),
+        (("--baud", "1e9"), "no number"),
+        (("--seconds", "nan"), "no time"),
+        (("--misbehave", "flip=\N{SUPERSCRIPT TWO}"), "takes a number"),
+    ],
+)
+def test_what_a_virtual_board_cannot_be_is_refused_and_leaves_nothing(
+    cli, tmp_path, arguments, words
+):
+    done = cli("virtual-board", "--bench", str(tmp_path / "made"), *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert not (tmp_path / "made").exists()
+    assert not (tmp_path.parent / "x").exists()
+
+
+def test_a_folder_for_temporary_files_may_have_blanks_in_its_name(dk, cli, firmware, tmp_path):
+    dk("960000001", name="mine")
+    blank = tmp_path / "with some blanks"
+    blank.mkdir()
+    for runner in ("pyocd", "jlink"):
+        call = ("boards", "flash", str(firmware().path), "--runner", runner, "--always")
+        done = cli(*call, TMPDIR=str(blank))
+        assert done.returncode == 0, done.stderr
+        assert "mine: programmed and read back" in done.stdout
+
+
+def test_a_board_whose_note_a_neighbour_planted_does_not_hide_the_others(dk, cli, tmp_path):
+    dk("960000001", name="one")
+    dk("960000002", name="two")
+    assert cli("boards").returncode == 0
+    (tmp_path / "state" / "960000001.quarantine.json").symlink_to("/etc/passwd")
+    said = cli("boards").stdout
+    assert "one: unusable: cannot use" in said
+    assert "it is a link" in said
+    assert "two: free" in said

@@ -46,7 +46,7 @@ def test_everything_that_the_manual_shows_is_read():
     [
         ('[[board]]\nname = "a"', "'probe' is missing"),
         ('[[board]]\nname = "a"\nprobe = "1"\npower_cicle = []', "unknown key 'power_cicle'"),
-        ('[[board]]\nname = "a"\nprobe = "1"\nbaud = "fast"', "'baud' is a positive number"),
+        ('[[board]]\nname = "a"\nprobe = "1"\nbaud = "fast"', "'baud': 'fast' is no baud rate"),
         ('[[board]]\nname = "a"\nprobe = "1"\ntags = "x"', "'tags' is a list of strings"),
         ('[[board]]\nname = "a"\nprobe = "1"\nport = 3', "'port' is a string"),
         (

@@ -13,7 +13,7 @@ import time
 import pytest
 
 from harness.errors import BoardUnavailable, TargetLost
-from harness.targets.board.lock import Holder, ProbeLock, state_folder
+from harness.targets.board.lock import Holder, ProbeLock
 
 HOLD = """
 import sys, time
@@ -117,7 +117,7 @@ def test_whether_a_holder_on_another_host_lives_is_not_known():
 def test_a_state_folder_that_cannot_be_made_is_an_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(BoardUnavailable, match="cannot use"):
-        state_folder(tmp_path / "file" / "state")
+        lock_of(tmp_path / "file" / "state")
 
 
 def test_the_note_is_json_that_other_tools_can_read(tmp_path):

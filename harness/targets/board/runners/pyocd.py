@@ -26,15 +26,18 @@ class Pyocd(Runner):
         command = self._call("load", "--erase", "sector", "--no-reset", "--format", "hex")
         return [Command((*command, str(image.hex)), self.seconds, failures=(r"^\d+ E ",))]
 
+    # Commands are split at blanks, and a folder's name may hold some: files are named without it.
+
     def verify(self, image: Image, folder: Path) -> list[Command]:
         # `compare` ends with exit code 0 whatever it finds; only its words tell.
         call = self._call("commander", "--connect", "attach")
         return [
             Command(
-                (*call, "--command", f"compare 0x{address:x} {path}"),
+                (*call, "--command", f"compare 0x{address:x} {path.name}"),
                 self.seconds,
                 failures=("Mismatched byte at 0x[0-9a-f]+", "Error: .*"),
                 success=r"All \d+ bytes match",
+                folder=path.parent,
             )
             for address, path in image.binaries(folder)
         ]
@@ -44,8 +47,8 @@ class Pyocd(Runner):
 
     def read(self, address: int, size: int, file: Path) -> list[Command]:
         call = self._call("commander", "--connect", "attach")
-        command = f"savemem 0x{address:x} {size} {file}"
-        return [Command((*call, "--command", command), SHORT_SECONDS, failures=("Error: .*",))]
+        command = (*call, "--command", f"savemem 0x{address:x} {size} {file.name}")
+        return [Command(command, SHORT_SECONDS, failures=("Error: .*",), folder=file.parent)]
 
     def _call(self, subcommand: str, *arguments: str) -> tuple[str, ...]:
         self._local()

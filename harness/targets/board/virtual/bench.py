@@ -12,6 +12,7 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from harness.targets.board import names
 from harness.targets.board.identity import Board, Port, application_port, kit
 
 STATE = "dk.json"
@@ -55,7 +56,7 @@ def presences(bench: Path) -> dict[str, Path]:
     found = {}
     for folder in folders:
         presence = read(folder)
-        if presence is not None and presence.ports:
+        if presence is not None and presence.ports and names.is_name(presence.serial):
             found[presence.serial] = folder
     return found
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import EnvironmentMissing, TargetLost
+from harness.targets.board import names
 from harness.targets.board.identity import Board
 from harness.targets.board.virtual import bench as benches
 from harness.targets.closing import Closing
@@ -95,7 +96,8 @@ class VirtualDk(Closing):
         baud: int = 115200,
     ) -> None:
         self.bench = bench
-        self.folder = bench / serial
+        self.folder = bench / names.checked(serial, "the serial number")
+        name = names.checked(name, "the name") if name else ""
         arguments = ["--bench", str(bench), "--serial", serial, "--baud", str(baud)]
         arguments += ["--name", name] if name else []
         arguments += ["--play"] if play else []

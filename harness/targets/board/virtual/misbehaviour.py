@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 
+from harness import limits
 from harness.errors import UsageError
 
 
@@ -67,7 +68,8 @@ def parse(texts: Iterable[str]) -> Misbehaviour:
         if key not in NAMES:
             known = ", ".join(n.replace("_", "-") for n in NAMES)
             raise UsageError(f"a virtual board cannot {name!r}", hint=f"known: {known}")
-        if given and not number.strip().isdigit():
-            raise UsageError(f"{name} takes a number, not {number!r}")
-        values[key] = int(number) if given else 1
+        try:
+            values[key] = limits.count(int(number), zero=True) if given else 1
+        except ValueError:
+            raise UsageError(f"{name} takes a number, not {limits.short(number)}") from None
     return Misbehaviour(**values)

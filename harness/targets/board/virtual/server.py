@@ -22,6 +22,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from harness.targets.board import names
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual import misbehaviour
 from harness.targets.board.virtual.chip import Chip, Store, TranscriptChip
@@ -79,7 +80,7 @@ class Board:
 
     def __init__(self, options: argparse.Namespace, chip: Chip) -> None:
         self.bench = Path(options.bench)
-        self.serial: str = options.serial
+        self.serial = names.checked(options.serial, "the serial number")
         self.name: str = options.name or f"virtual-{options.serial}"
         self.folder = self.bench / self.serial
         self.folder.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,26 @@
+"""What a board and a probe may be called: one rule, because names become file names."""
+
+from __future__ import annotations
+
+import re
+
+from harness.errors import UsageError
+
+#: Letters, digits, and a few signs that are no path separators; no leading dot or dash.
+_NAME = re.compile(r"\w[\w .:+@-]{0,63}")
+#: With what is appended to it (``.quarantine.json``) it stays a file name everywhere.
+_MOST_BYTES = 128
+RULE = "1 to 64 letters, digits and .:+@_- or blanks, the first a letter or digit"
+
+
+def is_name(text: str) -> bool:
+    """True for what may be a board's name or a probe's serial number."""
+    return bool(_NAME.fullmatch(text)) and len(text.encode("utf-8", "replace")) <= _MOST_BYTES
+
+
+def checked(text: str, what: str) -> str:
+    """``text`` itself. Raises :class:`UsageError` where it breaks the rule for ``what``."""
+    if is_name(text):
+        return text
+    shown = text if len(text) <= 40 else f"{text[:40]}..."
+    raise UsageError(f"{what} {shown!r} cannot be used", hint=f"{RULE}")
