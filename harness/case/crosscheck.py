@@ -11,16 +11,17 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import cast
 
 from harness.elf import Firmware, Symbol
 from harness.elf.demangle import demangle
 from harness.errors import Unsupported, UsageError
 from harness.targets.base import Session, Stop, Until
+from harness.uart import Console, Record
+from harness.uart.records import without_ticks
+from harness.uart.store import OfKind
 
-_TICKS = re.compile(rb"(~HIL \d+ (?:inference|op) [^*\r\n]*?ticks=)(\d+)([^*\r\n]*?) \*[0-9a-f]{8}")
-_OUTPUT = re.compile(rb"~HIL \d+ output ([^*\r\n]*?) \*[0-9a-f]{8}")
-_INFERENCE = re.compile(rb"~HIL \d+ inference [^*\r\n]*?ticks=(\d+)")
-_LAST_RECORD = re.compile(rb"~HIL \d+ (?:end|failed) ")
 _RAM = range(0x2000_0000, 0x4000_0000)
 _ARENA = re.compile("arena", re.IGNORECASE)
 
@@ -32,14 +33,28 @@ class Seen:
     target: str
     stop: Stop
     console: bytes
-    outputs: tuple[bytes, ...]
-    ticks: tuple[int, ...]
     symbols: tuple[tuple[str, bytes], ...]
+
+    @cached_property
+    def _read(self) -> Console:
+        console = Console()
+        console.feed(self.console)
+        return console
+
+    @property
+    def outputs(self) -> OfKind:
+        """The output records."""
+        return self._read.of_kind("output")
+
+    @property
+    def ticks(self) -> Sequence[int]:
+        """The ticks of each inference."""
+        return self._read.records.numbers("inference", "ticks")
 
     @property
     def ended(self) -> bool:
         """True where the image came to an end of its own."""
-        return _LAST_RECORD.search(self.console) is not None
+        return self._read.ended or bool(self._read.of_kind("failed"))
 
 
 @dataclass(frozen=True)
@@ -125,14 +140,7 @@ def look(
     except Unsupported:
         objects = ()
     console = b"".join(chunk.data for chunk in session.console)
-    return Seen(
-        session.target,
-        stop,
-        console,
-        tuple(_OUTPUT.findall(console)),
-        tuple(int(ticks) for ticks in _INFERENCE.findall(console)),
-        objects,
-    )
+    return Seen(session.target, stop, console, objects)
 
 
 def arenas(firmware: Firmware) -> list[Symbol]:
@@ -160,8 +168,8 @@ def _difference(first: Seen, second: Seen) -> str:
         return "neither printed anything, so there is nothing to compare"
     cut_off = not first.ended and not second.ended
     for index, (one, other) in enumerate(zip(first.outputs, second.outputs, strict=False)):
-        if one != other:
-            return f"output record {index}: {_text(one)} against {_text(other)}"
+        if one.fields != other.fields:
+            return f"output record {index}: {_spelt(one)} against {_spelt(other)}"
     if len(first.outputs) != len(second.outputs) and not cut_off:
         return f"{len(first.outputs)} output records against {len(second.outputs)}"
     console = _console_difference(first, second, cut_off=cut_off)
@@ -173,7 +181,7 @@ def _difference(first: Seen, second: Seen) -> str:
 
 
 def _console_difference(first: Seen, second: Seen, *, cut_off: bool) -> str:
-    one, other = (_TICKS.sub(rb"\1-\3", seen.console) for seen in (first, second))
+    one, other = (without_ticks(seen.console) for seen in (first, second))
     if one == other:
         return ""
     if cut_off and one and other and (one.startswith(other) or other.startswith(one)):
@@ -191,6 +199,13 @@ def _symbol_difference(first: Seen, second: Seen) -> str:
             if left != right:
                 return f"{name}+{offset:#x}: 0x{left:02x} against 0x{right:02x}"
     return ""
+
+
+def _spelt(record: Record) -> str:
+    """An output record in words: which one, and its bytes."""
+    part = cast("bytes", record.fields["hex"]).hex()
+    place = f"offset {record.integer('offset')} of output {record.integer('index')}"
+    return f"{part} ({place}, inference {record.integer('inference')})"
 
 
 def _text(data: bytes) -> str:

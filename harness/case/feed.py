@@ -13,10 +13,10 @@ from harness.deadline import Deadline
 from harness.errors import FirmwareFailed
 from harness.targets.base import ConsoleMatch, Session, Stop
 from harness.uart import Console, Record, encode
-from harness.uart.records import BLOCK, encode_tensor, fill_blocks
+from harness.uart.records import BLOCK, encode_tensor, fill_blocks, pattern
 
-_ANSWER = rb"~HIL \d+ (?:ack|nak|failed|end) [^\n]*\n"
-_READY = rb"~HIL \d+ (?:ready|failed|end) [^\n]*\n"
+_ANSWER = pattern("ack", "nak", "failed", "end")
+_READY = pattern("ready", "failed", "end")
 #: Tries for one record. A board's receiver may lose bytes; a simulator's never does.
 _TRIES = 3
 #: Seconds on the target's clock to wait for one answer.

@@ -18,10 +18,12 @@ from harness.findings import Finding
 from harness.targets.base import Counters, Fault, Session, Stop
 from harness.uart import Console, Scraper, scraper
 from harness.uart.recording import Recording
+from harness.uart.records import pattern
 from harness.uart.scrapers import EndLine
 
 #: A run stops here to look whether the image is over.
-_CLOSING = rb"(?:~HIL \d+ (?:end|failed) |AllocateTensors\(\) failed|Halting system)[^\n]{0,300}\n"
+_LAST_WORDS = rb"(?:AllocateTensors\(\) failed|Halting system)[^\n]{0,300}\n"
+_CLOSING = pattern("end", "failed") + b"|" + _LAST_WORDS
 #: Seconds on the target's clock for what still follows (a log thread, a fault dump).
 _AFTERMATH = 0.05
 #: Seconds on the target's clock after which a run looks at what came, whatever it was.

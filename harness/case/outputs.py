@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -97,7 +97,7 @@ def _recorded(console: Console, case: Case, model: Model, known: Rows) -> Output
     found = _Comparisons(interpreter, case.tolerance)
     for start, stop in console.boots:
         tensors = assemble(console.records, start, stop, Findings())
-        interpreter.reset()
+        interpreter.restart()
         found.boot(tensors, known)
     return found.result()
 
@@ -132,6 +132,32 @@ class _Comparisons:
             parts = [tensors[TensorKey("output", number, index)] for number in whole]
             others = alternatives(self._interpreter, inputs, index, batch=True)
             self._hold(_stack(parts, tensor), expected[index], tensor.name, others)
+        self._layers(tensors, rows)
+
+    def _layers(self, tensors: Tensors, rows: Mapping[int, Sequence[bytes]]) -> None:
+        """Dumped outputs of operators, inference by inference; those that nothing is like differ
+        in the records' own check already.
+        """
+        places = tensors.places("layer")
+        if not places:
+            return
+        model = self._model
+        self._interpreter.restart()
+        for number, row in rows.items():
+            if not row:
+                return
+            self._interpreter.invoke(
+                [_stack([data], one)[0] for data, one in zip(row, model.inputs, strict=True)]
+            )
+            for index, node in places:
+                data = tensors.get(TensorKey("layer", number, index, node))
+                outputs = model.operators[node].outputs if node < len(model.operators) else ()
+                tensor = model.tensors[outputs[index]] if index < len(outputs) else None
+                if data is None or tensor is None or len(data) != _nbytes(tensor):
+                    continue
+                name = f"layer {node} ({model.operators[node].name}) of inference {number}"
+                wanted = self._interpreter.tensors[tensor.index]
+                self._hold(_stack([data], tensor)[0], wanted, name, {})
 
     def _inputs(self, tensors: Tensors, known: Rows, number: int) -> Sequence[bytes]:
         """The host's own inputs where it has any, else what the image says that it read."""

@@ -18,8 +18,9 @@ from harness.model import Model
 from harness.targets import Session, Stop
 from harness.targets.shared import Shared
 from harness.uart import Console, scraper
+from harness.uart.records import pattern
 
-_INFERENCE = rb"~HIL \d+ (?:inference|failed|end) [^\n]*\n|AllocateTensors\(\) failed[^\n]*\n"
+_INFERENCE = pattern("inference", "failed", "end") + rb"|AllocateTensors\(\) failed[^\n]*\n"
 
 
 class LiveSession:

@@ -233,9 +233,20 @@ class Unread:
     kind: str = ""
 
 
-def fills_line(text: str) -> bool:
-    """Whether a line that holds a good record holds nothing else."""
-    return text.startswith(PREFIX) and text[-10:-8] == " *"
+def pattern(*kinds: str) -> bytes:
+    """A bytes regex of a whole line with a record of one of ``kinds``: where a run may stop."""
+    return rf"~HIL \d{{1,10}} (?:{'|'.join(kinds)}) [^\n]{{0,300}}\n".encode()
+
+
+_TICKS = re.compile(
+    rb"(~HIL \d{1,10} (?:inference|op) [^*\r\n]{0,160}?ticks=)\d{1,10}([^*\r\n]{0,160}?)"
+    rb" \*[0-9a-f]{8}"
+)
+
+
+def without_ticks(console: bytes) -> bytes:
+    """A console without the measured ticks of its records, and without what follows from them."""
+    return _TICKS.sub(rb"\1-\2", console)
 
 
 def parse(text: str, kinds: Kinds = FROM_DEVICE) -> Record | Unread | None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from device import line
 from fake_renode import Warns
 
 from harness.case import crosscheck
@@ -108,8 +109,8 @@ def test_two_sessions_agree_and_the_first_difference_is_named(fake, server, firm
         with open_target("renode", firmware, server=server) as session:
             return crosscheck.run(session, firmware, None, 1)
 
-    one = seen(b"a\n", b"~HIL 1 inference index=0 ticks=5 status=0 *00000000\n")
-    two = seen(b"a\n", b"~HIL 1 inference index=0 ticks=7 status=0 *11111111\n")
+    one = seen(b"a\n", line(1, "inference", ticks=5))
+    two = seen(b"a\n", line(1, "inference", ticks=7))
     three = seen(b"a\n", b"c\n")
     assert crosscheck.compare(one, two).equal
     assert "1 inferences: 0 equal, furthest apart 5 and 7" in str(crosscheck.compare(one, two))
