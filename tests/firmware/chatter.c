@@ -1,0 +1,7 @@
+// Prints without end: single bytes, one a transfer.
+#include "machine.h"
+
+void Main(void) {
+  UartStart();
+  for (;;) Print(".");
+}

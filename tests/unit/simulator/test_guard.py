@@ -1,0 +1,28 @@
+"""The wall-clock guard binds within a second of its time, whatever the image does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from harness.deadline import Deadline
+from harness.elf import Firmware
+from harness.simulator.machine import End, Machine
+
+HZ = 64_000_000
+GUARD = 0.5
+
+
+@pytest.mark.parametrize("name", ["chatter", "idle", "tickless"])
+def test_the_guard_ends_a_run_within_a_second_of_its_time(
+    build: Callable[[str], Firmware], name: str
+) -> None:
+    machine = Machine(build(name))
+    machine.core.skip_idle = False  # what loops is run
+    started = time.monotonic()
+    end = machine.run(until_tick=10**6 * HZ, guard=Deadline(10**6, guard=GUARD))
+    assert end is End.GUARD
+    assert GUARD <= time.monotonic() - started < GUARD + 1
+    machine.close()

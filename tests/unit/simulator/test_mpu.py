@@ -1,0 +1,220 @@
+"""The MPU: what runs in the simulator, and its model, against the rules of the architecture.
+
+Armv8-M ARM, R_BVLF and the pseudocode of MPUCheck: no region, the background for privileged code
+if PRIVDEFENA is set; one region, its rights; several, a fault.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import product
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.elf import Firmware
+from harness.simulator.machine import End, Machine
+
+HZ = 64_000_000
+LOAD, STORE, BYTE, PAIR, LOAD_AS_USER, STORE_AS_USER, RUN, LOAD_MASKED = range(8)
+STORES = {STORE, BYTE, PAIR, STORE_AS_USER}
+AS_USER = {LOAD_AS_USER, STORE_AS_USER}
+ENABLE, HFNMIENA, PRIVDEFENA = 1, 2, 4
+IACCVIOL, DACCVIOL, MMARVALID = 1 << 0, 1 << 1, 1 << 7
+ARENA = 4096
+
+
+@dataclass(frozen=True)
+class Region:
+    """A region of ``size`` bytes from ``start``, both multiples of 32, in the firmware's arena."""
+
+    start: int
+    size: int
+    unprivileged: bool = True
+    read_only: bool = False
+    execute_never: bool = False
+
+    def holds(self, offset: int) -> bool:
+        return self.start <= offset < self.start + self.size
+
+    def registers(self, arena: int) -> tuple[int, int]:
+        rights = self.read_only << 2 | self.unprivileged << 1 | self.execute_never
+        return arena + self.start | rights, arena + self.start + self.size - 32 | 1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """CFSR, MMFAR and the stacked pc of the fault, or zeros."""
+
+    status: int
+    address: int
+    pc: int
+
+
+class Bench:
+    """The firmware ``mpu``, tried again and again."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        self._go("Ready")
+        self.arena = self._symbol("arena")
+
+    def _symbol(self, name: str) -> int:
+        symbol = self.machine.firmware.symbol(name)
+        assert symbol is not None
+        return symbol.address & ~1
+
+    def _go(self, name: str) -> End:
+        machine = self.machine
+        machine.hook(name, lambda _: True)
+        end = machine.run(until_tick=machine.now + HZ)
+        machine.unhook(self._symbol(name))
+        return end
+
+    def start(
+        self, regions: tuple[Region, ...], control: int, kind: int, user: bool, at: int
+    ) -> End:
+        """Everything outside the arena is one region each: code, data, stack."""
+        machine, arena = self.machine, self.arena
+        rows = [(0 | 6, 0xF_FFE1), (0x2000_0000 | 3, arena - 32 | 1)]
+        rows += [(arena + ARENA | 3, 0x2003_FFE1)]
+        rows += [region.registers(arena) for region in regions]
+        rows += [(0, 0)] * (16 - len(rows))
+        machine.write_memory(self._symbol("regions"), struct.pack("<32I", *sum(rows, ())))
+        for name, value in (
+            ("control", control), ("kind", kind), ("unprivileged", user), ("target", arena + at),
+        ):  # fmt: skip
+            machine.write_memory(self._symbol(name), struct.pack("<I", value))
+        return self._go("Done")
+
+    def outcome(self) -> Outcome:
+        words = self.machine.read_memory(self._symbol("results"), 12)
+        self._go("Ready")
+        return Outcome(*struct.unpack("<3I", words))
+
+
+@pytest.fixture(scope="module")
+def bench(build: Callable[[str], Firmware]) -> Iterator[Bench]:
+    machine = Machine(build("mpu"))
+    yield Bench(machine)
+    machine.close()
+
+
+def refused_at(
+    regions: tuple[Region, ...], control: int, kind: int, user: bool, at: int
+) -> int | None:
+    """The first byte that the architecture refuses, None where the access passes."""
+    size = {BYTE: 1, PAIR: 8, RUN: 2}.get(kind, 4)
+    privileged = not user and kind not in AS_USER
+    for offset in range(at, at + size):
+        hits = [region for region in regions if region.holds(offset)]
+        if not hits:
+            allowed = privileged and bool(control & PRIVDEFENA)
+        elif len(hits) > 1:
+            allowed = False
+        else:
+            region = hits[0]
+            allowed = privileged or region.unprivileged
+            allowed = allowed and not (kind in STORES and region.read_only)
+            allowed = allowed and not (kind == RUN and region.execute_never)
+        if not allowed:
+            return offset
+    return None
+
+
+regions = st.builds(
+    Region,
+    st.integers(0, ARENA // 32 - 1).map(lambda n: 32 * n),
+    st.sampled_from([32, 64, 512, 1024, 1056, 2048]),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+).filter(lambda region: region.start + region.size <= ARENA)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    regions=st.lists(regions, max_size=6).map(tuple),
+    control=st.sampled_from([ENABLE, ENABLE | PRIVDEFENA]),
+    kind=st.sampled_from([LOAD, STORE, BYTE, PAIR, LOAD_AS_USER, STORE_AS_USER, RUN]),
+    user=st.booleans(),
+    at=st.integers(0, ARENA // 4 - 2).map(lambda n: 4 * n),
+)
+def test_each_access_passes_or_faults_as_the_architecture_says(
+    bench: Bench, regions: tuple[Region, ...], control: int, kind: int, user: bool, at: int
+) -> None:
+    assert bench.start(regions, control, kind, user, at) is End.CONDITION
+    outcome = bench.outcome()
+    refused = refused_at(regions, control, kind, user, at)
+    if refused is None:
+        assert outcome == Outcome(0, 0, 0)
+    elif kind == RUN:
+        assert (outcome.status, outcome.pc) == (IACCVIOL, bench.arena + at)
+    else:
+        assert outcome.status == DACCVIOL | MMARVALID
+        assert outcome.address == bench.arena + refused
+        assert bench.machine.firmware.locate(outcome.pc).function == "Access"
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    regions=st.lists(regions, max_size=4).map(tuple),
+    control=st.sampled_from([ENABLE, ENABLE | PRIVDEFENA]),
+    write=st.booleans(),
+    user=st.booleans(),
+    at=st.integers(0, ARENA - 1),
+)
+def test_the_model_that_checks_exception_frames_says_the_same(
+    bench: Bench, regions: tuple[Region, ...], control: int, write: bool, user: bool, at: int
+) -> None:
+    mpu = bench.machine.mpu
+    kept = mpu.state()
+    mpu.restore({"ctrl": control, "bases": [0] * 16, "limits": [0] * 16})
+    for number, region in enumerate(regions):
+        mpu.write(0x98, number)
+        base, limit = region.registers(0)
+        mpu.write(0x9C, base)
+        mpu.write(0xA0, limit)
+    refused = refused_at(regions, control, STORE if write else LOAD, user, at)
+    assert mpu.allows(at, write=write, privileged=not user) is (refused != at)
+    words = range(at, at + 4)
+    held = {bytes_held(regions, byte) for byte in words}
+    if len(held) == 1:
+        assert mpu.allows_all(at, 4, write=write, privileged=not user) is (refused is None)
+    mpu.restore(kept)
+
+
+def bytes_held(regions: tuple[Region, ...], byte: int) -> tuple[int, ...]:
+    return tuple(n for n, region in enumerate(regions) if region.holds(byte))
+
+
+@pytest.mark.parametrize(("user", "kind"), [*product([False, True], [LOAD, STORE, RUN])])
+def test_with_the_mpu_off_everything_passes(bench: Bench, user: bool, kind: int) -> None:
+    bench.start((Region(0, 1024, False, True, True),), 0, kind, user, 0)
+    assert bench.outcome() == Outcome(0, 0, 0)
+
+
+def test_code_of_negative_priority_is_not_checked_without_hfnmiena(bench: Bench) -> None:
+    bench.start((), ENABLE, LOAD_MASKED, False, 64)
+    assert bench.outcome() == Outcome(0, 0, 0)
+    bench.start((), ENABLE, LOAD, False, 64)
+    assert bench.outcome().status == DACCVIOL | MMARVALID
+
+
+def test_code_of_negative_priority_is_checked_with_hfnmiena(
+    build: Callable[[str], Firmware],
+) -> None:
+    machine = Machine(build("mpu"))
+    end = Bench(machine).start((), ENABLE | HFNMIENA, LOAD_MASKED, False, 64)
+    assert end is End.LOCKUP
+    assert machine.faults[-1].reason.startswith("DACCVIOL")
+    machine.close()
+
+
+def test_an_access_over_the_edge_of_a_region_faults_behind_it(bench: Bench) -> None:
+    region = Region(992, 64)
+    bench.start((region,), ENABLE, PAIR, True, 1052)
+    assert bench.outcome().address == bench.arena + 1056
