@@ -25,6 +25,7 @@ AS_USER = {LOAD_AS_USER, STORE_AS_USER}
 ENABLE, HFNMIENA, PRIVDEFENA = 1, 2, 4
 IACCVIOL, DACCVIOL, MMARVALID = 1 << 0, 1 << 1, 1 << 7
 ARENA = 4096
+_RETURN = bytes.fromhex("7047")  # bx lr
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ class Bench:
         rows += [(arena + ARENA | 3, 0x2003_FFE1)]
         rows += [region.registers(arena) for region in regions]
         rows += [(0, 0)] * (16 - len(rows))
+        machine.write_memory(arena, _RETURN * (ARENA // 2))
         machine.write_memory(self._symbol("regions"), struct.pack("<32I", *sum(rows, ())))
         for name, value in (
             ("control", control), ("kind", kind), ("unprivileged", user), ("target", arena + at),
