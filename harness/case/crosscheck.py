@@ -1,9 +1,9 @@
 """One image on two targets: is what it printed, computed and left in RAM the same?
 
 The measured ticks of ``inference`` and ``op`` records are reported beside each other and not held
-equal; everything else that the console printed is. An image without an end of its own is cut off
-by the clock, on each target at another byte: there the shorter console must be how the longer one
-begins.
+equal, nor are the durations that test suites print; everything else on the console is. An image
+without an end of its own is cut off by the clock, on each target at another byte: there the shorter
+console must be how the longer one begins.
 """
 
 from __future__ import annotations
@@ -22,6 +22,10 @@ from harness.uart import Console, Record
 from harness.uart.records import without_ticks
 from harness.uart.store import OfKind
 
+#: How long a test took, in the two forms of ztest.
+_DURATION = re.compile(rb"( in |duration = )\d{1,9}\.\d{1,6}(?= seconds)")
+#: The last line of a suite of tests, Zephyr's or tflite-micro's.
+_SUITE_END = re.compile(rb"PROJECT EXECUTION |TESTS PASSED~~~")
 _RAM = range(0x2000_0000, 0x4000_0000)
 _ARENA = re.compile("arena", re.IGNORECASE)
 
@@ -54,7 +58,8 @@ class Seen:
     @property
     def ended(self) -> bool:
         """True where the image came to an end of its own."""
-        return self._read.ended or bool(self._read.of_kind("failed"))
+        said = self._read.ended or bool(self._read.of_kind("failed"))
+        return said or _SUITE_END.search(self.console) is not None
 
 
 @dataclass(frozen=True)
@@ -181,7 +186,7 @@ def _difference(first: Seen, second: Seen) -> str:
 
 
 def _console_difference(first: Seen, second: Seen, *, cut_off: bool) -> str:
-    one, other = (without_ticks(seen.console) for seen in (first, second))
+    one, other = (_without_times(seen.console) for seen in (first, second))
     if one == other:
         return ""
     if cut_off and one and other and (one.startswith(other) or other.startswith(one)):
@@ -191,6 +196,11 @@ def _console_difference(first: Seen, second: Seen, *, cut_off: bool) -> str:
         if left != right:
             return f"console line {number}: {_text(left)} against {_text(right)}"
     return f"{len(lines)} console lines ({len(one)} B) against {len(others)} ({len(other)} B)"
+
+
+def _without_times(console: bytes) -> bytes:
+    """The console without what each target measures for itself."""
+    return _DURATION.sub(rb"\1-", without_ticks(console))
 
 
 def _symbol_difference(first: Seen, second: Seen) -> str:

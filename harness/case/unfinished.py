@@ -60,15 +60,23 @@ def time_hint(case: Case, seen: Observation) -> str:
         return "a slow machine or target needs a larger guard (--guard, or `guard` in a case file)"
     if records and records[-1].kind == "ready" and case.inputs is None:
         return "the image waits for input: give --inputs, or `inputs` in a case file"
-    results = seen.console.scrapers[0].results if seen.console.scrapers else ()
-    if seen.stop is Stop.DEADLINE and results and case.ends and not case.ends_at:
-        return (
-            "firmware that never ends on purpose: --never-ends, or `ends = false` in a case file; "
-            "one that says so: `ends_at`"
-        )
+    if seen.stop is Stop.DEADLINE and case.scraper and seen.console.scrapers[0].results:
+        return _scraped_hint(case, declares=seen.console.scrapers[0].end is not None)
     if seen.stop is Stop.DEADLINE and seen.complaint:
         return "more inferences need more time (--timeout, or `timeout` in a case file)"
     return ""
+
+
+def _scraped_hint(case: Case, *, declares: bool) -> str:
+    """An image that gives results and does not end: it needs more time, or has no end."""
+    if declares or case.ends_at:
+        return "what takes longer needs more time (--timeout, or `timeout` in a case file)"
+    if not case.ends:
+        return "more results need more time (--timeout, or `timeout` in a case file)"
+    return (
+        "firmware that never ends, or sleeps for good: --never-ends, or `ends = false` in a case "
+        "file; one that tells its end in a line: `ends_at`"
+    )
 
 
 def _count(number: int, noun: str) -> str:

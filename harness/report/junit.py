@@ -26,7 +26,7 @@ def legal(text: str) -> str:
 
 
 def junit(results: Sequence[CaseResult]) -> str:
-    """One ``testsuite`` with one ``testcase`` a result."""
+    """One ``testsuite`` with one ``testcase`` a result, and one for each test that an image ran."""
     counts = dict.fromkeys(("failure", "error", "skipped"), 0)
     suite = ElementTree.Element("testsuite", name="tflm-hil")
     for result in results:
@@ -43,7 +43,8 @@ def junit(results: Sequence[CaseResult]) -> str:
             counts[element] += 1
             child = ElementTree.SubElement(case, element, message=legal(result.reason))
             child.text = legal(_text(result))
-    suite.set("tests", str(len(results)))
+        _add_tests(suite, result, counts)
+    suite.set("tests", str(len(suite)))
     suite.set("failures", str(counts["failure"]))
     suite.set("errors", str(counts["error"]))
     suite.set("skipped", str(counts["skipped"]))
@@ -51,6 +52,26 @@ def junit(results: Sequence[CaseResult]) -> str:
     root.append(suite)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _add_tests(suite: ElementTree.Element, result: CaseResult, counts: dict[str, int]) -> None:
+    """The tests that the image ran; a failure that the case knows of is told as skipped."""
+    for test in result.tests:
+        row = ElementTree.SubElement(
+            suite,
+            "testcase",
+            classname=legal(f"{result.name}.{result.target}"),
+            name=legal(test.name),
+            time=f"{test.seconds or 0.0:.3f}",
+        )
+        if test.state == "pass":
+            continue
+        known = test.state != "skip" and result.passed
+        element = "skipped" if known or test.state == "skip" else "failure"
+        counts[element] += 1
+        message = f"{test.state}, as known" if known else test.state
+        child = ElementTree.SubElement(row, element, message=message)
+        child.text = legal("\n".join(test.messages))
 
 
 def _add_properties(case: ElementTree.Element, result: CaseResult) -> None:

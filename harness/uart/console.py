@@ -20,7 +20,7 @@ from harness.uart.tensors import Tensors, assemble
 
 #: What is read and kept of one console, in bytes and in lines; of the rest only the size is told.
 LARGEST = 64 << 20
-MOST_LINES = 500_000
+MOST_LINES = 1_000_000
 #: Boots that are told apart by their banners.
 _MOST_BOOTS = 1000
 #: Operators that a profile holds.

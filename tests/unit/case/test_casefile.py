@@ -109,3 +109,50 @@ def test_a_name_too_long_for_a_folder_is_refused(tmp_path):
     file.write_text(f'[[case]]\nname = "{"x" * 300}"\nelf = "a.elf"\n')
     with pytest.raises(UsageError, match="too long"):
         load_cases(file)
+
+
+MINE = '[[case]]\nname = "mine"\nelf = "zephyr.elf"\n'
+
+
+def test_text_and_numbers_may_be_expected_of_results_and_states_of_tests(case_file):
+    values = 'scraper = "/(?P<state>a+)/"\nexpect.values = [{ state = "idle" }, { n = 1.5 }]\n'
+    (case,) = load_cases(case_file(MINE + values))
+    assert case.values == ({"state": "idle"}, {"n": 1.5})
+    assert case.inferences == 2
+    tests = 'scraper = "ztest"\nexpect.tests = { "suite.test_a" = "fail" }\n'
+    (case,) = load_cases(case_file(MINE + tests))
+    assert case.tests == {"suite.test_a": "fail"}
+
+
+def test_listed_values_and_tests_must_come_beside_expected_findings(case_file):
+    findings = 'scraper = "ztest"\nexpect.findings = ["assertion"]\n'
+    (alone,) = load_cases(case_file(MINE + findings))
+    (both,) = load_cases(case_file(MINE + findings + 'expect.tests = { "s.a" = "fail" }\n'))
+    assert (alone.expected.outputs, both.expected.outputs) == (False, True)
+
+
+def test_firmware_that_never_ends_says_so_and_one_that_does_may_say_how(case_file):
+    text = MINE + 'scraper = "hello_world"\nends = false\nwatch = 3\n'
+    (case,) = load_cases(case_file(text))
+    assert (case.ends, case.watch) == (False, 3)
+    (case,) = load_cases(case_file(MINE + 'scraper = "hello_world"\nends_at = "^done$"\n'))
+    assert (case.ends, case.ends_at) == (True, "^done$")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("ends = false\n", "ends needs a scraper"),
+        ("watch = 2\n", "watch needs a scraper"),
+        ('scraper = "ztest"\nwatch = 0\n', "watch: 0 is no time"),
+        ('scraper = "ztest"\nends_at = "("\n', "is broken"),
+        ('scraper = "ztest"\nends_at = "x*"\n', "matches an empty line"),
+        ('scraper = "ztest"\nends = false\nends_at = "x"\n', "says there is none"),
+        ('scraper = "ztest"\nexpect.tests = { "s.a" = "broken" }\n', "gives s.a 'broken'"),
+        ('scraper = "ztest"\nexpect.values = [{ a = true }]\n', "numbers and texts"),
+        ('scraper = "ztest"\nexpect.values = [{}]\n', "numbers and texts"),
+    ],
+)
+def test_ends_and_expectations_that_make_no_sense_are_refused(case_file, text, words):
+    with pytest.raises(UsageError, match=words):
+        load_cases(case_file(MINE + text))

@@ -113,3 +113,8 @@ def test_what_runs_is_not_counted_on_a_board(refused, option, targets):
     said = refused("a.elf", "--target", targets, *option)
     assert f"{option[0]} cannot be used on" in said
     assert "--target simulator or renode" in said
+
+
+@pytest.mark.parametrize("arguments", [("--never-ends",), ("--watch", "3")])
+def test_an_image_that_prints_records_tells_its_own_end(refused, arguments):
+    assert "need --scraper" in refused("a.elf", *arguments)

@@ -70,3 +70,20 @@ def test_measured_ticks_may_differ_and_nothing_else_of_their_records():
     assert check.equal
     assert list(check.first.ticks) == [5]
     assert not compare(inference(ticks=5), inference(ticks=5, status=1)).equal
+
+
+SUITE = b" PASS - test_a in %b seconds\r\n - PASS - [s.test_a] duration = %b seconds\r\n"
+PROJECT = b"PROJECT EXECUTION SUCCESSFUL\r\n"
+
+
+def test_durations_of_tests_are_the_targets_own():
+    assert compare(
+        seen(SUITE % (b"0.1", b"0.001") + PROJECT), seen(SUITE % (b"0.12", b"0.012") + PROJECT)
+    ).equal
+    failed = (SUITE % (b"0.1", b"0.1")).replace(b" PASS - test", b" FAIL - test")
+    assert not compare(seen(SUITE % (b"0.1", b"0.1") + PROJECT), seen(failed + PROJECT)).equal
+
+
+def test_a_suite_whose_closing_line_one_target_lacks_is_a_difference():
+    suite = SUITE % (b"0.1", b"0.1")
+    assert not compare(seen(suite), seen(suite + PROJECT)).equal

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from harness import report
 from harness.case.result import CaseResult, Size, Verdict
 from harness.findings import Finding, Kind
+from harness.uart.scrapers import TestResult
 
 
 def result(**changes) -> CaseResult:
@@ -114,3 +115,20 @@ def test_junit_carries_what_was_measured_and_nothing_that_was_not():
         "instructions_per_inference": "5344",
         "values_compared": "20",
     }
+
+
+def test_junit_has_a_row_for_each_test_that_an_image_ran():
+    tests = (
+        TestResult("s.a", "pass", 3, 0.25),
+        TestResult("s.b", "fail", 5, None, ("Assertion failed at b.c:7",)),
+        TestResult("s.c", "skip", 9),
+    )
+    failed = result(verdict=Verdict.FAIL, tests=tests)
+    suite = ElementTree.fromstring(report.junit([failed]).encode()).find("testsuite")
+    assert [suite.get(name) for name in ("tests", "failures", "skipped")] == ["4", "2", "1"]
+    rows = {row.get("name"): row for row in suite.iter("testcase")}
+    assert rows["s.a"].get("time") == "0.250"
+    assert rows["s.b"].find("failure").text == "Assertion failed at b.c:7"
+    known = ElementTree.fromstring(report.junit([result(tests=tests)]).encode()).find("testsuite")
+    assert (known.get("failures"), known.get("skipped")) == ("0", "2")
+    assert "fail, as known" in report.junit([result(tests=tests)])
