@@ -330,4 +330,9 @@ def register(
 
 def broken(path: Path, message: str) -> UsageError:
     """The table at ``path`` cannot be used."""
-    return UsageError(f"{path.name}: {message}", hint=f"the table's head explains it: {path}")
+    return UsageError(f"{path.name}: {message}", hint=explained(path))
+
+
+def explained(path: Path) -> str:
+    """The hint of every error in the table at ``path``."""
+    return f"the table's head explains it: {path}"

@@ -17,7 +17,7 @@ LONGEST_FILE = 400
 #: From left to right: a room imports only rooms that stand before it. One line, one floor.
 FLOORS = (
     ("errors", "findings", "limits", "paths", "deadline"),
-    ("files", "interrupts", "native"),
+    ("files", "interrupts", "native", "tables"),
     ("model",),
     ("elf",),
     ("build", "uart", "reference"),

@@ -9,16 +9,38 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import platformdirs
 
-from harness import files, limits
+from harness import files, limits, tables
 from harness.errors import UsageError
 from harness.targets.board import names
 
 BAUD = 115200
+_MOST_RETRIES = 10
+_Seconds = Annotated[float, partial(limits.seconds, zero=True)]
+
+
+def _retries(value: int) -> int:
+    if not 0 <= value <= _MOST_RETRIES:
+        raise ValueError(f"{limits.short(value)} is no number from 0 to {_MOST_RETRIES}")
+    return value
+
+
+def _named(value: str) -> str:
+    """A name that a file can have, too."""
+    if not names.is_name(value):
+        raise ValueError(f"{limits.short(value)} cannot be used: {names.RULE}")
+    return value
+
+
+def _serial(value: object) -> str:
+    """A probe's serial number; who writes it without quotes means the same."""
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return _named(limits.short(value) if whole else value if isinstance(value, str) else "")
 
 
 @dataclass(frozen=True)
@@ -31,28 +53,35 @@ class Policy:
     long after a reset a boot banner is waited for. ``flash_seconds``: limit of one flash tool call.
     """
 
-    retries: int = 1
-    backoff: float = 1.0
+    retries: Annotated[int, _retries] = 1
+    backoff: _Seconds = 1.0
     quarantine: bool = True
-    power_cycle_seconds: float = 30.0
-    return_seconds: float = 5.0
-    settle_seconds: float = 1.0
-    flash_seconds: float = 120.0
+    power_cycle_seconds: _Seconds = 30.0
+    return_seconds: _Seconds = 5.0
+    settle_seconds: _Seconds = 1.0
+    flash_seconds: _Seconds = 120.0
 
 
 @dataclass(frozen=True)
 class Entry:
     """One ``[[board]]`` of a lab file. ``port`` is a device or an URL that pyserial opens."""
 
-    name: str
-    probe: str
+    name: Annotated[str, _named]
+    probe: Annotated[str, tables.Raw(_serial)]
     port: str = ""
     runner: str = ""
-    baud: int = BAUD
+    baud: Annotated[int, limits.baud] = BAUD
     tags: tuple[str, ...] = ()
     probe_host: str = ""
     power_cycle: tuple[str, ...] = ()
     labgrid: str = ""
+
+
+@dataclass(frozen=True)
+class _Document:
+    board: tuple[Entry, ...] = ()
+    policy: Policy = field(default_factory=Policy)
+    state: str = ""
 
 
 @dataclass(frozen=True)
@@ -99,79 +128,12 @@ def _read(path: Path) -> Lab:
 def parse(document: Mapping[str, Any], path: Path | None = None) -> Lab:
     """A lab from a TOML document; see :func:`load` for the errors."""
     where = str(path or "lab file")
-    _only(document, {"board", "policy", "state"}, where)
-    boards = document.get("board", [])
-    if not isinstance(boards, list) or not all(isinstance(b, dict) for b in boards):
-        raise UsageError(f"{where}: boards are written as [[board]] tables")
-    entries = tuple(_entry(b, f"{where}: board {i + 1}") for i, b in enumerate(boards))
+    found = tables.read(_Document, document, where)
     for what in ("name", "probe"):
         seen: set[str] = set()
-        for entry in entries:
+        for entry in found.board:
             value = getattr(entry, what).lstrip("0")
             if value in seen:
                 raise UsageError(f"{where}: two boards have the {what} {getattr(entry, what)!r}")
             seen.add(value)
-    policy = document.get("policy", {})
-    if not isinstance(policy, dict):
-        raise UsageError(f"{where}: [policy] is a table")
-    state = document.get("state")
-    if state is not None and not isinstance(state, str):
-        raise UsageError(f"{where}: state is a folder, in quotes")
-    return Lab(entries, _policy(policy, f"{where}: policy"), path, Path(state) if state else None)
-
-
-def _entry(table: Mapping[str, Any], where: str) -> Entry:
-    _only(table, set(Entry.__dataclass_fields__), where)
-    for key in ("name", "probe"):
-        if key not in table:
-            raise UsageError(f"{where}: {key!r} is missing")
-    values: dict[str, Any] = {}
-    for key, value in table.items():
-        if key in ("tags", "power_cycle"):
-            if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
-                raise UsageError(f"{where}: {key!r} is a list of strings, not {value!r}")
-            values[key] = tuple(value)
-        elif key == "baud":
-            try:
-                values[key] = limits.baud(value)
-            except ValueError as error:
-                raise UsageError(f"{where}: 'baud': {error}") from error
-        elif key == "probe" and isinstance(value, int) and not isinstance(value, bool):
-            values[key] = names.checked(limits.short(value), f"{where}: probe")
-        elif not isinstance(value, str) or (key in ("name", "probe") and not value):
-            raise UsageError(f"{where}: {key!r} is a string, not {value!r}")
-        else:
-            checked = key in ("name", "probe")
-            values[key] = names.checked(value, f"{where}: {key}") if checked else value
-    return Entry(**values)
-
-
-def _policy(table: Mapping[str, Any], where: str) -> Policy:
-    _only(table, set(Policy.__dataclass_fields__), where)
-    values: dict[str, Any] = {}
-    for key, value in table.items():
-        if key == "quarantine":
-            good = isinstance(value, bool)
-        elif key == "retries":
-            good = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10
-        else:
-            good = not isinstance(value, str) and _is_time(value)
-        if not good:
-            raise UsageError(f"{where}: {key!r} cannot be {value!r}")
-        values[key] = value
-    return Policy(**values)
-
-
-def _is_time(value: object) -> bool:
-    try:
-        limits.seconds(value, zero=True)
-    except ValueError:
-        return False
-    return True
-
-
-def _only(table: Mapping[str, Any], known: set[str], where: str) -> None:
-    if unknown := sorted(set(table) - known):
-        raise UsageError(
-            f"{where}: unknown key {unknown[0]!r}", hint=f"known: {', '.join(sorted(known))}"
-        )
+    return Lab(found.board, found.policy, path, Path(found.state) if found.state else None)

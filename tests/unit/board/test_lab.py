@@ -46,19 +46,19 @@ def test_everything_that_the_manual_shows_is_read():
     [
         ('[[board]]\nname = "a"', "'probe' is missing"),
         ('[[board]]\nname = "a"\nprobe = "1"\npower_cicle = []', "unknown key 'power_cicle'"),
-        ('[[board]]\nname = "a"\nprobe = "1"\nbaud = "fast"', "'baud': 'fast' is no baud rate"),
-        ('[[board]]\nname = "a"\nprobe = "1"\ntags = "x"', "'tags' is a list of strings"),
-        ('[[board]]\nname = "a"\nprobe = "1"\nport = 3', "'port' is a string"),
+        ('[[board]]\nname = "a"\nprobe = "1"\nbaud = "fast"', "baud is a whole number"),
+        ('[[board]]\nname = "a"\nprobe = "1"\ntags = "x"', "tags is a list"),
+        ('[[board]]\nname = "a"\nprobe = "1"\nport = 3', "port is a text"),
         (
             '[[board]]\nname="a"\nprobe="1"\n[[board]]\nname="a"\nprobe="2"',
             "two boards have the name",
         ),
         ('[[board]]\nname="a"\nprobe="1"\n[[board]]\nname="b"\nprobe="001"', "the probe '001'"),
-        ("[policy]\nretries = -1", "'retries' cannot be -1"),
-        ("[policy]\nretries = true", "'retries' cannot be True"),
+        ("[policy]\nretries = -1", "retries: -1 is no number"),
+        ("[policy]\nretries = true", "retries is a whole number"),
         ("[polizy]\nretries = 1", "unknown key 'polizy'"),
-        ("board = 3", "written as"),
-        ("state = 3", "state is a folder"),
+        ("board = 3", "board is a list"),
+        ("state = 3", "state is a text"),
     ],
 )
 def test_a_mistake_is_named(text, words):

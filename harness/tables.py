@@ -1,0 +1,139 @@
+"""TOML tables -> frozen dataclasses: strict about keys, types and numbers, with one wording.
+
+A dataclass is the schema: its fields are the keys, their annotations the types, fields without a
+default must be there. CMake runs this module with a bare Python: standard library only.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from harness.errors import UsageError
+from harness.limits import short
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Raw:
+    """A check that gets the value as it stands in the document, of whatever type."""
+
+    check: Callable[[object], object]
+
+
+_WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
+
+
+def read(kind: type[T], table: object, where: str) -> T:
+    """An instance of dataclass ``kind`` from ``table``, a parsed TOML document or a part of it.
+
+    Annotations may be str, bool, int, float, ``Literal``, ``tuple[X, ...]`` (a list),
+    ``Mapping[str, X]`` (a table), a dataclass (a table), ``X | None`` (may be left out) and
+    ``Annotated[X, check]``, where ``check(value)`` gives the value or raises ValueError; a
+    :class:`Raw` check takes the place of the type.
+
+    Raises :class:`UsageError` that begins with ``where`` and names the key.
+    """
+    if not isinstance(table, Mapping):
+        raise UsageError(f"{where}: a table is wanted, not {short(table)}")
+    schema: Any = kind  # a class is hashable, whatever the checker says of type[T]
+    known = _schema(schema)
+    only(table, known, where)
+    values = {}
+    for name, (annotation, required) in known.items():
+        if name in table:
+            values[name] = value_of(annotation, table[name], name, where)
+        elif required:
+            raise UsageError(f"{where}: {name!r} is missing")
+    return kind(**values)
+
+
+def only(table: Mapping[str, object], known: Mapping[str, object], where: str) -> None:
+    """Raise :class:`UsageError` for the first key that is not in ``known``, with the nearest."""
+    for key in table:
+        if key not in known:
+            near = difflib.get_close_matches(key, list(known), 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+            raise UsageError(f"{where}: unknown key {short(key)}", hint=hint)
+
+
+def value_of(annotation: Any, value: object, key: str, where: str) -> Any:
+    """``value`` as ``annotation`` wants it; see :func:`read`."""
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (Union, UnionType):
+        plain = [one for one in arguments if one is not NoneType]
+        return _one_of(plain, value, key, where)
+    if origin is Annotated:
+        return _checked(arguments[0], arguments[1:], value, key, where)
+    if origin is Literal:
+        if value in arguments and isinstance(value, str):
+            return value
+        near = difflib.get_close_matches(str(value), arguments, 1)
+        hint = f"did you mean {near[0]!r}?" if near else ""
+        wanted = " or ".join(repr(one) for one in arguments)
+        raise UsageError(f"{where}: {key} is {wanted}, not {short(value)}", hint=hint)
+    if origin is tuple:
+        if not isinstance(value, list):
+            raise UsageError(f"{where}: {key} is a list, not {short(value)}")
+        return tuple(
+            value_of(arguments[0], one, f"{key}[{number}]", where)
+            for number, one in enumerate(value)
+        )
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        if not isinstance(value, Mapping):
+            raise UsageError(f"{where}: {key} is a table, not {short(value)}")
+        return {
+            name: value_of(arguments[1], one, f"{key}.{name}", where) for name, one in value.items()
+        }
+    if is_dataclass(annotation):
+        return read(annotation, value, f"{where}, {key}")  # type: ignore[arg-type]
+    return _plain(annotation, value, key, where)
+
+
+def _plain(kind: type, value: object, key: str, where: str) -> object:
+    if kind is object:
+        return value
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, kind) and not (kind in (int, float) and isinstance(value, bool)):
+        return value
+    raise UsageError(f"{where}: {key} is {_WORDS[kind]}, not {short(value)}")
+
+
+def _checked(
+    kind: Any, checks: tuple[Callable[[Any], Any] | Raw, ...], value: object, key: str, where: str
+) -> object:
+    raw = any(isinstance(check, Raw) for check in checks)
+    found: object = value if raw else value_of(kind, value, key, where)
+    for check in checks:
+        try:
+            found = check.check(found) if isinstance(check, Raw) else check(found)
+        except ValueError as error:
+            raise UsageError(f"{where}: {key}: {error}") from error
+    return found
+
+
+def _one_of(kinds: list[Any], value: object, key: str, where: str) -> object:
+    """The first of ``kinds`` that takes ``value``; the last one's words where none does."""
+    for kind in kinds[:-1]:
+        try:
+            return value_of(kind, value, key, where)
+        except UsageError:
+            continue
+    return value_of(kinds[-1], value, key, where)
+
+
+@cache
+def _schema(kind: Any) -> dict[str, tuple[Any, bool]]:
+    """The fields of a dataclass: annotation, and whether the key must be there."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {one.name: (hints[one.name], _required(one)) for one in fields(kind)}
+
+
+def _required(one: Field[Any]) -> bool:
+    return one.default is MISSING and one.default_factory is MISSING

@@ -1,0 +1,85 @@
+"""One strict reader of TOML tables: a dataclass is the schema."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Annotated, Literal
+
+import pytest
+
+from harness import limits, tables
+from harness.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Inner:
+    depth: int
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Outer:
+    name: str
+    share: float = 0.5
+    wanted: bool = False
+    mode: Literal["fast", "slow"] = "fast"
+    wait: Annotated[float, partial(limits.seconds, zero=True)] = 0.0
+    serial: Annotated[str, tables.Raw(str)] = ""
+    inner: Inner | None = None
+    rows: tuple[Inner, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+
+def read(text: str) -> Outer:
+    return tables.read(Outer, tomllib.loads(text), "a.toml")
+
+
+def test_a_whole_document_becomes_dataclasses():
+    assert read(
+        """
+        name = "x"
+        share = 1
+        serial = 960
+        inner = { depth = 2, words = ["a", "b"] }
+        rows = [{ depth = 1 }]
+        sizes = { flash = 3 }
+        """
+    ) == Outer(
+        "x", 1, serial="960", inner=Inner(2, ("a", "b")), rows=(Inner(1),), sizes={"flash": 3}
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("", "a.toml: 'name' is missing", ""),
+        ('nmae = "x"', "a.toml: unknown key 'nmae'", "did you mean 'name'?"),
+        ('name = "x"\nq = 1', "a.toml: unknown key 'q'", "known: name, share"),
+        ("name = 3", "a.toml: name is a text, not 3", ""),
+        ('name = "x"\nshare = true', "a.toml: share is a number, not True", ""),
+        ('name = "x"\nwanted = 1', "a.toml: wanted is true or false, not 1", ""),
+        ('name = "x"\nmode = "fats"', "a.toml: mode is 'fast' or 'slow', not 'fats'", "'fast'?"),
+        ('name = "x"\nwait = -1', "a.toml: wait: -1 is no time", ""),
+        ('name = "x"\nwait = "soon"', "a.toml: wait is a number, not 'soon'", ""),
+        ('name = "x"\ninner = 4', "a.toml, inner: a table is wanted, not 4", ""),
+        ('name = "x"\ninner = { depth = 1.5 }', "inner: depth is a whole number, not 1.5", ""),
+        ('name = "x"\nrows = [{ depth = 1 }, {}]', "a.toml, rows[1]: 'depth' is missing", ""),
+        ('name = "x"\nrows = 2', "a.toml: rows is a list, not 2", ""),
+        ('name = "x"\nsizes = { a = "b" }', "a.toml: sizes.a is a whole number, not 'b'", ""),
+        ('name = "x"\nsizes = 5', "a.toml: sizes is a table, not 5", ""),
+    ],
+)  # fmt: skip
+def test_a_mistake_names_file_and_key(text: str, message: str, hint: str):
+    with pytest.raises(UsageError) as caught:
+        read(text)
+    assert message in caught.value.message
+    assert hint in caught.value.hint
+
+
+def test_a_number_of_thousands_of_digits_is_told_in_a_few():
+    with pytest.raises(UsageError) as caught:
+        tables.read(Outer, {"name": 10**5000}, "a.toml")
+    assert len(caught.value.message) < 100
