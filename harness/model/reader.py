@@ -182,15 +182,15 @@ def _quantization(what: str, table: Table | None, shape: tuple[int, ...]) -> Qua
         return None
     scales = table.vector(schema.SCALE, "float32") or ()
     zero_points = table.vector(schema.ZERO_POINT, "int64") or ()
-    if not scales:
+    if not scales or not zero_points:  # one without the other is no quantization to TFLM either
         return None
     if not all(math.isfinite(scale) and scale >= 0 for scale in scales):
         raise Malformed(f"{what} has a scale that is negative or not finite")
-    if len(zero_points) not in (0, 1, len(scales)):
+    if len(zero_points) not in (1, len(scales)):
         raise Malformed(f"{what} has {len(scales)} scales and {len(zero_points)} zero points")
     if any(not -(1 << 31) <= zero < 1 << 31 for zero in zero_points):
         raise Malformed(f"{what} has a zero point outside 32 bits")
     axis = int(table.scalar(schema.QUANTIZED_DIMENSION, "int32"))
     if len(zero_points) < len(scales):
-        zero_points = (zero_points or (0,)) * len(scales)
+        zero_points *= len(scales)
     return Quantization(scales, zero_points[: len(scales)], axis)

@@ -25,6 +25,12 @@ Kernel = Callable[["Node"], Run]
 
 _PLAIN = "float32 float64 int8 uint8 int16 uint16 int32 uint32 int64 uint64 bool"
 
+#: What to do about an operator without a kernel.
+OWN_KERNEL = (
+    "give a kernel of your own: an entry point of the group tflm_hil.kernels, or in Python"
+    " Kernels.with_builtin or with_custom (docs/reference.md, Your own custom operator)"
+)
+
 #: Types that a reference kernel can hold, by the schema's name; int4 is unpacked to int8, a
 #: resource is the number of a resource variable.
 NUMPY_TYPES: Mapping[str, np.dtype[Any]] = MappingProxyType(
@@ -83,15 +89,26 @@ class Node:
         return self.options[name]
 
     def bad(self, reason: str) -> BadModel:
-        """The error for an operator that contradicts itself."""
+        """The error for an operator that contradicts itself, in its model or its inputs.
+
+        TFLM does not check all of this: it may compute from memory that is not the tensor's.
+        """
+        return BadModel(
+            f"{self.where}: {reason}",
+            hint="TFLM refuses this too, or computes something that nothing defines",
+        )
+
+    def refused(self, reason: str) -> BadModel:
+        """The error for what TFLM itself refuses, as the tests hold against it."""
         return BadModel(f"{self.where}: {reason}", hint="TFLM refuses such a model too")
 
+    def aborts(self, reason: str) -> BadModel:
+        """The error for inputs on which TFLM ends the program, as the tests hold against it."""
+        return BadModel(f"{self.where}: {reason}", hint="TFLM aborts here (TFLITE_CHECK)")
+
     def unsupported(self, reason: str) -> UnsupportedOperator:
-        """The error for an operator that is right but has no reference kernel."""
-        return UnsupportedOperator(
-            f"{self.where}: {reason}",
-            hint="register a kernel of your own with Kernels.with_builtin or with_custom",
-        )
+        """The error for an operator that has no reference kernel, or none for its types."""
+        return UnsupportedOperator(f"{self.where}: {reason}", hint=OWN_KERNEL)
 
     def number(self, name: str, low: int, high: int) -> int:
         """A whole number among a custom operator's options (a FlexBuffer map), in that range."""
@@ -150,10 +167,10 @@ class Node:
             raise self.unsupported(f"{what} is computed at run time, not a constant of the model")
         return value
 
-    def integers(self, index: int, what: str) -> list[int]:
-        """A constant input of type int32 or int64 as a flat list."""
+    def integers(self, index: int, what: str, types: str = "int32") -> list[int]:
+        """A constant input of one of those types as a flat list."""
         value = self.required_constant(index, what)
-        if value.dtype not in (np.int32, np.int64):
+        if value.dtype.name not in types.split():
             raise self.bad(f"{what} has the type {value.dtype}")
         return [int(each) for each in value.ravel()]
 

@@ -104,7 +104,7 @@ _BUILTIN: Mapping[str, str] = MappingProxyType(
         "SQRT": "elementwise.square_root",
         "SQUARE": "elementwise.square",
         "SQUARED_DIFFERENCE": "sums.squared_difference",
-        "SQUEEZE": "shape.reshape",
+        "SQUEEZE": "shape.squeeze",
         "STRIDED_SLICE": "shape.strided_slice",
         "SUB": "arithmetic.sub",
         "SUM": "reduction.total",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,14 @@ _BIAS_TOLERANCE = 0.02
 #: The largest shifts that the 64-bit and the 32-bit scaling define.
 _MAX_SHIFT_WIDE = 7
 _MAX_SHIFT = 30
+
+
+def without_zero_point(tensor: Tensor) -> Tensor:
+    """The same tensor with zero points of 0."""
+    if tensor.quantization is None:
+        return tensor
+    zeros = (0,) * len(tensor.quantization.zero_points)
+    return replace(tensor, quantization=replace(tensor.quantization, zero_points=zeros))
 
 
 def largest_input(x: Tensor) -> int:
@@ -40,11 +48,9 @@ def check_weight_types(node: Node, weights: Tensor, *, int4: bool = True) -> str
 
 
 def weight_scales(node: Node, weights: Tensor) -> tuple[float, ...]:
-    """The scales of the weights: one, or one for each channel. Their zero points must be 0."""
+    """The scales of the weights: one, or one for each channel."""
     if weights.quantization is None:
-        raise node.bad(f"its weights (tensor {weights.index}) have no scale")
-    if any(weights.quantization.zero_points):
-        raise node.bad(f"its weights (tensor {weights.index}) have a zero point other than 0")
+        raise node.refused(f"its weights (tensor {weights.index}) have no scale")
     return weights.quantization.scales
 
 

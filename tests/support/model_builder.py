@@ -32,7 +32,7 @@ PADDINGS = {"SAME": 0, "VALID": 1}
 
 @dataclass
 class T:
-    """A tensor. ``scale`` and ``zero`` may be lists (per channel along ``axis``)."""
+    """A tensor. ``scale`` and ``zero`` may be lists (per channel along ``axis``), None: absent."""
 
     shape: Sequence[int]
     dtype: str = "int8"
@@ -165,7 +165,9 @@ def _tensor(b: flatbuffers.Builder, index: int, t: T, buffer: int) -> int:
     quantization = 0
     if t.scale is not None:
         scales = np.atleast_1d(np.asarray(t.scale, np.float32))
-        zeros = np.broadcast_to(np.asarray(t.zero, np.int64), scales.shape)
+        zeros = (
+            [] if t.zero is None else np.broadcast_to(np.asarray(t.zero, np.int64), scales.shape)
+        )
         scale_vector, zero_vector = _vector(b, scales, "f4"), _vector(b, zeros, "i8")
         tflite.QuantizationParametersStart(b)
         tflite.QuantizationParametersAddScale(b, scale_vector)

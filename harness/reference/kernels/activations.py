@@ -28,11 +28,13 @@ _LOGISTIC_LOW, _LOGISTIC_HIGH = -9.0, np.float32(16.619047164916992188)
 _LN2 = np.float32(1) / np.log(np.float32(2))
 
 
-def _checked(node: Node, allowed: str) -> str:
+def _checked(node: Node, allowed: str, *, symmetric: bool = True) -> str:
+    """The type; ``symmetric``: int16 tensors must have the zero point 0."""
     dtype = node.check_types(allowed)
     node.check_output(node.input(0).shape)
-    if dtype == "int16" and (node.input(0).zero_point or node.output().zero_point):
-        raise node.bad("int16 tensors must have the zero point 0")
+    zeros = node.input(0).zero_point or node.output().zero_point
+    if symmetric and dtype == "int16" and zeros:
+        raise node.refused("int16 tensors must have the zero point 0")
     return dtype
 
 
@@ -77,7 +79,7 @@ def relu(node: Node) -> Run:
 
 def relu6(node: Node) -> Run:
     """min(max(x, 0), 6), of any shape; quantized: with the input's scale and zero point."""
-    if _checked(node, "int8 int16 float32") == "float32":
+    if _checked(node, "int8 int16 float32", symmetric=False) == "float32":
         return elementwise(node, lambda x: np.where(x > 6, 6, np.where(x < 0, 0, x)))
     x = node.input(0)
     steps = round_away(np.float32(6) / np.asarray(node.scale(x), np.float32))
@@ -90,7 +92,7 @@ def relu6(node: Node) -> Run:
 def leaky_relu(node: Node) -> Run:
     """x for x > 0, alpha * x else, of any shape. int8, int16, float32."""
     alpha = np.float32(node.option("alpha"))
-    if _checked(node, "int8 int16 float32") == "float32":
+    if _checked(node, "int8 int16 float32", symmetric=False) == "float32":
         return elementwise(node, lambda x: np.where(x > 0, x, x * np.float64(alpha)))
     x, output = node.input(0), node.output()
     scale, target = node.precise(node.scale(x)), node.precise(node.scale(output))
@@ -167,13 +169,16 @@ def input_radius(integer_bits: int, left_shift: int) -> int:
 def _fixed_point(
     node: Node, function: Callable[[Array, int], Array], fraction_bits: int, zero_point: int
 ) -> Run:
-    """int8 through a gemmlowp function of 4 integer bits, to ``fraction_bits`` of fraction."""
+    """int8 through a gemmlowp function of 4 integer bits, to ``fraction_bits`` of fraction.
+
+    From the scale 8 on every step of the input is beyond the function's slope.
+    """
     x = node.input(0)
     mantissa, shift = math.frexp(node.scale(x) * (1 << 27))
-    raw = math.floor(mantissa * (1 << 31) + 0.5)
-    if not 0 <= shift <= 30 or raw == 1 << 31:
+    if shift < 0:
         raise node.bad(f"its input's scale {x.scale} is outside what TFLM's fixed point defines")
-    multiplier = Multiplier(np.array(raw), np.array(shift), node.rounding)
+    raw = math.floor(mantissa * (1 << 31) + 0.5)
+    multiplier = Multiplier(np.array(raw), np.array(min(shift, 30)), node.rounding)
     radius = input_radius(4, shift)
 
     def quantized(q: Array) -> Array:
@@ -194,7 +199,7 @@ def logistic(node: Node) -> Run:
         return elementwise(node, real_logistic)
     if dtype == "int8":
         if node.output().zero_point != -128:
-            raise node.bad("an int8 LOGISTIC must have the output zero point -128")
+            raise node.refused("an int8 LOGISTIC must have the output zero point -128")
         return _fixed_point(node, gemmlowp.logistic, 8, -128)
     return _from_table(node, sigmoid16, shifts=(0,))
 
@@ -227,7 +232,7 @@ def _from_table(node: Node, function: Callable[[Array], Array], shifts: tuple[in
     """int16 through the sigmoid's table, whose steps are 1/(3 * 2^12)."""
     multiplier, shift = table_multiplier(node.scale(node.input(0)), shifts)
     if log2_of(node.scale(node.output())) != (-15, True):
-        raise node.bad(f"its output must have the scale 2^-15, not {node.output().scale}")
+        raise node.refused(f"its output must have the scale 2^-15, not {node.output().scale}")
     half = 1 << (shift - 1) if shift else 0
     dtype = NUMPY_TYPES["int16"]
 

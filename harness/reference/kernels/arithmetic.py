@@ -52,6 +52,8 @@ def _unquantized(node: Node, function: Callable[[Array, Array], Array], *, clamp
     """float32 or plain int32; int32 wraps, as on the machines that TFLM runs on."""
     if node.input(0).dtype == "float32":
         return _plain(node, function, clamp_for(node, node.output()))
+    if node.operator.name != "MUL" and any(node.input(index).quantization for index in (0, 1)):
+        raise node.refused("int32 tensors must not be quantized")
     clamp = int32_clamp(node) if clamps else Clamp(*_INT32, np.dtype(np.int32))
     return _plain(
         node, lambda a, b: wrap32(function(a.astype(np.int64), b.astype(np.int64))), clamp
@@ -116,7 +118,7 @@ def mul(node: Node) -> Run:
         return _unquantized(node, np.multiply, clamps=True)
     x0, x1, output = node.input(0), node.input(1), node.output()
     if dtype == "int16" and (x0.zero_point or x1.zero_point or output.zero_point):
-        raise node.bad("int16 tensors must have the zero point 0")
+        raise node.refused("int16 tensors must have the zero point 0")
     real = node.scale(x0) * node.scale(x1) / node.scale(output)
     multiplier = Multiplier.of(real, node.rounding)
     clamp = clamp_for(node, output)

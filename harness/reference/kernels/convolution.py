@@ -25,6 +25,7 @@ from harness.reference.requantize import (
     channel_multiplier,
     check_weight_types,
     largest_input,
+    without_zero_point,
 )
 from harness.reference.window import MAX_ELEMENTS, Window, check_products
 
@@ -40,6 +41,7 @@ def conv_2d(node: Node) -> Run:
 
     int8 x int8, int8 x int4, int16 x int8, float32; dilation, stride, groups.
     """
+    node = _symmetric(node)
     x, weights = node.input(0), node.input(1)
     _check_rank(node, weights)
     outputs, kh, kw, depth = weights.shape
@@ -58,6 +60,7 @@ def depthwise_conv_2d(node: Node) -> Run:
     Output channel c * multiplier + m comes from input channel c. int8 x int8, int8 x int4,
     int16 x int8, float32.
     """
+    node = _symmetric(node)
     x, weights = node.input(0), node.input(1)
     _check_rank(node, weights)
     one, kh, kw, outputs = weights.shape
@@ -79,7 +82,7 @@ def transpose_conv(node: Node) -> Run:
     Every input element adds x * w to the outputs of its window. int8, int16 x int8, float32.
     """
     # The rest of this module takes inputs as (input, weights, bias).
-    turned = _reorder_transpose(node)
+    turned = _symmetric(_reorder_transpose(node))
     x, weights, output = turned.input(0), turned.input(1), node.output()
     _check_rank(node, weights)
     if len(output.shape) != 4 or len(x.shape) != 4 or 0 in output.shape + x.shape:
@@ -161,6 +164,16 @@ class Scatter:
         return sums[:, top : top + rows, left : left + columns]
 
 
+def _symmetric(node: Node) -> Node:
+    """With int16 activations TFLM ignores all zero points here; weights' it ignores always."""
+    if node.input(0).dtype != "int16":
+        return node
+    if node.output().zero_point and node.option("fused_activation_function") != "NONE":
+        raise node.bad("its int16 output has a zero point and a fused activation")
+    inputs = (without_zero_point(node.input(0)), *node.inputs[1:])
+    return replace(node, inputs=inputs, outputs=(without_zero_point(node.output()),))
+
+
 def _check_rank(node: Node, weights: Tensor) -> None:
     if len(weights.shape) != 4 or 0 in weights.shape:
         raise node.bad(f"its weights have the shape {list(weights.shape)}")
@@ -178,8 +191,6 @@ def _matrix_and_finish(
     outputs = weights.shape[1]
     if node.input(0).dtype == "float32":
         return ExactMatrix.real(weights), _finish_real(node)
-    if node.input(0).dtype == "int16" and (node.input(0).zero_point or node.output().zero_point):
-        raise node.bad("int16 activations must have the zero point 0")
     matrix = ExactMatrix.of(weights, largest_input(node.input(0)))
     multiplier = channel_multiplier(node, node.input(1), outputs)
     return matrix, Requantizer.of(

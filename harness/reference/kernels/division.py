@@ -44,7 +44,7 @@ def div(node: Node) -> Run:
     if dtype == "float32":
         return lambda values: [clamp(aligned(values[0], rank) / aligned(values[1], rank))]
     if node.input(0).quantization or node.input(1).quantization:
-        raise node.bad("int32 tensors must not be quantized")
+        raise node.refused("int32 tensors must not be quantized")
 
     def run(values: Sequence[Any]) -> list[Array]:
         a, b = (aligned(value, rank).astype(np.int64) for value in values)

@@ -31,7 +31,7 @@ def absolute(node: Node) -> Run:
     x, output = node.input(0), node.output()
     node.check_output(x.shape)
     if x.dtype == "int16" and (x.zero_point or output.zero_point):
-        raise node.bad("int16 tensors must have the zero point 0")
+        raise node.refused("int16 tensors must have the zero point 0")
     ratio = float(node.precise(node.scale(x)) / node.precise(node.scale(output)))
     multiplier = Multiplier.of(ratio, node.rounding)
     low, high = limits(output.dtype)

@@ -61,7 +61,7 @@ def broadcast_to(node: Node) -> Run:
     x, output = node.input(0), node.output()
     if x.dtype != output.dtype:
         raise node.bad(f"its input is {x.dtype}, its output {output.dtype}")
-    target = node.integers(1, "its shape")
+    target = node.integers(1, "its shape", "int32 int64")
     rank = len(target)
     if len(x.shape) > rank or rank > _MAX_RANK or len(node.input(1).shape) != 1:
         raise node.bad(f"{list(x.shape)} in the shape {target}")
@@ -86,7 +86,7 @@ def broadcast_args(node: Node) -> Run:
     def run(values: Sequence[Any]) -> list[Array]:
         a, b = (_led_by_ones(value, length) for value in whole_runs(list(values)))
         if np.any((a != b) & (a != 1) & (b != 1)):
-            raise node.bad("its shapes do not broadcast, where TFLM aborts")
+            raise node.aborts("its shapes do not broadcast")
         return [np.where(a == 1, b, a)]
 
     return run

@@ -56,7 +56,11 @@ def _product(
 ) -> tuple[Callable[[Sequence[Any]], Array], int]:
     """The product sums (runs, batches, columns), and a bound on their magnitude."""
     columns, zero = node.output().shape[-1], node.input(0).zero_point
+    scales = weights.quantization.scales if weights.quantization else ()
+    offset = weights.zero_point if len(scales) == 1 else 0  # TFLM's per-channel form has none
     fixed = node.constant(1)
+    if fixed is not None and offset:
+        fixed = fixed.astype(np.int64) - offset
     # Weights that another operator computes become a matrix at each run, for each run.
     matrix = None if fixed is None else make(fixed.reshape(-1, shape[1])[:columns].T)
 
@@ -64,7 +68,7 @@ def _product(
         x = values[0].reshape(len(values[0]), *shape)
         if matrix is not None:
             return matrix.product(matrix.centred(x, zero))
-        w = values[1].reshape(len(values[1]), -1, shape[1])[:, :columns].astype(np.float64)
+        w = values[1].reshape(len(values[1]), -1, shape[1])[:, :columns].astype(np.float64) - offset
         return np.asarray((x.astype(np.float64) - zero) @ np.swapaxes(w, 1, 2))
 
     return product, FLOAT64_EXACT if matrix is None else matrix.bound

@@ -191,7 +191,7 @@ def _gate(node: Node, number: int) -> _Gate:
 def _part(
     node: Node, source: Tensor, weights: Tensor, index: int
 ) -> tuple[ExactMatrix, int, Multiplier]:
-    value = node.required_constant(index, "a weight")
+    value = node.required_constant(index, "a weight").astype(np.int64) - weights.zero_point
     product = node.precise(node.scale(source)) * node.precise(node.scale(weights))
     multiplier = Multiplier.of(float(product) / _GATE_INPUT_SCALE, node.rounding)
     return ExactMatrix.of(value.T, largest_input(source)), source.zero_point, multiplier

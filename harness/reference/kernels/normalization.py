@@ -34,7 +34,7 @@ def l2_normalization(node: Node) -> Run:
     if not 1 <= len(x.shape) <= 4:
         raise node.bad(f"its input has the shape {list(x.shape)}")
     if node.option("fused_activation_function") != "NONE":
-        raise node.bad("it has a fused activation")
+        raise node.refused("it has a fused activation")
     node.check_output(x.shape)
 
     def real(values: Sequence[Any]) -> list[Array]:
@@ -66,7 +66,7 @@ def log_softmax(node: Node) -> Run:
     if dtype == "float32":
         return _log_softmax_real
     if (output.scale, output.zero_point) != (1 / 16, 127):
-        raise node.bad(
+        raise node.refused(
             f"its output has the scale {output.scale} and the zero point {output.zero_point},"
             " not 1/16 and 127"
         )
@@ -89,7 +89,9 @@ def log_softmax(node: Node) -> Run:
     def run(values: Sequence[Any]) -> list[Array]:
         q = values[0].astype(np.int64)
         index = q.max(axis=-1, keepdims=True) - q
-        total = wrap32(shares[index].sum(axis=-1, keepdims=True))
+        total = shares[index].sum(axis=-1, keepdims=True)
+        if np.any(total >= 1 << 31):
+            raise node.bad(f"its exponentials' sum is {1 << _ACCUMULATOR_BITS} or more")
         log = gemmlowp.logarithm(total, _ACCUMULATOR_BITS, _INTEGER_BITS)
         smallest = np.maximum(lowest - 1, back.scale(log - (1 << 31)))
         y = rounding_right_shift(wrap32(scaled[index] - log), 31 - _INTEGER_BITS - _RESULT_BITS)

@@ -42,7 +42,13 @@ def pad(node: Node) -> Run:
     fill = output.zero_point if dtype == "int8" else 0
     given = node.present(2)
     if given and (node.input(2).dtype != dtype or node.input(2).elements != 1):
-        raise node.bad("its value is no scalar of its input's type")
+        raise node.refused("its value is no scalar of its input's type")
+    if (
+        given
+        and dtype == "int8"
+        and ((node.input(2).scale, node.input(2).zero_point) != (output.scale, output.zero_point))
+    ):
+        raise node.refused("its value and its output differ in scale or zero point")
 
     def run(values: Sequence[Any]) -> list[Array]:
         runs = max(len(values[0]), len(values[2]) if given else 1)

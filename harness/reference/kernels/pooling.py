@@ -27,7 +27,7 @@ def _window(node: Node) -> Window:
     if node.check_types("int8 int16 float32") != "float32" and (
         abs(x.scale - output.scale) > _SAME_SCALE or x.zero_point != output.zero_point
     ):
-        raise node.bad("its input and output differ in scale or zero point")
+        raise node.refused("its input and output differ in scale or zero point")
     check_products(node, output.elements * kernel[0] * kernel[1])
     return window
 

@@ -97,7 +97,7 @@ def _extreme(node: Node, function: Callable[..., Array]) -> Run:
     if node.check_types("int8 float32") == "int8" and (
         (x.scale, x.zero_point) != (output.scale, output.zero_point)
     ):
-        raise node.bad("its input and output differ in scale or zero point")
+        raise node.refused("its input and output differ in scale or zero point")
     where = _shifted(_axes(node))
     return lambda values: [function(values[0], axis=where).reshape(-1, *output.shape)]
 

@@ -17,14 +17,34 @@ from harness.model import Tensor
 from harness.reference.broadcast import whole_runs
 from harness.reference.fixedpoint import Array
 from harness.reference.node import Node, Run
+from harness.reference.parameters import parametrized
 
 
 def same_type(node: Node, *others: Tensor) -> None:
     """Raises BadModel where an output or one of ``others`` has another type than the input."""
     dtype = node.input(0).dtype if node.operator.name != "SPLIT" else node.input(1).dtype
+    if dtype not in _MOVED.get(node.operator.name, _ALL).split():
+        raise node.refused(f"its type is {dtype}")
     for tensor in (*others, *node.outputs):
         if tensor.dtype != dtype:
             raise node.bad(f"its tensors are {dtype} and {tensor.dtype}")
+
+
+_ALL = "float32 int8 uint8 int16 int32 uint32 int64 uint64 bool resource"
+#: The types that TFLM moves in each operator; it refuses others when it runs.
+_MOVED = {
+    "CONCATENATION": "float32 int8 int16 int32 int64 bool",
+    "EXPAND_DIMS": "float32 int8 int16",
+    "PACK": "float32 int8 int16 int32 int64",
+    "RESHAPE": _ALL,
+    "SLICE": "float32 int8 int16 int32 bool",
+    "SPLIT": "float32 int8 int16 int32",
+    "SPLIT_V": "float32 int8 int16 int32",
+    "SQUEEZE": _ALL,
+    "STRIDED_SLICE": "float32 int8 int16 int32 bool",
+    "TRANSPOSE": "float32 int8 int16",
+    "UNPACK": "float32 int8 int16 int32",
+}
 
 
 def positive_axis(node: Node, axis: int, rank: int) -> int:
@@ -43,12 +63,27 @@ def reshape(node: Node) -> Run:
     return lambda values: [values[0].reshape(-1, *output.shape)]
 
 
+def squeeze(node: Node) -> Run:
+    """Without the axes of size 1 that the option names, or all of them where it names none."""
+    shape = node.input(0).shape
+    dropped = node.option("squeeze_dims") or ()
+    for axis in dropped:
+        if not -len(shape) <= axis < len(shape) or shape[axis] != 1:
+            raise node.refused(f"axis {axis} of {list(shape)} is not of size 1")
+    places = {axis % len(shape) for axis in dropped}
+    if not dropped:
+        places = {axis for axis, size in enumerate(shape) if size == 1}
+    node.check_output([size for axis, size in enumerate(shape) if axis not in places])
+    return reshape(node)
+
+
 def transpose(node: Node) -> Run:
     """Axes in the order of the constant input 1."""
     same_type(node)
     x = node.input(0)
     order = node.integers(1, "its permutation")
-    order = [axis + len(x.shape) if axis < 0 else axis for axis in order]
+    if order and not 0 <= min(order) <= max(order) < len(x.shape) <= 5:
+        raise node.refused(f"permutation {order} of {len(x.shape)} axes")
     if sorted(order) != list(range(len(x.shape))):
         raise node.bad(f"permutation {order} of {len(x.shape)} axes")
     node.check_output([x.shape[axis] for axis in order])
@@ -62,6 +97,8 @@ def pack(node: Node) -> Run:
     same_type(node, *parts)
     rank = len(node.output().shape)
     axis = positive_axis(node, node.option("axis"), rank)
+    if node.option("values_count") != len(parts):
+        raise node.bad(f"values_count is {node.option('values_count')} for {len(parts)} inputs")
     if any(part.shape != parts[0].shape for part in parts):
         raise node.bad("its inputs have different shapes")
     shape = list(parts[0].shape)
@@ -74,6 +111,8 @@ def unpack(node: Node) -> Run:
     same_type(node)
     x = node.input(0)
     axis = positive_axis(node, node.option("axis"), len(x.shape))
+    if node.option("num") != len(node.outputs):
+        raise node.bad(f"num is {node.option('num')} for {len(node.outputs)} outputs")
     if x.shape[axis] != len(node.outputs):
         raise node.bad(f"axis {axis} of {list(x.shape)} for {len(node.outputs)} outputs")
     for index in range(len(node.outputs)):
@@ -90,7 +129,10 @@ def concatenation(node: Node) -> Run:
         raise node.bad("it has no input")
     same_type(node, *parts)
     if node.option("fused_activation_function") != "NONE":
-        raise node.unsupported("a fused activation is not supported")
+        raise node.refused("it has a fused activation")
+    if len(parts) > _MAX_PARTS:
+        raise node.refused(f"it has {len(parts)} inputs, more than {_MAX_PARTS}")
+    _check_scales(node, parts)
     rank = len(node.output().shape)
     axis = positive_axis(node, node.option("axis"), rank)
     if any(len(part.shape) != rank for part in parts):
@@ -102,6 +144,21 @@ def concatenation(node: Node) -> Run:
             raise node.bad(f"{list(part.shape)} does not fit {shape}")
     node.check_output(shape)
     return lambda values: [np.concatenate(whole_runs(list(values)), axis + 1)]
+
+
+#: TFLM's CONCATENATION takes no more inputs.
+_MAX_PARTS = 10
+
+
+def _check_scales(node: Node, parts: Sequence[Tensor]) -> None:
+    """int8: all as the output; int16: without zero points."""
+    output = node.output()
+    for part in parts:
+        same = (part.scale, part.zero_point) == (output.scale, output.zero_point)
+        if output.dtype == "int8" and not same:
+            raise node.refused("its input and output differ in scale or zero point")
+        if output.dtype == "int16" and (part.zero_point or output.zero_point):
+            raise node.refused("int16 tensors must have the zero point 0")
 
 
 def split(node: Node) -> Run:
@@ -141,10 +198,13 @@ def _parts(node: Node, index: int, axis: int, sizes: Sequence[int]) -> Run:
 
 
 def slice_(node: Node) -> Run:
-    """Inputs: tensor, begin, size (-1: to the end)."""
+    """Inputs: tensor, begin, size (-1: to the end); both int32 or int64, and may be computed."""
     same_type(node)
+    return parametrized(node, (1, 2), lambda begin, size: _sliced(node, begin, size))
+
+
+def _sliced(node: Node, begin: list[int], size: list[int]) -> Run:
     x = node.input(0)
-    begin, size = node.integers(1, "its begin"), node.integers(2, "its size")
     if len(begin) != len(x.shape) or len(size) != len(x.shape):
         raise node.bad(f"begin {begin} and size {size} for {len(x.shape)} axes")
     cuts = []

@@ -56,7 +56,7 @@ def _check_output_scale(node: Node) -> None:
         scale, zero = (2.0**-16, -32768) if x.dtype == "int8" else (2.0**-15, 0)
         fits = abs(output.scale - scale) <= 0.001 * scale and output.zero_point == zero
     if not fits or (x.dtype == "int16" and x.zero_point):
-        raise node.bad(
+        raise node.refused(
             f"its output's scale {output.scale} or zero point {output.zero_point} is not SOFTMAX's"
         )
 
@@ -94,6 +94,8 @@ def _int8(node: Node) -> Run:
         index = q.max(axis=-1, keepdims=True) - q
         total = wrap32(shares[index].sum(axis=-1, keepdims=True))
         inverse, over = gemmlowp.reciprocal(total, _ACCUMULATOR_BITS)
+        if np.any(over > bits):  # the last shift would be by more than 31
+            raise node.aborts(f"its exponentials' sum is {2 << bits} or more")
         y = doubling_high_multiply(exponentials[index], inverse)
         y = rounding_right_shift(y, np.broadcast_to(over + 31 - bits, y.shape)) + low
         y = np.where(counted[index], np.clip(y, low, high), low)

@@ -54,7 +54,7 @@ def add_n(node: Node) -> Run:
     if dtype == "float32":
         return lambda values: [reduce(np.add, values[1:], values[0])]
     if any((part.scale, part.zero_point) != (x.scale, x.zero_point) for part in parts):
-        raise node.bad("its inputs differ in scale or zero point")
+        raise node.refused("its inputs differ in scale or zero point")
     halved = _Halved(node)
 
     def run(values: Sequence[Any]) -> list[Array]:
@@ -114,7 +114,7 @@ def squared_difference(node: Node) -> Run:
     if dtype not in _SQUARE_BITS:
         return plain
     if dtype == "int16" and (x.zero_point or y.zero_point or output.zero_point):
-        raise node.bad("int16 tensors must have the zero point 0")
+        raise node.refused("int16 tensors must have the zero point 0")
     bits = _SQUARE_BITS[dtype]
     twice = 2 * max(node.scale(x), node.scale(y))
     first, second = (smaller_than_one(node, node.scale(t) / twice) for t in (x, y))
