@@ -30,11 +30,13 @@ class ScriptedSession:
         self.console: list[ConsoleChunk] = []
         self.faults: list = []
         self.findings: list = []
+        self.resets = 0
         self.time = 0.0
 
     @property
     def counters(self) -> Counters:
-        return Counters("scripted", int(self.time * 64e6), None, self.time, self.time)
+        ticks = int(self.time * 64e6)
+        return Counters("scripted", ticks, None, self.time, self.time, self.resets)
 
     def deadline(self, seconds: float, *, guard: float = 60.0) -> Deadline:
         return Deadline(seconds, now=lambda: self.time, guard=guard)
