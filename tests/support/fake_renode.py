@@ -126,7 +126,7 @@ class Core:
 
     def __init__(self, release: Release) -> None:
         self.hooks: dict[int, list[Callable[..., None]]] = {}
-        self.values = dict.fromkeys(range(32), 0)
+        self.values = dict.fromkeys(range(32), 0) | {SP: 0x20001000}
         self.executed, self.halted = 0.0, False
         self.halts = 0  # each change drops what was translated
         self.locked = False

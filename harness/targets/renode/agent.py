@@ -52,14 +52,14 @@ def remember():
 class Agent(object):
     """One machine: its console, its hooks, its counters."""
 
-    def __init__(self, console, mips, vectors):
+    def __init__(self, console, mips, vectors, ram):
         self.send = hil["link"].send
         self.machine = monitor.Machine
         self.emulation = EmulationManager.Instance.CurrentEmulation
         self.bus = self.machine.SystemBus
         self.cpu = self.machine["sysbus.cpu"]
         self.uart = self.machine["sysbus." + console]
-        self.mips, self.vectors = mips, System.UInt32(vectors)
+        self.mips, self.vectors, self.ram = mips, System.UInt32(vectors), ram
         self.cpu.VectorTableOffset = self.vectors
         self.log = Log(self.cpu, self.on_abort)
         Logger.AddBackend(self.log, "tflm-hil", True)
@@ -260,6 +260,8 @@ class Agent(object):
             self.earlier += before  # the core counts from zero after a reset
         elif self.knows_lockup and self.cpu.IsLockedUp:  # which looks like sleep
             self.locked_up()
+        elif not self.stopped and self.left_ram():
+            self.stopped = "lockup"
         elif int(self.cpu.ExecutedInstructions) == before and self.asleep_for_good():
             self.stopped = "idle"
         self.busy = self.printed.Count == printed and int(self.cpu.ExecutedInstructions) != before
@@ -286,6 +288,14 @@ class Agent(object):
             divisor = gcd(divisor, int(self.cpu.ExecutedInstructions) - before)
         if self.place == place and divisor == 1:  # no loop of two or more comes back to it
             self.locked_up()
+
+    def left_ram(self):
+        """A stack that has grown out of RAM: Renode drops what is pushed there, with a warning."""
+        sp = self.register(SP)
+        if self.ram[0] <= sp <= self.ram[1]:
+            return False
+        self.tell("overflow", [self.register(PC), self.register(LR)], [sp])
+        return True
 
     def locked_up(self):
         self.stopped = "lockup"

@@ -71,8 +71,20 @@ def gave_up(words: Sequence[int], firmware: Firmware) -> Fault:
     return _fault("BusFault", reason, pc, lr, status, where, firmware, rest)
 
 
+def left_ram(words: Sequence[int], firmware: Firmware) -> Fault:
+    """``pc, lr, CFSR, HFSR, MMFAR, BFAR, sp`` of a core whose stack has left RAM.
+
+    The chip takes a BusFault at the first push; Renode runs on and loses what is pushed.
+    """
+    pc, lr, *status, sp = words
+    where = _place(firmware, pc, lr)
+    rest = ["  Renode ends there, without the fault's handler"]
+    reason = f"STKERR, the stack pointer 0x{sp:08x} is outside RAM"
+    return _fault("BusFault", reason, pc, lr, status, where, firmware, rest)
+
+
 #: What the agent calls it -> how to read it.
-DECODERS = {"fault": decode, "lockup": locked_up, "abort": gave_up}
+DECODERS = {"fault": decode, "lockup": locked_up, "abort": gave_up, "overflow": left_ram}
 
 
 def _place(firmware: Firmware, pc: int, lr: int) -> str:

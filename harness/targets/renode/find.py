@@ -9,12 +9,9 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness import paths
 from harness.errors import EnvironmentMissing
-
-#: The oldest version that runs a cortex-m33's floating point as the chip does.
-MINIMUM = (1, 16, 1)
-#: renode#938 is fixed behind this version, so it and everything before it has the bug.
-LAST_WITH_938 = (1, 16, 1)
+from harness.targets.renode.releases import DIFFERENCES, MINIMUM, Version, shown, warnings
 
 #: Where installers put it when it is on no PATH.
 USUAL_PLACES = (
@@ -26,8 +23,23 @@ USUAL_PLACES = (
     "/Applications/Renode.app/Contents/MacOS/macos_run.command",
 )
 _VERSION = re.compile(r"Renode v?(\d+)\.(\d+)\.(\d+)")
-_HINT = "install Renode 1.16.1 or later (renode.io), or set RENODE to its path"
+_HINT = "`tflm-hil doctor --install --with renode` installs it, or set RENODE to its path"
 _VERSION_TIMEOUT = 30.0
+
+
+def home() -> Path:
+    """Where ``doctor`` installs Renodes, each in a folder of its version's name."""
+    return paths.cache() / "renode"
+
+
+def installed() -> list[Path]:
+    """The programs in :func:`home`, the newest version first."""
+    found = []
+    for program in home().glob("*/renode"):
+        numbers = program.parent.name.split(".")
+        if len(numbers) == 3 and all(map(str.isdigit, numbers)):
+            found.append((tuple(map(int, numbers)), program))
+    return [program for _, program in sorted(found, reverse=True)]
 
 
 @dataclass(frozen=True)
@@ -35,12 +47,12 @@ class RenodeProgram:
     """A Renode that can be used: its executable, its version, and the bugs to warn of."""
 
     path: Path
-    version: tuple[int, int, int]
+    version: Version
     warnings: tuple[str, ...] = ()
 
 
 def locate(named: str | Path | None = None) -> Path:
-    """The executable: ``named``, else RENODE, else PATH, else the usual places.
+    """The executable: ``named``, else RENODE, PATH, what ``doctor`` installed, the usual places.
 
     A path that is named and does not exist is an error, not a reason to look elsewhere.
     Raises :class:`EnvironmentMissing`.
@@ -53,6 +65,7 @@ def locate(named: str | Path | None = None) -> Path:
             return Path(found)
     found = shutil.which("renode")
     candidates = [Path(found)] if found else []
+    candidates += installed()
     candidates += [Path(place).expanduser() for place in USUAL_PLACES]
     for candidate in candidates:
         if os.access(candidate, os.X_OK):
@@ -83,21 +96,12 @@ def examine(path: Path) -> RenodeProgram:
     return RenodeProgram(path, version, check(version))
 
 
-def check(version: tuple[int, int, int]) -> tuple[str, ...]:
+def check(version: Version) -> tuple[str, ...]:
     """Warnings for ``version``; raises :class:`EnvironmentMissing` below :data:`MINIMUM`."""
-    shown = ".".join(map(str, version))
     if version < MINIMUM:
-        raise EnvironmentMissing(
-            f"Renode {shown} is too old: VMAXNM, VRINTA and VCVTA on a cortex-m33 silently "
-            "compute something else before 1.16.1",
-            hint=_HINT,
-        )
-    if version <= LAST_WITH_938:
-        return (
-            f"Renode {shown} has renode#938: an interrupt that is pending while PC holds "
-            "EXC_RETURN takes a MemManage fault",
-        )
-    return ()
+        wrong = next(one.what for one in DIFFERENCES if one.until == MINIMUM)
+        raise EnvironmentMissing(f"Renode {shown(version)} is too old: {wrong}", hint=_HINT)
+    return warnings(version)
 
 
 def find(named: str | Path | None = None) -> RenodeProgram:

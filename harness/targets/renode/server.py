@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,8 @@ _PERIPHERALS = {"nvmc": 0x39000, "dppic": 0x17000}
 #: Machines that one process may make: from 1.17 on each leaves a copy of the translation library
 #: in the process's temporary folder, 2 MB, and nothing but the process's end removes it.
 _MACHINES = 50
+#: Images from here on are non-secure ones, which expect TF-M below them.
+NON_SECURE_FLASH = 0x5_0000
 _SECURE, _NON_SECURE = 0x5000_0000, 0x4000_0000
 
 
@@ -46,6 +49,7 @@ class RenodeServer(Closing):
         self.starts = self.machines = 0  # how often Renode was started, and a machine made
         self.busy = False  # a session is open
         self._reusable = False
+        self._trustzone = False  # whether the machine has it
         self._made = 0  # machines of the present process
         self._connect = connect
         self._process: RenodeProcess | None = None
@@ -90,21 +94,24 @@ class RenodeServer(Closing):
                 hint="close that one first, or give each session a server of its own",
             )
         try:
-            if self._made >= _MACHINES and not self._reusable:
+            trustzone = self._modern and vectors < NON_SECURE_FLASH
+            again = self._reusable and trustzone == self._trustzone
+            if self._made >= _MACHINES and not again:
                 self.lost()
             client = self.client
-            if self._reusable:
+            if again:
                 client.call("hil['agent'].recycle()")
             else:
-                for command in self._platform():
+                for command in self._platform(trustzone):
                     client.command(command)
                 client.call("remember()")
                 self.machines += 1
                 self._made += 1
+                self._trustzone = trustzone
             self._reusable = False
             for command in _loading(firmware, folder):
                 client.command(command)
-            client.call(f"hil['agent'] = Agent('{CONSOLE}', {MIPS}, {vectors:#x})")
+            client.call(f"hil['agent'] = Agent('{CONSOLE}', {MIPS}, {vectors:#x}, {_ram()})")
         except TargetLost:
             self.lost()
             raise
@@ -116,10 +123,15 @@ class RenodeServer(Closing):
         self._reusable = reusable and self._client is not None
         self.busy = False
 
-    def _platform(self) -> list[str]:
+    @property
+    def _modern(self) -> bool:
+        return self.program is not None and self.program.version >= (1, 17, 0)
+
+    def _platform(self, trustzone: bool) -> list[str]:
         """Monitor commands that make a machine with empty memories."""
         platforms = paths.platforms()
-        description = monitor_path(platforms / "nrf9160dk.repl")
+        board = "nrf9160dk_trustzone.repl" if trustzone else "nrf9160dk.repl"
+        description = monitor_path(platforms / board)
         commands = [
             "Clear",
             "emulation SetGlobalAdvanceImmediately true",
@@ -128,6 +140,8 @@ class RenodeServer(Closing):
             'mach create "nrf9160dk"',
             f"machine LoadPlatformDescription {description}",
         ]
+        if self._modern:
+            commands.append("sysbus.nvic FilterCcrDiv0Write false")
         for name, offset in _PERIPHERALS.items():
             script = monitor_path(platforms / "peripherals" / f"{name}.py")
             secure = _SECURE + offset
@@ -148,6 +162,12 @@ class RenodeServer(Closing):
     def close(self) -> None:
         """End Renode; safe to call twice."""
         self.lost()
+
+
+def _ram() -> tuple[int, int]:
+    """Where RAM begins and ends."""
+    table = tomllib.loads((paths.platforms() / "nrf9160.toml").read_text())["memory"]["ram"]
+    return table["origin"], table["origin"] + table["size"]
 
 
 def _loading(firmware: Firmware, folder: Path) -> list[str]:

@@ -28,12 +28,11 @@ from harness.targets.base import (
 from harness.targets.ordinary import OrdinarySession
 from harness.targets.renode import faults, log
 from harness.targets.renode.memory import RenodeMemory
-from harness.targets.renode.server import RenodeServer
+from harness.targets.renode.server import NON_SECURE_FLASH, RenodeServer
 
 _NS = 1_000_000_000
 _SLICE_MS = 250  # wall milliseconds that one call may run: Ctrl-C and the guard act between calls
 _MARGIN = 0.5  # wall seconds that a run may take longer before Renode is taken for dead
-_NON_SECURE_FLASH = 0x5_0000
 _STOPS = {
     "match": Stop.CONDITION,
     "symbol": Stop.CONDITION,
@@ -76,7 +75,7 @@ class RenodeSession(OrdinarySession):
         except BaseException:
             self.close()
             raise
-        if vectors >= _NON_SECURE_FLASH:
+        if vectors >= NON_SECURE_FLASH:
             text = "a non-secure image started at its own vector table, without TF-M below it"
             self._notes.append(Finding(Kind.APPROXIMATION, text, "TF-M"))
 

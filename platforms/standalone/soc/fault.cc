@@ -54,13 +54,15 @@ extern "C" [[noreturn]] void ReportFault(const uint32_t* frame) {
   StopForGood();
 }
 
-// EXC_RETURN bit 2 says on which stack the frame lies.
+// The frame lies on PSP only if EXC_RETURN says thread mode (bit 3) and SPSEL (bit 2): SPSEL may be
+// set for a fault in a handler, too, whose frame is always on MSP.
 __attribute__((naked)) void FaultEntry() {
   asm volatile(
-      "tst lr, #4\n"
-      "ite eq\n"
-      "mrseq r0, msp\n"
-      "mrsne r0, psp\n"
+      "and r0, lr, #12\n"
+      "cmp r0, #12\n"
+      "ite ne\n"
+      "mrsne r0, msp\n"
+      "mrseq r0, psp\n"
       "b ReportFault\n");
 }
 

@@ -10,6 +10,7 @@ import pytest
 from fake_renode import (
     R1_16,
     R1_17,
+    SP,
     Aborts,
     FakeRenode,
     Fault,
@@ -23,6 +24,7 @@ from harness.elf import Firmware
 from harness.errors import TargetLost
 from harness.targets import ConsoleMatch, Elapsed, Executed, Stop
 from harness.targets.renode import RenodeServer
+from harness.targets.renode.find import RenodeProgram
 from harness.targets.renode.link import MonitorError
 from harness.targets.renode.process import AGENT
 from harness.targets.renode.session import RenodeSession
@@ -76,6 +78,43 @@ def test_a_core_that_locks_up_ends_the_run_at_once(renode, firmware):
         assert session.counters.virtual_seconds < 0.05
         assert session.read() == b"last words\n"
         assert [fault.kind for fault in session.faults] == ["Lockup"]
+
+
+@pytest.mark.parametrize("sp", [0x1FFFFFF8, 0x20040008, 0])
+def test_a_stack_that_leaves_ram_ends_the_run(renode, firmware, sp):
+    renode.script = [(MS, lambda now: renode.machine.cpu.values.update({SP: sp}))]
+    with opened(renode, firmware) as session:
+        assert run(session, 100) is Stop.LOCKUP
+        (fault,) = session.faults
+    assert fault.reason == f"STKERR, the stack pointer 0x{sp:08x} is outside RAM"
+
+
+@pytest.mark.parametrize("sp", [0x20000000, 0x20040000])
+def test_a_stack_at_the_edge_of_ram_is_no_fault(renode, firmware, sp):
+    renode.script = [(MS, lambda now: renode.machine.cpu.values.update({SP: sp}))]
+    with opened(renode, firmware) as session:
+        assert run(session, 0.1) is Stop.DEADLINE
+
+
+@pytest.mark.parametrize(
+    ("version", "vectors", "board"),
+    [
+        ((1, 16, 1), 0, "nrf9160dk.repl"),
+        ((1, 17, 0), 0, "nrf9160dk_trustzone.repl"),
+        ((1, 17, 0), 0x50000, "nrf9160dk.repl"),
+    ],
+)
+def test_what_a_machine_is_made_of_goes_by_version_and_image(
+    firmware, tmp_path, version, vectors, board
+):
+    renode = FakeRenode()
+    with RenodeServer(connect=renode.connect) as server:
+        server.program = RenodeProgram(tmp_path, version)
+        server.machine(firmware, tmp_path, vectors)
+    loads = [line for line in renode.commands if "LoadPlatformDescription" in line]
+    assert [line.rpartition("/")[2] for line in loads] == [board]
+    traps = "sysbus.nvic FilterCcrDiv0Write false" in renode.commands
+    assert traps == (version >= (1, 17, 0))  # 1.16.1 knows no such property
 
 
 def test_a_reset_that_already_locks_up_is_told_too(renode, firmware):

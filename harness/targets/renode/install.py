@@ -1,0 +1,267 @@
+"""Put a pinned Renode into the cache: fetch, check, unpack, try, move into place.
+
+Nothing is kept of an attempt that fails or is interrupted, and nothing is resumed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import platform
+import shutil
+import ssl
+import tarfile
+import tempfile
+import urllib.error
+import urllib.request
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from http.client import HTTPException
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from filelock import FileLock
+
+from harness.errors import CannotWrite, EnvironmentMissing, HilError, UsageError
+from harness.targets.renode import find
+from harness.targets.renode.releases import ARCHIVES, PINNED, Archive, Version, shown
+
+#: Called with how many bytes have come, and how many there will be (0: not told).
+Progress = Callable[[int, int], None]
+
+_PIECE = 1 << 18
+_MOST_BYTES = 1 << 30  # of an archive
+_MOST_UNPACKED = 4 << 30
+_MOST_FILES = 100_000
+_PATIENCE = 30.0  # wall seconds that a server may be silent
+_TRUSTED = 2  # independent places that have to tell the same hash
+_STAGING = ".new-"
+_BY_HAND = "install it by hand (renode.io) and set RENODE to its path"
+
+
+class _NotAllowed(HilError):
+    """An address that is not to be followed."""
+
+    exit_code = 3
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects to the allowed schemes only: what starts on HTTPS stays there."""
+
+    def __init__(self, schemes: Sequence[str]) -> None:
+        self._schemes = schemes
+
+    def redirect_request(self, req: Any, *rest: Any) -> Any:
+        new = str(rest[-1])
+        if urlsplit(new).scheme not in self._schemes:
+            raise _NotAllowed(f"{req.full_url} leads to {new}, which is not {self._schemes[0]}")
+        return super().redirect_request(req, *rest)
+
+
+def opener(
+    schemes: Sequence[str] = ("https",), context: ssl.SSLContext | None = None
+) -> urllib.request.OpenerDirector:
+    """What opens addresses of ``schemes`` and nothing else, with certificates checked."""
+    context = context or ssl.create_default_context()
+    return urllib.request.build_opener(
+        urllib.request.HTTPSHandler(context=context), _Redirects(schemes)
+    )
+
+
+def archive_for(
+    version: Version = PINNED,
+    *,
+    archives: Sequence[Archive] = ARCHIVES,
+    system: str = "",
+    machine: str = "",
+    unconfirmed: bool = False,
+) -> Archive:
+    """The archive of ``version`` for this machine.
+
+    Raises :class:`UsageError` for a version that is not pinned, and :class:`EnvironmentMissing`
+    where there is none for this machine, or it cannot be installed here.
+    """
+    known = sorted({one.version for one in archives}, reverse=True)
+    if version not in known:
+        names = ", ".join(map(shown, known))
+        raise UsageError(f"Renode {shown(version)} is not pinned", hint=f"pinned are: {names}")
+    system, machine = system or platform.system(), machine or platform.machine()
+    place = f"{system} on {machine}"
+    for one in archives:
+        if (one.version, one.system, one.machine) == (version, system, machine):
+            break
+    else:
+        raise EnvironmentMissing(
+            f"no pinned archive of Renode {shown(version)} is for {place}", hint=_BY_HAND
+        )
+    if not one.name.endswith(".tar.gz"):
+        raise EnvironmentMissing(
+            f"Renode {shown(version)} for {place} is a disk image, which only its user can open",
+            hint=f"get {one.url} (SHA-256 {one.sha256}), and set RENODE to the program in it",
+        )
+    if one.confirmed < _TRUSTED and not unconfirmed:
+        raise EnvironmentMissing(
+            f"only {one.confirmed} source tells the SHA-256 of {one.name}",
+            hint=f"compare {one.sha256} with what you trust, then add --unconfirmed",
+        )
+    return one
+
+
+def check_libc(name: str = "CS_GNU_LIBC_VERSION") -> None:
+    """Raises :class:`EnvironmentMissing` on a Linux whose C library is not glibc (musl)."""
+    if platform.system() != "Linux":
+        return
+    try:
+        libc = os.confstr(name)
+    except (ValueError, OSError):
+        libc = None
+    if not libc:
+        raise EnvironmentMissing(
+            "Renode needs glibc, and this system has another C library (musl?)",
+            hint="run in a container of Debian or Ubuntu",
+        )
+
+
+def install(
+    archive: Archive,
+    *,
+    file: Path | None = None,
+    progress: Progress = lambda done, total: None,
+    web: urllib.request.OpenerDirector | None = None,
+) -> Path:
+    """Install ``archive``, from ``file`` or from its address; gives the program's path.
+
+    What is there already and answers is left alone. Raises :class:`EnvironmentMissing` for an
+    archive that cannot be had, is another one, or does not run here, :class:`CannotWrite` for a
+    full disk, :class:`UsageError` for a ``file`` that cannot be read.
+    """
+    home = find.home()
+    place = home / shown(archive.version)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        with FileLock(home / ".lock"):
+            for left in home.glob(f"{_STAGING}*"):  # of a process that was killed
+                shutil.rmtree(left, ignore_errors=True)
+            if _runs(place / "renode", archive):
+                return place / "renode"
+            folder = Path(tempfile.mkdtemp(prefix=_STAGING, dir=home))
+            try:
+                _make(archive, folder, _source(archive, file, web), progress)
+                shutil.rmtree(place, ignore_errors=True)
+                (folder / "tree").rename(place)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+    except OSError as error:
+        where = error.filename or home
+        raise CannotWrite(
+            f"cannot write {where}: {error.strerror or error}",
+            hint="is the disk full, the folder writable? TFLM_HIL_CACHE names another folder",
+        ) from error
+    return place / "renode"
+
+
+def _make(archive: Archive, folder: Path, pieces: Iterator[bytes], progress: Progress) -> None:
+    """Leave a Renode that runs in ``folder``/tree."""
+    packed = folder / archive.name
+    _keep(archive, packed, pieces, progress)
+    tree = _unpack(packed, folder / "unpacked")
+    packed.unlink()
+    tree.rename(folder / "tree")
+    program = find.examine(folder / "tree" / "renode")
+    if program.version != archive.version:
+        raise EnvironmentMissing(
+            f"{archive.name} holds Renode {shown(program.version)}, not {shown(archive.version)}"
+        )
+
+
+def _runs(program: Path, archive: Archive) -> bool:
+    with contextlib.suppress(EnvironmentMissing):
+        return program.is_file() and find.examine(program).version == archive.version
+    return False
+
+
+def _source(
+    archive: Archive, file: Path | None, web: urllib.request.OpenerDirector | None
+) -> Iterator[bytes]:
+    if file is None:
+        return _download(archive, web or opener())
+    return _read(file)
+
+
+def _read(file: Path) -> Iterator[bytes]:
+    try:
+        with file.open("rb") as source:
+            yield from _pieces(source)
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror}") from error
+
+
+def _pieces(source: IO[bytes]) -> Iterator[bytes]:
+    while piece := source.read(_PIECE):
+        yield piece
+
+
+def _download(archive: Archive, web: urllib.request.OpenerDirector) -> Iterator[bytes]:
+    hint = "try again later, or fetch it elsewhere and give it with --archive FILE"
+    try:
+        # The opener follows only what it was told; the address is a constant of this package.
+        with web.open(archive.url, timeout=_PATIENCE) as answer:
+            yield from _pieces(answer)
+    except _NotAllowed as error:
+        raise EnvironmentMissing(error.message, hint=hint) from error
+    except urllib.error.HTTPError as error:
+        message = f"{archive.url}: the server answers {error.code} {error.reason}"
+        raise EnvironmentMissing(message, hint=hint) from error
+    except (OSError, ValueError, EOFError) as error:
+        reason = getattr(error, "reason", None) or error
+        message = f"cannot fetch {archive.url}: {reason or type(error).__name__}"
+        raise EnvironmentMissing(message, hint=hint) from error
+    except HTTPException as error:
+        message = f"cannot fetch {archive.url}: the answer broke off ({error!r})"
+        raise EnvironmentMissing(message, hint=hint) from error
+
+
+def _keep(archive: Archive, path: Path, pieces: Iterable[bytes], progress: Progress) -> None:
+    """Write ``pieces`` to ``path`` and hold size and hash against the pinned ones."""
+    digest, size = hashlib.sha256(), 0
+    most = archive.size or _MOST_BYTES
+    with path.open("wb") as file:
+        for piece in pieces:
+            size += len(piece)
+            if size > most:
+                raise _other(archive, f"is larger than {most:,} bytes")
+            digest.update(piece)
+            file.write(piece)
+            progress(size, archive.size)
+    if archive.size and size < archive.size:
+        raise _other(archive, f"ends after {size:,} of {archive.size:,} bytes")
+    if digest.hexdigest() != archive.sha256:
+        raise _other(archive, f"has the SHA-256 {digest.hexdigest()}, pinned is {archive.sha256}")
+
+
+def _other(archive: Archive, what: str) -> EnvironmentMissing:
+    return EnvironmentMissing(
+        f"this is not the pinned {archive.name}: it {what}",
+        hint=f"the pinned one is at {archive.url}; an archive of this name elsewhere is another",
+    )
+
+
+def _unpack(packed: Path, folder: Path) -> Path:
+    """The archive's one folder, which holds ``renode``."""
+    folder.mkdir()
+    try:
+        with tarfile.open(packed, "r:gz") as tar:
+            files = size = 0
+            for member in tar:
+                files, size = files + 1, size + member.size
+                if files > _MOST_FILES or size > _MOST_UNPACKED:
+                    raise EnvironmentMissing(f"{packed.name} unpacks to more than it should")
+                tar.extract(member, folder, filter="data")  # nothing outside, no links out
+    except (tarfile.TarError, EOFError, zlib.error) as error:
+        raise EnvironmentMissing(f"{packed.name} cannot be unpacked: {error}") from error
+    found = [one for one in folder.glob("*/renode") if one.is_file()]
+    if len(found) != 1:
+        raise EnvironmentMissing(f"{packed.name} holds no Renode")
+    return found[0].parent

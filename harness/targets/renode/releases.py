@@ -1,0 +1,205 @@
+"""The releases of Renode: where each comes from, and what each gets wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Version = tuple[int, int, int]
+
+#: What ``doctor --install --with renode`` installs.
+PINNED: Version = (1, 17, 0)
+#: The oldest version that runs a cortex-m33's floating point as the chip does.
+MINIMUM: Version = (1, 16, 1)
+
+
+def shown(version: Version) -> str:
+    """``1.17.0``."""
+    return ".".join(map(str, version))
+
+
+@dataclass(frozen=True)
+class Archive:
+    """One archive that a release is published as, pinned by its content.
+
+    ``confirmed`` counts the independent places that tell the same SHA-256; ``size`` is in bytes, 0
+    where nobody told it.
+    """
+
+    version: Version
+    system: str  # as platform.system() says
+    machine: str  # as platform.machine() says
+    url: str
+    sha256: str
+    confirmed: int
+    size: int = 0
+
+    @property
+    def name(self) -> str:
+        """The file's own name."""
+        return self.url.rpartition("/")[2]
+
+
+_RELEASES = "https://github.com/renode/renode/releases/download"
+#: An archive of this name elsewhere (builds.renode.io) is another file: URL and hash go together.
+ARCHIVES = (
+    Archive(
+        (1, 17, 0),
+        "Linux",
+        "x86_64",
+        f"{_RELEASES}/v1.17.0/renode-1.17.0.linux-portable.tar.gz",
+        "4ba7c68b59e2447f188ef4b4b112fcccd2802582c460beedceb63b84e5605a5f",
+        confirmed=4,
+        size=63_459_129,
+    ),
+    Archive(
+        (1, 17, 0),
+        "Linux",
+        "aarch64",
+        f"{_RELEASES}/v1.17.0/renode-1.17.0.linux-arm64-portable.tar.gz",
+        "e9051578411441bfb47b77de0381cfba3badce03663367fab561472fd7807f1f",
+        confirmed=1,
+    ),
+    Archive(
+        (1, 17, 0),
+        "Darwin",
+        "arm64",
+        f"{_RELEASES}/v1.17.0/renode-1.17.0.osx-arm64-portable.dmg",
+        "63b1fb691207f503cea937e4ec8fad3e068a517d0abac3c24c0206c62f6c4d12",
+        confirmed=4,
+    ),
+    Archive(
+        (1, 16, 1),
+        "Linux",
+        "x86_64",
+        f"{_RELEASES}/v1.16.1/renode-1.16.1.linux-portable-dotnet.tar.gz",
+        "00e113cdbd0f5354cf2f64bbe3f5a070d8958409542fca66e45ac97d982938c0",
+        confirmed=5,
+    ),
+    Archive(
+        (1, 16, 1),
+        "Linux",
+        "aarch64",
+        f"{_RELEASES}/v1.16.1/renode-1.16.1.linux-arm64-portable-dotnet.tar.gz",
+        "fff3a098c96ed0a4ffbdff3f028c9c5fde432db09587c7bd7c99406180f90007",
+        confirmed=5,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something that a range of versions gets wrong or does otherwise; docs/renode.md lists them.
+
+    It holds from version ``since`` up to, not including, ``until`` (None: without end). ``warn`` is
+    what a result says of it, "" where nothing comes of it for the user.
+    """
+
+    since: Version | None
+    until: Version | None
+    what: str
+    done: str  # what the harness does about it
+    warn: str = ""
+
+    def holds(self, version: Version) -> bool:
+        """Whether ``version`` has it."""
+        return (self.since is None or version >= self.since) and (
+            self.until is None or version < self.until
+        )
+
+
+_938 = "renode#938: an interrupt that is pending while PC holds EXC_RETURN takes a MemManage fault"
+_AFTER_1_16_1: Version = (1, 16, 2)
+_1_17: Version = (1, 17, 0)
+DIFFERENCES = (
+    Difference(
+        None,
+        MINIMUM,
+        "VMAXNM, VRINTA and VCVTA on a cortex-m33 silently compute something else",
+        "refused",
+    ),
+    Difference(
+        None,
+        _AFTER_1_16_1,
+        _938,
+        "a note in each result",
+        warn=_938,
+    ),
+    Difference(
+        None,
+        _1_17,
+        "a fault that cannot be taken is raised at the same instruction for ever: no lockup",
+        "the agent sees that the core stands still while it executes: a lockup",
+    ),
+    Difference(
+        None,
+        _1_17,
+        "a fault that SHCSR disables is taken all the same, not as a HardFault with FORCED",
+        "nothing: the fault is reported by the name that Renode gives it",
+    ),
+    Difference(
+        None,
+        None,
+        "a branch to where no memory is ends the core for good, and with it the slice",
+        "the agent halts the core and reports a BusFault (IBUSERR) with the caller's place; the "
+        "image's own handler does not run",
+    ),
+    Difference(
+        None,
+        None,
+        "PSPLIM and MSPLIM do not trap",
+        "nothing: a stack overflow is seen through the MPU's guard or not at all",
+    ),
+    Difference(
+        _1_17,
+        None,
+        "a log backend gets the type of the time stamp as a second argument, outside any try",
+        "callbacks of the agent take what they are given",
+    ),
+    Difference(
+        _1_17,
+        None,
+        "EXC_RETURN.SPSEL follows CONTROL.SPSEL, in handlers, too",
+        "a frame is looked for on PSP only if EXC_RETURN's bits 2 and 3 are both set; the "
+        "standalone runtime's fault handler does the same",
+    ),
+    Difference(
+        _1_17,
+        None,
+        "lockup is a state of the core, and looks like sleep from outside",
+        "the agent asks for it after each slice",
+    ),
+    Difference(
+        _1_17,
+        None,
+        "with TrustZone off EXC_RETURN.ES is 0, and the fault handler of a secure Zephyr image "
+        "finds no frame",
+        "enableTrustZone for images that start in flash's secure part",
+    ),
+    Difference(
+        _1_17,
+        None,
+        "CCR.DIV_0_TRP is dropped with a warning",
+        "`nvic FilterCcrDiv0Write false` when the machine is made",
+    ),
+    Difference(
+        _1_17,
+        None,
+        "each new core leaves a copy of the translation library in the temporary folder",
+        "a folder of its own for each process, and a new process after 50 machines",
+    ),
+    Difference(
+        _1_17,
+        None,
+        "halting the core, and letting it go, drop what was translated",
+        "the core is halted where a condition is met, never between slices",
+    ),
+)
+
+
+def warnings(version: Version) -> tuple[str, ...]:
+    """What every result on ``version`` has to say."""
+    return tuple(
+        f"Renode {shown(version)} has {one.warn}"
+        for one in DIFFERENCES
+        if one.warn and one.holds(version)
+    )
