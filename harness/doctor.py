@@ -100,7 +100,7 @@ REQUIREMENTS: tuple[Requirement, ...] = (
         "",
         look=_renode,
         required=False,
-        hint="renode.io, or set RENODE to its path",
+        hint="tflm-hil doctor --install --with renode, or set RENODE to its path",
     ),
     Requirement(
         "flash tool",

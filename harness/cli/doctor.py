@@ -2,26 +2,75 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import click
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
 
 from harness import doctor as checks
 from harness.errors import EnvironmentMissing, UsageError
+from harness.targets.renode.install import archive_for, check_libc
+from harness.targets.renode.install import install as install_renode
+from harness.targets.renode.releases import ARCHIVES, PINNED, Archive, Version, shown
+
+_STEP = 10  # per cent between two lines where no bar can be drawn
 
 
 @click.command()
 @click.option("--install", is_flag=True, help="Install what is missing (asks for root if need be).")
 @click.option("--all", "everything", is_flag=True, help="With --install: the optional things, too.")
 @click.option("--dry-run", is_flag=True, help="With --install: only print the commands.")
-def doctor(install: bool, everything: bool, dry_run: bool) -> None:
+@click.option(
+    "--with",
+    "extras",
+    type=click.Choice(["renode"]),
+    multiple=True,
+    help="With --install: also Renode, pinned, into the cache.",
+)
+@click.option(
+    "--renode-version",
+    metavar="VERSION",
+    help=f"With --with renode: another pinned version than {shown(PINNED)}.",
+)
+@click.option(
+    "--archive",
+    type=click.Path(path_type=Path),
+    help="With --with renode: the archive, fetched elsewhere.",
+)
+@click.option(
+    "--unconfirmed",
+    is_flag=True,
+    help="With --with renode: take an archive whose SHA-256 only one source tells.",
+)
+def doctor(
+    install: bool,
+    everything: bool,
+    dry_run: bool,
+    extras: tuple[str, ...],
+    renode_version: str | None,
+    archive: Path | None,
+    unconfirmed: bool,
+) -> None:
     """Say what this machine has and lacks; exit code 3 if something required is missing.
 
     \b
     tflm-hil doctor
     tflm-hil doctor --install --dry-run
     tflm-hil doctor --install
+    tflm-hil doctor --install --with renode
     """
-    if not install and (everything or dry_run):
-        raise UsageError("--all and --dry-run say how to --install", hint="add --install")
+    if not install and (everything or dry_run or extras):
+        raise UsageError("--all, --with and --dry-run say how to --install", hint="add --install")
+    if not extras and (renode_version or archive or unconfirmed):
+        raise UsageError(
+            "--renode-version, --archive and --unconfirmed say which Renode",
+            hint="add --install --with renode",
+        )
+    if extras:
+        wanted = archive_for(_version(renode_version), archives=ARCHIVES, unconfirmed=unconfirmed)
+        _renode(wanted, archive, dry_run)
     diagnoses = checks.examine()
     for one in diagnoses:
         need = one.requirement
@@ -48,3 +97,44 @@ def doctor(install: bool, everything: bool, dry_run: bool) -> None:
             f"missing: {', '.join(missing)}", hint="tflm-hil doctor --install installs them"
         )
     click.echo("everything that is required is here")
+
+
+def _version(text: str | None) -> Version:
+    numbers = (text or shown(PINNED)).split(".")
+    if len(numbers) != 3 or not all(one.isascii() and one.isdigit() for one in numbers):
+        raise UsageError(f"{text!r} is no version", hint=f"like {shown(PINNED)}")
+    major, minor, patch = (int(one[:9]) for one in numbers)
+    return major, minor, patch
+
+
+def _renode(archive: Archive, file: Path | None, dry_run: bool) -> None:
+    check_libc()
+    source = file or archive.url
+    if dry_run:
+        click.echo(f"would install {source}")
+        return
+    click.echo(f"installing {source}")
+    console = Console(file=sys.stdout)
+    if console.is_terminal:
+        columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn())
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task("", total=archive.size or None)
+            program = install_renode(
+                archive, file=file, progress=lambda done, _: bar.update(task, completed=done)
+            )
+    else:
+        program = install_renode(archive, file=file, progress=_Lines())
+    click.echo(f"Renode {shown(archive.version)} is at {program}")
+
+
+class _Lines:
+    """Progress as plain lines: every tenth part, or every 10 MB where the whole is not told."""
+
+    def __init__(self) -> None:
+        self._next = 0
+
+    def __call__(self, done: int, total: int) -> None:
+        at = 100 * done // total if total else done // 1_000_000
+        if at >= self._next:
+            click.echo(f"  {at} {'%' if total else 'MB'}")
+            self._next = at - at % _STEP + _STEP

@@ -1,0 +1,412 @@
+"""Renode's installer against real servers on loopback, with an archive of a few hundred bytes."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import platform
+import shutil
+import ssl
+import subprocess
+import sys
+import tarfile
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from harness import doctor
+from harness.cli import main
+from harness.errors import CannotWrite, EnvironmentMissing, UsageError
+from harness.targets.renode import find, install
+from harness.targets.renode.install import archive_for, check_libc, opener
+from harness.targets.renode.releases import ARCHIVES, MINIMUM, PINNED, Archive
+
+PROGRAM = b"#!/bin/sh\necho 'Renode v1.17.0.1'\n"
+NAME = "renode-1.17.0.linux-portable.tar.gz"
+
+
+def packed(program: bytes = PROGRAM, *, more: tuple[tarfile.TarInfo, ...] = ()) -> bytes:
+    """An archive of Renode's form: one folder, which holds the program and a file beside it."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        for name, data, mode in (("renode", program, 0o755), ("lib/core.so", b"core", 0o644)):
+            entry = tarfile.TarInfo(f"renode_1.17.0-portable/{name}")
+            entry.size, entry.mode = len(data), mode
+            tar.addfile(entry, io.BytesIO(data))
+        for entry in more:
+            tar.addfile(entry)
+    return buffer.getvalue()
+
+
+def pinned(data: bytes, url: str = f"https://example.org/{NAME}", **more: object) -> Archive:
+    digest = hashlib.sha256(data).hexdigest()
+    return replace(
+        Archive(PINNED, "Linux", "x86_64", url, digest, confirmed=4, size=len(data)),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+Answer = Callable[[BaseHTTPRequestHandler], None]
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TFLM_HIL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("RENODE", raising=False)
+    monkeypatch.setattr(find, "USUAL_PLACES", ())
+    return tmp_path / "cache" / "renode"
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., str]]:
+    """Starts a server that answers each GET by the given function; gives its address."""
+    with contextlib.ExitStack() as stack:
+
+        def start(answer: Answer, context: ssl.SSLContext | None = None) -> str:
+            class Handler(BaseHTTPRequestHandler):
+                def do_GET(self) -> None:
+                    answer(self)
+
+                def log_message(self, *_: object) -> None:
+                    pass
+
+            server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+            if context is not None:
+                server.socket = context.wrap_socket(server.socket, server_side=True)
+            threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+            stack.callback(server.server_close)
+            stack.callback(server.shutdown)
+            return f"http{'s' if context else ''}://127.0.0.1:{server.server_address[1]}"
+
+        yield start
+
+
+def sends(data: bytes, length: int | None = None) -> Answer:
+    def answer(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(200)
+        request.send_header("Content-Length", str(len(data) if length is None else length))
+        request.end_headers()
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            request.wfile.write(data)
+
+    return answer
+
+
+def leads_to(url: str) -> Answer:
+    def answer(request: BaseHTTPRequestHandler) -> None:
+        request.send_response(302)
+        request.send_header("Location", url)
+        request.end_headers()
+
+    return answer
+
+
+HTTP = partial(opener, ("http",))
+
+
+def left(cache: Path) -> list[str]:
+    return sorted(one.name for one in cache.iterdir() if one.name != ".lock")
+
+
+def test_an_archive_is_fetched_checked_unpacked_and_found(cache, serve, monkeypatch):
+    data, seen = packed(), []
+    archive = pinned(data, f"{serve(sends(data))}/{NAME}")
+    program = install.install(archive, web=HTTP(), progress=lambda *at: seen.append(at))
+    assert program == cache / "1.17.0" / "renode"
+    assert (program.parent / "lib" / "core.so").read_bytes() == b"core"
+    assert seen[-1] == (len(data), len(data))
+    assert left(cache) == ["1.17.0"]
+    monkeypatch.setenv("PATH", "")
+    assert find.locate() == program
+    assert find.find().version == PINNED
+
+
+def test_over_https_a_certificate_is_checked(cache, serve, tmp_path):
+    if shutil.which("openssl") is None:
+        pytest.skip("no openssl to make a certificate with")
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj"]
+    command += ["/CN=loopback", "-addext", "subjectAltName=IP:127.0.0.1"]
+    command += ["-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(command, check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    data = packed()
+    archive = pinned(data, f"{serve(sends(data), context)}/{NAME}")
+    with pytest.raises(EnvironmentMissing, match="CERTIFICATE_VERIFY_FAILED"):
+        install.install(archive)
+    assert left(cache) == []
+    trusting = opener(context=ssl.create_default_context(cafile=str(certificate)))
+    assert install.install(archive, web=trusting).is_file()
+
+
+def test_a_second_time_nothing_is_fetched(cache, tmp_path):
+    data = packed()
+    file = tmp_path / NAME
+    file.write_bytes(data)
+    program = install.install(pinned(data), file=file)
+    before = program.stat().st_mtime_ns
+    assert install.install(pinned(data), file=tmp_path / "nowhere") == program
+    assert program.stat().st_mtime_ns == before
+
+
+def test_one_that_is_broken_is_replaced(cache, tmp_path):
+    data = packed()
+    (tmp_path / NAME).write_bytes(data)
+    broken = cache / "1.17.0" / "renode"
+    broken.parent.mkdir(parents=True)
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    program = install.install(pinned(data), file=tmp_path / NAME)
+    assert find.examine(program).version == PINNED
+
+
+def test_what_a_killed_installation_left_goes_with_the_next(cache, tmp_path):
+    (cache / ".new-killed").mkdir(parents=True)
+    data = packed()
+    (tmp_path / NAME).write_bytes(data)
+    install.install(pinned(data), file=tmp_path / NAME)
+    assert left(cache) == ["1.17.0"]
+
+
+OUT = tarfile.TarInfo("renode_1.17.0-portable/link")
+OUT.type, OUT.linkname = tarfile.SYMTYPE, "../../../outside"
+ABOVE = tarfile.TarInfo("../above")
+DEVICE = tarfile.TarInfo("renode_1.17.0-portable/device")
+DEVICE.type = tarfile.CHRTYPE
+GOOD = packed()
+
+
+@pytest.mark.parametrize(
+    ("told", "data", "words"),
+    [
+        (pinned(GOOD), GOOD[:-1] + b"\1", "has the SHA-256 .* pinned is"),
+        (pinned(GOOD), GOOD[:100], "ends after 100 of"),
+        (pinned(GOOD), GOOD + b"\0", "is larger than"),
+        (pinned(GOOD[:100]), GOOD[:100], "cannot be unpacked"),
+        (pinned(b"no archive"), b"no archive", "cannot be unpacked: not a gzip file"),
+        (pinned(packed(more=(OUT,))), packed(more=(OUT,)), "cannot be unpacked: .*outside"),
+        (pinned(packed(more=(ABOVE,))), packed(more=(ABOVE,)), "cannot be unpacked: .*outside"),
+        (pinned(packed(more=(DEVICE,))), packed(more=(DEVICE,)), "cannot be unpacked: .*special"),
+        (pinned(packed(b"#!/bin/sh\n")), packed(b"#!/bin/sh\n"), "does not answer --version"),
+        (pinned(GOOD, version=(1, 18, 0)), GOOD, r"holds Renode 1.17.0, not 1.18.0"),
+    ],
+    ids=["other", "cut", "longer", "half", "text", "link", "above", "device", "dead", "old"],
+)
+def test_an_archive_that_is_not_right_leaves_nothing(cache, serve, tmp_path, told, data, words):
+    (tmp_path / NAME).write_bytes(data)
+    with pytest.raises(EnvironmentMissing, match=words) as caught:
+        install.install(told, file=tmp_path / NAME)
+    assert "\n" not in caught.value.message
+    assert left(cache) == []
+    web = replace(told, url=f"{serve(sends(data))}/{NAME}")
+    with pytest.raises(EnvironmentMissing):
+        install.install(web, web=HTTP())
+    assert left(cache) == []
+    assert not (cache.parent / "above").exists()
+
+
+def test_a_server_that_breaks_off_or_refuses_or_is_gone_is_one_line(cache, serve):
+    data = packed()
+    gone = serve(sends(data)).rpartition(":")[0] + ":9"
+    for url, words in (
+        (serve(sends(data[:100], len(data))), "ends after 100 of|broke off"),
+        (serve(lambda request: request.send_error(503)), "answers 503"),
+        (gone, "cannot fetch .*: "),
+        (serve(leads_to("https://127.0.0.1:9/x")), "leads to https://127.0.0.1:9/x, which is not"),
+    ):
+        with pytest.raises(EnvironmentMissing, match=words) as caught:
+            install.install(pinned(data, f"{url}/{NAME}"), web=HTTP())
+        assert "\n" not in caught.value.message
+        assert caught.value.hint
+        assert left(cache) == []
+
+
+def test_a_redirect_away_from_https_is_not_followed():
+    redirects = install._Redirects(("https",))
+    request = install.urllib.request.Request("https://example.org/a")
+    with pytest.raises(install._NotAllowed, match="which is not https"):
+        redirects.redirect_request(request, None, 302, "Found", {}, "http://example.org/a")
+
+
+def test_an_interrupt_leaves_nothing(cache, serve):
+    data = packed()
+
+    def interrupt(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    archive = pinned(data, f"{serve(sends(data))}/{NAME}")
+    with pytest.raises(KeyboardInterrupt):
+        install.install(archive, web=HTTP(), progress=interrupt)
+    assert left(cache) == []
+
+
+def test_a_disk_without_room_is_named_and_left_as_it_was(tmp_path):
+    """A limit on the size of files acts where a full disk does: in write()."""
+    data = packed(PROGRAM + b"#" + os.urandom(100_000).replace(b"\n", b""))
+    (tmp_path / NAME).write_bytes(data)
+    code = (
+        "import resource, sys; sys.path[:0] = sys.argv[3:]\n"
+        "from pathlib import Path\n"
+        "from test_install_renode import pinned\n"
+        "from harness.errors import CannotWrite\n"
+        "from harness.targets.renode import install\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))\n"
+        "data = Path(sys.argv[1]).read_bytes()\n"
+        "try: install.install(pinned(data), file=Path(sys.argv[1]))\n"
+        "except CannotWrite as error: print(error)\n"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / NAME, "", *sys.path, Path(__file__).parent],
+        env={**os.environ, "TFLM_HIL_CACHE": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert answer.stdout.startswith("cannot write ")
+    assert "is the disk full" in answer.stdout
+    assert left(tmp_path / "cache" / "renode") == []
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("TFLM_HIL_CACHE", str(tmp_path / "file"))
+    with pytest.raises(CannotWrite, match="cannot write"):
+        install.install(pinned(GOOD), file=tmp_path / NAME)
+
+
+def test_a_file_that_is_not_there_is_a_usage_error(cache, tmp_path):
+    with pytest.raises(UsageError, match="cannot read"):
+        install.install(pinned(GOOD), file=tmp_path / "nowhere")
+    assert left(cache) == []
+
+
+# -- which archive ---------------------------------------------------------------------------------
+
+
+def test_each_machine_gets_its_own_archive():
+    linux = archive_for(system="Linux", machine="x86_64")
+    assert linux.version == PINNED
+    assert linux.name == NAME
+    old = archive_for(MINIMUM, system="Linux", machine="aarch64")
+    assert old.name == "renode-1.16.1.linux-arm64-portable-dotnet.tar.gz"
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "words", "hint"),
+    [
+        ("Linux", "riscv64", "is for Linux on riscv64", "set RENODE"),
+        ("Windows", "AMD64", "is for Windows on AMD64", "set RENODE"),
+        ("Darwin", "arm64", "disk image", "63b1fb691207f503"),
+        ("Linux", "aarch64", "only 1 source", "--unconfirmed"),
+    ],
+)
+def test_a_machine_that_cannot_be_served_is_one_line_and_a_hint(system, machine, words, hint):
+    with pytest.raises(EnvironmentMissing, match=words) as caught:
+        archive_for(system=system, machine=machine)
+    assert hint in caught.value.hint
+
+
+def test_an_archive_of_one_source_is_taken_where_the_user_says_so():
+    assert archive_for(system="Linux", machine="aarch64", unconfirmed=True).confirmed == 1
+
+
+def test_a_version_that_is_not_pinned_is_a_usage_error():
+    with pytest.raises(UsageError, match="is not pinned") as caught:
+        archive_for((1, 15, 3), system="Linux", machine="x86_64")
+    assert caught.value.hint == "pinned are: 1.17.0, 1.16.1"
+
+
+def test_another_c_library_than_glibc_is_one_line_and_a_hint(monkeypatch):
+    monkeypatch.setattr("platform.system", lambda: "Linux")
+    with pytest.raises(EnvironmentMissing, match="needs glibc"):
+        check_libc("CS_PATH_THAT_MUSL_DOES_NOT_KNOW")
+
+
+def test_the_pinned_table_is_well_formed():
+    for one in ARCHIVES:
+        assert one.url.startswith("https://github.com/renode/renode/releases/download/v")
+        assert f"v{'.'.join(map(str, one.version))}/renode-" in one.url
+        assert len(bytes.fromhex(one.sha256)) == 32
+        assert one.version >= MINIMUM
+    assert len({(one.version, one.system, one.machine) for one in ARCHIVES}) == len(ARCHIVES)
+    assert len({one.sha256 for one in ARCHIVES}) == len(ARCHIVES)
+
+
+# -- where it is found -----------------------------------------------------------------------------
+
+
+def put(cache: Path, version: str) -> Path:
+    program = cache / version / "renode"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    return program
+
+
+def test_the_newest_installed_one_is_found_after_renode_and_path(cache, tmp_path, monkeypatch):
+    newest = [put(cache, version) for version in ("1.9.0", "1.17.0", "1.16.1")][1]
+    put(cache, ".new-half")
+    monkeypatch.setenv("PATH", "")
+    assert find.locate() == newest
+    on_path = put(tmp_path, "bin")
+    monkeypatch.setenv("PATH", str(on_path.parent))
+    assert find.locate() == on_path
+    named = put(tmp_path, "named")
+    monkeypatch.setenv("RENODE", str(named))
+    assert find.locate() == named
+
+
+# -- the command -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def table(monkeypatch: pytest.MonkeyPatch) -> Archive:
+    """Pins the small archive for this machine."""
+    archive = pinned(GOOD, system=platform.system(), machine=platform.machine())
+    monkeypatch.setattr(import_module("harness.cli.doctor"), "ARCHIVES", (archive,))
+    monkeypatch.setattr(doctor, "packages_to_install", lambda *_, **__: [])
+    return archive
+
+
+def test_the_command_installs_from_a_file_and_doctor_finds_it(cache, table, tmp_path, capsys):
+    (tmp_path / NAME).write_bytes(GOOD)
+    main(["doctor", "--install", "--with", "renode", "--archive", str(tmp_path / NAME)])
+    said = capsys.readouterr()
+    assert f"Renode 1.17.0 is at {cache / '1.17.0' / 'renode'}" in said.out
+    assert "100 %" in said.out
+    assert "\x1b" not in said.out + said.err
+
+
+def test_a_dry_run_says_what_it_would_fetch_and_fetches_nothing(cache, table, capsys):
+    main(["doctor", "--install", "--with", "renode", "--dry-run"])
+    assert f"would install {table.url}" in capsys.readouterr().out
+    assert not cache.exists()
+
+
+def test_a_failed_installation_is_exit_code_3_and_one_line(cache, table, tmp_path, capsys):
+    (tmp_path / NAME).write_bytes(b"other")
+    arguments = ["doctor", "--install", "--with", "renode", "--archive", str(tmp_path / NAME)]
+    assert main(arguments) == 3
+    assert f"not the pinned {NAME}: it ends after 5 of" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--with", "renode"],
+        ["--install", "--archive", "x"],
+        ["--install", "--renode-version", "1.16.1"],
+        ["--install", "--with", "renode", "--renode-version", "new"],
+    ],
+)
+def test_options_that_need_others_say_so(cache, arguments, capsys):
+    assert main(["doctor", *arguments]) == 2
