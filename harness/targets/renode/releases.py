@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+import sys
 from dataclasses import dataclass
 
 Version = tuple[int, int, int]
@@ -203,3 +205,25 @@ def warnings(version: Version) -> tuple[str, ...]:
         for one in DIFFERENCES
         if one.warn and one.holds(version)
     )
+
+
+def _main(arguments: list[str]) -> int:
+    """``python -m harness.targets.renode.releases [VERSION]``: what names a cache of it.
+
+    That is version, system, machine and SHA-256 of the archive for this machine.
+    """
+    wanted = arguments[0] if arguments else shown(PINNED)
+    for one in ARCHIVES:
+        if (shown(one.version), one.system, one.machine) == (
+            wanted,
+            platform.system(),
+            platform.machine(),
+        ):
+            print(wanted, one.system, one.machine, one.sha256, sep="-")
+            return 0
+    print(f"no pinned archive of Renode {wanted} for this machine", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(_main(sys.argv[1:]))

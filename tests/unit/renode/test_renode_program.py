@@ -12,6 +12,7 @@ import pytest
 from harness.errors import EnvironmentMissing, TargetLost
 from harness.targets.renode import find
 from harness.targets.renode.process import RenodeProcess
+from harness.targets.renode.releases import DIFFERENCES, Difference, shown
 
 
 def test_a_renode_that_is_missing_is_one_clear_error(monkeypatch):
@@ -143,3 +144,15 @@ def _within(check, seconds: float = 10.0) -> bool:
             return True
         time.sleep(0.02)
     return False
+
+
+def test_the_page_lists_what_each_version_does():
+    page = (Path(__file__).parents[3] / "docs" / "renode.md").read_text()
+    table = page[page.index("| versions | what |") :].split("\n\n")[0].splitlines()[2:]
+    assert table == [f"| {_when(one)} | {one.what} | {one.done} |" for one in DIFFERENCES]
+
+
+def _when(difference: Difference) -> str:
+    if difference.since:
+        return f"from {shown(difference.since)} on"
+    return f"before {shown(difference.until)}" if difference.until else "all"

@@ -1,18 +1,18 @@
-"""What the workflows run, run: shell syntax, our own commands, and the pinned archive."""
+"""What the workflows run, run: shell syntax, our own commands, cache key and summary."""
 
 from __future__ import annotations
 
-import hashlib
 import os
+import platform
 import re
 import shlex
 import subprocess
 import sys
-import tarfile
 from importlib import import_module
 from pathlib import Path
 
 import pytest
+from job_summary import summary
 
 from harness.cli import COMMANDS
 
@@ -64,7 +64,7 @@ def test_its_pieces_of_python_compile_and_name_modules_that_exist(script):
 
 
 def test_the_list_of_samples_that_nightly_builds_is_the_tables():
-    script = step("Build every sample with Zephyr")
+    script = step("zephyr", "Build every sample with Zephyr")
     code = re.search(r"python -c '([^']*)'", script)[1]
     from harness.build import configurations
 
@@ -74,55 +74,55 @@ def test_the_list_of_samples_that_nightly_builds_is_the_tables():
     assert answer.stdout.split() == list(configurations.load().samples)
 
 
-def step(name: str) -> str:
-    (job,) = NIGHTLY["jobs"].values()
-    return next(one["run"] for one in job["steps"] if one.get("name") == name)
+def step(job: str, name: str) -> str:
+    steps = NIGHTLY["jobs"][job]["steps"]
+    return next(one["run"] for one in steps if one.get("name") == name)
 
 
-def install(folder: Path, checksum: str, archive: Path | None = None):
-    """Run the step that installs Renode, with a ``curl`` that copies ``archive``."""
-    tools = folder / "tools"
-    tools.mkdir()
-    curl = tools / "curl"
-    curl.write_text(f'#!/bin/sh\nwhile [ "$1" != --output ]; do shift; done\ncp {archive} "$2"\n')
-    curl.chmod(0o755)
-    environment = {
-        "PATH": f"{tools}:{os.environ['PATH']}",
-        "RENODE_VERSION": NIGHTLY["env"]["RENODE_VERSION"],
-        "RENODE_SHA256": checksum,
-    }
-    script = ["bash", "-e", "-o", "pipefail", "-c", step("Renode, pinned")]
+def run(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a step's script as the runner does, with this Python and 1.17.0 as the matrix' value."""
+    programs = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     return subprocess.run(
-        script, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        ["bash", "-e", "-o", "pipefail", "-c", script.replace("${{ matrix.renode }}", "1.17.0")],
+        cwd=folder,
+        env={**os.environ, "PATH": programs, "PYTHONPATH": str(ROOT), **environment},
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
-@pytest.fixture
-def archive(tmp_path: Path) -> Path:
-    program = tmp_path / "renode"
-    program.write_text("#!/bin/sh\n")
-    path = tmp_path / "archive.tar.gz"
-    with tarfile.open(path, "w:gz") as tar:
-        tar.add(program, "renode_portable/renode")
-    program.unlink()
-    return path
-
-
-def test_without_the_variable_the_job_fails_and_says_what_to_set(tmp_path):
-    answer = install(tmp_path, "")
-    assert answer.returncode == 1
-    assert "::error::the repository variable RENODE_SHA256 is not set" in answer.stdout
-
-
-def test_an_archive_of_another_checksum_is_not_unpacked(tmp_path, archive):
-    answer = install(tmp_path, "0" * 64, archive)
-    assert answer.returncode != 0
-    assert "FAILED" in answer.stdout
-    assert not (tmp_path / "renode").exists()
-
-
-def test_the_archive_of_the_pinned_checksum_is_where_renode_is_looked_for(tmp_path, archive):
-    answer = install(tmp_path, hashlib.sha256(archive.read_bytes()).hexdigest(), archive)
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "aarch64"), reason="no pinned archive")
+@pytest.mark.skipif(platform.system() != "Linux", reason="the runners are Linux")
+def test_the_key_of_the_cache_names_the_archive(tmp_path):
+    output = tmp_path / "output"
+    answer = run(step("renode", "Which archive"), tmp_path, GITHUB_OUTPUT=str(output))
     assert answer.returncode == 0, answer.stderr
-    expected = NIGHTLY["env"]["RENODE"].replace("${{ github.workspace }}", str(tmp_path))
-    assert Path(expected).is_file()
+    name, _, value = output.read_text().strip().partition("=")
+    assert name == "sha256"
+    assert re.fullmatch(r"1\.17\.0-Linux-\w+-[0-9a-f]{64}", value)
+
+
+def test_the_summary_counts_what_the_reports_hold(tmp_path):
+    reports = tmp_path / "reports"
+    (reports / "suites").mkdir(parents=True)
+    (reports / "suites" / "xunit.xml").write_text(
+        '<testsuite><testcase name="a"/><testcase name="b"><failure/></testcase>'
+        '<testcase name="c"><skipped/></testcase></testsuite>'
+    )
+    (reports / "suites" / "output.xml").write_text("<robot/>")
+    (reports / "broken.xml").write_text("<testsuite>")
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    written = tmp_path / "summary"
+    answer = run(step("renode", "Summary"), tmp_path, GITHUB_STEP_SUMMARY=str(written))
+    assert answer.returncode == 0, answer.stderr
+    text = written.read_text()
+    assert "## Renode 1.17.0" in text
+    assert "| suites/xunit.xml | 1 | 1 | 1 |" in text
+    assert "| broken.xml | no result" in text
+    assert "* suites/xunit.xml: b" in text
+    assert "output.xml" not in text
+
+
+def test_a_job_that_wrote_nothing_says_so(tmp_path):
+    assert "none: no job wrote a result" in summary("x", tmp_path)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+
+from harness.targets.renode.releases import ARCHIVES, shown
 
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).resolve().parents[3]
@@ -33,7 +38,16 @@ def test_every_step_either_uses_or_runs(path):
         assert ("uses" in step) != ("run" in step)
         if "uses" in step:
             assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step["uses"])
-        unknown = set(step) - {"name", "uses", "run", "with", "if", "working-directory", "env"}
+        unknown = set(step) - {
+            "id",
+            "name",
+            "uses",
+            "run",
+            "with",
+            "if",
+            "working-directory",
+            "env",
+        }
         assert not unknown
 
 
@@ -44,6 +58,58 @@ def test_every_file_that_a_step_names_exists(path):
             assert (ROOT / name).exists(), name
 
 
-def test_nightly_refuses_an_archive_that_is_not_pinned():
-    text = (ROOT / ".github" / "workflows" / "nightly.yml").read_text()
-    assert text.index("sha256sum --check") < text.index("tar --extract")
+EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
+TEXTS = [pytest.param(path.read_text(), id=path.name) for path in WORKFLOWS]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_no_repository_variable_or_secret_is_needed(text):
+    assert {name.partition(".")[0] for name in EXPRESSION.findall(text)} <= {
+        "github", "matrix", "steps",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_every_name_in_an_expression_is_defined(path):
+    for job in yaml.safe_load(path.read_text())["jobs"].values():
+        matrix = job.get("strategy", {}).get("matrix", {})
+        known: dict[str, str] = {}
+        for step in job["steps"]:
+            for name in EXPRESSION.findall(yaml.safe_dump(step)):
+                first, *rest = name.split(".")
+                if first == "matrix":
+                    assert rest[0] in matrix
+                elif first == "steps":
+                    assert f"{rest[2]}=" in known[rest[0]]
+                else:
+                    assert name == "github.workspace"
+            if "id" in step:
+                known[step["id"]] = step["run"]
+
+
+def test_nightly_runs_both_pinned_releases_and_their_cache_goes_by_the_hash():
+    job = yaml.safe_load((ROOT / ".github" / "workflows" / "nightly.yml").read_text())["jobs"]
+    versions = {shown(one.version) for one in ARCHIVES if one.system == "Linux"}
+    assert set(job["renode"]["strategy"]["matrix"]["renode"]) == versions
+    key = next(
+        step["with"]["key"] for step in job["renode"]["steps"] if "key" in step.get("with", {})
+    )
+    assert "matrix.renode" in key
+    assert "outputs.sha256" in key
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_every_job_with_tests_uploads_them_and_writes_a_summary(path):
+    for job in yaml.safe_load(path.read_text())["jobs"].values():
+        text = yaml.safe_dump(job["steps"])
+        assert "job_summary.py" in text
+        assert "--xunit" in text
+        assert "actions/upload-artifact" in text
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_it_fits_githubs_schema(path):
+    if importlib.util.find_spec("check_jsonschema") is None:
+        pytest.skip("no check-jsonschema; tox run -e lint has it")
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema"]
+    subprocess.run([*command, "vendor.github-workflows", str(path)], check=True)
