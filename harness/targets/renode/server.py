@@ -21,7 +21,7 @@ MIPS = 64
 CONSOLE = "uarte0"
 _PERIPHERALS = {"nvmc": 0x39000, "dppic": 0x17000}
 #: Machines that one process may make: from 1.17 on each leaves a copy of the translation library
-#: in the process's temporary folder, 2 MB, and nothing but the process's end removes it.
+#: in the process's temporary folder, over 1 MB, and nothing but the process's end removes it.
 _MACHINES = 50
 #: Images from here on are non-secure ones, which expect TF-M below them.
 NON_SECURE_FLASH = 0x5_0000
