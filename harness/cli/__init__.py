@@ -93,6 +93,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _run(arguments: Sequence[str] | None) -> int:
     try:
+        if any("\0" in word for word in arguments or ()):  # no shell can pass one
+            raise UsageError("an argument holds a NUL character")
         code = cli.main(arguments, prog_name="tflm-hil", standalone_mode=False)
         if sys.stdout is not None:  # None where the caller closed it
             sys.stdout.flush()

@@ -1,6 +1,8 @@
 """What `run` refuses before anything runs: values that are none, options that say nothing here."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -34,7 +36,7 @@ def refused(elf, capsys, monkeypatch):
     return call
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-1", "0", "1e999", "soon", ""])
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-1", "0", "1e999", "1e308", "soon", ""])
 @pytest.mark.parametrize("option", ["--timeout", "--guard"])
 def test_a_time_limit_is_a_finite_number_above_zero(refused, option, value):
     assert option in refused("a.elf", option, value)
@@ -118,3 +120,35 @@ def test_what_runs_is_not_counted_on_a_board(refused, option, targets):
 @pytest.mark.parametrize("arguments", [("--never-ends",), ("--watch", "3")])
 def test_an_image_that_prints_records_tells_its_own_end(refused, arguments):
     assert "need --scraper" in refused("a.elf", *arguments)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "1.5", "9" * 5000, "99999999999", "x"])
+def test_a_number_of_inferences_is_one(refused, value):
+    assert "--inferences" in refused("a.elf", "--inferences", value)
+
+
+@pytest.mark.parametrize(
+    "name", ["x" * 300, "y" * 5000, "a\0b", "\udcff.tflite", "folder", "pipe", "/dev/zero"]
+)
+def test_what_is_no_model_is_refused_in_one_line_and_a_hint(refused, tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    said = refused("a.elf", "--model", name).splitlines()
+    assert said[0].startswith("tflm-hil: ")
+    assert len(said) <= 2
+    assert len(said[0]) < 300
+
+
+@pytest.mark.parametrize("name", ["pipe", "folder.toml", "\udcff.toml", "z" * 300 + ".toml"])
+def test_what_is_no_file_is_refused_in_one_line(refused, tmp_path, name):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder.toml").mkdir()
+    assert len(refused(name).splitlines()) <= 2
+
+
+def test_a_file_name_that_is_no_unicode_is_shown_escaped(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call = [sys.executable, "-m", "harness", "run", b"\xff.elf"]
+    done = subprocess.run(call, capture_output=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"tflm-hil: there is no file \\udcff.elf")
