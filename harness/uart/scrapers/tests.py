@@ -40,6 +40,7 @@ class TestScraper(Scraper):
         self.tests: list[TestResult] = []
         self._running: _Running | None = None
         self._complaints: list[str] = []
+        self._once: dict[str, int] = {}
         self._begun = 0
 
     def _begin(self, name: str, line: Line) -> None:
@@ -69,6 +70,17 @@ class TestScraper(Scraper):
         """What the running test says of its failure."""
         if self._running is not None and len(self._running.messages) < _MESSAGES:
             self._running.messages.append(message[:_WIDTH])
+
+    def _only_once(self, what: str, line: Line) -> None:
+        """``what`` may stand in one place of the text."""
+        first = self._once.setdefault(what, line.number)
+        if first != line.number:
+            self._complain(f"{what} came on line {first} and again on line {line.number}")
+
+    def _not_after_the_end(self, line: Line) -> None:
+        """Nothing of a suite follows its last words."""
+        if self.ended:
+            self._complain(f"line {line.number} {line.text[:80]!r} came after the end")
 
     def _complain(self, message: str) -> None:
         """The image contradicts itself."""

@@ -54,39 +54,59 @@ class UnitTests(TestScraper):
         text = line.text
         if match := _CLOSING.search(text):
             self._end_of_old_test()
+            self._only_once("the closing line", line)
             self._closed = match["word"] == "ALL TESTS PASSED"
         elif text.startswith("[") and (match := _BRACKET.match(text)):
             self._bracket(match["word"], match["rest"].strip(), line)
         elif match := _OLD_TEST.match(text):
             self._end_of_old_test()
-            self._begin(match["name"], line)
+            self._begin_once(match["name"], line)
         elif match := _OLD_TALLY.match(text):
             self._end_of_old_test()
+            self._not_after_the_end(line)
+            self._only_once("the tally", line)
             self._passed, self._ran = integer(match["passed"]), integer(match["total"])
         elif self._running is not None:
             self._read_failure(text)
 
+    def _begin_once(self, name: str, line: Line) -> None:
+        self._only_once(f"the beginning of {name}", line)
+        if self._ran is not None:
+            self._complain(f"{name} began after the tests were counted")
+        self._begin(name, line)
+
     def _bracket(self, word: str, rest: str, line: Line) -> None:
         if word == "RUN":
-            self._begin(rest, line)
+            self._begin_once(rest, line)
         elif word == "OK":
             self._close("pass", rest)
+        elif word == "==========" and rest == "Running tests.":
+            self._only_once("Running tests", line)
         elif word == "==========":
-            self._tally(_RAN.match(rest), "_ran")
+            self._tally(_RAN.match(rest), "_ran", line)
         elif word == "PASSED":
-            self._tally(_COUNT.match(rest), "_passed")
+            self._tally(_COUNT.match(rest), "_passed", line)
         elif word == "FAILED" and self._running is not None:
             self._close("fail", rest)
         elif word == "FAILED":
             match = _COUNT.match(rest)
             if match is not None and match["listed"]:
-                self._tally(match, "_failed")
+                self._tally(match, "_failed", line)
             elif len(self._listed) < MOST_RESULTS:
                 self._listed.append(rest)
+        elif self._running is None:
+            self._complain(f"line {line.number} {line.text[:80]!r} makes no sense")
 
-    def _tally(self, match: re.Match[str] | None, name: str) -> None:
-        if match is not None:
-            self._end_unfinished()
+    def _tally(self, match: re.Match[str] | None, name: str, line: Line) -> None:
+        self._end_unfinished()
+        self._only_once(f"the number of tests that {name[1:]}", line)
+        if self._closed is not None:
+            self._complain(f"line {line.number} {line.text[:80]!r} came after the closing line")
+        if match is None:
+            self._complain(f"line {line.number} {line.text[:80]!r} makes no sense")
+        elif name != "_ran" and self._ran is None:
+            self._complain(f"line {line.number} {line.text[:80]!r} came before the tests' number")
+        else:
             setattr(self, name, integer(match["count"]))
 
     def _close(self, state: str, name: str) -> None:
@@ -129,6 +149,8 @@ class UnitTests(TestScraper):
         super().finish()
         passed, failed = self.count("pass"), self.count("fail")
         total = len(self.tests)
+        if self.tests and (self._ran is None or self._passed is None):
+            self._complain("how many tests ran and how many passed was never said")
         if self._ran is not None and self._ran != total:
             self._complain(f"the image says that {self._ran} tests ran, {total} were seen")
         if self._passed is not None and self._passed != passed:

@@ -24,9 +24,12 @@ _FAILURE = re.compile(r"\s{1,8}(?P<told>Assertion failed at \S{1,200}:\d{1,9}: .
 _SUITE = re.compile(
     r"SUITE (?P<word>[A-Z]{1,8}) - {1,4}[\d.]{1,9}% \[(?P<suite>[^\]]{1,200})\]:"
     r" pass = (?P<pass>\d{1,9}), fail = (?P<fail>\d{1,9}), skip = (?P<skip>\d{1,9}),"
-    r" total = (?P<total>\d{1,9})"
+    rf" total = (?P<total>\d{{1,9}}) duration = {_SECONDS}$"
 )
-_ROW = re.compile(r" - (?P<state>[A-Z]{1,8}) - \[(?P<name>[^\]]{1,400})\]")
+_ROW = re.compile(
+    rf" - (?P<state>[A-Z]{{1,8}}) - \[(?P<name>[^\]]{{1,400}})\] duration = {_SECONDS}$"
+)
+_SUMMARY = re.compile(r"-{6} TESTSUITE SUMMARY (?P<word>START|END) -{6}$")
 _PROJECT = re.compile(r"PROJECT EXECUTION (?P<word>SUCCESSFUL|FAILED)\s*$")
 _MARKS = ("TEST", "START", "PASS", "FAIL", "SKIP", "SUITE", "PROJECT", "Assertion", " - ")
 
@@ -51,6 +54,7 @@ class Ztest(TestScraper):
     def __init__(self) -> None:
         super().__init__()
         self._suite: _Suite | None = None
+        self._in_summary = False
         self._rows: dict[str, str] = {}
         self._totals: dict[str, dict[str, int]] = {}
         self._project: bool | None = None
@@ -58,9 +62,15 @@ class Ztest(TestScraper):
     def feed(self, line: Line) -> None:
         """Look at one line."""
         text = line.text
-        if not any(mark in text for mark in _MARKS):
-            return
+        if self._in_summary:
+            self._read_summary(line)
+        elif any(mark in text for mark in _MARKS):
+            self._read_test(line)
+
+    def _read_test(self, line: Line) -> None:
+        text = line.text
         if match := _START.match(text):
+            self._not_after_the_end(line)
             self._begin(self._full(match["test"]), line)
         elif match := _END.match(text):
             self._end_of_test(match)
@@ -74,17 +84,47 @@ class Ztest(TestScraper):
             if self._suite is None or self._suite.name != match["suite"]:
                 self._complain(f"TESTSUITE {match['suite']} ends and did not begin")
             self._close_suite(match["word"])
-        elif match := _SUITE.match(text):
-            names = ("pass", "fail", "skip", "total")
-            if len(self._totals) < MOST_RESULTS:
-                self._totals[match["suite"]] = {name: int(match[name]) for name in names}
-        elif match := _ROW.match(text):
-            if len(self._rows) < MOST_RESULTS:
-                self._rows[match["name"]] = match["state"].lower()
+        elif match := _SUMMARY.match(text):
+            self._end_unfinished()
+            self._only_once(f"TESTSUITE SUMMARY {match['word']}", line)
+            self._not_after_the_end(line)
+            self._in_summary = match["word"] == "START"
         elif match := _PROJECT.search(text):
             self._end_unfinished()
             self._close_suite("")
+            self._only_once("PROJECT EXECUTION", line)
             self._project = match["word"] == "SUCCESSFUL"
+        elif self._running is None and (_ROW.match(text) or _SUITE.match(text)):
+            self._complain(f"line {line.number} {text[:80]!r} stands outside the summary")
+
+    def _read_summary(self, line: Line) -> None:
+        """Between its two borders every line is a suite's, a test's, or empty."""
+        text = line.text
+        if match := _ROW.match(text):
+            self._only_once(f"the summary's row of {match['name']}", line)
+            if len(self._rows) < MOST_RESULTS:
+                self._rows[match["name"]] = match["state"].lower()
+        elif match := _SUITE.match(text):
+            self._only_once(f"the summary of {match['suite']}", line)
+            self._take_total(match)
+        elif match := _SUMMARY.match(text):
+            self._only_once(f"TESTSUITE SUMMARY {match['word']}", line)
+            self._in_summary = match["word"] == "START"
+        elif _PROJECT.search(text):
+            self._complain("the summary has no end")
+            self._in_summary = False
+            self._read_test(line)
+        elif text.strip():
+            self._complain(f"line {line.number} {text[:80]!r} of the summary makes no sense")
+
+    def _take_total(self, match: re.Match[str]) -> None:
+        names = ("pass", "fail", "skip", "total")
+        told = {name: int(match[name]) for name in names}
+        if len(self._totals) < MOST_RESULTS:
+            self._totals[match["suite"]] = told
+        if (match["word"] == "FAIL") != (told["fail"] > 0):
+            self._complain(f"the summary of {match['suite']} says {match['word']}, and counts"
+                           f" {told['fail']} failures")  # fmt: skip
 
     def _full(self, test: str) -> str:
         return f"{self._suite.name}.{test}" if self._suite else test
@@ -139,6 +179,9 @@ class Ztest(TestScraper):
                 self._complain(
                     f"the summary says {self._rows[name]} of {name}, which ended {state}"
                 )
+        for suite in dict.fromkeys(name.rpartition(".")[0] for name in states):
+            if suite not in self._totals:
+                self._complain(f"the summary does not count suite {suite}")
         for name in self._rows.keys() - states.keys():
             self._complain(f"the summary names {name}, which did not run")
         for suite, told in self._totals.items():

@@ -116,6 +116,7 @@ SUMMARY = (
     " - PASS - [s.test_a] duration = 0.001 seconds\n\n"
     "------ TESTSUITE SUMMARY END ------\n\n"
 )
+COUNT, ROW = (line + "\n" for line in SUMMARY.splitlines()[3:5])
 DUMP = (
     "E: ***** MPU FAULT *****\nE:   Data Access Violation\n"
     "E: r3/a4:  0x20001114 r12/ip:  0x0000f493 r14/lr:  0x000007b1\n"
@@ -159,6 +160,17 @@ def test_one_test_with_its_suite_passes(scrape):
         ),
         (HEAD + ONE + TAIL.replace(BAR, SUMMARY.replace("test_a]", "test_b]")), "did not run"),
         (HEAD + ONE + TAIL.replace(BAR, SUMMARY.replace("test_a]", "test_b]")), "does not name"),
+        (HEAD + ONE + TAIL.replace(BAR, SUMMARY + SUMMARY), "SUMMARY START came on line 9 and"),
+        (HEAD + ONE + TAIL.replace(BAR, SUMMARY.replace(ROW, ROW + ROW)), "row of s.test_a came"),
+        (HEAD + ONE + TAIL.replace(BAR, SUMMARY.replace(COUNT, COUNT + COUNT)), "of s came on"),
+        (HEAD + ONE + TAIL.replace(BAR, SUMMARY.replace(COUNT, "")), "does not count suite s"),
+        (HEAD + ONE + TAIL.replace(BAR, SUMMARY.replace("pass = 1", "pass = -1")), "no sense"),
+        (HEAD + ONE + TAIL.replace(BAR, SUMMARY.replace("E PASS", "E FAIL")), "counts 0 failures"),
+        (HEAD + ONE + TAIL.replace(BAR, SUMMARY[:-40]), "the summary has no end"),
+        (HEAD + ONE + TAIL.replace(BAR, BAR + ROW), "stands outside the summary"),
+        (HEAD + ONE + TAIL + ONE, "came after the end"),
+        (HEAD + ONE + TAIL + SUMMARY, "came after the end"),
+        (HEAD + ONE + TAIL + "PROJECT EXECUTION SUCCESSFUL\n", "PROJECT EXECUTION came on line"),
     ],
 )
 def test_a_suite_that_contradicts_itself_does_not_pass(scrape, text, words):
@@ -227,6 +239,19 @@ ALL = "~~~ALL TESTS PASSED~~~\n"
         ("Testing A\n", "never came"),
         ("Testing A\n0/0 tests passed\n" + ALL, "0 tests ran, 1 were seen"),
         ("0/0 tests passed\n" + ALL, "no test ran"),
+        ("Testing A\n" + ALL, "how many tests ran and how many passed was never said"),
+        ("Testing A\nTesting A\n2/2 tests passed\n" + ALL, "the beginning of A came on line 1"),
+        ("Testing A\n" + "1/1 tests passed\n" * 2 + ALL, "the tally came on line 2 and again"),
+        ("Testing A\n" + ALL + "1/1 tests passed\n", "came after the end"),
+        (RUN + RUN + RAN + ALL, "Running tests came on line 1 and again on line 4"),
+        (RUN + RAN + RUN.replace("S.A", "S.B") + ALL, "S.B began after the tests were counted"),
+        (RUN + RAN[:25] + ALL, "how many tests ran and how many passed was never said"),
+        (RUN + RAN[25:] + ALL, "came before the tests' number"),
+        (RUN + RAN + RAN + ALL, "the number of tests that ran came on line 4 and again on line 6"),
+        (RUN + RAN.replace("1 tests ran", "-1 tests ran") + ALL, "makes no sense"),
+        (RUN + RAN.replace("PASSED ", "PASSES ") + ALL, "makes no sense"),
+        (RUN + RAN[:25] + ALL + RAN[25:], "came after the closing line"),
+        (RUN + RAN + ALL + ALL, "the closing line came on line 6 and again on line 7"),
         ("Testing A\n~~~SOME TESTS FAILED~~~\n", "no line says which"),
         (
             "Testing A\nx == y (1 vs 2) failed at a_test.cc:12\n0/1 tests passed\n" + ALL,
