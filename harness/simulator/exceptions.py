@@ -135,6 +135,19 @@ class Exceptions:
 
     def enter(self, number: int, pc: int) -> None:
         """Stack the state that is to go on at ``pc`` and go to the handler of ``number``."""
+        base = 0xFFFF_FFA0 if self.nonsecure else 0xFFFF_FFE1
+        if self._core.enter(number, pc, self._scb.vtor + 4 * number, base):
+            self._entered(number)
+        else:
+            self._enter_with_care(number, pc, base)
+
+    def _entered(self, number: int) -> None:
+        self._nvic.activate(number)
+        self.entries += 1
+        if number <= HARD_FAULT or self._core.stale or self._mpu.negative:
+            self.synchronize()
+
+    def _enter_with_care(self, number: int, pc: int, exc_return: int) -> None:
         core = self._core
         r0, r1, r2, r3, r12, lr, xpsr, sp, control = core.read_many(_ENTRY)
         thread = not xpsr & 0x1FF
@@ -147,7 +160,6 @@ class Exceptions:
         place = self._frame(frame, size, write=True, privileged=privileged)
         words = (r0, r1, r2, r3, r12, lr, pc, xpsr_stacked)
         floats = (*core.read_many(_FP), 0) if extended else ()
-        exc_return = 0xFFFF_FFA0 if self.nonsecure else 0xFFFF_FFE1
         exc_return |= (not extended) << 4 | thread << 3 | process << 2
         # The processor switches to handler mode, hence to the main stack, with the write of xPSR.
         core.write_many(
@@ -207,14 +219,12 @@ class Exceptions:
             if vector is None:
                 self._lock_up(0)
                 return
-        self._nvic.activate(number)
-        self.entries += 1
         self._core.write_many(
             (_LR, _PC, _EPSR),
             (exc_return, vector | 1, XPSR_T if vector & 1 else 0),
         )
         self._refresh()
-        self.synchronize()
+        self._entered(number)
 
     def _vector(self, number: int) -> int | None:
         address = self._scb.vtor + 4 * number
@@ -242,6 +252,19 @@ class Exceptions:
             core.write(_XPSR_NZCVQG, core.read(_XPSR) & ~0x1FF | following)
             self._go(following, exc_return)
             return
+        if core.leave(exc_return):
+            self._left(number, exc_return)
+        else:
+            self._leave_with_care(number, exc_return)
+
+    def _left(self, number: int, exc_return: int) -> None:
+        if number <= HARD_FAULT or self._core.stale or self._mpu.negative:
+            self.synchronize()
+        if exc_return & 8 and self._scb.scr & SLEEPONEXIT:
+            self.sleep_on_exit = True
+
+    def _leave_with_care(self, number: int, exc_return: int) -> None:
+        core = self._core
         process = exc_return & 0xC == 0xC
         thread = bool(exc_return & 8)
         extended = not exc_return & 0x10
@@ -273,9 +296,7 @@ class Exceptions:
         self._refresh()
         if core.extras & EXTRA_EXCLUSIVE:
             core.clear_monitor()
-        self.synchronize()
-        if thread and self._scb.scr & SLEEPONEXIT:
-            self.sleep_on_exit = True
+        self._left(number, exc_return)
 
     def _bad_return(self, exc_return: int) -> None:
         number = self._core.read(_XPSR) & 0x1FF

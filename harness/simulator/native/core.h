@@ -5,6 +5,7 @@
 //   count.c    blocks, budgets, cuts: a run that stops at an exact instruction
 //   access.c   accesses that Unicorn asks about, and undoing what follows a refused one
 //   idle.c     loops that can change nothing, skipped to the next event
+//   frame.c    exception frames
 //   state.c    the processor's registers where Unicorn's interface does not show them
 //   profile.c  what ran, how often
 //   methods.c  what Python may ask; binding.c: the type `harness.simulator._native.Core`
@@ -15,8 +16,10 @@
 #include <stdint.h>
 
 // Register ids, hook kinds and access kinds of Unicorn's public ARM interface.
-enum { REG_APSR_NZCV = 2, REG_PC = 11, REG_R0 = 66, REG_PSP = 116 };
+enum { REG_APSR_NZCV = 2, REG_FPSCR = 6, REG_LR = 10, REG_PC = 11, REG_SP = 12 };
+enum { REG_R0 = 66, REG_R12 = 78, REG_S0 = 79, REG_PSP = 116, REG_CONTROL = 117 };
 enum { REG_XPSR = 120, REG_EPSR = 121, REG_PRIMASK = 123, REG_BASEPRI = 124, REG_FAULTMASK = 126 };
+enum { REG_XPSR_NZCVQG = 138 };
 enum { HOOK_INTR = 1, HOOK_BLOCK = 8, HOOK_MEM_INVALID = 1008 };
 enum { MEM_WRITE_UNMAPPED = 20, MEM_FETCH_UNMAPPED = 21, MEM_WRITE_PROT = 22, MEM_FETCH_PROT = 24 };
 enum { CTL_REMOVE_CACHE = 9 | (2 << 26) | (1 << 30), CTL_FLUSH_TLB = 11 | (1 << 30) };
@@ -132,6 +135,8 @@ typedef struct Core {
   int exception, error, fault_type, fault_size;
   unsigned int fault_address, fault_status;
   bool stop_after, fp_disabled, skip_idle;
+  uint32_t mpu_ctrl;  // 0 while nothing is checked; the registers in force
+  uint32_t mpu_bases[MPU_REGIONS], mpu_limits[MPU_REGIONS];
   bool stale;  // changes of the MPU wait for the next ISB, exception entry or return
   int extras;
 
@@ -190,6 +195,10 @@ void state_clear_monitor(Core *c);
 void state_save(Core *c, uint8_t *into);
 void state_load(Core *c, const uint8_t *from);
 size_t state_size(const Core *c);
+
+// frame.c
+bool frame_enter(Core *c, int number, uint32_t pc, uint32_t vector_address, uint32_t exc_return);
+bool frame_leave(Core *c, uint32_t exc_return);
 
 // profile.c
 void profile_clear(Core *c);

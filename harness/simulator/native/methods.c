@@ -157,6 +157,23 @@ static PyObject *protect(PyObject *self, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
+static PyObject *enter(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
+  if (count != 4) {
+    PyErr_SetString(PyExc_TypeError, "enter() takes number, pc, vector's address, EXC_RETURN");
+    return NULL;
+  }
+  int number = (int)PyLong_AsLong(arguments[0]);
+  uint32_t pc = (uint32_t)PyLong_AsUnsignedLongMask(arguments[1]);
+  uint32_t vector = (uint32_t)PyLong_AsUnsignedLongMask(arguments[2]);
+  uint32_t exc_return = (uint32_t)PyLong_AsUnsignedLongMask(arguments[3]);
+  if (PyErr_Occurred()) return NULL;
+  return PyBool_FromLong(frame_enter(CORE(self), number, pc, vector, exc_return));
+}
+
+static PyObject *leave(PyObject *self, PyObject *exc_return) {
+  return PyBool_FromLong(frame_leave(CORE(self), (uint32_t)PyLong_AsUnsignedLongMask(exc_return)));
+}
+
 static PyObject *limits(PyObject *self, PyObject *unused) {
   uint32_t psplim, msplim;
   (void)unused;
@@ -313,6 +330,9 @@ PyMethodDef core_methods[] = {
     {"ignore_breakpoint", ignore_breakpoint, METH_O, "Once, at this address."},
     {"is_special", FAST(is_special), METH_FASTCALL, "Does the machine carry this one out?"},
     {"protect", protect, METH_VARARGS, "Put MPU_CTRL and sixteen regions in force."},
+    {"enter", FAST(enter), METH_FASTCALL,
+     "Take an exception; False where that is no matter of course."},
+    {"leave", leave, METH_O, "Return from one; False where that is no matter of course."},
     {"limits", limits, METH_NOARGS, "PSPLIM and MSPLIM."},
     {"clear_monitor", clear_monitor, METH_NOARGS, "Clear the exclusive monitor."},
     {"save_state", save_state, METH_NOARGS, "The processor's state as bytes."},

@@ -140,6 +140,9 @@ void state_protect(Core *c, int bank, uint32_t ctrl, const uint32_t *bases,
   memcpy(pointer(c, RBAR + (size_t)bank * sizeof(void *)), bases, MPU_REGIONS * sizeof *bases);
   memcpy(pointer(c, RLAR + (size_t)bank * sizeof(void *)), limits, MPU_REGIONS * sizeof *limits);
   c->api.ctl(c->uc, CTL_FLUSH_TLB);
+  c->mpu_ctrl = ctrl;
+  memcpy(c->mpu_bases, bases, sizeof c->mpu_bases);
+  memcpy(c->mpu_limits, limits, sizeof c->mpu_limits);
   c->stale = false;
   core_limit(c);
 }
