@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -167,7 +168,21 @@ def _ending(case: Case, row: Mapping[str, object], where: str) -> Case:
         raise UsageError(f"{where}: ends_at names an end, and ends = false says there is none")
     if "ends_at" in row:
         EndLine(ends_at)  # refuses a regex that cannot be used
-    return replace(case, ends=ends, ends_at=ends_at)
+    case = replace(case, ends=ends, ends_at=ends_at)
+    try:
+        check_ends(case)
+    except UsageError as error:
+        raise UsageError(f"{where}: {error.message}", hint=error.hint) from error
+    return case
+
+
+def check_ends(case: Case) -> None:
+    """Raises :class:`UsageError` where the case calls endless what its scraper knows the end of."""
+    if case.scraper and not case.ends and scraper(case.scraper).end is not None:
+        raise UsageError(
+            f"scraper {case.scraper} knows the last line of what it reads",
+            hint="leave out `ends = false` (--never-ends)",
+        )
 
 
 def _expect(case: Case, expect: object, where: str) -> Case:
@@ -202,13 +217,18 @@ def _expect(case: Case, expect: object, where: str) -> Case:
 
 def _row_of_values(row: object, where: str) -> Mapping[str, float | str]:
     """Numbers and texts by name."""
-    good = isinstance(row, dict) and all(
-        isinstance(value, (int, float, str)) and not isinstance(value, bool)
-        for value in row.values()
-    )
-    if not isinstance(row, dict) or not good or not row:
+    if not isinstance(row, dict) or not row or not all(map(_can_be_read, row.values())):
         raise UsageError(f"{where}: each of expect.values is a table of numbers and texts")
     return row
+
+
+def _can_be_read(value: object) -> bool:
+    """A text, or a number that a device can print; a bool is neither."""
+    if isinstance(value, str):
+        return True
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return abs(value) <= sys.float_info.max
 
 
 def _budgets(row: Mapping[str, object], here: Path, where: str) -> Budgets:

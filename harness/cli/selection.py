@@ -14,7 +14,7 @@ from harness import files
 from harness.build.builders import build_all
 from harness.build.configurations import load
 from harness.case import Case, load_cases
-from harness.case.casefile import find_model
+from harness.case.casefile import check_ends, find_model
 from harness.case.samples import sample_case
 from harness.cli.build import ALL
 from harness.errors import BuildFailed, UsageError
@@ -131,4 +131,6 @@ def _adjust(case: Case, options: Options) -> Case:
         if options[option.name] is not None
     }
     trace = bool(options["coverage"] or options["profile"])
-    return replace(case, **said, trace=trace, target_options={**case.target_options, **chosen})
+    case = replace(case, **said, trace=trace, target_options={**case.target_options, **chosen})
+    check_ends(case)
+    return case

@@ -36,7 +36,7 @@ class UnitTests(TestScraper):
     """One result a test; failed ones with expression, file and line; tallies held against it."""
 
     end = (
-        rb"TESTS (?:PASSED|FAILED)~~~|\[  PASSED  \] \d{1,9} tests?\.|"
+        rb"TESTS (?:PASSED|FAILED)~~~\s{0,4}\n|\[  PASSED  \] \d{1,9} tests?\.\s{0,4}\n|"
         rb"\[  FAILED  \] [^\n]{1,300}\n"
     )
 

@@ -49,7 +49,7 @@ class Ztest(TestScraper):
     A test that runs again (a suite that is repeated) is one more result of the same name.
     """
 
-    end = rb"PROJECT EXECUTION (?:SUCCESSFUL|FAILED)"
+    end = rb"PROJECT EXECUTION (?:SUCCESSFUL|FAILED)\s{0,4}\n"
 
     def __init__(self) -> None:
         super().__init__()

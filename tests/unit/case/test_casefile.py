@@ -147,10 +147,14 @@ def test_firmware_that_never_ends_says_so_and_one_that_does_may_say_how(case_fil
         ('scraper = "ztest"\nwatch = 0\n', "watch: 0 is no time"),
         ('scraper = "ztest"\nends_at = "("\n', "is broken"),
         ('scraper = "ztest"\nends_at = "x*"\n', "matches an empty line"),
-        ('scraper = "ztest"\nends = false\nends_at = "x"\n', "says there is none"),
+        ('scraper = "hello_world"\nends = false\nends_at = "x"\n', "says there is none"),
+        ('scraper = "ztest"\nends = false\n', "knows the last line"),
         ('scraper = "ztest"\nexpect.tests = { "s.a" = "broken" }\n', "gives s.a 'broken'"),
         ('scraper = "ztest"\nexpect.values = [{ a = true }]\n', "numbers and texts"),
         ('scraper = "ztest"\nexpect.values = [{}]\n', "numbers and texts"),
+        ('scraper = "ztest"\nexpect.values = [{ a = nan }]\n', "numbers and texts"),
+        ('scraper = "ztest"\nexpect.values = [{ a = -inf }]\n', "numbers and texts"),
+        (f'scraper = "ztest"\nexpect.values = [{{ a = {"9" * 400} }}]\n', "numbers and texts"),
     ],
 )
 def test_ends_and_expectations_that_make_no_sense_are_refused(case_file, text, words):

@@ -152,3 +152,7 @@ def test_a_file_name_that_is_no_unicode_is_shown_escaped(tmp_path, monkeypatch):
     done = subprocess.run(call, capture_output=True, check=False, timeout=60)
     assert done.returncode == 2
     assert done.stderr.startswith(b"tflm-hil: there is no file \\udcff.elf")
+
+
+def test_what_tells_its_own_last_line_is_not_called_endless(refused):
+    assert "knows the last line" in refused("a.elf", "--scraper", "ztest", "--never-ends")
