@@ -68,7 +68,8 @@ def _code(table: Table) -> _Code:
         return _Code(f"BUILTIN_{number}", False, version)
     name = schema.OPERATOR_NAMES[number]
     if name == "CUSTOM":
-        return _Code(table.text(schema.CUSTOM_CODE), True, version)
+        # To TFLM it is a C string.
+        return _Code(table.text(schema.CUSTOM_CODE).partition("\0")[0], True, version)
     return _Code(name, False, version)
 
 

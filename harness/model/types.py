@@ -90,7 +90,8 @@ class Operator:
 
     def __str__(self) -> str:
         kind = "custom operator, " if self.custom else ""
-        return f"operator {self.index} ({self.name}, {kind}version {self.version})"
+        name = self.name[:64] if self.name.isprintable() else ascii(self.name[:64])
+        return f"operator {self.index} ({name}, {kind}version {self.version})"
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ def _placing() -> list[Graph]:
             Op("BROADCAST_TO", [0, 1], [2], ("BroadcastTo", {}), version=2),
         ),
         one(
-            [T((2,), "int32"), constant([4, 3]), T((2,), "int32")],
+            [T((2,), "int32"), constant([1, 1]), T((2,), "int32")],
             Op("BROADCAST_ARGS", [0, 1], [2]),
         ),
         one(

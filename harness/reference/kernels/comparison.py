@@ -59,8 +59,8 @@ def not_equal(node: Node) -> Run:
 
 
 def greater(node: Node) -> Run:
-    """x > y."""
-    return _compare(node, np.greater, f"{_ORDERED} int16")
+    """x > y. (For int16 TFLM scales with what it never sets.)"""
+    return _compare(node, np.greater, _ORDERED)
 
 
 def greater_equal(node: Node) -> Run:

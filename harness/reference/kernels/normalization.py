@@ -71,12 +71,11 @@ def log_softmax(node: Node) -> Run:
             " not 1/16 and 127"
         )
     limit = (1 << 30 if node.rounding == "single" else 1 << 31) - 1.0
-    multiplier = Multiplier.of(
-        min(node.scale(x) * (1 << (31 - _INTEGER_BITS)), limit), node.rounding
-    )
+    real = min(node.scale(x) * (1 << (31 - _INTEGER_BITS)), limit)
+    if not real > 1:
+        raise node.bad(f"its input's scale {x.scale} is too small")
+    multiplier = Multiplier.of(real, node.rounding)
     left = int(multiplier.shift)
-    if not 0 <= left <= 31:
-        raise node.bad(f"its input's scale {x.scale} is outside what TFLM's fixed point defines")
     lowest = -input_radius(_INTEGER_BITS, left)
     reverse, reverse_shift = quantize_multiplier((1 << (31 - left)) / float(multiplier.multiplier))
     differences = -np.arange(256, dtype=np.int64)

@@ -200,6 +200,8 @@ def _parts(node: Node, index: int, axis: int, sizes: Sequence[int]) -> Run:
 def slice_(node: Node) -> Run:
     """Inputs: tensor, begin, size (-1: to the end); both int32 or int64, and may be computed."""
     same_type(node)
+    if node.input(1).dtype != node.input(2).dtype:
+        raise node.bad(f"its begin is {node.input(1).dtype}, its size {node.input(2).dtype}")
     return parametrized(node, (1, 2), lambda begin, size: _sliced(node, begin, size))
 
 
