@@ -121,7 +121,8 @@ class Scraper(ABC):
         """Hold what was read against what is wanted."""
         told = self._check(wanted)
         if self.left_out:
-            problem = f"{self.left_out:,} results more than {MOST_RESULTS:,} came, held by nothing"
+            kept = len(self.results)
+            problem = f"{self.left_out:,} results more than {kept:,} came, held by nothing"
             told = replace(told, problems=(*told.problems, problem))
         return told
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from harness.uart.lines import Line
 from harness.uart.scrapers.base import (
-    MOST_RESULTS,
     SHOWN,
     Check,
     Scraped,
@@ -17,6 +16,8 @@ from harness.uart.scrapers.base import (
     Wanted,
 )
 
+#: Tests that are kept of one console, and told in every report.
+MOST_TESTS = 10_000
 #: Lines that are kept of what one test says about its failure, and characters of each.
 _MESSAGES, _WIDTH = 10, 300
 #: Contradictions that are listed; the rest is counted.
@@ -55,12 +56,12 @@ class TestScraper(Scraper):
         test, self._running, self.owner = self._running, None, 0
         if test is None:
             return
-        if len(self.tests) < MOST_RESULTS:
-            self.tests.append(
-                TestResult(test.name, state, test.line.number, seconds, tuple(test.messages))
-            )
-        values = {"test": test.name, "state": state}
-        self.keep(Scraped(values, test.line.number, test.name))
+        if len(self.tests) >= MOST_TESTS:
+            self.left_out += 1
+            return
+        number, messages = test.line.number, tuple(test.messages)
+        self.tests.append(TestResult(test.name, state, number, seconds, messages))
+        self.keep(Scraped({"test": test.name, "state": state}, number, test.name))
 
     def _end_unfinished(self) -> None:
         if self._running is not None:

@@ -228,3 +228,32 @@ def test_wrong_outputs_before_a_hang_are_told_too(judged):
 def test_an_image_that_should_give_no_outputs_and_gives_none_passes_in_words(judged):
     told = judged([BOOT, END], OutputCheck(), expected=Expectation(outputs=False))
     assert (told.verdict, told.reason) == (Verdict.PASS, "gave no outputs, as it should")
+
+
+@pytest.mark.parametrize(
+    ("case", "hint"),
+    [
+        ({"scraper": r"/y=(?P<y>\d+)/"}, "`ends = false`"),
+        ({"scraper": r"/y=(?P<y>\d+)/", "ends_at": "^done$"}, "--timeout"),
+        ({"scraper": r"/y=(?P<y>\d+)/", "ends": False, "inferences": 9}, "--timeout"),
+    ],
+)
+def test_an_image_that_gives_results_and_does_not_end_is_told_what_to_try(judged, case, hint):
+    told = judged([b"y=1\n"], OutputCheck(inferences=1), end=Stop.DEADLINE, **case)
+    assert told.verdict is Verdict.FIRMWARE
+    assert told.reason.startswith("1 line and 1 result came, then it ran on to the deadline")
+    assert hint in told.hint
+
+
+def test_a_console_that_never_rests_is_what_is_wrong_with_a_run(judged, monkeypatch):
+    monkeypatch.setattr("harness.uart.console.LARGEST", 100)
+    told = judged([b"noise\n"] * 100, OutputCheck(), end=Stop.DEADLINE)
+    assert told.verdict is not Verdict.PASS
+    assert "the console printed more than is read of one" in told.reason
+
+
+def test_a_suite_is_praised_in_its_own_words(judged):
+    suite = b"Running TESTSUITE s\nPROJECT EXECUTION SUCCESSFUL\n"
+    outputs = OutputCheck(2, 0, 2, praise="2 of 2 tests passed")
+    told = judged([suite], outputs, scraper="ztest")
+    assert (told.verdict, told.reason) == (Verdict.PASS, "2 of 2 tests passed")

@@ -293,3 +293,15 @@ def test_a_message_between_tests_is_a_finding(scrape):
     assert [one.kind for one in scrape("unit_tests", RUN + message + RAN + ALL).findings] == [
         Kind.ARENA_TOO_SMALL
     ]
+
+
+def test_tests_without_end_are_counted_and_no_pass(scrape, monkeypatch):
+    monkeypatch.setattr("harness.uart.scrapers.tests.MOST_TESTS", 2)
+    told = judge(scrape("ztest", HEAD + ONE * 5 + TAIL))
+    assert len(told.tests) == 2
+    assert "3 results more than 2 came, held by nothing" in told.problems
+
+
+def test_a_test_that_another_one_follows_takes_its_messages_along(scrape):
+    text = HEAD + "START - test_b\n" + DUMP + ONE + DUMP + TAIL
+    assert [finding.line for finding in scrape("ztest", text).findings if finding.line] == [13, 17]

@@ -1,0 +1,60 @@
+"""What a console keeps of itself, on disk and as it comes."""
+
+from harness.case import artifacts
+from harness.findings import Kind
+from harness.uart import Console
+from harness.uart.recording import Recording
+
+NOISE = b"".join(b"line %d \xff\r\n" % number for number in range(50_000))
+
+
+def test_bytes_and_lines_are_kept_as_they_came():
+    console = Console()
+    console.feed(NOISE[:100_001], 1.5)
+    console.feed(NOISE[100_001:], 2.25)
+    console.finish()
+    assert console.raw == NOISE
+    assert console.size == len(NOISE)
+    lines = list(console.read_lines())
+    assert (len(lines), console.line_count) == (50_000, 50_000)
+    assert lines[-1].text == "line 49999 \\xff"
+    transcript = console.transcript().splitlines()
+    assert transcript[0] == "[    1.500000] line 0 \\xff"
+    assert transcript[-1] == "[    2.250000] line 49999 \\xff"
+
+
+def test_reading_does_not_disturb_what_comes_behind():
+    console = Console()
+    console.feed(b"one\n")
+    assert console.raw == b"one\n"
+    assert [line.text for line in console.read_lines()] == ["one"]
+    console.feed(b"two\n")
+    console.finish()
+    assert console.raw == b"one\ntwo\n"
+    assert console.transcript().count("\n") == 2
+
+
+def test_a_run_that_is_interrupted_leaves_its_console(tmp_path):
+    try:
+        with artifacts.recording(tmp_path) as recording:
+            assert recording.path == tmp_path / "console.bin"
+            Console(recording=recording).feed(b"hello\nhalf a li", 1.0)
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        pass
+    assert (tmp_path / "console.bin").read_bytes() == b"hello\nhalf a li"
+    assert (tmp_path / "transcript.txt").read_text() == "[    1.000000] hello\n"
+
+
+def test_a_recording_of_its_own_is_temporary():
+    assert Recording().path is None
+
+
+def test_what_is_left_of_a_flood_is_kept_whole(monkeypatch):
+    monkeypatch.setattr("harness.uart.console.LARGEST", 100_000)
+    console = Console()
+    console.feed(NOISE)
+    console.finish()
+    assert NOISE.startswith(console.raw)
+    assert len(console.raw) == console.size >= 100_000
+    assert [one.kind for one in console.findings] == [Kind.CONSOLE_FLOOD]
