@@ -150,6 +150,7 @@ class Program:
             steps = []
             for operator in graph.operators:
                 node = _node(graph, operator, graphs, memory, rounding, multipliers)
+                _check_types(node)
                 try:
                     with np.errstate(all="ignore"):
                         run = kernels.find(node)(node)
@@ -203,6 +204,13 @@ def _node(
         graph.number,
         graphs,
     )
+
+
+def _check_types(node: Node) -> None:
+    """TFLM does not read a model whose options name a type that the schema does not have."""
+    for name, value in node.options.items():
+        if str(value).startswith("type#"):
+            raise node.refused(f"its option {name} is {value}")
 
 
 def _work(node: Node) -> int:

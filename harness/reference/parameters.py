@@ -18,13 +18,15 @@ from harness.reference.node import Node, Run
 _REMEMBERED = 64
 
 
-def parametrized(node: Node, indices: Sequence[int], make: Callable[..., Run]) -> Run:
+def parametrized(
+    node: Node, indices: Sequence[int], make: Callable[..., Run], types: str = "int32"
+) -> Run:
     """``make(*parameters)`` with the flat integer values of those inputs; checks and prepares.
 
-    Raises BadModel where a parameter is no int32 or int64.
+    Raises BadModel where a parameter is of none of the types.
     """
     for index in indices:
-        if node.input(index).dtype not in ("int32", "int64"):
+        if node.input(index).dtype not in types.split():
             raise node.bad(f"its input {index} has the type {node.input(index).dtype}")
     constants = [node.constant(index) for index in indices]
     if all(value is not None for value in constants):

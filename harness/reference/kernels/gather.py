@@ -139,4 +139,4 @@ def dynamic_update_slice(node: Node) -> Run:
 
         return run
 
-    return parametrized(node, (2,), make)
+    return parametrized(node, (2,), make, "int32 int64")

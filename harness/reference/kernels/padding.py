@@ -87,7 +87,7 @@ def mirror_pad(node: Node) -> Run:
 
         return run
 
-    return parametrized(node, (1,), make)
+    return parametrized(node, (1,), make, "int32 int64")
 
 
 def _mirrored(size: int, before: int, after: int, offset: int) -> Array:

@@ -202,7 +202,7 @@ def slice_(node: Node) -> Run:
     same_type(node)
     if node.input(1).dtype != node.input(2).dtype:
         raise node.bad(f"its begin is {node.input(1).dtype}, its size {node.input(2).dtype}")
-    return parametrized(node, (1, 2), lambda begin, size: _sliced(node, begin, size))
+    return parametrized(node, (1, 2), lambda *cut: _sliced(node, *cut), "int32 int64")
 
 
 def _sliced(node: Node, begin: list[int], size: list[int]) -> Run:
