@@ -193,7 +193,7 @@ class Node:
         """A scale as the type in which TFLM computes a multiplier from it.
 
         float for ``multipliers`` "double", np.float32 for "single", in FULLY_CONNECTED,
-        BATCH_MATMUL, SUB, SVDF, LSTM, ABS, RELU, LEAKY_RELU and HARD_SWISH. The tests hold
+        BATCH_MATMUL, SUB, DIV, SVDF, LSTM, ABS, RELU, LEAKY_RELU, HARD_SWISH. The tests hold
         "double" against the package tflite-micro of October 2026, and "single", which the source
         of earlier revisions says, against LiteRT (but for SVDF and LSTM, which differ there).
         """

@@ -15,13 +15,18 @@ import numpy as np
 from harness.reference.fixedpoint import Array, Multiplier, wrap32
 from harness.reference.kernels.shape import positive_axis
 from harness.reference.node import Node, Run
+from harness.reference.parameters import parametrized
 from harness.reference.quantization import limits
 
 
-def _axes(node: Node) -> tuple[int, ...]:
+def _over(node: Node, make: Callable[[tuple[int, ...]], Run]) -> Run:
+    """``make`` with the axes of input 1 (int32), which may be computed."""
+    return parametrized(node, (1,), lambda given: make(_axes(node, given)))
+
+
+def _axes(node: Node, given: Sequence[int]) -> tuple[int, ...]:
     """The axes to reduce, each once, counted without the runs axis; checks the output's shape."""
     shape = node.input(0).shape
-    given = node.integers(1, "its axes")
     axes = tuple(sorted({positive_axis(node, axis, len(shape)) for axis in given}))
     kept = [1 if axis in axes else size for axis, size in enumerate(shape)]
     dropped = [size for axis, size in enumerate(shape) if axis not in axes]
@@ -36,19 +41,18 @@ def _shifted(axes: Sequence[int]) -> tuple[int, ...]:
 
 
 def mean(node: Node) -> Run:
-    """The mean over constant axes. int8, int16, float32."""
-    return _mean_or_sum(node, is_mean=True)
+    """The mean over axes. int8, int16, float32."""
+    return _over(node, lambda axes: _mean_or_sum(node, axes, is_mean=True))
 
 
 def total(node: Node) -> Run:
-    """The sum over constant axes. int8, int16, float32."""
-    return _mean_or_sum(node, is_mean=False)
+    """The sum over axes. int8, int16, float32."""
+    return _over(node, lambda axes: _mean_or_sum(node, axes, is_mean=False))
 
 
-def _mean_or_sum(node: Node, *, is_mean: bool) -> Run:
+def _mean_or_sum(node: Node, axes: tuple[int, ...], *, is_mean: bool) -> Run:
     x, output = node.input(0), node.output()
     dtype = node.check_types("int8 int16 float32")
-    axes = _axes(node)
     count = math.prod(x.shape[axis] for axis in axes)
     where = _shifted(axes)
 
@@ -83,12 +87,12 @@ def _divided(multiplier: Multiplier, count: int) -> Multiplier:
 
 
 def reduce_max(node: Node) -> Run:
-    """The largest element over constant axes. int8 (scale unchanged), float32."""
+    """The largest element over axes. int8 (scale unchanged), float32."""
     return _extreme(node, np.max)
 
 
 def reduce_min(node: Node) -> Run:
-    """The smallest element over constant axes. int8 (scale unchanged), float32."""
+    """The smallest element over axes. int8 (scale unchanged), float32."""
     return _extreme(node, np.min)
 
 
@@ -98,25 +102,33 @@ def _extreme(node: Node, function: Callable[..., Array]) -> Run:
         (x.scale, x.zero_point) != (output.scale, output.zero_point)
     ):
         raise node.refused("its input and output differ in scale or zero point")
-    where = _shifted(_axes(node))
-    return lambda values: [function(values[0], axis=where).reshape(-1, *output.shape)]
+
+    def make(axes: tuple[int, ...]) -> Run:
+        where = _shifted(axes)
+        return lambda values: [function(values[0], axis=where).reshape(-1, *output.shape)]
+
+    return _over(node, make)
 
 
 def reduce_all(node: Node) -> Run:
-    """Whether all elements over constant axes are true. bool."""
+    """Whether all elements over axes are true. bool."""
     node.check_types("bool")
-    where = _shifted(_axes(node))
     shape = node.output().shape
-    return lambda values: [values[0].all(axis=where).reshape(-1, *shape)]
+
+    def make(axes: tuple[int, ...]) -> Run:
+        where = _shifted(axes)
+        return lambda values: [values[0].all(axis=where).reshape(-1, *shape)]
+
+    return _over(node, make)
 
 
 def arg_max(node: Node) -> Run:
-    """The index (int32) of the first largest element along a constant axis. int8, float32."""
+    """The index (int32) of the first largest element along an axis. int8, float32."""
     return _arg(node, np.argmax)
 
 
 def arg_min(node: Node) -> Run:
-    """The index (int32) of the first smallest element along a constant axis. int8, float32."""
+    """The index (int32) of the first smallest element along an axis. int8, float32."""
     return _arg(node, np.argmin)
 
 
@@ -124,8 +136,14 @@ def _arg(node: Node, function: Callable[..., Array]) -> Run:
     x, output = node.input(0), node.output()
     if x.dtype not in ("int8", "float32") or output.dtype != "int32":
         raise node.unsupported(f"{x.dtype} to {output.dtype} is not supported")
-    axis = positive_axis(node, node.integers(1, "its axis")[0], len(x.shape))
-    node.check_output([*x.shape[:axis], *x.shape[axis + 1 :]])
-    if x.shape[axis] == 0:
-        raise node.bad("its axis is empty")
-    return lambda values: [function(values[0], axis=axis + 1).astype(np.int32)]
+    if node.input(1).elements != 1:
+        raise node.bad(f"its axis has {node.input(1).elements} elements")
+
+    def make(given: list[int]) -> Run:
+        axis = positive_axis(node, given[0], len(x.shape))
+        node.check_output([*x.shape[:axis], *x.shape[axis + 1 :]])
+        if x.shape[axis] == 0:
+            raise node.bad("its axis is empty")
+        return lambda values: [function(values[0], axis=axis + 1).astype(np.int32)]
+
+    return parametrized(node, (1,), make)
