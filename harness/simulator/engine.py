@@ -52,6 +52,9 @@ class Engine:
 
     def __init__(self, memory_map: MemoryMap, access: AccessHandler) -> None:
         self._library = uc.load()
+        self.version = int(self._library.uc_version(None, None))
+        #: Another object for each content that flash had since the start.
+        self.flash_content = object()
         handle = c_void_p()
         error = self._library.uc_open(uc.ARCH_ARM, uc.MODE_MCLASS_THUMB, byref(handle))
         uc.check(self._library, error, "opening Unicorn")
@@ -120,6 +123,8 @@ class Engine:
 
     def code_changed(self, begin: int, end: int) -> None:
         """The host changed code in [begin, end): translate and decode it again."""
+        if self.stores["flash"].area.holds(begin):
+            self.flash_content = object()
         self.core.forget(begin, end)
         self.core.invalidate()
 

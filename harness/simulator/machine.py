@@ -105,7 +105,7 @@ class Machine(Nrf9160):
         self._pattern = re.compile(pattern) if pattern is not None else None
         self._recent.clear()
         self._hit = False
-        self._code_in_ram = bool(self.core.coverage(1).strip(b"\0"))
+        self._code_in_ram = self.core.has_run(1)
         try:
             while True:
                 end = self._settled(until_tick, until_executed, guard)

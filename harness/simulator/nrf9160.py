@@ -183,7 +183,8 @@ class Nrf9160:
         """An event on a DPPI channel triggers every subscribed task, if the channel is on."""
         if self._dppic.enabled(channel):
             for device in self._subscribers:
-                device.channel(channel)
+                if channel in device.subscriptions:
+                    device.channel(channel)
 
     def dma_read(self, device: str, address: int, size: int) -> bytes:
         """EasyDMA reads data RAM; anywhere else the chip reads nothing useful."""
@@ -262,7 +263,7 @@ class Nrf9160:
         """Write memory as a debugger does. Raises ValueError where there is none."""
         if not self._holds(address, len(data)):
             raise ValueError(f"no memory at 0x{address:08x} ({len(data)} bytes)")
-        self._code_in_ram = bool(self.core.coverage(1).strip(b"\0"))
+        self._code_in_ram = self.core.has_run(1)
         self._write(address, data)
 
     def _write(self, address: int, data: bytes) -> None:

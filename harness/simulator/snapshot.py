@@ -1,29 +1,48 @@
-"""Snapshots: fork a booted image into many runs.
+"""Snapshots: fork a booted image into many runs, in this process or in others.
 
-Kept are the processor, all memory, every device, the appointments and the virtual time. Findings,
-faults and the profile are evidence about the whole session: restoring leaves them as they are.
+Kept are the processor, all memory, every device, the appointments, the virtual time and what was
+printed. Findings, faults and the profile are evidence about a whole session: restoring leaves them
+as they are. A snapshot that :func:`save` wrote is read back by :func:`load` on a machine with the
+same image and the same version of the simulator.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
+from harness import files
+from harness.errors import UsageError
 from harness.simulator.machine import Machine
+from harness.simulator.nrf9160 import Chunk
+
+#: Raised when what a snapshot holds, or how it is written, changes.
+FORMAT = 1
+_MAGIC = b"tflm-hil snapshot\n"
+_LARGEST = 64 << 20
+_BLOCKS = ("nvic", "mpu", "dwt", "systick", "scb")
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One state of one machine; of use for that machine only, while it is open."""
+    """One state of a machine."""
 
     processor: bytes = field(repr=False)
+    extras: int
     memory: dict[str, bytes] = field(repr=False)
+    flash: object = field(repr=False, compare=False)  # the engine's mark of this content
     devices: dict[str, Any] = field(repr=False)
     blocks: dict[str, Any] = field(repr=False)
     events: Any = field(repr=False)
     executed: int
     slept: int
-    printed: int
+    console: tuple[tuple[float, bytes], ...] = field(repr=False)
     resets: int
     sleeping: str
 
@@ -32,42 +51,135 @@ def take(machine: Machine) -> Snapshot:
     """The state of ``machine``, which must not be running."""
     return Snapshot(
         machine.core.save_state(),
+        machine.core.extras,
         {name: bytes(store.view) for name, store in machine.engine.stores.items()},
+        machine.engine.flash_content,
         {name: device.state() for name, device in machine.devices.items()},
         {name: getattr(machine, name).state() for name in _BLOCKS},
         machine.events.state(),
         machine.core.executed,
         machine.slept,
-        len(machine.console),
+        tuple((chunk.time, chunk.data) for chunk in machine.console),
         machine.resets,
         machine.sleeping,
     )
 
 
 def restore(machine: Machine, snapshot: Snapshot) -> None:
-    """Take ``machine`` back to a snapshot of its own."""
-    for name, data in snapshot.memory.items():
-        store = machine.engine.stores[name]
-        if store.view.tobytes() != data:  # comparing the views themselves is ten times slower
-            store.view[:] = data
-            if name == "flash":
-                machine.engine.flush()
-    if machine.core.coverage(1).strip(b"\0"):
-        ram = machine.engine.stores["ram"].area
-        machine.engine.code_changed(ram.origin, ram.end)
-    machine.core.load_state(snapshot.processor)
-    machine.core.executed = machine.core.stop_at = snapshot.executed
+    """Take ``machine`` back to a snapshot of its own, or of a machine with the same image."""
+    _restore_memory(machine, snapshot)
+    core = machine.core
+    core.load_state(snapshot.processor)
+    core.extras |= snapshot.extras
+    core.executed = core.stop_at = snapshot.executed
     machine.slept = snapshot.slept
     for name, state in snapshot.devices.items():
-        machine.devices[name].restore(state)
+        if not machine.devices[name].holds(state):
+            machine.devices[name].restore(state)
     for name in _BLOCKS:
         getattr(machine, name).restore(snapshot.blocks[name])
     machine.events.restore(snapshot.events)
     machine.exceptions.locked_up = machine.exceptions.sleep_on_exit = False
     machine.reset_reason = None
     machine.sleeping = snapshot.sleeping
-    del machine.console[snapshot.printed :]
     machine.resets = snapshot.resets
+    printed = len(snapshot.console)
+    if len(machine.console) < printed:
+        machine.console[:] = [Chunk(time, data) for time, data in snapshot.console]
+    del machine.console[printed:]
 
 
-_BLOCKS = ("nvic", "mpu", "dwt", "systick", "scb")
+def _restore_memory(machine: Machine, snapshot: Snapshot) -> None:
+    """Only pages that differ are written; flash is looked at only where it was programmed."""
+    engine = machine.engine
+    ram = engine.stores["ram"].area
+    if machine.core.has_run(1):
+        engine.code_changed(ram.origin, ram.end)
+    for name, data in snapshot.memory.items():
+        if name != "flash":
+            machine.core.put_back(engine.stores[name].host, data)
+        elif engine.flash_content is not snapshot.flash:
+            if machine.core.put_back(engine.stores[name].host, data):
+                engine.flush()
+            engine.flash_content = snapshot.flash
+
+
+# in a file
+
+
+def save(machine: Machine, snapshot: Snapshot, path: Path) -> None:
+    """Write ``snapshot``, which is one of ``machine``. Raises :class:`CannotWrite`."""
+    content = {part.name: getattr(snapshot, part.name) for part in fields(snapshot)}
+    content |= {"flash": None, "made_by": _made_by(machine)}
+    packed = zlib.compress(json.dumps(_packed(content)).encode("ascii"), 1)
+    files.write(path, _MAGIC + packed)
+
+
+def load(machine: Machine, path: Path) -> Snapshot:
+    """The snapshot in ``path``, for ``machine``.
+
+    Raises :class:`UsageError` where the file is none, was cut off, or was made with another image
+    or another version.
+    """
+    data = files.read(path)
+    if not data.startswith(_MAGIC):
+        raise UsageError(f"{path} is no snapshot")
+    try:
+        content = _unpacked(json.loads(_inflated(data[len(_MAGIC) :])))
+        made_by = content.pop("made_by")
+        content["flash"] = object()
+        snapshot = Snapshot(**content)
+    except (
+        zlib.error,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
+        raise UsageError(f"{path} is a damaged snapshot: {error}") from error
+    if made_by != _made_by(machine):
+        raise UsageError(f"{path} was made with another image or another version of the simulator")
+    return snapshot
+
+
+def _inflated(data: bytes) -> bytes:
+    stream = zlib.decompressobj()
+    inflated = stream.decompress(data, _LARGEST)
+    if not stream.eof:
+        raise ValueError("it is cut off, or too large")
+    return inflated
+
+
+def _made_by(machine: Machine) -> str:
+    """Names the image and everything that the meaning of a snapshot depends on."""
+    known = hashlib.sha256()
+    for address, data in machine.image.parts:
+        known.update(f"{address} {len(data)} ".encode() + data)
+    names = ",".join(f"{name}:{sorted(d.state())}" for name, d in machine.devices.items())
+    known.update(names.encode())
+    return f"{FORMAT} {machine.engine.version} {len(machine.core.save_state())} {known.hexdigest()}"
+
+
+def _packed(value: Any) -> Any:
+    """JSON has neither bytes nor tuples nor keys that are numbers: each is a tagged pair."""
+    if isinstance(value, bytes | bytearray):
+        return [type(value).__name__, base64.b64encode(value).decode("ascii")]
+    if isinstance(value, tuple | list):
+        return [type(value).__name__, [_packed(item) for item in value]]
+    if isinstance(value, dict):
+        return ["dict", [[_packed(key), _packed(item)] for key, item in value.items()]]
+    return value
+
+
+_MAKERS: dict[str, Callable[[Any], Any]] = {
+    "bytes": base64.b64decode,
+    "bytearray": lambda text: bytearray(base64.b64decode(text)),
+    "tuple": lambda items: tuple(_unpacked(item) for item in items),
+    "list": lambda items: [_unpacked(item) for item in items],
+    "dict": lambda pairs: {_unpacked(key): _unpacked(item) for key, item in pairs},
+}
+
+
+def _unpacked(value: Any) -> Any:
+    return _MAKERS[value[0]](value[1]) if isinstance(value, list) else value

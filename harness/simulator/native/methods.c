@@ -1,5 +1,8 @@
 // What Python may ask of the counting core; the contract stands in _native.pyi.
 #include <stdlib.h>
+#include <string.h>
+
+#define PUT_BACK_PAGE 1024
 
 #include "binding.h"
 
@@ -207,6 +210,24 @@ static PyObject *load_state(PyObject *self, PyObject *bytes) {
   Py_RETURN_NONE;
 }
 
+// Only pages that differ are written: most of a restored memory is as it was.
+static PyObject *put_back(PyObject *self, PyObject *arguments) {
+  unsigned long long host;
+  const char *data;
+  Py_ssize_t size;
+  bool changed = false;
+  (void)self;
+  if (!PyArg_ParseTuple(arguments, "Ky#", &host, &data, &size)) return NULL;
+  char *memory = (char *)(uintptr_t)host;
+  for (Py_ssize_t at = 0; at < size; at += PUT_BACK_PAGE) {
+    size_t part = (size_t)(size - at < PUT_BACK_PAGE ? size - at : PUT_BACK_PAGE);
+    if (memcmp(memory + at, data + at, part) == 0) continue;
+    memcpy(memory + at, data + at, part);
+    changed = true;
+  }
+  return PyBool_FromLong(changed);
+}
+
 static PyObject *recent_blocks(PyObject *self, PyObject *unused) {
   (void)unused;
   Core *c = CORE(self);
@@ -249,14 +270,24 @@ static PyObject *profile(PyObject *self, PyObject *unused) {
   return result;
 }
 
-static PyObject *coverage(PyObject *self, PyObject *index) {
-  Core *c = CORE(self);
+// The code area that `index` means; NULL with an error set.
+static Area *area_of(Core *c, PyObject *index) {
   long i = PyLong_AsLong(index);
-  if (i < 0 || i >= c->code_count) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "no such area");
-    return NULL;
-  }
-  return PyBytes_FromStringAndSize((char *)c->code[i].covered, c->code[i].size / 16);
+  if (i >= 0 && i < c->code_count) return &c->code[i];
+  if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "no such area");
+  return NULL;
+}
+
+static PyObject *has_run(PyObject *self, PyObject *index) {
+  Area *area = area_of(CORE(self), index);
+  if (!area) return NULL;
+  const uint8_t *covered = area->covered;
+  return PyBool_FromLong(covered[0] || memcmp(covered, covered + 1, area->size / 16 - 1));
+}
+
+static PyObject *coverage(PyObject *self, PyObject *index) {
+  Area *area = area_of(CORE(self), index);
+  return area ? PyBytes_FromStringAndSize((char *)area->covered, area->size / 16) : NULL;
 }
 
 static PyObject *clear_profile(PyObject *self, PyObject *unused) {
@@ -337,8 +368,10 @@ PyMethodDef core_methods[] = {
     {"clear_monitor", clear_monitor, METH_NOARGS, "Clear the exclusive monitor."},
     {"save_state", save_state, METH_NOARGS, "The processor's state as bytes."},
     {"load_state", load_state, METH_O, "Take back what save_state() gave."},
+    {"put_back", put_back, METH_VARARGS, "Make host memory hold bytes again; was it changed?"},
     {"recent_blocks", recent_blocks, METH_NOARGS, "Last blocks, oldest first."},
     {"profile", profile, METH_NOARGS, "Instructions by block start."},
+    {"has_run", has_run, METH_O, "Did any code of an area run?"},
     {"coverage", coverage, METH_O, "Bit a halfword of an area: executed."},
     {"clear_profile", clear_profile, METH_NOARGS, "Forget profile, coverage."},
     {NULL, NULL, 0, NULL},

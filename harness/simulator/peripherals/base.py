@@ -151,6 +151,10 @@ class Device:
         kept["regs"] = dict(self.regs)
         return kept
 
+    def holds(self, state: State) -> bool:
+        """True where nothing has changed since :meth:`state` gave ``state``."""
+        return all(getattr(self, name) == value for name, value in state.items())
+
     def restore(self, state: State) -> None:
         """Take back what :meth:`state` gave."""
         for name, value in state.items():

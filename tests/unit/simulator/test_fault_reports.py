@@ -33,3 +33,16 @@ def test_a_wild_branch_is_named_by_its_caller(crashed: Machine) -> None:
     assert fault.pc == 0x30000000
     assert crashed.fault_place(fault).startswith("Caller")
     assert "the caller; pc is 0x30000000" in crashed.fault_place(fault)
+
+
+def test_a_fault_names_the_stack_that_was_in_use(
+    crashed: Machine, build: Callable[[str], Firmware]
+) -> None:
+    assert (crashed.faults[0].stack, crashed.faults[0].exception) == ("MSP", 0)
+    machine = Machine(build("guard"))  # its threads run on the process stack
+    machine.run(until_tick=64_000_000, pattern=b"done")
+    first = machine.faults[0]
+    assert first.stack == "PSP"
+    assert first.sp == first.registers[13]
+    assert "PSP, in thread mode" in machine.fault_report(first)
+    machine.close()
