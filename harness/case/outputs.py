@@ -119,7 +119,7 @@ class _Comparisons:
         told = sorted({n for index in count for n in tensors.inferences("output", index)})
         rows = {number: self._inputs(tensors, known, number) for number in told}
         whole = [number for number in told if rows[number] and self._has_outputs(tensors, number)]
-        self._without += [number for number in told if number not in set(whole)]
+        self._without += sorted(set(told) - set(whole))
         if not whole:
             return
         self._inferences += len(whole)
