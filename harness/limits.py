@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import TypeVar
+
+from harness.errors import UsageError
+
+Number = TypeVar("Number", int, float)
 
 #: A year. Virtual clocks count ticks of 1/64,000,000 s in 63 bits, which is far more.
 MOST_SECONDS = 366 * 24 * 3600.0
@@ -44,6 +50,22 @@ def tolerance(value: object) -> float:
     if number is None or not math.isfinite(number) or number < 0:
         raise ValueError(f"{short(value)} is no tolerance: a finite number, zero or more")
     return number
+
+
+def given(check: Callable[[object], Number], value: object, what: str) -> Number:
+    """What ``check`` makes of ``value``. Raises :class:`UsageError` that begins with ``what``."""
+    try:
+        return check(value)
+    except ValueError as error:
+        raise UsageError(f"{what}: {error}") from error
+
+
+def whole(text: object) -> object:
+    """``text`` as a whole number where it is one, for options that are numbers or text."""
+    try:
+        return int(text) if isinstance(text, str) else text
+    except ValueError:
+        return text
 
 
 def _whole(value: object, what: str, least: int, most: int) -> int:

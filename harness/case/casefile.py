@@ -139,10 +139,7 @@ def _base(row: Mapping[str, object], name: str, here: Path, where: str) -> Case:
     numbers = {}
     for key, check in _NUMBERS.items():
         if key in row:
-            try:
-                numbers[key] = check(row[key])
-            except ValueError as error:
-                raise UsageError(f"{where}: {key}: {error}") from error
+            numbers[key] = limits.given(check, row[key], f"{where}: {key}")
     if row.get("multipliers", "double") not in ("double", "single"):
         told = row["multipliers"]
         raise UsageError(f"{where}: multipliers is 'double' or 'single', not {told!r}")

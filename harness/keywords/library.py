@@ -12,7 +12,7 @@ from robot.api.deco import keyword, library
 from robot.errors import RobotError
 from robot.libraries.BuiltIn import BuiltIn, RobotNotRunningError
 
-from harness import __version__, targets
+from harness import __version__, limits, targets
 from harness.build.builders import build_all, build_one
 from harness.build.configurations import load
 from harness.case import CaseResult, Verdict, load_cases
@@ -250,7 +250,7 @@ class TflmHil(LiveSession, ImageChecks):
             target_options=self._options(target),
             model=find_model(model) if model else None,
             scraper=scraper,
-            timeout=timeout.total_seconds(),
+            timeout=limits.given(limits.seconds, timeout.total_seconds(), "timeout"),
         )
         self.start(replace(case, name=f"{case.name}-live"))
 

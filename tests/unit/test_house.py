@@ -16,7 +16,8 @@ LONGEST_FILE = 400
 
 #: From left to right: a room imports only rooms that stand before it. One line, one floor.
 FLOORS = (
-    ("errors", "findings", "limits", "paths", "deadline"),
+    ("errors", "findings", "paths", "deadline"),
+    ("limits",),
     ("files", "interrupts", "native", "tables"),
     ("model",),
     ("elf",),

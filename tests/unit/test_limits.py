@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import limits
+from harness.errors import UsageError
 
 NO_NUMBERS = [None, True, "", "soon", [], "1e999", math.nan, math.inf, -math.inf, -1, 10**400]
 
@@ -62,3 +63,11 @@ def test_whatever_is_given_a_number_comes_or_a_sentence(
     except ValueError as refused:
         assert "\n" not in str(refused)
         assert len(str(refused)) < 200
+
+
+def test_what_is_given_wrong_is_a_usage_error_that_says_where() -> None:
+    with pytest.raises(UsageError, match=r"^case 'a': timeout: -1 is no time"):
+        limits.given(limits.seconds, -1, "case 'a': timeout")
+    assert limits.given(limits.baud, limits.whole("9600"), "baud") == 9600
+    with pytest.raises(UsageError, match="'fast' is no baud rate"):
+        limits.given(limits.baud, limits.whole("fast"), "baud")

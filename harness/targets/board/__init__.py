@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+from harness import limits
 from harness.elf import Firmware
 from harness.targets.board import discovery
 from harness.targets.board.lab import Lab, load
 from harness.targets.board.opening import Opening
 from harness.targets.board.session import BoardSession
+
+_WAIT = partial(limits.seconds, zero=True)
 
 
 def open(  # noqa: A001 - the name that harness.targets calls
@@ -49,9 +53,9 @@ def open(  # noqa: A001 - the name that harness.targets calls
         lab=chosen_lab,
         find=lambda: discovery.select(discovery.attached(chosen_lab, bench=folder), wanted),
         runner=runner,
-        baud=int(baud),
+        baud=limits.given(limits.baud, limits.whole(baud), "baud") if baud else 0,
         reflash=reflash,
         console_limit=console_limit,
         log=log or (lambda _: None),
     )
-    return opening.run(float(wait))
+    return opening.run(limits.given(_WAIT, wait, "wait"))

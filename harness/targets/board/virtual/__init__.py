@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
+from harness import limits
 from harness.elf import Firmware
 from harness.targets.board import lab as labs
 from harness.targets.board.opening import Opening
@@ -47,7 +48,8 @@ def open(  # noqa: A001 - the name that harness.targets calls
         bench = Path(name)
         install_tools(bench)
         names = [word for word in words if word]
-        dk = VirtualDk(bench, serial_number(), misbehave=names, play=play, baud=int(baud))
+        rate = limits.given(limits.baud, limits.whole(baud), "baud")
+        dk = VirtualDk(bench, serial_number(), misbehave=names, play=play, baud=rate)
         held.callback(dk.close)
         opening = Opening(
             firmware,
