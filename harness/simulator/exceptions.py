@@ -13,7 +13,7 @@ from typing import Protocol
 
 from harness.simulator.counting import EXTRA_EXCLUSIVE, EXTRA_LIMITS
 from harness.simulator.engine import Engine
-from harness.simulator.faults import FaultRecord, exception_name, status_names
+from harness.simulator.faults import BLOCKS_KEPT, FaultRecord, exception_name, status_names
 from harness.simulator.library import CORE_REGISTERS, Reg
 from harness.simulator.mpu import Mpu
 from harness.simulator.nvic import (
@@ -61,8 +61,6 @@ _FP = (*range(Reg.S0, Reg.S0 + 16), int(Reg.FPSCR))
 _ENTERED = (int(Reg.SP), int(Reg.XPSR_NZCVQG), int(Reg.CONTROL), int(Reg.LR), int(Reg.PC))
 _RESTORED = tuple(int(r) for r in (Reg.R0, Reg.R1, Reg.R2, Reg.R3, Reg.R12, Reg.LR))
 SPSEL, FPCA = 2, 4
-#: Blocks of code that a fault's record names: what led to it, before its handler runs.
-_BLOCKS_KEPT = 16
 _BASIC, _EXTENDED = struct.Struct("<8I"), struct.Struct("<26I")
 
 
@@ -397,6 +395,6 @@ class Exceptions:
                 self._scb.hfsr,
                 exception,
                 self._core.executed,
-                tuple(self._core.recent_blocks()[-_BLOCKS_KEPT:]),
+                tuple(self._core.recent_blocks()[-BLOCKS_KEPT:]),
             )
         )

@@ -29,6 +29,10 @@ _MEANINGS = {
 }
 
 
+#: Blocks of code that a fault's record names: what led to it, before its handler runs.
+BLOCKS_KEPT = 16
+
+
 @dataclass(frozen=True)
 class FaultRecord:
     """One fault as the processor took it."""
