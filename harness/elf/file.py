@@ -117,6 +117,16 @@ class ElfFile:
         return hashlib.sha256(self.data).hexdigest()
 
     @cached_property
+    def compiler(self) -> str:
+        """What the linked objects say made them (``.comment``), "" where nothing does."""
+        for raw in self._raw_sections:
+            if raw.name == ".comment":
+                texts = reader.contents(raw, str(self.path)).split(b"\0")
+                names = dict.fromkeys(text.decode("utf-8", "backslashreplace") for text in texts)
+                return ", ".join(name for name in names if name)
+        return ""
+
+    @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """PT_LOAD segments that occupy memory, in file order."""
         headers = [segment.header for segment in self.elf.iter_segments("PT_LOAD")]

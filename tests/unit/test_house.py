@@ -27,7 +27,7 @@ FLOORS = (
     ("footprint",),
     ("resolver",),
     ("case",),
-    ("report", "doctor"),
+    ("report", "doctor", "history"),
     ("keywords", "cli"),
     ("__main__",),
 )

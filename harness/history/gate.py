@@ -1,0 +1,100 @@
+"""What got worse: a run against the median of the last ones of a branch.
+
+A figure without noise is worse when it is above the median at all. A noisy one is worse when it is
+above by more than five times the spread that those runs had (median absolute deviation, scaled to a
+standard deviation) and by more than one percent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from harness.history.measures import MEASURES
+
+#: Of normally distributed values: standard deviation over median absolute deviation.
+_TO_SIGMA = 1.4826
+_SIGMAS = 5.0
+_LEAST_SHARE = 0.01
+#: Of a noisy figure, fewer values tell no spread.
+_LEAST_NOISY = 4
+
+
+@dataclass(frozen=True)
+class Key:
+    """A case where it ran; figures of different builders, targets or sources are not compared."""
+
+    case: str
+    target: str
+    builder: str
+
+    def __str__(self) -> str:
+        return f"{self.case} on {self.target}"
+
+
+@dataclass(frozen=True)
+class Regression:
+    """What got worse: a verdict (``measure`` "") or a figure."""
+
+    key: Key
+    measure: str
+    before: float | None
+    now: float | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A case in one run: verdict, reason, and figures by (name, source)."""
+
+    verdict: str
+    reason: str
+    figures: Mapping[tuple[str, str], float]
+
+
+def regressions(
+    now: Mapping[Key, Seen], before: Mapping[Key, Sequence[Seen]]
+) -> tuple[Regression, ...]:
+    """What is worse in ``now`` than in ``before``, which has the runs to compare with, newest last.
+
+    A case that is new has nothing to be compared with; one that is gone is worse.
+    """
+    found: list[Regression] = []
+    for key, earlier in before.items():
+        if key not in now:
+            text = "it ran before and does not any more"
+            found.append(Regression(key, "", None, None, text))
+            continue
+        found += _of_case(key, now[key], earlier)
+    return tuple(found)
+
+
+def _of_case(key: Key, now: Seen, earlier: Sequence[Seen]) -> Iterable[Regression]:
+    ran = [seen for seen in earlier if seen.verdict not in ("skipped", "error")]
+    if now.verdict == "skipped" or not ran:
+        return
+    if now.verdict != "pass" and ran[-1].verdict == "pass":
+        yield Regression(key, "", None, None, f"{now.verdict}: {now.reason}")
+        return
+    for (name, source), value in now.figures.items():
+        values = [s.figures[name, source] for s in ran if (name, source) in s.figures]
+        if not values or name not in MEASURES or not MEASURES[name].gated:
+            continue
+        usual = median(values)
+        if value > usual + noise(name, values):
+            unit = MEASURES[name].unit
+            share = f" ({100 * (value - usual) / usual:+.1f} %)" if usual else ""
+            text = f"{name} {usual:,.6g} -> {value:,.6g} {unit}{share}"
+            yield Regression(key, name, usual, value, text)
+
+
+def noise(name: str, values: Sequence[float]) -> float:
+    """How far above its median a figure may lie by chance; 0 for figures that have no noise."""
+    if not MEASURES[name].noisy:
+        return 0.0
+    if len(values) < _LEAST_NOISY:
+        return float("inf")
+    usual = median(values)
+    spread = median(abs(value - usual) for value in values)
+    return max(_SIGMAS * _TO_SIGMA * spread, _LEAST_SHARE * abs(usual))

@@ -1,0 +1,67 @@
+"""What is measured of a case: names, units, where the figure comes from, whether it has noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness import targets
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One figure of a case, smaller is better. ``field`` is its name in ``run --json``.
+
+    ``source`` is fixed, or "" where it is the target's own. ``noisy`` figures are compared with the
+    spread that they had; all others are the same for the same image. ``gated``: a larger value is
+    worse, and not just the machine's load.
+    """
+
+    name: str
+    field: str
+    unit: str
+    source: str = ""
+    noisy: bool = False
+    gated: bool = True
+
+
+MEASURES: Mapping[str, Measure] = {
+    one.name: one
+    for one in (
+        Measure("flash", "flash", "B", "elf"),
+        Measure("ram", "ram", "B", "elf"),
+        Measure("arena", "arena_used", "B", "uart"),
+        Measure("stack", "stack_used", "B", "uart"),
+        Measure("instructions", "instructions", "instr."),
+        Measure("total_instructions", "total_instructions", "instr."),
+        Measure("milliseconds", "milliseconds", "ms", "calibrated"),
+        Measure("cycles", "cycles", "cycles", "dwt", noisy=True),
+        Measure("wall_seconds", "wall_seconds", "s", "host", noisy=True, gated=False),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A measured value and where it comes from."""
+
+    name: str
+    source: str
+    value: float
+
+
+def figures(case: Mapping[str, Any]) -> Iterator[Figure]:
+    """The figures of one case of a ``run --json`` document; what was not measured is left out."""
+    target = str(case["target"])
+    for one in MEASURES.values():
+        value = case.get(one.field)
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield Figure(one.name, one.source or _own_source(target), float(value))
+
+
+def _own_source(target: str) -> str:
+    """Who counted a target's own figures: a virtual board's instructions are the simulator's."""
+    known = targets.TARGETS.get(target)
+    counts = known is not None and known.instructions
+    return "renode" if target == "renode" else "simulator" if counts else "dwt"

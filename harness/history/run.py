@@ -1,0 +1,177 @@
+"""One run as it is kept: who ran what, when and where, and what came of each case."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from harness import __version__, files
+from harness.errors import HilError, UsageError
+from harness.history.measures import Figure, figures
+
+_GIT_SECONDS = 10.0
+#: Characters of a name, and of a text, that the database keeps.
+_LONGEST, _LONGEST_TEXT = 255, 4096
+
+
+@dataclass(frozen=True)
+class Occasion:
+    """When and where a run was made, of which commit. ``started`` is in seconds since 1970."""
+
+    started: float
+    commit: str = ""
+    branch: str = ""
+    machine: str = ""
+    tool: str = __version__
+    command: str = ""
+
+    @classmethod
+    def here(cls, folder: Path | None = None) -> Occasion:
+        """Now, on this machine; commit and branch of GitHub's variables, else of git."""
+        commit = os.environ.get("GITHUB_SHA") or _git(folder, "rev-parse", "HEAD")
+        branch = (
+            os.environ.get("GITHUB_HEAD_REF")
+            or os.environ.get("GITHUB_REF_NAME")
+            or _git(folder, "branch", "--show-current")
+        )
+        if commit and not os.environ.get("GITHUB_SHA") and _git(folder, "status", "--porcelain"):
+            commit += "+"  # not what was committed
+        command = " ".join(["tflm-hil", *sys.argv[1:]])[:_LONGEST_TEXT]
+        return cls(time.time(), commit, branch, platform.node(), command=command)
+
+
+@dataclass(frozen=True)
+class ImageParts:
+    """What an image is made of: ``(kind, region, name, bytes)``; kind is symbol or operator."""
+
+    sha256: str
+    compiler: str
+    parts: tuple[tuple[str, str, str, int], ...]
+
+
+@dataclass(frozen=True)
+class CaseRow:
+    """One case of a run."""
+
+    name: str
+    sample: str
+    resolver: str
+    builder: str
+    target: str
+    verdict: str
+    reason: str
+    image: str  # SHA-256, "" where there is none
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run, its cases, and the images that they ran."""
+
+    occasion: Occasion
+    cases: tuple[CaseRow, ...]
+    images: tuple[ImageParts, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """The hash of what it holds: the same run has the same key wherever it is recorded."""
+        said = json.dumps(
+            [vars(self.occasion), [[*vars(c).values()] for c in self.cases]], default=vars
+        )
+        return hashlib.sha256(said.encode()).hexdigest()
+
+
+def from_document(document: object, occasion: Occasion, *, where: str = "the results") -> Run:
+    """A run from what ``tflm-hil run --json`` or a Robot execution wrote.
+
+    Raises :class:`UsageError` for anything else.
+    """
+    found = document.get("cases") if isinstance(document, Mapping) else None
+    if not isinstance(found, list):
+        raise UsageError(f"{where} has no cases", hint="pass what `tflm-hil run --json FILE` wrote")
+    try:
+        rows = tuple(_row(case) for case in found)
+    except (KeyError, TypeError) as error:
+        raise UsageError(f"{where} is no result of tflm-hil: {error} is missing") from error
+    images = {row.image: parts for case, row in zip(found, rows, strict=True)
+              if row.image and (parts := image_parts(case.get("elf"), row.image))}  # fmt: skip
+    said = document.get("command") if isinstance(document, Mapping) else None
+    if isinstance(said, str):
+        occasion = replace(occasion, command=said[:_LONGEST_TEXT])
+    return Run(occasion, rows, tuple(images.values()))
+
+
+def from_file(path: Path, occasion: Occasion) -> Run:
+    """A run from a JSON file; raises :class:`UsageError` for what is none."""
+    try:
+        document = json.loads(files.read(path))
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"{path} is no JSON: {error}") from error
+    return from_document(document, occasion, where=str(path))
+
+
+def _row(case: Mapping[str, Any]) -> CaseRow:
+    return CaseRow(
+        name=str(case["name"])[:_LONGEST],
+        sample=str(case["sample"])[:_LONGEST],
+        resolver=str(case["resolver"])[:_LONGEST],
+        builder=str(case["builder"]),
+        target=str(case["target"]),
+        verdict=str(case["verdict"]),
+        reason=str(case["reason"])[:_LONGEST_TEXT],
+        image=str(case.get("elf_sha256") or ""),
+        figures=tuple(figures(case)),
+    )
+
+
+def image_parts(elf: object, sha256: str) -> ImageParts | None:
+    """What the image at ``elf`` is made of; None where it is not there any more, or another one."""
+    if not isinstance(elf, str):
+        return None
+    from harness.elf import Image  # noqa: PLC0415 - only a history asks what images are made of
+    from harness.footprint import analyse  # noqa: PLC0415
+
+    try:
+        image = Image.from_elf(elf)
+        if image.sha256 != sha256:
+            return None
+        footprint = analyse(image)
+    except HilError:
+        return None
+    symbols = _summed((s.region, s.name[:1024], s.size) for s in footprint.symbols)
+    operators = [
+        ("operator", "FLASH", cost.operator[:1024], cost.exclusive)
+        for cost in footprint.operators.operators
+    ]
+    return ImageParts(
+        sha256,
+        image.compiler,
+        (*(("symbol", *key, size) for key, size in symbols.items()), *operators),
+    )
+
+
+def _summed(rows: Any) -> dict[tuple[str, str], int]:
+    found: dict[tuple[str, str], int] = {}
+    for region, name, size in rows:
+        found[region, name] = found.get((region, name), 0) + size
+    return found
+
+
+def _git(folder: Path | None, *arguments: str) -> str:
+    command: Sequence[str] = ("git", *(("-C", str(folder)) if folder else ()), *arguments)
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_GIT_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

@@ -1,0 +1,126 @@
+"""The tables of a history, and the way from older ones to today's.
+
+Rows are facts with their source. What an image is made of (symbols, operators) is kept once for
+each image, by its SHA-256: most nights build what the night before built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    inspect,
+    select,
+)
+
+from harness.errors import UsageError
+
+VERSION = 2
+
+metadata = MetaData()
+
+#: One row: which version of these tables the database has.
+about = Table("tflm_hil", metadata, Column("version", Integer, nullable=False))
+
+#: One run of many cases. ``key`` is the hash of what it holds: the same run is kept once.
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("key", String(64), nullable=False, unique=True),
+    Column("started", Float, nullable=False),  # seconds since 1970, UTC
+    Column("commit", String(64), nullable=False),  # "" where nothing told
+    Column("branch", String(255), nullable=False),
+    Column("machine", String(255), nullable=False),
+    Column("tool", String(64), nullable=False),  # version of tflm-hil
+    Column("command", String(4096), nullable=False),
+)
+
+images = Table(
+    "images",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("sha256", String(64), nullable=False, unique=True),
+    Column("compiler", String(255), nullable=False),
+)
+
+#: What a region's bytes are of: symbols, and operators (exclusive bytes of flash).
+parts = Table(
+    "parts",
+    metadata,
+    Column("image", ForeignKey("images.id"), nullable=False, index=True),
+    Column("kind", String(16), nullable=False),  # symbol, operator
+    Column("region", String(64), nullable=False),
+    Column("name", String(1024), nullable=False),
+    Column("bytes", Integer, nullable=False),
+)
+
+cases = Table(
+    "cases",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("run", ForeignKey("runs.id"), nullable=False),
+    Column("image", ForeignKey("images.id")),
+    Column("name", String(255), nullable=False),
+    Column("sample", String(255), nullable=False),
+    Column("resolver", String(255), nullable=False),
+    Column("builder", String(64), nullable=False),
+    Column("target", String(64), nullable=False),
+    Column("verdict", String(16), nullable=False),
+    Column("reason", String(4096), nullable=False),
+    Index("cases_by_name", "name", "target", "builder"),
+    Index("cases_by_run", "run"),
+)
+
+measures = Table(
+    "measures",
+    metadata,
+    Column("case", ForeignKey("cases.id"), nullable=False, index=True),
+    Column("name", String(64), nullable=False),
+    Column("source", String(16), nullable=False),  # elf, uart, simulator, renode, dwt, host
+    Column("value", Float, nullable=False),
+)
+
+
+def prepare(connection: Connection, where: str) -> None:
+    """Make the tables, or bring older ones up to date; in the caller's transaction.
+
+    Raises :class:`UsageError` for a database of a newer tflm-hil, or of something else.
+    """
+    found = set(inspect(connection).get_table_names())
+    if about.name not in found:
+        if found & {table.name for table in metadata.sorted_tables}:
+            raise UsageError(f"{where} is a database of something else: it has a table 'runs'")
+        metadata.create_all(connection)
+        connection.execute(about.insert().values(version=VERSION))
+        return
+    version = connection.execute(select(about.c.version)).scalar_one()
+    if version > VERSION:
+        raise UsageError(
+            f"{where} is a history of version {version}, this tflm-hil knows {VERSION}",
+            hint="pip install --upgrade tflm-hil",
+        )
+    for step in range(version, VERSION):
+        _STEPS[step](connection)
+    if version < VERSION:
+        connection.execute(about.update().values(version=VERSION))
+
+
+def _add_command(connection: Connection) -> None:
+    """1 -> 2: a run says by which command it was made."""
+    connection.exec_driver_sql(
+        "ALTER TABLE runs ADD COLUMN command VARCHAR(4096) NOT NULL DEFAULT ''"
+    )
+
+
+#: Version -> what leads to the next one.
+_STEPS: dict[int, Callable[[Connection], None]] = {1: _add_command}
