@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from model_builder import Graph, Op, T, build_graphs
+from model_builder import Graph, Op, T, build, build_graphs
 from operator_cases import Case, Draw, agree, cases
 from oracle import Oracle, Refused
 from type_table import signatures
@@ -288,3 +288,17 @@ def test_a_variable_read_in_another_size_is_refused() -> None:
         [2],
     )
     _refused(build_graphs([main]), "'v' has 8 bytes, not 12", None, [np.zeros(2, np.float32)])
+
+
+def test_runs_of_a_batch_have_each_its_own_computed_axis() -> None:
+    tensors = [T((3, 3), "float32"), T((1,), "int32"), T((3,), "float32")]
+    data = build(tensors, [Op("SUM", [0, 1], [2], ("Reducer", {}))], [0, 1], [2])
+    interpreter = Interpreter(Model.from_bytes(data))
+    x = np.arange(27, dtype=np.float32).reshape(3, 3, 3)
+    axes = np.array([[0], [1], [0]], np.int32)
+    (together,) = interpreter.invoke_batch([x, axes])
+    assert together.tolist() == [
+        x[0].sum(axis=0).tolist(),
+        x[1].sum(axis=1).tolist(),
+        x[2].sum(axis=0).tolist(),
+    ]

@@ -413,17 +413,3 @@ def test_own_faults_use_the_tolerance_that_the_recomputed_values_allow() -> None
     (follows,) = Interpreter(_float_chain()).run_operator(1, {1: wrong}) or []
     compare_layers(Interpreter(_float_chain()), [x], {0: wrong, 1: follows}, tolerance=tolerance)
     assert any(np.array_equal(one, follows) for one in asked)
-
-
-def test_runs_of_a_batch_have_each_its_own_computed_axis() -> None:
-    tensors = [T((3, 3), "float32"), T((1,), "int32"), T((3,), "float32")]
-    data = build(tensors, [Op("SUM", [0, 1], [2], ("Reducer", {}))], [0, 1], [2])
-    interpreter = Interpreter(Model.from_bytes(data))
-    x = np.arange(27, dtype=np.float32).reshape(3, 3, 3)
-    axes = np.array([[0], [1], [0]], np.int32)
-    (together,) = interpreter.invoke_batch([x, axes])
-    assert together.tolist() == [
-        x[0].sum(axis=0).tolist(),
-        x[1].sum(axis=1).tolist(),
-        x[2].sum(axis=0).tolist(),
-    ]

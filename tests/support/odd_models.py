@@ -1,0 +1,42 @@
+"""Models of one operator that break one rule, for what is refused and what runs all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from model_builder import Op, T, build
+
+from harness.model import Model
+
+Options = tuple[str, dict[str, Any]]
+
+
+def activation(*shape: int, dtype: str = "int8", scale: float = 0.05, zero: int = 0) -> T:
+    return T(shape, dtype, scale, zero)
+
+
+def weights(*shape: int, zero: int = 0, scales: int = 1) -> T:
+    values = np.random.default_rng(7).integers(-127, 128, shape)
+    return T(shape, "int8", [0.01] * scales, [zero] * scales, values)
+
+
+def one_operator(
+    op: str,
+    tensors: Sequence[T],
+    inputs: Sequence[int],
+    options: Options | None = None,
+    fed: Sequence[int] = (0,),
+) -> bytes:
+    last = len(tensors) - 1
+    return build(tensors, [Op(op, inputs, [last], options)], fed, [last])
+
+
+def random_inputs(model: Model, seed: int = 0) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    ranges = {"bool": (0, 2), "int8": (-128, 128), "int16": (-(1 << 15), 1 << 15)}
+    return [
+        rng.integers(*ranges.get(t.dtype, (-99, 100)), t.shape).astype(t.dtype)
+        for t in model.inputs
+    ]
