@@ -96,7 +96,7 @@ NOISE = {
     "escapes": b"\x1b[",
     "no UTF-8": b"\xff",
     "control and text": "é\x01".encode(),
-    "line ends": b"\n",
+    "short lines": b"a line\n",
     "assertions": b"ASSERTION FAIL [",
     "nodes": b"Node ",
     "stars": b"*",
