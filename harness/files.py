@@ -7,10 +7,12 @@ none, never a half one.
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import secrets
 import stat
+import time
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -21,6 +23,9 @@ from harness.errors import CannotWrite, HilError, UsageError
 
 #: Nothing that this package reads as a whole comes near; an endless device does.
 MOST_BYTES = 1 << 30
+
+#: Seconds that a pipe's reader may take to come.
+_PATIENCE = 2.0
 
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -92,12 +97,13 @@ def write(path: Path, content: bytes | bytearray | str) -> None:
     """
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     try:
-        place = Path(os.path.realpath(path))
-        found = place.stat() if place.exists() else None
+        found = path.stat() if path.exists() else None
         if found is not None and not stat.S_ISREG(found.st_mode):
-            place.write_bytes(data)
+            _pour(path, data)
         else:
-            _replace(place, data, stat.S_IMODE(found.st_mode) if found else None)
+            _replace(
+                Path(os.path.realpath(path)), data, stat.S_IMODE(found.st_mode) if found else None
+            )
     except (OSError, ValueError) as failed:
         raise _cannot_write(path, failed) from failed
 
@@ -145,6 +151,22 @@ def _cannot_write(path: Path, failed: OSError | ValueError) -> CannotWrite:
     return CannotWrite(
         f"cannot write {path}: {why or failed}", hint="is the disk full, the folder writable?"
     )
+
+
+def _pour(place: Path, data: bytes | bytearray) -> None:
+    """Write to a pipe or a device; a pipe that nobody opens for reading is not waited for long."""
+    limit = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            handle = os.open(place, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            break
+        except OSError as failed:
+            if failed.errno != errno.ENXIO or time.monotonic() >= limit:
+                raise
+            time.sleep(0.05)
+    os.set_blocking(handle, True)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
 
 
 def _replace(place: Path, data: bytes | bytearray, mode: int | None) -> None:

@@ -125,6 +125,20 @@ def test_a_device_and_a_pipe_are_written_as_they_are(tmp_path: Path) -> None:
         assert reader.communicate()[0] == b"text"
 
 
+def test_an_open_pipe_is_written_by_its_number_as_shells_pass_it() -> None:
+    read, write = os.pipe()
+    files.write(Path(f"/dev/fd/{write}"), "text")
+    os.close(write)
+    with os.fdopen(read, "rb") as end:
+        assert end.read() == b"text"
+
+
+def test_a_pipe_that_nobody_reads_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(CannotWrite, match=r"cannot write .*pipe"):
+        files.write(tmp_path / "pipe", "text")
+
+
 def test_text_that_is_no_unicode_is_written_escaped(tmp_path: Path) -> None:
     files.write(tmp_path / "a", "name \udcff")
     assert (tmp_path / "a").read_bytes() == b"name \\udcff"
