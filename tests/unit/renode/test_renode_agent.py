@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from fake_renode import (
@@ -304,103 +303,6 @@ def test_the_agent_reads_as_python_2_7_too():
             if isinstance(node, ast.arguments):
                 assert not node.kwonlyargs
                 assert not [one for one in node.args if one.annotation]
-
-
-#: One change to the agent each, which the tests above have to notice: (file, old, new).
-MUTANTS = [
-    ("agent.py", "ON_PSP = 0xC", "ON_PSP = 0x4"),
-    ("agent.py", "ON_PSP = 0xC", "ON_PSP = 0x8"),
-    ("agent.py", "OTHER_SP if link", "SP if link"),
-    ("agent_log.py", "def Log(self, entry, *_)", "def Log(self, entry)"),
-    ("agent_log.py", "(entry.ObjectName or", "(entry.ObjectName + "),
-    ("agent_log.py", "startswith(ABORT)", "startswith('?')"),
-    ("agent_log.py", '.replace("%", "%%")', ""),
-    ("agent_log.py", "if not self.running or", "if"),
-    ("agent.py", "self.cpu.IsLockedUp:", "False:"),
-    ("agent.py", "divisor == 1", "divisor == 2"),
-    ("agent.py", "if self.place != place:", "if False:"),
-    ("agent.py", 'self.stop("abort")', "pass"),
-    ("agent.py", "self.earlier += before  # the", "pass  # the"),
-    ("agent.py", "if not 3 <= number <= 7", "if not 3 <= number <= 99"),
-    ("agent.py", "self.faults >= MAX_FAULTS", "False"),
-    ("agent.py", "self.resets >= MAX_RESETS", "False"),
-    ("agent.py", "if count > KEPT:", "if False:"),
-    ("agent.py", "self.sent = SEARCHED", "self.sent = 0"),
-    ("agent.py", "begin - SEARCHED", "begin"),
-    ("agent.py", "memory.ZeroAll()", "pass"),
-    ("agent.py", "self.uart.CharReceived -= self.on_char", "pass"),
-    ("agent_link.py", "words.HasError or", "False or"),
-]
-
-
-def checks(firmware: Firmware) -> list[Callable[[FakeRenode], None]]:
-    """The tests above, as calls that take a Renode."""
-    plain = [
-        test_a_core_that_locks_up_ends_the_run_at_once,
-        test_a_core_that_computes_in_silence_is_not_locked_up,
-        test_a_branch_to_where_no_memory_is_ends_as_a_fault_with_its_caller,
-        test_a_fault_that_comes_again_and_again_is_a_lockup,
-        test_an_interrupt_that_shares_the_fault_handler_is_no_fault,
-        test_an_image_that_resets_itself_without_end_is_stopped,
-        test_a_pin_reset_starts_the_image_again,
-        test_what_renode_logs_while_nothing_runs_is_not_the_firmwares_doing,
-        test_slices_do_not_halt_the_core_and_a_match_halts_it_once,
-        test_a_match_may_begin_in_an_earlier_line_of_the_same_run,
-        test_a_console_without_an_end_is_passed_on_and_not_kept,
-        test_100_cases_in_a_row_share_a_process_and_a_machine,
-        test_an_elapsed_time_and_a_count_are_exact,
-        refuses_a_machine,
-    ]
-    calls = [(lambda renode, one=one: one(renode, firmware)) for one in plain]
-    frame = test_the_frame_of_a_fault_is_read_from_its_stack
-    for link, on_psp in ((0xFFFFFFFD, True), (0xFFFFFFF5, False), (0xFFFFFFF9, False)):
-        calls.append(lambda r, link=link, psp=on_psp: frame(r, firmware, link, psp))
-    levels = test_log_entries_of_every_level_harm_nothing_and_warnings_are_kept
-    calls.append(lambda renode: levels(renode, firmware, 2))
-    return calls
-
-
-def refuses_a_machine(renode: FakeRenode, firmware: Firmware) -> None:
-    renode.refuses = "machine LoadPlatformDescription"
-    with pytest.raises(MonitorError, match="Error E39"):
-        opened(renode, firmware)
-
-
-@pytest.mark.parametrize(("name", "old", "new"), MUTANTS)
-def test_a_changed_agent_is_noticed(name, old, new, firmware, tmp_path, monkeypatch):
-    files = tuple(Path(tmp_path / path.name) for path in AGENT)
-    for source, copy in zip(AGENT, files, strict=True):
-        text = source.read_text()
-        if source.name == name:
-            assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {name}"
-            text = text.replace(old, new)
-        copy.write_text(text)
-    monkeypatch.setattr("harness.targets.renode.session._MARGIN", 0.1)
-    monkeypatch.setattr("harness.targets.renode.link.Link.ready", patient)
-    assert not passes(firmware, files)
-
-
-def test_the_agent_as_it_is_passes_what_mutants_fail(firmware):
-    assert passes(firmware, AGENT)
-
-
-def passes(firmware: Firmware, files: tuple[Path, ...]) -> bool:
-    for call in checks(firmware):
-        for release in (R1_17, R1_16):
-            renode = FakeRenode(release, agent_files=files)
-            try:
-                call(renode)
-            except (Exception, pytest.fail.Exception):
-                return False
-            finally:
-                renode.released.set()
-    return True
-
-
-def patient(link, timeout: float) -> None:
-    """A wire whose other end is broken is given up soon."""
-    link.timeout = 3.0
-    link._answer("its start", 3.0, None)
 
 
 def test_an_elapsed_time_and_a_count_are_exact(renode, firmware):

@@ -1,0 +1,133 @@
+"""Parts of the fake Renode: the core, the UART, memories, events, log levels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+LR, OTHER_SP, SP, PC, XPSR = 14, 22, 13, 15, 25
+
+
+@dataclass(frozen=True)
+class Release:
+    """What differs between releases, as far as the agent can see it."""
+
+    version: tuple[int, int, int]
+    log_arguments: tuple[object, ...]  # what a log backend is given behind the entry
+    lockup_is_a_state: bool
+
+
+class Event:
+    """A .NET event: ``+=``, ``-=`` and a call for all that listen."""
+
+    def __init__(self) -> None:
+        self.listeners: list[Callable[..., None]] = []
+
+    def __iadd__(self, listener: Callable[..., None]) -> Event:
+        self.listeners.append(listener)
+        return self
+
+    def __isub__(self, listener: Callable[..., None]) -> Event:
+        self.listeners.remove(listener)
+        return self
+
+    def fire(self, *arguments: object) -> None:
+        for listener in list(self.listeners):
+            listener(*arguments)
+
+
+class Level:
+    """A .NET LogLevel: ordered, and comparable with nothing else."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __lt__(self, other: Level) -> bool:
+        return self.number < other.number
+
+
+class Backend:
+    """Renode's LoggerBackend, from which the agent's derives."""
+
+    def SetLogLevel(self, level: Level, source: int = -1) -> None:  # noqa: N802
+        self.level = level
+
+
+class Core:
+    """``sysbus.cpu``: registers, hooks, halting, instructions since the last reset."""
+
+    def __init__(self, release: Release) -> None:
+        self.hooks: dict[int, list[Callable[..., None]]] = {}
+        self.values = dict.fromkeys(range(32), 0) | {SP: 0x20001000}
+        self.executed, self.halted = 0.0, False
+        self.halts = 0  # each change drops what was translated
+        self.locked = False
+        if release.lockup_is_a_state:
+            self.__class__ = type("Core", (Core,), {"IsLockedUp": property(lambda s: s.locked)})
+
+    @property
+    def IsHalted(self) -> bool:  # noqa: N802
+        return self.halted
+
+    @IsHalted.setter
+    def IsHalted(self, value: bool) -> None:  # noqa: N802
+        self.halts += self.halted != value
+        self.halted = value
+
+    @property
+    def ExecutedInstructions(self) -> int:  # noqa: N802
+        return int(self.executed)
+
+    @property
+    def PC(self) -> SimpleNamespace:  # noqa: N802
+        return self.GetRegister(PC)
+
+    def GetRegister(self, number: int) -> SimpleNamespace:  # noqa: N802
+        return SimpleNamespace(RawValue=self.values[number])
+
+    def AddHook(self, address: int, hook: Callable[..., None]) -> None:  # noqa: N802
+        self.hooks.setdefault(address, []).append(hook)
+
+    def RemoveHooksAt(self, address: int) -> None:  # noqa: N802
+        self.hooks.pop(address, None)
+
+    def RemoveAllHooks(self) -> None:  # noqa: N802
+        self.hooks.clear()
+
+    def SetHookAtBlockEnd(self, hook: Callable[..., None]) -> None:  # noqa: N802
+        self.at_block_end = hook
+
+
+class Uart:
+    """``sysbus.uarte0``: what it sends, and a receiver that takes all."""
+
+    def __init__(self) -> None:
+        self.CharReceived = Event()
+        self.received = b""
+
+    def ReadDoubleWord(self, offset: int) -> int:  # noqa: N802
+        return 0
+
+    def WriteChar(self, byte: int) -> None:  # noqa: N802
+        self.received += bytes([byte])
+
+
+class Storage:
+    """An ArrayMemory (``initial`` 0xFF) or a MappedMemory of the machine's address space."""
+
+    def __init__(self, machine: Any, base: int, size: int) -> None:
+        self.machine, self.base, self.Size = machine, base, size
+
+    def ReadBytes(self, offset: int, count: int) -> bytearray:  # noqa: N802
+        data = bytearray(self.machine.at(self.base + offset, count))
+        return type("Array", (bytearray,), {"Length": property(len)})(data)
+
+    def WriteBytes(self, offset: int, data: bytes, start: int, count: int) -> None:  # noqa: N802
+        self.machine.put(self.base + offset, bytes(data[start : start + count]))
+
+    def ZeroAll(self) -> None:  # noqa: N802
+        inside = range(self.base, self.base + self.Size)
+        for address in [one for one in self.machine.bytes if one in inside]:
+            del self.machine.bytes[address]

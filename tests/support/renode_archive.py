@@ -1,0 +1,37 @@
+"""A small archive of the form that Renode's releases have, and a row that pins it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tarfile
+from dataclasses import replace
+
+from harness.targets.renode.releases import PINNED, Archive
+
+PROGRAM = b"#!/bin/sh\necho 'Renode v1.17.0.1'\n"
+NAME = "renode-1.17.0.linux-portable.tar.gz"
+
+
+def packed(program: bytes = PROGRAM, *, more: tuple[tarfile.TarInfo, ...] = ()) -> bytes:
+    """An archive of Renode's form: one folder, which holds the program and a file beside it."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w:gz") as tar:
+        for name, data, mode in (("renode", program, 0o755), ("lib/core.so", b"core", 0o644)):
+            entry = tarfile.TarInfo(f"renode_1.17.0-portable/{name}")
+            entry.size, entry.mode = len(data), mode
+            tar.addfile(entry, io.BytesIO(data))
+        for entry in more:
+            tar.addfile(entry)
+    return buffer.getvalue()
+
+
+def pinned(data: bytes, url: str = f"https://example.org/{NAME}", **more: object) -> Archive:
+    digest = hashlib.sha256(data).hexdigest()
+    return replace(
+        Archive(PINNED, "Linux", "x86_64", url, digest, confirmed=4, size=len(data)),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+GOOD = packed()
