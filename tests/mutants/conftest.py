@@ -1,0 +1,91 @@
+"""How many mutants are tried, and the table of what noticed what."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+NOTICED = "mutants-noticed"
+_SEED = 2026
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--all-mutants", action="store_true", help="try every mutant, not a seeded sample"
+    )
+    parser.addoption("--mutant-seed", type=int, default=_SEED, help="the seed of the sample")
+
+
+def _whole(config: pytest.Config) -> bool:
+    return config.getoption("--all-mutants", default=False)  # unknown where all tests are run
+
+
+@pytest.fixture
+def whole(request) -> bool:
+    """Whether every mutant is tried."""
+    return _whole(request.config)
+
+
+@pytest.fixture
+def seed(request) -> int:
+    """What the sample is drawn with."""
+    return request.config.getoption("--mutant-seed", default=_SEED)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Long tests run in ``parts``, so that all cores have work to the end."""
+    if "part" in metafunc.fixturenames:
+        parts = 8 if _whole(metafunc.config) else 1
+        metafunc.parametrize(("part", "parts"), [(part, parts) for part in range(parts)])
+
+
+class Tally:
+    """How many mutants there were, and how many of them each kind of finding or check noticed."""
+
+    def __init__(self) -> None:
+        self.mutants: Counter[str] = Counter()
+        self.noticed_by: Counter[tuple[str, str]] = Counter()
+
+    def noticed(self, part: str, by: list[str]) -> None:
+        self.mutants[part] += 1
+        self.noticed_by.update((part, one) for one in by)
+
+    def add(self, document: str) -> None:
+        mutants, noticed = json.loads(document)
+        self.mutants.update(mutants)
+        self.noticed_by.update({(part, by): count for part, by, count in noticed})
+
+    def to_json(self) -> str:
+        rows = [[*key, count] for key, count in self.noticed_by.items()]
+        return json.dumps([self.mutants, rows])
+
+
+@pytest.fixture
+def tally(record_property):
+    """Counts what noticed the mutants of a test; the table is printed at the end of the run."""
+    counts = Tally()
+    yield counts
+    record_property(NOTICED, counts.to_json())
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    total = Tally()
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", "") == "teardown":
+                for name, value in report.user_properties:
+                    if name == NOTICED:
+                        total.add(value)
+    if total.mutants:
+        terminalreporter.section("mutants: what noticed them")
+    for part, count in sorted(total.mutants.items()):
+        terminalreporter.line(f"{part}: {count:,}, of them noticed by")
+        rows = [(by, many) for (one, by), many in total.noticed_by.items() if one == part]
+        for by, many in sorted(rows, key=lambda row: -row[1]):
+            terminalreporter.line(f"{many:8,}  {by}")

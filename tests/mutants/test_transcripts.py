@@ -1,0 +1,84 @@
+"""A console that is spoilt in any one place does not pass."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from exemptions import EXEMPTIONS, Exemption
+from kinds import KINDS, judge, mutants, prepared
+from spoil import Mutant
+
+from harness.case import CaseResult, Verdict
+
+#: Mutants of one kind of run in the small form, and in the whole one (short recordings have less).
+_SAMPLE, _WHOLE = 24, 2400
+
+
+def _exemption(kind: str, mutant: Mutant) -> Exemption | None:
+    return next((one for one in EXEMPTIONS if one.covers(kind, mutant)), None)
+
+
+def what_noticed(result: CaseResult) -> list[str]:
+    """The kinds of the findings or, without one, which check it was."""
+    if result.findings:
+        return sorted({finding.kind.value for finding in result.findings})
+    if result.mismatches:
+        return ["outputs are not what the reference computes"]
+    if result.verdict is Verdict.FIRMWARE:
+        return ["it did not come to its end"]
+    return ["a check of the model, of counts, or the scraper's own"]
+
+
+def _chosen(kind: str, seed: int, whole: bool) -> list[Mutant]:
+    found = mutants(kind)
+    wanted = min(len(found), _WHOLE if whole else _SAMPLE)
+    return random.Random(f"{seed} {kind}").sample(found, wanted)
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("kind", [kind.name for kind in KINDS])
+def test_no_spoilt_console_passes(kind, part, parts, whole, seed, tally, tmp_path):
+    passed = []
+    for mutant in _chosen(kind, seed, whole)[part::parts]:
+        result = judge(kind, mutant.recording, tmp_path)
+        exemption = _exemption(kind, mutant)
+        if not result.passed:
+            tally.noticed("consoles", what_noticed(result))
+        elif exemption is None:
+            passed.append(str(mutant))
+        else:
+            tally.noticed("consoles", [f"nothing, as {exemption.reason}"])
+    assert not passed, f"{len(passed)} spoilt consoles pass:\n" + "\n".join(passed)
+
+
+@pytest.mark.parametrize("kind", [kind.name for kind in KINDS])
+def test_the_recording_itself_passes(kind, tmp_path):
+    _, good = prepared(kind)
+    result = judge(kind, good, tmp_path)
+    assert result.passed, result.reason
+
+
+@pytest.mark.timeout(3600)
+def test_every_exemption_is_needed(whole, tmp_path):
+    """A row whose mutants are all noticed by now does not belong there any more."""
+    if not whole:
+        pytest.skip("needs every mutant: tox run -e mutants")
+    unused = [one for one in EXEMPTIONS if not _lets_something_pass(one, tmp_path)]
+    assert not unused, f"{len(unused)} exemptions are not needed: {unused}"
+
+
+def _lets_something_pass(exemption: Exemption, folder) -> bool:
+    for kind in KINDS:
+        covered = [one for one in mutants(kind.name) if exemption.covers(kind.name, one)]
+        for mutant in random.Random(1).sample(covered, min(len(covered), 20)):
+            if judge(kind.name, mutant.recording, folder).passed:
+                return True
+    return False
+
+
+def test_there_are_thousands_of_mutants_and_each_spoils_something():
+    _, good = prepared("hello_world, exact")
+    found = mutants("hello_world, exact")
+    assert len(found) > 5000
+    assert all(mutant.recording != good for mutant in found)
