@@ -1,0 +1,268 @@
+"""``tflm-hil history``: what changed since last night."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli.options import COUNT, STDOUT, Destination, json_option, write_text
+from harness.errors import CheckFailed, UsageError
+
+if TYPE_CHECKING:
+    from harness.history.gate import Key, Regression
+    from harness.history.store import History, Point, RunRow
+
+VARIABLE = "TFLM_HIL_HISTORY"
+
+
+def history_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--history URL``, the same in every command."""
+    return click.option(
+        "--history", "url", metavar="FILE|URL", default=lambda: os.environ.get(VARIABLE),
+        help=f"The history: an SQLite file, or a database URL.  [default: ${VARIABLE}]",
+    )(command)  # fmt: skip
+
+
+def open_history(url: str | None) -> History:
+    """The history that an option or the environment names; UsageError where none does."""
+    from harness.history.store import History  # noqa: PLC0415 - see cli/__init__
+
+    if not url:
+        raise UsageError("no history is named", hint=f"--history FILE, or set {VARIABLE}")
+    return History.open(url)
+
+
+@click.group()
+def history() -> None:
+    """Keep the results of runs, show how they moved, and say what got worse.
+
+    \b
+    tflm-hil run hil.toml --json results.json
+    tflm-hil history record results.json --history lab.db
+    tflm-hil history show "my application" --history lab.db
+    tflm-hil history check --history lab.db --base main
+    tflm-hil history report site --history lab.db
+    """
+
+
+@history.command()
+@click.argument(
+    "results", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@history_option
+@click.option("--commit", help="The commit that was tested.  [default: of git, of GitHub]")
+@click.option("--branch", help="Its branch.  [default: of git, of GitHub]")
+@click.option("--machine", help="Where it ran.  [default: this machine's name]")
+@click.option("--at", "at", metavar="ISO-TIME", help="When it ran.  [default: now]")
+def record(
+    results: tuple[Path, ...],
+    url: str | None,
+    commit: str | None,
+    branch: str | None,
+    machine: str | None,
+    at: str | None,
+) -> None:
+    """Keep RESULTS, documents of `tflm-hil run --json` or of a Robot execution, one run each.
+
+    The same run is kept once, however often it is recorded.
+    """  # fmt: skip
+    from harness.history.run import Occasion, from_file  # noqa: PLC0415
+
+    said: dict[str, Any] = {"commit": commit, "branch": branch, "machine": machine,
+                            "started": _time(at) if at else None}  # fmt: skip
+    occasion = replace(Occasion.here(), **{k: v for k, v in said.items() if v is not None})
+    runs = [from_file(path, occasion) for path in results]
+    with open_history(url) as kept:
+        for path, run in zip(results, runs, strict=True):
+            new = kept.record(run)
+            word = "recorded" if new else "known already"
+            click.echo(f"{path}: {len(run.cases)} cases {word} in {kept.where}")
+
+
+@history.command()
+@click.argument("case", required=False)
+@history_option
+@click.option("--branch", help="Runs of this branch only.")
+@click.option("--last", type=COUNT, default=60, show_default=True, help="So many runs.")
+@json_option()
+def show(
+    case: str | None, url: str | None, branch: str | None, last: int, json_file: Path | None
+) -> None:
+    """Show how CASE went over time; without CASE, the last verdict of every case."""
+    with open_history(url) as kept:
+        runs = kept.runs(branch=branch, last=last)
+        cases = kept.cases(runs)
+    if case is not None:
+        found = {key: points for key, points in cases.items() if key.case == case}
+        if not found:
+            known = ", ".join(sorted({key.case for key in cases})[:8])
+            raise UsageError(f"the history has no case {case!r}", hint=f"it has {known}")
+        cases = found
+    write_text(json_file, json.dumps(_document(runs, cases), indent=1))
+    if json_file != STDOUT:
+        click.echo("\n".join(_overview(cases) if case is None else _course(cases)))
+
+
+def _document(runs: list[RunRow], cases: dict[Key, list[Point]]) -> dict[str, Any]:
+    return {
+        "runs": [{"id": run.id, **vars(run.occasion)} for run in runs],
+        "cases": [
+            {
+                **vars(key),
+                "points": [
+                    {
+                        "run": point.run.id,
+                        "verdict": point.seen.verdict,
+                        "reason": point.seen.reason,
+                        "figures": [
+                            {"name": name, "source": source, "value": value}
+                            for (name, source), value in point.seen.figures.items()
+                        ],
+                    }
+                    for point in points
+                ],
+            }
+            for key, points in sorted(cases.items(), key=lambda item: str(item[0]))
+        ],
+    }
+
+
+def _overview(cases: dict[Key, list[Point]]) -> list[str]:
+    if not cases:
+        return ["the history is empty"]
+    marks = {"pass": ".", "skipped": "-"}
+    width = max(len(str(key)) for key in cases)
+    return [
+        f"{key!s:<{width}}  {points[-1].seen.verdict:<8}  "
+        + "".join(marks.get(point.seen.verdict, "F") for point in points[-40:])
+        for key, points in sorted(cases.items(), key=lambda item: str(item[0]))
+    ]
+
+
+def _course(cases: dict[Key, list[Point]]) -> list[str]:
+    from harness.history.trend import sparkline, trends  # noqa: PLC0415
+
+    lines = []
+    for key, points in cases.items():
+        last = points[-1]
+        when = datetime.fromtimestamp(last.run.occasion.started, UTC).strftime("%Y-%m-%d %H:%M")
+        lines.append(f"{key} ({key.builder}), {len(points)} runs, last {when} UTC: "
+                     f"{last.seen.verdict}")  # fmt: skip
+        for trend in trends(points):
+            value = next((v for v in reversed(trend.values) if v is not None), None)
+            shown = "" if value is None else f"{value:,.6g} {trend.unit}"
+            lines.append(
+                f"  {trend.name:<18} {trend.source:<10} {sparkline(trend.values)}  {shown}"
+            )
+            for step in trend.steps[-5:]:
+                commit = points[step.at].run.occasion.commit[:10] or "unknown commit"
+                lines.append(f"    {step.before:,.6g} -> {step.now:,.6g} at {commit}")
+    return lines
+
+
+@history.command()
+@history_option
+@click.option(
+    "--base",
+    default="main",
+    show_default=True,
+    metavar="BRANCH",
+    help="What to compare with: the last runs of this branch.",
+)
+@click.option("--last", type=COUNT, default=10, show_default=True, help="So many of its runs.")
+@click.option(
+    "--results",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Check this document of `run --json`.  [default: the newest run kept]",
+)
+@click.option(
+    "--markdown",
+    type=Destination(dash=True),
+    metavar="FILE",
+    help="Write what got worse for a pull request.",
+)
+@json_option()
+def check(
+    url: str | None,
+    base: str,
+    last: int,
+    results: Path | None,
+    markdown: Path | None,
+    json_file: Path | None,
+) -> None:
+    """Say what got worse: a verdict, or a figure above the median of the last runs of a branch.
+
+    Exit code 1 where something did. Figures without noise (bytes, instructions) are worse when they
+    are above at all; noisy ones by more than the spread that they had.
+    """  # fmt: skip
+    with open_history(url) as kept:
+        found, compared = _check(kept, base, last, results)
+    document = {"compared_with": compared, "regressions": [_row(one) for one in found]}
+    write_text(json_file, json.dumps(document, indent=1))
+    if markdown is not None:
+        write_text(markdown, _markdown(found, base, compared))
+    if STDOUT not in (json_file, markdown):
+        for one in found:
+            click.echo(f"{one.key}: {one.text}")
+        click.echo(f"{len(found)} worse than the last {compared} runs of {base}")
+    if found:
+        raise CheckFailed(f"{len(found)} figures or verdicts are worse than on {base}")
+
+
+def _check(
+    kept: History, base: str, last: int, results: Path | None
+) -> tuple[tuple[Regression, ...], int]:
+    from harness.history.gate import Key, Seen, regressions  # noqa: PLC0415
+    from harness.history.run import Occasion, from_file  # noqa: PLC0415
+
+    if results is not None:
+        run = from_file(results, Occasion(0.0))
+        now = {
+            Key(c.name, c.target, c.builder): Seen(
+                c.verdict, c.reason, {(f.name, f.source): f.value for f in c.figures}
+            )
+            for c in run.cases
+        }
+        earlier = kept.runs(branch=base, last=last)
+    else:
+        newest = kept.runs(last=1)
+        if not newest:
+            raise UsageError(f"{kept.where} holds no run", hint="tflm-hil history record FILE")
+        now = {key: points[-1].seen for key, points in kept.cases(newest).items()}
+        earlier = [r for r in kept.runs(branch=base, last=last + 1) if r.id != newest[0].id][-last:]
+    if not earlier:
+        raise UsageError(f"{kept.where} holds no earlier run of branch {base!r}", hint="--base")
+    before = {key: [p.seen for p in points] for key, points in kept.cases(earlier).items()}
+    return regressions(now, before), len(earlier)
+
+
+def _row(one: Regression) -> dict[str, Any]:
+    return {**vars(one.key), "measure": one.measure, "before": one.before, "now": one.now,
+            "text": one.text}  # fmt: skip
+
+
+def _markdown(found: tuple[Regression, ...], base: str, compared: int) -> str:
+    if not found:
+        return f"Nothing is worse than in the last {compared} runs of `{base}`.\n"
+    rows = [f"| {one.key.case} | {one.key.target} | {_cell(one.text)} |" for one in found]
+    head = f"**{len(found)}** worse than the median of the last {compared} runs of `{base}`:\n\n"
+    return head + "| case | target | what |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _time(text: str) -> float:
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise UsageError(f"--at {text!r} is no time: {error}", hint="2026-11-21T03:00") from error
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()

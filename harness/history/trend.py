@@ -1,0 +1,73 @@
+"""A case over time, for the terminal: figures as sparklines, and where they moved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from harness.history.measures import MEASURES
+from harness.history.store import Point
+
+_BLOCKS = "▁▂▃▄▅▆▇█"
+
+
+@dataclass(frozen=True)
+class Step:
+    """A figure that is another one than in the run before."""
+
+    at: int  # index of the point
+    before: float
+    now: float
+
+
+@dataclass(frozen=True)
+class Trend:
+    """One figure of one case over its runs; None where a run did not measure it."""
+
+    name: str
+    source: str
+    values: tuple[float | None, ...]
+
+    @property
+    def unit(self) -> str:
+        """Of the values."""
+        return MEASURES[self.name].unit if self.name in MEASURES else ""
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Where the figure moved; () for noisy ones, which always do."""
+        if self.name in MEASURES and MEASURES[self.name].noisy:
+            return ()
+        found: list[Step] = []
+        last: float | None = None
+        for at, value in enumerate(self.values):
+            if value is not None:
+                if last is not None and value != last:
+                    found.append(Step(at, last, value))
+                last = value
+        return tuple(found)
+
+
+def trends(points: Sequence[Point]) -> tuple[Trend, ...]:
+    """Every figure that some of ``points`` has, in the order of :data:`MEASURES`."""
+    keys = {key for point in points for key in point.seen.figures}
+    order = {name: number for number, name in enumerate(MEASURES)}
+    return tuple(
+        Trend(name, source, tuple(point.seen.figures.get((name, source)) for point in points))
+        for name, source in sorted(keys, key=lambda key: (order.get(key[0], len(order)), key))
+    )
+
+
+def sparkline(values: Sequence[float | None], width: int = 40) -> str:
+    """The last ``width`` values as blocks from their least to their largest; a gap is a blank."""
+    shown = values[-width:]
+    known = [value for value in shown if value is not None]
+    if not known:
+        return ""
+    least, most = min(known), max(known)
+    span = most - least
+    return "".join(
+        " " if value is None
+        else _BLOCKS[round((value - least) / span * (len(_BLOCKS) - 1)) if span else 3]
+        for value in shown
+    )  # fmt: skip
