@@ -1,0 +1,65 @@
+"""What must hold of every operator: batches, bounds of memory, values that stay what they were."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from seeds import every_operator
+
+from harness.model import Model
+from harness.reference import Interpreter
+from harness.reference.node import NUMPY_TYPES
+
+RUNS = 7
+MODELS = [Model.from_bytes(data) for data in every_operator()]
+every_model = pytest.mark.parametrize(
+    "model", MODELS, ids=[f"{i}-{','.join(m.operator_names)}" for i, m in enumerate(MODELS)]
+)
+
+
+def _inputs(model: Model) -> list[np.ndarray]:
+    """Small values, so that none is a divisor or a place that is refused."""
+    rng = np.random.default_rng(3)
+    return [
+        rng.integers(0, 3, (RUNS, *t.shape)).astype(NUMPY_TYPES[t.dtype])
+        if t.dtype != "bool"
+        else rng.integers(0, 2, (RUNS, *t.shape)).astype(bool)
+        for t in model.inputs
+    ]
+
+
+@every_model
+def test_a_batch_gives_what_single_inferences_give(model: Model) -> None:
+    arrays = _inputs(model)
+    together = Interpreter(model).invoke_batch(arrays)
+    single = Interpreter(model)
+    for run in range(RUNS):
+        alone = single.invoke([array[run] for array in arrays])
+        for whole, part in zip(together, alone, strict=True):
+            np.testing.assert_array_equal(whole[run], part)
+
+
+@every_model
+def test_an_inference_changes_neither_its_inputs_nor_what_it_gave_before(model: Model) -> None:
+    arrays = _inputs(model)
+    interpreter = Interpreter(model)
+    before = [array.copy() for array in arrays]
+    first = interpreter.invoke([array[0] for array in arrays])
+    kept = [value.copy() for value in first]
+    for run in range(1, RUNS):
+        interpreter.invoke([array[run] for array in arrays])
+    for array, copy in zip([*arrays, *first], [*before, *kept], strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+@every_model
+def test_a_restart_gives_the_first_inference_again(model: Model) -> None:
+    arrays = _inputs(model)
+    interpreter = Interpreter(model)
+    first = interpreter.invoke([array[0] for array in arrays])
+    kept = [value.copy() for value in first]
+    interpreter.invoke([array[1] for array in arrays])
+    interpreter.restart()
+    again = interpreter.invoke([array[0] for array in arrays])
+    for value, copy in zip(again, kept, strict=True):
+        np.testing.assert_array_equal(value, copy)
