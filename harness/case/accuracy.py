@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.errors import UsageError
+from harness.errors import CheckFailed, UsageError
 from harness.model import Model
 from harness.uart import Console, TensorKey
 
@@ -35,7 +35,8 @@ class Accuracy:
 def accuracy(console_file: Path, model_file: Path) -> Accuracy:
     """Read a run's console and count the right answers among its outputs.
 
-    Raises :class:`UsageError` where the model has no card with an accuracy and a test set.
+    Raises :class:`UsageError` where the model has no card with an accuracy and a test set, and
+    :class:`CheckFailed` for more outputs than there are inputs.
     """
     card = _card(model_file)
     labels = np.load(model_file.parent / card["file"])["labels"]
@@ -51,6 +52,9 @@ def accuracy(console_file: Path, model_file: Path) -> Accuracy:
             continue
         total += 1
         right += int(np.argmax(np.frombuffer(data, sink.dtype)) == label)
+    told = len(console.tensors.inferences("output", 0))
+    if told > len(labels):
+        raise CheckFailed(f"{told} outputs came to {len(labels)} test inputs")
     if total < len(labels):
         raise UsageError(f"{total} of {len(labels)} test inputs were answered: run all of them")
     return Accuracy(right, total, float(card["accuracy"]))

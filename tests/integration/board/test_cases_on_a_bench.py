@@ -20,6 +20,7 @@ name = "person detection"
 elf = "person.elf"
 scraper = "person_detection"
 inferences = 1
+ends = false
 expect.values = [{values}]
 targets = ["board"]
 timeout = 3

@@ -186,3 +186,11 @@ def test_a_deadline_that_runs_out_while_feeding_is_no_missing_answer(scripted, e
     seen = observe(session, Case("slow", timeout=1.0), [[b"\0" * 40]])
     assert seen.stop is Stop.DEADLINE
     assert seen.complaint == "while it was sent input 0 of inference 0"
+
+
+def test_what_the_host_sent_is_written_down_with_each_repetition(scripted, echo_device):
+    inputs = [[bytes([i] * 40)] for i in range(3)]
+    assert observe(echo(scripted, echo_device()), Case("echo"), inputs).sent == (1,) * 7
+    seen = observe(echo(scripted, echo_device(corrupt=2)), Case("echo"), inputs)
+    assert seen.sent == (3, *[1] * 6)
+    assert observe(scripted([BOOT]), Case("mute")).sent is None

@@ -1,0 +1,75 @@
+"""Sizes that an ELF's symbol table tells, and what the host itself has counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from elf_writer import MadeSection, MadeSymbol, write_elf
+
+from harness.case.evidence import Fact, known_of
+from harness.case.observe import Observation
+from harness.case.run import _measured
+from harness.case.spec import Case
+from harness.elf import Firmware
+from harness.targets import Counters, Stop
+from harness.uart import Console
+
+ARENA = "_ZN12_GLOBAL__N_112tensor_arenaE"
+RESOLVER = "_ZN6tflite22MicroMutableOpResolverILj5EE12AddBuiltinEv"
+
+
+@pytest.fixture
+def facts(tmp_path):
+    def of(*symbols: MadeSymbol) -> tuple[Sequence[Fact], int | None]:
+        path = tmp_path / "a.elf"
+        text = MadeSection(".text", 0x100, bytes(64), load=0x100, executable=True)
+        path.write_bytes(write_elf([text], list(symbols)))
+        known = known_of(Case("c"), Firmware.from_elf(path), None, ())
+        return [fact for fact in known.facts if fact.kind != "inference"], known.stack_bytes
+
+    return of
+
+
+def test_an_image_without_such_symbols_tells_nothing(facts):
+    assert facts(MadeSymbol("main", 0x101, 16, "func")) == ([], None)
+
+
+def test_the_arena_is_the_object_of_this_name_in_ram(facts):
+    found, _ = facts(MadeSymbol(ARENA, 0x2000_0000, 3072, "object"))
+    assert found == [Fact("arena", "declared", (3072,), "the ELF's tensor_arena")]
+    assert facts(MadeSymbol(ARENA, 0x200, 3072, "object"))[0] == []
+    assert facts(MadeSymbol("malloc_arena", 0x2000_0000, 3072, "object"))[0] == []
+    assert facts(MadeSymbol(ARENA, 0x2000_0000, 0, "object"))[0] == []
+
+
+def test_the_slots_of_a_resolver_stand_in_its_symbols(facts):
+    found, _ = facts(MadeSymbol(RESOLVER, 0x101, 16, "func"))
+    source = "the ELF's MicroMutableOpResolver"
+    assert found == [Fact("resolver", "declared", (5,), source)]
+
+
+def test_the_main_stack_is_an_object_too(facts):
+    assert facts(MadeSymbol("z_main_stack", 0x2000_0000, 4096, "object"))[1] == 4096
+
+
+def observation(counters: Counters, sent: tuple[int, ...] | None = None) -> Observation:
+    return Observation(Console(), Stop.IDLE, True, "", "", counters, (), (), sent)
+
+
+@pytest.mark.parametrize(
+    ("counters", "ticks"),
+    [
+        (Counters("simulator", 1000, None, 5.0, 9.0), 1000),
+        (Counters("renode", 1000, None, 2.0, 9.0), int(2.0 * 64e6 * 1.01)),
+        (Counters("dwt", None, 77, None, 3.0), int(3.0 * 64e6 * 1.01)),
+    ],
+)
+def test_most_ticks_of_a_run_are_what_ran_or_what_its_clock_allows(counters, ticks):
+    assert _measured(observation(counters)).ticks == ticks
+
+
+def test_what_was_sent_is_what_the_feeder_wrote_down():
+    counters = Counters("simulator", 1, None, 1.0, 1.0)
+    assert _measured(observation(counters, (1, 2))).sent == (1, 2)
+    assert _measured(observation(counters)).sent is None
