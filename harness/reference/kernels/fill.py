@@ -1,4 +1,4 @@
-"""FILL, ZEROS_LIKE, SHAPE, BROADCAST_TO, BROADCAST_ARGS, SELECT_V2, REVERSE_V2, CAST.
+"""FILL, ZEROS_LIKE, SHAPE, BROADCAST_TO, BROADCAST_ARGS: shapes, and what fills them.
 
 Source: tflite-micro, the operators' own files.
 """
@@ -12,9 +12,7 @@ import numpy as np
 
 from harness.reference.broadcast import aligned, whole_runs
 from harness.reference.fixedpoint import Array
-from harness.reference.kernels.shape import positive_axis
 from harness.reference.node import NUMPY_TYPES, Node, Run
-from harness.reference.parameters import parametrized
 
 _MAX_RANK = 5
 
@@ -94,71 +92,3 @@ def broadcast_args(node: Node) -> Run:
 
 def _led_by_ones(x: Array, length: int) -> Array:
     return np.pad(x, ((0, 0), (length - x.shape[1], 0)), constant_values=1)
-
-
-def select_v2(node: Node) -> Run:
-    """Input 1 where input 0 (bool) is true, input 2 elsewhere, broadcast. int8, int16, float32."""
-    condition, x, y, output = *(node.input(i) for i in range(3)), node.output()
-    if x.dtype not in ("int8", "int16", "float32"):
-        raise node.unsupported(f"input type {x.dtype} is not supported")
-    if condition.dtype != "bool" or not x.dtype == y.dtype == output.dtype:
-        raise node.bad(f"its types are {condition.dtype}, {x.dtype}, {y.dtype}, {output.dtype}")
-    shapes = [condition.shape, x.shape, y.shape]
-    if {t.elements for t in (condition, x, y, output)} == {1}:
-        # Of one element each: their numbers of axes need not fit.
-        return lambda values: [
-            np.where(*(v.reshape(-1, *output.shape) for v in values[:3])).astype(x.dtype)
-        ]
-    try:
-        node.check_output(np.broadcast_shapes(*shapes))
-    except ValueError:
-        raise node.bad(f"its inputs {[list(each) for each in shapes]} do not broadcast") from None
-    rank = len(output.shape)
-    return lambda values: [np.where(*(aligned(value, rank) for value in values[:3]))]
-
-
-_REVERSED = "int8 uint8 int16 int32 int64 float32 bool"
-
-
-def reverse_v2(node: Node) -> Run:
-    """The input with neighbouring axes (int32, input 1) turned round."""
-    node.check_types(_REVERSED)
-    x, axis = node.input(0), node.input(1)
-    if axis.dtype != "int32" or len(axis.shape) != 1 or not 0 < axis.elements <= len(x.shape):
-        raise node.bad(f"axes {axis.dtype} {list(axis.shape)} of {list(x.shape)}")
-    node.check_output(x.shape)
-
-    def make(given: list[int]) -> Run:
-        axes = sorted(positive_axis(node, each, len(x.shape)) for each in given)
-        if axes != list(range(axes[0], axes[0] + len(axes))):
-            raise node.bad(f"axes {given} are not neighbours")
-        places = tuple(each + 1 for each in axes)
-        return lambda values: [np.ascontiguousarray(np.flip(values[0], places))]
-
-    return parametrized(node, (1,), make)
-
-
-_CAST_FROM = ("int8", "int16", "int32", "uint32", "float32", "bool")
-_CAST_TO = ("int8", "int16", "int32", "uint32", "float32")
-
-
-def cast(node: Node) -> Run:
-    """The value in another type. Integers wrap.
-
-    float32 goes toward zero. What does not fit is undefined in C++; here it is what Arm's VCVT
-    gives: saturated to 32 bits, NaN to 0, and narrower types keep the low bits.
-    """
-    x, output = node.input(0), node.output()
-    if x.dtype not in _CAST_FROM or output.dtype not in _CAST_TO:
-        raise node.unsupported(f"{x.dtype} to {output.dtype} is not supported")
-    node.check_output(x.shape)
-    dtype = NUMPY_TYPES[output.dtype]
-    if x.dtype != "float32" or dtype.kind == "f":
-        return lambda values: [values[0].astype(dtype)]
-    low, high = (0, (1 << 32) - 1) if dtype.kind == "u" else (-(1 << 31), (1 << 31) - 1)
-
-    def run(values: Sequence[Any]) -> list[Array]:
-        whole = np.trunc(np.nan_to_num(values[0].astype(np.float64), posinf=high, neginf=low))
-        return [np.clip(whole, low, high).astype(np.int64).astype(dtype)]
-
-    return run
