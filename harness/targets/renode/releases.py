@@ -149,7 +149,7 @@ DIFFERENCES = (
         None,
         None,
         "PSPLIM and MSPLIM do not trap",
-        "nothing: a stack overflow is seen through the MPU's guard or not at all",
+        "an overflow is seen through the MPU's guard, or when the stack leaves RAM",
     ),
     Difference(
         _1_17,
