@@ -60,7 +60,9 @@ def history() -> None:
 @click.option("--commit", help="The commit that was tested.  [default: of git, of GitHub]")
 @click.option("--branch", help="Its branch.  [default: of git, of GitHub]")
 @click.option("--machine", help="Where it ran.  [default: this machine's name]")
-@click.option("--at", "at", metavar="ISO-TIME", help="When it ran.  [default: now]")
+@click.option(
+    "--at", "at", metavar="ISO-TIME", help="When it ran.  [default: when RESULTS was written]"
+)
 def record(
     results: tuple[Path, ...],
     url: str | None,
@@ -77,8 +79,13 @@ def record(
 
     said: dict[str, Any] = {"commit": commit, "branch": branch, "machine": machine,
                             "started": _time(at) if at else None}  # fmt: skip
-    occasion = replace(Occasion.here(), **{k: v for k, v in said.items() if v is not None})
-    runs = [from_file(path, occasion) for path in results]
+    given = {name: value for name, value in said.items() if value is not None}
+    here = Occasion.here()
+    # A file's own time is when its run ended: recorded again, it is the same run.
+    runs = [
+        from_file(path, replace(here, **{"started": path.stat().st_mtime, **given}))
+        for path in results
+    ]
     with open_history(url) as kept:
         for path, run in zip(results, runs, strict=True):
             new = kept.record(run)

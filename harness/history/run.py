@@ -84,9 +84,8 @@ class Run:
     @property
     def key(self) -> str:
         """The hash of what it holds: the same run has the same key wherever it is recorded."""
-        said = json.dumps(
-            [vars(self.occasion), [[*vars(c).values()] for c in self.cases]], default=vars
-        )
+        occasion = [self.occasion.started, self.occasion.commit, self.occasion.branch]
+        said = json.dumps([occasion, [[*vars(c).values()] for c in self.cases]], default=vars)
         return hashlib.sha256(said.encode()).hexdigest()
 
 
