@@ -24,6 +24,8 @@ ends = false
 expect.values = [{values}]
 targets = ["board"]
 timeout = 3
+ends = false
+watch = 0.5
 """
 LAB = """
 state = "state"
