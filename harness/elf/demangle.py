@@ -8,6 +8,12 @@ from functools import cache
 from harness.errors import EnvironmentMissing
 
 _PREFIX = "_Z"
+#: A reference to an earlier part of the name, or to a template argument (Itanium C++ ABI, 5.1.10).
+_REFERENCE = re.compile(r"[ST][0-9A-Z]*_")
+#: References that repeat references grow a name exponentially: 300 characters can stand for
+#: gigabytes. Names of firmware have at most 14; with 24, a name grows some six thousand times.
+_MOST_REFERENCES = 24
+_LONGEST = 2000
 #: What the demangler puts before the name of a thing that the compiler made.
 _MADE = re.compile(r"(?:[a-z][\w-]* )+for ")
 #: What may follow a parameter list: qualifiers of a member function, a clone's suffix.
@@ -18,11 +24,11 @@ _OPENING, _CLOSING = "(<{[", ")>}]"
 
 @cache
 def demangle(name: str) -> str:
-    """``name`` as c++filt prints it; a name that is not mangled as it stands.
+    """``name`` as c++filt prints it; as it stands if it is not mangled, or too tangled to unfold.
 
     Raises :class:`EnvironmentMissing` where the machine has no C++ runtime library.
     """
-    if not name.startswith(_PREFIX):
+    if not name.startswith(_PREFIX) or _is_tangled(name):
         return name
     try:
         import cxxfilt  # noqa: PLC0415 - it loads a library, which C firmware does not need
@@ -35,6 +41,10 @@ def demangle(name: str) -> str:
         return str(cxxfilt.demangle(name))
     except cxxfilt.Error:
         return name
+
+
+def _is_tangled(name: str) -> bool:
+    return len(name) > _LONGEST or len(_REFERENCE.findall(name)) > _MOST_REFERENCES
 
 
 @cache

@@ -87,3 +87,11 @@ def test_a_constructor_of_nothing_comes_back_as_it_is() -> None:
 def test_deep_nesting_ends() -> None:
     name = "_Z1f" + "P" * 5000 + "i"
     assert demangle(name) == name
+
+
+def test_a_name_that_would_unfold_without_end_stays_as_it_is() -> None:
+    levels = "".join(f"1PIS{number}_S{number}_E" for number in "0123456789ABCDEFGHIJ")
+    tangled = f"_Z1f1A1PIS_S_E{levels}"
+    assert demangle(tangled) == tangled
+    assert qualified(tangled) == tangled
+    assert demangle("_Z" + "1" * 5000) == "_Z" + "1" * 5000
