@@ -18,6 +18,11 @@ class Core:
     stop_after: bool
     fp_disabled: bool
     skip_idle: bool
+    #: With ``branch_ticks`` a taken branch lasts a tick longer; ``branches`` counts these.
+    branch_ticks: bool
+    branches: int
+    #: Where code goes on without a branch, 0 where that is not known.
+    sequential: int
     #: True while changes of the MPU wait for an ISB, an exception entry or return.
     stale: bool
     extras: int

@@ -17,7 +17,7 @@ from harness.simulator.counting import XPSR_THUMB, Reason
 from harness.simulator.events import NEVER
 from harness.simulator.faults import FaultRecord, report, where
 from harness.simulator.library import ERR_EXCEPTION, Access, Reg
-from harness.simulator.nrf9160 import Nrf9160
+from harness.simulator.nrf9160 import INSTRUCTIONS, Nrf9160
 from harness.simulator.nvic import BUS_FAULT, MEM_MANAGE, USAGE_FAULT
 from harness.simulator.scb import (
     DACCVIOL,
@@ -69,12 +69,13 @@ class Machine(Nrf9160):
         booted: bool = True,
         console: str = "UARTE0",
         paced: bool = False,
+        timing: str = INSTRUCTIONS,
     ) -> None:
         self._hooks: dict[int, list[Callable[[Machine], bool | None]]] = {}
         self._pattern: re.Pattern[bytes] | None = None
         self._recent = bytearray()
         self._hit = False
-        super().__init__(firmware, booted=booted, console=console, paced=paced)
+        super().__init__(firmware, booted=booted, console=console, paced=paced, timing=timing)
 
     def printed(self, data: bytes) -> None:
         """The console sent bytes; a run that waits for a pattern in them ends."""

@@ -33,6 +33,8 @@ from harness.simulator.systick import SysTick
 #: POWER.RESETREAS bits (nRF9160 PS, "RESETREAS").
 REASON_PIN, REASON_SOFT = 1 << 0, 1 << 2
 _FINDINGS_KEPT = 200
+#: Values of ``timing``.
+INSTRUCTIONS, BRANCHES = "instructions", "branches"
 
 T = TypeVar("T", bound=Device)
 
@@ -50,6 +52,8 @@ class Nrf9160:
 
     ``booted`` is False for a device fresh from the factory, whose UICR is erased. ``console`` names
     the UARTE whose bytes are kept; with ``paced`` its transfers take the time of the baud rate.
+    ``timing``: an instruction lasts a tick; with "branches" a taken branch lasts one more, so that
+    busy loops which were calibrated on the chip last about their time.
     """
 
     def __init__(
@@ -59,6 +63,7 @@ class Nrf9160:
         booted: bool = True,
         console: str = "UARTE0",
         paced: bool = False,
+        timing: str = INSTRUCTIONS,
     ) -> None:
         self.firmware = firmware
         self.memory_map = memorymap.load()
@@ -78,6 +83,7 @@ class Nrf9160:
         self.silent_resets = 0
         self._code_in_ram = False
         self._assemble()
+        self.core.branch_ticks = timing == BRANCHES
         self.uart = self._device(console, Uarte)
         self.uart.sink, self.uart.paced = self.printed, paced
         self._place(booted)
@@ -90,7 +96,7 @@ class Nrf9160:
         self._power_on = self.core.save_state()
         self.nvic = Nvic(self.core, chip.irqs, chip.priority_bits)
         self.mpu = Mpu(chip.mpu_regions, self.core)
-        self.dwt = Dwt(lambda: self.now)
+        self.dwt = Dwt(lambda: self.core.executed + self.slept)
         self.scb = Scb(self, self.nvic, self.mpu, self.dwt)
         self.systick = SysTick(self)
         self.events.devices[SysTick.NAME] = self.systick
@@ -148,8 +154,8 @@ class Nrf9160:
 
     @property
     def now(self) -> int:
-        """Virtual time in ticks: instructions executed plus ticks slept."""
-        return self.core.executed + self.slept
+        """Virtual time in ticks: instructions, sleep, and what branches took beyond these."""
+        return self.core.executed + self.slept + self.core.branches
 
     @property
     def seconds(self) -> float:

@@ -41,6 +41,7 @@ class Snapshot:
     blocks: dict[str, Any] = field(repr=False)
     events: Any = field(repr=False)
     executed: int
+    sequential: int
     slept: int
     console: tuple[tuple[float, bytes], ...] = field(repr=False)
     resets: int
@@ -58,7 +59,8 @@ def take(machine: Machine) -> Snapshot:
         {name: getattr(machine, name).state() for name in _BLOCKS},
         machine.events.state(),
         machine.core.executed,
-        machine.slept,
+        machine.core.sequential,
+        machine.slept + machine.core.branches,
         tuple((chunk.time, chunk.data) for chunk in machine.console),
         machine.resets,
         machine.sleeping,
@@ -72,7 +74,8 @@ def restore(machine: Machine, snapshot: Snapshot) -> None:
     core.load_state(snapshot.processor)
     core.extras |= snapshot.extras
     core.executed = core.stop_at = snapshot.executed
-    machine.slept = snapshot.slept
+    core.sequential = snapshot.sequential
+    machine.slept, core.branches = snapshot.slept, 0
     for name, state in snapshot.devices.items():
         if not machine.devices[name].holds(state):
             machine.devices[name].restore(state)

@@ -82,7 +82,18 @@ _BOARD_OPTIONS = (
 )
 
 _ROWS = (
-    Target("simulator", "harness.targets.simulator", True, _EVERYTHING, parallel=True),
+    Target(
+        "simulator",
+        "harness.targets.simulator",
+        True,
+        _EVERYTHING,
+        (
+            TargetOption(
+                "timing", "text", "instructions, or branches: a taken one lasts a tick more."
+            ),
+        ),
+        parallel=True,
+    ),
     Target(
         "renode",
         "harness.targets.renode",

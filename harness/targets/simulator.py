@@ -12,6 +12,7 @@ from harness.errors import UsageError
 from harness.findings import Finding
 from harness.simulator import End, Machine
 from harness.simulator.events import NEVER
+from harness.simulator.nrf9160 import BRANCHES, INSTRUCTIONS
 from harness.targets.base import (
     ConsoleChunk,
     ConsoleMatch,
@@ -192,6 +193,14 @@ def open(  # noqa: A001
     *,
     booted: bool = True,
     paced: bool = False,
+    timing: str = INSTRUCTIONS,
 ) -> SimulatorSession:
-    """A session with ``firmware`` loaded and not yet started; options as in :class:`Machine`."""
-    return SimulatorSession(Machine(firmware, booted=booted, paced=paced))
+    """A session with ``firmware`` loaded and not yet started; options as in :class:`Machine`.
+
+    Raises :class:`UsageError` for an unknown ``timing``.
+    """
+    if timing not in (INSTRUCTIONS, BRANCHES):
+        raise UsageError(
+            f"the simulator has no timing {timing!r}", hint=f"{INSTRUCTIONS} or {BRANCHES}"
+        )
+    return SimulatorSession(Machine(firmware, booted=booted, paced=paced, timing=timing))

@@ -99,6 +99,7 @@ typedef struct {
   bool watching;
   uint32_t anchor;
   long long since;  // instructions executed when the anchor was first entered
+  long long branches;
   unsigned accesses;
   int count;
   struct {
@@ -126,11 +127,14 @@ typedef struct Core {
   size_t context_bytes;
 
   long long executed, stop_at;
-  long long limit;    // on_block_slow() has something to do once `executed` is above it
-  long long look_at;  // time to look at the clock and for an idle loop
-  long long step;     // instructions between two such looks
-  uint64_t wall;      // ns of the monotonic clock at which run() returns, 0 for never
-  long long charged;  // part of `executed` that slots were charged with
+  long long limit;      // on_block_slow() has something to do once `executed` is above it
+  long long look_at;    // time to look at the clock and for an idle loop
+  long long step;       // instructions between two such looks
+  uint64_t wall;        // ns of the monotonic clock at which run() returns, 0 for never
+  bool branch_ticks;    // a taken branch lasts a tick longer
+  long long branches;   // ticks that branches lasted beyond their instructions
+  uint32_t sequential;  // where code goes on without a branch, 0 where that is not known
+  long long charged;    // part of `executed` that slots were charged with
   int best_pending, active_priority, group_mask;
   int exception, error, fault_type, fault_size;
   unsigned int fault_address, fault_status;

@@ -30,7 +30,10 @@ uint32_t core_reg(Core *c, int id) {
   return value;
 }
 
-void core_set_reg(Core *c, int id, uint32_t value) { c->api.reg_write(c->uc, id, &value); }
+void core_set_reg(Core *c, int id, uint32_t value) {
+  if (id == REG_PC) c->sequential = 0;
+  c->api.reg_write(c->uc, id, &value);
+}
 
 Area *core_area(Area *areas, int count, uint32_t address) {
   for (int i = 0; i < count; i++) {
@@ -47,7 +50,7 @@ uint16_t core_halfword(const Area *area, uint32_t address) {
 
 // Must be called after each change of what it looks at.
 void core_limit(Core *c) {
-  bool always = c->best_pending < NO_PRIORITY || c->stale || c->idle.watching;
+  bool always = c->best_pending < NO_PRIORITY || c->stale || c->idle.watching || c->branch_ticks;
   c->limit = always ? -1 : c->stop_at < c->look_at ? c->stop_at : c->look_at;
 }
 
@@ -110,6 +113,7 @@ static void settle(Core *c, uint32_t pc) {
   c->executed -= (long long)(c->block_count - before);
   c->block_count = before;
   c->block_size = pc - c->block;
+  c->sequential = pc;
 }
 
 bool core_deliverable(Core *c) {
@@ -134,12 +138,22 @@ static void look_later(Core *c) {
   c->look_at = c->executed + c->step;
 }
 
+// The current block is entered: by a branch, unless it stands behind the last one. `stop_at` is in
+// instructions and comes nearer with each tick that is none.
+static void note_branch(Core *c) {
+  bool jumped = c->sequential && c->sequential != c->block;
+  c->branches += jumped;
+  c->stop_at -= jumped;
+  c->sequential = c->block + c->block_size;
+}
+
 // The current block must not be entered; `executed` goes back to what it was before it.
 static void refuse_block(Core *c, int reason) {
   c->reason = reason;
   c->executed -= c->block_count;
   c->block_count = 0;
   c->again = 1;
+  if (c->branch_ticks) c->sequential = c->block;  // the branch to it has taken its tick
   c->api.stop(c->uc);
 }
 
@@ -155,6 +169,7 @@ static uint32_t first_special(Core *c) {
 }
 
 static void on_block_slow(Core *c) {
+  if (c->branch_ticks) note_branch(c);
   if (c->partial) return;
   uint32_t special = first_special(c);
   if (c->best_pending < NO_PRIORITY && core_deliverable(c)) {

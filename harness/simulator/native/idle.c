@@ -34,6 +34,7 @@ void idle_begin(Core *c) {
   idle->watching = true;
   idle->anchor = c->block;
   idle->since = c->executed - c->block_count;
+  idle->branches = c->branches;
   idle->accesses = c->accesses;
   idle->count = 0;
   note(c);
@@ -42,13 +43,16 @@ void idle_begin(Core *c) {
 
 static void skip(Core *c, long long period) {
   Idle *idle = &c->idle;
-  long long times = (c->stop_at - c->executed) / period;
+  long long branches = c->branches - idle->branches;
+  long long times = (c->stop_at - c->executed) / (period + branches);
   if (times <= 0) return;
   core_settle_charge(c);
   for (int i = 0; i < idle->count; i++) {
     idle->blocks[i].slot->executed += (uint64_t)(times * idle->blocks[i].instructions);
   }
   c->executed += times * period;
+  c->branches += times * branches;
+  c->stop_at -= times * branches;
   c->charged = c->executed;
 }
 

@@ -390,6 +390,9 @@ PyMemberDef core_members[] = {
     {"stop_after", T_BOOL, FIELD(stop_after), 0, "Stop after this instruction."},
     {"extras", T_INT, FIELD(extras), 0, "EXTRA_LIMITS and EXTRA_EXCLUSIVE, if used."},
     {"fp_disabled", T_BOOL, FIELD(fp_disabled), 0, "CPACR refuses FP instructions."},
+    {"branch_ticks", T_BOOL, FIELD(branch_ticks), 0, "A taken branch lasts a tick longer."},
+    {"branches", T_LONGLONG, FIELD(branches), 0, "Ticks that branches lasted so."},
+    {"sequential", T_UINT, FIELD(sequential), 0, "Where code goes on without a branch, or 0."},
     {"skip_idle", T_BOOL, FIELD(skip_idle), 0, "Skip loops that can change nothing."},
     {NULL, 0, 0, 0, NULL},
 };

@@ -171,4 +171,5 @@ void state_load(Core *c, const uint8_t *from) {
   save(c);
   memcpy((uint8_t *)c->context + c->layout.registers, from, state_size(c));
   restore(c);
+  c->sequential = 0;
 }
