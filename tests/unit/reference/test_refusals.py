@@ -95,6 +95,32 @@ REFUSED = {
         _one("PACK", [T((3,), "bool"), T((2, 3), "bool")], [0, 0], ("Pack", {"ValuesCount": 2})),
         "type is bool",
     ),
+    "UNPACK of int64": (
+        _one("UNPACK", [T((1, 3), "int64"), T((3,), "int64")], [0], ("Unpack", {"Num": 1})),
+        "type is int64",
+    ),
+    "SPLIT of int64": (
+        _one(
+            "SPLIT",
+            [T((2,), "int64"), constant([0]), T((2,), "int64")],
+            [1, 0],
+            ("Split", {"NumSplits": 1}),
+        ),
+        "type is int64",
+    ),
+    "SPLIT_V of int64": (
+        _one(
+            "SPLIT_V",
+            [T((2,), "int64"), constant([2]), constant([0]), T((2,), "int64")],
+            [0, 1, 2],
+            ("SplitV", {"NumSplits": 1}),
+        ),
+        "type is int64",
+    ),
+    "SHAPE of a type that the schema does not have": (
+        _one("SHAPE", [_a(2, 3), T((2,), "int32")], [0], ("Shape", {"OutType": -1})),
+        "type#-1",
+    ),
     "EXPAND_DIMS of int32": (
         _one(
             "EXPAND_DIMS",
