@@ -20,7 +20,6 @@ name = "person detection"
 elf = "person.elf"
 scraper = "person_detection"
 inferences = 1
-ends = false
 expect.values = [{values}]
 targets = ["board"]
 timeout = 3
