@@ -1,0 +1,184 @@
+"""Operators whose tensors do not fit together are refused, each with its own words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from model_builder import T
+from odd_models import activation as _a
+from odd_models import one_operator as _one
+from odd_models import weights as _w
+from seeds_more import constant
+
+from harness.errors import HilError
+from harness.model import Model
+from harness.reference import Interpreter
+
+
+def _svdf(change: Callable[[list[T]], None], rank: int = 1) -> bytes:
+    """Two filters over four inputs with a memory of three, int8 with an int16 state."""
+    tensors = [
+        _a(1, 4, scale=0.01),
+        _w(2, 4),
+        T((2, 3), "int16", 0.01, 0, [[1, 2, 3], [4, 5, 6]]),
+        T((2,), "int32", 1e-4, 0, [7, 8]),
+        T((1, 6), "int16", 0.01, 0, variable=True),
+        _a(1, 2, scale=0.5),
+    ]
+    change(tensors)
+    return _one("SVDF", tensors, [0, 1, 2, 3, 4], ("SVDF", {"Rank": rank}))
+
+
+def _put(index: int, tensor: T) -> Callable[[list[T]], None]:
+    return lambda tensors: tensors.__setitem__(index, tensor)
+
+
+def _float_svdf(tensors: list[T]) -> None:
+    tensors[0] = T((1, 4), "float32")
+    tensors[5] = T((1, 2), "float32")
+
+
+def _matmul(x: T, y: T, output: T, **options: bool) -> bytes:
+    return _one("BATCH_MATMUL", [x, y, output], [0, 1], ("BatchMatMul", options), (0, 1))
+
+
+def _conv(x: T, weights: T, output: T, **options: int) -> bytes:
+    told = {"StrideH": 1, "StrideW": 1, "Padding": 1, **options}
+    return _one("CONV_2D", [x, weights, output], [0, 1], ("Conv2D", told))
+
+
+def _depthwise(x: T, weights: T, output: T, multiplier: int, **options: int) -> bytes:
+    told = {"StrideH": 1, "StrideW": 1, "Padding": 1, "DepthMultiplier": multiplier, **options}
+    return _one("DEPTHWISE_CONV_2D", [x, weights, output], [0, 1], ("DepthwiseConv2D", told))
+
+
+def _resize(kind: str, x: T, size: list[int], output: T, **options: bool) -> bytes:
+    table = {"RESIZE_BILINEAR": "ResizeBilinear"}.get(kind, "ResizeNearestNeighbor")
+    return _one(kind, [x, constant(size), output], [0, 1], (table, options))
+
+
+REFUSED = {
+    "SVDF of rank 0": (_svdf(lambda tensors: None, rank=0), "rank 0"),
+    "SVDF of an input without a batch": (_svdf(_put(0, _a(4, scale=0.01))), "shapes [[4]"),
+    "SVDF whose rank does not divide its filters": (
+        _svdf(lambda tensors: None, rank=3),
+        "2 filters of rank 3",
+    ),
+    "SVDF whose weights are of another depth": (_svdf(_put(1, _w(2, 5))), "weights [2, 5]"),
+    "SVDF whose state is no variable": (
+        _svdf(_put(4, T((1, 6), "int16", 0.01, 0, [[0] * 6]))),
+        "is no variable",
+    ),
+    "SVDF whose state is too short": (
+        _svdf(_put(4, T((1, 5), "int16", 0.01, 0, variable=True))),
+        "its state has the shape [1, 5]",
+    ),
+    "SVDF whose bias is too long": (
+        _svdf(_put(3, T((3,), "int32", 1e-4, 0, [1, 2, 3]))),
+        "3 elements for 2 units",
+    ),
+    "SVDF of float32 with int8 weights": (_svdf(_float_svdf), "float32 with other weights"),
+    "SVDF whose time weights are not of the state's type": (
+        _svdf(_put(2, _w(2, 3))),
+        "int8 and int8 weights",
+    ),
+    "SVDF with a bias of int16": (
+        _svdf(_put(3, T((2,), "int16", 1e-4, 0, [7, 8]))),
+        "int16 bias",
+    ),
+    "SVDF whose bias has another scale": (
+        _svdf(_put(3, T((2,), "int32", 1e-2, 0, [7, 8]))),
+        "another scale",
+    ),
+    "BATCH_MATMUL of two types": (
+        _matmul(_a(2, 3), _a(3, 2, dtype="int16"), _a(2, 2)),
+        "int8 times int16",
+    ),
+    "BATCH_MATMUL of int16 with a zero point": (
+        _matmul(_a(2, 3, dtype="int16", zero=1), _a(3, 2, dtype="int16"), _a(2, 2, dtype="int16")),
+        "zero point 0",
+    ),
+    "BATCH_MATMUL of int16 with a zero point in its output": (
+        _matmul(_a(2, 3, dtype="int16"), _a(3, 2, dtype="int16"), _a(2, 2, dtype="int16", zero=1)),
+        "zero point 0",
+    ),
+    "BATCH_MATMUL of a vector": (_matmul(_a(3), _a(3, 2), _a(1, 2)), "the shapes [3] and [3, 2]"),
+    "BATCH_MATMUL of six dimensions": (
+        _matmul(_a(1, 1, 1, 1, 2, 3), _a(3, 2), _a(1, 1, 1, 1, 2, 2)),
+        "the shapes [1, 1, 1, 1, 2, 3]",
+    ),
+    "BATCH_MATMUL of batches that do not broadcast": (
+        _matmul(_a(2, 2, 3), _a(3, 3, 2), _a(2, 2, 2)),
+        "do not broadcast",
+    ),
+    "BATCH_MATMUL of two depths": (_matmul(_a(2, 3), _a(4, 2), _a(2, 2)), "[2, 3] times [4, 2]"),
+    "CONV_2D whose groups do not fit": (
+        _conv(_a(1, 4, 4, 3), _w(2, 1, 1, 2), _a(1, 4, 4, 2)),
+        "3 input channels, 2 filters of 2 channels",
+    ),
+    "CONV_2D whose filters do not divide by the groups": (
+        _conv(_a(1, 4, 4, 4), _w(3, 1, 1, 2), _a(1, 4, 4, 3)),
+        "4 input channels, 3 filters",
+    ),
+    "CONV_2D of weights with three dimensions": (
+        _conv(_a(1, 4, 4, 2), _w(2, 1, 2), _a(1, 4, 4, 2)),
+        "weights have the shape [2, 1, 2]",
+    ),
+    "CONV_2D with a stride of 0": (
+        _conv(_a(1, 4, 4, 2), _w(2, 1, 1, 2), _a(1, 4, 4, 2), StrideH=0),
+        "stride",
+    ),
+    "DEPTHWISE_CONV_2D of two sets of weights": (
+        _depthwise(_a(1, 4, 4, 2), _w(2, 1, 1, 2), _a(1, 4, 4, 2), 1),
+        "weights [2, 1, 1, 2] for 2 input channels",
+    ),
+    "DEPTHWISE_CONV_2D whose outputs do not divide by the channels": (
+        _depthwise(_a(1, 4, 4, 2), _w(1, 1, 1, 3), _a(1, 4, 4, 3), 1),
+        "weights [1, 1, 1, 3] for 2 input channels",
+    ),
+    "DEPTHWISE_CONV_2D with another multiplier": (
+        _depthwise(_a(1, 4, 4, 2), _w(1, 1, 1, 4), _a(1, 4, 4, 4), 1),
+        "its depth multiplier 1 does not fit",
+    ),
+    "RESIZE_BILINEAR of three dimensions": (
+        _resize("RESIZE_BILINEAR", _a(4, 4, 1), [8, 8], _a(1, 8, 8, 1)),
+        "for an input [4, 4, 1]",
+    ),
+    "RESIZE_BILINEAR to one number": (
+        _resize("RESIZE_BILINEAR", _a(1, 4, 4, 1), [8], _a(1, 8, 8, 1)),
+        "size [8] for an input",
+    ),
+    "RESIZE_BILINEAR to nothing": (
+        _resize("RESIZE_BILINEAR", _a(1, 4, 4, 1), [0, 8], _a(1, 0, 8, 1)),
+        "for an input [1, 4, 4, 1]",
+    ),
+    "RESIZE_BILINEAR by both ways at once": (
+        _resize(
+            "RESIZE_BILINEAR",
+            _a(1, 4, 4, 1),
+            [8, 8],
+            _a(1, 8, 8, 1),
+            AlignCorners=True,
+            HalfPixelCenters=True,
+        ),
+        "exclude each other",
+    ),
+    "RESIZE_NEAREST_NEIGHBOR of three dimensions": (
+        _resize("RESIZE_NEAREST_NEIGHBOR", _a(4, 4, 1), [8, 8], _a(1, 8, 8, 1)),
+        "for an input [4, 4, 1]",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_does_not_fit_together_is_refused_in_its_own_words(name: str) -> None:
+    data, words = REFUSED[name]
+    with pytest.raises(HilError) as refusal:
+        Interpreter(Model.from_bytes(data, name))
+    assert words in refusal.value.message
+
+
+def test_the_model_that_the_refused_ones_vary_runs() -> None:
+    interpreter = Interpreter(Model.from_bytes(_svdf(lambda tensors: None), "svdf"))
+    assert interpreter.outputs[0].shape == (1, 2)
