@@ -50,6 +50,7 @@ def main() -> None:
         _against_unicorn("int8 products, blocks of six instructions", speed, "Multiply")
         _against_unicorn("a loop of six instructions in registers", speed, "Mix")
         _exceptions(speed)
+        _idle(_compile("idle", Path(folder)))
     _snapshots(digits)
     _first_inferences()
     _against_renode()
@@ -146,6 +147,16 @@ def _exceptions(firmware: Firmware) -> None:
     machine = Machine(firmware)
     seconds = _median(_calls(machine, "Call"))
     print(f"exception entry and return (SVC, {_SVCS} of them): {1e6 * seconds / _SVCS:.1f} us")
+    machine.close()
+
+
+def _idle(firmware: Firmware) -> None:
+    machine = Machine(firmware)
+    machine.run(
+        until_tick=HZ // 10
+    )  # waits in an endless loop, with an interrupt 1,600 times a second
+    seconds = _median(lambda: _timed(lambda: machine.run(until_tick=machine.now + HZ // 10)))
+    print(f"a busy loop between interrupts: {0.1 / seconds:.1f} virtual seconds a CPU second")
     machine.close()
 
 
