@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from flatbuffers import flexbuffers
 from model_builder import Op, T, build
 from odd_models import activation as _a
 from odd_models import one_operator as _one
@@ -300,6 +301,19 @@ def test_a_place_outside_a_table_is_refused() -> None:
     for places in ([0, 4], [-1, 0]):
         with pytest.raises(BadModel, match="asks for element"):
             interpreter.invoke([table, np.array(places, np.int32)])
+
+
+def test_a_filter_bank_of_energies_that_are_no_vector_is_refused(micro: Oracle) -> None:
+    tables = [constant(v, "int16") for v in ([9] * 8, [3] * 8, [0, 2, 4], [0, 2, 4], [2] * 3)]
+    tensors = [T((1, 8), "uint32"), *tables, T((2,), "uint64")]
+    flex = flexbuffers.Dumps({"num_channels": 2})
+    name = "SignalFilterBank"
+    data = build(tensors, [Op(name, range(6), [6], custom=name, custom_options=flex)], [0], [6])
+    with pytest.raises(Refused):
+        micro.run(data, [[np.ones((1, 8), np.uint32)]])
+    with pytest.raises(BadModel, match="is no vector") as refusal:
+        Interpreter(Model.from_bytes(data))
+    assert refusal.value.hint == "TFLM refuses such a model too"
 
 
 def test_all_unsupported_operators_are_named_at_once_with_the_way_out() -> None:
