@@ -189,12 +189,14 @@ def try_room(name: str, count: int, seed: int, jobs: int, folder: Path) -> tuple
             chosen.append(mutant)
         if len(chosen) == count:
             break
+    killed = 0
     with ThreadPoolExecutor(jobs) as pool:
-        survived = list(pool.map(lambda one: copies.passes(tests, patience, one), chosen))
-    for mutant, alive in zip(chosen, survived, strict=True):
-        if alive:
-            print(f"\nnot noticed by {' '.join(room['tests'])}:\n{mutant.diff()}", flush=True)
-    killed = survived.count(False)
+        survived = pool.map(lambda one: copies.passes(tests, patience, one), chosen)
+        for number, (mutant, alive) in enumerate(zip(chosen, survived, strict=True), 1):
+            killed += not alive
+            if alive:
+                print(f"\nnot noticed by {' '.join(room['tests'])}:\n{mutant.diff()}")
+            print(f"{name}: {killed} of {number} noticed", flush=True)
     seconds = time.monotonic() - started
     print(f"\n{name}: {killed} of {len(chosen)} noticed ({seconds:.0f} s)", flush=True)
     return killed, len(chosen)
