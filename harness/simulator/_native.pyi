@@ -23,7 +23,7 @@ class Core:
     branches: int
     #: Where code goes on without a branch, 0 where that is not known.
     sequential: int
-    #: True while changes of the MPU wait for an ISB, an exception entry or return.
+    #: True while changes of the MPU wait for the next block of code.
     stale: bool
     extras: int
 

@@ -5,8 +5,9 @@ frames, TT). Loads, stores and fetches of instructions are checked by Unicorn's 
 counting core is told of by :meth:`Mpu.take_effect`: a region that covers whole pages costs
 nothing, the pages in which one ends some 0.1 us an access.
 
-Changes come into force where the architecture promises it at the latest: those of MPU_CTRL with
-the instruction, those of regions with the next ISB, exception entry or return.
+Changes of MPU_CTRL come into force with the instruction, those of regions with the next block of
+code: before the next ISB, where the architecture promises it, and after no more than a few
+instructions, as on the chip. Zephyr 3.1 uses a stack before any barrier.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ enum {
   REASON_MEMORY = 5,     // an access was refused: `fault_type`, `fault_address`
   REASON_DEVICE = 6,     // stands after the instruction whose access asked to stop
   REASON_ERROR = 7,      // Unicorn error `error` that none of the above explains
-  REASON_SYNC = 8,       // stands behind an ISB with changes of the MPU to be put in force
+  REASON_SYNC = 8,       // stands before a block, with changes of the MPU to be put in force
   REASON_CUT = 100,      // internal: the block must be cut
   REASON_REPLAY = 101,   // internal: an access took effect; finish its instruction, then stop
 };
@@ -141,7 +141,7 @@ typedef struct Core {
   bool stop_after, fp_disabled, skip_idle;
   uint32_t mpu_ctrl;  // 0 while nothing is checked; the registers in force
   uint32_t mpu_bases[MPU_REGIONS], mpu_limits[MPU_REGIONS];
-  bool stale;  // changes of the MPU wait for the next ISB, exception entry or return
+  bool stale;  // changes of the MPU wait for the next block
   int extras;
 
   int reason;
@@ -164,7 +164,6 @@ typedef struct Core {
 uint32_t thumb_length(uint16_t first);
 bool thumb_is_special(uint16_t first, uint16_t second, bool fp_disabled);
 bool thumb_may_store(uint16_t first);
-bool thumb_is_isb(uint16_t first, uint16_t second);
 int thumb_extra_state(uint16_t first, uint16_t second);
 
 // count.c

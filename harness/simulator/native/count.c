@@ -126,11 +126,6 @@ bool core_deliverable(Core *c) {
   return c->best_pending < now;
 }
 
-static bool behind_isb(Core *c, uint32_t pc) {
-  Area *area = core_area(c->code, c->code_count, pc - 4);
-  return area && thumb_is_isb(core_halfword(area, pc - 4), core_halfword(area, pc - 2));
-}
-
 static bool is_late(const Core *c) { return c->wall && monotonic_ns() >= c->wall; }
 
 static void look_later(Core *c) {
@@ -174,7 +169,7 @@ static void on_block_slow(Core *c) {
   uint32_t special = first_special(c);
   if (c->best_pending < NO_PRIORITY && core_deliverable(c)) {
     refuse_block(c, REASON_UNMASKED);
-  } else if (c->stale && behind_isb(c, c->block)) {
+  } else if (c->stale) {
     refuse_block(c, REASON_SYNC);
   } else if (special < c->block_count || c->executed > c->stop_at) {
     long long room = c->stop_at - (c->executed - c->block_count);
@@ -301,7 +296,7 @@ int core_run(Core *c, double seconds) {
   for (;;) {
     if (c->executed >= c->stop_at) return REASON_BUDGET;
     if (core_deliverable(c)) return REASON_UNMASKED;
-    if (c->stale && behind_isb(c, core_reg(c, REG_PC))) return REASON_SYNC;
+    if (c->stale) return REASON_SYNC;
     emulate(c, NEVER);
     if (!c->failed && c->reason == REASON_CUT) emulate_cut(c, c->block, address_of(c, c->cut));
     if (!c->failed && c->reason == REASON_REPLAY) replay(c);

@@ -401,6 +401,6 @@ PyGetSetDef core_properties[] = {
     {"executed", get_executed, set_executed, "Instructions executed.", NULL},
     {"stop_at", get_stop_at, set_stop_at, "Value of executed to stop at.", NULL},
     {"best_pending", get_best_pending, set_best_pending, "Group priority pending, or 256.", NULL},
-    {"stale", get_stale, set_stale, "Changes of the MPU wait for an ISB.", NULL},
+    {"stale", get_stale, set_stale, "Changes of the MPU wait for the next block.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

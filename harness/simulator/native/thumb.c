@@ -47,10 +47,6 @@ bool thumb_may_store(uint16_t first) {
   }
 }
 
-bool thumb_is_isb(uint16_t first, uint16_t second) {
-  return first == 0xF3BF && (second & 0xFFF0) == 0x8F60;
-}
-
 // State outside the registers that exception entry must deal with, once firmware uses it:
 // stack limits (MSR to MSPLIM, PSPLIM) and the exclusive monitor (LDREX and its kin).
 int thumb_extra_state(uint16_t first, uint16_t second) {
