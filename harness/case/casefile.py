@@ -7,8 +7,10 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from harness import files, limits, paths
+from harness.arithmetic import Arithmetic
 from harness.build.variants import Expectation
 from harness.case.artifacts import folder_name
 from harness.case.samples import sample_case
@@ -134,25 +136,27 @@ def _base(row: Mapping[str, object], name: str, here: Path, where: str) -> Case:
         case = replace(case, scraper=str(row["scraper"]))
     if row.get("reference", "numpy") not in ("numpy", "none"):
         raise UsageError(f"{where}: reference is 'numpy' or 'none', not {row['reference']!r}")
-    if row.get("rounding", "double") not in ("double", "single"):
-        raise UsageError(f"{where}: rounding is 'double' or 'single', not {row['rounding']!r}")
     numbers = {}
     for key, check in _NUMBERS.items():
         if key in row:
             numbers[key] = limits.given(check, row[key], f"{where}: {key}")
-    if row.get("multipliers", "double") not in ("double", "single"):
-        told = row["multipliers"]
-        raise UsageError(f"{where}: multipliers is 'double' or 'single', not {told!r}")
     case = replace(
         case,
         **numbers,  # type: ignore[arg-type]
         reference=row.get("reference", "numpy") == "numpy",
-        rounding="single" if row.get("rounding") == "single" else "double",
-        multipliers="single" if row.get("multipliers") == "single" else "double",
+        arithmetic=_arithmetic(row, where),
         budgets=_budgets(row, here, where),
     )
     case = _ending(case, row, where)
     return _expect(case, row.get("expect", {}), where) if "expect" in row else case
+
+
+def _arithmetic(row: Mapping[str, object], where: str) -> Arithmetic:
+    given: dict[str, Any] = {key: row[key] for key in ("rounding", "multipliers") if key in row}
+    try:
+        return Arithmetic(**given)
+    except UsageError as error:
+        raise UsageError(f"{where}: {error.message}") from None
 
 
 def _ending(case: Case, row: Mapping[str, object], where: str) -> Case:

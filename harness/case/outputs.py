@@ -91,9 +91,7 @@ def _from_scraper(check: Check, results: int) -> OutputCheck:
 
 def _recorded(console: Console, case: Case, model: Model, known: Rows) -> OutputCheck:
     """Raw tensors from ``output`` records, every one of them, boot by boot."""
-    interpreter = Interpreter.from_model(
-        model, rounding=case.rounding, multipliers=case.multipliers
-    )
+    interpreter = Interpreter.from_model(model, case.arithmetic)
     found = _Comparisons(interpreter, case.tolerance)
     for start, stop in console.boots:
         tensors = assemble(console.records, start, stop, Findings())

@@ -35,9 +35,7 @@ def check_scraped(console: Console, case: Case, model: Model | None) -> Check:
 
 def _predict(case: Case, model: Model) -> Predict:
     """The reference's answers for a model with one number in and one out."""
-    interpreter = Interpreter.from_model(
-        model, rounding=case.rounding, multipliers=case.multipliers
-    )
+    interpreter = Interpreter.from_model(model, case.arithmetic)
     source, sink = model.inputs[0], model.outputs[0]
 
     def predict(x: Sequence[float], *, truncate: bool) -> Sequence[float]:

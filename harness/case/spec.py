@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
 
+from harness.arithmetic import Arithmetic
 from harness.build.variants import Expectation
 from harness.footprint.budget import Budget
 from harness.targets.registry import DEFAULT
-
-#: How the reference requantizes: TFLM's kernels round twice, some of CMSIS-NN's once.
-Rounding = Literal["double", "single"]
-Multipliers = Literal["double", "single"]
 
 
 @dataclass(frozen=True)
@@ -41,8 +37,7 @@ class Case:
     rows: int = 0  # feed so many rows of the inputs; 0: all
     inferences: int = 1  # at least so many results
     reference: bool = True  # hold outputs against the NumPy reference
-    rounding: Rounding = "double"
-    multipliers: Multipliers = "double"
+    arithmetic: Arithmetic = field(default_factory=Arithmetic)  # the reference's
     tolerance: float | None = None  # None: to the bit, float sums to FLOAT_UNITS
     expected: Expectation = field(default_factory=Expectation)
     values: tuple[Mapping[str, float | str], ...] = ()  # for scrapers: of each result in turn

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from harness import files
-from harness.case.spec import Multipliers, Rounding
+from harness.arithmetic import Arithmetic
 from harness.cli.options import (
     COUNT_OR_ZERO,
     STDOUT,
@@ -50,8 +50,7 @@ def layers(  # noqa: PLR0917 - what click hands over, by name
     resolver: str | None,
     inference: int,
     target: str,
-    rounding: Rounding,
-    multipliers: Multipliers,
+    arithmetic: Arithmetic,
     tolerance: float | None,
     timeout: float,
     json_file: Path | None,
@@ -74,9 +73,7 @@ def layers(  # noqa: PLR0917 - what click hands over, by name
 
     elf, found = _image(what, model, resolver)
     firmware = Firmware.from_elf(elf)
-    interpreter = Interpreter.from_file(
-        find_model(found), rounding=rounding, multipliers=multipliers
-    )
+    interpreter = Interpreter.from_file(find_model(found), arithmetic)
     with targets.open_target(target, firmware) as session:
         report = compare_with_device(
             session,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from harness import files, limits
+from harness.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.errors import CannotWrite
 from harness.targets.registry import all_options
 
@@ -119,17 +120,22 @@ def json_option(what: str = "the document") -> Callable[[Callable[..., Any]], Ca
 
 
 def arithmetic_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--rounding`` and ``--multipliers``: which arithmetic the NumPy reference has."""
-    choice = click.Choice(["double", "single"])
+    """``--rounding`` and ``--multipliers``, together the parameter ``arithmetic``."""
+
+    @wraps(command)
+    def with_arithmetic(*, rounding: Rounding, multipliers: Multipliers, **others: Any) -> Any:
+        return command(arithmetic=Arithmetic(rounding, multipliers), **others)
+
     rounding = click.option(
-        "--rounding", type=choice, default="double", show_default=True,
+        "--rounding", type=click.Choice(get_args(Rounding)), default="double", show_default=True,
         help="TFLM rounds twice, some of CMSIS-NN once.",
     )  # fmt: skip
     multipliers = click.option(
-        "--multipliers", type=choice, default="double", show_default=True,
+        "--multipliers", type=click.Choice(get_args(Multipliers)), default="double",
+        show_default=True,
         help="How multipliers come from scales: double since TFLM of autumn 2026, single before.",
     )  # fmt: skip
-    return rounding(multipliers(command))
+    return rounding(multipliers(with_arithmetic))
 
 
 def target_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,9 @@ import click
 import numpy as np
 
 from harness import files
+from harness.arithmetic import Arithmetic
 from harness.case.casefile import find_model
 from harness.case.inputs import load_batch
-from harness.case.spec import Multipliers, Rounding
 from harness.cli.options import STDOUT, Destination, arithmetic_options, json_option, write_text
 from harness.errors import UsageError
 from harness.model import Model, Operator
@@ -36,8 +37,7 @@ def reference(
     input_file: Path | None,
     output: Path | None,
     layers: bool,
-    rounding: Rounding,
-    multipliers: Multipliers,
+    arithmetic: Arithmetic,
     json_file: Path | None,
 ) -> None:
     """Run MODEL (a .tflite, or the name of one of ours) in NumPy: what a device must compute.
@@ -49,15 +49,14 @@ def reference(
     tflm-hil reference model.tflite --input x.npy --output y.npy
     """
     content = Model.from_file(find_model(model))
-    interpreter = Interpreter.from_model(content, rounding=rounding, multipliers=multipliers)
+    interpreter = Interpreter.from_model(content, arithmetic)
     arrays = _inputs(content, input_file)
     results = interpreter.invoke_batch(arrays)
     if output:
         _write(output, results)
     document = {
         "model": content.name,
-        "rounding": rounding,
-        "multipliers": multipliers,
+        **asdict(arithmetic),
         "inputs": [tensor.to_json() for tensor in content.inputs],
         "outputs": [
             {**tensor.to_json(), "values": values.tolist()}

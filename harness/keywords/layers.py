@@ -9,9 +9,9 @@ from robot.api.deco import keyword, library
 from robot.libraries.BuiltIn import BuiltIn
 
 from harness import __version__, targets
+from harness.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.case.casefile import find_model
 from harness.case.layers import compare_with_device
-from harness.case.spec import Multipliers, Rounding
 from harness.elf import Firmware
 from harness.errors import CheckFailed, EnvironmentMissing
 from harness.reference import Interpreter
@@ -49,7 +49,8 @@ class Layers:
         | Layers Should Equal Reference | ${elf} | digits_int8.tflite |
         | Layers Should Equal Reference | ${elf} | model.tflite | rounding=single |
         """
-        report = self._compared(elf, model, inference, rounding, multipliers, tolerance)
+        arithmetic = Arithmetic(rounding, multipliers)
+        report = self._compared(elf, model, inference, arithmetic, tolerance)
         logger.info(str(report))
         if not report.equal:
             raise CheckFailed(str(report))
@@ -71,7 +72,8 @@ class Layers:
         Examples:
         | First Diverging Operator Should Be | ${elf} | model.tflite | 4 |
         """
-        report = self._compared(elf, model, inference, rounding, multipliers, tolerance)
+        arithmetic = Arithmetic(rounding, multipliers)
+        report = self._compared(elf, model, inference, arithmetic, tolerance)
         first = report.first
         if first is None or first.operator.index != operator:
             raise CheckFailed(f"not operator {operator}: {report}")
@@ -81,17 +83,14 @@ class Layers:
         elf: Path,
         model: str,
         inference: int,
-        rounding: Rounding,
-        multipliers: Multipliers,
+        arithmetic: Arithmetic,
         tolerance: float | None,
     ) -> LayerReport:
         name = str(BuiltIn().get_variable_value("${TARGET}", DEFAULT))
         if not targets.target(name).can(Ability.STEP):
             raise SkipExecution(f"target {name} cannot {Ability.STEP}")
         firmware = Firmware.from_elf(elf)
-        interpreter = Interpreter.from_file(
-            find_model(model), rounding=rounding, multipliers=multipliers
-        )
+        interpreter = Interpreter.from_file(find_model(model), arithmetic)
         try:
             session = targets.open_target(name, firmware)
         except EnvironmentMissing as missing:

@@ -10,9 +10,9 @@ from robot.api import logger
 from robot.api.deco import keyword, library
 
 from harness import __version__
+from harness.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.case.casefile import find_model
 from harness.case.inputs import load_batch
-from harness.case.spec import Multipliers, Rounding
 from harness.errors import CheckFailed, UsageError
 from harness.reference import Interpreter, alternatives, compare
 
@@ -44,7 +44,7 @@ class Reference:
         Examples:
         | ${outputs} = | Reference Outputs | digits_int8.tflite | ${CURDIR}/images.npz |
         """
-        interpreter, rows = _prepared(model, inputs, rounding, multipliers)
+        interpreter, rows = _prepared(model, inputs, Arithmetic(rounding, multipliers))
         return interpreter.invoke_batch(rows)
 
     @keyword
@@ -67,7 +67,7 @@ class Reference:
         | Outputs Should Equal Reference | model.tflite | x.npy | device.npy |
         | Outputs Should Equal Reference | model.tflite | x.npy | device.npy | tolerance=1 |
         """
-        interpreter, rows = _prepared(model, inputs, rounding, multipliers)
+        interpreter, rows = _prepared(model, inputs, Arithmetic(rounding, multipliers))
         expected = interpreter.invoke_batch(rows)
         if not 0 <= output < len(expected):
             raise UsageError(f"{model} has {len(expected)} outputs, no output {output}")
@@ -84,11 +84,9 @@ class Reference:
 
 
 def _prepared(
-    model: str, inputs: Path, rounding: Rounding, multipliers: Multipliers
+    model: str, inputs: Path, arithmetic: Arithmetic
 ) -> tuple[Interpreter, list[np.ndarray[Any, np.dtype[Any]]]]:
-    interpreter = Interpreter.from_file(
-        find_model(model), rounding=rounding, multipliers=multipliers
-    )
+    interpreter = Interpreter.from_file(find_model(model), arithmetic)
     return interpreter, load_batch(inputs, interpreter.model)
 
 

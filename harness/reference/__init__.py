@@ -6,6 +6,7 @@ two tensors differ; ``quantize`` and ``dequantize`` go between real and quantize
 
 from __future__ import annotations
 
+from harness.arithmetic import Arithmetic
 from harness.reference.comparison import Comparison, Difference, compare
 from harness.reference.explain import alternatives, compare_outputs
 from harness.reference.interpreter import Interpreter
@@ -15,6 +16,7 @@ from harness.reference.quantization import dequantize, quantize
 from harness.reference.registry import Kernels
 
 __all__ = [
+    "Arithmetic",
     "Comparison",
     "Difference",
     "Interpreter",

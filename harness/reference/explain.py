@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from harness.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.reference.comparison import Alternatives, Comparison, compare
-from harness.reference.fixedpoint import Array, Multipliers, Rounding
+from harness.reference.fixedpoint import Array
 from harness.reference.interpreter import Interpreter
 from harness.reference.quantization import quantize
 
@@ -91,26 +92,17 @@ def _with_input(
 
 
 def _arithmetics(interpreter: Interpreter) -> Iterator[tuple[str, Callable[[], Interpreter]]]:
-    rounding: Rounding = "single" if interpreter.rounding == "double" else "double"
-    other: Multipliers = "single" if interpreter.multipliers == "double" else "double"
+    own = interpreter.arithmetic
+    rounding: Rounding = "single" if own.rounding == "double" else "double"
+    other: Multipliers = "single" if own.multipliers == "double" else "double"
     era = "before" if other == "single" else "since"
     multipliers = f"with {other}-precision multipliers (TFLM {era} autumn 2026)"
-    rows: list[tuple[str, Rounding, Multipliers]] = [
-        (f"under {rounding} rounding", rounding, interpreter.multipliers),
-        (multipliers, interpreter.rounding, other),
-        (f"under {rounding} rounding {multipliers}", rounding, other),
-    ]
-    for cause, mode, precision in rows:
-        yield (
-            cause,
-            partial(
-                Interpreter,
-                interpreter.model,
-                rounding=mode,
-                multipliers=precision,
-                kernels=interpreter.kernels,
-            ),
-        )
+    for cause, arithmetic in (
+        (f"under {rounding} rounding", Arithmetic(rounding, own.multipliers)),
+        (multipliers, Arithmetic(own.rounding, other)),
+        (f"under {rounding} rounding {multipliers}", Arithmetic(rounding, other)),
+    ):
+        yield cause, partial(interpreter.with_arithmetic, arithmetic)
 
 
 def _changes(

@@ -21,17 +21,12 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-Rounding = Literal["double", "single"]
-ROUNDINGS: tuple[Rounding, ...] = ("double", "single")
-
-#: In which precision multipliers are computed from the tensors' scales, where TFLM changed it.
-Multipliers = Literal["double", "single"]
-MULTIPLIERS: tuple[Multipliers, ...] = ("double", "single")
+from harness.arithmetic import Rounding
 
 Array = npt.NDArray[Any]
 _Q31 = 1 << 31

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.arithmetic import Arithmetic
 from harness.errors import BadModel, HilError, UnsupportedOperator
 from harness.model import Model, Operator, Tensor
-from harness.reference.fixedpoint import Array, Multipliers, Rounding
+from harness.reference.fixedpoint import Array
 from harness.reference.memory import Memory
 from harness.reference.node import NUMPY_TYPES, Node, Run, constant
 from harness.reference.registry import Kernels
@@ -138,9 +139,7 @@ class Program:
     budget: Budget
 
     @classmethod
-    def of(
-        cls, model: Model, kernels: Kernels, rounding: Rounding, multipliers: Multipliers
-    ) -> Program:
+    def of(cls, model: Model, kernels: Kernels, arithmetic: Arithmetic) -> Program:
         """Prepare every operator. Raises BadModel; UnsupportedOperator with all their names."""
         check_calls(model)
         budget, memory = Budget(), Memory()
@@ -149,7 +148,7 @@ class Program:
         for graph in graphs:
             steps = []
             for operator in graph.operators:
-                node = _node(graph, operator, graphs, memory, rounding, multipliers)
+                node = _node(graph, operator, graphs, memory, arithmetic)
                 _check_types(node)
                 try:
                     with np.errstate(all="ignore"):
@@ -186,8 +185,7 @@ def _node(
     operator: Operator,
     graphs: Sequence[Graph],
     memory: Memory,
-    rounding: Rounding,
-    multipliers: Multipliers,
+    arithmetic: Arithmetic,
 ) -> Node:
     def named(indices: Sequence[int]) -> tuple[Tensor | None, ...]:
         return tuple(graph.tensors[index] if index >= 0 else None for index in indices)
@@ -197,9 +195,8 @@ def _node(
         named(operator.inputs),
         tuple(graph.tensors[index] for index in operator.outputs),
         named(operator.intermediates),
-        rounding,
+        arithmetic,
         f"{graph.name}: {operator}",
-        multipliers,
         memory,
         graph.number,
         graphs,

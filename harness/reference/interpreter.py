@@ -9,16 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from harness.arithmetic import Arithmetic
 from harness.errors import UsageError
 from harness.model import Model, Operator, Tensor
 from harness.reference.batch import in_chunks
-from harness.reference.fixedpoint import (
-    MULTIPLIERS,
-    ROUNDINGS,
-    Array,
-    Multipliers,
-    Rounding,
-)
+from harness.reference.fixedpoint import Array
 from harness.reference.graph import Program, Step
 from harness.reference.node import NUMPY_TYPES
 from harness.reference.registry import Kernels
@@ -30,30 +25,22 @@ CHUNK_BYTES = 8 << 20
 class Interpreter:
     """Runs a model, bit-exactly as TFLM's reference kernels do for integers.
 
-    ``rounding`` is ``double`` (TFLM's default) or ``single`` (CMSIS-NN's kernels, and builds with
-    TFLITE_SINGLE_ROUNDING). ``multipliers`` is ``double``, or ``single`` for devices that run
-    TFLM from before autumn 2026 (see :meth:`Node.precise`). Variable tensors (the state of SVDF
-    and LSTM), resource variables and what streaming operators keep last from one inference to the
-    next, as on the device, until :meth:`reset` or :meth:`restart`.
+    ``arithmetic`` says which integers the device's build computes. Variable tensors (the state of
+    SVDF and LSTM), resource variables and what streaming operators keep last from one inference to
+    the next, as on the device, until :meth:`reset` or :meth:`restart`.
     """
 
     def __init__(
         self,
         model: Model,
+        arithmetic: Arithmetic = Arithmetic(),  # noqa: B008 - frozen
         *,
-        rounding: Rounding = "double",
-        multipliers: Multipliers = "double",
         kernels: Kernels | None = None,
     ) -> None:
-        if rounding not in ROUNDINGS:
-            raise UsageError(f"rounding {rounding!r} is none of {', '.join(ROUNDINGS)}")
-        if multipliers not in MULTIPLIERS:
-            raise UsageError(f"multipliers {multipliers!r} is none of {', '.join(MULTIPLIERS)}")
         self.model = model
-        self.rounding = rounding
-        self.multipliers = multipliers
+        self.arithmetic = arithmetic
         self.kernels = kernels or Kernels.default()
-        self._program = Program.of(model, self.kernels, rounding, multipliers)
+        self._program = Program.of(model, self.kernels, arithmetic)
         self._main = self._program.graphs[0]
         self._run_bytes = sum(graph.bytes for graph in self._program.graphs)
         self._values: dict[int, Array] = {}
@@ -62,26 +49,27 @@ class Interpreter:
     def from_file(
         cls,
         path: Path | str,
-        rounding: Rounding = "double",
+        arithmetic: Arithmetic = Arithmetic(),  # noqa: B008 - frozen
         *,
-        multipliers: Multipliers = "double",
         kernels: Kernels | None = None,
     ) -> Interpreter:
         """Read ``path`` and prepare it. Raises BadModel, UnsupportedOperator."""
-        model = Model.from_file(path)
-        return cls(model, rounding=rounding, multipliers=multipliers, kernels=kernels)
+        return cls(Model.from_file(path), arithmetic, kernels=kernels)
 
     @classmethod
     def from_model(
         cls,
         model: Model,
-        rounding: Rounding = "double",
+        arithmetic: Arithmetic = Arithmetic(),  # noqa: B008 - frozen
         *,
-        multipliers: Multipliers = "double",
         kernels: Kernels | None = None,
     ) -> Interpreter:
         """Prepare a model. Raises BadModel, UnsupportedOperator."""
-        return cls(model, rounding=rounding, multipliers=multipliers, kernels=kernels)
+        return cls(model, arithmetic, kernels=kernels)
+
+    def with_arithmetic(self, arithmetic: Arithmetic) -> Interpreter:
+        """A new interpreter of the same model and kernels."""
+        return type(self)(self.model, arithmetic, kernels=self.kernels)
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:

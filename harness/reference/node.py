@@ -1,4 +1,4 @@
-"""What a kernel is given: one operator, with its tensors and the rounding mode."""
+"""What a kernel is given: one operator, with its tensors and the device's arithmetic."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from harness.arithmetic import Arithmetic, Rounding
 from harness.errors import BadModel, UnsupportedOperator
 from harness.model import Operator, Tensor, flexbuffer
-from harness.reference.fixedpoint import Array, Multipliers, Rounding
+from harness.reference.fixedpoint import Array
 from harness.reference.memory import Memory
 
 #: Runs one operator on arrays. Every array has a leading axis of *runs* before the tensor's own
@@ -70,12 +71,16 @@ class Node:
     inputs: tuple[Tensor | None, ...]
     outputs: tuple[Tensor, ...]
     intermediates: tuple[Tensor | None, ...]
-    rounding: Rounding
+    arithmetic: Arithmetic
     where: str
-    multipliers: Multipliers = "double"
     memory: Memory = field(default_factory=Memory, repr=False)
     graph: int = 0
     subroutines: Sequence[Subroutine] = field(default=(), repr=False)
+
+    @property
+    def rounding(self) -> Rounding:
+        """How its kernel rounds when it requantizes."""
+        return self.arithmetic.rounding
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -197,7 +202,7 @@ class Node:
         "double" against the package tflite-micro of October 2026, and "single", which the source
         of earlier revisions says, against LiteRT (but for SVDF and LSTM, which differ there).
         """
-        return np.float32(real) if self.multipliers == "single" else float(real)
+        return np.float32(real) if self.arithmetic.multipliers == "single" else float(real)
 
     def scale(self, tensor: Tensor) -> float:
         """A tensor's scale, which must be there and above 0."""

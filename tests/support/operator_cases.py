@@ -181,7 +181,7 @@ def agree(oracle: Oracle, case: Case) -> None:
             Interpreter.from_model(Model.from_bytes(case.model))
         assume(False)
     model = Model.from_bytes(case.model)
-    interpreter = Interpreter.from_model(model, **oracle.arithmetic(model.operators[0].name))
+    interpreter = Interpreter.from_model(model, oracle.arithmetic(model.operators[0].name))
     for arrays, wanted in zip(case.inputs, expected, strict=True):
         bounds = case.bound(interpreter, arrays) if case.bound else [None] * case.outputs
         obtained = interpreter.invoke(arrays)

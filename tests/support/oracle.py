@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from oracle_worker import read, write
 
+from harness.arithmetic import Arithmetic
+
 WORKER = Path(__file__).with_name("oracle_worker.py")
 MODULES = {"tflm": "tflite_micro", "litert": "ai_edge_litert"}
 
@@ -36,15 +38,14 @@ class Oracle:
     def installed(self) -> bool:
         return importlib.util.find_spec(MODULES[self.kind]) is not None
 
-    def arithmetic(self, operator: str) -> dict[str, Any]:
-        """The reference's parameters for this interpreter.
+    def arithmetic(self, operator: str) -> Arithmetic:
+        """The reference's for this interpreter.
 
         LiteRT multiplies scales in single precision, and rounds once in FULLY_CONNECTED alone.
         """
         if self.kind == "tflm":
-            return {"rounding": "double", "multipliers": "double"}
-        rounding = "single" if operator == "FULLY_CONNECTED" else "double"
-        return {"rounding": rounding, "multipliers": "single"}
+            return Arithmetic()
+        return Arithmetic("single" if operator == "FULLY_CONNECTED" else "double", "single")
 
     def run(
         self,

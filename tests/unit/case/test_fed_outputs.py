@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from harness import paths
+from harness.arithmetic import Arithmetic
 from harness.case.outputs import check_outputs
 from harness.case.spec import Case
 from harness.model import Model
@@ -59,20 +60,32 @@ def test_wrong_outputs_that_another_rounding_explains_are_explained() -> None:
     residual = Model.from_file(paths.models() / "residual_int8.tflite")
     rng = np.random.default_rng(7)
     rows = rng.integers(-128, 128, (40, *residual.inputs[0].shape)).astype(np.int8)
-    outputs = np.array(Interpreter.from_model(residual, rounding="single").invoke_batch([rows])[0])
+    outputs = np.array(
+        Interpreter.from_model(residual, Arithmetic(rounding="single")).invoke_batch([rows])[0]
+    )
     fed = [[row.tobytes()] for row in rows]
     check = check_outputs(console(outputs), Case("c", elf=Path("x")), residual, fed)
     assert check.mismatches
     assert "all equal under single rounding" in check.details
     agreed = check_outputs(
-        console(outputs), Case("c", elf=Path("x"), rounding="single"), residual, fed
+        console(outputs),
+        Case("c", elf=Path("x"), arithmetic=Arithmetic(rounding="single")),
+        residual,
+        fed,
     )
     assert agreed.mismatches == 0
 
 
 def test_the_precision_of_multipliers_is_the_cases(model: Model) -> None:
     rows = np.arange(-128, 128, dtype=np.int16).astype(np.int8).reshape(256, 1, 1)
-    old = np.array(Interpreter.from_model(model, multipliers="single").invoke_batch([rows])[0])
+    old = np.array(
+        Interpreter.from_model(model, Arithmetic(multipliers="single")).invoke_batch([rows])[0]
+    )
     fed = [[row.tobytes()] for row in rows]
-    check = check_outputs(console(old), Case("c", elf=Path("x"), multipliers="single"), model, fed)
+    check = check_outputs(
+        console(old),
+        Case("c", elf=Path("x"), arithmetic=Arithmetic(multipliers="single")),
+        model,
+        fed,
+    )
     assert (check.compared, check.mismatches) == (256, 0)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.arithmetic import Arithmetic, Rounding
 from harness.errors import UsageError
 from harness.model import Quantization, Tensor
 from harness.reference import dequantize, quantize
@@ -17,7 +18,6 @@ from harness.reference.activation import Clamp
 from harness.reference.exact import FLOAT32_EXACT, FLOAT64_EXACT, ExactMatrix, exact_float
 from harness.reference.fixedpoint import (
     Multiplier,
-    Rounding,
     doubling_high_multiply,
     quantize_multiplier,
     rounding_right_shift,
@@ -45,6 +45,13 @@ def test_a_multiplier_is_within_half_a_unit_of_the_real_one(real: float) -> None
 def test_multipliers_that_no_shift_reaches_are_zero() -> None:
     assert quantize_multiplier(2.0**-40) == (0, 0)
     assert quantize_multiplier(0.0) == (0, 0)
+
+
+@pytest.mark.parametrize("given", ["triple", None, 2, ["double"]])
+@pytest.mark.parametrize("name", ["rounding", "multipliers"])
+def test_an_arithmetic_that_no_device_has_is_refused(name: str, given: object) -> None:
+    with pytest.raises(UsageError, match=f"{name} is 'double' or 'single', not"):
+        Arithmetic(**{name: given})  # type: ignore[arg-type]
 
 
 def test_single_rounding_limits_the_shift() -> None:
