@@ -233,3 +233,12 @@ def test_person_scores_are_read_or_a_finding(scrape, text, person):
     read = [result.values["person"] for result in console.scrapers[0].results]
     assert read == ([person] if person is not None else [])
     assert bool(console.findings) == (person is None)
+
+
+@pytest.mark.parametrize(
+    "text", ["x_value: 1.0\n", "x_value: 1.0 y_value: 2.0\n", "y_value: 2.0\n", "x_value: 1.0,\n"]
+)
+def test_half_of_a_hello_world_result_is_called_so(scrape, text):
+    (finding,) = scrape("hello_world", text).findings
+    assert finding.kind is Kind.UNPARSED_VALUE
+    assert finding.message.endswith("half of a hello_world result")
