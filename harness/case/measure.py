@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from statistics import median
 
 from harness import targets
-from harness.case.result import Size
+from harness.case.result import OperatorTicks, Size
 from harness.elf import Firmware
 from harness.errors import HilError
 from harness.footprint import regions
@@ -24,6 +25,7 @@ class Measures:
     instructions: int | None = None  # median per inference
     cycles: int | None = None  # the same on a board
     ticks_source: str = ""
+    operators: tuple[OperatorTicks, ...] = ()  # most ticks first
 
 
 def size_of(firmware: Firmware) -> Size | None:
@@ -51,4 +53,26 @@ def measure(firmware: Firmware, console: Console, target: str) -> Measures:
         typical if counts else None,
         None if counts else typical,
         ",".join(sorted(sources)),
+        operator_ticks(console),
     )
+
+
+def operator_ticks(console: Console) -> tuple[OperatorTicks, ...]:
+    """The ticks of each operator in one inference, by the ``op`` records; most first.
+
+    Nodes of one operator are added up; of several inferences the median counts.
+    """
+    inferences: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    records = console.records
+    rows = zip(
+        records.numbers("op", "inference"), records.texts("op", "operator"),
+        records.numbers("op", "ticks"), strict=True,
+    )  # fmt: skip
+    for inference, operator, ticks in rows:
+        inferences[inference][str(operator)] += ticks
+    names = {name for one in inferences.values() for name in one}
+    found = [
+        OperatorTicks(name, int(median(one[name] for one in inferences.values() if name in one)))
+        for name in names
+    ]
+    return tuple(sorted(found, key=lambda one: (-one.ticks, one.operator)))

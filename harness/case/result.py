@@ -35,6 +35,14 @@ class Size:
 
 
 @dataclass(frozen=True)
+class OperatorTicks:
+    """What one operator took in an inference: all its nodes, the median over inferences."""
+
+    operator: str
+    ticks: int  # instructions or cycles, as the result's own figure
+
+
+@dataclass(frozen=True)
 class CaseResult:
     """A verdict with its reason, and everything that was measured on the way."""
 
@@ -65,6 +73,11 @@ class CaseResult:
     hint: str = ""  # what to try
     coverage: Coverage | None = None  # what ran, where the case asked for it
     tests: tuple[TestResult, ...] = ()  # of an image that runs tests
+    elf: Path | None = None  # what ran
+    elf_sha256: str = ""
+    compiler: str = ""  # as the image names it
+    model: Path | None = None  # what the outputs were held against
+    operators: tuple[OperatorTicks, ...] = ()  # of an image that profiles itself
 
     @property
     def passed(self) -> bool:
@@ -111,6 +124,11 @@ class CaseResult:
             "details": self.details,
             "coverage": _coverage_json(self.coverage) if self.coverage else None,
             "tests": [_test_json(test) for test in self.tests],
+            "elf": str(self.elf) if self.elf else None,
+            "elf_sha256": self.elf_sha256,
+            "compiler": self.compiler,
+            "model": str(self.model) if self.model else None,
+            "operators": [vars(one) for one in self.operators],
         }
 
 

@@ -87,6 +87,8 @@ def _run(case: Case, blank: CaseResult, folder: Path, look: Look | None) -> Case
     if elf is None:
         raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
     firmware = Firmware.from_elf(elf)
+    blank = replace(blank, elf=elf, elf_sha256=firmware.sha256, compiler=firmware.compiler,
+                    model=case.model)  # fmt: skip
     model = Model.from_file(case.model) if case.model else None
     inputs = _inputs(case, model)
     with artifacts.recording(folder) as recording:
@@ -215,6 +217,7 @@ def _with_figures(
         instructions=measures.instructions,
         cycles=measures.cycles,
         ticks_source=measures.ticks_source,
+        operators=measures.operators,
         tests=outputs.tests,
         total_instructions=seen.counters.instructions,
         virtual_seconds=seen.counters.virtual_seconds,

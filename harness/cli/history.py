@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.options import COUNT, STDOUT, Destination, json_option, write_text
+from harness.cli.options import (
+    COUNT,
+    HISTORY_VARIABLE,
+    STDOUT,
+    Destination,
+    history_option,
+    json_option,
+    write_text,
+)
 from harness.errors import CheckFailed, UsageError
 
 if TYPE_CHECKING:
     from harness.history.gate import Key, Regression
     from harness.history.store import History, Point, RunRow
-
-VARIABLE = "TFLM_HIL_HISTORY"
-
-
-def history_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--history URL``, the same in every command."""
-    return click.option(
-        "--history", "url", metavar="FILE|URL", default=lambda: os.environ.get(VARIABLE),
-        help=f"The history: an SQLite file, or a database URL.  [default: ${VARIABLE}]",
-    )(command)  # fmt: skip
 
 
 def open_history(url: str | None) -> History:
@@ -35,7 +30,7 @@ def open_history(url: str | None) -> History:
     from harness.history.store import History  # noqa: PLC0415 - see cli/__init__
 
     if not url:
-        raise UsageError("no history is named", hint=f"--history FILE, or set {VARIABLE}")
+        raise UsageError("no history is named", hint=f"--history FILE, or set {HISTORY_VARIABLE}")
     return History.open(url)
 
 
@@ -56,13 +51,11 @@ def history() -> None:
 @click.argument(
     "results", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
-@history_option
-@click.option("--commit", help="The commit that was tested.  [default: of git, of GitHub]")
-@click.option("--branch", help="Its branch.  [default: of git, of GitHub]")
-@click.option("--machine", help="Where it ran.  [default: this machine's name]")
-@click.option(
-    "--at", "at", metavar="ISO-TIME", help="When it ran.  [default: when RESULTS was written]"
-)
+@history_option()
+@click.option("--commit", help="The commit that was tested.  [default: as RESULTS say]")
+@click.option("--branch", help="Its branch.  [default: as RESULTS say]")
+@click.option("--machine", help="Where it ran.  [default: as RESULTS say]")
+@click.option("--at", metavar="ISO-TIME", help="When it ran.  [default: as RESULTS say]")
 def record(
     results: tuple[Path, ...],
     url: str | None,
@@ -75,17 +68,12 @@ def record(
 
     The same run is kept once, however often it is recorded.
     """  # fmt: skip
-    from harness.history.run import Occasion, from_file  # noqa: PLC0415
+    from harness.history.run import from_file  # noqa: PLC0415
 
     said: dict[str, Any] = {"commit": commit, "branch": branch, "machine": machine,
                             "started": _time(at) if at else None}  # fmt: skip
     given = {name: value for name, value in said.items() if value is not None}
-    here = Occasion.here()
-    # A file's own time is when its run ended: recorded again, it is the same run.
-    runs = [
-        from_file(path, replace(here, **{"started": path.stat().st_mtime, **given}))
-        for path in results
-    ]
+    runs = [from_file(path, given) for path in results]
     with open_history(url) as kept:
         for path, run in zip(results, runs, strict=True):
             new = kept.record(run)
@@ -95,7 +83,7 @@ def record(
 
 @history.command()
 @click.argument("case", required=False)
-@history_option
+@history_option()
 @click.option("--branch", help="Runs of this branch only.")
 @click.option("--last", type=COUNT, default=60, show_default=True, help="So many runs.")
 @json_option()
@@ -175,7 +163,7 @@ def _course(cases: dict[Key, list[Point]]) -> list[str]:
 
 
 @history.command()
-@history_option
+@history_option()
 @click.option(
     "--base",
     default="main",
@@ -227,10 +215,10 @@ def _check(
     kept: History, base: str, last: int, results: Path | None
 ) -> tuple[tuple[Regression, ...], int]:
     from harness.history.gate import Key, Seen, regressions  # noqa: PLC0415
-    from harness.history.run import Occasion, from_file  # noqa: PLC0415
+    from harness.history.run import from_file  # noqa: PLC0415
 
     if results is not None:
-        run = from_file(results, Occasion(0.0))
+        run = from_file(results)
         now = {
             Key(c.name, c.target, c.builder): Seen(
                 c.verdict, c.reason, {(f.name, f.source): f.value for f in c.figures}

@@ -15,6 +15,8 @@ from harness.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.errors import CannotWrite
 from harness.targets.registry import all_options
 
+#: The environment's word for ``--history``, and for Robot's variable ``HISTORY``.
+HISTORY_VARIABLE = "TFLM_HIL_HISTORY"
 #: Standard output, where an option names a file to write.
 STDOUT = Path("-")
 #: Bytes of a file's name on every file system that is in use.
@@ -116,6 +118,17 @@ def json_option(what: str = "the document") -> Callable[[Callable[..., Any]], Ca
         type=Destination(dash=True),
         help=f"Write {what} as JSON to FILE. With - or no FILE: to standard output, and nothing "
         "else there.",
+    )  # fmt: skip
+
+
+def history_option(
+    what: str = "The history: an SQLite file, or a database URL.",
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``--history FILE|URL``, the same in every command: the parameter is ``url``."""
+    return click.option(
+        "--history", "url", metavar="FILE|URL",
+        default=lambda: os.environ.get(HISTORY_VARIABLE) or None,
+        help=f"{what}  [default: ${HISTORY_VARIABLE}]",
     )  # fmt: skip
 
 

@@ -6,8 +6,9 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,16 +23,20 @@ from harness.cli.options import (
     STDOUT,
     Destination,
     Seconds,
+    history_option,
     json_option,
     target_options,
     write_text,
 )
 from harness.cli.selection import Options, select
-from harness.errors import CannotWrite, UsageError
+from harness.errors import CannotWrite, HilError, UsageError
 from harness.report.ticker import Ticker
 from harness.targets.registry import TARGETS, Ability, who_can
 from harness.targets.shared import Shared
 from harness.uart.scrapers import SCRAPERS
+
+if TYPE_CHECKING:
+    from harness.history.run import Occasion
 
 _REPORTS = ("json_file", "junit", "html", "coverage")
 
@@ -79,6 +84,7 @@ _REPORTS = ("json_file", "junit", "html", "coverage")
 @click.option("--profile", is_flag=True,
               help="Show the instructions of each function, boot to end; on "
               f"{' and '.join(who_can(Ability.TRACE))}.")  # fmt: skip
+@history_option("Keep the results in this history: an SQLite file, or a database URL.")
 @click.option("--symbol", "symbols", metavar="NAME", multiple=True,
               help="With several targets: an object in RAM that must be the same on all of them at "
               "the end; may be given again.  [default: the tensor arena]")  # fmt: skip
@@ -98,7 +104,10 @@ def run(**options: Any) -> int:
     Exit code 0: all passed; 1: a check said no; 4: the firmware failed (a fault, a hang,
     silence); 3: the environment; 2: usage. Where cases differ, the first of 4, 1, 3 counts.
     """
+    from harness.history.run import Occasion  # noqa: PLC0415 - see cli/__init__
+
     _check_destinations(options)
+    occasion = Occasion.here()
     cases = select(options)
     quiet = options["json_file"] == STDOUT
     ticker = Ticker("", stream=sys.stderr)
@@ -120,7 +129,7 @@ def run(**options: Any) -> int:
             if len(cases) > 1 and not quiet:
                 _tell(place, results[-1])
     with interrupts.held_back():
-        _report(results, options, checks, quiet=quiet)
+        _report(Reported(results, occasion, checks), options, quiet=quiet)
         if keeping.stop is not None:
             click.echo(_kept(keeping.stop, len(results), len(cases), options), err=True)
             return interrupts.exit_code(keeping.stop)
@@ -167,35 +176,57 @@ def exit_code(results: Sequence[CaseResult], *, differ: bool = False) -> int:
     return next((code for code in (4, 1, 3) if code in codes), 0)
 
 
-def _report(
-    results: Sequence[CaseResult], options: Options, checks: CrossChecks, *, quiet: bool
-) -> None:
+@dataclass(frozen=True)
+class Reported:
+    """What the reports are about."""
+
+    results: Sequence[CaseResult]
+    occasion: Occasion
+    checks: CrossChecks
+
+    def document(self) -> dict[str, Any]:
+        """The contract of ``run --json``."""
+        from harness.history.keep import document  # noqa: PLC0415 - see cli/__init__
+
+        more = {"crosschecks": self.checks.to_json()} if self.checks.wanted else {}
+        return {**document(self.results, self.occasion), **more}
+
+
+def _report(told: Reported, options: Options, *, quiet: bool) -> None:
     from harness import report  # noqa: PLC0415  rich and jinja2 only where something is shown
 
     if not quiet:
-        report.print_table(results, sys.stdout)
-        report.print_failures(results, sys.stdout)
+        report.print_table(told.results, sys.stdout)
+        report.print_failures(told.results, sys.stdout)
         if options["profile"]:
-            report.print_profiles(results, sys.stdout)
-        checks.show(sys.stdout)
+            report.print_profiles(told.results, sys.stdout)
+        told.checks.show(sys.stdout)
     wanted = {name: path for name in _REPORTS if (path := options[name]) is not None}
-    failures = []
+    failures: list[HilError] = []
     for name, path in wanted.items():
         try:
-            write_text(path, _content(name, results, checks))
+            write_text(path, _content(name, told))
         except CannotWrite as error:  # the others may lie on another disk
             failures.append(error)
+    try:
+        _keep(told, options["url"])
+    except HilError as error:
+        failures.append(error)
     if failures:
         raise failures[0]
 
 
-def _content(name: str, results: Sequence[CaseResult], checks: CrossChecks) -> str:
+def _keep(told: Reported, url: str | None) -> None:
+    if url and told.results:
+        from harness.history.keep import keep  # noqa: PLC0415 - see cli/__init__
+
+        click.echo(f"history: {keep(url, told.document(), told.occasion)}", err=True)
+
+
+def _content(name: str, told: Reported) -> str:
     from harness import report  # noqa: PLC0415  rich and jinja2 only where something is shown
 
     if name == "json_file":
-        document: dict[str, object] = {"cases": [result.to_json() for result in results]}
-        if checks.wanted:
-            document["crosschecks"] = checks.to_json()
-        return json.dumps(document, indent=2)
+        return json.dumps(told.document(), indent=2)
     makers = {"junit": report.junit, "html": report.html, "coverage": report.lcov}
-    return makers[name](results)
+    return makers[name](told.results)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from harness.history.measures import MEASURES
+from harness.history.measures import Measure, measure
 
 #: Of normally distributed values: standard deviation over median absolute deviation.
 _TO_SIGMA = 1.4826
@@ -79,19 +79,20 @@ def _of_case(key: Key, now: Seen, earlier: Sequence[Seen]) -> Iterable[Regressio
         return
     for (name, source), value in now.figures.items():
         values = [s.figures[name, source] for s in ran if (name, source) in s.figures]
-        if not values or name not in MEASURES or not MEASURES[name].gated:
+        one = measure(name)
+        if not values or one is None or not one.gated:
             continue
         usual = median(values)
-        if value > usual + noise(name, values):
-            unit = MEASURES[name].unit
+        if value > usual + noise(one, values):
+            unit = one.unit
             share = f" ({100 * (value - usual) / usual:+.1f} %)" if usual else ""
             text = f"{name} {usual:,.6g} -> {value:,.6g} {unit}{share}"
             yield Regression(key, name, usual, value, text)
 
 
-def noise(name: str, values: Sequence[float]) -> float:
+def noise(of: Measure, values: Sequence[float]) -> float:
     """How far above its median a figure may lie by chance; 0 for figures that have no noise."""
-    if not MEASURES[name].noisy:
+    if not of.noisy:
         return 0.0
     if len(values) < _LEAST_NOISY:
         return float("inf")

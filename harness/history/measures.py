@@ -42,6 +42,18 @@ MEASURES: Mapping[str, Measure] = {
 }
 
 
+#: An operator's share of an inference is a figure of its own, called by this and its name.
+OPERATOR = "operator "
+_LONGEST_NAME = 64
+
+
+def measure(name: str) -> Measure | None:
+    """What the figure called ``name`` is of; None for one that a newer version keeps."""
+    if name.startswith(OPERATOR):
+        return Measure(name, "operators", "", gated=False)
+    return MEASURES.get(name)
+
+
 @dataclass(frozen=True)
 class Figure:
     """A measured value and where it comes from."""
@@ -58,6 +70,9 @@ def figures(case: Mapping[str, Any]) -> Iterator[Figure]:
         value = case.get(one.field)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             yield Figure(one.name, one.source or _own_source(target), float(value))
+    for row in case.get("operators") or ():
+        name = f"{OPERATOR}{row['operator']}"[:_LONGEST_NAME]
+        yield Figure(name, _own_source(target), float(row["ticks"]))
 
 
 def _own_source(target: str) -> str:

@@ -6,11 +6,12 @@ import hashlib
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from harness.history.measures import Figure, figures
 _GIT_SECONDS = 10.0
 #: Characters of a name, and of a text, that the database keeps.
 _LONGEST, _LONGEST_TEXT = 255, 4096
+_COLUMNS = {"commit": 64, "branch": 255, "machine": 255, "tool": 64, "command": _LONGEST_TEXT}
 
 
 @dataclass(frozen=True)
@@ -45,8 +47,27 @@ class Occasion:
         )
         if commit and not os.environ.get("GITHUB_SHA") and _git(folder, "status", "--porcelain"):
             commit += "+"  # not what was committed
-        command = " ".join(["tflm-hil", *sys.argv[1:]])[:_LONGEST_TEXT]
+        program = Path(sys.argv[0]).name or "python"
+        command = shlex.join([program, *sys.argv[1:]])[:_LONGEST_TEXT]
         return cls(time.time(), commit, branch, platform.node(), command=command)
+
+    def to_json(self) -> dict[str, Any]:
+        """``run`` of a document of results."""
+        return {**vars(self)}
+
+    def told_by(self, document: object) -> Occasion:
+        """This, with what a document of results says of its own run over it."""
+        told = document.get("run") if isinstance(document, Mapping) else None
+        if not isinstance(told, Mapping):
+            return self
+        found: dict[str, Any] = {
+            name: str(told[name])[:longest]
+            for name, longest in _COLUMNS.items()
+            if isinstance(told.get(name), str)
+        }
+        if isinstance(told.get("started"), (int, float)):
+            found["started"] = float(told["started"])
+        return replace(self, **found)
 
 
 @dataclass(frozen=True)
@@ -75,11 +96,12 @@ class CaseRow:
 
 @dataclass(frozen=True)
 class Run:
-    """A run, its cases, and the images that they ran."""
+    """A run, its cases, and the images that they ran: what is known of them, and their files."""
 
     occasion: Occasion
     cases: tuple[CaseRow, ...]
     images: tuple[ImageParts, ...] = ()
+    elves: Mapping[str, str] = field(default_factory=dict)  # SHA-256 -> path
 
     @property
     def key(self) -> str:
@@ -99,22 +121,30 @@ def from_document(document: object, occasion: Occasion, *, where: str = "the res
         raise UsageError(f"{where} has no cases", hint="pass what `tflm-hil run --json FILE` wrote")
     try:
         rows = tuple(_row(case) for case in found)
-    except (KeyError, TypeError) as error:
-        raise UsageError(f"{where} is no result of tflm-hil: {error} is missing") from error
-    images = {row.image: parts for case, row in zip(found, rows, strict=True)
-              if row.image and (parts := image_parts(case.get("elf"), row.image))}  # fmt: skip
-    said = document.get("command") if isinstance(document, Mapping) else None
-    if isinstance(said, str):
-        occasion = replace(occasion, command=said[:_LONGEST_TEXT])
-    return Run(occasion, rows, tuple(images.values()))
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UsageError(f"{where} is no result of tflm-hil: {error!r}") from error
+    elves = {row.image: str(case["elf"]) for case, row in zip(found, rows, strict=True)
+             if row.image and case.get("elf")}  # fmt: skip
+    return Run(occasion, rows, elves=elves)
 
 
-def from_file(path: Path, occasion: Occasion) -> Run:
-    """A run from a JSON file; raises :class:`UsageError` for what is none."""
+def read(path: Path) -> object:
+    """The JSON document in a file; raises :class:`UsageError` for what is none."""
     try:
-        document = json.loads(files.read(path))
+        return json.loads(files.read(path))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is no JSON: {error}") from error
+
+
+def from_file(path: Path, given: Mapping[str, Any] | None = None) -> Run:
+    """A run from a JSON file, which says itself when and where it was made.
+
+    ``given`` counts before what the file says. A file that does not say was made here, when it was
+    written last: recorded again, it is the same run. Raises :class:`UsageError` for what is none.
+    """
+    document = read(path)
+    here = replace(Occasion.here(), started=path.stat().st_mtime)
+    occasion = replace(here.told_by(document), **(given or {}))
     return from_document(document, occasion, where=str(path))
 
 
@@ -132,10 +162,8 @@ def _row(case: Mapping[str, Any]) -> CaseRow:
     )
 
 
-def image_parts(elf: object, sha256: str) -> ImageParts | None:
+def image_parts(elf: str, sha256: str) -> ImageParts | None:
     """What the image at ``elf`` is made of; None where it is not there any more, or another one."""
-    if not isinstance(elf, str):
-        return None
     from harness.elf import Image  # noqa: PLC0415 - only a history asks what images are made of
     from harness.footprint import analyse  # noqa: PLC0415
 

@@ -7,9 +7,9 @@ wait for each other. A file that is damaged or something else is named and never
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from harness.errors import CannotWrite, EnvironmentMissing, UsageError
 from harness.history import schema
 from harness.history.gate import Key, Seen
-from harness.history.run import Occasion, Run
+from harness.history.run import ImageParts, Occasion, Run, image_parts
 
 #: Seconds that a writer waits for another one.
 _PATIENCE = 60.0
@@ -92,7 +92,11 @@ class History:
             yield connection
 
     def record(self, run: Run) -> bool:
-        """Keep ``run``; False where it is kept already."""
+        """Keep ``run``; False where it is kept already.
+
+        Images that are new here are read from their files first, for no writer waits for that.
+        """
+        run = replace(run, images=(*run.images, *self._read_images(run)))
         with self._writing() as connection:
             known = sql.select(schema.runs.c.id).where(schema.runs.c.key == run.key)
             if connection.execute(known).first() is not None:
@@ -104,15 +108,21 @@ class History:
                 _write_cases(connection, run, number, images)
         return True
 
+    def _read_images(self, run: Run) -> Iterator[ImageParts]:
+        wanted = run.elves.keys() - {image.sha256 for image in run.images}
+        with self._reading() as connection:
+            known = _known_images(connection, wanted)
+        for sha in sorted(wanted - known.keys()):
+            parts = image_parts(run.elves[sha], sha)
+            if parts is not None:
+                yield parts
+
     def _images(self, connection: Connection, run: Run) -> dict[str, int]:
         """The number of each image of ``run``; those that are new are written."""
         wanted = {case.image for case in run.cases if case.image}
         parts = {image.sha256: image for image in run.images}
-        found: dict[str, int] = {}
+        found = _known_images(connection, wanted)
         table = schema.images
-        for chunk in _chunks(sorted(wanted)):
-            query = sql.select(table.c.sha256, table.c.id).where(table.c.sha256.in_(chunk))
-            found.update((row.sha256, row.id) for row in connection.execute(query))
         for sha in sorted(wanted - found.keys()):
             image = parts.get(sha)
             compiler = image.compiler[:255] if image else ""
@@ -221,6 +231,15 @@ def _write_cases(connection: Connection, run: Run, number: int, images: Mapping[
     ]
     if figures:
         connection.execute(schema.measures.insert(), figures)
+
+
+def _known_images(connection: Connection, wanted: Collection[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    table = schema.images
+    for chunk in _chunks(sorted(wanted)):
+        query = sql.select(table.c.sha256, table.c.id).where(table.c.sha256.in_(chunk))
+        found.update((row.sha256, row.id) for row in connection.execute(query))
+    return found
 
 
 def _inserted(connection: Connection, table: sql.Table, row: Mapping[str, object]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from harness.history.measures import MEASURES
+from harness.history.measures import MEASURES, measure
 from harness.history.store import Point
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -31,12 +31,14 @@ class Trend:
     @property
     def unit(self) -> str:
         """Of the values."""
-        return MEASURES[self.name].unit if self.name in MEASURES else ""
+        of = measure(self.name)
+        return of.unit if of else ""
 
     @property
     def steps(self) -> tuple[Step, ...]:
         """Where the figure moved; () for noisy ones, which always do."""
-        if self.name in MEASURES and MEASURES[self.name].noisy:
+        of = measure(self.name)
+        if of is not None and of.noisy:
             return ()
         found: list[Step] = []
         last: float | None = None

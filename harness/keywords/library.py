@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
@@ -275,6 +276,10 @@ class TflmHil(LiveSession, ImageChecks):
     def output_folder(self) -> Path:
         """Where the files of the cases go."""
         return Path(str(self._variable("${OUTPUT DIR}", "."))) / "cases"
+
+    def history(self) -> str:
+        """Where results over time are kept: the variable ``HISTORY``, or the environment's."""
+        return str(self._variable("${HISTORY}", "") or os.environ.get("TFLM_HIL_HISTORY", ""))
 
     def _variable(self, name: str, default: str) -> object:
         try:

@@ -9,6 +9,8 @@ from typing import Protocol
 
 from harness import files, report
 from harness.case import CaseResult
+from harness.history.keep import document, keep
+from harness.history.run import Occasion
 from robot import running
 
 
@@ -26,6 +28,10 @@ class Execution(Protocol):
         """Where the cases' files go."""
         ...
 
+    def history(self) -> str:
+        """Where results over time are kept; "" for nowhere."""
+        ...
+
     def close(self) -> None:
         """Stop what still runs."""
         ...
@@ -39,13 +45,17 @@ class Summary:
     def __init__(self, owner: Execution) -> None:
         self._owner = owner
         self._output: Path | None = None
+        self._occasion: Occasion | None = None
+        self._history = ""
 
     def output_file(self, path: Path | None) -> None:
         """Robot's own output file: the report goes beside it."""
         self._output = Path(path).parent if path else None
 
     def start_test(self, data: object, result: object) -> None:
-        """Remember where files go while Robot still tells."""
+        """Remember where files go, and the variable HISTORY, while Robot still tells."""
+        self._occasion = self._occasion or Occasion.here()
+        self._history = self._history or self._owner.history()
         self._output = self._output or self._owner.output_folder().parent
 
     def start_keyword(self, data: running.Keyword, result: object) -> None:
@@ -63,9 +73,12 @@ class Summary:
         results = self._owner.results
         if not results or self._output is None:
             return
-        document = {"cases": [result.to_json() for result in results]}
-        files.write(self._output / "results.json", json.dumps(document, indent=2) + "\n")
+        occasion = self._occasion or Occasion.here()
+        told = document(results, occasion)
+        files.write(self._output / "results.json", json.dumps(told, indent=2) + "\n")
         files.write(self._output / "hil.html", report.html(results))
         files.write(self._output / "hil-junit.xml", report.junit(results))
         report.print_table(results, sys.__stdout__ or sys.stdout)
         print(f"HIL:     {self._output / 'hil.html'}", file=sys.__stdout__)
+        if self._history:
+            print(f"History: {keep(self._history, told, occasion)}", file=sys.__stdout__)

@@ -27,7 +27,8 @@ FLOORS = (
     ("footprint",),
     ("resolver",),
     ("case",),
-    ("report", "doctor", "history"),
+    ("history",),
+    ("report", "doctor"),
     ("keywords", "cli"),
     ("__main__",),
 )

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 import harness
-from harness.case.result import CaseResult, Size, Verdict
+from harness.case.result import CaseResult, OperatorTicks, Size, Verdict
 from harness.elf.coverage import Coverage
 from harness.findings import Finding, Kind
+from harness.history.keep import document as results_document
+from harness.history.run import Occasion
 
 jsonschema = pytest.importorskip("jsonschema")
 SCHEMA = json.loads((Path(harness.__file__).parent / "schemas" / "run.json").read_text())
@@ -18,7 +20,7 @@ SCHEMA = json.loads((Path(harness.__file__).parent / "schemas" / "run.json").rea
 def document(**changes) -> dict:
     result = CaseResult("c", "s", "exact", "standalone", "simulator", Verdict.PASS, "fine")
     values = {field.name: getattr(result, field.name) for field in fields(result)}
-    return {"cases": [CaseResult(**(values | changes)).to_json()]}
+    return results_document([CaseResult(**(values | changes))], Occasion.here())
 
 
 def test_the_schema_is_one():
@@ -31,6 +33,7 @@ def test_the_schema_is_one():
         {},
         {"verdict": Verdict.FIRMWARE, "problems": ("a", "b"), "hint": "try", "details": "x\ny"},
         {"size": Size(1, 2), "instructions": 5, "virtual_seconds": 0.5, "console": Path("x/y")},
+        {"elf": Path("x.elf"), "elf_sha256": "0" * 64, "operators": (OperatorTicks("ADD", 3),)},
         {"coverage": Coverage({"f": 3, "g": 1}, {"a.c": {1: True, 2: False}})},
         {"findings": (Finding(Kind.FAULT, "m", "s", 3, (("pc", 16),)),)},
     ],

@@ -1,0 +1,27 @@
+"""One run from its results to the history: for every door that runs cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from harness.case.result import CaseResult
+from harness.history.run import Occasion, from_document
+from harness.history.store import History
+
+
+def document(results: Sequence[CaseResult], occasion: Occasion) -> dict[str, Any]:
+    """What ``run --json`` and a Robot execution write: the run, and a row for each case."""
+    return {"run": occasion.to_json(), "cases": [result.to_json() for result in results]}
+
+
+def keep(url: str, results: Mapping[str, Any], occasion: Occasion) -> str:
+    """Record a document of results in the history at ``url``; one line about it.
+
+    Raises what :meth:`History.open` and :meth:`History.record` raise.
+    """
+    run = from_document(results, occasion)
+    with History.open(url) as history:
+        new = history.record(run)
+        word = "recorded" if new else "known already"
+        return f"{len(run.cases)} cases {word} in {history.where}"

@@ -1,0 +1,47 @@
+"""What an execution of Robot leaves behind, and where."""
+
+import json
+
+from harness.case.result import CaseResult, Verdict
+from harness.history.store import History
+from harness.keywords.summary import Summary
+
+
+class Execution:
+    """An execution of one case, with the variable HISTORY."""
+
+    def __init__(self, folder, history: str) -> None:
+        self.results = [CaseResult("c", "", "", "prebuilt", "simulator", Verdict.PASS, "fine")]
+        self.rows: set[tuple[str, ...]] = set()
+        self._folder, self._history = folder, history
+
+    def output_folder(self):
+        return self._folder / "cases"
+
+    def history(self) -> str:
+        return self._history
+
+    def close(self) -> None:
+        pass
+
+
+def ended(execution: Execution) -> None:
+    summary = Summary(execution)
+    summary.start_test(None, None)
+    summary.close()
+
+
+def test_the_variable_history_names_where_the_run_is_kept(tmp_path):
+    ended(Execution(tmp_path, str(tmp_path / "lab.db")))
+    told = json.loads((tmp_path / "results.json").read_text())["run"]
+    with History.open(str(tmp_path / "lab.db")) as history:
+        (kept,) = history.runs()
+        assert (kept.occasion.commit, kept.occasion.started) == (told["commit"], told["started"])
+        assert [key.case for key in history.cases([kept])] == ["c"]
+
+
+def test_without_it_nothing_is_kept(tmp_path):
+    ended(Execution(tmp_path, ""))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "hil-junit.xml", "hil.html", "results.json",
+    ]  # fmt: skip
