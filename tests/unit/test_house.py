@@ -18,7 +18,7 @@ LONGEST_FILE = 400
 FLOORS = (
     ("errors", "findings", "paths", "deadline"),
     ("limits",),
-    ("files", "interrupts", "native", "tables"),
+    ("arithmetic", "files", "interrupts", "native", "tables"),
     ("model",),
     ("elf",),
     ("build", "uart", "reference"),
