@@ -19,6 +19,7 @@ from harness.errors import UsageError
 from harness.findings import Kind
 from harness.footprint.budget import FIGURES, from_table, parse_limit
 from harness.targets import TARGETS
+from harness.targets.pins import Press, parse_press
 from harness.targets.registry import DEFAULT
 from harness.uart import scraper
 from harness.uart.scrapers import EndLine
@@ -41,6 +42,7 @@ _CASE_KEYS = {
     "tolerance": float,
     "timeout": float,
     "guard": float,
+    "press": list,
     "ends": bool,
     "ends_at": str,
     "watch": float,
@@ -147,7 +149,7 @@ def _base(row: Mapping[str, object], name: str, here: Path, where: str) -> Case:
         arithmetic=_arithmetic(row, where),
         budgets=_budgets(row, here, where),
     )
-    case = _ending(case, row, where)
+    case = replace(_ending(case, row, where), presses=_presses(row, where))
     return _expect(case, row.get("expect", {}), where) if "expect" in row else case
 
 
@@ -157,6 +159,15 @@ def _arithmetic(row: Mapping[str, object], where: str) -> Arithmetic:
         return Arithmetic(**given)
     except UsageError as error:
         raise UsageError(f"{where}: {error.message}") from None
+
+
+def _presses(row: Mapping[str, object], where: str) -> tuple[Press, ...]:
+    found = row.get("press", [])
+    assert isinstance(found, list)
+    try:
+        return tuple(parse_press(str(text)) for text in found)
+    except UsageError as error:
+        raise UsageError(f"{where}, press: {error.message}", hint=error.hint) from error
 
 
 def _ending(case: Case, row: Mapping[str, object], where: str) -> Case:

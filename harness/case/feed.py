@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.case.endings import HOW_IT_ENDED
+from harness.case.presses import Presses
 from harness.deadline import Deadline
 from harness.errors import FirmwareFailed
 from harness.targets.base import ConsoleMatch, Session, Stop
+from harness.targets.pins import Press
 from harness.uart import Console, Record, encode
 from harness.uart.records import BLOCK, encode_tensor, fill_blocks, pattern
 
@@ -37,14 +39,15 @@ def out_of_time(deadline: Deadline) -> Stop | None:
 class Tap:
     """Carries what a session's console prints to its reader, with the time it arrived at."""
 
-    def __init__(self, session: Session, console: Console) -> None:
+    def __init__(self, session: Session, console: Console, presses: Sequence[Press] = ()) -> None:
         self.session = session
         self.console = console
+        self._run = Presses(session, presses).run if presses else session.run
         self._taken = 0
 
     def run(self, pattern: bytes | None, deadline: Deadline) -> Stop:
         """Run the session, then read all that it printed."""
-        stop = self.session.run(ConsoleMatch(pattern) if pattern else None, deadline)
+        stop = self._run(ConsoleMatch(pattern) if pattern else None, deadline)
         chunks = self.session.console
         for chunk in chunks[self._taken :]:
             self.console.feed(chunk.data, chunk.time)

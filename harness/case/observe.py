@@ -60,7 +60,7 @@ def observe(
     The console is kept in ``recording``, by default in temporary files.
     """
     console = Console(scrapers_of(case), recording)
-    tap = Tap(session, console)
+    tap = Tap(session, console, case.presses)
     deadline = session.deadline(case.timeout, guard=case.guard)
     complaint = ""
     feeder = Feeder(tap, deadline) if inputs else None

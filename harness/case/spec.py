@@ -9,6 +9,7 @@ from pathlib import Path
 from harness.arithmetic import Arithmetic
 from harness.build.variants import Expectation
 from harness.footprint.budget import Budget
+from harness.targets.pins import Press
 from harness.targets.registry import DEFAULT
 
 
@@ -48,6 +49,7 @@ class Case:
     budgets: Budgets = Budgets()
     timeout: float = 10.0  # seconds on the target's clock
     guard: float = 120.0  # wall seconds behind it
+    presses: tuple[Press, ...] = ()  # buttons that are pressed meanwhile
     trace: bool = False  # count what runs: instructions by function, lines
 
     def on(self, target: str, options: Mapping[str, object] | None = None) -> Case:

@@ -66,6 +66,9 @@ _REPORTS = ("json_file", "junit", "html", "coverage")
 @click.option("--watch", type=Seconds(), metavar="SECONDS",
               help="With --scraper: how long, on the target's clock, what comes after the end "
               "still counts.  [default: 1]")  # fmt: skip
+@click.option("--press", "presses", metavar="PIN[@S[+S]]", multiple=True,
+              help="Press a button (button1, button2, P0.6) so many seconds after the start, for "
+              f"so long; may be given again; on {', '.join(who_can(Ability.PINS))}.")  # fmt: skip
 @click.option("--timeout", type=Seconds(), metavar="SECONDS",
               help="For the whole run, on the target's clock (virtual on simulators).  "
               "[default: 10 for an ELF]")  # fmt: skip

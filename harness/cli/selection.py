@@ -18,6 +18,7 @@ from harness.case.casefile import check_ends, find_model
 from harness.case.samples import sample_case
 from harness.cli.build import ALL
 from harness.errors import BuildFailed, UsageError
+from harness.targets.pins import parse_press
 from harness.targets.registry import TARGETS, Ability, all_options, target, who_can
 from harness.uart import scraper
 
@@ -51,7 +52,7 @@ def select(options: Options) -> list[Case]:
         unique = {case.name: case for case in cases}.values()
         cases = [case.on(target) for case in unique for target in targets]
     _refuse_idle_target_options(cases, options)
-    _refuse_trace_of_boards(cases, options)
+    _refuse_what_targets_cannot(cases, options)
     return [_adjust(case, options) for case in cases]
 
 
@@ -84,15 +85,20 @@ def _refuse_idle_target_options(cases: list[Case], options: Options) -> None:
             )
 
 
-def _refuse_trace_of_boards(cases: list[Case], options: Options) -> None:
-    asked = next((f"--{name}" for name in ("coverage", "profile") if options[name]), "")
-    able = who_can(Ability.TRACE)
-    blind = sorted({case.target for case in cases} - set(able))
-    if asked and blind:
-        raise UsageError(
-            f"{asked} cannot be used on {' and '.join(blind)}: what runs there is not counted",
-            hint=f"--target {' or '.join(able)}",
-        )
+#: Options that ask for what not every target can.
+_ABILITIES = {"coverage": Ability.TRACE, "profile": Ability.TRACE, "presses": Ability.PINS}
+
+
+def _refuse_what_targets_cannot(cases: list[Case], options: Options) -> None:
+    for name, ability in _ABILITIES.items():
+        able = who_can(ability)
+        unable = sorted({case.target for case in cases} - set(able))
+        if options[name] and unable:
+            spelled = name.removesuffix("es") if name == "presses" else name
+            raise UsageError(
+                f"--{spelled} cannot be used here: {' and '.join(unable)} cannot {ability}",
+                hint=f"--target {' or '.join(able)}",
+            )
 
 
 def _sample_cases(sample: str, resolver: str, builder: str | None) -> list[Case]:
@@ -130,6 +136,8 @@ def _adjust(case: Case, options: Options) -> Case:
         for option in target(case.target).options
         if options[option.name] is not None
     }
+    if options["presses"]:
+        said["presses"] = tuple(parse_press(text) for text in options["presses"])
     trace = bool(options["coverage"] or options["profile"])
     case = replace(case, **said, trace=trace, target_options={**case.target_options, **chosen})
     check_ends(case)

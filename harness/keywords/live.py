@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from robot.api import SkipExecution, logger
 from robot.api.deco import keyword
 
@@ -16,6 +18,8 @@ from harness.errors import CheckFailed, EnvironmentMissing, FirmwareFailed, Usag
 from harness.findings import NOTES, Kind
 from harness.model import Model
 from harness.targets import Session, Stop
+from harness.targets.pins import Pins, pin_number
+from harness.targets.registry import Ability
 from harness.targets.shared import Shared
 from harness.uart import Console, scraper
 from harness.uart.records import pattern
@@ -110,6 +114,50 @@ class LiveSession:
                     f"pc is in {tap.session.where() or 'an unknown place'}"
                 )
         logger.info(tap.console.transcript())
+
+    @keyword
+    def press_button(
+        self, button: str = "button1", seconds: timedelta = timedelta(milliseconds=100)
+    ) -> None:
+        """Holds a button of the DK (``button1``, ``P0.07``) down while the target runs.
+
+        Skips the test on a target whose pins nobody can reach (a real board).
+
+        Examples:
+        | Press Button | button1 | 0.2 s |
+        """
+        self.drive_pin(button, False)
+        _, tap, deadline = self._open()
+        part = tap.session.deadline(seconds.total_seconds(), guard=deadline.guard_remaining)
+        tap.run(None, part)
+        self.drive_pin(button, None)
+
+    @keyword
+    def drive_pin(self, pin: str, level: bool | None) -> None:
+        """Drives a pin of the target high (True) or low (False) from now on; None lets it go.
+
+        Examples:
+        | Drive Pin | P0.06 | False |
+        """
+        self._pins().drive(pin_number(pin), level)
+
+    @keyword
+    def pin_should_be(self, pin: str, level: bool) -> None:
+        """Fails unless ``pin`` (``led1``, ``P0.02``) is high (True) or low (False) now.
+
+        Examples:
+        | Pin Should Be | led1 | True |
+        """
+        found = self._pins().read(pin_number(pin))
+        if found != level:
+            words = {True: "high", False: "low"}
+            raise CheckFailed(f"pin {pin} is {words[found]}, not {words[level]}")
+
+    def _pins(self) -> Pins:
+        case, tap, _ = self._open()
+        if not targets.target(case.target).can(Ability.PINS):
+            raise SkipExecution(f"target {case.target} cannot {Ability.PINS}")
+        return tap.session.pins
 
     @keyword
     def outputs_should_match_reference(self) -> None:

@@ -111,6 +111,8 @@ class Nrf9160:
             self.devices[block.name] = device
             self.events.devices[block.name] = device
             self.bus.attach(device, block.addresses)
+        for device in self.devices.values():
+            device.connect(self.devices)
         self._subscribers = [d for d in self.devices.values() if isinstance(d, Nordic)]
         self._dppic = self._device("DPPIC", Dppic)
 

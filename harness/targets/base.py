@@ -15,6 +15,7 @@ from typing import Protocol, Self
 from harness.deadline import Deadline
 from harness.elf.coverage import Coverage
 from harness.findings import Finding
+from harness.targets.pins import Pins
 
 
 @dataclass(frozen=True)
@@ -180,6 +181,11 @@ class Session(Protocol):
 
     def run_to_address(self, address: int, deadline: Deadline) -> Stop:
         """Run until the instruction at ``address`` is next; raises Unsupported as above."""
+        ...
+
+    @property
+    def pins(self) -> Pins:
+        """Port 0 from outside; raises Unsupported where nobody can reach it."""
         ...
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ from harness.elf.coverage import Coverage
 from harness.errors import Unsupported
 from harness.targets.base import Stop
 from harness.targets.closing import Closing
+from harness.targets.pins import Pins
 from harness.targets.registry import Ability, who_can
 
 
@@ -37,6 +38,11 @@ class OrdinarySession(Closing):
     def run_to_address(self, address: int, deadline: Deadline) -> Stop:
         """Run to ``address``. Raises :class:`Unsupported` where a run cannot stop there."""
         self._cannot(Ability.STEP)
+
+    @property
+    def pins(self) -> Pins:
+        """Port 0 from outside. Raises :class:`Unsupported` where nobody can reach it."""
+        self._cannot(Ability.PINS)
 
     def _cannot(self, ability: Ability) -> NoReturn:
         raise Unsupported(

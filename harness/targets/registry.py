@@ -24,6 +24,7 @@ class Ability(StrEnum):
 
     TRACE = "count what runs"  # profile(), coverage()
     STEP = "stop at an address"  # registers, run_to_address()
+    PINS = "drive pins"  # pins
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ _ROWS = (
         pool="harness.targets.renode.pool:RenodePool",
     ),
     Target("board", "harness.targets.board", False, options=_BOARD_OPTIONS),
-    Target("virtual-board", "harness.targets.board.virtual", True),
+    Target("virtual-board", "harness.targets.board.virtual", True, frozenset({Ability.PINS})),
 )
 
 #: All targets by name, the default first.

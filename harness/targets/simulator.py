@@ -13,6 +13,7 @@ from harness.findings import Finding
 from harness.simulator import End, Machine
 from harness.simulator.events import NEVER
 from harness.simulator.nrf9160 import BRANCHES, INSTRUCTIONS
+from harness.simulator.peripherals.gpio import Gpio
 from harness.targets.base import (
     ConsoleChunk,
     ConsoleMatch,
@@ -48,6 +49,23 @@ class SimulatorMemory:
             raise UsageError(f"simulator: {error}") from error
 
 
+class SimulatorPins:
+    """The machine's port 0."""
+
+    def __init__(self, machine: Machine) -> None:
+        port = machine.devices["P0"]
+        assert isinstance(port, Gpio)
+        self._port = port
+
+    def read(self, pin: int) -> bool:
+        """The level at ``pin``."""
+        return bool(self._port.pads >> pin & 1)
+
+    def drive(self, pin: int, level: bool | None) -> None:
+        """Drive ``pin``; None lets it go."""
+        self._port.drive(pin, level)
+
+
 class SimulatorSession(OrdinarySession):
     """A session; :attr:`machine` has hooks, snapshots, profile and coverage beside."""
 
@@ -56,6 +74,7 @@ class SimulatorSession(OrdinarySession):
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.memory = SimulatorMemory(machine)
+        self._pins = SimulatorPins(machine)
         self._opened = time.monotonic()
         self._read = 0
         self._chunks: list[ConsoleChunk] = []
@@ -141,6 +160,11 @@ class SimulatorSession(OrdinarySession):
             raise UsageError(f"the image has no symbol {name!r}")
         self.machine.hook(symbol.address, lambda machine: True)
         return symbol.address
+
+    @property
+    def pins(self) -> SimulatorPins:
+        """The machine's port 0."""
+        return self._pins
 
     @property
     def registers(self) -> dict[str, int]:

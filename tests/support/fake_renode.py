@@ -90,6 +90,25 @@ class Resets:
 Script = list[tuple[int, object]]
 
 
+class Port:
+    """``sysbus.p0``: NRF52840_GPIO as far as the agent uses it; pin 2 is an output that is high."""
+
+    def __init__(self) -> None:
+        self.Pins = [
+            SimpleNamespace(
+                Direction="Input", InputValue=False, OutputValue=False, PullMode="PullUp"
+            )
+            for _ in range(32)
+        ]
+        self.Pins[2].Direction, self.Pins[2].OutputValue = "Output", True
+
+    def WriteDoubleWord(self, offset: int, value: int) -> None:  # noqa: N802
+        """Pulls of pins after a reset."""
+
+    def OnGPIO(self, number: int, value: bool) -> None:  # noqa: N802
+        self.Pins[number].InputValue = value
+
+
 class Machine:
     """``monitor.Machine``: a sparse memory, and the script that the core follows."""
 
@@ -103,7 +122,7 @@ class Machine:
         self.SystemBus = self.ClockSource = self
         self.pending: Script = []
         self.parts = {"sysbus.cpu": self.cpu, "sysbus.uarte0": self.uart, "sysbus.dwt": None}
-        self.parts["sysbus.p0"] = SimpleNamespace(WriteDoubleWord=lambda offset, value: None)
+        self.parts["sysbus.p0"] = Port()
         self.memories = {
             "ArrayMemory": [Storage(self, 0xFF0000, 0x1000)],
             "MappedMemory": [Storage(self, 0, 0x100000), Storage(self, 0x20000000, 0x40000)],

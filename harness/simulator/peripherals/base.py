@@ -9,7 +9,7 @@ method ``task_<name>``, what a register does beyond storage ``read_<name>`` / ``
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -117,6 +117,9 @@ class Device:
                 self._writers[offset] = _bind(writer, index if register.count > 1 else None)
             elif "w" not in register.access:
                 self._writers[offset] = _ignore
+
+    def connect(self, devices: Mapping[str, Device]) -> None:
+        """All devices of the chip are there, by name: find those that this one works with."""
 
     def reset(self) -> None:
         """Take the values after a reset."""

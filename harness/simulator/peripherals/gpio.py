@@ -9,103 +9,134 @@ from harness.simulator.memorymap import Block
 from harness.simulator.peripherals.base import Chip, Device, Register
 
 PINS = 32
+OUT, DIR, LATCH, DETECTMODE, PIN_CNF = 0x004, 0x014, 0x020, 0x024, 0x200
 _MASK = 0xFFFF_FFFF
+#: PIN_CNF.INPUT: the input buffer is not connected; so it is after a reset.
+_DISCONNECT = 1 << 1
+_PULL_UP = 3
+_SENSE_HIGH, _SENSE_LOW = 2, 3
+
+#: Told the levels at the pins before and after a change.
+Listener = Callable[[int, int], None]
 
 
 class Gpio(Device):
-    """Output latch, direction, inputs and LATCH by SENSE."""
+    """Output latch, direction, inputs, LATCH by SENSE, and DETECT."""
 
     REGISTERS: ClassVar[tuple[Register, ...]] = (
-        Register(0x004, "OUT"),
+        Register(OUT, "OUT"),
         Register(0x008, "OUTSET"),
         Register(0x00C, "OUTCLR"),
         Register(0x010, "IN", access="r"),
-        Register(0x014, "DIR"),
+        Register(DIR, "DIR"),
         Register(0x018, "DIRSET"),
         Register(0x01C, "DIRCLR"),
-        Register(0x020, "LATCH"),
-        Register(0x024, "DETECTMODE"),
+        Register(LATCH, "LATCH"),
+        Register(DETECTMODE, "DETECTMODE"),
         Register(0x028, "DETECTMODE_SEC"),
-        Register(0x200, "PIN_CNF", 2, count=PINS),
+        Register(PIN_CNF, "PIN_CNF", _DISCONNECT, count=PINS),
     )
     STATE: ClassVar[tuple[str, ...]] = ("driven", "levels")
 
     def __init__(self, chip: Chip, block: Block) -> None:
         self.driven = 0  # pins that the host drives
         self.levels = 0  # and how
-        self.on_change: Callable[[int, int], None] = _nobody  # (levels before, levels after)
+        self.listeners: list[Listener] = []
         super().__init__(chip, block)
 
-    def read_in(self) -> int:
+    @property
+    def pads(self) -> int:
         """Levels at all pins: driven by the host, by OUT, or by the pull resistor."""
-        pulled = sum(1 << n for n in range(PINS) if self.regs[0x200 + 4 * n] >> 2 & 3 == 3)
-        outputs = self.regs[0x014]
-        level = pulled & ~outputs | self.regs[0x004] & outputs
+        pulled = sum(1 << n for n in range(PINS) if self._config(n) >> 2 & 3 == _PULL_UP)
+        outputs = self.regs[DIR]
+        level = pulled & ~outputs | self.regs[OUT] & outputs
         return (level & ~self.driven | self.levels & self.driven) & _MASK
+
+    def read_in(self) -> int:
+        """The pins whose input buffer is connected; 0 for the others."""
+        connected = sum(1 << n for n in range(PINS) if not self._config(n) & _DISCONNECT)
+        return self.pads & connected
+
+    @property
+    def detect(self) -> bool:
+        """The DETECT signal to GPIOTE: a pin as sensed, or with DETECTMODE a bit of LATCH."""
+        return bool(self.regs[LATCH] if self.regs[DETECTMODE] & 1 else self._sensed())
+
+    def _config(self, pin: int) -> int:
+        return self.regs[PIN_CNF + 4 * pin]
+
+    def _sensed(self) -> int:
+        """The pins that are as their SENSE wants them."""
+        level, found = self.read_in(), 0
+        for pin in range(PINS):
+            sense = self._config(pin) >> 16 & 3
+            high = level >> pin & 1
+            if (sense == _SENSE_HIGH and high) or (sense == _SENSE_LOW and not high):
+                found |= 1 << pin
+        return found
 
     def drive(self, pin: int, level: bool | None) -> None:
         """The host drives ``pin``; None lets it go."""
-        before = self.read_in()
+        before = self.pads
         self.driven = self.driven & ~(1 << pin) | (level is not None) << pin
         self.levels = self.levels & ~(1 << pin) | bool(level) << pin
         self._changed(before)
 
     def _changed(self, before: int) -> None:
-        after = self.read_in()
-        for n in range(PINS):
-            sense = self.regs[0x200 + 4 * n] >> 16 & 3
-            level = after >> n & 1
-            if (sense == 2 and level) or (sense == 3 and not level):
-                self.regs[0x020] |= 1 << n
-        if before != after:
-            self.on_change(before, after)
+        self.regs[LATCH] |= self._sensed()
+        after = self.pads
+        for listener in self.listeners:
+            listener(before, after)
 
     def _set(self, offset: int, value: int) -> None:
-        before = self.read_in()
+        before = self.pads
         self.regs[offset] = value & _MASK
         self._changed(before)
 
     def write_out(self, value: int) -> None:
-        self._set(0x004, value)
+        self._set(OUT, value)
 
     def write_outset(self, value: int) -> None:
-        self._set(0x004, self.regs[0x004] | value)
+        self._set(OUT, self.regs[OUT] | value)
 
     def write_outclr(self, value: int) -> None:
-        self._set(0x004, self.regs[0x004] & ~value)
+        self._set(OUT, self.regs[OUT] & ~value)
 
     def write_dir(self, value: int) -> None:
-        self._set(0x014, value)
-        for n in range(PINS):
-            offset = 0x200 + 4 * n
-            self.regs[offset] = self.regs[offset] & ~1 | value >> n & 1
+        for pin in range(PINS):
+            offset = PIN_CNF + 4 * pin
+            self.regs[offset] = self.regs[offset] & ~1 | value >> pin & 1
+        self._set(DIR, value)
 
     def write_dirset(self, value: int) -> None:
-        self.write_dir(self.regs[0x014] | value)
+        self.write_dir(self.regs[DIR] | value)
 
     def write_dirclr(self, value: int) -> None:
-        self.write_dir(self.regs[0x014] & ~value)
+        self.write_dir(self.regs[DIR] & ~value)
 
     def write_pin_cnf(self, index: int, value: int) -> None:
-        before = self.read_in()
-        self.regs[0x200 + 4 * index] = value
-        self.regs[0x014] = self.regs[0x014] & ~(1 << index) | (value & 1) << index
+        before = self.pads
+        self.regs[PIN_CNF + 4 * index] = value
+        self.regs[DIR] = self.regs[DIR] & ~(1 << index) | (value & 1) << index
         self._changed(before)
 
+    def write_detectmode(self, value: int) -> None:
+        self.regs[DETECTMODE] = value & 1
+        self._changed(self.pads)
+
     def read_outset(self) -> int:
-        return self.regs[0x004]
+        return self.regs[OUT]
 
     read_outclr = read_outset
 
     def read_dirset(self) -> int:
-        return self.regs[0x014]
+        return self.regs[DIR]
 
     read_dirclr = read_dirset
 
     def write_latch(self, value: int) -> None:
-        """Writing ones clears."""
-        self.regs[0x020] &= ~value
-
-
-def _nobody(_before: int, _after: int) -> None:
-    """No GPIOTE listens."""
+        """Writing ones clears; a pin that is still as sensed is latched again at once."""
+        self.regs[LATCH] &= ~value
+        for listener in self.listeners:  # DETECT falls, and may rise again
+            listener(self.pads, self.pads)
+        self._changed(self.pads)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from harness.simulator.memorymap import Block
-from harness.simulator.peripherals.base import Chip, Nordic, Register, numbered
-from harness.simulator.peripherals.gpio import Gpio
+from harness.simulator.peripherals.base import Chip, Device, Nordic, Register, numbered
+from harness.simulator.peripherals.gpio import OUT, Gpio
 
 CHANNELS = 8
 MODE_EVENT, MODE_TASK = 1, 3
@@ -26,9 +27,19 @@ class Gpiote(Nordic):
     STATE: ClassVar[tuple[str, ...]] = ("port",)
 
     def __init__(self, chip: Chip, block: Block) -> None:
-        self.gpio: Gpio | None = None
         self.port = False
         super().__init__(chip, block)
+
+    def connect(self, devices: Mapping[str, Device]) -> None:
+        """Both GPIOTEs serve the chip's one port."""
+        port = devices["P0"]
+        assert isinstance(port, Gpio)
+        self.gpio = port
+        port.listeners.append(self.pins_changed)
+
+    def reset(self) -> None:
+        super().reset()
+        self.port = False
 
     def _pin(self, index: int, mode: int) -> int | None:
         config = self.regs[0x510 + 4 * index]
@@ -36,9 +47,9 @@ class Gpiote(Nordic):
 
     def _drive(self, index: int, action: int) -> None:
         pin = self._pin(index, MODE_TASK)
-        if pin is None or self.gpio is None:
+        if pin is None:
             return
-        mask, out = 1 << pin, self.gpio.regs[0x004]
+        mask, out = 1 << pin, self.gpio.regs[OUT]
         value = {RISING: out | mask, FALLING: out & ~mask, TOGGLE: out ^ mask}.get(action, out)
         self.gpio.write_out(value)
 
@@ -53,7 +64,7 @@ class Gpiote(Nordic):
 
     def write_config(self, index: int, value: int) -> None:
         self.regs[0x510 + 4 * index] = value
-        if value & 3 == MODE_TASK and self.gpio is not None:
+        if value & 3 == MODE_TASK:
             self.gpio.write_dirset(1 << (value >> 8 & 0x1F))
             self._drive(index, RISING if value >> 20 & 1 else FALLING)
 
@@ -66,7 +77,7 @@ class Gpiote(Nordic):
             polarity = self.regs[0x510 + 4 * index] >> 16 & 3
             if polarity & (RISING if after >> pin & 1 else FALLING):
                 self.event(f"IN[{index}]")
-        port = bool(self.gpio and self.gpio.regs[0x020])
+        port = self.gpio.detect
         if port and not self.port:
             self.event("PORT")
         self.port = port

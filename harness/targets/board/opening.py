@@ -22,6 +22,7 @@ from harness.targets.board.lab import Lab, same_serial
 from harness.targets.board.lock import ProbeLock
 from harness.targets.board.probe import ProbeMemory, PyocdMemory
 from harness.targets.board.session import BoardSession, boot_position
+from harness.targets.pins import Pins
 
 Log = Callable[[str], None]
 
@@ -140,6 +141,7 @@ class Opening:
                 flashed=report,
                 settled=settled,
                 virtual=board.control is not None,
+                pins=pins_of(board),
             )
 
     def flasher(self, board: Board) -> Flasher:
@@ -163,6 +165,15 @@ class Opening:
         except HilError as error:
             return error.message.splitlines()[0]
         return ""
+
+
+def pins_of(board: Board) -> Pins | None:
+    """The pins of a virtual board; None for a real one, which nobody can press from here."""
+    if board.control is None:
+        return None
+    from harness.targets.board.virtual.client import VirtualPins  # noqa: PLC0415
+
+    return VirtualPins(board.control)
 
 
 def memory_of(board: Board) -> ProbeMemory:

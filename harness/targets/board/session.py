@@ -26,6 +26,7 @@ from harness.targets.board.flash import FlashReport
 from harness.targets.board.identity import Board
 from harness.targets.board.marks import BOOT, Marks
 from harness.targets.ordinary import OrdinarySession
+from harness.targets.pins import Pins
 
 #: How often a run looks whether the board is still ours and whether it keeps rebooting.
 _GLANCE_SECONDS = 0.25
@@ -58,6 +59,7 @@ class BoardSession(OrdinarySession):
         flashed: FlashReport,
         settled: bool = True,
         virtual: bool = False,
+        pins: Pins | None = None,
     ) -> None:
         self.board = board
         self.firmware = firmware
@@ -77,6 +79,7 @@ class BoardSession(OrdinarySession):
         self._resets = 0
         self._loop = 0
         self._virtual = virtual
+        self._pins = pins
         self._settled = settled
         self._opened = time.monotonic()
         self._checked = self._opened
@@ -91,6 +94,11 @@ class BoardSession(OrdinarySession):
     def memory(self) -> Memory:
         """The board's memory through its debug probe, while it runs."""
         return self._memory
+
+    @property
+    def pins(self) -> Pins:
+        """A virtual board's pins. Raises :class:`Unsupported` for a real board."""
+        return super().pins if self._pins is None else self._pins
 
     @property
     def counters(self) -> Counters:

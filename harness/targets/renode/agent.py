@@ -70,6 +70,7 @@ class Agent(object):
         self.sent = 0  # how much of it the harness has; a tail stays, to be searched
         self.faults, self.handlers = 0, []
         self.incoming = []
+        self.driven = set()  # pins whose level the model was told
         self.pattern, self.symbol = None, None
         self.searched = 0  # what was printed before this is not searched
         self.stopped = ""
@@ -204,6 +205,7 @@ class Agent(object):
         self.machine.MachineReset -= self.on_reset
         self.cpu.RemoveAllHooks()
         self.incoming = []
+        self.driven = set()  # pins whose level the model was told
         self.let_go()
         for memory in self.machine.GetPeripheralsOfType[MappedMemory]():
             memory.ZeroAll()
@@ -325,6 +327,19 @@ class Agent(object):
         self.incoming.extend(bytearray.fromhex(text))
         if idle:
             self.deliver(None)
+
+    def pin(self, number):
+        pin = self.machine["sysbus.p0"].Pins[number]
+        output = str(pin.Direction) == "Output"
+        self.send("pin %d" % (pin.OutputValue if output else pin.InputValue))
+
+    def drive(self, number, level):
+        port = self.machine["sysbus.p0"]
+        pulled = str(port.Pins[number].PullMode) == "PullUp"
+        if number not in self.driven:  # the model does not know yet that a pull lifted the pin
+            self.driven.add(number)
+            port.OnGPIO(number, pulled)
+        port.OnGPIO(number, pulled if level is None else level)
 
     def deliver(self, *_):
         """Hand the UARTE what its buffer has room for, and look again soon.

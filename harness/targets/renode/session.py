@@ -28,6 +28,7 @@ from harness.targets.base import (
 from harness.targets.ordinary import OrdinarySession
 from harness.targets.renode import faults, log
 from harness.targets.renode.memory import RenodeMemory
+from harness.targets.renode.pins import RenodePins
 from harness.targets.renode.server import NON_SECURE_FLASH, RenodeServer
 
 _NS = 1_000_000_000
@@ -218,6 +219,11 @@ class RenodeSession(OrdinarySession):
     def write(self, data: bytes) -> None:
         """Send ``data`` to the console's receiver."""
         self.call(f"write('{data.hex()}')")
+
+    @property
+    def pins(self) -> RenodePins:
+        """Port 0 of Renode's model."""
+        return RenodePins(self.call)
 
     def reset(self) -> None:
         """A pin reset; memories keep what they hold."""

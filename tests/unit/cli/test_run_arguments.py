@@ -113,7 +113,7 @@ def test_an_unknown_sample_is_refused_with_the_known_ones(refused):
 @pytest.mark.parametrize("targets", ["board", "virtual-board", "simulator,board"])
 def test_what_runs_is_not_counted_on_a_board(refused, option, targets):
     said = refused("a.elf", "--target", targets, *option)
-    assert f"{option[0]} cannot be used on" in said
+    assert f"{option[0]} cannot be used here" in said
     assert "--target simulator or renode" in said
 
 

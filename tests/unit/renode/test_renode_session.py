@@ -145,3 +145,14 @@ def test_a_fault_is_decoded_with_its_address(firmware):
     fault = decode(words, firmware)
     assert (fault.kind, fault.reason) == ("MemManage", "DACCVIOL, MMARVALID")
     assert (fault.pc, fault.lr, fault.address) == (0x40, 0x43, 0x20000000)
+
+
+def test_pins_are_driven_read_and_let_go_to_their_pull(fake, server, firmware):
+    with open_target("renode", firmware, server=server) as session:
+        session.pins.drive(6, True)
+        assert session.pins.read(6)
+        session.pins.drive(6, False)
+        assert not session.pins.read(6)
+        session.pins.drive(6, None)
+        assert session.pins.read(6)
+        assert session.pins.read(2)  # an output

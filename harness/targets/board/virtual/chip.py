@@ -71,6 +71,14 @@ class Chip(Protocol):
         """Write memory through the debug probe; ValueError where there is none."""
         ...
 
+    def read_pin(self, pin: int) -> bool:
+        """The level at a pin; ValueError where there are none."""
+        ...
+
+    def drive_pin(self, pin: int, level: bool | None) -> None:
+        """Drive a pin, or let it go; ValueError where there are none."""
+        ...
+
 
 class TranscriptChip:
     """Prints the text that stands in flash from address 0 on, and echoes what it is sent.
@@ -108,3 +116,11 @@ class TranscriptChip:
     def write(self, address: int, data: bytes) -> None:
         """There is no RAM."""
         raise ValueError(f"0x{address:08x} cannot be written")
+
+    def read_pin(self, pin: int) -> bool:
+        """There are no pins."""
+        raise ValueError(f"a transcript has no P0.{pin}")
+
+    def drive_pin(self, pin: int, level: bool | None) -> None:
+        """There are no pins."""
+        raise ValueError(f"a transcript has no P0.{pin}")

@@ -82,6 +82,27 @@ class VirtualMemory:
         """Nothing is held."""
 
 
+class VirtualPins:
+    """A virtual board's pins through its control socket; a real board's nobody can reach."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def read(self, pin: int) -> bool:
+        """The level at ``pin``. Raises :class:`TargetLost` where there is none."""
+        return bool(self._do("pin", pin=pin)["level"])
+
+    def drive(self, pin: int, level: bool | None) -> None:
+        """Drive ``pin``; None lets it go."""
+        self._do("drive", pin=pin, level=level)
+
+    def _do(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        try:
+            return call(self._folder, operation, **arguments)
+        except ControlError as error:
+            raise TargetLost(f"could not reach P0.{arguments['pin']}: {error}") from error
+
+
 class VirtualDk(Closing):
     """A virtual board in a process of its own, which ends with this object or with its parent."""
 

@@ -222,6 +222,8 @@ class Board:
             "power": self.do_power,
             "misbehave": self.do_misbehave,
             "spent": self.do_spent,
+            "pin": self.do_pin,
+            "drive": self.do_drive,
         }
         handler = handlers.get(str(request.get("do")))
         if handler is None:
@@ -276,6 +278,16 @@ class Board:
     def do_write(self, request: dict[str, Any]) -> dict[str, Any]:
         """RAM and registers."""
         self.chip.write(int(request["address"]), base64.b64decode(request["data"]))
+        return {}
+
+    def do_pin(self, request: dict[str, Any]) -> dict[str, Any]:
+        """The level at a pin."""
+        return {"level": self.chip.read_pin(int(request["pin"]))}
+
+    def do_drive(self, request: dict[str, Any]) -> dict[str, Any]:
+        """A finger on a button, a signal at a pin."""
+        level = request["level"]
+        self.chip.drive_pin(int(request["pin"]), None if level is None else bool(level))
         return {}
 
     def do_reset(self, _: dict[str, Any]) -> dict[str, Any]:

@@ -110,9 +110,7 @@ class SimulatorChip:
         except HilError as error:
             self._halt(error.message)
             return
-        if self.idle:
-            self._started, self._virtual = self._now(), 0.0
-            self.idle = False
+        self._wake()
 
     def read(self, address: int, size: int) -> bytes:
         """Memory of the machine. Raises ValueError where there is none."""
@@ -135,6 +133,25 @@ class SimulatorChip:
     def _halt(self, reason: str) -> None:
         self.halted = reason
         self.idle = True
+
+    def read_pin(self, pin: int) -> bool:
+        """The level at a pin of the machine."""
+        return self._running().pins.read(pin)
+
+    def drive_pin(self, pin: int, level: bool | None) -> None:
+        """Drive a pin of the machine; it may wake a sleeping core."""
+        self._running().pins.drive(pin, level)
+        self._wake()
+
+    def _running(self) -> Session:
+        if self._session is None or self.halted:
+            raise ValueError("the chip does not run")
+        return self._session
+
+    def _wake(self) -> None:
+        if self.idle:
+            self._started, self._virtual = self._now(), 0.0
+            self.idle = False
 
 
 def _blocks(store: Store) -> list[Block]:

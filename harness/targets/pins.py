@@ -1,0 +1,65 @@
+"""The pins of a target, and the nRF9160 DK's names for some of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from harness import limits
+from harness.errors import UsageError
+
+PINS = 32
+#: nRF9160 DK Hardware User Guide, "Buttons, slide switches and LEDs". Buttons pull to ground.
+NAMES = {"led1": 2, "led2": 3, "led3": 4, "led4": 5,
+         "button1": 6, "button2": 7, "switch1": 8, "switch2": 9}  # fmt: skip
+#: Seconds that a press lasts, long enough for firmware that debounces.
+PRESS_SECONDS = 0.1
+
+
+class Pins(Protocol):
+    """Port 0, from outside. Numbers are those of P0.n."""
+
+    def read(self, pin: int) -> bool:
+        """The level at ``pin``."""
+        ...
+
+    def drive(self, pin: int, level: bool | None) -> None:
+        """Drive ``pin`` high or low; None lets it go, to its pull resistor or its output."""
+        ...
+
+
+@dataclass(frozen=True)
+class Press:
+    """A button held down from ``at`` on for ``seconds``, on the target's clock."""
+
+    pin: int
+    at: float = 0.0
+    seconds: float = PRESS_SECONDS
+
+
+def pin_number(name: str) -> int:
+    """The number of a pin: ``button1``, ``P0.06`` or ``6``. Raises :class:`UsageError`."""
+    word = name.strip().lower()
+    if word in NAMES:
+        return NAMES[word]
+    digits = word.removeprefix("p0.")
+    if digits.isdecimal() and len(digits) <= 2 and int(digits) < PINS:
+        return int(digits)
+    raise UsageError(f"no pin {limits.short(name)}", hint=f"P0.0 to P0.31, or {', '.join(NAMES)}")
+
+
+def parse_press(text: str) -> Press:
+    """``button1``, ``button1@0.5`` (seconds after the start) or ``button1@0.5+0.2`` (held so long).
+
+    Raises :class:`UsageError`.
+    """
+    name, _, when = text.partition("@")
+    at, _, held = when.partition("+")
+    try:
+        return Press(
+            pin_number(name),
+            limits.seconds(at, zero=True) if at else 0.0,
+            limits.seconds(held) if held else PRESS_SECONDS,
+        )
+    except ValueError as error:
+        raise UsageError(f"--press {text}: {error}", hint="button1@0.5+0.2") from error
