@@ -183,12 +183,20 @@ class Mpu:
             "limits": list(self.limits),
             "attributes": list(self.attributes),
             "negative": self.negative,
+            "stale": self._core.stale,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take back what :meth:`state` gave."""
+        """Take back what :meth:`state` gave.
+
+        What was in force then and is in force now stays: to tell the core costs it every entry of
+        its TLB, which is more than the rest of a restored snapshot.
+        """
+        if state == self.state() and not state["stale"]:
+            return
         for name, value in state.items():
-            setattr(self, name, list(value) if isinstance(value, list) else value)
+            if name != "stale":
+                setattr(self, name, list(value) if isinstance(value, list) else value)
         self._regions = None
         self._in_force = ()
         self.take_effect(negative=self.negative)
