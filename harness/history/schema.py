@@ -91,28 +91,50 @@ measures = Table(
 )
 
 
-def prepare(connection: Connection, where: str) -> None:
-    """Make the tables, or bring older ones up to date; in the caller's transaction.
+def version(connection: Connection, where: str) -> int:
+    """Of the tables that are there; 0 where there are none.
 
     Raises :class:`UsageError` for a database of a newer tflm-hil, or of something else.
     """
     found = set(inspect(connection).get_table_names())
     if about.name not in found:
-        if found & {table.name for table in metadata.sorted_tables}:
-            raise UsageError(f"{where} is a database of something else: it has a table 'runs'")
-        metadata.create_all(connection)
-        connection.execute(about.insert().values(version=VERSION))
-        return
-    version = connection.execute(select(about.c.version)).scalar_one()
+        others = found & {table.name for table in metadata.sorted_tables}
+        if others:
+            raise UsageError(
+                f"{where} is a database of something else: it has a table {min(others)!r}"
+            )
+        return 0
+    version = int(connection.execute(select(about.c.version)).scalar_one())
     if version > VERSION:
         raise UsageError(
             f"{where} is a history of version {version}, this tflm-hil knows {VERSION}",
             hint="pip install --upgrade tflm-hil",
         )
-    for step in range(version, VERSION):
+    return version
+
+
+def prepare(connection: Connection, where: str) -> None:
+    """Make the tables, or bring older ones up to date; in the caller's transaction.
+
+    Raises what :func:`version` raises.
+    """
+    found = version(connection, where)
+    if not found:
+        metadata.create_all(connection)
+        connection.execute(about.insert().values(version=VERSION))
+        return
+    hold(connection)  # another one may be at it
+    for step in range(version(connection, where), VERSION):
         _STEPS[step](connection)
-    if version < VERSION:
-        connection.execute(about.update().values(version=VERSION))
+    connection.execute(about.update().values(version=VERSION))
+
+
+def hold(connection: Connection) -> None:
+    """Wait until no other writer writes, and keep others waiting to the transaction's end.
+
+    A server locks the one row of ``tflm_hil``; SQLite has locked the file already.
+    """
+    connection.execute(select(about.c.version).with_for_update())
 
 
 def _add_command(connection: Connection) -> None:

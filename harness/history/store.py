@@ -15,15 +15,22 @@ from typing import Any
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection, Engine, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DBAPIError,
+    IntegrityError,
+    NoSuchModuleError,
+    ProgrammingError,
+)
 
-from harness.errors import CannotWrite, EnvironmentMissing, UsageError
+from harness.errors import CannotWrite, EnvironmentMissing, HilError, UsageError
 from harness.history import schema
 from harness.history.gate import Key, Seen
 from harness.history.run import ImageParts, Occasion, Run, image_parts
 
 #: Seconds that a writer waits for another one.
 _PATIENCE = 60.0
+_TO_WRITE = {"writes": True}
 _CHUNK = 500  # rows of one look-up; SQLite takes 32,766 variables
 
 
@@ -49,6 +56,7 @@ class History:
 
     def __init__(self, engine: Engine, where: str) -> None:
         self._engine = engine
+        self._engine_to_write = engine.execution_options(**_TO_WRITE)
         self.where = where
 
     @classmethod
@@ -67,9 +75,25 @@ class History:
                 f"{url} cannot be opened: {error}", hint="a file, or a URL of SQLAlchemy"
             ) from error
         history = cls(engine, parsed.render_as_string(hide_password=True) if "://" in url else url)
-        with history._writing() as connection:
-            schema.prepare(connection, history.where)
+        try:
+            history._prepare()
+        except HilError:
+            history.close()
+            raise
         return history
+
+    def _prepare(self) -> None:
+        with self._reading() as connection:
+            if schema.version(connection, self.where) == schema.VERSION:
+                return
+        try:
+            with self._engine_to_write.begin() as connection:
+                schema.prepare(connection, self.where)
+        except (IntegrityError, ProgrammingError):  # another one has just made the tables
+            with self._writing() as connection:
+                schema.prepare(connection, self.where)
+        except DBAPIError as error:
+            raise _in_words(error, self.where) from error
 
     def close(self) -> None:
         """Give the connections back."""
@@ -83,7 +107,7 @@ class History:
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        with _named(self.where), self._engine.begin() as connection:
+        with _named(self.where), self._engine_to_write.begin() as connection:
             yield connection
 
     @contextmanager
@@ -98,6 +122,7 @@ class History:
         """
         run = replace(run, images=(*run.images, *self._read_images(run)))
         with self._writing() as connection:
+            schema.hold(connection)
             known = sql.select(schema.runs.c.id).where(schema.runs.c.key == run.key)
             if connection.execute(known).first() is not None:
                 return False
@@ -180,7 +205,7 @@ def _engine(url: sql.URL) -> Engine:
     engine = sql.create_engine(url, connect_args={"timeout": _PATIENCE})
 
     # The driver begins a transaction at the first write, so that two readers that both mean to
-    # write would each hold what the other needs. Here who opens one to write locks at once.
+    # write would each hold what the other needs. Here who means to write locks at once.
     @sql.event.listens_for(engine, "connect")
     def _manual(connection: Any, _: object) -> None:
         connection.isolation_level = None
@@ -188,7 +213,8 @@ def _engine(url: sql.URL) -> Engine:
 
     @sql.event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+        writes = connection.get_execution_options().get("writes")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
     return engine
 
@@ -199,20 +225,26 @@ def _named(where: str) -> Iterator[None]:
     try:
         yield
     except DBAPIError as error:
-        told = str(error.orig).strip().partition("\n")[0]
-        words = told.lower()
-        if "not a database" in words or "malformed" in words:
-            raise UsageError(
-                f"{where} is no history, or damaged: {told}",
-                hint="nothing was changed; restore the file, or name another one",
-            ) from error
-        if "full" in words or "readonly" in words or "read-only" in words or "i/o" in words:
-            raise CannotWrite(f"cannot write {where}: {told}; the run was not recorded") from error
-        if "locked" in words:
-            raise CannotWrite(
-                f"cannot write {where}: another writer holds it for more than {_PATIENCE:.0f} s"
-            ) from error
-        raise EnvironmentMissing(f"the history {where} cannot be used: {told}") from error
+        raise _in_words(error, where) from error
+    except OSError as error:  # a driver in Python, without its server
+        raise EnvironmentMissing(f"the history {where} cannot be used: {error}") from error
+
+
+def _in_words(error: DBAPIError, where: str) -> HilError:
+    told = str(error.orig).strip().partition("\n")[0]
+    words = told.lower()
+    if "not a database" in words or "malformed" in words:
+        return UsageError(
+            f"{where} is no history, or damaged: {told}",
+            hint="nothing was changed; restore the file, or name another one",
+        )
+    if "full" in words or "readonly" in words or "read-only" in words or "i/o" in words:
+        return CannotWrite(f"cannot write {where}: {told}; the run was not recorded")
+    if "locked" in words:
+        return CannotWrite(
+            f"cannot write {where}: another writer holds it for more than {_PATIENCE:.0f} s"
+        )
+    return EnvironmentMissing(f"the history {where} cannot be used: {told}")
 
 
 def _write_cases(connection: Connection, run: Run, number: int, images: Mapping[str, int]) -> None:

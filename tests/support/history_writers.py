@@ -1,0 +1,46 @@
+"""Processes that record nights, and what must be whole after them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import replay_nights as lab
+
+from harness.history.store import History
+
+SUPPORT = Path(lab.__file__).parent
+CASES = 40
+
+#: Records nights FROM, FROM + STEP, ... and says so after each.
+WRITER = f"""
+import sys
+import replay_nights as lab
+from harness.history.keep import keep
+from harness.history.run import Occasion
+url, first, step, count = sys.argv[1], *map(int, sys.argv[2:5])
+rows = lab.cases({CASES})
+for night in range(first, first + step * count, step):
+    keep(url, lab.document(*rows, night=night), Occasion(0.0).told_by(lab.document(night=night)))
+    print(night, flush=True)
+"""
+
+
+def writer(url: object, first: int, step: int, count: int, **more) -> subprocess.Popen:
+    path = os.pathsep.join([str(SUPPORT), *filter(None, sys.path)])
+    return subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(url), *map(str, (first, step, count))],
+        env=os.environ | {"PYTHONPATH": path}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, **more,
+    )  # fmt: skip
+
+
+def whole(url: str) -> list[int]:
+    """The nights of a history in which every run has all its cases and figures."""
+    with History.open(url) as history:
+        runs = history.runs()
+        cases = history.cases(runs)
+    assert all(len(points) == len(runs) for points in cases.values())
+    assert len(cases) == (CASES if runs else 0)
+    assert all(len(point.seen.figures) == 8 for points in cases.values() for point in points)
+    return [round((run.occasion.started - lab.FIRST) / lab.DAY) for run in runs]
