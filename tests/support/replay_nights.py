@@ -52,7 +52,12 @@ def cases(count: int) -> list[dict[str, Any]]:
 
 
 def nights(
-    base: list[dict[str, Any]], count: int, changes: tuple[Change, ...] = (), *, seed: int = 1
+    base: list[dict[str, Any]],
+    count: int,
+    changes: tuple[Change, ...] = (),
+    *,
+    seed: int = 1,
+    noise: float = 0.002,
 ) -> Iterator[dict[str, Any]]:
     """``count`` nights: wall time and a board's cycles have noise, ``changes`` come and stay.
 
@@ -72,7 +77,7 @@ def nights(
                 by_name[change.case][change.field] += change.by
         shown = [
             row | {"wall_seconds": max(0.01, chance.gauss(0.5, 0.2))}
-            | ({"cycles": round(row["cycles"] * chance.gauss(1, 0.002))} if row["cycles"] else {})
+            | ({"cycles": round(row["cycles"] * chance.gauss(1, noise))} if row["cycles"] else {})
             for row in rows
         ]  # fmt: skip
         yield document(*shown, night=night)

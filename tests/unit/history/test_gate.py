@@ -1,0 +1,112 @@
+"""What counts as worse, and what does not."""
+
+import pytest
+import replay_nights as lab
+
+from harness.history.gate import Key, Seen, regressions
+from harness.history.run import Run
+
+KEY = Key("c", "simulator", "standalone")
+
+
+def seen(verdict: str = "pass", /, **figures: float) -> Seen:
+    sources = {"flash": "elf", "instructions": "simulator", "cycles": "dwt", "wall_seconds": "host"}
+    return Seen(verdict, "why", {(name, sources[name]): v for name, v in figures.items()})
+
+
+def worse(now: Seen, *before: Seen) -> list[str]:
+    return [one.text for one in regressions({KEY: now}, {KEY: before})]
+
+
+def test_one_byte_above_the_median_is_worse_where_there_is_no_noise():
+    nights = [seen(flash=100), seen(flash=100), seen(flash=90)]
+    assert worse(seen(flash=101), *nights) == ["flash 100 -> 101 B (+1.0 %)"]
+    assert worse(seen(flash=100), *nights) == []
+
+
+def test_a_noisy_figure_is_worse_beyond_its_own_spread_only():
+    nights = [seen(cycles=value) for value in (1_000, 1_010, 990, 1_005, 995)]
+    assert worse(seen(cycles=1_030), *nights) == []
+    assert worse(seen(cycles=1_100), *nights) == ["cycles 1,000 -> 1,100 cycles (+10.0 %)"]
+    assert worse(seen(cycles=9_999), *nights[:3]) == []  # three tell no spread
+
+
+def test_a_spread_of_nothing_still_allows_one_percent():
+    nights = [seen(cycles=1_000)] * 5
+    assert worse(seen(cycles=1_010), *nights) == []
+    assert worse(seen(cycles=1_011), *nights) != []
+
+
+def test_wall_time_is_the_machines_and_never_worse():
+    assert worse(seen(wall_seconds=100), *[seen(wall_seconds=1)] * 8) == []
+
+
+def test_a_case_that_fails_after_a_pass_is_worse_and_its_figures_are_not_told():
+    assert worse(seen("fail", flash=200), seen(flash=100)) == ["fail: why"]
+    assert worse(seen("error"), seen()) == ["error: why"]
+
+
+def test_a_case_that_failed_before_is_not_worse_for_failing():
+    assert worse(seen("fail"), seen("fail")) == []
+
+
+@pytest.mark.parametrize("verdict", ["skipped", "error"])
+def test_a_run_without_an_answer_is_no_base(verdict):
+    assert worse(seen("fail"), seen(), seen(verdict)) == ["fail: why"]
+    assert worse(seen(flash=9), seen(verdict)) == []
+
+
+def test_a_case_that_was_not_run_is_worse_and_a_skipped_one_is_not():
+    assert [one.text for one in regressions({}, {KEY: [seen()]})] == [
+        "it ran before and does not any more"
+    ]
+    assert worse(seen("skipped"), seen()) == []
+
+
+def test_figures_of_other_targets_or_sources_are_not_compared():
+    other = Key("c", "renode", "standalone")
+    before = {
+        KEY: [seen(instructions=5)],
+        other: [Seen("pass", "", {("instructions", "renode"): 5})],
+    }
+    now = {KEY: Seen("pass", "", {("instructions", "dwt"): 9}), other: seen(instructions=9)}
+    assert regressions(now, before) == ()
+
+
+def seen_in(run: Run) -> dict[Key, Seen]:
+    return {
+        Key(c.name, c.target, c.builder): Seen(
+            c.verdict, c.reason, {(f.name, f.source): f.value for f in c.figures}
+        )
+        for c in run.cases
+    }
+
+
+def alarms(run, documents, last: int = 10) -> dict[int, list[tuple[str, str]]]:
+    """Night -> (case, measure) that the gate calls worse than the last nights."""
+    found: dict[int, list[tuple[str, str]]] = {}
+    earlier: list[dict[Key, Seen]] = []
+    for night, document in enumerate(documents):
+        now = seen_in(run(document))
+        before = {key: [one[key] for one in earlier[-last:]] for key in now} if earlier else {}
+        for one in regressions(now, before):
+            found.setdefault(night, []).append((one.key.case, one.measure))
+        earlier.append(now)
+    return found
+
+
+def test_seeded_regressions_are_found_in_the_night_they_came_and_no_others(run):
+    base = lab.cases(30)
+    changes = lab.seeded_changes(base, 12, 60)
+    found = alarms(run, lab.nights(base, 60, changes))
+    names = {"arena_used": "arena", "stack_used": "stack"}
+    expected = {one.night: (one.case, names.get(one.field, one.field)) for one in changes}
+    assert all(pair in found[night] for night, pair in expected.items())
+    told = {pair for rows in found.values() for pair in rows}
+    assert told == set(expected.values())
+
+
+@pytest.mark.parametrize("noise", [0.002, 0.02])
+def test_clean_nights_of_a_noisy_board_raise_no_alarm(run, noise):
+    base = [row | {"cycles": 100_000 + 13 * number} for number, row in enumerate(lab.cases(10))]
+    assert alarms(run, lab.nights(base, 60, noise=noise)) == {}
