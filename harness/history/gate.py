@@ -3,8 +3,8 @@
 A figure without noise is worse when it is above the median at all. A noisy one is worse when it is
 above by more than eight times the spread that those runs had and by more than one percent. The
 spread is the larger of the standard deviation and of the scaled median absolute deviation: of ten
-values of a normal distribution either alone is often far too small, and 200 nights of 110 cases then
-raise alarms for nothing (five times the latter: a hundred; this: less than one).
+values of a normal distribution either alone is often far too small, and 200 nights of 110 cases
+then raise alarms for nothing (five times the latter: a hundred; this: less than one).
 """
 
 from __future__ import annotations
