@@ -1,3 +1,62 @@
-"""Hardware-in-the-loop tests for tflite-micro on the Nordic nRF9160."""
+"""Hardware-in-the-loop tests for tflite-micro on the Nordic nRF9160.
+
+What stands here is the public interface (docs/api.md) and stays as it is between releases; the
+rooms below it are free to change. Each name is imported when it is first used, so that
+``import harness`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+#: Every public name, and the module that has it.
+_PUBLIC = {
+    "Case": "harness.case",
+    "CaseResult": "harness.case",
+    "Verdict": "harness.case",
+    "load_cases": "harness.case",
+    "run_case": "harness.case",
+    "Finding": "harness.findings",
+    "Kind": "harness.findings",
+    "Image": "harness.elf",
+    "Interpreter": "harness.reference",
+    "open_target": "harness.targets",
+    "HilError": "harness.errors",
+    "CheckFailed": "harness.errors",
+    "EnvironmentMissing": "harness.errors",
+    "FirmwareFailed": "harness.errors",
+    "UsageError": "harness.errors",
+}
+__all__ = [*_PUBLIC, "__version__"]  # noqa: PLE0604 - the table is the list
+
+if TYPE_CHECKING:
+    from harness.case import Case as Case
+    from harness.case import CaseResult as CaseResult
+    from harness.case import Verdict as Verdict
+    from harness.case import load_cases as load_cases
+    from harness.case import run_case as run_case
+    from harness.elf import Image as Image
+    from harness.errors import CheckFailed as CheckFailed
+    from harness.errors import EnvironmentMissing as EnvironmentMissing
+    from harness.errors import FirmwareFailed as FirmwareFailed
+    from harness.errors import HilError as HilError
+    from harness.errors import UsageError as UsageError
+    from harness.findings import Finding as Finding
+    from harness.findings import Kind as Kind
+    from harness.reference import Interpreter as Interpreter
+    from harness.targets import open_target as open_target
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'harness' has no attribute {name!r}")
+    value: object = getattr(import_module(_PUBLIC[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -59,6 +59,8 @@ def read(path: Path, *, most: int = MOST_BYTES, error: type[HilError] = UsageErr
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError as failed:
+        raise error(f"there is no file {path}") from failed
     except OSError as failed:
         raise error(f"cannot read {path}: {failed.strerror}") from failed
     except ValueError as failed:  # a NUL in the name

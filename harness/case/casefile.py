@@ -283,7 +283,7 @@ def find_model(name: str, here: Path = Path()) -> Path:
 def _path(row: Mapping[str, object], key: str, here: Path, where: str) -> Path:
     path = here / str(row[key])
     if not files.is_file(path):
-        raise UsageError(f"{where}: {key} {path} does not exist")
+        raise UsageError(f"{where}: {key}: there is no file {path}")
     return path
 
 

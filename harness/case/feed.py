@@ -6,7 +6,7 @@ Inputs need no flow control: each record is acknowledged before the next is sent
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from harness.case.endings import HOW_IT_ENDED
 from harness.case.presses import Presses
@@ -27,6 +27,10 @@ _PATIENCE = 2.0
 _PATIENCE_AFTER_PUSH = 0.2
 #: Bytes got lost on the way, and the record's end waits in an unfinished block: this pushes it on.
 _PUSH = b"\n" * BLOCK
+#: Seconds on the target's clock after which a run looks at what came, whatever it was.
+_SLICE = 1.0
+#: Less than this is no time left.
+INSTANT = 1e-6
 
 
 def out_of_time(deadline: Deadline) -> Stop | None:
@@ -53,6 +57,24 @@ class Tap:
             self.console.feed(chunk.data, chunk.time)
         self._taken = len(chunks)
         return stop
+
+    def until(self, done: Callable[[], bool], words: bytes, deadline: Deadline) -> Stop:
+        """Run until ``done``, which is asked whenever ``words`` came and once a second.
+
+        Gives CONDITION for that, and otherwise why the run came back: what the image's last words
+        say is read all the same, so ask once more.
+        """
+        while not done():
+            part = self.session.deadline(
+                max(min(_SLICE, deadline.remaining), INSTANT),
+                guard=max(deadline.guard_remaining, 1e-3),
+            )
+            stop = self.run(words, part)
+            again = stop is Stop.DEADLINE and deadline.remaining > INSTANT
+            if stop is not Stop.CONDITION and not again:
+                done()
+                return stop
+        return Stop.CONDITION
 
 
 class Feeder:

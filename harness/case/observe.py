@@ -26,10 +26,6 @@ _LAST_WORDS = rb"(?:AllocateTensors\(\) failed|Halting system)[^\n]{0,300}\n"
 _CLOSING = pattern("end", "failed") + b"|" + _LAST_WORDS
 #: Seconds on the target's clock for what still follows (a log thread, a fault dump).
 _AFTERMATH = 0.05
-#: Seconds on the target's clock after which a run looks at what came, whatever it was.
-_SLICE = 1.0
-#: Less than this is no time left.
-_INSTANT = 1e-6
 #: What ends an image's life for good, even in the time that follows its end.
 _GONE = (Stop.LOCKUP, Stop.RESET_LOOP)
 
@@ -111,18 +107,14 @@ def _listen(tap: Tap, case: Case, deadline: Deadline) -> tuple[Stop, int]:
     ends = [_CLOSING, *(one.end for one in tap.console.scrapers if one.end is not None)]
     pattern = b"|".join(b"(?:" + one + b")" for one in ends)
     owned = 0
-    while True:
-        if _over(tap.console, case):
-            return Stop.CONDITION, owned
-        seconds = max(min(_SLICE, deadline.remaining), _INSTANT)
-        part = tap.session.deadline(seconds, guard=max(deadline.guard_remaining, 1e-3))
-        stop = tap.run(pattern, part)
+
+    def over() -> bool:
+        nonlocal owned
         if any(one.between_tests for one in tap.console.scrapers):
             owned = len(tap.session.faults)
-        if stop is Stop.DEADLINE and deadline.remaining > _INSTANT:
-            continue
-        if stop is not Stop.CONDITION:
-            return stop, owned
+        return _over(tap.console, case)
+
+    return tap.until(over, pattern, deadline), owned
 
 
 def _watch(tap: Tap, case: Case, deadline: Deadline) -> Stop:

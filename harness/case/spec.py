@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.arithmetic import Arithmetic
 from harness.build.variants import Expectation
+from harness.errors import UsageError
 from harness.footprint.budget import Budget
 from harness.targets.pins import Press
-from harness.targets.registry import DEFAULT
+from harness.targets.registry import DEFAULT, TARGETS
 
 
 @dataclass(frozen=True)
@@ -55,3 +56,21 @@ class Case:
     def on(self, target: str, options: Mapping[str, object] | None = None) -> Case:
         """The same case on another target."""
         return replace(self, target=target, target_options=options or {})
+
+
+def on_targets(cases: Iterable[Case], targets: Sequence[str]) -> list[Case]:
+    """Each case once on each of ``targets``, whatever targets a case file names for it."""
+    unique = {case.name: case for case in cases}.values()
+    return [case.on(target) for case in unique for target in targets]
+
+
+def target_names(text: str) -> list[str]:
+    """``simulator,renode`` as names. Raises :class:`UsageError` for one that does not exist."""
+    names = list(dict.fromkeys(word.strip() for word in text.split(",")))
+    for name in names:
+        if name not in TARGETS:
+            raise UsageError(
+                f"no target {name!r}" if name else f"{text!r} names no target",
+                hint=f"one of {', '.join(TARGETS)}; several with commas between",
+            )
+    return names

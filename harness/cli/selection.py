@@ -16,10 +16,11 @@ from harness.build.configurations import load
 from harness.case import Case, load_cases
 from harness.case.casefile import check_ends, find_model
 from harness.case.samples import sample_case
+from harness.case.spec import on_targets, target_names
 from harness.cli.build import ALL
 from harness.errors import BuildFailed, UsageError
 from harness.targets.pins import parse_press
-from harness.targets.registry import TARGETS, Ability, all_options, target, who_can
+from harness.targets.registry import Ability, all_options, target, who_can
 from harness.uart import scraper
 
 Options = Mapping[str, Any]
@@ -47,10 +48,8 @@ def select(options: Options) -> list[Case]:
     else:
         _refuse(options, ("scraper",), "samples print records, which need none")
         cases = _sample_cases(what, options["resolver"] or "exact", options["builder"])
-    targets = _targets(options["target"])
-    if targets:
-        unique = {case.name: case for case in cases}.values()
-        cases = [case.on(target) for case in unique for target in targets]
+    if options["target"] is not None:
+        cases = on_targets(cases, target_names(options["target"]))
     _refuse_idle_target_options(cases, options)
     _refuse_what_targets_cannot(cases, options)
     return [_adjust(case, options) for case in cases]
@@ -60,19 +59,6 @@ def _refuse(options: Options, names: tuple[str, ...], why: str) -> None:
     given = [f"--{name}" for name in names if options[name] is not None]
     if given:
         raise UsageError(f"{' and '.join(given)} cannot be used here: {why}")
-
-
-def _targets(text: str | None) -> list[str]:
-    if text is None:
-        return []
-    names = list(dict.fromkeys(word.strip() for word in text.split(",")))
-    for name in names:
-        if name not in TARGETS:
-            raise UsageError(
-                f"no target {name!r}" if name else f"--target {text!r} names no target",
-                hint=f"one of {', '.join(TARGETS)}; several with commas between",
-            )
-    return names
 
 
 def _refuse_idle_target_options(cases: list[Case], options: Options) -> None:

@@ -7,65 +7,47 @@ from datetime import timedelta
 from robot.api import SkipExecution, logger
 from robot.api.deco import keyword
 
-from harness import targets
-from harness.case.endings import HOW_IT_ENDED
-from harness.case.feed import Tap
-from harness.case.outputs import check_outputs
+from harness.case.live import Live
 from harness.case.spec import Case
-from harness.deadline import Deadline
-from harness.elf import Firmware
-from harness.errors import CheckFailed, EnvironmentMissing, FirmwareFailed, UsageError
-from harness.findings import NOTES, Kind
-from harness.model import Model
-from harness.targets import Session, Stop
+from harness.errors import CheckFailed, EnvironmentMissing, UsageError
+from harness.findings import Kind
+from harness.targets import target
 from harness.targets.pins import Pins, pin_number
 from harness.targets.registry import Ability
 from harness.targets.shared import Shared
-from harness.uart import Console, scraper
-from harness.uart.records import pattern
-
-_INFERENCE = pattern("inference", "failed", "end") + rb"|AllocateTensors\(\) failed[^\n]*\n"
 
 
 class LiveSession:
-    """The session that `Start Target` opened, with its console."""
+    """The session that `Start Target` opened."""
 
     def __init__(self) -> None:
         self.shared = Shared()  # one Renode for all tests of an execution
-        self._case: Case | None = None
-        self._session: Session | None = None
-        self._tap: Tap | None = None
-        self._deadline: Deadline | None = None
+        self._live: Live | None = None
 
     def start(self, case: Case) -> None:
         """Open the session of ``case``; an open one is closed first."""
         self.stop_target()
-        assert case.elf is not None
         try:
-            options = self.shared.options(case.target, case.target_options)
-            session = targets.open_target(case.target, Firmware.from_elf(case.elf), **options)
+            self._live = Live.open(case, self.shared)
         except EnvironmentMissing as missing:
             raise SkipExecution(f"{case.target}: {missing}") from missing
-        self._case, self._session = case, session
-        self._tap = Tap(session, Console([scraper(case.scraper)] if case.scraper else []))
-        self._deadline = session.deadline(case.timeout, guard=case.guard)
 
     @keyword
     def stop_target(self) -> None:
         """Ends the session. Never fails; without a session it does nothing."""
-        session, self._session = self._session, None
-        if session is not None:
-            session.close()
+        live, self._live = self._live, None
+        if live is not None:
+            live.close()
 
     def close(self) -> None:
         """End the session and what sessions shared: the execution is over."""
         self.stop_target()
         self.shared.close()
 
-    def _open(self) -> tuple[Case, Tap, Deadline]:
-        if self._case is None or self._tap is None or self._deadline is None:
+    def _open(self) -> Live:
+        if self._live is None:
             raise UsageError("no target was started", hint="use `Start Target` first")
-        return self._case, self._tap, self._deadline
+        return self._live
 
     @keyword
     def wait_for_inference(self, count: int = 1) -> None:
@@ -76,28 +58,9 @@ class LiveSession:
         Examples:
         | Wait For Inference | count=10 |
         """
-        _, tap, deadline = self._open()
-        console = tap.console
-        pattern = rb"\n" if console.scrapers else _INFERENCE
-
-        def done() -> int:
-            scraped = console.scrapers
-            return len(scraped[0].results) if scraped else len(console.of_kind("inference"))
-
-        while done() < count:
-            stop = tap.run(pattern, deadline)
-            if done() < count and (stop is not Stop.CONDITION or self._over(console)):
-                raise FirmwareFailed(
-                    f"{done()} of {count} inferences came, "
-                    f"then {HOW_IT_ENDED[stop]}; "
-                    f"pc is in {tap.session.where() or 'an unknown place'}"
-                )
-        logger.info(console.transcript())
-
-    @staticmethod
-    def _over(console: Console) -> bool:
-        ended = console.ended or bool(console.of_kind("failed"))
-        return ended or console.gave_up
+        live = self._open()
+        live.wait_for_inferences(count)
+        logger.info(live.transcript())
 
     @keyword
     def wait_for_end(self) -> None:
@@ -105,15 +68,9 @@ class LiveSession:
 
         Fails if neither comes before the deadline of `Start Target`.
         """
-        _, tap, deadline = self._open()
-        while not self._over(tap.console):
-            stop = tap.run(_INFERENCE, deadline)
-            if stop is not Stop.CONDITION and not self._over(tap.console):
-                raise FirmwareFailed(
-                    f"the image did not come to its end: {HOW_IT_ENDED[stop]}; "
-                    f"pc is in {tap.session.where() or 'an unknown place'}"
-                )
-        logger.info(tap.console.transcript())
+        live = self._open()
+        live.wait_for_end()
+        logger.info(live.transcript())
 
     @keyword
     def press_button(
@@ -127,9 +84,7 @@ class LiveSession:
         | Press Button | button1 | 0.2 s |
         """
         self.drive_pin(button, False)
-        _, tap, deadline = self._open()
-        part = tap.session.deadline(seconds.total_seconds(), guard=deadline.guard_remaining)
-        tap.run(None, part)
+        self._open().run_for(seconds.total_seconds())
         self.drive_pin(button, None)
 
     @keyword
@@ -154,10 +109,10 @@ class LiveSession:
             raise CheckFailed(f"pin {pin} is {words[found]}, not {words[level]}")
 
     def _pins(self) -> Pins:
-        case, tap, _ = self._open()
-        if not targets.target(case.target).can(Ability.PINS):
-            raise SkipExecution(f"target {case.target} cannot {Ability.PINS}")
-        return tap.session.pins
+        live = self._open()
+        if not target(live.case.target).can(Ability.PINS):
+            raise SkipExecution(f"target {live.case.target} cannot {Ability.PINS}")
+        return live.pins
 
     @keyword
     def outputs_should_match_reference(self) -> None:
@@ -165,11 +120,7 @@ class LiveSession:
 
         Fails if one differs, if none came, or if `Start Target` was given no model.
         """
-        case, tap, _ = self._open()
-        model = Model.from_file(case.model) if case.model else None
-        check = check_outputs(tap.console, case, model)
-        if check.problem or not check.compared:
-            raise CheckFailed(f"{check.problem or 'nothing was compared'}\n{check.details}".strip())
+        check = self._open().check_outputs()
         logger.info(f"{check.compared} values of {check.inferences} inferences are equal")
 
     @keyword
@@ -179,11 +130,7 @@ class LiveSession:
         Examples:
         | Target Should Report | resolver_too_small | SOFTMAX |
         """
-        _, tap, _ = self._open()
-        found = tap.console.findings
-        if not any(one.kind is kind and subject in ("", one.subject) for one in found):
-            listed = ", ".join(f"{one.kind} {one.subject}".strip() for one in found) or "nothing"
-            raise CheckFailed(f"no {kind} {subject}".strip() + f"; found: {listed}")
+        self._open().check_reported(kind, subject)
 
     @keyword
     def target_should_report_missing_operator(self, operator: str) -> None:
@@ -197,7 +144,6 @@ class LiveSession:
     @keyword
     def target_should_report_nothing(self) -> None:
         """Fails if there is any finding on the console but notes."""
-        _, tap, _ = self._open()
-        found = [one for one in tap.console.findings if one.kind not in NOTES]
+        found = self._open().findings
         if found:
             raise CheckFailed("; ".join(one.message for one in found))

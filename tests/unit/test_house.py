@@ -29,7 +29,7 @@ FLOORS = (
     ("case",),
     ("history",),
     ("report", "doctor"),
-    ("keywords", "cli"),
+    ("keywords", "cli", "pytest_plugin"),
     ("__main__",),
 )
 FLOOR = {room: number for number, floor in enumerate(FLOORS) for room in floor}

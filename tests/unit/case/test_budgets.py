@@ -133,7 +133,7 @@ def test_a_step_without_a_baseline_is_refused_when_the_file_is_read(tmp_path) ->
 
 
 def test_a_baseline_that_does_not_exist_is_refused_when_the_file_is_read(tmp_path) -> None:
-    with pytest.raises(UsageError, match="does not exist"):
+    with pytest.raises(UsageError, match="there is no file"):
         case(tmp_path, 'flash = "+1 %"', "none.json")
 
 

@@ -63,7 +63,7 @@ def test_expectations_and_budgets_are_read(case_file):
         ("", "no [[case]]"),
         ("[[case]]\n", "no name"),
         ('[[case]]\nname = "m"\n', "either elf or sample"),
-        ('[[case]]\nname = "m"\nelf = "nowhere.elf"\n', "does not exist"),
+        ('[[case]]\nname = "m"\nelf = "nowhere.elf"\n', "there is no file"),
         ('[[case]]\nname = "m"\nelf = "zephyr.elf"\nscrapper = "x"\n', "did you mean 'scraper'"),
         ('[[case]]\nname = "m"\nelf = "zephyr.elf"\nscraper = "x"\n', "no scraper 'x'"),
         ('[[case]]\nname = "m"\nelf = "zephyr.elf"\ntargets = []\n', "nothing would run"),

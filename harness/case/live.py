@@ -1,0 +1,220 @@
+"""A session that stays open: an image run step by step, for Robot's keywords, pytest and Python."""
+
+from __future__ import annotations
+
+import codecs
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from harness import targets
+from harness.case.endings import HOW_IT_ENDED
+from harness.case.feed import Tap, out_of_time
+from harness.case.outputs import OutputCheck, check_outputs
+from harness.case.spec import Case
+from harness.deadline import Deadline
+from harness.elf import Image
+from harness.errors import CheckFailed, FirmwareFailed, UsageError
+from harness.findings import NOTES, Finding, Kind
+from harness.model import Model
+from harness.targets.base import Memory, Session
+from harness.targets.closing import Closing
+from harness.targets.pins import Pins
+from harness.targets.shared import Shared
+from harness.uart import Console, scraper
+from harness.uart.records import pattern
+from harness.uart.scrapers.pattern import compile_regex
+
+if TYPE_CHECKING:
+    import re2
+
+_INFERENCE = pattern("inference", "failed", "end") + rb"|AllocateTensors\(\) failed[^\n]*\n"
+_LINE_END = rb"[\r\n]"
+#: Characters of a line that are searched; a longer one is cut into several.
+_LONGEST_LINE = 8192
+
+
+class Live(Closing):
+    """An image on a target, run as far as each step asks; a context manager.
+
+    What a step waits for must come within ``case.timeout`` seconds of the target's clock, counted
+    over all steps since the start or the last :meth:`reset`. A step that waits in vain raises
+    :class:`~harness.errors.FirmwareFailed`, which says how the run ended and where the core was.
+    """
+
+    def __init__(self, case: Case, session: Session) -> None:
+        self.case = case
+        self.session = session
+        self.console = Console([scraper(case.scraper)] if case.scraper else [])
+        self._tap = Tap(session, self.console)
+        self._deadline = self._new_deadline()
+        self._lines = _Lines()
+        self._read = 0  # chunks of the session's console that `_lines` has
+
+    @classmethod
+    def open(cls, case: Case, shared: Shared) -> Live:
+        """Load the image of ``case`` on its target.
+
+        Raises :class:`~harness.errors.EnvironmentMissing` where this machine has no such target.
+        """
+        if case.elf is None:
+            raise UsageError(f"case {case.name!r} names no ELF")
+        options = shared.options(case.target, case.target_options)
+        session = targets.open_target(case.target, Image.from_elf(case.elf), **options)
+        return cls(case, session)
+
+    def close(self) -> None:
+        """End the session; safe to call twice."""
+        self.session.close()
+
+    @property
+    def memory(self) -> Memory:
+        """The target's address space: ``read(address, size)``, ``write(address, data)``."""
+        return self.session.memory
+
+    @property
+    def pins(self) -> Pins:
+        """Buttons and LEDs: ``drive(pin, level)``, ``read(pin)``; Unsupported on a real board."""
+        return self.session.pins
+
+    @property
+    def inferences(self) -> int:
+        """How many inferences the console has told of, over all boots."""
+        scraped = self.console.scrapers
+        return len(scraped[0].results) if scraped else len(self.console.of_kind("inference"))
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What is wrong with what was printed so far; notes are left out."""
+        return [one for one in self.console.findings if one.kind not in NOTES]
+
+    @property
+    def ended(self) -> bool:
+        """True once the image said that it is over, in a record or a fatal message."""
+        return self.console.ended or bool(self.console.of_kind("failed")) or self.console.gave_up
+
+    def transcript(self) -> str:
+        """What was printed so far, line by line, with time stamps."""
+        return self.console.transcript()
+
+    def write(self, data: bytes) -> None:
+        """Send ``data`` to the console's receiver; the target runs with the next step."""
+        self.session.write(data)
+
+    def reset(self) -> None:
+        """Press the reset pin. The image starts again, and time is counted anew."""
+        self.session.reset()
+        self._deadline = self._new_deadline()
+
+    def run_for(self, seconds: float) -> None:
+        """Run for ``seconds`` of the target's clock, or to the end of the image's life."""
+        guard = max(self._deadline.guard_remaining, 1e-3)
+        self._tap.run(None, self.session.deadline(seconds, guard=guard))
+
+    def wait_for(self, regex: str) -> re2._Match[str]:
+        """Run until a line (or the beginning of one) matches ``regex``, an RE2 expression.
+
+        Text is searched once: the next call goes on behind the match. Gives the match, which has
+        ``group()`` as those of :mod:`re` have.
+        """
+        compiled = compile_regex(regex, "the regex to wait for")
+        found: list[re2._Match[str]] = []
+
+        def seen() -> bool:
+            if not found:  # text is used up by a search
+                chunks = self.session.console
+                for chunk in chunks[self._read :]:
+                    self._lines.feed(chunk.data)
+                self._read = len(chunks)
+                match = self._lines.search(compiled)
+                found.extend([match] if match else [])
+            return bool(found)
+
+        self._until(seen, _LINE_END, f"no line matched {regex!r}")
+        return found[0]
+
+    def wait_for_inferences(self, count: int = 1) -> None:
+        """Run until the image has done ``count`` inferences in all."""
+        words = _LINE_END if self.console.scrapers else _INFERENCE
+        self._until(
+            lambda: self.inferences >= count or self.ended,
+            words,
+            lambda: f"{self.inferences} of {count} inferences came",
+        )
+        if self.inferences < count:
+            raise FirmwareFailed(f"{self.inferences} of {count} inferences came, then the end")
+
+    def wait_for_end(self) -> None:
+        """Run until the image's last record or a fatal message."""
+        self._until(lambda: self.ended, _INFERENCE, "the image did not come to its end")
+
+    def check_outputs(self) -> OutputCheck:
+        """Hold every output that came so far against the NumPy reference, to the bit.
+
+        Raises :class:`~harness.errors.CheckFailed` where one differs and where none came.
+        """
+        model = Model.from_file(self.case.model) if self.case.model else None
+        check = check_outputs(self.console, self.case, model)
+        if check.problem or not check.compared:
+            raise CheckFailed(f"{check.problem or 'nothing was compared'}\n{check.details}".strip())
+        return check
+
+    def check_reported(self, kind: Kind, subject: str = "") -> None:
+        """Raises CheckFailed without a finding of ``kind`` (about ``subject``, if given)."""
+        found = self.console.findings
+        if not any(one.kind is kind and subject in ("", one.subject) for one in found):
+            listed = ", ".join(f"{one.kind} {one.subject}".strip() for one in found) or "nothing"
+            raise CheckFailed(f"no {kind} {subject}".strip() + f"; found: {listed}")
+
+    def _new_deadline(self) -> Deadline:
+        return self.session.deadline(self.case.timeout, guard=self.case.guard)
+
+    def _until(
+        self, done: Callable[[], bool], words: bytes, problem: str | Callable[[], str]
+    ) -> None:
+        """Run until ``done``; raise FirmwareFailed, which begins with ``problem``, if it is not."""
+        stop = self._tap.until(lambda: done() or self.console.flooded, words, self._deadline)
+        if done():
+            return
+        told = problem if isinstance(problem, str) else problem()
+        ending = HOW_IT_ENDED[out_of_time(self._deadline) or stop]
+        if self.console.flooded:
+            ending = "it printed more than is read of one console"
+        place = self.session.where() or "an unknown place"
+        raise FirmwareFailed(f"{told}: {ending}; pc is in {place}")
+
+
+class _Lines:
+    """Console text that nobody has waited for yet."""
+
+    def __init__(self) -> None:
+        self._decode = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode
+        self._whole: deque[str] = deque()
+        self._last = ""  # a line that has no end yet
+
+    def feed(self, data: bytes) -> None:
+        """Take bytes as they come."""
+        *whole, last = (self._last + self._decode(data)).split("\n")
+        pieces = [
+            line[start : start + _LONGEST_LINE]
+            for line in whole
+            for start in range(0, max(len(line), 1), _LONGEST_LINE)
+        ]
+        self._whole.extend(piece.rstrip("\r") for piece in pieces)
+        while len(last) > _LONGEST_LINE:
+            self._whole.append(last[:_LONGEST_LINE])
+            last = last[_LONGEST_LINE:]
+        self._last = last
+
+    def search(self, regex: re2._Regexp) -> re2._Match[str] | None:
+        """The first match; what stands before it and itself are used up."""
+        while self._whole:
+            line = self._whole.popleft()
+            match = regex.search(line)
+            if match:
+                self._whole.appendleft(line[match.end() :])
+                return match
+        match = regex.search(self._last)
+        if match:
+            self._last = self._last[match.end() :]
+        return match

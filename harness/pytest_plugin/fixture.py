@@ -1,0 +1,164 @@
+"""The fixture ``hil``: firmware under tests that are written in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from harness import footprint, resolver
+from harness.build.builders import build_one
+from harness.case import Case, CaseResult, what
+from harness.case.casefile import check_ends, find_model
+from harness.case.live import Live
+from harness.case.spec import target_names
+from harness.elf import Image
+from harness.errors import EnvironmentMissing, UsageError
+from harness.footprint.analysis import Footprint
+from harness.model import Model
+from harness.pytest_plugin.items import failure_text, ready, run, shared_of
+from harness.targets.closing import Closing
+from harness.uart import scraper as make_scraper
+
+
+@dataclass(frozen=True, repr=False)
+class Outcome(CaseResult):
+    """What came of a run: true where it passed, so that ``assert hil.run(...)`` says it all."""
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def __repr__(self) -> str:
+        return "<passed>" if self.passed else f"<{failure_text(self)}>"
+
+
+class Hil(Closing):
+    """Runs, watches and measures firmware in a test.
+
+    Paths are relative to the test's file, as those of a case file are relative to it. A target that
+    this machine lacks skips the test.
+    """
+
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        self._item: pytest.Item = request.node
+        self._config = request.config
+        self._here = request.path.parent
+        self._sessions: list[Live] = []
+
+    def close(self) -> None:
+        """End the sessions that the test left open."""
+        sessions, self._sessions = self._sessions, []
+        for session in sessions:
+            session.close()
+
+    def run(
+        self,
+        elf: str | Path,
+        *,
+        model: str | Path | None = None,
+        scraper: str = "",
+        inputs: str | Path | None = None,
+        values: Sequence[Mapping[str, float | str]] = (),
+        inferences: int | None = None,
+        tolerance: float | None = None,
+        ends: bool = True,
+        ends_at: str = "",
+        resolver: str | None = None,
+        builder: str | None = None,
+        target: str | None = None,
+        timeout: float | None = None,
+        name: str | None = None,
+    ) -> Outcome:
+        """Run an image (or a sample, in configuration ``resolver``) to its end and judge it whole.
+
+        The arguments mean what the keys of a case file do (docs/cases.md). The result is true
+        where the case passed; ``reason``, ``findings``, ``size``, ``instructions`` and the other
+        fields of :class:`harness.CaseResult` tell more.
+        """
+        case = self._case(elf, model, scraper, target, timeout, resolver, builder)
+        least = inferences if inferences is not None else case.inferences
+        case = replace(
+            case,
+            inputs=self._here / inputs if inputs is not None else case.inputs,
+            values=tuple(values),
+            inferences=max(least, len(values)),
+            tolerance=tolerance if tolerance is not None else case.tolerance,
+            ends=ends,
+            ends_at=ends_at,
+            name=f"{self._item.name}/{name or case.name}",
+        )
+        check_ends(case)
+        return Outcome(**vars(run(self._item, case, prefix=f"{name or Path(elf).stem}.")))
+
+    def session(
+        self,
+        elf: str | Path,
+        *,
+        model: str | Path | None = None,
+        scraper: str = "",
+        target: str | None = None,
+        timeout: float | None = None,
+    ) -> Live:
+        """Start an image (or a sample) and stop at its first instruction: a live session.
+
+        It ends with the test, or with its own ``with`` block.
+        """
+        case = self._case(elf, model, scraper, target, timeout, None, None)
+        if case.elf is None:
+            case = replace(case, elf=build_one(case.sample, case.resolver, case.builder))
+        try:
+            live = Live.open(ready(case, self._config), shared_of(self._config))
+        except EnvironmentMissing as missing:
+            pytest.skip(f"{case.target}: {missing}")
+        self._sessions.append(live)
+        return live
+
+    def build(self, sample: str, resolver: str = "exact", builder: str = "standalone") -> Path:
+        """Build a sample in one resolver configuration; the path of its ELF."""
+        return build_one(sample, resolver, builder)
+
+    def footprint(self, elf: str | Path) -> Footprint:
+        """What an image (or a sample) costs: regions, sections, symbols, files, operators."""
+        return footprint.analyse(Image.from_elf(self._find(elf).image()))
+
+    def check_resolver(self, elf: str | Path, model: str | Path) -> resolver.Audit:
+        """Hold an image's resolver against what ``model`` needs; ``passed``, ``missing`` tell."""
+        found = find_model(str(model), self._here)
+        return resolver.check(Image.from_elf(self._find(elf).image()), Model.from_file(found))
+
+    def _find(self, elf: str | Path) -> what.What:
+        return what.find(str(elf), self._here)
+
+    def _case(
+        self,
+        elf: str | Path,
+        model: str | Path | None,
+        scraper: str,
+        target: str | None,
+        timeout: float | None,
+        resolver: str | None,
+        builder: str | None,
+    ) -> Case:
+        case = self._find(elf).case(resolver, builder)
+        if scraper:
+            make_scraper(scraper)  # refuses one that does not exist
+        return replace(
+            case,
+            model=find_model(str(model), self._here) if model is not None else case.model,
+            scraper=scraper,
+            timeout=timeout if timeout is not None else case.timeout,
+            target=self._target(target),
+        )
+
+    def _target(self, asked: str | None) -> str:
+        """The test's own target, else that of ``--hil-target``, else the default."""
+        text = asked or self._config.getoption("--hil-target")
+        names = target_names(text) if text else []
+        if len(names) > 1:
+            raise UsageError(
+                f"a test in Python runs on one target, not on {', '.join(names)}",
+                hint="run pytest once for each, or parametrize the test over them",
+            )
+        return names[0] if names else Case("").target

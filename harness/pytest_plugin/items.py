@@ -1,0 +1,168 @@
+"""Case files as collectors, cases as items; what becomes of their results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import files
+from harness.case import Case, CaseResult, Verdict, load_cases
+from harness.case.each import result_of
+from harness.case.spec import on_targets, target_names
+from harness.errors import HilError
+from harness.pytest_plugin.names import RESULTS
+from harness.report.problems import problem_lines
+from harness.targets.registry import target
+from harness.targets.shared import Shared
+
+#: Seconds that a worker of xdist waits for a board that another one holds.
+_TURN = 600.0
+
+
+class CaseFile(pytest.File):
+    """A case file; its cases are items called ``NAME[TARGET]``."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """One item a case and target."""
+        try:
+            cases = chosen(load_cases(self.path), self.config)
+        except HilError as error:
+            raise self.CollectError(str(error)) from error
+        for case in cases:
+            item: pytest.Item = CaseItem.from_parent(
+                self, name=f"{case.name}[{case.target}]", case=case
+            )
+            yield item
+
+
+class CaseItem(pytest.Item):
+    """One case on one target."""
+
+    def __init__(self, *, case: Case, **more: Any) -> None:
+        super().__init__(**more)
+        self.case = case
+
+    def runtest(self) -> None:
+        """Run and judge the case."""
+        result = run(self, self.case, prefix="")
+        if not result.passed:
+            raise CaseFailed(result)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The case's reason instead of a traceback of this package."""
+        if isinstance(excinfo.value, CaseFailed):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, None, str]:
+        """Where the case stands, and its name."""
+        return self.path, None, self.name
+
+
+class CaseFailed(Exception):
+    """A case that did not pass; its text is all that is wrong with it."""
+
+    def __init__(self, result: CaseResult) -> None:
+        super().__init__(failure_text(result))
+        self.result = result
+
+
+def failure_text(result: CaseResult) -> str:
+    """The reason first, then everything that is wrong, what to try, and where its console lies."""
+    lines = [f"{result.name} on {result.target}: {result.verdict}: {result.reason}"]
+    lines += [f"  {line}" for line in problem_lines(result) if line != result.reason]
+    lines += [f"hint: {result.hint}"] if result.hint else []
+    lines += [result.details] if result.details else []
+    if result.console:
+        lines.append(f"console: {result.console.with_name('transcript.txt')}")
+    return "\n".join(lines)
+
+
+def chosen(cases: Iterable[Case], config: pytest.Config) -> list[Case]:
+    """The cases on the targets of ``--hil-target``, or on their own."""
+    text = config.getoption("--hil-target")
+    return list(cases) if text is None else on_targets(cases, target_names(text))
+
+
+def shared_of(config: pytest.Config) -> Shared:
+    """What the sessions of this process share (one Renode for all)."""
+    shared: Shared | None = getattr(config, "hil_shared", None)
+    if shared is None:
+        shared = Shared()
+        config.hil_shared = shared  # type: ignore[attr-defined]
+    return shared
+
+
+def ready(case: Case, config: pytest.Config) -> Case:
+    """The case with what its target needs here: the shared pool, patience for a board in use."""
+    options = shared_of(config).options(case.target, case.target_options)
+    if hasattr(config, "workerinput") and target(case.target).option("wait"):
+        options.setdefault("wait", _TURN)
+    return replace(case, target_options=options)
+
+
+def run(item: pytest.Item, case: Case, *, prefix: str) -> CaseResult:
+    """Run ``case`` for ``item``; its measures become properties called ``prefix`` + name.
+
+    Skips the test where this machine has no such target.
+    """
+    result = result_of(ready(case, item.config), folder_of(item) / case.target)
+    item.user_properties += [(prefix + name, value) for name, value in measures(result).items()]
+    kept: list[dict[str, object]] = getattr(item, RESULTS, [])
+    setattr(item, RESULTS, [*kept, result.to_json()])
+    if result.verdict is Verdict.SKIPPED:
+        hint = f" (hint: {result.hint})" if result.hint else ""
+        pytest.skip(f"{case.target}: {result.reason}{hint}")
+    return result
+
+
+def folder_of(item: pytest.Item) -> Path:
+    """Where the files of an item's cases go: as deep below the output folder as its own file."""
+    config = item.config
+    output = config.rootpath / str(config.getoption("--hil-output"))
+    place = item.path.parent
+    inside = place.is_relative_to(config.rootpath)
+    return output / place.relative_to(config.rootpath) if inside else output
+
+
+def measures(result: CaseResult) -> dict[str, object]:
+    """What was measured, by the names that ``tflm-hil run --junit`` has for it."""
+    measured: dict[str, object] = {
+        "flash_bytes": result.size.flash if result.size else None,
+        "ram_bytes": result.size.ram if result.size else None,
+        "arena_used_bytes": result.arena_used,
+        "stack_used_bytes": result.stack_used,
+        "instructions_per_inference": result.instructions,
+        "cycles_per_inference": result.cycles,
+        "values_compared": result.outputs_compared,
+    }
+    return {name: value for name, value in measured.items() if value is not None}
+
+
+def report(results: list[dict[str, object]], config: pytest.Config) -> list[str]:
+    """Write ``results.json`` and, where ``--hil-history`` names one, the history; what to say.
+
+    An error of the history is told and ends the run with pytest's code of a usage error.
+    """
+    from harness.history.keep import keep  # noqa: PLC0415 - a database library, where one is asked
+    from harness.history.run import Occasion  # noqa: PLC0415
+
+    output = config.rootpath / str(config.getoption("--hil-output"))
+    output.mkdir(parents=True, exist_ok=True)
+    path = output / "results.json"
+    occasion = Occasion.here(config.rootpath)
+    document = {"run": occasion.to_json(), "cases": results}
+    files.write(path, json.dumps(document, indent=2) + "\n")
+    told = [f"{len(results)} results in {path}"]
+    url = config.getoption("--hil-history")
+    if url:
+        try:
+            told.append(keep(url, document, occasion))
+        except HilError as error:
+            raise pytest.UsageError(str(error)) from error
+    return told

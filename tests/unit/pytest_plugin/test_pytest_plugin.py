@@ -1,0 +1,235 @@
+"""The plugin, seen from outside: what pytest makes of case files and of the fixture ``hil``."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import entry_points
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).parents[3]
+FIRMWARE = ROOT / "tests" / "firmware"
+GCC = shutil.which("arm-none-eabi-gcc")
+needs_compiler = pytest.mark.skipif(GCC is None, reason="needs arm-none-eabi-gcc")
+
+CASES = """
+[defaults]
+elf = "sine.elf"
+scraper = "hello_world"
+model = "hello_world_int8"
+inferences = 20
+
+[[case]]
+name = "sine"
+
+[[case]]
+name = "too many"
+inferences = 21
+"""
+
+
+@pytest.fixture(scope="module")
+def sine(tmp_path_factory) -> Path:
+    """An image that prints what hello_world prints."""
+    elf = tmp_path_factory.mktemp("elf") / "sine.elf"
+    subprocess.run(
+        [str(GCC), "-mcpu=cortex-m33", "-mthumb", "-Os", "-nostdlib", "-ffreestanding",
+         "-T", FIRMWARE / "machine.ld", FIRMWARE / "sine.c", "-lgcc", "-o", elf],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return elf
+
+
+@pytest.fixture
+def run(pytester, monkeypatch):
+    """Run pytest in the empty folder, with the plugin, in a process of its own."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    installed = any(one.name == "tflm_hil" for one in entry_points(group="pytest11"))
+    plugin = () if installed else ("-p", "harness.pytest_plugin")
+
+    def run(*arguments: str) -> pytest.RunResult:
+        return pytester.runpytest_subprocess(*plugin, "-p", "no:cacheprovider", *arguments)
+
+    return run
+
+
+def test_the_package_declares_the_plugin():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["entry-points"]["pytest11"] == {"tflm_hil": "harness.pytest_plugin"}
+
+
+def test_the_plugin_imports_nothing_of_the_package_until_it_is_used():
+    code = (
+        "import sys, pytest, harness.pytest_plugin\n"
+        "print(sorted(name for name in sys.modules if name.startswith('harness')"
+        " or name in ('numpy', 'unicorn', 'rich', 'click')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    package = "harness.pytest_plugin"
+    assert done.stdout.strip() == str(["harness", package, f"{package}.names"])
+
+
+def test_a_run_without_firmware_leaves_nothing(pytester, run):
+    pytester.makepyfile("def test_nothing(): pass")
+    run().assert_outcomes(passed=1)
+    assert not (pytester.path / "hil-results").exists()
+
+
+@needs_compiler
+class TestCaseFiles:
+    @pytest.fixture(autouse=True)
+    def files(self, pytester, sine):
+        shutil.copy(sine, pytester.path)
+        (pytester.path / "hil.toml").write_text(CASES, encoding="utf-8")
+
+    def test_each_case_is_an_item_and_its_reason_the_failure(self, run):
+        done = run("-v")
+        done.assert_outcomes(passed=1, failed=1)
+        done.stdout.fnmatch_lines(
+            ["hil.toml::sine?simulator? PASSED*", "hil.toml::too many?simulator? FAILED*",
+             "too many on simulator: firmware: 20 lines and 20 results came*"]
+        )  # fmt: skip
+        assert "Traceback" not in done.stdout.str()
+        assert "items.py" not in done.stdout.str()
+
+    def test_measures_are_junit_properties(self, pytester, run):
+        run("--junitxml=out.xml", "-k", "sine")
+        case = ElementTree.parse(pytester.path / "out.xml").find(".//testcase")
+        found = {one.get("name"): one.get("value") for one in case.iter("property")}
+        assert int(found["values_compared"]) == 20
+        assert int(found["flash_bytes"]) > 0
+
+    def test_the_files_of_a_case_and_all_results_lie_under_the_output_folder(self, pytester, run):
+        run("--hil-output=out")
+        left = pytester.path / "out"
+        assert (left / "simulator" / "sine" / "transcript.txt").read_text(encoding="utf-8")
+        told = json.loads((left / "results.json").read_text(encoding="utf-8"))["cases"]
+        assert [(one["name"], one["verdict"] == "pass") for one in told] == [
+            ("sine", True), ("too many", False),
+        ]  # fmt: skip
+
+    def test_workers_of_xdist_send_their_results_home(self, pytester, run):
+        run("-n", "2").assert_outcomes(passed=1, failed=1)
+        told = json.loads((pytester.path / "hil-results" / "results.json").read_text())["cases"]
+        assert {one["name"] for one in told} == {"sine", "too many"}
+
+    def test_results_are_kept_in_a_history(self, pytester, run):
+        run("--hil-history=lab.db").stdout.fnmatch_lines(["tflm-hil: 2 cases recorded in *lab.db*"])
+        assert (pytester.path / "lab.db").exists()
+
+    def test_a_target_that_is_not_here_is_a_skip_with_its_reason(self, run, monkeypatch, tmp_path):
+        monkeypatch.setenv("TFLM_HIL_LAB_STATE", str(tmp_path))
+        monkeypatch.delenv("TFLM_HIL_VIRTUAL_BENCH", raising=False)
+        done = run("--hil-target=board", "-rs")
+        done.assert_outcomes(skipped=2)
+        done.stdout.fnmatch_lines(["SKIPPED*board: *"])
+
+    def test_a_target_that_does_not_exist_is_told_as_that(self, run):
+        done = run("--hil-target=moon")
+        done.stdout.fnmatch_lines(["*no target 'moon'*", "*hint: one of simulator*"])
+        assert done.ret != 0
+
+    def test_a_broken_case_file_is_one_line_and_no_traceback(self, pytester, run):
+        (pytester.path / "hil.toml").write_text("[[case]]\nelf = 'sine.elf'\n")
+        done = run()
+        done.assert_outcomes(errors=1)
+        done.stdout.fnmatch_lines(["*hil.toml: a ?[[]case]] has no name"])
+        assert "Traceback" not in done.stdout.str()
+
+    def test_another_file_is_collected_where_it_is_named(self, pytester, run):
+        (pytester.path / "hil.toml").rename(pytester.path / "nightly.toml")
+        assert run().ret == pytest.ExitCode.NO_TESTS_COLLECTED
+        run("nightly.toml").assert_outcomes(passed=1, failed=1)
+
+
+@needs_compiler
+class TestFixture:
+    @pytest.fixture(autouse=True)
+    def image(self, pytester, sine):
+        shutil.copy(sine, pytester.path)
+
+    def test_a_run_that_passes_is_true_and_has_its_measures(self, pytester, run):
+        pytester.makepyfile("""
+            def test_sine(hil):
+                result = hil.run("sine.elf", model="hello_world_int8", scraper="hello_world",
+                                 inferences=20)
+                assert result
+                assert result.outputs_compared == 20
+                assert result.size.flash < 4096
+                assert not result.findings
+            """)
+        run().assert_outcomes(passed=1)
+
+    def test_a_run_that_fails_is_false_and_the_assertion_says_why(self, pytester, run):
+        pytester.makepyfile("""
+            def test_sine(hil):
+                assert hil.run("sine.elf", scraper="hello_world",
+                               values=[{"x_value": 0.0, "y_value": 5.0}])
+            """)
+        done = run()
+        done.assert_outcomes(failed=1)
+        assert "simulator: fail:" in done.stdout.str()
+
+    def test_a_session_goes_step_by_step(self, pytester, run):
+        pytester.makepyfile(r"""
+            import pytest
+            from harness import FirmwareFailed
+
+            def test_steps(hil):
+                live = hil.session("sine.elf", scraper="hello_world")
+                assert live.inferences == 0
+                first = live.wait_for(r"x_value: (?P<x>[\d.]+), y")
+                assert first.group("x") == "0.000000"
+                second = live.wait_for(r"x_value: (?P<x>[\d.]+), y")
+                assert second.group("x") == "0.314159"
+                live.wait_for_inferences(20)
+                live.reset()
+                assert live.wait_for(r"x_value: 0\.000000")
+                assert len(live.memory.read(0, 8)) == 8
+                with pytest.raises(FirmwareFailed, match="no line matched 'never': it sleeps"):
+                    live.wait_for("never")
+            """)
+        run().assert_outcomes(passed=1)
+
+    def test_a_prompt_without_an_end_of_line_can_be_waited_for(self, pytester, run):
+        pytester.makepyfile(r"""
+            def test_prompt(hil):
+                with hil.session("sine.elf") as live:
+                    live.wait_for("y_val")
+                    assert live.wait_for(r"ue: (\S+)").group(1) == "0.000000"
+            """)
+        run().assert_outcomes(passed=1)
+
+    def test_an_image_is_measured(self, pytester, run):
+        pytester.makepyfile("""
+            def test_size(hil):
+                assert 0 < hil.footprint("sine.elf").region("FLASH").used < 4096
+            """)
+        run().assert_outcomes(passed=1)
+
+    def test_measures_carry_the_name_of_their_run(self, pytester, run):
+        pytester.makepyfile("""
+            def test_two(hil):
+                for name in ("a", "b"):
+                    hil.run("sine.elf", scraper="hello_world", model="hello_world_int8", name=name)
+            """)
+        run("--junitxml=out.xml")
+        case = ElementTree.parse(pytester.path / "out.xml").find(".//testcase")
+        names = {one.get("name") for one in case.iter("property")}
+        assert {"a.flash_bytes", "b.flash_bytes"} <= names
+
+    def test_a_file_that_is_not_there_is_told_as_everywhere(self, pytester, run):
+        pytester.makepyfile("def test_it(hil): hil.run('nothing.elf')")
+        done = run()
+        done.assert_outcomes(failed=1)
+        done.stdout.fnmatch_lines(["*UsageError: there is no file nothing.elf*"])
