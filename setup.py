@@ -4,6 +4,7 @@ The core keeps to Python's stable interface, so one wheel a platform fits 3.11 a
 compiler is, the package is installed without it; ``tflm-hil doctor --install`` builds it then.
 """
 
+import runpy
 import shutil
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from setuptools.command.build_py import build_py
 #: Folders of the checkout that an installed package needs (harness.paths looks for them).
 DATA = ("platforms", "zephyr_samples", "robot")
 CORE = Path("harness/simulator/native")
+SOURCES = runpy.run_path("harness/sources.py")
 
 
 class BuildWithData(build_py):
@@ -39,6 +41,7 @@ setup(
             "harness.simulator._native",
             [path.as_posix() for path in sorted(CORE.glob("*.c"))],
             depends=[path.as_posix() for path in sorted(CORE.glob("*.h"))],
+            define_macros=[(SOURCES["MACRO"], f'"{SOURCES["fingerprint"](CORE)}"')],
             extra_compile_args=["-Wall", "-Wextra"],
             py_limited_api=True,
             optional=True,

@@ -162,11 +162,11 @@ def packages_to_install(diagnoses: Sequence[Diagnosis], *, optional: bool = Fals
 
 
 def build_core(say: Callable[[str], None], *, dry_run: bool = False) -> str:
-    """Build the simulator's counting core if it is missing or old, and install what that takes.
+    """Build the counting core if it is missing or does not fit, and install what that takes.
 
     ``say`` gets each command before it runs. Returns what was done, or why it was not.
     """
-    if native.find() and not native.outdated():
+    if native.find():
         return "the simulator has its counting core"
     packages = native.packages()
     try:

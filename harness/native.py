@@ -13,10 +13,13 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
+from types import ModuleType
 
 from harness import paths
 from harness.errors import BuildFailed, EnvironmentMissing
+from harness.sources import ATTRIBUTE, MACRO, fingerprint
 
 _MODULE = "harness.simulator._native"
 #: The folder of its C files; the library stands beside it.
@@ -24,20 +27,30 @@ _SOURCES = paths.PACKAGE / "simulator" / "native"
 _SECONDS = 120
 
 
-def find() -> str:
-    """Where the counting core lies; "" where this Python has none."""
+def load(sources: Path = _SOURCES) -> ModuleType:
+    """The counting core. Raises :class:`EnvironmentMissing` where none was built from ``sources``.
+
+    An extension module that was built for this very version of Python hides one for all of them,
+    however old it is.
+    """
+    hint = "build it with: tflm-hil doctor --install (it needs a C compiler)"
     try:
         module = importlib.import_module(_MODULE)
-    except ImportError:
+    except ImportError as error:
+        message = f"the simulator's counting core is not built ({error})"
+        raise EnvironmentMissing(message, hint=hint) from error
+    if getattr(module, ATTRIBUTE, None) != fingerprint(sources):
+        message = f"the simulator's counting core is of another version: {module.__file__}"
+        raise EnvironmentMissing(message, hint=hint)
+    return module
+
+
+def find() -> str:
+    """Where the counting core lies; "" where this Python has none that fits."""
+    try:
+        return str(load().__file__)
+    except EnvironmentMissing:
         return ""
-    return str(module.__file__)
-
-
-def outdated(sources: Path = _SOURCES) -> bool:
-    """True where a source was changed (by a git pull, say) after the library was built."""
-    library = find()
-    newest = max(path.stat().st_mtime for path in sources.glob("*.[ch]"))
-    return bool(library) and Path(library).stat().st_mtime < newest
 
 
 def _headers() -> Path:
@@ -54,7 +67,8 @@ def build(sources: Path = _SOURCES) -> Path:
     """Compile the counting core, beside the folder of its sources; give the library's path.
 
     Raises :class:`EnvironmentMissing` without a compiler, Python's headers or the right to write
-    there, :class:`BuildFailed` with the compiler's own words.
+    there, :class:`BuildFailed` with the compiler's own words. Another build that Python would load
+    sooner is removed.
     """
     compiler = shutil.which("cc")
     if compiler is None or packages():
@@ -64,18 +78,29 @@ def build(sources: Path = _SOURCES) -> Path:
         with tempfile.TemporaryDirectory(dir=sources.parent, prefix=".native-") as folder:
             draft = Path(folder, library.name)
             command = [compiler, "-O2", "-fPIC", "-fwrapv", "-shared", f"-I{_headers()}"]
+            command += [f'-D{MACRO}="{fingerprint(sources)}"']
             command += [str(path) for path in sorted(sources.glob("*.c"))]
             _run([*command, "-o", str(draft)], "the counting core cannot be built")
             draft.replace(library)
+        for hiding in _before(library):
+            hiding.unlink(missing_ok=True)
     except OSError as error:
         raise EnvironmentMissing(f"cannot write {library}: {error.strerror or error}") from error
     importlib.invalidate_caches()
     return library
 
 
+def _before(library: Path) -> list[Path]:
+    """Where Python would look for the same module first."""
+    name, dot, rest = library.name.partition(".")
+    sooner = EXTENSION_SUFFIXES[: EXTENSION_SUFFIXES.index(dot + rest)]
+    return [library.with_name(name + suffix) for suffix in sooner]
+
+
 def check() -> None:
     """Load the counting core in a process of its own. Raises :class:`BuildFailed` if that fails."""
-    _run([sys.executable, "-c", f"import {_MODULE}"], "the counting core cannot be loaded")
+    command = [sys.executable, "-c", "from harness import native; native.load()"]
+    _run(command, "the counting core cannot be loaded")
 
 
 def _run(command: list[str], what: str) -> None:

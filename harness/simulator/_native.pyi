@@ -4,6 +4,8 @@ from collections.abc import Sequence
 
 from harness.simulator.counting import AccessHandler
 
+#: What harness.sources calls the C files that this was built from.
+SOURCES: str
 MMIO_READ: int
 MMIO_WRITE: int
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ctypes
 import mmap
 from ctypes import byref, c_int, c_void_p
-from types import ModuleType
 from typing import TYPE_CHECKING
 
+from harness import native
 from harness.errors import EnvironmentMissing
 from harness.simulator import library as uc
 from harness.simulator.counting import AccessHandler
@@ -46,11 +46,12 @@ class Store:
 class Engine:
     """Unicorn, its memory and its counting core; a resource that :meth:`close` gives back.
 
-    Raises :class:`EnvironmentMissing` where the counting core was not built, or where Unicorn is
-    one that it does not know.
+    Raises :class:`EnvironmentMissing` where the counting core is not built or is of another
+    version, or where Unicorn is one that it does not know.
     """
 
     def __init__(self, memory_map: MemoryMap, access: AccessHandler) -> None:
+        self._native = native.load()
         self._library = uc.load()
         self.version = int(self._library.uc_version(None, None))
         #: Another object for each content that flash had since the start.
@@ -77,7 +78,7 @@ class Engine:
         code = [_row(flash, stable=True), _row(ram, stable=False)]
         windows = [_row(window, stable=False) for window in self._windows]
         try:
-            core: Core = _native().Core(self._handle, functions, access, code, windows)
+            core: Core = self._native.Core(self._handle, functions, access, code, windows)
         except NotImplementedError as error:
             raise EnvironmentMissing(
                 f"the simulator does not know this version of unicorn: {error}",
@@ -104,10 +105,9 @@ class Engine:
         read stands in the window's store by the time Unicorn fetches it from there.
         """
         store = Store(area)
-        native = _native()
         error = self._library.uc_mmio_map(
             self._handle, area.origin, area.size,
-            c_void_p(native.MMIO_READ), store.host, c_void_p(native.MMIO_WRITE), None,
+            c_void_p(self._native.MMIO_READ), store.host, c_void_p(self._native.MMIO_WRITE), None,
         )  # fmt: skip
         uc.check(self._library, error, f"mapping {area.name}")
         error = self._library.uc_mem_protect(self._handle, area.origin, area.size, 0)
@@ -138,17 +138,6 @@ class Engine:
         if self._handle:
             self._library.uc_close(self._handle)
             self._handle = 0
-
-
-def _native() -> ModuleType:
-    try:
-        from harness.simulator import _native  # noqa: PLC0415
-    except ImportError as error:
-        raise EnvironmentMissing(
-            f"the simulator's counting core is not built ({error})",
-            hint="build it with: tflm-hil doctor --install (it needs a C compiler)",
-        ) from error
-    return _native
 
 
 def _row(store: Store, *, stable: bool) -> tuple[int, int, int, bool]:

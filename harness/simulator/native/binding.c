@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifndef CORE_SOURCES
+#error "harness/sources.py makes the number of the sources that this is built from"
+#endif
+
 // Takes the reference to `value`.
 int binding_fill(PyObject *tuple, Py_ssize_t at, PyObject *value) {
   return value ? PyTuple_SetItem(tuple, at, value) : -1;
@@ -201,6 +205,7 @@ PyMODINIT_FUNC PyInit__native(void) {
   PyObject *type = PyType_FromSpec(&spec);
   PyObject *m = type ? PyModule_Create(&module) : NULL;
   if (m && (PyModule_AddObjectRef(m, "Core", type) ||
+            PyModule_AddStringConstant(m, "SOURCES", CORE_SOURCES) ||
             add_address(m, "MMIO_READ", (void (*)(void))mmio_read) ||
             add_address(m, "MMIO_WRITE", (void (*)(void))mmio_write))) {
     Py_CLEAR(m);

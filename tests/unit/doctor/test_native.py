@@ -1,14 +1,17 @@
 """The simulator's counting core is built after the fact where pip could not build it."""
 
-import os
 import shutil
 import subprocess
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+from types import ModuleType
 
 import pytest
 
 from harness import doctor, native
 from harness.errors import BuildFailed, EnvironmentMissing
+from harness.simulator.engine import Engine
+from harness.sources import MACRO, fingerprint
 
 needs_compiler = pytest.mark.skipif(
     shutil.which("cc") is None or bool(native.packages()), reason="no C compiler"
@@ -35,7 +38,7 @@ def test_it_is_built_beside_its_sources_and_python_can_load_it(sources):
 
 @needs_compiler
 def test_its_sources_compile_without_a_warning_each_on_its_own(sources, tmp_path):
-    flags = ["-O2", "-Wall", "-Wextra", "-Werror", f"-I{native._headers()}", "-c"]
+    flags = [f'-D{MACRO}="0"', "-O2", "-Wall", "-Wextra", "-Werror", f"-I{native._headers()}", "-c"]
     for source in sorted(sources.glob("*.c")):
         subprocess.run(["cc", *flags, str(source), "-o", str(tmp_path / "object")], check=True)
 
@@ -81,13 +84,59 @@ def test_what_it_takes_is_said_before_it_is_installed(monkeypatch, tmp_path):
     assert any("install --yes" in line and "gcc" in line for line in said)
 
 
-def test_a_library_older_than_one_of_its_sources_is_built_again(monkeypatch, tmp_path, sources):
-    library = tmp_path / "_native.so"
-    library.write_bytes(b"")
-    monkeypatch.setattr(native, "find", lambda: str(library))
-    for source in sources.iterdir():
-        os.utime(source, (500, 500))
-    os.utime(library, (1000, 1000))
-    assert not native.outdated(sources)
-    os.utime(sources / "core.h", (2000, 2000))
-    assert native.outdated(sources)
+@needs_compiler
+def test_it_carries_the_number_of_the_sources_that_it_was_built_from(sources):
+    (sources / "core.h").open("a").write("// one more line\n")
+    library = native.build(sources)
+    assert fingerprint(sources).encode() in library.read_bytes()
+    assert fingerprint(sources) != fingerprint(native._SOURCES)
+
+
+def test_each_name_and_each_byte_of_the_sources_counts(sources):
+    before = fingerprint(sources)
+    (sources / "count.c").rename(sources / "counted.c")
+    renamed = fingerprint(sources)
+    (sources / "core.h").write_bytes((sources / "core.h").read_bytes()[:-1])
+    assert len({before, renamed, fingerprint(sources)}) == 3
+
+
+@pytest.fixture
+def loaded(monkeypatch):
+    """What Python finds when it looks for the counting core."""
+    module = ModuleType("harness.simulator._native")
+    module.__file__ = "simulator/_native.cpython-311-x86_64-linux-gnu.so"
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return module
+
+
+@pytest.mark.parametrize("number", [None, "", "0123456789abcdef"])
+def test_a_core_of_other_sources_is_refused_by_its_file_name(loaded, number):
+    if number is not None:  # those of before had none
+        loaded.SOURCES = number
+    with pytest.raises(EnvironmentMissing, match=r"of another version: .*cpython-311") as told:
+        native.load()
+    assert "tflm-hil doctor --install" in told.value.hint
+    assert native.find() == ""
+
+
+def test_a_core_of_these_sources_is_loaded(loaded):
+    loaded.SOURCES = fingerprint(native._SOURCES)
+    assert native.load() is loaded
+    assert native.find() == loaded.__file__
+
+
+def test_a_simulator_with_an_old_core_says_so_before_anything_runs(loaded):
+    with pytest.raises(EnvironmentMissing, match="another version"):
+        Engine(lambda *_: None, None)
+
+
+@needs_compiler
+def test_a_build_that_would_hide_the_new_one_is_removed(sources):
+    old = sources.parent / f"_native{EXTENSION_SUFFIXES[0]}"
+    old.write_bytes(b"stale")
+    other = sources.parent / "_native.cpython-27-x86_64-linux-gnu.so"  # another Python's
+    other.write_bytes(b"not ours")
+    library = native.build(sources)
+    assert {path.name for path in sources.parent.iterdir()} == {
+        library.name, other.name, "native"
+    }  # fmt: skip
