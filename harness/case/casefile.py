@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from harness import files, limits, paths
-from harness.arithmetic import Arithmetic
+from harness import files, limits, paths, tables
+from harness.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.build.variants import Expectation
 from harness.case.artifacts import folder_name
 from harness.case.samples import sample_case
@@ -18,50 +17,74 @@ from harness.case.spec import Budgets, Case
 from harness.errors import UsageError
 from harness.findings import Kind
 from harness.footprint.budget import FIGURES, from_table, parse_limit
-from harness.targets import TARGETS
 from harness.targets.pins import Press, parse_press
-from harness.targets.registry import DEFAULT
+from harness.targets.registry import DEFAULT, all_options, target
 from harness.uart import scraper
 from harness.uart.scrapers import EndLine
 
-_CASE_KEYS = {
-    "name": str,
-    "elf": str,
-    "sample": str,
-    "resolver": str,
-    "builder": str,
-    "targets": list,
-    "model": str,
-    "scraper": str,
-    "inputs": str,
-    "inferences": int,
-    "rows": int,
-    "reference": str,
-    "rounding": str,
-    "multipliers": str,
-    "tolerance": float,
-    "timeout": float,
-    "guard": float,
-    "press": list,
-    "ends": bool,
-    "ends_at": str,
-    "watch": float,
-    "expect": dict,
-    "budgets": dict,
-    "baseline": str,
-}
-_NUMBERS: Mapping[str, Callable[[object], float]] = {
-    "timeout": limits.seconds,
-    "guard": limits.seconds,
-    "watch": limits.seconds,
-    "tolerance": limits.tolerance,
-    "inferences": limits.count,
-    "rows": limits.count,
-}
-_EXPECT_KEYS = {"outputs": bool, "findings": list, "values": list, "tests": dict}
-_STATES = ("pass", "fail", "skip")
-_BUDGET_KEYS = ("flash", "ram", *FIGURES, "operators", "files")
 _LONGEST_NAME = 200
+_BUDGET_KEYS = dict.fromkeys(("flash", "ram", *FIGURES, "operators", "files"))
+
+
+def _number_or_text(value: object) -> object:
+    """A text, or a number that a device can print; a bool is neither."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not isinstance(value, str) and not (number and abs(value) <= sys.float_info.max):  # type: ignore[arg-type]
+        raise ValueError(f"{limits.short(value)} is no number and no text")
+    return value
+
+
+def _finding(text: str) -> tuple[str, str]:
+    """``kind`` or ``kind:subject``."""
+    word, _, subject = text.partition(":")
+    if word not in list(Kind):
+        raise ValueError(f"no finding {limits.short(word)}; one of {', '.join(Kind)}")
+    return word, subject.strip()
+
+
+@dataclass(frozen=True)
+class _Expect:
+    outputs: bool | None = None
+    findings: tuple[Annotated[str, _finding], ...] = ()
+    values: tuple[Mapping[str, Annotated[Any, tables.Raw(_number_or_text)]], ...] = ()
+    tests: Mapping[str, Literal["pass", "fail", "skip"]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A ``[[case]]`` as it stands; docs/cases.md says what its keys mean."""
+
+    name: str = ""
+    elf: str | None = None
+    sample: str | None = None
+    resolver: str = "exact"
+    builder: str = "standalone"
+    targets: tuple[str, ...] = (DEFAULT,)
+    options: Mapping[str, object] = field(default_factory=dict)
+    model: str | None = None
+    scraper: str = ""
+    inputs: str | None = None
+    inferences: Annotated[int, limits.count] | None = None
+    rows: Annotated[int, limits.count] | None = None
+    reference: Literal["numpy", "none"] = "numpy"
+    rounding: Rounding = "double"
+    multipliers: Multipliers = "double"
+    tolerance: Annotated[float, limits.tolerance] | None = None
+    timeout: Annotated[float, limits.seconds] | None = None
+    guard: Annotated[float, limits.seconds] | None = None
+    watch: Annotated[float, limits.seconds] | None = None
+    ends: bool | None = None
+    ends_at: str | None = None
+    press: tuple[str, ...] = ()
+    expect: _Expect | None = None
+    budgets: Mapping[str, object] = field(default_factory=dict)
+    baseline: str | None = None
+
+
+@dataclass(frozen=True)
+class _Document:
+    case: tuple[Mapping[str, object], ...] = ()
+    defaults: Mapping[str, object] = field(default_factory=dict)
 
 
 def load_cases(path: Path) -> list[Case]:
@@ -69,15 +92,10 @@ def load_cases(path: Path) -> list[Case]:
 
     Paths are relative to the file. Raises :class:`UsageError` naming the case and the key.
     """
-    document = files.read_toml(path)
-    _only(document, ("defaults", "case"), f"{path}")
-    rows = document.get("case")
-    if not isinstance(rows, list) or not rows:
+    document = tables.read(_Document, files.read_toml(path), str(path))
+    if not document.case:
         raise UsageError(f"{path} has no [[case]]", hint="see docs/cases.md for an example")
-    defaults = document.get("defaults", {})
-    if not isinstance(defaults, dict) or not all(isinstance(row, dict) for row in rows):
-        raise UsageError(f"{path}: [defaults] and each [[case]] are tables")
-    cases = [case for row in rows for case in _cases({**defaults, **row}, path)]
+    cases = [case for row in document.case for case in _cases({**document.defaults, **row}, path)]
     names = [(case.name, case.target) for case in cases]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
@@ -101,90 +119,81 @@ def _one_folder_each(cases: Iterable[Case], path: Path) -> None:
             )
 
 
-def _cases(row: Mapping[str, object], path: Path) -> Iterable[Case]:
-    name = row.get("name")
+def _cases(table: Mapping[str, object], path: Path) -> Iterable[Case]:
+    name = table.get("name")
     if not isinstance(name, str) or not name:
         raise UsageError(f"{path}: a [[case]] has no name")
-    where = f"{path}, case {name!r}"
-    _only(row, _CASE_KEYS, where)
-    for key, kind in _CASE_KEYS.items():
-        _typed(row, key, kind, where)
-    case = _base(row, name, path.parent, where)
-    targets = row.get("targets", [DEFAULT])
-    assert isinstance(targets, list)
-    if not targets:
-        raise UsageError(f"{where}: targets is empty, so nothing would run")
-    for target in targets:
-        if not isinstance(target, str) or target not in TARGETS:
-            raise UsageError(f"{where}: no target {target!r}", hint=f"one of {', '.join(TARGETS)}")
-        yield case.on(target)
-
-
-def _base(row: Mapping[str, object], name: str, here: Path, where: str) -> Case:
-    if ("elf" in row) == ("sample" in row):
-        raise UsageError(f"{where}: give either elf or sample")
-    if "sample" in row:
-        builder = str(row.get("builder", "standalone"))
-        case = sample_case(str(row["sample"]), str(row.get("resolver", "exact")), builder=builder)
-        case = replace(case, name=name)
-    else:
-        case = Case(name=name, elf=_path(row, "elf", here, where))
-    if "model" in row:
-        case = replace(case, model=find_model(str(row["model"]), here))
-    if "inputs" in row:
-        case = replace(case, inputs=_path(row, "inputs", here, where))
-    if "scraper" in row:
-        scraper(str(row["scraper"]))  # refuses one that does not exist
-        case = replace(case, scraper=str(row["scraper"]))
-    if row.get("reference", "numpy") not in ("numpy", "none"):
-        raise UsageError(f"{where}: reference is 'numpy' or 'none', not {row['reference']!r}")
-    numbers = {}
-    for key, check in _NUMBERS.items():
-        if key in row:
-            numbers[key] = limits.given(check, row[key], f"{where}: {key}")
-    case = replace(
-        case,
-        **numbers,  # type: ignore[arg-type]
-        reference=row.get("reference", "numpy") == "numpy",
-        arithmetic=_arithmetic(row, where),
-        budgets=_budgets(row, here, where),
-    )
-    case = replace(_ending(case, row, where), presses=_presses(row, where))
-    return _expect(case, row.get("expect", {}), where) if "expect" in row else case
-
-
-def _arithmetic(row: Mapping[str, object], where: str) -> Arithmetic:
-    given: dict[str, Any] = {key: row[key] for key in ("rounding", "multipliers") if key in row}
+    where = f"{path}, case {limits.short(name)}"
+    row = tables.read(_Row, table, where)
     try:
-        return Arithmetic(**given)
-    except UsageError as error:
-        raise UsageError(f"{where}: {error.message}") from None
-
-
-def _presses(row: Mapping[str, object], where: str) -> tuple[Press, ...]:
-    found = row.get("press", [])
-    assert isinstance(found, list)
-    try:
-        return tuple(parse_press(str(text)) for text in found)
-    except UsageError as error:
-        raise UsageError(f"{where}, press: {error.message}", hint=error.hint) from error
-
-
-def _ending(case: Case, row: Mapping[str, object], where: str) -> Case:
-    """How the image ends; one that prints records says it itself."""
-    said = [key for key in ("ends", "ends_at", "watch") if key in row]
-    if said and not case.scraper:
-        raise UsageError(f"{where}: {said[0]} needs a scraper: records tell their own end")
-    ends, ends_at = bool(row.get("ends", True)), str(row.get("ends_at", ""))
-    if ends_at and not ends:
-        raise UsageError(f"{where}: ends_at names an end, and ends = false says there is none")
-    if "ends_at" in row:
-        EndLine(ends_at)  # refuses a regex that cannot be used
-    case = replace(case, ends=ends, ends_at=ends_at)
-    try:
-        check_ends(case)
+        case = _case(row, path.parent)
+        if not row.targets:
+            raise UsageError("targets is empty, so nothing would run")
+        found = [case.on(name, _options(row, name)) for name in row.targets]
+        for name in row.options:
+            if all(name not in one.target_options for one in found):
+                known = ", ".join(all_options())
+                raise UsageError(
+                    f"options: no option {limits.short(name)} of {' or '.join(row.targets)}",
+                    hint=f"options of targets: {known}",
+                )
     except UsageError as error:
         raise UsageError(f"{where}: {error.message}", hint=error.hint) from error
+    yield from found
+
+
+def _options(row: _Row, name: str) -> dict[str, object]:
+    taker = target(name)  # refuses one that does not exist
+    return {key: value for key, value in row.options.items() if taker.option(key) is not None}
+
+
+def _case(row: _Row, here: Path) -> Case:
+    if (row.elf is None) == (row.sample is None):
+        raise UsageError("give either elf or sample")
+    if row.sample is not None:
+        case = replace(sample_case(row.sample, row.resolver, builder=row.builder), name=row.name)
+    else:
+        case = Case(name=row.name, elf=_path(row, "elf", here))
+    if row.scraper:
+        scraper(row.scraper)  # refuses one that does not exist
+    given: dict[str, Any] = {
+        key: getattr(row, key)
+        for key in ("inferences", "rows", "tolerance", "timeout", "guard", "watch")
+        if getattr(row, key) is not None
+    }
+    case = replace(
+        case,
+        **given,
+        model=find_model(row.model, here) if row.model is not None else case.model,
+        inputs=_path(row, "inputs", here) if row.inputs is not None else case.inputs,
+        scraper=row.scraper or case.scraper,
+        reference=row.reference == "numpy",
+        arithmetic=Arithmetic(row.rounding, row.multipliers),
+        budgets=_budgets(row, here),
+        presses=_presses(row),
+    )
+    case = _ending(case, row)
+    return _expect(case, row.expect) if row.expect is not None else case
+
+
+def _presses(row: _Row) -> tuple[Press, ...]:
+    try:
+        return tuple(parse_press(text) for text in row.press)
+    except UsageError as error:
+        raise UsageError(f"press: {error.message}", hint=error.hint) from error
+
+
+def _ending(case: Case, row: _Row) -> Case:
+    """How the image ends; one that prints records says it itself."""
+    said = [key for key in ("ends", "ends_at", "watch") if getattr(row, key) is not None]
+    if said and not case.scraper:
+        raise UsageError(f"{said[0]} needs a scraper: records tell their own end")
+    if row.ends_at and row.ends is False:
+        raise UsageError("ends_at names an end, and ends = false says there is none")
+    if row.ends_at is not None:
+        EndLine(row.ends_at)  # refuses a regex that cannot be used
+    case = replace(case, ends=row.ends is not False, ends_at=row.ends_at or "")
+    check_ends(case)
     return case
 
 
@@ -197,68 +206,34 @@ def check_ends(case: Case) -> None:
         )
 
 
-def _expect(case: Case, expect: object, where: str) -> Case:
-    assert isinstance(expect, dict)
-    _only(expect, _EXPECT_KEYS, f"{where}, expect")
-    for key, kind in _EXPECT_KEYS.items():
-        _typed(expect, key, kind, f"{where}, expect")
-    findings = []
-    for text in expect.get("findings", []):
-        word, _, subject = str(text).partition(":")
-        if word not in list(Kind):
-            known = ", ".join(Kind)
-            raise UsageError(f"{where}: no finding {word!r}", hint=f"one of {known}")
-        findings.append((word, subject.strip()))
-    values = [_row_of_values(row, where) for row in expect.get("values", [])]
-    tests = expect.get("tests", {})
-    for name, state in tests.items():
-        if state not in _STATES:
-            raise UsageError(
-                f"{where}: expect.tests gives {name} {state!r}", hint=f"one of {', '.join(_STATES)}"
-            )
+def _expect(case: Case, expect: _Expect) -> Case:
+    if not all(expect.values):
+        raise UsageError("each of expect.values is a table of numbers and texts")
     # Findings that must come are mostly why no output can; what is listed must come all the same.
-    outputs = expect.get("outputs", not findings or bool(values or tests))
+    outputs = expect.outputs
+    if outputs is None:
+        outputs = not expect.findings or bool(expect.values or expect.tests)
+    findings: Any = expect.findings  # pairs, as _finding has made them
     return replace(
         case,
-        expected=Expectation(outputs, tuple(findings)),
-        values=tuple(values),
-        tests=tests,
-        inferences=max(case.inferences, len(values)),
+        expected=Expectation(outputs, findings),
+        values=expect.values,
+        tests=expect.tests,
+        inferences=max(case.inferences, len(expect.values)),
     )
 
 
-def _row_of_values(row: object, where: str) -> Mapping[str, float | str]:
-    """Numbers and texts by name."""
-    if not isinstance(row, dict) or not row or not all(map(_can_be_read, row.values())):
-        raise UsageError(f"{where}: each of expect.values is a table of numbers and texts")
-    return row
-
-
-def _can_be_read(value: object) -> bool:
-    """A text, or a number that a device can print; a bool is neither."""
-    if isinstance(value, str):
-        return True
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return False
-    return abs(value) <= sys.float_info.max
-
-
-def _budgets(row: Mapping[str, object], here: Path, where: str) -> Budgets:
-    table = row.get("budgets", {})
-    assert isinstance(table, dict)
-    _only(table, _BUDGET_KEYS, f"{where}, budgets")
-    try:
-        limits = from_table(table, figures=True)
-    except UsageError as error:
-        raise UsageError(f"{where}: {error.message}", hint=error.hint) from error
-    baseline = _path(row, "baseline", here, where) if "baseline" in row else None
-    step = next((limit.name for limit in limits if limit.relative), None)
+def _budgets(row: _Row, here: Path) -> Budgets:
+    tables.only(row.budgets, _BUDGET_KEYS, "budgets")
+    found = from_table(row.budgets, figures=True)
+    baseline = _path(row, "baseline", here) if row.baseline is not None else None
+    step = next((limit.name for limit in found if limit.relative), None)
     if step and baseline is None:
         raise UsageError(
-            f"{where}: the budget of {step} is a step from a baseline, and the case names none",
+            f"the budget of {step} is a step from a baseline, and the case names none",
             hint='baseline = "main.json" (of footprint --json or run --json), or an ELF',
         )
-    return Budgets(limits, baseline)
+    return Budgets(found, baseline)
 
 
 def size(value: object, where: str) -> int:
@@ -280,25 +255,8 @@ def find_model(name: str, here: Path = Path()) -> Path:
     )
 
 
-def _path(row: Mapping[str, object], key: str, here: Path, where: str) -> Path:
-    path = here / str(row[key])
+def _path(row: _Row, key: str, here: Path) -> Path:
+    path: Path = here / getattr(row, key)
     if not files.is_file(path):
-        raise UsageError(f"{where}: {key}: there is no file {path}")
+        raise UsageError(f"{key}: there is no file {path}")
     return path
-
-
-def _only(row: Mapping[str, object], known: Iterable[str], where: str) -> None:
-    for key in row:
-        if key not in known:
-            near = difflib.get_close_matches(key, list(known), 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
-            raise UsageError(f"{where}: unknown key {key!r}", hint=hint)
-
-
-def _typed(row: Mapping[str, object], key: str, kind: type, where: str) -> None:
-    value = row.get(key)
-    if value is None or (isinstance(value, kind) and not (kind is int and value is True)):
-        return
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return
-    raise UsageError(f"{where}: {key} must be {kind.__name__}, not {value!r}")

@@ -68,7 +68,7 @@ def test_expectations_and_budgets_are_read(case_file):
         ('[[case]]\nname = "m"\nelf = "zephyr.elf"\nscraper = "x"\n', "no scraper 'x'"),
         ('[[case]]\nname = "m"\nelf = "zephyr.elf"\ntargets = []\n', "nothing would run"),
         ('[[case]]\nname = "m"\nelf = "zephyr.elf"\ntargets = ["qemu"]\n', "no target 'qemu'"),
-        ('[[case]]\nname = "m"\nelf = "zephyr.elf"\ntimeout = "long"\n', "must be float"),
+        ('[[case]]\nname = "m"\nelf = "zephyr.elf"\ntimeout = "long"\n', "timeout is a number"),
         ('[[case]]\nname = "m"\nelf = "zephyr.elf"\ntimeout = 0\n', "above zero"),
         ('[[case]]\nname = "m"\nsample = "nothing"\n', "no sample 'nothing'"),
         ('[[case]]\nname = "m"\nelf = "zephyr.elf"\nbudgets = { flash = "much" }\n', "no limit"),
@@ -149,14 +149,37 @@ def test_firmware_that_never_ends_says_so_and_one_that_does_may_say_how(case_fil
         ('scraper = "ztest"\nends_at = "x*"\n', "matches an empty line"),
         ('scraper = "hello_world"\nends = false\nends_at = "x"\n', "says there is none"),
         ('scraper = "ztest"\nends = false\n', "knows the last line"),
-        ('scraper = "ztest"\nexpect.tests = { "s.a" = "broken" }\n', "gives s.a 'broken'"),
-        ('scraper = "ztest"\nexpect.values = [{ a = true }]\n', "numbers and texts"),
-        ('scraper = "ztest"\nexpect.values = [{}]\n', "numbers and texts"),
-        ('scraper = "ztest"\nexpect.values = [{ a = nan }]\n', "numbers and texts"),
-        ('scraper = "ztest"\nexpect.values = [{ a = -inf }]\n', "numbers and texts"),
-        (f'scraper = "ztest"\nexpect.values = [{{ a = {"9" * 400} }}]\n', "numbers and texts"),
+        ('scraper = "ztest"\nexpect.tests = { "s.a" = "broken" }\n', "not 'broken'"),
+        (
+            'scraper = "ztest"\nexpect.values = [{ a = true }]\n',
+            "no number and no text|numbers and texts",
+        ),
+        ('scraper = "ztest"\nexpect.values = [{}]\n', "no number and no text|numbers and texts"),
+        (
+            'scraper = "ztest"\nexpect.values = [{ a = nan }]\n',
+            "no number and no text|numbers and texts",
+        ),
+        (
+            'scraper = "ztest"\nexpect.values = [{ a = -inf }]\n',
+            "no number and no text|numbers and texts",
+        ),
+        (
+            f'scraper = "ztest"\nexpect.values = [{{ a = {"9" * 400} }}]\n',
+            "no number and no text|numbers and texts",
+        ),
     ],
 )
 def test_ends_and_expectations_that_make_no_sense_are_refused(case_file, text, words):
     with pytest.raises(UsageError, match=words):
         load_cases(case_file(MINE + text))
+
+
+def test_options_reach_the_targets_that_take_them(case_file):
+    given = 'targets = ["simulator", "renode"]\noptions = { timing = "branches" }\n'
+    one, other = load_cases(case_file(MINE + given))
+    assert (one.target_options, other.target_options) == ({"timing": "branches"}, {})
+
+
+def test_an_option_that_no_target_of_the_case_takes_is_refused(case_file):
+    with pytest.raises(UsageError, match="no option 'board' of simulator"):
+        load_cases(case_file(MINE + 'options = { board = "dk1" }\n'))
