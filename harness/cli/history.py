@@ -211,6 +211,27 @@ def check(
         raise CheckFailed(f"{len(found)} figures or verdicts are worse than on {base}")
 
 
+@history.command()
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@history_option()
+@click.option("--commit-url", default="", metavar="TEMPLATE",
+              help="Link commits: 'https://host/project/commit/{commit}'.")  # fmt: skip
+@click.option("--branch", help="Runs of this branch only.")
+@click.option("--last", type=COUNT, help="So many runs.  [default: all]")
+def report(
+    folder: Path, url: str | None, commit_url: str, branch: str | None, last: int | None
+) -> None:
+    """Write the history as pages into DIR: every case night by night, plots, what moved and why.
+
+    Open DIR/index.html; no server and no network are needed.
+    """
+    from harness.report.site import write_site  # noqa: PLC0415 - see cli/__init__
+
+    with open_history(url) as kept:
+        count = write_site(kept, folder, commit_url=commit_url, branch=branch, last=last)
+    click.echo(f"{count} cases: {folder / 'index.html'}")
+
+
 def _check(
     kept: History, base: str, last: int, results: Path | None
 ) -> tuple[tuple[Regression, ...], int]:

@@ -189,6 +189,14 @@ class History:
             points.sort(key=lambda point: order[point.run.id])
         return dict(found)
 
+    def compiler(self, image: int | None) -> str:
+        """What made an image, "" where nothing tells."""
+        if image is None:
+            return ""
+        query = sql.select(schema.images.c.compiler).where(schema.images.c.id == image)
+        with self._reading() as connection:
+            return str(connection.execute(query).scalar_one())
+
     def parts(self, image: int, kind: str) -> dict[tuple[str, str], int]:
         """Bytes by (region, name) of one image: of its symbols, or of its operators."""
         table = schema.parts

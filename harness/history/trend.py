@@ -35,10 +35,15 @@ class Trend:
         return of.unit if of else ""
 
     @property
+    def noisy(self) -> bool:
+        """True where each run measures another value."""
+        of = measure(self.name)
+        return of is not None and of.noisy
+
+    @property
     def steps(self) -> tuple[Step, ...]:
         """Where the figure moved; () for noisy ones, which always do."""
-        of = measure(self.name)
-        if of is not None and of.noisy:
+        if self.noisy:
             return ()
         found: list[Step] = []
         last: float | None = None

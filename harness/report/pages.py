@@ -1,0 +1,40 @@
+"""Templates, styles and scripts of every page that this package writes.
+
+jinja2 is imported when a page is made: most runs on the command line make none.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from harness import __version__
+from harness.report.table import number
+
+FOLDER = Path(__file__).parent / "templates"
+
+
+def asset(name: str) -> str:
+    """The text of a style sheet or a script."""
+    return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def environment(**filters: Any) -> Any:
+    """The templates; whatever they show is escaped."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
+
+    made = Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    made.filters |= {"number": number, "figure": figure, **filters}
+    made.globals["version"] = __version__
+    return made
+
+
+def figure(value: float) -> str:
+    """A figure for people: whole numbers whole, others to six digits."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"

@@ -1,0 +1,268 @@
+"""A history as a folder of pages that need no network and no server.
+
+``index.html`` has a row for each case and its verdicts night by night; each case has a page with
+its figures over commits, where they moved, and which symbols of the image changed there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from harness import files
+from harness.errors import CannotWrite, UsageError
+from harness.history.gate import Key
+from harness.history.measures import OPERATOR
+from harness.history.store import History, Point, RunRow
+from harness.history.trend import Trend, trends
+from harness.report.pages import asset, environment, figure
+
+#: Rows of a case's page: steps, runs that passed, symbols of a step.
+_STEPS, _RUNS, _SYMBOLS = 60, 30, 20
+_LETTERS = {"pass": "p", "fail": "f", "firmware": "w", "error": "e", "skipped": "s"}
+
+
+@dataclass(frozen=True)
+class Night:
+    """A run as the pages show it; ``url`` of its commit, "" where nothing tells."""
+
+    when: str
+    commit: str
+    branch: str
+    machine: str
+    command: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """A symbol that is larger or smaller by so many bytes."""
+
+    region: str
+    name: str
+    by: int
+
+
+@dataclass(frozen=True)
+class Move:
+    """A figure that moved in a run; ``parts``: the symbols that changed between both images."""
+
+    case: str
+    page: str
+    run: Night
+    name: str
+    source: str
+    unit: str
+    before: float
+    now: float
+    parts: Sequence[Part] = ()
+    same: bool = False  # the image is the one of before
+
+    @property
+    def change(self) -> str:
+        """Signed, and in percent."""
+        by = self.now - self.before
+        share = f" ({100 * by / self.before:+.1f} %)" if self.before else ""
+        return f"{'+' if by > 0 else '-'}{figure(abs(by))}{share}"
+
+
+def write_site(history: History, folder: Path, *, commit_url: str = "", branch: str | None = None,
+               last: int | None = None) -> int:  # fmt: skip
+    """Write the pages into ``folder``, which may be there; returns how many cases they show.
+
+    ``commit_url`` has ``{commit}`` in it. Raises :class:`UsageError` for one that is no link,
+    :class:`CannotWrite` where a file cannot be written.
+    """
+    if commit_url:
+        _check_url(commit_url)
+    runs = history.runs(branch=branch, last=last)
+    cases = sorted(history.cases(runs).items(), key=lambda item: str(item[0]))
+    site = _Site(history, folder, commit_url, runs)
+    site.write_assets()
+    moved = [move for key, points in cases for move in site.write_case(key, points)]
+    site.write_overview(cases, moved)
+    return len(cases)
+
+
+def _check_url(template: str) -> None:
+    parts = urlsplit(template)
+    if parts.scheme not in ("http", "https") or "{commit}" not in template:
+        raise UsageError(
+            f"{template} is no link to a commit",
+            hint="--commit-url 'https://host/project/commit/{commit}'",
+        )
+
+
+class _Site:
+    def __init__(
+        self, history: History, folder: Path, commit_url: str, runs: Sequence[RunRow]
+    ) -> None:
+        from markupsafe import Markup  # noqa: PLC0415 - comes with jinja2
+
+        self._history, self._folder, self._runs = history, folder, runs
+        self._nights = {run.id: _night(run, commit_url) for run in runs}
+        self._environment = environment()
+
+        def commit(night: Night) -> str:
+            if not night.commit:
+                return "unknown commit"
+            short = night.commit[:12] + ("+" if night.commit.endswith("+") else "")
+            if not night.url:
+                return Markup("<code>{}</code>").format(short)
+            return Markup('<a href="{}"><code>{}</code></a>').format(night.url, short)
+
+        self._environment.globals["commit"] = commit
+
+    def write_assets(self) -> None:
+        from plotly.offline import get_plotlyjs  # noqa: PLC0415 - 5 MB, for a site only
+
+        try:
+            (self._folder / "cases").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise CannotWrite(f"cannot write to {self._folder}: {error.strerror}") from error
+        for name in ("style.css", "table.js", "overview.js", "case.js"):
+            files.write(self._folder / name, asset(name))
+        files.write(self._folder / "plotly.min.js", get_plotlyjs())
+
+    def write_case(self, key: Key, points: Sequence[Point]) -> list[Move]:
+        """Write the page of a case; returns what moved in the newest run."""
+        found = trends(points)
+        moves = [
+            (step.at, trend, step.before, step.now)
+            for trend in found if not trend.name.startswith(OPERATOR)
+            for step in trend.steps
+        ]  # fmt: skip
+        moves.sort(key=lambda one: -one[0])
+        page = page_name(key)
+        shown = [self._move(key, points, *one) for one in moves[:_STEPS]]
+        nights = [self._nights[point.run.id] for point in points]
+        rows = [
+            {"run": night, "verdict": point.seen.verdict, "reason": point.seen.reason}
+            for night, point in zip(nights, points, strict=True)
+        ]
+        drawn = _figures(found)
+        text = self._environment.get_template("history_case.html").render(
+            key=key,
+            points=points,
+            last=points[-1].seen,
+            compiler=self._history.compiler(points[-1].image),
+            steps=shown,
+            more_steps=len(moves) - len(shown),
+            figures=drawn,
+            shown=[
+                row for at, row in reversed([*enumerate(rows)])
+                if at >= len(rows) - _RUNS or row["verdict"] != "pass"
+            ],
+            data={"runs": [vars(night) for night in nights], "figures": drawn},
+        )  # fmt: skip
+        files.write(self._folder / page, text)
+        newest = self._runs[-1].id
+        moved = [one for one in moves if points[one[0]].run.id == newest]
+        return [self._move(key, points, *one, look=False) for one in moved]
+
+    def _move(self, key: Key, points: Sequence[Point], at: int, trend: Trend, before: float,
+              now: float, *, look: bool = True) -> Move:  # fmt: skip
+        earlier = max(i for i in range(at) if trend.values[i] is not None)
+        old, new = points[earlier].image, points[at].image
+        changed = self._changed(old, new) if look and None not in (old, new) else ()
+        return Move(
+            key.case, page_name(key), self._nights[points[at].run.id], trend.name, trend.source,
+            trend.unit, before, now, changed, same=old is not None and old == new,
+        )  # fmt: skip
+
+    def _changed(self, old: int | None, new: int | None) -> list[Part]:
+        """The symbols that are of another size, the largest change first."""
+        if old is None or new is None or old == new:
+            return []
+        was, now = (self._history.parts(image, "symbol") for image in (old, new))
+        if not was or not now:
+            return []
+        changed = [
+            Part(*name, by)
+            for name in was.keys() | now.keys()
+            if (by := now.get(name, 0) - was.get(name, 0))
+        ]
+        return sorted(changed, key=lambda one: (-abs(one.by), one.name))[:_SYMBOLS]
+
+    def write_overview(
+        self, cases: Sequence[tuple[Key, Sequence[Point]]], moved: Sequence[Move]
+    ) -> None:
+        nights = [self._nights[run.id] for run in self._runs]
+        order = {run.id: at for at, run in enumerate(self._runs)}
+        rows = [_row(key, points, order) for key, points in cases]
+        text = self._environment.get_template("overview.html").render(
+            rows=rows,
+            passed=sum(row["verdict"] == "pass" for row in rows),
+            runs=nights,
+            newest=nights[-1] if nights else None,
+            moved=moved,
+            nights=[[night.when, night.commit] for night in nights],
+            written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        )
+        files.write(self._folder / "index.html", text)
+
+
+def page_name(key: Key) -> str:
+    """Of a case's page: readable, safe in any file system, one for each key."""
+    told = re.sub(r"[^\w.-]+", "_", f"{key.case}-{key.target}", flags=re.ASCII)[:80]
+    unique = hashlib.sha256(repr(key).encode("utf-8", "backslashreplace")).hexdigest()[:8]
+    return f"cases/{told.strip('._')}-{unique}.html"
+
+
+def _night(run: RunRow, commit_url: str) -> Night:
+    occasion = run.occasion
+    when = datetime.fromtimestamp(occasion.started, UTC).strftime("%Y-%m-%d %H:%M")
+    commit = occasion.commit.removesuffix("+")
+    url = commit_url.replace("{commit}", quote(commit, safe="")) if commit and commit_url else ""
+    return Night(when, occasion.commit, occasion.branch, occasion.machine, occasion.command, url)
+
+
+def _row(key: Key, points: Sequence[Point], order: Mapping[int, int]) -> dict[str, Any]:
+    verdicts = [""] * len(order)
+    for point in points:
+        verdicts[order[point.run.id]] = point.seen.verdict
+    stretches, at = [], 0
+    for verdict, group in groupby(verdicts):
+        length = len(list(group))
+        if verdict:
+            stretches.append({"verdict": verdict, "start": at, "length": length})
+        at += length
+    passed = verdicts.count("pass")
+    return {
+        "key": key,
+        "page": page_name(key),
+        "verdict": points[-1].seen.verdict,
+        "letters": "".join(_LETTERS.get(verdict, " ") for verdict in verdicts),
+        "stretches": stretches,
+        "said": f"passed in {passed} of {len(points)} runs",
+    }
+
+
+def _figures(found: Sequence[Trend]) -> list[dict[str, Any]]:
+    """What is drawn: a plot for each figure, and one of all operators by source."""
+    drawn: list[dict[str, Any]] = []
+    parts: dict[str, list[dict[str, Any]]] = {}
+    for trend in found:
+        if trend.name.startswith(OPERATOR):
+            name = trend.name.removeprefix(OPERATOR)
+            parts.setdefault(trend.source, []).append({"name": name, "values": trend.values})
+            continue
+        last = next((value for value in reversed(trend.values) if value is not None), None)
+        drawn.append(
+            {"name": trend.name.replace("_", " "), "source": trend.source, "unit": trend.unit,
+             "values": trend.values, "noisy": trend.noisy, "last": last,
+             "steps": [step.at for step in trend.steps]}
+        )  # fmt: skip
+    for source, rows in parts.items():
+        rows.sort(key=lambda row: -max(value or 0 for value in row["values"]))
+        unit = "cycles" if source == "dwt" else "instr."
+        drawn.append({"name": "operators of one inference", "source": source, "unit": unit,
+                      "parts": rows, "last": None})  # fmt: skip
+    return drawn

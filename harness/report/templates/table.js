@@ -1,0 +1,61 @@
+// Filter and sort a table of cases; without this script the page is whole, only longer.
+"use strict";
+(() => {
+  const tools = document.querySelector(".tools");
+  const table = document.querySelector("table.cases");
+  if (!tools || !table) return;
+  tools.hidden = false;
+  const search = tools.querySelector("input[type=search]");
+  const verdict = tools.querySelector("select");
+  const failures = tools.querySelector("input[type=checkbox]");
+  const count = tools.querySelector("output");
+  const body = table.tBodies[0];
+  const rows = [...body.rows];
+
+  function shown(row) {
+    const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const text = row.textContent.toLowerCase();
+    return words.every((word) => text.includes(word))
+      && (!verdict.value || row.dataset.verdict === verdict.value)
+      && (!failures.checked || row.dataset.verdict !== "pass");
+  }
+
+  function apply() {
+    for (const row of rows) {
+      row.hidden = !shown(row);
+      const section = row.dataset.case && document.getElementById(row.dataset.case);
+      if (section) section.hidden = row.hidden;
+    }
+    const left = rows.filter((row) => !row.hidden).length;
+    count.textContent = left === rows.length ? "" : `${left} of ${rows.length}`;
+  }
+
+  function key(row, column) {
+    const cell = row.cells[column];
+    const digits = cell.dataset.value ?? cell.textContent.replace(/,/g, "");
+    const number = parseFloat(digits);
+    return table.tHead.rows[0].cells[column].classList.contains("n")
+      ? (Number.isNaN(number) ? -1 : number) : cell.textContent.trim().toLowerCase();
+  }
+
+  for (const head of table.tHead.rows[0].cells) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => {
+      const down = head.getAttribute("aria-sort") === "ascending";
+      for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      const column = head.cellIndex;
+      rows.sort((one, two) => {
+        const [a, b] = [key(one, column), key(two, column)];
+        return (a < b ? -1 : a > b ? 1 : 0) * (down ? -1 : 1);
+      });
+      body.append(...rows);
+    });
+  }
+
+  for (const control of [search, verdict, failures]) control.addEventListener("input", apply);
+  apply();
+})();

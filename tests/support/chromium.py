@@ -1,0 +1,44 @@
+"""A headless Chromium: the page after its scripts ran, and a picture of it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+_SECONDS = 120
+
+
+def program() -> str | None:
+    """Debian's Chromium, where it is installed."""
+    return shutil.which("chromium")
+
+
+def dom(page: Path, anchor: str = "", *, width: int = 1200) -> str:
+    """The document of a local file after its scripts ran, as HTML."""
+    done = _run(["--dump-dom", "--virtual-time-budget=20000", f"--window-size={width},900"],
+                page, anchor)  # fmt: skip
+    return done.stdout.decode("utf-8", "replace")
+
+
+def picture(page: Path, to: Path, *, width: int = 1200, height: int = 1400, dark: bool = False
+            ) -> None:  # fmt: skip
+    """Write a picture of a local file."""
+    scheme = ["--blink-settings=preferredColorScheme=0"] if dark else []
+    _run([f"--screenshot={to}", f"--window-size={width},{height}", "--hide-scrollbars",
+          "--virtual-time-budget=20000", *scheme], page, "")  # fmt: skip
+
+
+def _run(flags: list[str], page: Path, anchor: str) -> subprocess.CompletedProcess[bytes]:
+    chromium = program()
+    assert chromium is not None
+    with tempfile.TemporaryDirectory(prefix="tflm-hil-chromium-") as home:
+        return subprocess.run(
+            [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
+             "--no-first-run", "--disable-background-networking", "--disable-component-update",
+             "--disable-sync", f"--user-data-dir={home}/profile", *flags,
+             page.resolve().as_uri() + anchor],
+            capture_output=True, timeout=_SECONDS, check=True, env=os.environ | {"HOME": home},
+        )  # fmt: skip
