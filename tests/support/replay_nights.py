@@ -10,7 +10,7 @@ from typing import Any
 
 #: 2026-01-01T03:00Z; one night follows the other by a day.
 FIRST, DAY = 1767236400.0, 86400.0
-_FIGURES = ("flash", "ram", "arena_used", "stack_used", "instructions")
+FIGURES = ("flash", "ram", "arena_used", "stack_used", "instructions")
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def nights(
     clean = [row for row in rows if row["name"] not in {one.case for one in changes}]
     for night in range(count):
         if clean and chance.random() < 0.2:
-            row, field = chance.choice(clean), chance.choice(_FIGURES)
+            row, field = chance.choice(clean), chance.choice(FIGURES)
             if row[field]:
                 row[field] -= chance.randint(1, max(1, row[field] // 500))
         for change in changes:
@@ -90,6 +90,6 @@ def seeded_changes(base: list[dict[str, Any]], count: int, nights: int, seed: in
     names = chance.sample([row["name"] for row in base], count)
     when = chance.sample(range(12, nights), count)
     return tuple(
-        Change(night, name, chance.choice(_FIGURES), chance.choice((1, 4, 64, 1_000)))
+        Change(night, name, chance.choice(FIGURES), chance.choice((1, 4, 64, 1_000)))
         for night, name in zip(when, names, strict=True)
     )

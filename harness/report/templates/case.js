@@ -24,7 +24,9 @@
     };
   }
 
-  const options = {responsive: true, displaylogo: false, displayModeBar: "hover"};
+  // No button that would send data anywhere.
+  const options = {responsive: true, displaylogo: false, displayModeBar: "hover",
+    modeBarButtons: [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]]};
   const plots = [];
 
   function draw(element, traces, unit, stacked) {

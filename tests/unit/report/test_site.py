@@ -1,0 +1,143 @@
+"""The pages of a history: what they show, where they link, that they need nothing else."""
+
+import html
+import json
+import re
+from dataclasses import replace
+
+import chromium
+import pytest
+import replay_nights as lab
+
+from harness.errors import UsageError
+from harness.history.gate import Key
+from harness.history.run import ImageParts, Occasion, from_document
+from harness.history.store import History
+from harness.report.site import page_name, write_site
+
+LINK = "https://host/x/commit/{commit}"
+HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>"
+browser = pytest.mark.skipif(chromium.program() is None, reason="no Chromium on this machine")
+
+
+def image(sha: str, **symbols: int) -> ImageParts:
+    return ImageParts(sha, "GCC 12", tuple(("symbol", "FLASH", n, s) for n, s in symbols.items()))
+
+
+@pytest.fixture
+def site(tmp_path):
+    """A site of three nights: hello grows by 40 B in the last one, the other case fails."""
+    with History.open(str(tmp_path / "lab.db")) as history:
+        for night in range(3):
+            last = night == 2
+            sha = ("b" if last else "a") * 64
+            document = lab.document(
+                lab.case("hello", flash=29_040 if last else 29_000, elf_sha256=sha),
+                lab.case(HOSTILE, verdict="fail" if last else "pass", reason=HOSTILE),
+                night=night, commit=f"{night + 1:x}" * 40, branch=HOSTILE,
+            )  # fmt: skip
+            run = from_document(document, Occasion(0.0).told_by(document))
+            grown = image(sha, Conv=140, Add=9) if last else image(sha, Conv=100, Add=9)
+            history.record(replace(run, images=(grown,)))
+        write_site(history, tmp_path / "site", commit_url=LINK)
+    return tmp_path / "site"
+
+
+def page(site, case: str = "hello"):
+    return site / page_name(Key(case, "simulator", "standalone"))
+
+
+def data(path, name: str):
+    found = re.search(
+        rf'<script type="application/json" id="{name}">(.*?)</script>', path.read_text()
+    )
+    return json.loads(found[1])
+
+
+def test_the_overview_has_a_row_for_each_case_and_a_letter_for_each_night(site):
+    text = (site / "index.html").read_text()
+    assert "1 of 2 cases passed when they ran last; 3 runs, 2026-01-01 03:00" in text
+    assert 'data-verdicts="ppp"' in text and 'data-verdicts="ppf"' in text
+    assert f'href="{page(site).relative_to(site)}"' in text
+
+
+def test_the_overview_tells_what_moved_in_the_newest_run(site):
+    moved = (site / "index.html").read_text().split("Moved in the newest run")[1].split("<h2>")[0]
+    assert ">hello</a>" in moved and "29,040 B" in moved and "+40 (+0.1 %)" in moved
+
+
+def test_a_step_names_its_commit_with_a_link_and_the_symbols_that_changed(site):
+    moved = page(site).read_text().split("Where it moved")[1].split("<h2>")[0]
+    assert f'<a href="https://host/x/commit/{"3" * 40}">' in moved
+    assert "+40 B" in moved and ">Conv<" in moved and ">Add<" not in moved
+
+
+def test_every_figure_is_there_over_all_runs_with_its_steps_and_operators_stacked(site):
+    figures = {one["name"]: one for one in data(page(site), "figures")["figures"]}
+    assert figures["flash"]["values"] == [29_000, 29_000, 29_040]
+    assert figures["flash"]["steps"] == [2]
+    assert figures["operators of one inference"]["parts"] == [
+        {"name": "FULLY_CONNECTED", "values": [5_636] * 3}
+    ]
+
+
+def test_whatever_a_device_or_a_commit_says_is_escaped(site):
+    for path in (site / "index.html", page(site), page(site, HOSTILE)):
+        text = path.read_text()
+        assert "<img" not in text
+        assert text.count("<script") == text.count("</script>") == 3
+        assert html.escape("<img src=x") in text
+
+
+def test_the_pages_need_no_network(site):
+    for path in site.rglob("*.html"):
+        addresses = re.findall(r'(?:src|href)="([^"]*)"', path.read_text())
+        outside = [one for one in addresses if "//" in one and "/commit/" not in one]
+        assert not outside
+        inside = [one for one in addresses if "//" not in one]
+        assert inside and all((path.parent / one).exists() for one in inside)
+
+
+@pytest.mark.parametrize("template", ["javascript:alert('{commit}')", "https://host/x", "{commit}"])
+def test_a_template_that_is_no_link_to_a_commit_is_refused(tmp_path, template):
+    with History.open(str(tmp_path / "h.db")) as history, pytest.raises(UsageError, match="link"):
+        write_site(history, tmp_path / "site", commit_url=template)
+    assert not (tmp_path / "site").exists()
+
+
+def test_a_history_without_runs_is_a_page_that_says_so(tmp_path):
+    with History.open(str(tmp_path / "h.db")) as history:
+        assert write_site(history, tmp_path / "site") == 0
+    assert "0 of 0 cases" in (tmp_path / "site" / "index.html").read_text()
+
+
+def test_names_that_only_differ_in_unsafe_characters_have_pages_of_their_own():
+    names = {page_name(Key(name, "simulator", "zephyr")) for name in ("a/b", "a b", "a_b", "../a")}
+    assert len(names) == 4
+    assert all(name.count("/") == 1 and ".." not in name for name in names)
+
+
+@browser
+def test_in_a_browser_every_figure_of_a_case_is_drawn(site):
+    drawn = chromium.dom(page(site))
+    assert len(data(page(site), "figures")["figures"]) == 8
+    assert 'data-drawn="8"' in drawn and drawn.count("main-svg") >= 8
+    assert "owned" not in re.search("<title>(.*?)</title>", drawn)[1]
+
+
+@browser
+def test_in_a_browser_the_overview_can_be_filtered_and_sorted_by_keyboard(site):
+    shown = chromium.dom(site / "index.html", width=400)
+    assert re.search(r'<form class="tools"[^>]*hidden', shown) is None
+    assert shown.count('<button type="button">') == 3
+
+
+@browser
+def test_in_a_browser_of_400_pixels_no_page_is_wider_than_the_screen(site):
+    for path in (site / "index.html", page(site), page(site, HOSTILE)):
+        probe = path.with_name("probe.html")
+        script = "<script>addEventListener('load', () => setTimeout(() => {document.title = " \
+            "'width ' + document.documentElement.scrollWidth}, 500))</script></body>"  # fmt: skip
+        probe.write_text(path.read_text().replace("</body>", script))
+        wide = int(re.search(r"<title>width (\d+)", chromium.dom(probe, width=400))[1])
+        assert wide <= 500  # the narrowest window of headless Chromium
