@@ -7,8 +7,6 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from threadpoolctl import threadpool_limits
-
 #: How many chunks run at once at the most: each has working memory of its own.
 MAX_WORKERS = 4
 
@@ -18,15 +16,15 @@ T = TypeVar("T")
 def in_chunks(runs: int, chunk: int, run: Callable[[slice], T]) -> list[T]:
     """``run`` of the slices of up to ``chunk`` of ``runs``, in order.
 
-    NumPy computes without the interpreter's lock, so that threads help. Matrix products have one
-    thread meanwhile: threads of their own would wait for each other's.
+    NumPy computes without the interpreter's lock, so that threads help. Matrix products must have
+    one thread meanwhile: see :mod:`harness.reference.blas`.
     """
     workers = min(MAX_WORKERS, os.cpu_count() or 1, -(-runs // chunk))
     if workers == 1:
         return [run(part) for part in _slices(runs, chunk)]
     rounds = -(-runs // (chunk * workers))
     parts = _slices(runs, -(-runs // (rounds * workers)))  # no worker waits in the last round
-    with threadpool_limits(1, "blas"), ThreadPoolExecutor(workers) as pool:
+    with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(run, parts))
 
 

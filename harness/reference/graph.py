@@ -9,12 +9,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from harness.arithmetic import Arithmetic
 from harness.errors import BadModel, HilError, UnsupportedOperator
 from harness.model import Model, Operator, Tensor
+from harness.reference.blas import one_thread
 from harness.reference.fixedpoint import Array
 from harness.reference.memory import Memory
 from harness.reference.node import NUMPY_TYPES, Node, Run, constant
@@ -38,6 +41,13 @@ class Step:
     where: str
     work: int = 1
 
+    @cached_property
+    def places(self) -> tuple[tuple[int, tuple[int, ...], np.dtype[Any]], ...]:
+        """Index, shape and type of each output."""
+        return tuple(
+            (tensor.index, tensor.shape, NUMPY_TYPES[tensor.dtype]) for tensor in self.outputs
+        )
+
 
 class Budget(threading.local):
     """What is left of MAX_WORK for the inference that a thread runs."""
@@ -60,12 +70,14 @@ class Graph:
         self.tensors = subgraph.tensors
         self.inputs = tuple(self.tensors[index] for index in subgraph.inputs)
         self.outputs = tuple(self.tensors[index] for index in subgraph.outputs)
+        self._sources = subgraph.inputs
         self.bytes = check_tensors(self.name, subgraph)
         self.constants = {
             tensor.index: constant(tensor)[None]
             for tensor in self.tensors
             if tensor.constant and not tensor.variable and tensor.dtype in NUMPY_TYPES
         }
+        self._fixed: dict[int, Array | None] = {-1: None, **self.constants}
         self.steps: tuple[Step, ...] = ()
         self.state: dict[int, Array] = {}
         self._budget = budget
@@ -103,24 +115,22 @@ class Graph:
 
     def run(self, inputs: Sequence[Array]) -> dict[int, Array]:
         """All computed tensors by index, with a leading axis of runs."""
-        values = dict(zip((tensor.index for tensor in self.inputs), inputs, strict=True))
+        values = dict(zip(self._sources, inputs, strict=True))
+        known = self._fixed | self.state | values
         for step in self.steps:
-            given = [None if index < 0 else self.value(values, index) for index in step.inputs]
-            # Overflow and NaN are values here, as they are on the device.
-            with np.errstate(all="ignore"):
-                results = step.run(given)
-            if len(results) != len(step.outputs):
+            results = step.run([known[index] for index in step.inputs])
+            if len(results) != len(step.places):
                 raise BadModel(
                     f"{step.where}: gives {len(results)} outputs, but the model declares"
                     f" {len(step.outputs)}"
                 )
-            for tensor, result in zip(step.outputs, results, strict=True):
-                if result.shape[1:] != tensor.shape or result.dtype != NUMPY_TYPES[tensor.dtype]:
+            for (index, shape, dtype), result in zip(step.places, results, strict=True):
+                if result.shape[1:] != shape or result.dtype != dtype:
                     raise BadModel(
                         f"{step.where}: gives {result.dtype} {list(result.shape[1:])}, but the"
-                        f" model declares {tensor.dtype} {list(tensor.shape)}"
+                        f" model declares {dtype} {list(shape)}"
                     )
-                values[tensor.index] = result
+                values[index] = known[index] = result
         return values
 
     def value(self, values: Mapping[int, Array], index: int) -> Array:
@@ -137,6 +147,7 @@ class Program:
     graphs: tuple[Graph, ...]
     memory: Memory
     budget: Budget
+    elements: int
 
     @classmethod
     def of(cls, model: Model, kernels: Kernels, arithmetic: Arithmetic) -> Program:
@@ -157,11 +168,13 @@ class Program:
                     refused.append(error)
                     continue
                 work = _work(node)
-                steps.append(Step(operator, run, operator.inputs, node.outputs, node.where, work))
+                inputs = tuple(max(index, -1) for index in operator.inputs)
+                steps.append(Step(operator, run, inputs, node.outputs, node.where, work))
             graph.prepare(steps)
         if refused:
             raise _together(refused)
-        return cls(graphs, memory, budget)
+        elements = sum(tensor.elements for graph in graphs for tensor in graph.tensors)
+        return cls(graphs, memory, budget, elements)
 
     @property
     def stateful(self) -> bool:
@@ -177,7 +190,9 @@ class Program:
     def run(self, inputs: Sequence[Array]) -> dict[int, Array]:
         """One inference: all computed tensors of the main graph."""
         self.budget.start()
-        return self.graphs[0].run(inputs)
+        # Overflow and NaN are values here, as they are on the device.
+        with np.errstate(all="ignore"), one_thread(self.elements):
+            return self.graphs[0].run(inputs)
 
 
 def _node(

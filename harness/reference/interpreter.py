@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from harness.reference.fixedpoint import Array
 from harness.reference.graph import Program, Step
 from harness.reference.node import NUMPY_TYPES
 from harness.reference.registry import Kernels
+from harness.reference.values import LastValues
 
 #: What one chunk of a batch may take for its tensors.
 CHUNK_BYTES = 8 << 20
@@ -32,17 +32,25 @@ class Interpreter:
 
     def __init__(
         self,
-        model: Model,
+        model: Model | Path | str,
         arithmetic: Arithmetic = Arithmetic(),  # noqa: B008 - frozen
         *,
         kernels: Kernels | None = None,
     ) -> None:
-        self.model = model
+        if not isinstance(arithmetic, Arithmetic):
+            raise UsageError(
+                f"{arithmetic!r} is no Arithmetic", hint='Arithmetic(rounding="single"), say'
+            )
+        if not isinstance(kernels, Kernels | None):
+            raise UsageError(f"kernels is a {type(kernels).__name__}, not Kernels")
+        self.model = loaded(model)
         self.arithmetic = arithmetic
         self.kernels = kernels or Kernels.default()
-        self._program = Program.of(model, self.kernels, arithmetic)
+        self._program = Program.of(self.model, self.kernels, arithmetic)
         self._main = self._program.graphs[0]
         self._run_bytes = sum(graph.bytes for graph in self._program.graphs)
+        self._wanted = tuple((each.shape, NUMPY_TYPES[each.dtype]) for each in self._main.inputs)
+        self._results = tuple(tensor.index for tensor in self._main.outputs)
         self._values: dict[int, Array] = {}
 
     @classmethod
@@ -54,12 +62,12 @@ class Interpreter:
         kernels: Kernels | None = None,
     ) -> Interpreter:
         """Read ``path`` and prepare it. Raises BadModel, UnsupportedOperator."""
-        return cls(Model.from_file(path), arithmetic, kernels=kernels)
+        return cls(path, arithmetic, kernels=kernels)
 
     @classmethod
     def from_model(
         cls,
-        model: Model,
+        model: Model | Path | str,
         arithmetic: Arithmetic = Arithmetic(),  # noqa: B008 - frozen
         *,
         kernels: Kernels | None = None,
@@ -71,15 +79,26 @@ class Interpreter:
         """A new interpreter of the same model and kernels."""
         return type(self)(self.model, arithmetic, kernels=self.kernels)
 
+    def __repr__(self) -> str:
+        inputs, outputs = (
+            ", ".join(f"{each.dtype} {list(each.shape)}" for each in tensors) or "nothing"
+            for tensors in (self.inputs, self.outputs)
+        )
+        return f"<Interpreter of {self.model.name}: {inputs} -> {outputs}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as the model's bytes; the copy starts as after a reboot."""
+        return _restored, (self.model.data, self.model.name, self.arithmetic, self.kernels)
+
     @property
     def inputs(self) -> tuple[Tensor, ...]:
         """The model's inputs: name, shape, dtype, scale, zero_point."""
-        return self.model.inputs
+        return self._main.inputs
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
         """The model's outputs."""
-        return self.model.outputs
+        return self._main.outputs
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -98,11 +117,11 @@ class Interpreter:
 
     @property
     def tensors(self) -> Mapping[int, Array]:
-        """The values of all computed tensors of the last :meth:`invoke`, by tensor index.
+        """The values of all computed tensors of the last :meth:`invoke`, by tensor index; copies.
 
         Model inputs are among them, constants are not. Empty before the first inference.
         """
-        return MappingProxyType({index: value[0] for index, value in self._values.items()})
+        return LastValues(self.model, self._values)
 
     def run_operator(self, index: int, values: Mapping[int, Array | None]) -> list[Array] | None:
         """The outputs of operator ``index`` alone, from ``values`` by tensor index.
@@ -145,49 +164,93 @@ class Interpreter:
 
         Raises UsageError where number, shape or dtype of the arrays is wrong.
         """
-        arrays = self._checked(inputs, batch=False)
-        self._values = self._program.run([array[None] for array in arrays])
-        return [self._main.value(self._values, each.index)[0] for each in self.outputs]
+        arrays = self._checked(inputs, 0)
+        self._values = self._program.run([array[None].copy() for array in arrays])
+        return [self._main.value(self._values, index)[0].copy() for index in self._results]
 
-    def invoke_batch(self, inputs: Sequence[Any]) -> list[Array]:
+    def invoke_batch(self, inputs: Sequence[Any], runs: int | None = None) -> list[Array]:
         """Many inferences at once: arrays of shape (runs, *input shape) -> (runs, *output shape).
 
         The result is that of :meth:`invoke` on one after another. Models with variable tensors
         really run that way; all others run vectorised, in chunks that bound the memory, on several
-        cores.
+        cores. ``runs`` is how many of a model without inputs (default 1).
         """
-        arrays = self._checked(inputs, batch=True)
-        runs = len(arrays[0]) if arrays else 1
-        if runs == 0:
-            raise UsageError(f"{self.model.name}: a batch of no inputs")
+        arrays = self._checked(inputs, 1)
+        count = self._runs(arrays, runs)
 
         def run(part: slice) -> list[Array]:
             values = self._program.run([array[part] for array in arrays])
-            outputs = [self._main.value(values, tensor.index) for tensor in self.outputs]
-            count = part.stop - part.start
-            return [np.broadcast_to(y, (count, *y.shape[1:])) for y in outputs]
+            return [self._main.value(values, index) for index in self._results]
 
         if self.stateful:
-            parts = [run(slice(each, each + 1)) for each in range(runs)]
+            # Each run must give its values up before the next one changes what is remembered.
+            parts = [[y.copy() for y in run(slice(i, i + 1))] for i in range(count)]
+        elif not arrays:
+            parts = [run(slice(0, 1))] * count
         else:
-            parts = in_chunks(runs, max(1, CHUNK_BYTES // max(self._run_bytes, 1)), run)
-        return [np.concatenate(column) for column in zip(*parts, strict=True)]
+            parts = in_chunks(count, max(1, CHUNK_BYTES // max(self._run_bytes, 1)), run)
+        return [_joined(column, count) for column in zip(*parts, strict=True)]
 
-    def _checked(self, inputs: Sequence[Any], *, batch: bool) -> list[Array]:
-        if len(inputs) != len(self.inputs):
+    def _runs(self, arrays: Sequence[Array], runs: int | None) -> int:
+        if not isinstance(runs, int | None) or (runs is not None and runs < 0):
+            raise UsageError(f"runs is a number of inferences, not {runs!r}")
+        counts = {len(array) for array in arrays}
+        if len(counts) > 1:
+            raise UsageError(f"{self.model.name}: the inputs have different numbers of runs")
+        count = counts.pop() if counts else 1 if runs is None else runs
+        if runs not in (None, count):
+            raise UsageError(f"{self.model.name}: inputs of {count} runs, not {runs}")
+        if count == 0:
+            raise UsageError(f"{self.model.name}: a batch of no inputs")
+        return count
+
+    def _checked(self, inputs: Sequence[Any], lead: int) -> list[Array]:
+        """The inputs as arrays; ``lead`` axes come before a tensor's own."""
+        if isinstance(inputs, str | bytes | Mapping) or not hasattr(inputs, "__len__"):
             raise UsageError(
-                f"{self.model.name}: {len(inputs)} inputs given, the model has {len(self.inputs)}"
+                f"{self.model.name}: inputs are a list of arrays, one for each input, not"
+                f" {type(inputs).__name__}"
             )
-        arrays = [np.asarray(each) for each in inputs]
-        for array, tensor in zip(arrays, self.inputs, strict=True):
-            shape = array.shape[1:] if batch and array.ndim else array.shape
-            if shape != tensor.shape or array.dtype != NUMPY_TYPES[tensor.dtype]:
-                lead = "(runs, ...) of " if batch else ""
+        if len(inputs) != len(self._wanted):
+            raise UsageError(
+                f"{self.model.name}: {len(inputs)} inputs given, the model has {len(self._wanted)}"
+            )
+        arrays = []
+        for given, (shape, dtype), tensor in zip(inputs, self._wanted, self.inputs, strict=True):
+            array = given if type(given) is np.ndarray else _array(given, tensor)
+            if array.dtype != dtype or array.shape[lead:] != shape or array.ndim < lead:
+                before = "(runs, ...) of " if lead else ""
                 raise UsageError(
-                    f"{self.model.name}: input {tensor.name!r} needs {lead}{tensor.dtype}"
+                    f"{self.model.name}: input {tensor.name!r} needs {before}{tensor.dtype}"
                     f" {list(tensor.shape)}, not {array.dtype} {list(array.shape)}",
                     hint="quantize() turns real values into quantized ones",
                 )
-        if batch and len({len(array) for array in arrays}) != 1:
-            raise UsageError(f"{self.model.name}: the inputs have different numbers of runs")
+            arrays.append(array)
         return arrays
+
+
+def loaded(model: Model | Path | str) -> Model:
+    """A model, read where a path is given. Raises UsageError for anything else."""
+    if isinstance(model, Model):
+        return model
+    if isinstance(model, Path | str):
+        return Model.from_file(model)
+    raise UsageError(f"a model, or the path of one, is wanted, not {type(model).__name__}")
+
+
+def _restored(data: bytes, name: str, arithmetic: Arithmetic, kernels: Kernels) -> Interpreter:
+    return Interpreter(Model.from_bytes(data, name), arithmetic, kernels=kernels)
+
+
+def _joined(parts: Sequence[Array], count: int) -> Array:
+    """The parts of one output; one that depends on no input has one run in each part."""
+    if sum(map(len, parts)) == count:
+        return np.concatenate(parts)
+    return np.repeat(parts[0], count, axis=0)
+
+
+def _array(given: Any, tensor: Tensor) -> Array:
+    try:
+        return np.asarray(given)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UsageError(f"input {tensor.name!r} is no array: {error}") from None

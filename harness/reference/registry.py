@@ -146,11 +146,14 @@ def _load(path: str) -> Kernel:
     return kernel
 
 
-def _lazy(path: str) -> Kernel:
-    def kernel(node: Node) -> Run:
-        return _load(path)(node)
+@dataclass(frozen=True)
+class _Lazy:
+    """A kernel of this package by its path: it can be pickled."""
 
-    return kernel
+    path: str
+
+    def __call__(self, node: Node) -> Run:
+        return _load(self.path)(node)
 
 
 @dataclass(frozen=True)
@@ -174,8 +177,8 @@ class Kernels:
     def default(cls) -> Kernels:
         """Every kernel of this package."""
         return cls(
-            {name: _lazy(path) for name, path in _BUILTIN.items()},
-            {name: _lazy(path) for name, path in _CUSTOM.items()},
+            {name: _Lazy(path) for name, path in _BUILTIN.items()},
+            {name: _Lazy(path) for name, path in _CUSTOM.items()},
         )
 
     def with_custom(self, name: str, kernel: Callable[[Node], Run]) -> Kernels:

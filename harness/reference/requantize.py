@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ from harness.model import Tensor
 from harness.reference.activation import Clamp, clamp_for
 from harness.reference.fixedpoint import Array, Multiplier, wrap32
 from harness.reference.node import NUMPY_TYPES, Node
-from harness.reference.rows import RowScaler
+from harness.reference.rows import row_scaler
 
 #: TFLM refuses a bias whose scale is off by more than this many output steps.
 _BIAS_TOLERANCE = 0.02
@@ -99,7 +100,7 @@ class Requantizer:
     wide: bool
     wraps: bool
     bias: int
-    rows: RowScaler | None = None
+    rows: Callable[[Array], Array] | None = None
 
     @classmethod
     def of(
@@ -128,10 +129,10 @@ class Requantizer:
         output = node.output()
         clamp = clamp_for(node, output)
         value = node.constant(bias) if given else np.zeros(channels, np.int64)
-        rows = None
+        rows: Callable[[Array], Array] | None = None
         if value is not None and not wide and not wraps and shift <= 0:
             added = value.ravel()[:channels].astype(np.int64)
-            rows = RowScaler.of(multiplier, added, clamp, output, largest)
+            rows = row_scaler(multiplier, added, clamp, output, largest)
         return cls(multiplier, output.zero_point, clamp, wide, wraps, bias if given else -1, rows)
 
     def __call__(self, accumulators: Array, values: Any) -> Array:

@@ -27,6 +27,7 @@ from harness.reference.requantize import (
     product_multiplier,
     weight_scales,
 )
+from harness.reference.rows import RealScaler
 from harness.reference.window import check_products
 
 
@@ -51,13 +52,21 @@ def fully_connected(node: Node) -> Run:
     return _quantized(node, weights, (batches, depth))
 
 
+#: Weights of a matrix that is scaled together with its product.
+_SMALL = 1 << 12
+
+
+def _weight_offset(weights: Tensor) -> int:
+    scales = weights.quantization.scales if weights.quantization else ()
+    return weights.zero_point if len(scales) == 1 else 0  # TFLM's per-channel form has none
+
+
 def _product(
     node: Node, weights: Tensor, shape: tuple[int, int], make: Callable[[Array], ExactMatrix]
 ) -> tuple[Callable[[Sequence[Any]], Array], int]:
     """The product sums (runs, batches, columns), and a bound on their magnitude."""
     columns, zero = node.output().shape[-1], node.input(0).zero_point
-    scales = weights.quantization.scales if weights.quantization else ()
-    offset = weights.zero_point if len(scales) == 1 else 0  # TFLM's per-channel form has none
+    offset = _weight_offset(weights)
     fixed = node.constant(1)
     if fixed is not None and offset:
         fixed = fixed.astype(np.int64) - offset
@@ -102,6 +111,11 @@ def _quantized(node: Node, weights: Tensor, shape: tuple[int, int]) -> Run:
     largest = largest_input(x)
     product, bound = _product(node, weights, shape, lambda w: ExactMatrix.of(w, largest))
     requantize = Requantizer.of(node, multiplier, columns, bound=bound)
+    fixed, rows = node.constant(1), requantize.rows
+    if fixed is not None and isinstance(rows, RealScaler) and fixed.size <= _SMALL:
+        w = fixed.reshape(-1, shape[1])[:columns].T.astype(np.int64) - _weight_offset(weights)
+        fused = rows.fused(w, -int(np.iinfo(x.dtype).min), x.zero_point)
+        return lambda values: [fused(values[0].reshape(-1, shape[1])).reshape(-1, *output.shape)]
 
     def run(values: Sequence[Any]) -> list[Array]:
         y = requantize(product(values), values)

@@ -22,7 +22,7 @@ from harness.reference.fixedpoint import (
     quantize_multiplier,
     rounding_right_shift,
 )
-from harness.reference.rows import RowScaler
+from harness.reference.rows import RealScaler, RowScaler, row_scaler
 
 int32 = st.integers(-(1 << 31), (1 << 31) - 1)
 # A busy machine is slow now and then: no deadline.
@@ -118,9 +118,33 @@ def test_the_fast_rows_compute_what_the_plain_scaling_does(
     sums.ravel()[:2] = [largest // 2, -(largest // 2)]
     clamp = Clamp(-128, 127, np.dtype(np.int8))
     output = Tensor(0, "y", (3, pixels, channels), "int8", Quantization((1.0,), (zero,)))
-    rows = RowScaler.of(multiplier, bias, clamp, output, largest)
     expected = np.clip(multiplier.scale(sums + bias) + zero, -128, 127).astype(np.int8)
-    assert np.array_equal(rows(sums.astype(np.float64)), expected)
+    for scaler in (RowScaler.of, row_scaler):
+        rows = scaler(multiplier, bias, clamp, output, largest)
+        assert np.array_equal(rows(sums.astype(np.float64)), expected)
+
+
+@pytest.mark.parametrize("rounding", ["double", "single"])
+@pytest.mark.parametrize("shift", [0, 1, 2, 7, 11])
+def test_halves_go_away_from_zero_in_double_precision_too(rounding: Rounding, shift: int) -> None:
+    multiplier = Multiplier(np.array([(1 << 31) - 1, 1 << 30]), np.array([-shift] * 2), rounding)
+    sums = np.stack([np.arange(-5000, 5000)] * 2, axis=-1)
+    output = Tensor(0, "y", (10000, 2), "int16", Quantization((1.0,), (3,)))
+    clamp, bias = Clamp(-32768, 32767, np.dtype(np.int16)), np.array([1, -1])
+    rows = row_scaler(multiplier, bias, clamp, output, 5001)
+    assert isinstance(rows, RealScaler)
+    assert np.array_equal(rows(sums), multiplier.scale(sums + bias) + 3)
+
+
+@pytest.mark.parametrize(("largest", "exact"), [((1 << 22) - 2, True), (1 << 22, False)])
+def test_double_precision_is_left_where_it_would_round(largest: int, exact: bool) -> None:
+    multiplier = Multiplier(np.array([(1 << 31) - 1]), np.array([0]), "double")
+    output = Tensor(0, "y", (1, 1), "int16", Quantization((1.0,), (0,)))
+    clamp = Clamp(-(1 << 24), 1 << 24, np.dtype(np.int32))
+    rows = row_scaler(multiplier, np.array([0]), clamp, output, largest)
+    assert isinstance(rows, RealScaler) == exact
+    ends = np.array([[largest], [-largest], [largest - 1], [1 - largest]])
+    assert np.array_equal(rows(ends), multiplier.scale(ends))
 
 
 @steady
