@@ -12,13 +12,13 @@ from harness.case.endings import HOW_IT_ENDED
 from harness.case.feed import Tap, out_of_time
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.spec import Case
+from harness.closing import Closing
 from harness.deadline import Deadline
 from harness.elf import Image
 from harness.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.findings import NOTES, Finding, Kind
 from harness.model import Model
 from harness.targets.base import Memory, Session
-from harness.targets.closing import Closing
 from harness.targets.pins import Pins
 from harness.targets.shared import Shared
 from harness.uart import Console, scraper

@@ -23,6 +23,7 @@ from sqlalchemy.exc import (
     ProgrammingError,
 )
 
+from harness.closing import Closing
 from harness.errors import CannotWrite, EnvironmentMissing, HilError, UsageError
 from harness.history import schema
 from harness.history.gate import Key, Seen
@@ -51,7 +52,7 @@ class Point:
     image: int | None
 
 
-class History:
+class History(Closing):
     """An open history; a context manager."""
 
     def __init__(self, engine: Engine, where: str) -> None:
@@ -98,12 +99,6 @@ class History:
     def close(self) -> None:
         """Give the connections back."""
         self._engine.dispose()
-
-    def __enter__(self) -> History:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:

@@ -14,12 +14,12 @@ from harness.case import Case, CaseResult, what
 from harness.case.casefile import check_ends, find_model
 from harness.case.live import Live
 from harness.case.spec import target_names
+from harness.closing import Closing
 from harness.elf import Image
 from harness.errors import EnvironmentMissing, UsageError
 from harness.footprint.analysis import Footprint
 from harness.model import Model
 from harness.pytest_plugin.items import failure_text, ready, run, shared_of
-from harness.targets.closing import Closing
 from harness.uart import scraper as make_scraper
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NoReturn
 
+from harness.closing import Closing
 from harness.deadline import Deadline
 from harness.elf.coverage import Coverage
 from harness.errors import Unsupported
 from harness.targets.base import Stop
-from harness.targets.closing import Closing
 from harness.targets.pins import Pins
 from harness.targets.registry import Ability, who_can
 

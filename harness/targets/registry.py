@@ -13,10 +13,10 @@ from enum import StrEnum
 from importlib import import_module
 from typing import Literal
 
+from harness.closing import Closing
 from harness.elf import Image
 from harness.errors import UsageError
 from harness.targets.base import Session
-from harness.targets.closing import Closing
 
 
 class Ability(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from harness.targets.closing import Closing
+from harness.closing import Closing
 from harness.targets.registry import target
 
 

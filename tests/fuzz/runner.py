@@ -18,8 +18,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import inputs
 from elf_writer import MadeSection, MadeSymbol, write_elf
@@ -27,6 +25,7 @@ from little_tflm import compile_little, has_gcc
 
 from harness import paths, targets
 from harness.cli import main
+from harness.closing import Closing
 from harness.deadline import Deadline
 from harness.targets.base import ConsoleChunk, Counters, Stop
 
@@ -59,7 +58,7 @@ class Answer:
         return ""
 
 
-class Played:
+class Played(Closing):
     """A session that prints what it was given, and then sleeps."""
 
     target = "simulator"
@@ -103,17 +102,6 @@ class Played:
 
     def close(self) -> None:
         pass
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 @dataclass

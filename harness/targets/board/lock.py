@@ -19,9 +19,8 @@ import uuid
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
+from harness.closing import Closing
 from harness.errors import BoardUnavailable, TargetLost
 from harness.targets.board import names
 from harness.targets.board.state import StateFolder, fresh_name
@@ -58,7 +57,7 @@ class Holder:
         return True
 
 
-class ProbeLock:
+class ProbeLock(Closing):
     """The lock of one probe; a context manager. Not re-entrant: one session, one lock.
 
     The file ``PROBE.current`` names the lock file in use. Taking a board by force makes another
@@ -176,15 +175,8 @@ class ProbeLock:
         holder = Holder(_user(), socket.gethostname(), os.getpid(), since, self._board, self._token)
         self._state.write(self._note, json.dumps(asdict(holder)))
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Give the lock back, as :meth:`release`."""
         self.release()
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 from pathlib import Path
 
+from harness.closing import Closing
 from harness.errors import EnvironmentMissing
-from harness.targets.closing import Closing
 from harness.targets.renode.server import RenodeServer
 
 

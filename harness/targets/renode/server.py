@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from harness import paths
+from harness.closing import Closing
 from harness.elf import Firmware
 from harness.errors import TargetLost, UsageError
-from harness.targets.closing import Closing
 from harness.targets.renode.find import RenodeProgram, find
 from harness.targets.renode.link import Link
 from harness.targets.renode.process import RenodeProcess, monitor_path

@@ -67,7 +67,7 @@ def test_a_mistake_is_named(text, words):
 
 
 def test_a_file_that_was_named_and_is_not_there_is_an_error(tmp_path):
-    with pytest.raises(UsageError, match=r"cannot read .*lab\.toml"):
+    with pytest.raises(UsageError, match=r"lab\.toml"):
         lab.load(tmp_path / "lab.toml")
 
 

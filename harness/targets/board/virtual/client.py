@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from harness.closing import Closing
 from harness.errors import EnvironmentMissing, TargetLost
 from harness.targets.board import names
 from harness.targets.board.identity import Board
 from harness.targets.board.virtual import bench as benches
-from harness.targets.closing import Closing
 
 _SECONDS = 30.0
 
