@@ -167,9 +167,9 @@ def _output_problems(case: Case, outputs: OutputCheck) -> list[str]:
 
 def _praise(case: Case, outputs: OutputCheck) -> str:
     if not case.expected.outputs and not case.expected.findings:
-        return "gave no outputs, as it should"
+        return "no outputs, as expected"
     if not case.expected.outputs:
-        return "failed as it should: " + ", ".join(
+        return "refused as expected: " + ", ".join(
             f"{kind} {subject}".strip() for kind, subject in case.expected.findings
         )
     if outputs.praise:

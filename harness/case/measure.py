@@ -31,10 +31,13 @@ class Measures:
 def size_of(firmware: Firmware) -> Size | None:
     """FLASH and RAM as the linker reports them; None where the ELF does not tell."""
     try:
-        used = {region.name: region.used for region in regions(firmware)}
+        found = {region.name: region for region in regions(firmware)}
     except HilError:
         return None
-    return Size(used["FLASH"], used["RAM"]) if {"FLASH", "RAM"} <= used.keys() else None
+    if not {"FLASH", "RAM"} <= found.keys():
+        return None
+    flash, ram = found["FLASH"], found["RAM"]
+    return Size(flash.used, ram.used, flash.size, ram.size)
 
 
 def measure(firmware: Firmware, console: Console, target: str) -> Measures:

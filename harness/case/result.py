@@ -28,10 +28,12 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Size:
-    """Bytes used in each memory region, by the linker's own reckoning."""
+    """Bytes used in each memory region, by the linker's own reckoning, of so many (0: unknown)."""
 
     flash: int
     ram: int
+    flash_total: int = 0
+    ram_total: int = 0
 
 
 @dataclass(frozen=True)

@@ -208,7 +208,7 @@ def _report(told: Reported, options: Options, *, quiet: bool) -> None:
     failures: list[HilError] = []
     for name, path in wanted.items():
         try:
-            write_text(path, _content(name, told))
+            write_text(path, _content(name, path, told))
         except CannotWrite as error:  # the others may lie on another disk
             failures.append(error)
     try:
@@ -226,10 +226,11 @@ def _keep(told: Reported, url: str | None) -> None:
         click.echo(f"history: {keep(url, told.document(), told.occasion)}", err=True)
 
 
-def _content(name: str, told: Reported) -> str:
+def _content(name: str, path: Path, told: Reported) -> str:
     from harness import report  # noqa: PLC0415  rich and jinja2 only where something is shown
 
     if name == "json_file":
         return json.dumps(told.document(), indent=2)
-    makers = {"junit": report.junit, "html": report.html, "coverage": report.lcov}
-    return makers[name](told.results)
+    if name == "html":
+        return report.html(told.results, report.About(told.occasion, path.absolute().parent))
+    return {"junit": report.junit, "coverage": report.lcov}[name](told.results)

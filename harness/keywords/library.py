@@ -168,6 +168,8 @@ class TflmHil(LiveSession, ImageChecks):
             result = self._run(case)
         if all(earlier is not result for earlier in self.results):
             self.results.append(result)
+            place = len(self.results)
+            logger.info(f'<a href="hil.html#case-{place}">this case in hil.html</a>', html=True)
         self._log(result)
         return result
 
@@ -276,6 +278,11 @@ class TflmHil(LiveSession, ImageChecks):
     def output_folder(self) -> Path:
         """Where the files of the cases go."""
         return Path(str(self._variable("${OUTPUT DIR}", "."))) / "cases"
+
+    def log_file(self) -> str:
+        """The name of Robot's log; "" where none will be beside the report."""
+        log = Path(str(self._variable("${LOG FILE}", "NONE")))
+        return log.name if log.parent == self.output_folder().parent else ""
 
     def history(self) -> str:
         """Where results over time are kept: the variable ``HISTORY``, or the environment's."""

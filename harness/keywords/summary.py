@@ -28,6 +28,10 @@ class Execution(Protocol):
         """Where the cases' files go."""
         ...
 
+    def log_file(self) -> str:
+        """The name of Robot's log, which will stand beside the report; "" for none."""
+        ...
+
     def history(self) -> str:
         """Where results over time are kept; "" for nowhere."""
         ...
@@ -47,6 +51,8 @@ class Summary:
         self._output: Path | None = None
         self._occasion: Occasion | None = None
         self._history = ""
+        self._log = ""
+        self._tests: dict[int, str] = {}  # place of a result -> id of its test in Robot's log
 
     def output_file(self, path: Path | None) -> None:
         """Robot's own output file: the report goes beside it."""
@@ -56,7 +62,13 @@ class Summary:
         """Remember where files go, and the variable HISTORY, while Robot still tells."""
         self._occasion = self._occasion or Occasion.here()
         self._history = self._history or self._owner.history()
+        self._log = self._log or self._owner.log_file()
         self._output = self._output or self._owner.output_folder().parent
+
+    def end_test(self, data: object, result: running.TestCase) -> None:
+        """Note which results the test that ended has brought."""
+        for place in range(len(self._owner.results)):
+            self._tests.setdefault(place, str(result.id))
 
     def start_keyword(self, data: running.Keyword, result: object) -> None:
         """A suite's set-up begins: note which rows the suite will run (``--test`` leaves some out).
@@ -76,7 +88,8 @@ class Summary:
         occasion = self._occasion or Occasion.here()
         told = document(results, occasion)
         files.write(self._output / "results.json", json.dumps(told, indent=2) + "\n")
-        files.write(self._output / "hil.html", report.html(results))
+        about = report.About(occasion, self._output.absolute(), self._log, self._tests)
+        files.write(self._output / "hil.html", report.html(results, about))
         files.write(self._output / "hil-junit.xml", report.junit(results))
         report.print_table(results, sys.__stdout__ or sys.stdout)
         print(f"HIL:     {self._output / 'hil.html'}", file=sys.__stdout__)

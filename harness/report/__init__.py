@@ -1,8 +1,8 @@
 """Results -> terminal table, JUnit XML, HTML; what ran -> profile and LCOV."""
 
-from harness.report.html import html
+from harness.report.html import About, html
 from harness.report.junit import junit
 from harness.report.ran import lcov, print_profiles
 from harness.report.table import print_failures, print_table
 
-__all__ = ["html", "junit", "lcov", "print_failures", "print_profiles", "print_table"]
+__all__ = ["About", "html", "junit", "lcov", "print_failures", "print_profiles", "print_table"]

@@ -1,20 +1,19 @@
-"""Results as one HTML page that needs nothing else: no scripts, no fonts, no network.
-
-jinja2 is imported when a page is made: most runs on the command line make none.
-"""
+"""Results as one HTML page that needs nothing else: no fonts, no network; a script filters it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePath
+from urllib.parse import quote
 
-from harness import __version__
 from harness.case.result import CaseResult, Verdict
+from harness.history.run import Occasion
+from harness.report.pages import asset, environment
 from harness.report.problems import problem_lines
 from harness.report.ran import Share, lines_run, profile
-from harness.report.table import number
 
 _HEAD, _TAIL = 120, 60
 
@@ -28,6 +27,28 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Link:
+    """A file of a case, seen from the page."""
+
+    text: str
+    href: str
+
+
+@dataclass(frozen=True)
+class About:
+    """What a page tells besides the results.
+
+    ``folder`` is where it will stand: links go from there. ``log`` is Robot's log, and ``tests``
+    the id in it of the test that ran a result, by the result's place from 0.
+    """
+
+    run: Occasion | None = None
+    folder: Path | None = None
+    log: str = ""
+    tests: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Section:
     """One case as the page shows it."""
 
@@ -36,43 +57,68 @@ class Section:
     problems: Sequence[str]
     transcript: Sequence[Row]
     profile: Sequence[Share] = ()
+    operators: Sequence[Share] = ()
+    links: Sequence[Link] = ()
 
 
-def html(results: Sequence[CaseResult]) -> str:
+def html(results: Sequence[CaseResult], about: About | None = None) -> str:
     """The page: a summary, a table, and a section for each case, failures first."""
-    from jinja2 import Environment, FileSystemLoader, select_autoescape  # noqa: PLC0415
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent),
-        autoescape=select_autoescape(["html"]),
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["number"] = number
-    environment.filters["lines_run"] = lines_run
-    template = environment.get_template("page.html")
+    about = about or About()
+    template = environment(lines_run=lines_run).get_template("run.html")
     counts = {verdict.value: 0 for verdict in Verdict}
     for result in results:
         counts[result.verdict.value] += 1
     sections = [
-        Section(index, result, problem_lines(result), _transcript(result), _profile(result))
+        Section(
+            index,
+            result,
+            problem_lines(result),
+            _transcript(result),
+            _profile(result),
+            _operators(result),
+            tuple(_links(result, about, about.tests.get(index - 1, ""))),
+        )
         for index, result in enumerate(results, 1)
     ]
-    return template.render(
+    page: str = template.render(
         sections=sections,
         failed=[one for one in sections if not one.result.passed],
         passed=[one for one in sections if one.result.passed],
         counts=counts,
         builders=sorted({result.builder for result in results}),
         targets=sorted({result.target for result in results}),
-        version=__version__,
+        run=about.run,
+        log=quote(about.log),
+        wall=sum(result.wall_seconds for result in results),
+        compilers=sorted({result.compiler for result in results if result.compiler}),
+        style=asset("style.css"),
+        script=asset("table.js"),
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         largest=max((r.size.flash for r in results if r.size), default=1) or 1,
     )
+    return page
 
 
 def _profile(result: CaseResult) -> tuple[Share, ...]:
     return profile(result.coverage) if result.coverage else ()
+
+
+def _operators(result: CaseResult) -> tuple[Share, ...]:
+    total = sum(one.ticks for one in result.operators) or 1
+    return tuple(Share(one.operator, one.ticks, one.ticks / total) for one in result.operators)
+
+
+def _links(result: CaseResult, about: About, test: str) -> Iterator[Link]:
+    """To the files of a case, where the page's place is known, and to its test in Robot's log."""
+    if about.folder is not None and result.console is not None:
+        names = ["console.bin", "transcript.txt", "result.json"]
+        if result.coverage is not None:
+            names.append("coverage.info")
+        for name in names:
+            path = os.path.relpath(result.console.with_name(name), about.folder)
+            yield Link(name, quote(PurePath(path).as_posix()))
+    if about.log and test:
+        yield Link("Robot's log", f"{quote(about.log)}#{quote(test)}")
 
 
 def _transcript(result: CaseResult) -> list[Row]:

@@ -45,7 +45,8 @@ def main() -> None:
         row["cycles"] = row["cycles"] or 100_000
     folder = Path(tempfile.mkdtemp())
     try:
-        changes = lab.seeded_changes(measured(base), 20, arguments.nights)
+        known = measured(base)
+        changes = lab.seeded_changes(known, min(20, len(known)), arguments.nights)
         url = arguments.url or str(folder / "lab.db")
         record(url, lab.nights(base, arguments.nights, changes))
         gate(url, changes)

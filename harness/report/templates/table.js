@@ -56,6 +56,21 @@
     });
   }
 
+  // A link to a section opens it.
+  function open() {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (target instanceof HTMLDetailsElement) {
+      target.hidden = false;
+      target.open = true;
+      target.scrollIntoView();
+    }
+  }
+  addEventListener("hashchange", open);
+  for (const link of table.querySelectorAll('a[href^="#"]')) {
+    link.addEventListener("click", () => setTimeout(open));
+  }
+
   for (const control of [search, verdict, failures]) control.addEventListener("input", apply);
   apply();
+  open();
 })();

@@ -227,7 +227,7 @@ def test_wrong_outputs_before_a_hang_are_told_too(judged):
 
 def test_an_image_that_should_give_no_outputs_and_gives_none_passes_in_words(judged):
     told = judged([BOOT, END], OutputCheck(), expected=Expectation(outputs=False))
-    assert (told.verdict, told.reason) == (Verdict.PASS, "gave no outputs, as it should")
+    assert (told.verdict, told.reason) == (Verdict.PASS, "no outputs, as expected")
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,9 @@ class Execution:
     def history(self) -> str:
         return self._history
 
+    def log_file(self) -> str:
+        return "log.html"
+
     def close(self) -> None:
         pass
 

@@ -1,14 +1,18 @@
 import io
 import re
+from pathlib import Path
 from xml.etree import ElementTree
 
+import chromium
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness import report
-from harness.case.result import CaseResult, Size, Verdict
+from harness.case.result import CaseResult, OperatorTicks, Size, Verdict
+from harness.elf.coverage import Coverage
 from harness.findings import Finding, Kind
+from harness.history.run import Occasion
 from harness.uart.scrapers import TestResult
 
 
@@ -50,7 +54,7 @@ def test_a_failure_shows_its_findings_and_where_they_stand():
 def test_markup_in_console_text_is_shown_and_not_obeyed():
     assert "[bold]x[/bold]" in text([result(verdict=Verdict.FAIL, reason="[bold]x[/bold]")])
     page = report.html([result(verdict=Verdict.FAIL, reason="<script>alert(1)</script>")])
-    assert "<script>" not in page
+    assert "<script>alert" not in page and "&lt;script&gt;alert" in page
 
 
 @given(st.text())
@@ -74,6 +78,60 @@ def test_the_page_needs_nothing_from_elsewhere():
     page = report.html([result()])
     assert "http" not in page.replace("http-equiv", "")
     assert "hello_world-exact" in page
+
+
+def test_the_page_links_to_the_files_of_a_case_from_where_it_stands(tmp_path):
+    folder = tmp_path / "cases" / "a #1"
+    folder.mkdir(parents=True)
+    for name in ("console.bin", "transcript.txt"):
+        (folder / name).write_text("")
+    about = report.About(folder=tmp_path, log="log.html", tests={0: "s1-t3"})
+    page = report.html([result(console=folder / "console.bin", coverage=Coverage({"f": 1}))], about)
+    for name in ("console.bin", "transcript.txt", "result.json", "coverage.info"):
+        assert f'<a href="cases/a%20%231/{name}">{name}</a>' in page
+    assert '<a href="log.html#s1-t3">Robot&#39;s log</a>' in page
+
+
+def test_the_page_tells_the_run_what_was_compared_and_what_fills_memory_and_operators():
+    occasion = Occasion(0.0, "c0ffee", "main", "bench", command="tflm-hil run <hil.toml>")
+    page = report.html(
+        [result(
+            size=Size(262_144, 65_536, 1_048_576, 262_144), arena_declared=3_072, arena_used=768,
+            model=Path("m/hello.tflite"), inferences=20, compiler="GCC: (15) 12.2",
+            wall_seconds=1.5, operators=(OperatorTicks("CONV_2D", 300), OperatorTicks("ADD", 100)),
+        )],
+        report.About(occasion),
+    )  # fmt: skip
+    for words in (
+        "<code>c0ffee</code> of main", "on bench", "1.5 s of wall time", "GCC: (15) 12.2",
+        "tflm-hil run &lt;hil.toml&gt;", "262,144 of 1,048,576 B (25.0 %)",
+        "768 of 3,072 B (25.0 %)", "with what the NumPy reference makes of hello.tflite",
+        "75.0 %</td><td class=\"function\">CONV_2D",
+    ):  # fmt: skip
+        assert words in page
+
+
+browser = pytest.mark.skipif(chromium.program() is None, reason="no Chromium on this machine")
+
+
+@browser
+def test_in_a_browser_a_link_opens_the_section_of_a_passed_case(tmp_path):
+    page = tmp_path / "hil.html"
+    page.write_text(report.html([result(), result(name="other", verdict=Verdict.FAIL)]))
+    assert '<details class="case" id="case-1">' in chromium.dom(page)
+    assert '<details class="case" id="case-1" open="">' in chromium.dom(page, "#case-1")
+
+
+@browser
+def test_in_a_browser_failures_can_be_shown_alone(tmp_path):
+    page = tmp_path / "hil.html"
+    text = report.html([result(), result(name="other", verdict=Verdict.FAIL)])
+    press = "<script>document.querySelector('.tools input[type=checkbox]').click()</script></body>"
+    page.write_text(text.replace("</body>", press))
+    shown = chromium.dom(page)
+    assert '<tr data-verdict="pass" data-case="case-1" hidden' in shown
+    assert '<tr data-verdict="fail" data-case="case-2">' in shown
+    assert "1 of 2</output>" in shown
 
 
 class Terminal(io.StringIO):
