@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from device import line
+from elf_writer import MadeSection, MadeSymbol, write_elf
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.case.crosscheck import Seen, compare
-from harness.targets import Stop
+from harness.case.crosscheck import CrossCheck, Seen, arenas, compare, look, run
+from harness.elf import Firmware
+from harness.errors import Unsupported, UsageError
+from harness.targets import ConsoleMatch, Stop
 
 END = line(2, "end", inferences=1)
 RUN = line(0, "output", total=1, hex="7f")
@@ -87,3 +91,133 @@ def test_durations_of_tests_are_the_targets_own():
 def test_a_suite_whose_closing_line_one_target_lacks_is_a_difference():
     suite = SUITE % (b"0.1", b"0.1")
     assert not compare(seen(suite), seen(suite + PROJECT)).equal
+
+
+def test_a_failed_record_is_an_end_too():
+    failed = line(1, "failed", stage="allocate", status=1)
+    assert not compare(seen(RUN + failed), seen(RUN + failed + b"more\r\n")).equal
+    assert seen(RUN + failed).ended
+    assert not seen(RUN).ended
+
+
+def test_the_line_that_differs_is_counted_from_one():
+    check = compare(seen(b"a\r\nb\r\n" + END), seen(b"a\r\nc\r\n" + END))
+    assert check.difference == "console line 2: 'b' against 'c'"
+
+
+def test_the_first_byte_in_ram_that_differs_is_named_by_object_and_offset():
+    one = seen(RUN + END, symbols=(("same", b"xx"), ("arena", b"\1\2\3\4")))
+    other = seen(RUN + END, symbols=(("same", b"xx"), ("arena", b"\1\2\x7f\4")))
+    assert compare(one, other).difference == "arena+0x2: 0x03 against 0x7f"
+
+
+def test_ram_is_held_where_both_consoles_are_as_long():
+    one, other = (seen(RUN, symbols=(("a", data),)) for data in (b"1", b"2"))
+    assert not compare(one, other).equal
+
+
+def test_what_was_compared_is_told_in_one_line():
+    both = seen(RUN + END, symbols=(("arena", bytes(2048)),))
+    size = len(RUN + END)
+    assert (
+        compare(both, both).compared == f"{size} console bytes, 1 output records, 2,048 B of arena"
+    )
+    cut = compare(seen(RUN), seen(RUN + AGAIN))
+    assert cut.compared.startswith(
+        f"{len(RUN)} console bytes of {len(RUN)} and {len(RUN + AGAIN)}, cut off by the clock"
+    )
+
+
+def ticked(*ticks: int) -> Seen:
+    lines = [line(n, "inference", index=n, ticks=count) for n, count in enumerate(ticks)]
+    return seen(b"".join(lines) + line(len(ticks), "end"))
+
+
+def test_the_ticks_that_lie_furthest_apart_are_told():
+    check = compare(ticked(5000, 100, 7), ticked(5000, 1300, 9))
+    assert check.ticks == "ticks of 3 inferences: 1 equal, furthest apart 100 and 1,300"
+    assert compare(seen(RUN), seen(RUN)).ticks == ""
+
+
+def test_equal_runs_say_what_was_compared_and_others_what_differs():
+    equal = str(compare(ticked(5), ticked(6))).splitlines()
+    assert equal[0] == "simulator and simulator are equal"
+    assert [row[:11] for row in equal[1:]] == ["  compared:", "  ticks of "]
+    check = CrossCheck(seen(b"a"), replace(seen(b"b"), target="renode"), "all of it")
+    assert str(check) == "simulator and renode differ: all of it"
+
+
+def test_the_comparison_as_json_types():
+    one = seen(RUN + END, symbols=(("arena", b"12"),))
+    other = replace(one, target="renode")
+    assert compare(one, other).to_json() == {
+        "targets": ["simulator", "renode"], "equal": True, "difference": "",
+        "console_bytes": [len(RUN + END)] * 2, "outputs": 1, "ticks": [[], []],
+        "symbols": ["arena"],
+    }  # fmt: skip
+
+
+# --- what is collected of a session
+
+
+@pytest.fixture
+def firmware(tmp_path):
+    path = tmp_path / "own.elf"
+    sections = [
+        MadeSection(".text", 0, bytes(64), load=0, executable=True),
+        MadeSection(".bss", 0x2000_0000, size=64),
+    ]
+    symbols = [
+        MadeSymbol("tensor_arena", 0x2000_0000, 4, section=1),
+        MadeSymbol("_ZN12_GLOBAL__N_15ArenaE", 0x2000_0008, 2, section=1),
+        MadeSymbol("arena_size", 0x20, 4, section=0),
+        MadeSymbol("arena_end", 0x2000_0020, 0, section=1),
+        MadeSymbol("counter", 0x2000_0010, 1, section=1),
+    ]
+    path.write_bytes(write_elf(sections, symbols, entry=9))
+    return Firmware.from_elf(path)
+
+
+class Memory:
+    def read(self, address, size):
+        return bytes((address + at) & 0xFF for at in range(size))
+
+
+class Closed:
+    def read(self, address, size):
+        raise Unsupported("board", "read memory")
+
+
+def session(scripted, memory):
+    made = scripted([RUN, END])
+    made.memory = memory
+    return made
+
+
+def test_arenas_are_objects_in_ram_with_that_word_in_their_names(firmware):
+    assert [one.name for one in arenas(firmware)] == ["tensor_arena", "_ZN12_GLOBAL__N_15ArenaE"]
+
+
+def test_a_run_leaves_console_and_arenas(scripted, firmware):
+    made = run(session(scripted, Memory()), firmware, ConsoleMatch(rb" end "), 1.0)
+    assert (made.target, made.stop, made.console) == ("scripted", Stop.CONDITION, RUN + END)
+    assert dict(made.symbols) == {
+        "tensor_arena": b"\0\1\2\3", "(anonymous namespace)::Arena": b"\x08\x09"
+    }  # fmt: skip
+
+
+def test_objects_can_be_named_in_either_spelling(scripted, firmware):
+    names = ["counter", "(anonymous namespace)::Arena", "_ZN12_GLOBAL__N_15ArenaE"]
+    found = look(session(scripted, Memory()), firmware, Stop.IDLE, names).symbols
+    assert [data for _, data in found] == [b"\x10", b"\x08\x09", b"\x08\x09"]
+    assert look(session(scripted, Memory()), firmware, Stop.IDLE, []).symbols == ()
+
+
+@pytest.mark.parametrize("name", ["nothing", "arena_end"])
+def test_an_object_that_the_image_does_not_have_is_refused(scripted, firmware, name):
+    with pytest.raises(UsageError, match=f"own.elf has no object '{name}'"):
+        look(session(scripted, Memory()), firmware, Stop.IDLE, [name])
+
+
+def test_a_target_that_cannot_read_memory_shows_no_objects(scripted, firmware):
+    assert look(session(scripted, Closed()), firmware, Stop.IDLE).symbols == ()

@@ -417,6 +417,44 @@ def test_a_refusal_names_what_was_sent():
     assert Kind.RECORD_CONTRADICTS in resent(told("nak", of=4), times=2)
 
 
+def test_each_refusal_is_read_in_turn():
+    at = next(n for n, (kind, _) in enumerate(FED) if kind == "ack")
+    two = [*FED[:at], told("nak", of=0), told("nak", of=9), *FED[at:]]
+    (wrong,) = found(two, HOST, Measured(sent=[3, *[1] * 6]))
+    assert (wrong.message, wrong.line) == ("record 9 was refused, 0 was sent", at + 2)
+    assert found(with_field(two, "nak", "of", 0, nth=1), HOST, Measured(sent=[3, *[1] * 6])) == []
+
+
+def test_an_answer_in_the_middle_that_nobody_asked_for_is_named_with_its_line():
+    at = next(n for n, (kind, _) in enumerate(BUILTIN) if kind == "inference")
+    said = found([*BUILTIN[:at], told("nak", of=0), *BUILTIN[at:]])
+    (one,) = [one for one in said if one.message == "1 answers came, and the host sent nothing"]
+    assert (one.subject, one.line) == ("nak", at + 1)
+
+
+READIES = [n for n, (kind, _) in enumerate(FED) if kind == "ready"]
+
+
+def test_one_ready_comes_before_each_inference_and_one_behind_the_last():
+    without_last = FED[: READIES[-1]] + FED[READIES[-1] + 1 :]
+    words = "ready records came for 3 inferences, not one before each and one behind the last"
+    assert f"3 {words}" in messages(without_last, HOST, SENT)
+    twice_first = [*FED[: READIES[0]], FED[READIES[0]], *FED[READIES[0] :]]
+    assert f"5 {words}" in messages(twice_first, HOST, SENT)
+
+
+def test_an_image_that_failed_on_the_way_is_not_asked_for_the_rest_of_its_readies():
+    failed = [*FED[: READIES[1] + 1], told("failed", stage="input"), told("stack")]
+    said = messages(failed, replace(HOST, required=frozenset()), Measured(sent=[1, 1]))
+    assert not [one for one in said if "ready records" in one]
+
+
+def test_the_line_of_a_later_record_is_its_own():
+    wrong = with_field(BUILTIN, "op", "ticks", 0, nth=4)
+    at = [n for n, (kind, _) in enumerate(BUILTIN) if kind == "op"][4]
+    assert [(one.kind, one.line) for one in found(wrong)] == [(Kind.ZERO_TICKS, at + 1)]
+
+
 def test_every_record_that_was_sent_is_acknowledged():
     words = "7 of 8 host records were acknowledged"
     assert words in messages(FED, HOST, Measured(sent=[1] * 8))

@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 from device import line
 from elf_writer import MadeSection, MadeSymbol, write_elf
@@ -9,6 +11,7 @@ from harness.case.outputs import OutputCheck
 from harness.case.result import Verdict
 from harness.case.spec import Case
 from harness.elf import Firmware
+from harness.findings import Kind
 from harness.targets import Fault, Stop
 
 BOOT = line(0, "boot")
@@ -257,3 +260,22 @@ def test_a_suite_is_praised_in_its_own_words(judged):
     outputs = OutputCheck(2, 0, 2, praise="2 of 2 tests passed")
     told = judged([suite], outputs, scraper="ztest")
     assert (told.verdict, told.reason) == (Verdict.PASS, "2 of 2 tests passed")
+
+
+def test_a_custom_operator_without_a_name_gets_those_of_the_model(scripted):
+    model = SimpleNamespace(custom_operator_names=("Atan", "Sine"))
+    text = b"Failed to get registration from op code CUSTOM\r\n"
+    seen = observe(scripted([text]), Case("c"))
+    bare, named = findings_of(seen, None), findings_of(seen, model)
+    unnamed = [one for one in bare if one.kind is Kind.MISSING_CUSTOM_OPERATOR]
+    assert [one.subject for one in unnamed] == [""]
+    assert [one.subject for one in named] == [
+        one.subject or "Atan or Sine" if one in unnamed else one.subject for one in bare
+    ]
+    assert any(one.message.endswith("(the model's: Atan or Sine)") for one in named)
+
+
+def test_only_an_unnamed_custom_operator_is_named_by_the_model(scripted):
+    model = SimpleNamespace(custom_operator_names=("Atan",))
+    seen = observe(scripted([b"AllocateTensors() failed\r\n"]), Case("c"))
+    assert findings_of(seen, model) == findings_of(seen, None) != ()

@@ -194,3 +194,15 @@ def test_what_the_host_sent_is_written_down_with_each_repetition(scripted, echo_
     seen = observe(echo(scripted, echo_device(corrupt=2)), Case("echo"), inputs)
     assert seen.sent == (3, *[1] * 6)
     assert observe(scripted([BOOT]), Case("mute")).sent is None
+
+
+def test_an_image_that_never_asks_for_input_is_told_how_it_ended(scripted):
+    seen = observe(scripted([BOOT]), Case("asleep"), [[b"\0"]])
+    assert seen.complaint.startswith("the image did not ask for input: ")
+    late = observe(scripted([BOOT], end=Stop.DEADLINE), Case("late"), [[b"\0"]])
+    assert (late.stop, late.complaint) == (Stop.DEADLINE, "before it asked for input")
+
+
+def test_a_fault_on_the_way_counts_where_the_exchange_broke_off(scripted):
+    session = Faulting(scripted([BOOT, b"BOOM\n"]), b"BOOM")
+    assert observe(session, Case("broken"), [[b"\0"]]).faults == (FAULT,)

@@ -78,6 +78,7 @@ def test_what_is_no_text_does_not_grow_beyond_the_longest_line(byte):
     found = lines(byte * (3 * LONGEST) + b"\n")
     assert all(len(line.text) <= LONGEST for line in found)
     assert b"".join(line.raw for line in found) == byte * (3 * LONGEST)
+    assert [line.complete for line in found] == [False] * (len(found) - 1) + [True]
 
 
 @given(

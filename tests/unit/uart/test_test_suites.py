@@ -305,3 +305,10 @@ def test_tests_without_end_are_counted_and_no_pass(scrape, monkeypatch):
 def test_a_test_that_another_one_follows_takes_its_messages_along(scrape):
     text = HEAD + "START - test_b\n" + DUMP + ONE + DUMP + TAIL
     assert [finding.line for finding in scrape("ztest", text).findings if finding.line] == [13, 17]
+
+
+def test_of_what_one_test_says_ten_lines_of_300_characters_are_kept(scrape):
+    said = [f"Assertion failed at x.c:{n}: {'z' * 290}" for n in range(12)]
+    text = "".join(f"    {line}\n" for line in said) + " FAIL - test_a in 0.1 seconds\n"
+    (test,) = judge(scrape("ztest", HEAD + "START - test_a\n" + text + BAR)).tests
+    assert test.messages == tuple(line[:300] for line in said[:10])

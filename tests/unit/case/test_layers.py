@@ -1,0 +1,182 @@
+"""Operator by operator, from a device whose kernels ask for their tensors as TFLM's do."""
+
+from __future__ import annotations
+
+import struct
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from elf_writer import MadeSection, MadeSymbol, write_elf
+
+from harness import paths
+from harness.case.layers import compare_with_device, dump_layers
+from harness.deadline import Deadline
+from harness.elf import Firmware
+from harness.errors import CheckFailed, FirmwareFailed, UsageError
+from harness.model import Model
+from harness.reference import Interpreter
+from harness.reference.layers import table
+from harness.targets import Stop
+
+MODEL = Model.from_file(paths.models() / "hello_world_int8.tflite")
+INVOKE, ASK, AFTER, KERNEL = 0x101, 0x201, 0x300, 0x400
+TENSORS, ARENA = 0x2000_0100, 0x2000_1000
+#: Where the planner put the computed tensors: the last one where the first one was.
+PLACES = {0: ARENA, 7: ARENA + 64, 8: ARENA + 128, 9: ARENA + 64}
+
+
+class Device:
+    """Runs the model: each inference calls Invoke, each kernel asks for tensors and then writes.
+
+    ``spoil`` changes what an operator writes; ``twice`` lets kernels ask for each tensor twice.
+    """
+
+    def __init__(self, inputs, spoil=lambda operator, data: data, twice=False) -> None:
+        self.registers = {"pc": 0, "lr": 0, "r0": 0, "r1": 0}
+        self.memory = SimpleNamespace(read=self._read)
+        self._bytes = bytearray(0x2000)
+        for tensor, place in PLACES.items():
+            struct.pack_into("<I", self._bytes, TENSORS - 0x2000_0000 + 12 * tensor, place)
+        self._steps = self._program(inputs, spoil, twice)
+        self.end = Stop.IDLE
+
+    def _read(self, address, size):
+        at = address - 0x2000_0000
+        return bytes(self._bytes[at : at + size])
+
+    def _put(self, tensor, data):
+        at = PLACES[tensor] - 0x2000_0000
+        self._bytes[at : at + len(data)] = data
+
+    def _program(self, inputs, spoil, twice):
+        interpreter = Interpreter.from_model(MODEL)
+        for row in inputs:
+            self._put(0, row.tobytes())
+            layers = table(interpreter, [row]).layers
+            yield {"pc": INVOKE & ~1, "lr": AFTER | 1}
+            for operator, layer in zip(MODEL.operators, layers, strict=True):
+                for tensor in (operator.inputs[0], operator.outputs[0]):
+                    for _ in range(1 + twice):
+                        yield {"pc": ASK & ~1, "lr": KERNEL | 1, "r1": tensor}
+                        yield {"pc": KERNEL, "r0": TENSORS + 12 * tensor}
+                written = np.array(layer.expected)
+                self._put(operator.outputs[0], spoil(operator.index, written).tobytes())
+            yield {"pc": AFTER}
+
+    def run_to_address(self, address, deadline):
+        for registers in self._steps:
+            self.registers.update(registers)
+            if self.registers["pc"] == address:
+                return Stop.CONDITION
+        return self.end
+
+    def where(self):
+        return "main at main.c:7"
+
+
+@pytest.fixture
+def image(tmp_path):
+    """An ELF whose functions have these names."""
+
+    def make(*symbols):
+        path = tmp_path / "own.elf"
+        text = MadeSection(".text", 0, bytes(0x800), load=0, executable=True)
+        path.write_bytes(write_elf([text], list(symbols), entry=9))
+        return Firmware.from_elf(path)
+
+    return make
+
+
+def function(name, address, kind="func"):
+    return MadeSymbol(name, address, 8, kind)
+
+
+INVOKES = function("_ZN6tflite16MicroInterpreter6InvokeEv", INVOKE)
+ASKS = function("_ZN6tflite12MicroContext13GetEvalTensorEPK13TfLiteContexti", ASK)
+ROWS = [np.array([[value]], np.int8) for value in (-128, 3, 127)]
+
+
+@pytest.fixture
+def firmware(image):
+    return image(INVOKES, ASKS)
+
+
+def dump(device, firmware, **more):
+    return dump_layers(device, firmware, MODEL, deadline=Deadline(1.0), **more)
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_each_operators_output_is_read_before_its_memory_is_used_again(firmware, twice):
+    found = dump(Device(ROWS[:1], twice=twice), firmware)
+    layers = table(Interpreter.from_model(MODEL), [ROWS[0]]).layers
+    assert found.inputs == (ROWS[0].tobytes(),)
+    assert found.earlier == ()
+    assert dict(found.outputs) == {
+        (node, 0): np.array(layer.expected).tobytes() for node, layer in enumerate(layers)
+    }
+
+
+def test_the_first_inference_is_read_unless_another_is_asked_for(firmware):
+    assert dump(Device(ROWS), firmware).inputs == (ROWS[0].tobytes(),)
+    third = dump(Device(ROWS), firmware, inference=2)
+    assert third.inputs == (ROWS[2].tobytes(),)
+    assert third.earlier == ((ROWS[0].tobytes(),), (ROWS[1].tobytes(),))
+
+
+def compared(device, firmware, **more):
+    interpreter = Interpreter.from_model(MODEL)
+    return compare_with_device(device, firmware, interpreter, deadline=Deadline(1.0), **more)
+
+
+def test_a_right_device_is_equal_in_every_layer_of_every_inference(firmware):
+    for number in range(3):
+        report = compared(Device(ROWS), firmware, inference=number)
+        assert (report.equal, report.compared) == (True, 3)
+    assert compared(Device(ROWS[:1]), firmware).equal
+
+
+def off_by_one(operator, data):
+    return data ^ np.int8(operator == 1)
+
+
+def test_the_first_operator_that_differs_is_named(firmware):
+    report = compared(Device(ROWS, spoil=off_by_one), firmware)
+    assert report.first.operator.index == 1
+
+
+def test_what_is_within_the_tolerance_is_equal(firmware):
+    assert compared(Device(ROWS, spoil=off_by_one), firmware, tolerance=1.0).equal
+    assert not compared(Device(ROWS, spoil=off_by_one), firmware, tolerance=0.5).equal
+
+
+def test_an_image_that_does_not_come_that_far_is_told_with_its_place(firmware):
+    with pytest.raises(FirmwareFailed, match=r"MicroInterpreter::Invoke\(\) \(idle\); it is in ma"):
+        dump(Device(ROWS), firmware, inference=3)
+
+
+def test_an_operator_that_never_asks_for_its_output_belongs_to_another_model(firmware):
+    other = Model.from_file(paths.models() / "digits_int8.tflite")
+    device = Device([ROWS[0]] * 200)
+    with pytest.raises(CheckFailed, match="never asked for its output"):
+        dump_layers(device, firmware, other, deadline=Deadline(1.0))
+
+
+@pytest.mark.parametrize(
+    ("symbols", "lacking"),
+    [
+        ((ASKS,), "tflite::MicroInterpreter::Invoke"),
+        ((INVOKES,), "GetEvalTensor"),
+        ((INVOKES, function("xGetEvalTensor", ASK)), "GetEvalTensor"),
+        ((INVOKES, function("GetEvalTensor", ASK, "object")), "GetEvalTensor"),
+    ],
+)
+def test_an_image_without_the_functions_to_stop_at_is_refused(image, symbols, lacking):
+    with pytest.raises(UsageError, match=f"own.elf has no function {lacking}") as told:
+        dump(Device(ROWS), image(*symbols))
+    assert "symbol table" in told.value.hint
+
+
+def test_of_two_functions_of_the_name_the_lower_one_is_taken(image):
+    second = function("_ZN2my13GetEvalTensorEi", 0x501)
+    assert dump(Device(ROWS[:1]), image(INVOKES, second, ASKS)).outputs

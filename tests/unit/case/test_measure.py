@@ -1,0 +1,99 @@
+"""Figures of a run, from its records and its ELF."""
+
+from __future__ import annotations
+
+import pytest
+from device import Told, lines, told
+from elf_writer import MadeSection, MadeSymbol, write_elf
+
+from harness.case.measure import Measures, measure, operator_ticks, size_of
+from harness.case.result import OperatorTicks, Size
+from harness.elf import Firmware
+from harness.errors import BadElf
+from harness.uart import Console
+
+
+def image(tmp_path, sections) -> Firmware:
+    path = tmp_path / "own.elf"
+    path.write_bytes(write_elf(sections, [MadeSymbol("main", 9, 8, "func")], entry=9))
+    return Firmware.from_elf(path)
+
+
+@pytest.fixture
+def firmware(tmp_path):
+    return image(tmp_path, [
+        MadeSection(".text", 0, bytes(64), load=0, executable=True),
+        MadeSection(".data", 0x2000_0000, bytes(8), load=64),
+        MadeSection(".bss", 0x2000_0008, size=24),
+    ])  # fmt: skip
+
+
+def console(*records: Told) -> Console:
+    made = Console()
+    made.feed(lines(records))
+    made.finish()
+    return made
+
+
+def inference(number: int, ticks: int, **fields: object) -> Told:
+    return told("inference", index=number, ticks=ticks, **fields)
+
+
+def op(number: int, operator: str, ticks: int) -> Told:
+    return told("op", inference=number, operator=operator, ticks=ticks)
+
+
+def test_sizes_are_those_of_flash_and_ram(firmware):
+    assert size_of(firmware) == Size(72, 32)
+
+
+class Unplaced:
+    """An image whose sections no region holds."""
+
+    @property
+    def layout(self):
+        raise BadElf("section .far lies nowhere")
+
+
+def test_an_image_that_does_not_tell_its_layout_has_no_size():
+    assert size_of(Unplaced()) is None
+
+
+def test_without_records_nothing_but_the_size_is_known(firmware):
+    assert measure(firmware, console(), "simulator") == Measures(Size(72, 32))
+
+
+def test_the_median_inference_is_in_instructions_on_a_target_that_counts_them(firmware):
+    said = console(inference(0, 900), inference(1, 100), inference(2, 200), inference(3, 0))
+    assert measure(firmware, said, "simulator").instructions == 200
+    assert measure(firmware, said, "simulator").cycles is None
+    assert measure(firmware, said, "board").cycles == 200
+    assert measure(firmware, said, "board").instructions is None
+
+
+def test_every_source_of_ticks_is_named_once(firmware):
+    said = console(inference(0, 1, source="systick"), inference(1, 1), inference(2, 1))
+    assert measure(firmware, said, "simulator").ticks_source == "dwt,systick"
+
+
+def test_the_last_arena_and_the_deepest_stack_count(firmware):
+    said = console(
+        told("arena", declared=10, used=5), told("arena", declared=3072, used=564),
+        told("stack", name="main", used=1048), told("stack", name="idle", used=96),
+    )  # fmt: skip
+    found = measure(firmware, said, "simulator")
+    assert (found.arena_declared, found.arena_used, found.stack_used) == (3072, 564, 1048)
+
+
+def test_nodes_of_one_operator_are_added_and_of_several_inferences_the_median_counts():
+    said = console(
+        *(op(0, "CONV_2D", 30), op(0, "CONV_2D", 12), op(0, "SOFTMAX", 5)),
+        *(op(1, "CONV_2D", 30), op(1, "CONV_2D", 20), op(1, "SOFTMAX", 5)),
+        *(op(2, "CONV_2D", 900), op(2, "CONV_2D", 1)),
+    )
+    assert operator_ticks(said) == (OperatorTicks("CONV_2D", 50), OperatorTicks("SOFTMAX", 5))
+
+
+def test_operators_that_take_as_long_stand_by_their_names():
+    said = console(op(0, "SOFTMAX", 5), op(0, "ADD", 5), op(0, "MUL", 6))
+    assert [one.operator for one in operator_ticks(said)] == ["MUL", "ADD", "SOFTMAX"]
