@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.model import Tensor
 from harness.reference.activation import Clamp, clamp_for
 from harness.reference.broadcast import aligned, check_broadcast
 from harness.reference.fixedpoint import Array, Multiplier, wrap32
@@ -81,18 +82,31 @@ def _sum_multipliers(node: Node) -> tuple[float, float, float]:
 def _rescaled_sum(node: Node, reals: tuple[float, float, float], sign: int) -> Run:
     """clamp(output multiplier * (m0 * x0 + sign * m1 * x1) + zero point)."""
     x0, x1, output = node.input(0), node.input(1), node.output()
-    bits = _SPARE_BITS[x0.dtype]
     m0, m1, m_out = (smaller_than_one(node, real) for real in reals)
+    first, second = _term(x0, m0, 1), _term(x1, m1, sign)
     clamp = clamp_for(node, output)
     rank = len(output.shape)
 
     def run(values: Sequence[Any]) -> list[Array]:
-        a = (aligned(values[0], rank).astype(np.int64) - x0.zero_point) << bits
-        b = (aligned(values[1], rank).astype(np.int64) - x1.zero_point) << bits
-        total = m_out.scale(wrap32(m0.scale(a) + sign * m1.scale(b)))
-        return [clamp(total + output.zero_point)]
+        total = first(aligned(values[0], rank)) + second(aligned(values[1], rank))
+        y = m_out.scale(wrap32(total))
+        y += output.zero_point
+        return [clamp(y)]
 
     return run
+
+
+def _term(x: Tensor, multiplier: Multiplier, sign: int) -> Callable[[Array], Array]:
+    """One input of a sum at the common scale; of int8 a table of its 256 values."""
+
+    def term(value: Array) -> Array:
+        centred = (value.astype(np.int64) - x.zero_point) << _SPARE_BITS[x.dtype]
+        return sign * multiplier.scale(centred)
+
+    if x.dtype != "int8":
+        return term
+    table = term(np.arange(256, dtype=np.uint8).view(np.int8))
+    return lambda value: table.take(np.ascontiguousarray(value).view(np.uint8))
 
 
 def add(node: Node) -> Run:

@@ -9,31 +9,37 @@ scale a power of two.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from harness.model import Tensor
+from harness.reference.activation import Clamp
 from harness.reference.exact import ExactMatrix
 from harness.reference.fixedpoint import Array, Multiplier, wrap32
 from harness.reference.kernels.activations import log2_of, real_logistic
 from harness.reference.node import Node, Run
 from harness.reference.quantization import limits
 from harness.reference.requantize import largest_input
+from harness.reference.rows import RealScaler, row_scaler
 from harness.reference.tables import sigmoid16, tanh16
 from harness.reference.window import check_products
 
 #: Inputs: 1-4 input weights, 5-8 recurrent weights, 12-15 biases; each input, forget, cell, output.
-_GATES = ("input", "forget", "cell", "output")
+#: Here the tanh gate comes last, so that the three sigmoids are one stretch.
+_GATES = (0, 1, 3, 2)
 _HIDDEN, _CELL = 18, 19
 _ABSENT = (9, 10, 11, 16, 17, 20, 21, 22, 23)
 _GATE_INPUT_SCALE = 2.0**-12
 _GATE_OUTPUT_SCALE = 2.0**-15
 #: Cell scales are 2^-30 to 1; below that a 16-bit cell is 0 for the gates.
 _POWERS = 30
+_LOW, _HIGH = -(1 << 15), (1 << 15) - 1
 
-#: From x, h, c of one time step (runs, N, ...) to the new h and c.
+#: The inputs' part of all gates, for all time steps: (..., depth) -> (..., 4 * units).
+_Project = Callable[[Array], Array]
+#: From that, h and c of one time step (runs, N, ...) to the new h and c.
 _Step = Callable[[Array, Array, Array], tuple[Array, Array]]
 
 
@@ -45,7 +51,7 @@ def unidirectional_sequence_lstm(node: Node) -> Run:
     x, hidden, cell = node.input(0), node.input(_HIDDEN), node.input(_CELL)
     units = _check(node)
     time_axis = 1 if node.option("time_major") else 2
-    step = _real_step(node) if x.dtype == "float32" else _quantized_step(node)
+    project, step = _real(node) if x.dtype == "float32" else _quantized(node)
     batch = x.shape[2 - time_axis]
     check_products(node, 4 * x.elements * units + 4 * x.shape[time_axis - 1] * batch * units**2)
 
@@ -53,8 +59,8 @@ def unidirectional_sequence_lstm(node: Node) -> Run:
         h = values[_HIDDEN].reshape(-1, batch, units)
         c = values[_CELL].reshape(-1, batch, units)
         outputs = []
-        for moment in np.moveaxis(values[0], time_axis, 0):
-            h, c = step(moment, h, c)
+        for part in np.moveaxis(project(values[0]), time_axis, 0):
+            h, c = step(part, h, c)
             outputs.append(h)
         values[_HIDDEN][...] = h.reshape(-1, *hidden.shape)
         values[_CELL][...] = c.reshape(-1, *cell.shape)
@@ -93,105 +99,117 @@ def _check(node: Node) -> int:
     return units
 
 
-def _real_step(node: Node) -> _Step:
+def _stacked(node: Node, first: int, what: str) -> Array:
+    """The constants of the four gates, one after another along the first axis."""
+    return np.concatenate([node.required_constant(first + gate, what) for gate in _GATES])
+
+
+def _real(node: Node) -> tuple[_Project, _Step]:
     f32 = np.float32
-    input_weights, recurrent = (
-        [node.required_constant(first + gate, "a weight").astype(np.float64).T for gate in range(4)]
-        for first in (1, 5)
-    )
-    biases = [node.required_constant(12 + gate, "a bias") for gate in range(4)]
+    weights = _stacked(node, 1, "a weight").astype(np.float64).T
+    recurrent = _stacked(node, 5, "a weight").astype(np.float64).T
+    bias = _stacked(node, 12, "a bias")
     clip = f32(node.option("cell_clip"))
+    units = len(bias) // 4
 
-    def gate(number: int, x: Array, h: Array) -> Array:
-        total = (x.astype(np.float64) @ input_weights[number] + biases[number]).astype(f32)
-        total = total + (h.astype(np.float64) @ recurrent[number]).astype(f32)
-        squash = np.tanh if number == 2 else real_logistic
-        return squash(total.astype(np.float64)).astype(f32)
+    def project(x: Array) -> Array:
+        return np.asarray((x.astype(np.float64) @ weights + bias).astype(f32))
 
-    def step(x: Array, h: Array, c: Array) -> tuple[Array, Array]:
-        i, f, g, o = (gate(number, x, h) for number in range(4))
+    def step(part: Array, h: Array, c: Array) -> tuple[Array, Array]:
+        total = part + (h.astype(np.float64) @ recurrent).astype(f32)
+        total = total.astype(np.float64)
+        gates = real_logistic(total[..., : 3 * units]).astype(f32)
+        i, f, o = (gates[..., gate * units : (gate + 1) * units] for gate in range(3))
+        g = np.tanh(total[..., 3 * units :]).astype(f32)
         c = f * c + i * g
         if clip > 0:
             c = np.clip(c, -clip, clip)
         return np.tanh(c.astype(np.float64)).astype(f32) * o, c
 
-    return step
-
-
-@dataclass(frozen=True)
-class _Gate:
-    """clamp16(input part) + clamp16(recurrent part), through the gate's function."""
-
-    parts: tuple[tuple[ExactMatrix, int, Multiplier], ...]
-    bias: Array
-    wide: bool
-    function: Callable[[Array], Array]
-
-    def __call__(self, x: Array, h: Array) -> Array:
-        total: Array | int = 0
-        for (matrix, zero, multiplier), value in zip(self.parts, (x, h), strict=True):
-            sums = matrix.product(matrix.centred(value, zero)).astype(np.int64)
-            if value is x:
-                sums += self.bias
-            scaled = multiplier.scale64(sums) if self.wide else multiplier.scale(wrap32(sums))
-            total = total + _clamp16(scaled)
-        return self.function(3 * _clamp16(np.asarray(total)))
+    return project, step
 
 
 def _clamp16(x: Array) -> Array:
-    return np.asarray(np.clip(x, -(1 << 15), (1 << 15) - 1))
+    return np.asarray(np.minimum(np.maximum(x, _LOW), _HIGH))
 
 
-def _quantized_step(node: Node) -> _Step:
-    hidden, cell = node.input(_HIDDEN), node.input(_CELL)
+def _quantized(node: Node) -> tuple[_Project, _Step]:
+    x, hidden, cell = node.input(0), node.input(_HIDDEN), node.input(_CELL)
     scale = node.scale(cell)
     power, _ = log2_of(scale)
     if not -_POWERS <= power <= 0:
         raise node.bad(f"its cell state has the scale {scale}")
-    gates = [_gate(node, number) for number in range(4)]
-    unit = _GATE_OUTPUT_SCALE
+    bias = _stacked(node, 12, "a bias").astype(np.int64)
+    project, recur = _part(node, x, 1, bias), _part(node, hidden, 5, np.zeros_like(bias))
+    unit, units = _GATE_OUTPUT_SCALE, hidden.shape[1]
     forget = Multiplier.of(unit * scale / scale, node.rounding)
     update = Multiplier.of(unit * unit / scale, node.rounding)
     output = Multiplier.of(unit * unit / node.scale(hidden), node.rounding)
-    low, high = limits(hidden.dtype)
+    low, high = (np.array(end) for end in limits(hidden.dtype))
     clip = int(min(max(float(np.float32(node.option("cell_clip"))) / scale, -32768.0), 32767.0))
+    sigmoid, tanh, squash = _gate_table(sigmoid16), _gate_table(tanh16), _cell_table(power)
 
-    def step(x: Array, h: Array, c: Array) -> tuple[Array, Array]:
-        i, f, g, o = (gate(x, h) for gate in gates)
-        kept = _clamp16(forget.scale(f * c.astype(np.int64)))
-        state = _clamp16(kept + _clamp16(update.scale(i * g)))
+    def step(part: Array, h: Array, c: Array) -> tuple[Array, Array]:
+        index = part + recur(h)
+        index += 1 << 15
+        gates = sigmoid.take(index[..., : 3 * units], mode="clip")
+        i, f, o = (gates[..., gate * units : (gate + 1) * units] for gate in range(3))
+        g = tanh.take(index[..., 3 * units :], mode="clip")
+        state = _clamp16(forget.scale(f * c)) + _clamp16(update.scale(i * g))
+        state = _clamp16(state)
         if clip > 0:
             state = np.clip(state, -clip, clip)
-        squashed = tanh16(_table_steps(state, power))
-        h = np.clip(output.scale(squashed * o) + hidden.zero_point, low, high)
+        h = output.scale(squash.take(state + (1 << 15)) * o)
+        h += hidden.zero_point
+        h = np.minimum(np.maximum(h, low), high)
         return h.astype(hidden.dtype), state.astype(np.int16)
 
-    return step
+    return project, step
 
 
-def _table_steps(state: Array, power: int) -> Array:
-    """A cell of scale 2^power in steps of 1/(3 * 2^12)."""
-    shift = 12 + power
+@cache
+def _gate_table(function: Callable[[Array], Array]) -> Array:
+    """A gate's function of every int16 sum in Q3.12, from -2^15 on."""
+    table = function(3 * np.arange(-(1 << 15), 1 << 15))
+    table.setflags(write=False)
+    return table
+
+
+@cache
+def _cell_table(power: int) -> Array:
+    """tanh of every int16 cell of scale 2^power, from -2^15 on."""
+    state, shift = np.arange(-(1 << 15), 1 << 15), 12 + power
+    # In steps of 1/(3 * 2^12).
     if shift >= 0:
-        return np.asarray(state * (3 << shift))
-    return np.asarray((state * 3 + (1 << (-shift - 1))) >> -shift)
+        table = tanh16(state * (3 << shift))
+    else:
+        table = tanh16((state * 3 + (1 << (-shift - 1))) >> -shift)
+    table.setflags(write=False)
+    return table
 
 
-def _gate(node: Node, number: int) -> _Gate:
-    x, hidden = node.input(0), node.input(_HIDDEN)
-    parts = tuple(
-        _part(node, source, node.input(index + number), index + number)
-        for source, index in ((x, 1), (hidden, 5))
-    )
-    bias = node.required_constant(12 + number, "a bias").astype(np.int64)
-    function = tanh16 if _GATES[number] == "cell" else sigmoid16
-    return _Gate(parts, bias, x.dtype == "int16", function)
+def _part(node: Node, source: Tensor, first: int, bias: Array) -> Callable[[Array], Array]:
+    """All gates' sums over ``source``, in steps of 2^-12, clamped to 16 bits, as int64."""
+    tensors = [node.input(first + gate) for gate in _GATES]
+    units = len(bias) // 4
+    zeros = np.repeat([tensor.zero_point for tensor in tensors], units)[:, None]
+    weights = (_stacked(node, first, "a weight").astype(np.int64) - zeros).T
+    scales = [node.precise(node.scale(source)) * node.precise(node.scale(w)) for w in tensors]
+    reals = [float(each) / _GATE_INPUT_SCALE for each in scales]
+    multiplier = Multiplier.of(np.repeat(reals, units).tolist(), node.rounding)
+    matrix, zero = ExactMatrix.of(weights, largest_input(source)), source.zero_point
+    wide = node.input(0).dtype == "int16"
+    largest = matrix.bound + int(np.abs(bias).max(initial=0))
+    if not wide and largest < 1 << 31 and int(multiplier.shift.max()) <= 0:
+        clamp = Clamp(_LOW, _HIGH, np.dtype(np.int64))
+        sums = Tensor(-1, "", (1, len(bias)), "int16")
+        rows = row_scaler(multiplier, bias, clamp, sums, largest)
+        if isinstance(rows, RealScaler):
+            return rows.fused(weights, -int(np.iinfo(source.dtype).min), zero)
+        return lambda value: rows(matrix.product(matrix.centred(value, zero)))
 
+    def part(value: Array) -> Array:
+        sums = matrix.product(matrix.centred(value, zero)).astype(np.int64) + bias
+        return _clamp16(multiplier.scale64(sums) if wide else multiplier.scale(wrap32(sums)))
 
-def _part(
-    node: Node, source: Tensor, weights: Tensor, index: int
-) -> tuple[ExactMatrix, int, Multiplier]:
-    value = node.required_constant(index, "a weight").astype(np.int64) - weights.zero_point
-    product = node.precise(node.scale(source)) * node.precise(node.scale(weights))
-    multiplier = Multiplier.of(float(product) / _GATE_INPUT_SCALE, node.rounding)
-    return ExactMatrix.of(value.T, largest_input(source)), source.zero_point, multiplier
+    return part
