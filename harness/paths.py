@@ -22,13 +22,24 @@ def platforms() -> Path:
 
 
 def samples() -> Path:
-    """``zephyr_samples/``: the sample applications and their resolver table."""
+    """The sample applications and their resolver table: ``TFLM_HIL_SAMPLES``, or our own."""
+    named = os.environ.get("TFLM_HIL_SAMPLES")
+    return Path(named).expanduser().absolute() if named else own_samples()
+
+
+def own_samples() -> Path:
+    """``zephyr_samples/``, with the code that samples share in ``common/``."""
     return _root("zephyr_samples")
 
 
 def models() -> Path:
-    """``zephyr_samples/models/``: the models that the samples run."""
+    """``models/`` of the samples: what they run."""
     return samples() / "models"
+
+
+def robot() -> Path:
+    """``robot/``: the resource file of Robot suites."""
+    return _root("robot")
 
 
 def cache() -> Path:

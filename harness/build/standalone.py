@@ -104,12 +104,14 @@ class _Builder:
         self._cache = Cache(paths.cache() / "build")
         self._runtime = paths.platforms() / "standalone"
         self._samples = table.path.parent
+        beside = self._samples / "common"  # samples of a user's own take ours
+        self._common = beside if beside.is_dir() else paths.own_samples() / "common"
         self._flags = self._tools.flags(options)
 
     @cached_property
     def _base(self) -> str:
         """Everything that every image is made of: tools, flags, runtime."""
-        common = tree_digest([self._runtime, self._samples / "common"])
+        common = tree_digest([self._runtime, self._common])
         return digest(self._tools.identity, "\0".join(self._flags), common)
 
     def prepare(self, jobs: int) -> None:
@@ -178,7 +180,7 @@ class _Builder:
         def fill(folder: Path) -> None:
             sources = [
                 *sorted(self._runtime.rglob("*.cc")),
-                *sorted((self._samples / "common" / "src").glob("*.cc")),
+                *sorted((self._common / "src").glob("*.cc")),
             ]
             objects = [folder / f"{number:02}-{path.stem}.o" for number, path in enumerate(sources)]
             at_once(lambda pair: self._compile(*pair), list(zip(sources, objects, strict=True)),

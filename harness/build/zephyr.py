@@ -78,7 +78,7 @@ def find_workspace(
     named = (os.environ if environment is None else environment).get("ZEPHYR_BASE")
     if named:
         return _workspace(Path(named), "ZEPHYR_BASE")
-    for folder in (start or Path.cwd(), paths.samples()):
+    for folder in (start or Path.cwd(), paths.own_samples()):
         for top in (folder.resolve(), *folder.resolve().parents):
             settings = top / ".west" / "config"
             if settings.is_file():
@@ -107,7 +107,7 @@ def _workspace(base: Path, source: str) -> Workspace:
 
 
 def _missing(message: str) -> EnvironmentMissing:
-    project = paths.samples().parent
+    project = paths.own_samples().parent
     if not (project / "west.yml").is_file():
         return EnvironmentMissing(
             message,

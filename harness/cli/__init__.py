@@ -13,14 +13,17 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
+from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from harness import __version__, interrupts
 from harness.errors import BUG_HINT, EnvironmentMissing, HilError, UsageError, describe_bug
 
 #: Subcommands: module, and the line that ``--help`` shows for it.
 COMMANDS = {
+    "init": "Write a case file, a pytest file and a workflow for the firmware in a folder.",
     "doctor": "Say what this machine lacks, and install it.",
     "samples": "List samples and their resolver configurations.",
     "build": "Build a sample; print the path of its ELF.",
@@ -33,7 +36,11 @@ COMMANDS = {
     "history": "Keep results over time, show how they moved, say what got worse.",
     "boards": "List the boards of the lab, and whether they can be used.",
     "virtual-board": "Start a board made of the simulator and a pseudo-terminal.",
+    "where": "Print where this package's files lie: Robot's resource, samples, models.",
+    "completion": "Print what makes bash, zsh or fish complete commands, samples, targets.",
 }
+#: Where click looks for what a shell wants completed.
+COMPLETION = "_TFLM_HIL_COMPLETE"
 _BROKEN_PIPE = 141
 _STDOUT = 1  # file descriptor
 
@@ -43,6 +50,13 @@ class _Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands that begin so, without importing every module; options of the group."""
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        names = (name for name in COMMANDS if name.startswith(incomplete))
+        return [CompletionItem(name, help=COMMANDS[name]) for name in names]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
@@ -77,8 +91,14 @@ class _Commands(click.Group):
     """,
 )
 @click.version_option(__version__, prog_name="tflm-hil")
-def cli() -> None:
+@click.option(
+    "--samples", type=click.Path(path_type=Path), metavar="FOLDER",
+    help="Samples and resolvers.toml of your own.  [default: $TFLM_HIL_SAMPLES, or this project's]",
+)  # fmt: skip
+def cli(samples: Path | None) -> None:
     """Test tflite-micro firmware for the nRF9160 on a simulator, on Renode, on boards."""
+    if samples is not None:  # builds run in processes of their own, which inherit it
+        os.environ["TFLM_HIL_SAMPLES"] = str(samples.absolute())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -96,7 +116,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     try:
         if any("\0" in word for word in arguments or ()):  # no shell can pass one
             raise UsageError("an argument holds a NUL character")
-        code = cli.main(arguments, prog_name="tflm-hil", standalone_mode=False)
+        colour = False if os.environ.get("NO_COLOR") else None
+        code = cli.main(arguments, prog_name="tflm-hil", standalone_mode=False, color=colour)
         if sys.stdout is not None:  # None where the caller closed it
             sys.stdout.flush()
         return code if isinstance(code, int) else 0
@@ -116,7 +137,9 @@ def _run(arguments: Sequence[str] | None) -> int:
     except click.Abort as error:  # click's word for Ctrl-C
         cause = error.__cause__
         raise cause if isinstance(cause, KeyboardInterrupt) else KeyboardInterrupt from None
-    except (BrokenPipeError, SystemExit):
+    except (BrokenPipeError, SystemExit) as stop:
+        if isinstance(stop, SystemExit) and COMPLETION in os.environ:
+            return int(stop.code or 0)  # a shell asked for words, and has them
         # The reader of our standard output is gone (`| head`); nothing more can be said to it.
         # Click answers that with sys.exit(1), which here would mean that a check failed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)

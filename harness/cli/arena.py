@@ -7,20 +7,20 @@ from pathlib import Path
 
 import click
 
-from harness import files
+from harness.case.what import What
+from harness.cli.names import CONFIGURATION, IMAGE
 from harness.cli.options import STDOUT, Seconds, json_option, write_text
 from harness.elf import Firmware
-from harness.errors import UsageError
 
 
 @click.command()
-@click.argument("what", metavar="ELF|SAMPLE")
-@click.option("--resolver", metavar="CFG",
+@click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
+@click.option("--resolver", metavar="CFG", type=CONFIGURATION,
               help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
 @click.option("--timeout", default=30.0, show_default=True, type=Seconds(), metavar="SECONDS",
               help="Virtual time that one probe may take.")  # fmt: skip
 @json_option()
-def arena(what: str, resolver: str | None, timeout: float, json_file: Path | None) -> None:
+def arena(what: What, resolver: str | None, timeout: float, json_file: Path | None) -> None:
     """Find the smallest tensor arena with which ELF (or SAMPLE) allocates, to the byte.
 
     Runs the image on the simulator again and again with another size; changes nothing in it.
@@ -32,14 +32,7 @@ def arena(what: str, resolver: str | None, timeout: float, json_file: Path | Non
     from harness.footprint.arena import minimum  # noqa: PLC0415 - see cli/__init__
     from harness.targets.simulator import open as open_simulator  # noqa: PLC0415
 
-    elf = Path(what)
-    if files.is_file(elf):
-        if resolver is not None:
-            raise UsageError(f"--resolver cannot be used here: {what} is an image already built")
-    else:
-        from harness.build.builders import build_one  # noqa: PLC0415
-
-        elf = build_one(what, resolver or "exact")
+    elf = what.image(resolver)
     found = minimum(Firmware.from_elf(elf), open_simulator, seconds=timeout)
     document = json.dumps({"elf": str(elf), **found.to_json()}, indent=1) + "\n"
     write_text(json_file, document)

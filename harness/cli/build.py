@@ -7,16 +7,16 @@ import click
 from harness.build.builders import BUILDERS, build_all, build_one
 from harness.build.configurations import load
 from harness.build.zephyr import KERNEL_VARIANTS, ZEPHYR_BOARDS
+from harness.cli.names import ALL, CONFIGURATION, SAMPLE
 from harness.cli.options import COUNT_OR_ZERO
 from harness.errors import UsageError
 
-ALL = "all-configurations"
-
 
 @click.command()
-@click.argument("sample")
+@click.argument("sample", type=SAMPLE)
 @click.option(
     "--resolver",
+    type=CONFIGURATION,
     default="exact",
     show_default=True,
     metavar="CFG",

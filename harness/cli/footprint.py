@@ -12,7 +12,9 @@ import click
 from click.core import ParameterSource
 
 from harness import footprint as analysis
-from harness.cli.options import STDOUT, Destination, json_option, write_text
+from harness.case.what import What
+from harness.cli.names import EXISTING, IMAGE
+from harness.cli.options import STDOUT, Destination, json_option, screen, write_text
 from harness.elf import Image
 from harness.errors import CheckFailed, UsageError
 from harness.footprint.analysis import Footprint
@@ -29,19 +31,18 @@ from harness.footprint.text import (
     table,
 )
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _SHOWN = 40
 
 
 @click.command()
-@click.argument("what", metavar="ELF|SAMPLE")
+@click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
 @click.option("--by", "views", type=click.Choice(VIEWS), multiple=True,
               help="What to show; repeatable.  [default: region, operator, ram]")  # fmt: skip
 @click.option("--region", default="", help="Only this region (FLASH, RAM).")
-@click.option("--map", "map_file", type=_FILE, help="The linker's map file: regions, libraries.")
-@click.option("--linker-script", type=_FILE, help="A linker script with a MEMORY command.")
-@click.option("--baseline", type=_FILE, help="An ELF, or a JSON file of an earlier --json.")
-@click.option("--budget", type=_FILE, help="A TOML file of budgets; over one is exit code 1.")
+@click.option("--map", "map_file", type=EXISTING, help="The linker's map file: regions, libraries.")
+@click.option("--linker-script", type=EXISTING, help="A linker script with a MEMORY command.")
+@click.option("--baseline", type=EXISTING, help="An ELF, or a JSON file of an earlier --json.")
+@click.option("--budget", type=EXISTING, help="A TOML file of budgets; over one is exit code 1.")
 @click.option("--leave-one-out", is_flag=True,
               help="Build SAMPLE without each operator in turn: what it really costs.")  # fmt: skip
 @click.option("--operators", default="",
@@ -53,7 +54,7 @@ _SHOWN = 40
               help="Write a pull request's report; - for standard output.")  # fmt: skip
 @json_option()
 def footprint(  # noqa: PLR0917 - one parameter an option
-    what: str,
+    what: What,
     views: Sequence[View],
     region: str,
     map_file: Path | None,
@@ -79,7 +80,9 @@ def footprint(  # noqa: PLR0917 - one parameter an option
     """
     if leave_one_out:
         _only_with_leave_one_out(click.get_current_context())
-        _leave_one_out(what, [name for name in operators.split(",") if name], json_file)
+        _leave_one_out(
+            what.sample or what.text, [name for name in operators.split(",") if name], json_file
+        )
         return
     if operators:
         raise UsageError("--operators is there for --leave-one-out", hint="add --leave-one-out")
@@ -87,7 +90,7 @@ def footprint(  # noqa: PLR0917 - one parameter an option
         raise UsageError("--json and --markdown cannot both go to standard output")
     budgets = load(budget) if budget else ()
     before = load_baseline(baseline) if baseline else None
-    image = replace(Image.from_elf(_image(what)), map_file=map_file, linker_script=linker_script)
+    image = replace(Image.from_elf(what.image()), map_file=map_file, linker_script=linker_script)
     found = analysis.analyse(image)
     if region:
         found.region(region)
@@ -128,17 +131,6 @@ def _only_with_leave_one_out(context: click.Context) -> None:
             raise UsageError(f"{option.opts[0]} cannot be used with --leave-one-out")
 
 
-def _image(what: str) -> Path:
-    """The ELF, or what the sample of that name is built to."""
-    from harness.build.configurations import load as load_table  # noqa: PLC0415
-
-    if Path(what).exists() or what not in load_table().samples:
-        return Path(what)
-    from harness.build.builders import build_one  # noqa: PLC0415
-
-    return build_one(what, "exact")
-
-
 def _leave_one_out(sample: str, operators: list[str], json_file: Path | None) -> None:
     from harness.build.configurations import load as load_table  # noqa: PLC0415
     from harness.build.standalone import build_operators  # noqa: PLC0415
@@ -157,9 +149,7 @@ def _leave_one_out(sample: str, operators: list[str], json_file: Path | None) ->
     )
     write_text(json_file, json.dumps(found.to_json(), indent=1))
     if json_file != STDOUT:
-        from rich.console import Console  # noqa: PLC0415
-
-        show(Console(highlight=False), f"Operators of {sample}", marginal_table(found))
+        show(screen(), f"Operators of {sample}", marginal_table(found))
         for line in marginal_notes():
             click.echo(line)
 
@@ -172,9 +162,7 @@ def _print(
     comparison: Comparison | None,
     verdicts: Sequence[Verdict],
 ) -> None:
-    from rich.console import Console  # noqa: PLC0415 - not needed for --json
-
-    console = Console(highlight=False, soft_wrap=False)
+    console = screen()
     for view in views:
         rows = table(found, view, region=region, limit=limit)
         if rows[2]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.cli.names import EXISTING
 from harness.cli.options import (
     COUNT,
     HISTORY_VARIABLE,
@@ -48,9 +49,7 @@ def history() -> None:
 
 
 @history.command()
-@click.argument(
-    "results", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
+@click.argument("results", nargs=-1, required=True, type=EXISTING)
 @history_option()
 @click.option("--commit", help="The commit that was tested.  [default: as RESULTS say]")
 @click.option("--branch", help="Its branch.  [default: as RESULTS say]")
@@ -174,7 +173,7 @@ def _course(cases: dict[Key, list[Point]]) -> list[str]:
 @click.option("--last", type=COUNT, default=10, show_default=True, help="So many of its runs.")
 @click.option(
     "--results",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=EXISTING,
     help="Check this document of `run --json`.  [default: the newest run kept]",
 )
 @click.option(

@@ -10,6 +10,8 @@ import click
 
 from harness import files
 from harness.arithmetic import Arithmetic
+from harness.case.what import What
+from harness.cli.names import CONFIGURATION, IMAGE, MODEL
 from harness.cli.options import (
     COUNT_OR_ZERO,
     STDOUT,
@@ -28,10 +30,10 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("what", metavar="ELF|SAMPLE")
-@click.option("--model", metavar="FILE|NAME",
+@click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
+@click.option("--model", metavar="FILE|NAME", type=MODEL,
               help="The .tflite that the image runs.  [default: a SAMPLE's own]")  # fmt: skip
-@click.option("--resolver", metavar="CFG",
+@click.option("--resolver", metavar="CFG", type=CONFIGURATION,
               help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
 @click.option("--inference", type=COUNT_OR_ZERO, default=0, show_default=True, metavar="N",
               help="Which inference of the image, from 0.")  # fmt: skip
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
               help="Virtual time until the inference must be over.")  # fmt: skip
 @json_option("the table")
 def layers(  # noqa: PLR0917 - what click hands over, by name
-    what: str,
+    what: What,
     model: str | None,
     resolver: str | None,
     inference: int,
@@ -71,9 +73,12 @@ def layers(  # noqa: PLR0917 - what click hands over, by name
     from harness.case.layers import compare_with_device  # noqa: PLC0415
     from harness.reference import Interpreter  # noqa: PLC0415
 
-    elf, found = _image(what, model, resolver)
+    found = find_model(model) if model is not None else what.case(resolver).model
+    if found is None:
+        raise UsageError("an image needs --model, to be compared with")
+    elf = what.image(resolver)
     firmware = Firmware.from_elf(elf)
-    interpreter = Interpreter.from_file(find_model(found), arithmetic)
+    interpreter = Interpreter.from_file(found, arithmetic)
     with targets.open_target(target, firmware) as session:
         report = compare_with_device(
             session,
@@ -83,7 +88,9 @@ def layers(  # noqa: PLR0917 - what click hands over, by name
             deadline=session.deadline(timeout),
             tolerance=tolerance,
         )
-    document = {"elf": str(elf), "model": found, "target": target, "inference": inference,
+    if not report.equal:
+        _refuse_another_model(elf, found)
+    document = {"elf": str(elf), "model": str(found), "target": target, "inference": inference,
                 **report.to_json()}  # fmt: skip
     write_text(json_file, json.dumps(document))
     if json_file != STDOUT:
@@ -92,18 +99,17 @@ def layers(  # noqa: PLR0917 - what click hands over, by name
         raise CheckFailed(str(report).partition("\n")[0])
 
 
-def _image(what: str, model: str | None, resolver: str | None) -> tuple[Path, str]:
-    if files.is_file(Path(what)):
-        if resolver is not None:
-            raise UsageError(f"--resolver cannot be used here: {what} is an image already built")
-        if model is None:
-            raise UsageError("an image needs --model, to be compared with")
-        return Path(what), model
-    from harness.build.builders import build_one  # noqa: PLC0415
-    from harness.case.samples import sample_case  # noqa: PLC0415
+def _refuse_another_model(elf: Path, model: Path) -> None:
+    """What differs says nothing of the firmware where it runs another model than is compared with.
 
-    case = sample_case(what, resolver or "exact")
-    return build_one(what, resolver or "exact"), model or str(case.model)
+    An image holds its model's bytes as they are, so one without them runs another.
+    """
+    if files.read(model) not in files.read(elf):
+        raise UsageError(
+            f"{elf.name} does not hold {model.name}, so it runs another model: the difference "
+            "says nothing of the firmware",
+            hint="--model FILE names the .tflite that the image was built with",
+        )
 
 
 def _table(report: LayerReport) -> str:

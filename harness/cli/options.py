@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -15,12 +16,17 @@ from harness.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.errors import CannotWrite
 from harness.targets.registry import all_options
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 #: The environment's word for ``--history``, and for Robot's variable ``HISTORY``.
 HISTORY_VARIABLE = "TFLM_HIL_HISTORY"
 #: Standard output, where an option names a file to write.
 STDOUT = Path("-")
 #: Bytes of a file's name on every file system that is in use.
 _LONGEST_NAME = 255
+#: Columns of a file or a pipe.
+_UNFOLDED = 2000
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]  # not generic in older click
@@ -159,6 +165,13 @@ def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
         add = click.option(option.spelled, option.name, type=kind, help=text)
         command = add(command)
     return command
+
+
+def screen() -> Console:
+    """Standard output for tables: a terminal's own width; a file or a pipe gets rows unfolded."""
+    from rich.console import Console  # noqa: PLC0415 - only where something is shown
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _UNFOLDED)
 
 
 def write_text(path: Path | None, text: str) -> None:

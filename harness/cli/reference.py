@@ -15,6 +15,7 @@ from harness import files
 from harness.arithmetic import Arithmetic
 from harness.case.casefile import find_model
 from harness.case.inputs import load_batch
+from harness.cli.names import EXISTING, MODEL
 from harness.cli.options import STDOUT, Destination, arithmetic_options, json_option, write_text
 from harness.errors import UsageError
 from harness.model import Model, Operator
@@ -23,9 +24,9 @@ from harness.reference import Interpreter
 
 
 @click.command()
-@click.argument("model", metavar="MODEL")
+@click.argument("model", metavar="MODEL", type=MODEL)
 @click.option("--input", "--inputs", "input_file",
-              type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              type=EXISTING,
               help=".npy or .npz: one row an inference.")  # fmt: skip
 @click.option("--output", type=Destination(),
               help=".npy (one output) or .npz (by index) to write.")  # fmt: skip

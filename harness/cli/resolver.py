@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.case.casefile import find_model
-from harness.cli.options import STDOUT, Destination, Seconds, json_option, write_text
+from harness.case.what import What
+from harness.cli.names import IMAGE, MODEL
+from harness.cli.options import STDOUT, Destination, Seconds, json_option, screen, write_text
 from harness.elf import Firmware
 from harness.errors import CheckFailed, UsageError
 from harness.model import Model
@@ -18,7 +20,6 @@ from harness.targets.registry import DEFAULT, TARGETS
 if TYPE_CHECKING:
     from harness.resolver.dump import LiveResolver
 
-_ELF = click.Path(dir_okay=False, path_type=Path)
 _JSON = json_option()
 _TARGET = click.option("--target", type=click.Choice(list(TARGETS)),
                        help="Where to run it.  [default: simulator]")  # fmt: skip
@@ -34,8 +35,8 @@ def resolver() -> None:
 
 
 @resolver.command()
-@click.argument("elf", type=_ELF)
-@click.argument("model")
+@click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
+@click.argument("model", required=False, type=MODEL)
 @click.option("--live", is_flag=True,
               help="Run ELF and hold what its resolver holds in memory against MODEL.")  # fmt: skip
 @_TARGET
@@ -43,15 +44,15 @@ def resolver() -> None:
 @_TIMEOUT
 @_JSON
 def check(
-    elf: Path,
-    model: str,
+    what: What,
+    model: str | None,
     live: bool,
     target: str | None,
     symbol: str,
     timeout: float,
     json_file: Path | None,
 ) -> None:
-    """Hold ELF's resolver against what MODEL needs, without running anything.
+    """Hold ELF's resolver against what MODEL needs (a SAMPLE's own), without running anything.
 
     \b
     tflm-hil resolver check build/zephyr/zephyr.elf model.tflite
@@ -65,18 +66,20 @@ def check(
 
     if not live and (target or symbol):
         raise UsageError("--target and --until say where to run, for which --live asks")
-    firmware, needed = Firmware.from_elf(elf), Model.from_file(find_model(model))
+    found = find_model(model) if model is not None else what.case().model
+    if found is None:
+        raise UsageError("an image needs MODEL, to be held against")
+    elf = what.image()
+    firmware, needed = Firmware.from_elf(elf), Model.from_file(found)
     if live:
         audit = check_live(firmware, needed, _live(firmware, target or DEFAULT, symbol, timeout))
     else:
         audit = audit_image(firmware, needed)
     _write(json_file, audit.to_json())
     if json_file != STDOUT:
-        from rich.console import Console  # noqa: PLC0415
-
         from harness.resolver.text import show_audit  # noqa: PLC0415
 
-        show_audit(Console(highlight=False), audit)
+        show_audit(screen(), audit)
     if audit.verdict is Verdict.CANNOT_TELL:
         raise UsageError(
             f"cannot tell whether the resolver of {elf.name} is right for {audit.model}: "
@@ -101,7 +104,7 @@ def _live(firmware: Firmware, target: str, symbol: str, timeout: float) -> tuple
 
 
 @resolver.command()
-@click.argument("models", metavar="MODEL...", nargs=-1, required=True)
+@click.argument("models", metavar="MODEL...", type=MODEL, nargs=-1, required=True)
 @click.option("--namespace", default="hil", show_default=True, help="C++ namespace.")
 @click.option("-o", "--output", type=Destination(dash=True), metavar="FILE",
               help="The header to write.  [default: standard output]")  # fmt: skip
@@ -120,13 +123,13 @@ def generate(models: tuple[str, ...], namespace: str, output: Path | None) -> No
 
 
 @resolver.command()
-@click.argument("elf", type=_ELF)
+@click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
 @_TARGET
 @_UNTIL
 @_TIMEOUT
 @_JSON
 def dump(
-    elf: Path, target: str | None, symbol: str, timeout: float, json_file: Path | None
+    what: What, target: str | None, symbol: str, timeout: float, json_file: Path | None
 ) -> None:
     """Run ELF and list what its resolvers hold in memory.
 
@@ -137,6 +140,7 @@ def dump(
     tflm-hil resolver dump build/zephyr/zephyr.elf
     tflm-hil resolver dump build/zephyr/zephyr.elf --until loop
     """
+    elf = what.image()
     firmware = Firmware.from_elf(elf)
     target = target or DEFAULT
     found = _live(firmware, target, symbol, timeout)
@@ -144,18 +148,16 @@ def dump(
         json_file, {"elf": str(elf), "target": target, "resolvers": [r.to_json() for r in found]}
     )
     if json_file != STDOUT:
-        from rich.console import Console  # noqa: PLC0415
-
         from harness.resolver.text import show_live  # noqa: PLC0415
 
-        show_live(Console(highlight=False), found)
+        show_live(screen(), found)
 
 
 @resolver.command()
 @click.argument("operator")
-@click.argument("elf", type=_ELF)
+@click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
 @_JSON
-def explain(operator: str, elf: Path, json_file: Path | None) -> None:
+def explain(operator: str, what: What, json_file: Path | None) -> None:
     """Walk the registration of OPERATOR in ELF: calls, stored pointers, where they lead.
 
     \b
@@ -164,7 +166,7 @@ def explain(operator: str, elf: Path, json_file: Path | None) -> None:
     from harness.resolver.explain import explain as walk  # noqa: PLC0415
     from harness.resolver.text import explanation_lines  # noqa: PLC0415
 
-    found = walk(Firmware.from_elf(elf), operator)
+    found = walk(Firmware.from_elf(what.image()), operator)
     _write(json_file, found.to_json())
     if json_file != STDOUT:
         for line in explanation_lines(found):

@@ -16,11 +16,12 @@ from harness import interrupts
 from harness.build.builders import BUILDERS
 from harness.case import CaseResult, run_case
 from harness.case.each import result_of
-from harness.cli.build import ALL
 from harness.cli.crosscheck import CrossChecks
+from harness.cli.names import ALL, CONFIGURATION, EXISTING, IMAGE_OR_CASES, MODEL, TARGET
 from harness.cli.options import (
     COUNT,
     STDOUT,
+    TOLERANCE,
     Destination,
     Seconds,
     history_option,
@@ -42,24 +43,29 @@ _REPORTS = ("json_file", "junit", "html", "coverage")
 
 
 @click.command()
-@click.argument("what", metavar="ELF|SAMPLE|hil.toml")
-@click.option("--target", metavar="T[,T...]",
+@click.argument("what", metavar="ELF|SAMPLE|hil.toml", type=IMAGE_OR_CASES)
+@click.option("--case", "names", metavar="NAME", multiple=True,
+              help="Of a case file, only this case; may be given again.")  # fmt: skip
+@click.option("--target", metavar="T[,T...]", type=TARGET,
               help=f"Where to run it: {', '.join(TARGETS)}.  [default: simulator, or what the "
               "case file says]")  # fmt: skip
-@click.option("--resolver", metavar="CFG",
+@click.option("--resolver", metavar="CFG", type=CONFIGURATION,
               help=f"Resolver configuration of a SAMPLE, or {ALL}.  [default: exact]")  # fmt: skip
 @click.option("--builder", type=click.Choice(BUILDERS),
               help="Who builds a SAMPLE.  [default: standalone]")  # fmt: skip
-@click.option("--model", metavar="FILE|NAME",
+@click.option("--model", metavar="FILE|NAME", type=MODEL,
               help="The .tflite that the image runs, or the name of one of this project's: outputs "
               "must be what the reference makes of it.")  # fmt: skip
 @click.option("--scraper", metavar="NAME|/REGEX/",
               help="For an image that prints no records, what reads values from its text: "
               f"{', '.join(SCRAPERS)}, or a regex with named groups.")  # fmt: skip
-@click.option("--inputs", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+@click.option("--inputs", type=EXISTING,
               help=".npy or .npz, one row an inference, to feed through the console.")  # fmt: skip
 @click.option("--inferences", type=COUNT, metavar="N",
               help="At least so many results must come.  [default: 1]")  # fmt: skip
+@click.option("--tolerance", type=TOLERANCE, metavar="X",
+              help="Largest difference of an output.  [default: to the bit; float sums 32 ulp]",
+              )  # fmt: skip
 @click.option("--never-ends", is_flag=True,
               help="With --scraper: the firmware never ends on purpose (a stock sample's loop), so "
               "watch it for --watch seconds after the results asked for.")  # fmt: skip
@@ -99,6 +105,7 @@ def run(**options: Any) -> int:
     tflm-hil run hello_world --resolver all-configurations --html report.html
     tflm-hil run zephyr.elf --scraper hello_world --never-ends --model model.tflite
     tflm-hil run zephyr.elf --scraper ztest
+    tflm-hil run . --case "my application"
     tflm-hil run hil.toml --target simulator,renode --junit hil.xml
     tflm-hil run digits --profile --coverage digits.info
 

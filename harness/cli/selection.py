@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -10,14 +10,14 @@ from typing import Any
 
 import click
 
-from harness import files
 from harness.build.builders import build_all
 from harness.build.configurations import load
 from harness.case import Case, load_cases
 from harness.case.casefile import check_ends, find_model
 from harness.case.samples import sample_case
 from harness.case.spec import on_targets, target_names
-from harness.cli.build import ALL
+from harness.case.what import What
+from harness.cli.names import ALL
 from harness.errors import BuildFailed, UsageError
 from harness.targets.pins import parse_press
 from harness.targets.registry import Ability, all_options, target, who_can
@@ -32,27 +32,31 @@ def select(options: Options) -> list[Case]:
     Raises :class:`UsageError` where there is no such thing, and for options that say nothing
     about it.
     """
-    what = str(options["what"])
-    path = Path(what)
-    if path.suffix == ".toml":
-        _refuse(options, ("resolver", "builder"), f"{what} is a case file, which names its own")
-        cases = load_cases(path)
-    elif files.is_file(path):
-        _refuse(options, ("resolver", "builder"), f"{what} is an image that is built already")
-        cases = [Case(name=path.stem, elf=path)]
-    elif "/" in what or path.suffix:
-        raise UsageError(
-            f"{what} is a folder" if files.is_folder(path) else f"there is no file {what}",
-            hint="name an ELF, a sample (tflm-hil samples lists them) or a hil.toml",
-        )
-    else:
+    what: What = options["what"]
+    if what.case_file is not None:
+        _refuse(options, ("resolver", "builder"), f"{what.text} names its own")
+        cases = _called(load_cases(what.case_file), options["names"], what.case_file)
+    elif options["names"]:
+        raise UsageError("--case picks one of a case file", hint="name a hil.toml")
+    elif what.sample:
         _refuse(options, ("scraper",), "samples print records, which need none")
-        cases = _sample_cases(what, options["resolver"] or "exact", options["builder"])
+        cases = _sample_cases(what.sample, options["resolver"] or "exact", options["builder"])
+    else:
+        cases = [what.case(options["resolver"], options["builder"])]
     if options["target"] is not None:
         cases = on_targets(cases, target_names(options["target"]))
     _refuse_idle_target_options(cases, options)
     _refuse_what_targets_cannot(cases, options)
     return [_adjust(case, options) for case in cases]
+
+
+def _called(cases: list[Case], names: Sequence[str], file: Path) -> list[Case]:
+    """The cases called so, in the file's order; all of them without a name."""
+    known = list(dict.fromkeys(case.name for case in cases))
+    unknown = next((name for name in names if name not in known), None)
+    if unknown is not None:
+        raise UsageError(f"{file} has no case {unknown!r}", hint=f"it has {', '.join(known)}")
+    return [case for case in cases if not names or case.name in names]
 
 
 def _refuse(options: Options, names: tuple[str, ...], why: str) -> None:
@@ -103,7 +107,7 @@ def _adjust(case: Case, options: Options) -> Case:
     """The case with what the command line says over it."""
     said = {
         name: options[name]
-        for name in ("inferences", "timeout", "guard", "scraper", "inputs", "watch")
+        for name in ("inferences", "timeout", "guard", "scraper", "inputs", "watch", "tolerance")
         if options[name] is not None
     }
     if "scraper" in said:

@@ -32,7 +32,14 @@ class Difference:
 
     def __str__(self) -> str:
         at = ", ".join(map(str, self.index))
-        return f"[{at}]: obtained {self.obtained:g}, expected {self.expected:g}"
+        obtained, expected = _apart(self.obtained, self.expected)
+        return f"[{at}]: obtained {obtained}, expected {expected}"
+
+
+def _apart(one: float, other: float) -> tuple[str, str]:
+    """Both with as many digits as they need to differ: 6 if those do, 9 for float32, 17 for all."""
+    words = [(f"{one:.{digits}g}", f"{other:.{digits}g}") for digits in (6, 9, 17)]
+    return next((pair for pair in words if pair[0] != pair[1]), words[0])
 
 
 @dataclass(frozen=True)

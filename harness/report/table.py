@@ -26,7 +26,9 @@ _STYLE = {
 _WIDE = 2000
 #: A terminal with fewer columns shows fewer of the table's.
 _NARROW = 110
-_LEFT_OUT_IF_NARROW = ("target", "compared")
+#: In this order, until the verdict and its reason have room.
+_LEFT_OUT_IF_NARROW = ("compared", "RAM B", "instr./inf.", "cycles/inf.", "flash B")
+_ROOM = 24
 
 
 def show(stream: TextIO, *parts: RenderableType) -> None:
@@ -53,7 +55,7 @@ def print_table(results: Sequence[CaseResult], stream: TextIO) -> None:
     width = Console(file=stream).width if stream.isatty() else _WIDE
     columns = _columns(results)
     if width < _NARROW:
-        columns = [one for one in columns if one.name not in _LEFT_OUT_IF_NARROW]
+        columns = _that_fit(columns, results, width)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for one in columns:
         table.add_column(one.name, justify=one.justify, no_wrap=True)
@@ -63,6 +65,20 @@ def print_table(results: Sequence[CaseResult], stream: TextIO) -> None:
         cells = (_short(one.cell(result), width // 4) for one in columns)
         table.add_row(*(Text(cell) for cell in cells), _verdict(result))
     show(stream, table, Text(_summary(results)))
+
+
+def _that_fit(columns: list[_Column], results: Sequence[CaseResult], width: int) -> list[_Column]:
+    """Without figures that would take the room of the verdict and its reason."""
+    longest = max((len(_verdict(result)) for result in results), default=0)
+    for name in _LEFT_OUT_IF_NARROW:
+        widths = (
+            max(len(one.name), *(len(_short(one.cell(r), width // 4)) for r in results)) + 2
+            for one in columns
+        )
+        if width - sum(widths) >= min(longest, _ROOM):
+            break
+        columns = [one for one in columns if one.name != name]
+    return columns
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ FLOORS = (
     ("resolver",),
     ("case",),
     ("history",),
-    ("report", "doctor"),
+    ("report", "doctor", "starter"),
     ("keywords", "cli", "pytest_plugin"),
     ("__main__",),
 )

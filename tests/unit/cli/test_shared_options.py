@@ -92,7 +92,9 @@ def test_a_command_that_is_not_there_is_answered_with_the_nearest(capsys):
 
 
 def test_every_usage_error_is_one_line_with_a_hint(capsys):
-    for arguments in (["run"], ["run", "x", "--tmieout", "3"], ["run", "x", "y"], ["--what"]):
+    for arguments in (
+        ["run"], ["run", "digits", "--tmieout", "3"], ["run", "digits", "y"], ["--what"],
+    ):  # fmt: skip
         assert main(arguments) == 2
         error, hint = capsys.readouterr().err.splitlines()
         assert error.startswith("tflm-hil: ")

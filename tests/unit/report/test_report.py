@@ -151,6 +151,7 @@ def test_on_a_terminal_each_case_is_one_line_with_its_name_and_size(width, monke
     assert all(len(line) <= width for line in lines)
     assert lines[1].startswith("hello_world ") and "20,000" in lines[1] and "pass" in lines[1]
     assert lines[2].startswith("x ") and "…" in lines[2]
+    assert "simulator" in lines[2] and "fail  a long" in lines[2]
     assert f"{'s' * (width // 4 - 1)}… " in lines[3]
 
 

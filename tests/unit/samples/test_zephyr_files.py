@@ -121,7 +121,7 @@ def test_without_a_workspace_the_commands_that_make_one_are_told(tmp_path: Path)
 def test_an_installed_package_is_no_manifest_to_set_a_workspace_up_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(paths, "samples", lambda: tmp_path / "zephyr_samples")
+    monkeypatch.setattr(paths, "own_samples", lambda: tmp_path / "zephyr_samples")
     with pytest.raises(EnvironmentMissing) as error:
         zephyr.find_workspace(tmp_path, {})
     assert "clone" in error.value.hint

@@ -1,0 +1,26 @@
+"""``tflm-hil completion``."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import get_completion_class
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print what makes SHELL complete commands, options, samples, targets, models.
+
+    \b
+    eval "$(tflm-hil completion bash)"              # in ~/.bashrc
+    eval "$(tflm-hil completion zsh)"               # in ~/.zshrc
+    tflm-hil completion fish > ~/.config/fish/completions/tflm-hil.fish
+    """
+    from harness.cli import COMPLETION  # noqa: PLC0415
+
+    found = get_completion_class(shell)
+    assert found is not None
+    root = click.get_current_context().find_root().command
+    # The text itself: source() of bash starts a bash to look at its version.
+    script = found(root, {}, "tflm-hil", COMPLETION)
+    click.echo(script.source_template % script.source_vars())

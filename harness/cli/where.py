@@ -1,0 +1,31 @@
+"""``tflm-hil where``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from harness import paths
+
+_PLACES: dict[str, Callable[[], Path]] = {
+    "robot": paths.robot,
+    "samples": paths.samples,
+    "models": paths.models,
+    "platforms": paths.platforms,
+    "cache": paths.cache,
+}
+
+
+@click.command()
+@click.argument("what", type=click.Choice(list(_PLACES)))
+def where(what: str) -> None:
+    """Print the folder of Robot's resource file, of samples, models, platforms, or the cache.
+
+    \b
+    robot --pythonpath "$(tflm-hil where robot)" suite.robot
+
+    A suite then says `Resource    tflm.resource`, in a checkout and beside an installed wheel.
+    """
+    click.echo(_PLACES[what]())

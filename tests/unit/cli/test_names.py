@@ -1,0 +1,164 @@
+"""ELF, SAMPLE, hil.toml: named, refused and completed alike in every subcommand."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.shell_completion import ShellComplete
+
+from harness import paths
+from harness.case.what import find
+from harness.cli import cli, main
+from harness.errors import UsageError
+from harness.reference import compare
+
+ROOT = Path(__file__).parents[3]
+
+TAKES_AN_IMAGE = [
+    ["run"], ["footprint"], ["arena"], ["layers"], ["resolver", "check"], ["resolver", "dump"],
+    ["resolver", "explain", "SOFTMAX"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", TAKES_AN_IMAGE, ids=" ".join)
+def test_a_missing_file_has_one_wording(command, capsys):
+    assert main([*command, "build/nothing.elf"]) == 2
+    assert capsys.readouterr().err.startswith("tflm-hil: there is no file build/nothing.elf\nhint:")
+
+
+@pytest.mark.parametrize("command", TAKES_AN_IMAGE, ids=" ".join)
+def test_a_name_that_is_no_sample_is_told_the_samples(command, capsys):
+    assert main([*command, "helo_world"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("tflm-hil: there is no sample 'helo_world'\nhint: samples: ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["footprint", "hello_world", "--baseline", "x.json"], ["reference", "m", "--input", "x.npy"],
+     ["run", "hello_world", "--inputs", "x.npy"], ["history", "record", "x.json"]],
+    ids=lambda words: words[0],
+)  # fmt: skip
+def test_options_that_read_a_file_have_the_same_wording(arguments, capsys):
+    assert main(arguments) == 2
+    assert "there is no file x." in capsys.readouterr().err
+
+
+def test_a_folder_stands_for_its_case_file(tmp_path):
+    (tmp_path / "hil.toml").write_text("")
+    assert find(str(tmp_path), case_files=True).case_file == tmp_path / "hil.toml"
+    with pytest.raises(UsageError, match="is a folder"):
+        find(str(tmp_path))
+
+
+def test_a_folder_without_a_case_file_is_told_what_writes_one(tmp_path):
+    with pytest.raises(UsageError, match=r"a folder without a hil\.toml") as refused:
+        find(str(tmp_path), case_files=True)
+    assert refused.value.hint == f"tflm-hil init {tmp_path} writes one"
+
+
+def test_a_case_that_the_file_does_not_have_is_refused_by_name(tmp_path, capsys):
+    file = tmp_path / "hil.toml"
+    file.write_text('[[case]]\nname = "a"\nsample = "hello_world"\n')
+    assert main(["run", str(file), "--case", "b"]) == 2
+    assert f"{file} has no case 'b'\nhint: it has a" in capsys.readouterr().err
+
+
+def test_case_is_for_case_files(capsys):
+    assert main(["run", "hello_world", "--case", "a"]) == 2
+    assert "--case picks one of a case file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "incomplete", "expected"),
+    [
+        ([], "foot", {"footprint"}),
+        (["run"], "digits", {"digits", "digits_cnn"}),
+        (["run", "--target"], "ren", {"renode"}),
+        (["run", "--target"], "simulator,ren", {"simulator,renode"}),
+        (["run", "--resolver"], "too_l", {"too_large"}),
+        (["run", "--model"], "atan", {"atan_float32"}),
+        (["arena"], "atan", {"atan"}),
+        (["layers", "--target"], "sim", {"simulator"}),
+        (["build"], "resid", {"residual"}),
+        (["resolver"], "du", {"dump"}),
+    ],
+)
+def test_names_are_completed(words, incomplete, expected):
+    completions = ShellComplete(cli, {}, "tflm-hil", "X").get_completions(words, incomplete)
+    plain = {one.value for one in completions if one.type == "plain"}
+    assert plain == expected
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_each_shell_gets_its_script(shell, capsys):
+    assert main(["completion", shell]) == 0
+    assert "_TFLM_HIL_COMPLETE" in capsys.readouterr().out
+
+
+def test_bash_completes_through_the_script(tmp_path):
+    program = tmp_path / "tflm-hil"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m harness "$@"\n')
+    program.chmod(0o755)
+    script = (
+        'eval "$(tflm-hil completion bash)"\nCOMP_WORDS=(tflm-hil run hello_world_f)\n'
+        "COMP_CWORD=2\n_tflm_hil_completion tflm-hil\necho ${COMPREPLY[@]}\n"
+    )
+    environment = {
+        **os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT),
+    }  # fmt: skip
+    done = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, env=environment, check=False
+    )
+    assert done.stdout.split() == ["hello_world_float"], done.stderr
+
+
+def test_where_the_robot_resource_lies_is_told(capsys):
+    assert main(["where", "robot"]) == 0
+    assert (Path(capsys.readouterr().out.strip()) / "tflm.resource").is_file()
+
+
+def test_samples_of_ones_own_are_found_through_the_option(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("TFLM_HIL_SAMPLES", "")
+    text = (paths.own_samples() / "resolvers.toml").read_text(encoding="utf-8")
+    mine = text.replace("[samples.hello_world]", "[samples.mine]", 1)
+    (tmp_path / "resolvers.toml").write_text(mine, encoding="utf-8")
+    assert main(["--samples", str(tmp_path), "samples", "--json"]) == 0
+    names = [row["sample"] for row in json.loads(capsys.readouterr().out)]
+    assert "mine" in names
+    assert "hello_world" not in names
+
+
+def test_no_color_is_honoured(monkeypatch):
+    environment = {**os.environ, "NO_COLOR": "1", "PYTHONPATH": str(ROOT)}
+    code = (
+        "import sys, os, pty\n"
+        "pid, fd = pty.fork()\n"
+        "if pid == 0: os.execv(sys.executable, [sys.executable, '-m', 'harness', 'samples'])\n"
+        "data = b''\n"
+        "while True:\n"
+        "    try: part = os.read(fd, 4096)\n"
+        "    except OSError: break\n"
+        "    if not part: break\n"
+        "    data += part\n"
+        "sys.stdout.buffer.write(data)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, env=environment, check=True
+    )
+    assert b"hello_world" in done.stdout
+    assert b"\x1b" not in done.stdout
+
+
+def test_a_float_that_differs_in_its_last_place_is_shown_with_the_digits_that_differ():
+    import numpy as np
+
+    one = np.array([1.39796], np.float32)
+    shown = str(compare(np.nextafter(one, np.float32(2)), one))
+    obtained, expected = shown.partition("obtained ")[2].split(", expected ")
+    assert obtained != expected.splitlines()[0]
