@@ -33,6 +33,7 @@ COMMANDS = {
     "arena": "Find the smallest tensor arena that works.",
     "reference": "Run a model in NumPy, layer by layer.",
     "layers": "Find the first operator of an image that computes something wrong.",
+    "campaign": "Inject faults into an inference, and count what comes of them.",
     "history": "Keep results over time, show how they moved, say what got worse.",
     "boards": "List the boards of the lab, and whether they can be used.",
     "virtual-board": "Start a board made of the simulator and a pseudo-terminal.",

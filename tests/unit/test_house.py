@@ -27,6 +27,7 @@ FLOORS = (
     ("footprint",),
     ("resolver",),
     ("case",),
+    ("studies",),
     ("history",),
     ("report", "doctor", "starter"),
     ("keywords", "cli", "pytest_plugin"),

@@ -1,0 +1,195 @@
+"""``tflm-hil campaign``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness import files
+from harness.cli.options import (
+    COUNT,
+    COUNT_OR_ZERO,
+    STDOUT,
+    TOLERANCE,
+    Destination,
+    json_option,
+    write_text,
+)
+from harness.cli.studying import Ticking, study_options
+from harness.elf import Firmware
+from harness.errors import CheckFailed, UsageError
+
+if TYPE_CHECKING:
+    from harness.model import Model
+    from harness.studies import Study
+    from harness.studies.campaign import Summary
+
+
+@click.command()
+@click.argument("what", metavar="ELF|SAMPLE")
+@click.option("--model", metavar="FILE|NAME",
+              help="The .tflite that the image runs.  [default: a SAMPLE's own]")  # fmt: skip
+@click.option("--resolver", metavar="CFG",
+              help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
+@click.option("--faults", metavar="M[,M...]",
+              help="Fault models: weights, activations, arena, ram, registers, skip, replace, "
+              "reset.  [default: all but reset]")  # fmt: skip
+@click.option("--count", type=COUNT, default=1000, show_default=True, metavar="N",
+              help="How many faults, models in turn.")  # fmt: skip
+@click.option("--seed", type=COUNT_OR_ZERO, default=1, show_default=True, metavar="N",
+              help="The same seed gives the same faults.")  # fmt: skip
+@click.option("--bits", type=COUNT, default=1, show_default=True, metavar="N",
+              help="Neighbouring bits that flip at once.")  # fmt: skip
+@click.option("--inference", type=COUNT_OR_ZERO, default=0, show_default=True, metavar="N",
+              help="Which inference is hit, from 0.")  # fmt: skip
+@click.option("--tolerance", type=TOLERANCE, default=0.0, metavar="X",
+              help="By how much an output of one value may move and be the same decision. Of "
+              "several values the largest one decides.  [default: 0]")  # fmt: skip
+@click.option("--until-interval", type=TOLERANCE, metavar="W",
+              help="Stop when the 95 % interval of the critical rate is no wider.")  # fmt: skip
+@click.option("--budget", "budgets", multiple=True, metavar="OUTCOME=RATE",
+              help="Exit code 1 unless the rate's 95 % interval ends at or below RATE. May be "
+              "given several times.")  # fmt: skip
+@click.option("--replay", "replayed", type=COUNT_OR_ZERO, metavar="ID",
+              help="Carry out this one fault and tell all about it.")  # fmt: skip
+@study_options
+@click.option("--parquet", type=Destination(), metavar="FILE",
+              help="Write the records as Parquet, too (extra: parquet).")  # fmt: skip
+@click.option("--html", type=Destination(), metavar="FILE",
+              help="Write a page with tables and plots.")  # fmt: skip
+@json_option("rates, groups and every fault's record")
+def campaign(what: str, **options: Any) -> None:
+    """Inject faults into one inference of ELF (or SAMPLE), and count what comes of them.
+
+    The image runs on the simulator to just before the inference, once; each fault starts from
+    there. Against the fault-free run its outcome is masked (the same outputs), tolerable (other
+    outputs, the same decision), critical (another decision), detected (an error status, a
+    processor fault, an assertion, a reset, a message), or hang.
+
+    \b
+    tflm-hil campaign digits --count 10000 --html campaign.html
+    tflm-hil campaign zephyr.elf --model model.tflite --faults weights --budget critical=0.01
+    tflm-hil campaign digits --replay 17
+    """
+    from harness.case.casefile import find_model  # noqa: PLC0415 - see cli/__init__
+    from harness.model import Model  # noqa: PLC0415
+    from harness.studies.campaign import DEFAULT_MODELS, OUTCOMES, Options, study_of  # noqa: PLC0415
+
+    limits = _budgets(options["budgets"], OUTCOMES)
+    names = options["faults"]
+    models = tuple(word.strip() for word in names.split(",")) if names else DEFAULT_MODELS
+    elf, found = _image(what, options["model"], options["resolver"])
+    model = Model.from_file(find_model(found))
+    chosen = Options(options["seed"], models, options["bits"], options["inference"],
+                     options["tolerance"])  # fmt: skip
+    number = options["replayed"]
+    count = options["count"] if number is None else max(options["count"], number + 1)
+    study = study_of(Firmware.from_elf(elf), model, chosen, count)
+    if number is not None:
+        _tell_one(study, model, number, options["json_file"])
+        return
+    summary = _carry_out(study, options)
+    _hold(summary, limits)
+
+
+def _image(what: str, model: str | None, resolver: str | None) -> tuple[Path, str]:
+    if files.is_file(Path(what)):
+        if resolver is not None:
+            raise UsageError(f"--resolver cannot be used here: {what} is an image already built")
+        if model is None:
+            raise UsageError("an image needs --model, to tell what lies where in it")
+        return Path(what), model
+    from harness.build.builders import build_one  # noqa: PLC0415
+    from harness.case.samples import sample_case  # noqa: PLC0415
+
+    case = sample_case(what, resolver or "exact")
+    return build_one(what, resolver or "exact"), model or str(case.model)
+
+
+def _budgets(texts: tuple[str, ...], outcomes: tuple[str, ...]) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        try:
+            rate = float(value)
+        except ValueError:
+            rate = -1.0
+        if name not in outcomes or not 0 <= rate <= 1:
+            raise UsageError(
+                f"--budget {text!r} is no budget",
+                hint=f"OUTCOME=RATE, with {', '.join(outcomes)} and a rate from 0 to 1",
+            )
+        found[name] = rate
+    return found
+
+
+def _carry_out(study: Study, options: dict[str, Any]) -> Summary:
+    from harness.studies import Store, crew  # noqa: PLC0415
+    from harness.studies.campaign import campaign as carry_out  # noqa: PLC0415
+
+    with Store(options["store"], study) as store:
+        with crew(options["workers"] or 0, options["scheduler"]) as workers:
+            summary, units = carry_out(
+                study, store, workers, interval=options["until_interval"], progress=Ticking()
+            )
+        if options["json_file"] is not None:
+            document = {
+                "seed": study.parameters["options"]["seed"],
+                **summary.to_json(),
+                "records": list(store.all_rows(units)),
+            }
+            write_text(options["json_file"], json.dumps(document))
+        if options["parquet"] is not None:
+            from harness.studies.parquet import write  # noqa: PLC0415
+
+            write(options["parquet"], store.all_rows(units))
+    if options["html"] is not None:
+        from harness.report.campaign import page  # noqa: PLC0415
+
+        write_text(options["html"], page(summary, study.parameters))
+    if options["json_file"] != STDOUT:
+        from harness.report.campaign import table  # noqa: PLC0415
+
+        click.echo(table(summary))
+    return summary
+
+
+def _tell_one(study: Study, model: Model, number: int, json_file: Path | None) -> None:
+    from harness.studies.campaign import replay_one  # noqa: PLC0415
+
+    told = replay_one(study, model, number)
+    write_text(json_file, json.dumps(told.to_json()))
+    if json_file == STDOUT:
+        return
+    fault, result = told.result.fault, told.result
+    click.echo(told.console.decode("utf-8", "backslashreplace"), nl=False)
+    click.echo(f"\nfault {fault.id}: {fault.model}, instruction {fault.offset:,} of the inference"
+               f"{f', in {fault.operator}' if fault.operator else ''}")  # fmt: skip
+    hit = f"r{fault.address}" if fault.model == "registers" else f"0x{fault.address:08x}"
+    if fault.mask:
+        place = fault.tensor or (hit if fault.address else "the instruction")
+        click.echo(f"  {place}: bits 0x{fault.mask:x} at {hit}"
+                   if fault.address else f"  {place}: bits 0x{fault.mask:x}")  # fmt: skip
+    click.echo(f"  {result.outcome}{f' ({result.detail})' if result.detail else ''}, "
+               f"{result.changed} output values changed")  # fmt: skip
+    if told.diverges:
+        click.echo(f"  first layer that differs: {told.diverges}, {told.differing} bytes")
+    click.echo("  last places: " + "\n               ".join(told.trace))
+    if told.report:
+        click.echo(told.report)
+
+
+def _hold(summary: Summary, limits: dict[str, float]) -> None:
+    """Raise :class:`CheckFailed` where a rate is not shown to keep within its budget."""
+    problems = []
+    for name, limit in limits.items():
+        rate = summary.rate(name)
+        low, high = rate.interval
+        if high > limit:
+            sure = "is over" if low > limit else "is not shown to be within"
+            problems.append(f"{name}: {rate.rate:.3%} ({low:.3%} to {high:.3%}) {sure} {limit:.3%}")
+    if problems:
+        raise CheckFailed("; ".join(problems), hint="a larger --count makes intervals narrower")

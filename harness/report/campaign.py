@@ -1,0 +1,118 @@
+"""A campaign's summary as text, and as a page with plots."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from harness.report import plots
+from harness.studies.campaign.inject import CRITICAL, OUTCOMES
+from harness.studies.campaign.summary import Rate, Summary
+
+_COLOURS = dict(zip(OUTCOMES, ("#8fbc8f", "#e6c34a", "#c0392b", "#4a7ebb", "#7d6b99"), strict=True))
+_TITLES = {
+    "model": "by fault model",
+    "region": "by region",
+    "tensor": "by tensor or object",
+    "operator": "by operator",
+    "bit": "by bit (of the element, the register or the halfword)",
+    "time": "by time in the inference",
+}
+
+
+def table(summary: Summary) -> str:
+    """What is told on a terminal."""
+    lines = [f"{summary.faults:,} faults in one inference of {summary.stage.length:,} instructions"]
+    for name in OUTCOMES:
+        rate = summary.rate(name)
+        low, high = rate.interval
+        lines.append(f"  {name:<10} {rate.hits:>9,}  {rate.rate:8.3%}  ({low:.3%} to {high:.3%})")
+    models = [(model, counts) for model, group, _, counts in summary.groups() if group == "model"]
+    if len(models) > 1:
+        lines += ["", f"  {'fault model':<12}" + "".join(f"{name:>11}" for name in OUTCOMES)]
+        lines += [
+            f"  {model:<12}" + "".join(f"{counts[name]:>11,}" for name in OUTCOMES)
+            for model, counts in models
+        ]
+    hints = summary.hints()
+    if hints:
+        lines += ["", "protect first:", *(f"  {hint}" for hint in hints)]
+    return "\n".join(lines)
+
+
+def page(summary: Summary, parameters: Mapping[str, Any]) -> str:
+    """One HTML page that needs nothing else."""
+    from jinja2 import Environment, PackageLoader, select_autoescape  # noqa: PLC0415
+
+    environment = Environment(
+        loader=PackageLoader("harness", "report"), autoescape=select_autoescape(), trim_blocks=True
+    )
+    sections: dict[str, dict[str, list[tuple[str, Counter[str]]]]] = {}
+    for model, group, value, counts in summary.groups():
+        if group != "model":
+            sections.setdefault(model, {}).setdefault(group, []).append((value, counts))
+    content: str = environment.get_template("campaign.html").render(
+        image=parameters["image"],
+        options=parameters["options"],
+        stage=summary.stage,
+        faults=summary.faults,
+        rates=[(name, summary.rate(name)) for name in OUTCOMES],
+        models=[(model, counts) for model, group, _, counts in summary.groups()
+                if group == "model"],
+        outcomes=OUTCOMES,
+        details=summary.details.most_common(),
+        hints=summary.hints(),
+        script=plots.script(),
+        overview=_stacked(
+            "overview",
+            [(model, counts) for model, group, _, counts in summary.groups() if group == "model"],
+            "outcomes by fault model",
+        ),
+        sections=[
+            (model, [_critical(f"{model}-{group}", rows, f"{model}: critical, {_TITLES[group]}")
+                     for group, rows in groups.items()])
+            for model, groups in sections.items()
+        ],
+    )  # fmt: skip
+    return content
+
+
+def _stacked(name: str, rows: list[tuple[str, Counter[str]]], title: str) -> str:
+    values = [value for value, _ in rows]
+    traces = [
+        {
+            "type": "bar",
+            "name": outcome,
+            "x": values,
+            "y": [counts[outcome] / max(1, sum(counts.values())) for _, counts in rows],
+            "marker": {"color": _COLOURS[outcome]},
+        }
+        for outcome in OUTCOMES
+    ]
+    layout = {"barmode": "stack", "title": {"text": title}, "yaxis": {"tickformat": ".0%"}}
+    return plots.figure(name, traces, layout)
+
+
+def _critical(name: str, rows: list[tuple[str, Counter[str]]], title: str) -> str:
+    """The critical rate of each value, with its interval."""
+    rates = [(value, Rate(counts[CRITICAL], sum(counts.values()))) for value, counts in rows]
+    trace = {
+        "type": "bar",
+        "x": [value for value, _ in rates],
+        "y": [rate.rate for _, rate in rates],
+        "marker": {"color": _COLOURS[CRITICAL]},
+        "error_y": {
+            "type": "data",
+            "symmetric": False,
+            "array": [rate.interval[1] - rate.rate for _, rate in rates],
+            "arrayminus": [rate.rate - rate.interval[0] for _, rate in rates],
+        },
+        "text": [f"{rate.hits} of {rate.of}" for _, rate in rates],
+    }
+    layout = {
+        "title": {"text": title},
+        "xaxis": {"type": "category"},
+        "yaxis": {"tickformat": ".1%", "rangemode": "tozero"},
+    }
+    return plots.figure(name, [trace], layout)

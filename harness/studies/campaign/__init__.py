@@ -1,0 +1,17 @@
+"""Fault campaigns: what becomes of an inference when memory, registers or code are hit.
+
+:mod:`.stage` runs the image to an inference once and keeps what the fault-free run did;
+:mod:`.faults` draws faults by seed; :mod:`.inject` carries one out; :mod:`.summary` says what came
+of them all.
+"""
+
+from harness.studies.campaign.faults import MODELS, Fault, draw
+from harness.studies.campaign.inject import OUTCOMES, Injector, Result
+from harness.studies.campaign.stage import Stage, prepare
+from harness.studies.campaign.study import DEFAULT_MODELS, Options, campaign, replay_one, study_of
+from harness.studies.campaign.summary import Summary
+
+__all__ = [
+    "DEFAULT_MODELS", "MODELS", "OUTCOMES", "Fault", "Injector", "Options", "Result", "Stage",
+    "Summary", "campaign", "draw", "prepare", "replay_one", "study_of",
+]  # fmt: skip

@@ -1,0 +1,149 @@
+"""Fault models, and how a fault is drawn: the number of a fault and a seed give all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import accumulate
+from random import Random
+from typing import Any
+
+from harness.errors import UsageError
+from harness.studies.campaign.stage import Place, Stage
+
+#: r0 to r12, sp, lr, pc: the registers that a fault may hit.
+REGISTERS = (*(f"r{i}" for i in range(13)), "sp", "lr", "pc")
+_WORD = 32
+#: Registers and instructions have no tensor; the beginning has no operator.
+NONE = ""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One fault; ``address`` is a register's number for ``registers``, 0 where nothing is hit.
+
+    ``offset`` counts instructions from the beginning of the inference. ``mask`` holds the bits
+    that flip, seen from ``address`` as a little-endian number.
+    """
+
+    id: int
+    model: str
+    offset: int
+    address: int
+    mask: int
+    region: str
+    tensor: str
+    operator: str
+    bit: int  # the lowest of the bits, within the tensor's element, the register or halfword
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON types."""
+        return asdict(self)
+
+
+def draw(stage: Stage, seed: int, number: int, models: Sequence[str], bits: int = 1) -> Fault:
+    """Fault ``number`` of a campaign; models take turns, places go by their size."""
+    random = Random(f"{seed} {number}")  # a text is hashed by SHA-512, the same everywhere
+    return MODELS[models[number % len(models)]](stage, random, number, bits)
+
+
+def check_models(names: Sequence[str]) -> None:
+    """Raise :class:`UsageError` for a fault model that does not exist."""
+    for name in names:
+        if name not in MODELS:
+            raise UsageError(f"no fault model {name!r}", hint=f"one of {', '.join(MODELS)}")
+
+
+def _in(places: Sequence[Place], what: str, random: Random) -> tuple[Place, int]:
+    """A byte of ``places``, each as likely as any other."""
+    if not places:
+        raise UsageError(f"the image has no {what} to hit")
+    ends = list(accumulate(place.size for place in places))
+    at = random.randrange(ends[-1])
+    index = next(i for i, end in enumerate(ends) if at < end)
+    return places[index], at - (ends[index] - places[index].size)
+
+
+def _flip(place: Place, byte: int, random: Random, bits: int) -> tuple[int, int, int]:
+    """Address, mask and bit of a burst of ``bits`` neighbours in one element, or in one byte."""
+    width = max(place.width, 1)
+    start = byte - byte % width
+    width = min(width, place.size - start)
+    bits = min(bits, 8 * width)
+    low = random.randrange(8 * width - bits + 1)
+    return place.address + start, ((1 << bits) - 1) << low, low
+
+
+def _weights(stage: Stage, random: Random, number: int, bits: int) -> Fault:
+    place, byte = _in(stage.weights, "weights", random)
+    address, mask, bit = _flip(place, byte, random, bits)
+    operator = stage.operators[place.operators[0]]
+    return Fault(number, "weights", 0, address, mask, "weights", place.name, operator, bit)
+
+
+def _activations(stage: Stage, random: Random, number: int, bits: int) -> Fault:
+    place, byte = _in(stage.activations, "activations", random)
+    address, mask, bit = _flip(place, byte, random, bits)
+    reader = random.choice(place.operators)
+    return Fault(
+        number, "activations", stage.boundaries[reader], address, mask, "activations", place.name,
+        stage.operators[reader], bit,
+    )  # fmt: skip
+
+
+def _running(stage: Stage, offset: int) -> str:
+    operator = stage.operator_at(offset)
+    return stage.operators[operator] if operator >= 0 else NONE
+
+
+def _in_ram(name: str, wanted: Callable[[Place], bool]) -> Draw:
+    def one(stage: Stage, random: Random, number: int, bits: int) -> Fault:
+        places = [place for place in stage.ram if wanted(place)]
+        place, byte = _in(places, name, random)
+        offset = random.randrange(stage.length)
+        address, mask, bit = _flip(place, byte, random, bits)
+        operator = _running(stage, offset)
+        return Fault(number, name, offset, address, mask, place.region, place.name, operator, bit)
+
+    return one
+
+
+def _registers(stage: Stage, random: Random, number: int, bits: int) -> Fault:
+    offset, register = random.randrange(stage.length), random.randrange(len(REGISTERS))
+    bits = min(bits, _WORD)
+    low = random.randrange(_WORD - bits + 1)
+    return Fault(
+        number, "registers", offset, register, ((1 << bits) - 1) << low, "registers",
+        REGISTERS[register], _running(stage, offset), low,
+    )  # fmt: skip
+
+
+def _instruction(name: str) -> Draw:
+    def one(stage: Stage, random: Random, number: int, bits: int) -> Fault:
+        offset = random.randrange(stage.length)
+        bits = min(bits, 16)
+        low = random.randrange(16 - bits + 1)
+        mask, bit = (((1 << bits) - 1) << low, low) if name == "replace" else (0, -1)
+        return Fault(number, name, offset, 0, mask, "code", NONE, _running(stage, offset), bit)
+
+    return one
+
+
+def _reset(stage: Stage, random: Random, number: int, bits: int) -> Fault:
+    offset = random.randrange(stage.length)
+    return Fault(number, "reset", offset, 0, 0, "chip", NONE, _running(stage, offset), -1)
+
+
+Draw = Callable[[Stage, Random, int, int], Fault]
+
+#: Fault models by name: how one is drawn.
+MODELS: dict[str, Draw] = {
+    "weights": _weights,
+    "activations": _activations,
+    "arena": _in_ram("arena", lambda place: place.region == "arena"),
+    "ram": _in_ram("ram", lambda place: True),
+    "registers": _registers,
+    "skip": _instruction("skip"),
+    "replace": _instruction("replace"),
+    "reset": _reset,
+}

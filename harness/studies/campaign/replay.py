@@ -1,0 +1,113 @@
+"""One fault again, alone: what it did, layer by layer, and what the image says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.model import Model
+from harness.simulator import Machine
+from harness.studies.campaign.faults import Fault
+from harness.studies.campaign.inject import Injector, Result
+from harness.studies.campaign.stage import GET_TENSOR, Place, function
+
+#: Virtual seconds after the inference for what the image still says: a fault dump, a new boot.
+_AFTERMATH = 1.0
+_PLACES = 16  # of the last blocks of code
+
+
+@dataclass(frozen=True)
+class Replay:
+    """A result, with the console from the image's start on and the places where it ran last."""
+
+    result: Result
+    console: bytes
+    diverges: str  # the first operator whose output differs; "" where none does
+    differing: int  # bytes of that output that differ
+    trace: tuple[str, ...]  # the last blocks of code before the outcome was known, oldest first
+    report: str  # the fault's own report, if the processor faulted
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of ``campaign --replay --json``."""
+        return {
+            **self.result.to_json(),
+            "console": self.console.decode("utf-8", "backslashreplace"),
+            "diverges": self.diverges,
+            "differing_bytes": self.differing,
+            "trace": list(self.trace),
+            "report": self.report,
+        }
+
+
+def replay(injector: Injector, model: Model, fault: Fault) -> Replay:
+    """Carry ``fault`` out once more, watching."""
+    healthy = _layers(injector, model, None)
+    faulty = _layers(injector, model, fault)
+    diverges, differing = _first_difference(healthy, faulty)
+    machine = injector.machine
+    seen: list[Replay] = []
+
+    def look(result: Result) -> None:
+        trace = _trace(machine)
+        report = machine.fault_report(machine.faults[0]) if machine.faults else ""
+        injector.let_go(_AFTERMATH)
+        console = b"".join(chunk.data for chunk in machine.console)
+        seen.append(Replay(result, console, diverges, differing, trace, report))
+
+    injector.run(fault, look)
+    return seen[0]
+
+
+def _trace(machine: Machine) -> tuple[str, ...]:
+    places = [str(machine.firmware.locate(block)) for block in machine.core.recent_blocks()]
+    told = [place for index, place in enumerate(places) if index == 0 or place != places[index - 1]]
+    return tuple(told[-_PLACES:])
+
+
+def _first_difference(healthy: Mapping[str, bytes], faulty: Mapping[str, bytes]) -> tuple[str, int]:
+    for name, data in healthy.items():
+        got = faulty.get(name)
+        if got is None:
+            return f"{name} (not reached)", 0
+        if got != data:
+            return name, sum(one != other for one, other in zip(data, got, strict=True))
+    return "", 0
+
+
+def _layers(injector: Injector, model: Model, fault: Fault | None) -> dict[str, bytes]:
+    """What each operator wrote, read when the next one asks for its output."""
+    machine, stage = injector.machine, injector.stage
+    places: dict[int, Place] = {place.tensor: place for place in stage.activations}
+    found: dict[str, bytes] = {}
+
+    def keep(operator: int) -> None:
+        parts = [
+            machine.read_memory(places[index].address, places[index].size)
+            for index in model.operators[operator].outputs
+            if index in places
+        ]
+        if parts:
+            found[stage.operators[operator]] = b"".join(parts)
+
+    current = 0
+
+    def asked(at: Machine) -> None:
+        nonlocal current
+        if current >= len(model.operators):
+            return
+        if at.registers["r1"] in model.operators[current].outputs:
+            if current:
+                keep(current - 1)
+            current += 1
+
+    address = function(machine.firmware, GET_TENSOR)
+    machine.hook(address, asked)
+    try:
+        ended = injector.watch(fault)
+    finally:
+        machine.unhook(address)
+    if ended and current == len(model.operators):
+        last = b"".join(machine.read_memory(one.address, one.size) for one in stage.outputs)
+        found[stage.operators[-1]] = last
+    return found

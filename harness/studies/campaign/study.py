@@ -1,0 +1,129 @@
+"""A campaign as a study: what travels to workers, and what they do with it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.elf import Firmware
+from harness.model import Model
+from harness.simulator import Machine
+from harness.simulator.snapshot import load, save
+from harness.studies.campaign.faults import MODELS, Fault, check_models, draw
+from harness.studies.campaign.inject import Injector
+from harness.studies.campaign.replay import Replay, replay
+from harness.studies.campaign.stage import Stage, prepare
+from harness.studies.campaign.summary import Summary
+from harness.studies.drive import Progress, carry_out
+from harness.studies.executors import Crew
+from harness.studies.store import Store
+from harness.studies.unit import Perform, Study, Unit
+
+#: Instructions of a unit: about half a second of work, so little that it may be lost.
+_UNIT_INSTRUCTIONS = 40_000_000
+_RESTORE = 20_000  # what a restored snapshot costs, in instructions
+_MOST_ITEMS = 500
+
+
+#: All but resets, each of which takes a boot.
+DEFAULT_MODELS = tuple(name for name in MODELS if name != "reset")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a campaign's faults depend on, beside image and model."""
+
+    seed: int = 1
+    models: tuple[str, ...] = DEFAULT_MODELS
+    bits: int = 1
+    inference: int = 0
+    tolerance: float = 0.0
+
+
+@contextmanager
+def opened(parameters: Any, parcels: Mapping[str, bytes]) -> Iterator[Injector]:
+    """The injector of a campaign."""
+    stage = Stage.from_json(parameters["stage"])
+    firmware = Firmware(Path(parameters["image"]), parcels["elf"])
+    with closing(Machine(firmware)) as machine, tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "snapshot"
+        file.write_bytes(parcels["snapshot"])
+        tolerance = parameters["options"]["tolerance"]
+        yield Injector(machine, stage, load(machine, file), tolerance)
+
+
+def fault_of(parameters: Any, stage: Stage, number: int) -> Fault:
+    """Fault ``number`` of a campaign."""
+    options = parameters["options"]
+    return draw(stage, options["seed"], number, options["models"], options["bits"])
+
+
+@contextmanager
+def _performing(parameters: Any, parcels: Mapping[str, bytes]) -> Iterator[Perform]:
+    """In a worker: carries out slices of the campaign."""
+    with opened(parameters, parcels) as injector:
+
+        def perform(unit: Unit) -> Sequence[Any]:
+            numbers = range(unit.first, unit.first + unit.count)
+            faults = (fault_of(parameters, injector.stage, number) for number in numbers)
+            return [injector.run(fault).to_json() for fault in faults]
+
+        yield perform
+
+
+def replay_one(study: Study, model: Model, number: int) -> Replay:
+    """Fault ``number`` of ``study`` alone, with all that there is to say about it."""
+    with opened(study.parameters, study.parcels) as injector:
+        return replay(injector, model, fault_of(study.parameters, injector.stage, number))
+
+
+def study_of(firmware: Firmware, model: Model, options: Options, faults: int) -> Study:
+    """The study of ``faults`` faults in one inference of ``firmware``; runs it once, fault-free.
+
+    Raises what :func:`~harness.studies.campaign.stage.prepare` raises, and :class:`UsageError` for
+    a fault model that does not exist, or has nothing to hit.
+    """
+    check_models(options.models)
+    with closing(Machine(firmware)) as machine, tempfile.TemporaryDirectory() as folder:
+        stage, snapshot = prepare(machine, model, options.inference)
+        file = Path(folder) / "snapshot"
+        save(machine, snapshot, file)
+        parcels = {"elf": firmware.data, "snapshot": file.read_bytes()}
+    for number in range(len(options.models)):
+        draw(stage, options.seed, number, options.models, options.bits)
+    parameters = {
+        "image": Path(firmware.path).name,
+        "stage": stage.to_json(),
+        "options": {**asdict(options), "models": list(options.models)},
+    }
+    each = max(1, min(_MOST_ITEMS, _UNIT_INSTRUCTIONS // (stage.length + _RESTORE)))
+    return Study(_performing, parameters, parcels, faults, each)
+
+
+def campaign(
+    study: Study,
+    store: Store,
+    crew: Crew,
+    *,
+    interval: float | None = None,
+    progress: Callable[[Progress], None] = lambda progress: None,
+) -> tuple[Summary, int]:
+    """Carry a campaign out; gives its summary, and how many units it is made of.
+
+    ``interval``: stop at the end of the first unit at which the interval of the critical rate is
+    no wider.
+    """
+    summary = Summary(Stage.from_json(study.parameters["stage"]))
+
+    def consume(rows: Sequence[Any]) -> bool:
+        for row in rows:
+            summary.add(row)
+        low, high = summary.rate("critical").interval
+        return interval is not None and high - low <= interval
+
+    units = carry_out(study, store, crew, consume=consume, progress=progress)
+    return summary, units

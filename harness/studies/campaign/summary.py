@@ -1,0 +1,146 @@
+"""What came of a campaign: rates with intervals, by what was hit, and what to protect first."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.studies.campaign.inject import CRITICAL, OUTCOMES
+from harness.studies.campaign.stage import Stage
+from harness.studies.statistics import wilson
+
+#: What a record is counted by; ``time`` is the tenth of the inference in which the fault came.
+GROUPS = ("model", "region", "tensor", "operator", "bit", "time")
+_TENTHS = 10
+_HINTS = 5
+
+
+@dataclass(frozen=True)
+class Rate:
+    """``hits`` of ``of`` faults, and Wilson's interval of 95 %."""
+
+    hits: int
+    of: int
+
+    @property
+    def rate(self) -> float:
+        """The share; 0 of none."""
+        return self.hits / self.of if self.of else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Lower and upper bound of the true rate."""
+        return wilson(self.hits, self.of)
+
+
+@dataclass(frozen=True)
+class Hint:
+    """A place that is worth protecting, and what that buys."""
+
+    region: str
+    name: str
+    bytes: int
+    critical: Rate
+
+    @property
+    def share(self) -> float:
+        """Expected critical outcomes of a hit anywhere in its bytes, in bytes: rate times size."""
+        return self.critical.rate * self.bytes
+
+    def __str__(self) -> str:
+        low, high = self.critical.interval
+        return (
+            f"{self.name} ({self.region}, {self.bytes:,} B): {self.critical.rate:.2%} of hits are "
+            f"critical ({low:.2%} to {high:.2%})"
+        )
+
+
+@dataclass
+class Summary:
+    """Counts, fault by fault; :meth:`add` takes records in any order."""
+
+    stage: Stage
+    outcomes: Counter[str] = field(default_factory=Counter)
+    details: Counter[str] = field(default_factory=Counter)
+    by: dict[tuple[str, str, str], Counter[str]] = field(
+        default_factory=lambda: defaultdict(Counter)
+    )
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Count one record."""
+        outcome = record["outcome"]
+        self.outcomes[outcome] += 1
+        if record["detail"]:
+            self.details[record["detail"]] += 1
+        tenth = min(_TENTHS - 1, record["offset"] * _TENTHS // max(1, self.stage.length))
+        for group in GROUPS:
+            if group == "time":
+                value = f"{tenth * 10}-{tenth * 10 + 10} %"
+            elif group == "bit":
+                value = "" if record["bit"] < 0 else f"{record['bit']:02}"
+            else:
+                value = str(record[group])
+            if value:
+                self.by[record["model"], group, value][outcome] += 1
+
+    @property
+    def faults(self) -> int:
+        """How many were injected."""
+        return sum(self.outcomes.values())
+
+    def rate(self, outcome: str) -> Rate:
+        """Of all faults."""
+        return Rate(self.outcomes[outcome], self.faults)
+
+    def groups(self) -> Iterable[tuple[str, str, str, Counter[str]]]:
+        """Fault model, group, value and counts, sorted; a group of one value tells nothing."""
+        values = Counter((model, group) for model, group, _ in self.by)
+        for (model, group, value), counts in sorted(self.by.items()):
+            if group == "model" or values[model, group] > 1:
+                yield model, group, value, counts
+
+    def hints(self) -> list[Hint]:
+        """What to protect first: critical hits weighted by size, by tensor and object."""
+        sizes = {("weights", one.name): one.size for one in self.stage.weights} | {
+            ("activations", one.name): one.size for one in self.stage.activations
+        }
+        found = [
+            Hint(model, value, sizes[model, value], Rate(counts[CRITICAL], sum(counts.values())))
+            for (model, group, value), counts in self.by.items()
+            if group == "tensor" and (model, value) in sizes and counts[CRITICAL]
+        ]
+        return sorted(found, key=lambda hint: (-hint.share, hint.name))[:_HINTS]
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of ``campaign --json`` without its records and seed."""
+        return {
+            "faults": self.faults,
+            "outcomes": {name: self.outcomes[name] for name in OUTCOMES},
+            "rates": {
+                name: {
+                    "rate": self.rate(name).rate,
+                    "low": self.rate(name).interval[0],
+                    "high": self.rate(name).interval[1],
+                }
+                for name in OUTCOMES
+            },
+            "by": [
+                {
+                    "model": model,
+                    "group": group,
+                    "value": value,
+                    "faults": sum(counts.values()),
+                    **{name: counts[name] for name in OUTCOMES},
+                    "critical_low": wilson(counts[CRITICAL], sum(counts.values()))[0],
+                    "critical_high": wilson(counts[CRITICAL], sum(counts.values()))[1],
+                }
+                for model, group, value, counts in self.groups()
+            ],
+            "protect": [
+                {"region": hint.region, "name": hint.name, "bytes": hint.bytes,
+                 "critical": hint.critical.rate}
+                for hint in self.hints()
+            ],
+        }  # fmt: skip

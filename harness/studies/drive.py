@@ -1,0 +1,156 @@
+"""Carry a study out: send units, keep what comes back, send again what got lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass
+from typing import Any
+
+from harness.errors import EnvironmentMissing
+from harness.studies.executors import Crew
+from harness.studies.store import Store
+from harness.studies.unit import Reply, Study, Task, Unit, content_hash, perform, unpacked
+
+#: Units in flight beside one a worker: a worker that is done never waits for the driver.
+_AHEAD = 2
+#: Losses without one result between them after which nothing more is tried.
+_MOST_LOSSES = 5
+#: Seconds after which the driver looks whether what it waits for can still come.
+_LOOK = 1.0
+
+#: Gets the rows of each unit, in the order of the units; True ends the study after this one.
+Consume = Callable[[Sequence[Any]], bool]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a study is."""
+
+    items: int
+    of: int
+    lost: int
+
+
+def carry_out(
+    study: Study,
+    store: Store,
+    crew: Crew,
+    *,
+    consume: Consume = lambda rows: False,
+    progress: Callable[[Progress], None] = lambda progress: None,
+) -> int:
+    """Do what ``store`` does not have yet; gives how many units the study's result is made of.
+
+    That is all of them, or those up to the one at which ``consume`` had seen enough: where a study
+    ends does not depend on which unit came back first. Raises :class:`EnvironmentMissing` where
+    workers are lost again and again.
+    """
+    return _Driver(study, store, crew, consume, progress).run()
+
+
+class _Driver:
+    def __init__(
+        self,
+        study: Study,
+        store: Store,
+        crew: Crew,
+        consume: Consume,
+        progress: Callable[[Progress], None],
+    ) -> None:
+        self._store, self._crew = store, crew
+        self._consume, self._progress = consume, progress
+        self._study, self._units = study, study.units
+        self._by_hash = {content_hash(data): data for data in study.parcels.values()}
+        self._names = tuple((name, content_hash(data)) for name, data in study.parcels.items())
+        self._parameters = json.dumps(study.parameters)
+        self._flying: dict[Future[Reply], Unit] = {}
+        self._next = self._lost = self._losses = 0  # the next unit to consume; workers lost
+        done = store.done()
+        # A last unit that was cut short by a smaller study is done again.
+        self._done = {unit.number for unit in self._units if done.get(unit.number) == unit.count}
+        self._waiting = [unit for unit in reversed(self._units) if unit.number not in self._done]
+
+    def run(self) -> int:
+        """To the end; see :func:`carry_out`."""
+        if self._enough():
+            return self._next
+        try:
+            while self._waiting or self._flying:
+                self._send()
+                done, _ = wait(self._flying, _LOOK, FIRST_COMPLETED)
+                for future in done:
+                    self._take(future)
+                if self._enough():
+                    break
+                if not done and not self._crew.healthy():
+                    self._lose()
+        finally:
+            for future in self._flying:
+                future.cancel()
+        return self._next
+
+    def _send(self) -> None:
+        while self._waiting and len(self._flying) < self._crew.workers + _AHEAD:
+            self._submit(self._waiting.pop(), {})
+
+    def _submit(self, unit: Unit, parcels: Mapping[str, bytes]) -> None:
+        task = Task(self._study.open, self._parameters, self._names, unit)
+        try:
+            future = self._crew.executor.submit(perform, task, parcels)
+        except self._crew.lost as error:
+            self._waiting.append(unit)
+            self._lose(error)
+            return
+        self._flying[future] = unit
+
+    def _take(self, future: Future[Reply]) -> None:
+        unit = self._flying.pop(future, None)
+        if unit is None:  # lost with others, and waiting again
+            return
+        try:
+            reply = future.result()
+        except self._crew.lost as error:
+            self._waiting.append(unit)
+            self._lose(error)
+            return
+        if reply.lacking:
+            self._submit(unit, {digest: self._by_hash[digest] for digest in reply.lacking})
+            return
+        self._losses = 0
+        self._store.put(unit.number, unit.count, reply.rows)
+        self._done.add(unit.number)
+        if unit.number == self._next < len(self._units):
+            self._feed(unpacked(reply.rows))
+        self._tell()
+
+    def _tell(self) -> None:
+        items = min(len(self._done) * self._study.each, self._study.items)
+        self._progress(Progress(items, self._study.items, self._lost))
+
+    def _feed(self, rows: Sequence[Any]) -> None:
+        self._next += 1
+        if self._consume(rows):
+            self._units = self._units[: self._next]
+
+    def _enough(self) -> bool:
+        """Consume what follows on what was consumed; True where nothing more is needed."""
+        while self._next < len(self._units) and self._next in self._done:
+            self._feed(self._store.rows(self._next))
+        return self._next >= len(self._units)
+
+    def _lose(self, error: BaseException | None = None) -> None:
+        """What is in flight is lost: it waits again, and other workers are looked for."""
+        self._lost += 1
+        self._losses += 1
+        if self._losses > _MOST_LOSSES:
+            raise EnvironmentMissing(
+                f"workers are lost again and again: {error or 'the scheduler is gone'}",
+                hint="is there memory for so many workers? --workers 1 shows a worker's own words",
+            ) from error
+        self._waiting += sorted(self._flying.values(), key=lambda unit: -unit.number)
+        for future in self._flying:
+            future.cancel()
+        self._flying.clear()
+        self._crew.executor = self._crew.again()

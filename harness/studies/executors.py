@@ -1,0 +1,142 @@
+"""Where units run: in this process, in a pool of processes, on a Dask cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
+from concurrent.futures import ProcessPoolExecutor as Pool
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any
+
+from harness import interrupts
+from harness.errors import EnvironmentMissing
+from harness.studies.unit import close_worker
+
+#: Seconds to find a scheduler, when a study begins and when it was lost.
+_PATIENCE = 30
+
+
+@dataclass
+class Crew:
+    """An executor with what a driver must know of it.
+
+    ``lost`` are the exceptions of a unit whose worker is gone, ``healthy`` tells whether units in
+    flight can still come back. ``again`` takes the place of an executor that cannot.
+    """
+
+    executor: Executor
+    workers: int
+    lost: tuple[type[BaseException], ...]
+    healthy: Callable[[], bool]
+    again: Callable[[], Executor]
+
+
+class InPlace(Executor):
+    """Runs each call when it is submitted."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """The future of a call that is over."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+@contextmanager
+def crew(workers: int = 0, scheduler: str = "") -> Iterator[Crew]:
+    """Workers: ``workers`` processes (0: one a core; 1: this one), or those of a Dask scheduler.
+
+    Raises :class:`EnvironmentMissing` where the scheduler does not answer, or Dask is not here.
+    """
+    workers = workers or os.cpu_count() or 1
+    if scheduler:
+        with _dask(scheduler) as one:
+            yield one
+    elif workers == 1:
+        with InPlace() as executor:
+            try:
+                yield Crew(executor, 1, (), lambda: True, InPlace)
+            finally:
+                close_worker()
+    else:
+        with _processes(workers) as one:
+            yield one
+
+
+@contextmanager
+def _processes(workers: int) -> Iterator[Crew]:
+    def start() -> Pool:
+        return Pool(workers, get_context("spawn"), interrupts.worker, (os.getpid(),))
+
+    def again() -> Executor:
+        _end(one.executor)
+        one.executor = start()
+        return one.executor
+
+    one = Crew(start(), workers, (BrokenExecutor, CancelledError), lambda: True, again)
+    try:
+        yield one
+    except BaseException:
+        _end(one.executor)
+        raise
+    one.executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _end(executor: Executor) -> None:
+    """End the processes in the middle of what they do."""
+    assert isinstance(executor, Pool)
+    for process in list((executor._processes or {}).values()):
+        process.terminate()
+    executor.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[Crew]:
+    try:
+        import distributed  # noqa: PLC0415 - an extra
+        from distributed.client import FutureCancelledError  # noqa: PLC0415
+    except ImportError as error:
+        raise EnvironmentMissing(
+            "--scheduler needs Dask", hint="pip install 'tflm-hil[dask]'"
+        ) from error
+
+    factory: Any = distributed.Client
+
+    def connect() -> Any:
+        try:
+            client: Any = factory(address, timeout=_PATIENCE, set_as_default=False)
+            client.wait_for_workers(1, timeout=_PATIENCE)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise EnvironmentMissing(
+                f"no Dask cluster answers at {address}: {error}",
+                hint="start `dask scheduler`, and `dask worker` for each machine",
+            ) from error
+        return client
+
+    client: Any = connect()
+    begun = client.scheduler_info()["id"]
+
+    def healthy() -> bool:
+        return bool(client.status == "running" and client.scheduler_info()["id"] == begun)
+
+    def again() -> Executor:
+        nonlocal client, begun
+        with suppress(Exception):  # it is gone: nothing that it says matters any more
+            client.close(timeout=1)
+        client = connect()
+        begun = client.scheduler_info()["id"]
+        executor: Executor = client.get_executor(pure=False)
+        return executor
+
+    threads = sum(client.nthreads().values())
+    lost = (CancelledError, FutureCancelledError, distributed.KilledWorker, OSError, TimeoutError)
+    try:
+        yield Crew(client.get_executor(pure=False), threads, lost, healthy, again)
+    finally:
+        with suppress(OSError, TimeoutError):
+            client.close(timeout=5)

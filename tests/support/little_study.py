@@ -1,0 +1,45 @@
+"""Studies that workers can import: squares, and one that kills its worker once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def squares(parameters, parcels):
+    """Rows of the numbers of a unit, with the content of a parcel."""
+    data = parcels["data"].decode()
+
+    def perform(unit):
+        time.sleep(parameters.get("seconds", 0))
+        return [[n, n * n, data] for n in range(unit.first, unit.first + unit.count)]
+
+    yield perform
+
+
+@contextmanager
+def killed_once(parameters, parcels):
+    """As :func:`squares`; the worker of unit 3 dies the first time."""
+    mark = Path(parameters["mark"])
+
+    def perform(unit):
+        if unit.number == 3 and not mark.exists():
+            mark.write_text("dead")
+            os.kill(os.getpid(), signal.SIGKILL)
+        return [[n, n * n] for n in range(unit.first, unit.first + unit.count)]
+
+    yield perform
+
+
+@contextmanager
+def wrong(parameters, parcels):
+    """Every unit raises."""
+
+    def perform(unit):
+        raise ZeroDivisionError(unit.number)
+
+    yield perform

@@ -1,0 +1,116 @@
+"""A study's result depends on the study alone."""
+
+from __future__ import annotations
+
+import little_study
+import pytest
+
+from harness.errors import UsageError
+from harness.studies import Store, Study, carry_out, crew
+from harness.studies.unit import Task, content_hash, packed, perform
+
+
+def study(items: int = 40, seconds: float = 0.0, data: bytes = b"image") -> Study:
+    return Study(little_study.squares, {"seconds": seconds}, {"data": data}, items, 3)
+
+
+def result_of(one: Study, workers: int = 1, path=None, **options) -> bytes:
+    with Store(path, one) as store, crew(workers) as hands:
+        units = carry_out(one, store, hands, **options)
+        return packed(list(store.all_rows(units)))
+
+
+@pytest.fixture(scope="module")
+def expected() -> bytes:
+    return packed([[n, n * n, "image"] for n in range(40)])
+
+
+def test_one_worker_does_all_items_in_order(expected):
+    assert result_of(study()) == expected
+
+
+def test_two_workers_give_the_same_bytes_as_one(expected):
+    assert result_of(study(), 2) == expected
+
+
+def test_a_unit_whose_worker_died_is_done_again(tmp_path):
+    one = Study(little_study.killed_once, {"mark": str(tmp_path / "mark")}, {}, 40, 3)
+    assert result_of(one, 2) == packed([[n, n * n] for n in range(40)])
+    assert (tmp_path / "mark").exists()
+
+
+def test_a_study_that_was_stopped_goes_on_where_it_was(tmp_path, expected):
+    path = tmp_path / "study.sqlite"
+
+    def stop(progress):
+        if progress.items >= 12:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        result_of(study(), path=path, progress=stop)
+    done_again: list[int] = []
+    with Store(path, study()) as store, crew(1) as hands:
+        assert len(store.done()) == 4
+        units = carry_out(
+            study(), store, hands, progress=lambda progress: done_again.append(progress.items)
+        )
+        assert packed(list(store.all_rows(units))) == expected
+    assert len(done_again) == 14 - 4
+
+
+def test_a_longer_study_keeps_what_a_shorter_one_did(tmp_path, expected):
+    path = tmp_path / "study.sqlite"
+    result_of(study(10), path=path)
+    assert result_of(study(40), path=path) == expected
+
+
+def test_a_store_of_another_study_is_refused(tmp_path):
+    path = tmp_path / "study.sqlite"
+    result_of(study(), path=path)
+    with pytest.raises(UsageError, match="another study"):
+        Store(path, study(data=b"another image"))
+
+
+def test_a_file_that_is_no_store_is_refused(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("these are no results of any study, but a page of text\n" * 20)
+    with pytest.raises(UsageError, match="no store"):
+        Store(path, study())
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_study_ends_at_the_same_unit_wherever_it_runs(workers):
+    seen: list[int] = []
+
+    def enough(rows):
+        seen.extend(row[0] for row in rows)
+        return len(seen) >= 10
+
+    rows = result_of(study(), workers, consume=enough)
+    assert seen == list(range(12))
+    assert rows == packed([[n, n * n, "image"] for n in range(12)])
+
+
+def test_an_error_of_the_work_itself_is_raised():
+    with pytest.raises(ZeroDivisionError):
+        result_of(Study(little_study.wrong, {}, {}, 4, 1))
+
+
+def test_a_worker_is_sent_a_parcel_once_and_says_what_it_lacks():
+    data = b"sent once"
+    one = study(data=data)
+    task = Task(one.open, "{}", (("data", content_hash(data)),), one.units[0])
+    assert perform(task, {}).lacking == (content_hash(data),)
+    assert perform(task, {content_hash(data): data}).rows
+    assert perform(task, {}).rows
+
+
+def test_a_dask_cluster_gives_the_same_bytes(expected):
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None
+    ) as cluster:
+        one = study()
+        with Store(None, one) as store, crew(scheduler=cluster.scheduler_address) as hands:
+            units = carry_out(one, store, hands)
+            assert packed(list(store.all_rows(units))) == expected
