@@ -196,6 +196,43 @@ def test_robot_reports_the_cases_that_ran(start: Start, tmp_path: Path, number: 
     assert group_is_gone(child.pid)
 
 
+SUITE = """*** Settings ***
+Library    harness.keywords.TflmHil
+
+*** Test Cases ***
+""" + "".join(
+    f"{name}\n    Run Case    hil.toml    {name}\n" for name in ("quick", "endless", "after")
+)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_robot_fails_what_was_stopped_and_what_did_not_run_and_reports_the_rest(
+    start: Start, tmp_path: Path, number: int
+) -> None:
+    (tmp_path / "suite.robot").write_text(SUITE)
+    child = start(sys.executable, "-m", "robot", "-d", "out", "--xunit", "x.xml", "suite.robot")
+    wait_for(tmp_path / "out" / "cases" / "simulator" / "endless" / "console.bin")
+    time.sleep(0.3)
+    os.kill(child.pid, number)
+    said, told = child.communicate(timeout=30)
+
+    assert child.returncode == 2  # Robot's own rule: the number of tests that failed
+    assert "3 tests, 1 passed, 2 failed" in said
+    assert "1 of 1 case passed" in said
+    assert "Traceback" not in told
+    rows = ElementTree.parse(tmp_path / "out" / "x.xml").findall(".//testcase")
+    failures = [row.find("failure") for row in rows]
+    assert [None if one is None else one.get("message") for one in failures] == [
+        None, "Execution terminated by signal", "Test execution stopped due to a fatal error.",
+    ]  # fmt: skip
+    cases = json.loads((tmp_path / "out" / "results.json").read_text())["cases"]
+    assert [one["name"] for one in cases] == ["quick"]
+    for report in ("hil.html", "hil-junit.xml", "log.html", "report.html", "output.xml"):
+        assert (tmp_path / "out" / report).stat().st_size > 0
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert group_is_gone(child.pid)
+
+
 def test_a_build_that_is_interrupted_leaves_no_draft(start: Start, tmp_path: Path) -> None:
     os.environ["TFLM_HIL_CACHE"], before = str(tmp_path / "cache"), os.environ.get("TFLM_HIL_CACHE")
     try:
