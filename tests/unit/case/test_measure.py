@@ -13,6 +13,10 @@ from harness.errors import BadElf
 from harness.uart import Console
 
 
+#: Of the firmware below, and of the chip.
+SIZE = Size(72, 32, 1 << 20, 256 << 10)
+
+
 def image(tmp_path, sections) -> Firmware:
     path = tmp_path / "own.elf"
     path.write_bytes(write_elf(sections, [MadeSymbol("main", 9, 8, "func")], entry=9))
@@ -44,7 +48,7 @@ def op(number: int, operator: str, ticks: int) -> Told:
 
 
 def test_sizes_are_those_of_flash_and_ram(firmware):
-    assert size_of(firmware) == Size(72, 32)
+    assert size_of(firmware) == SIZE
 
 
 class Unplaced:
@@ -60,7 +64,7 @@ def test_an_image_that_does_not_tell_its_layout_has_no_size():
 
 
 def test_without_records_nothing_but_the_size_is_known(firmware):
-    assert measure(firmware, console(), "simulator") == Measures(Size(72, 32))
+    assert measure(firmware, console(), "simulator") == Measures(SIZE)
 
 
 def test_the_median_inference_is_in_instructions_on_a_target_that_counts_them(firmware):

@@ -15,7 +15,7 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 from harness import paths, targets
 from harness.build.variants import Expectation
 from harness.case import run as running
-from harness.case.result import Size, Verdict
+from harness.case.result import Verdict
 from harness.case.run import run_case
 from harness.case.spec import Budgets, Case
 from harness.errors import (
@@ -83,7 +83,7 @@ def test_a_good_run_passes_and_its_figures_are_those_that_were_told(case, elf, t
     assert (result.instructions, result.cycles, result.ticks_source) == (1000, None, "dwt")
     assert [(one.operator, one.ticks) for one in result.operators] == [("FULLY_CONNECTED", 30)]
     assert (result.total_instructions, result.virtual_seconds) == (5000, 0.25)
-    assert result.size == Size(len(CODE), 0)
+    assert (result.size.flash, result.size.ram) == (len(CODE), 0)
     assert (result.elf, result.model) == (elf, MODEL_FILE)
     assert len(result.elf_sha256) == 64
     assert result.wall_seconds > 0
@@ -254,7 +254,7 @@ def test_a_target_that_cannot_be_opened_gives_the_verdict_of_its_error(
 def test_a_lost_target_is_an_error_and_the_sizes_are_known_all_the_same(opened, tmp_path):
     result = opened(TargetLost("the board went away", hint="its cable"), tmp_path)
     assert (result.verdict, result.reason) == (Verdict.ERROR, "the board went away")
-    assert (result.hint, result.size) == ("its cable", Size(len(CODE), 0))
+    assert (result.hint, result.size.flash) == ("its cable", len(CODE))
 
 
 def test_a_case_that_makes_no_sense_is_no_verdict(opened, tmp_path):
