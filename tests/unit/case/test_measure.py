@@ -12,7 +12,6 @@ from harness.elf import Firmware
 from harness.errors import BadElf
 from harness.uart import Console
 
-
 #: Of the firmware below, and of the chip.
 SIZE = Size(72, 32, 1 << 20, 256 << 10)
 

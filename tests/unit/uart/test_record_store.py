@@ -297,3 +297,13 @@ def test_garbled_records_by_the_hundred_thousand_are_counted_not_listed():
     console = console_of(b"~HIL x\r\n" * 50_000)
     assert len(console.findings) < 30
     assert "and 49,980 more" in console.findings[-1].message
+
+
+@pytest.mark.parametrize(
+    ("said", "gave_up"),
+    [(b"", False), (BOOT, False), (b"AllocateTensors() failed\r\n", True)],
+)
+def test_a_console_gives_up_where_its_image_says_so(said, gave_up):
+    console = Console()
+    console.feed(said)
+    assert console.gave_up is gave_up
