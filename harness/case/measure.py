@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from statistics import median
@@ -11,7 +12,11 @@ from harness.case.result import OperatorTicks, Size
 from harness.elf import Firmware
 from harness.errors import HilError
 from harness.footprint import regions
+from harness.model import Model
 from harness.uart import Console
+
+#: Functions of CMSIS-NN end in the type that they compute.
+_CMSIS_NN = re.compile(r"arm_\w+_s(?:4|8|16)(?:_\w+)?$")
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,13 @@ def size_of(firmware: Firmware) -> Size | None:
     return Size(flash.used, ram.used, flash.size, ram.size)
 
 
-def measure(firmware: Firmware, console: Console, target: str) -> Measures:
+def measure(
+    firmware: Firmware,
+    console: Console,
+    target: str,
+    model: Model | None = None,
+    builder: str = "prebuilt",
+) -> Measures:
     """Collect the figures of a run on ``target``."""
     known = [ticks for ticks in console.records.numbers("inference", "ticks") if ticks]
     typical = int(median(known)) if known else None
@@ -56,26 +67,46 @@ def measure(firmware: Firmware, console: Console, target: str) -> Measures:
         typical if counts else None,
         None if counts else typical,
         ",".join(sorted(sources)),
-        operator_ticks(console),
+        operator_ticks(console, library_of(firmware, builder), model),
     )
 
 
-def operator_ticks(console: Console) -> tuple[OperatorTicks, ...]:
+def library_of(firmware: Firmware, builder: str) -> str:
+    """Whose kernels an image has: this project's own, CMSIS-NN's, or TFLM's reference."""
+    if builder == "standalone":
+        return builder
+    names = (symbol.name for symbol in firmware.symbols if symbol.kind == "func")
+    return "cmsis-nn" if any(map(_CMSIS_NN.match, names)) else "reference"
+
+
+def operator_ticks(
+    console: Console, library: str = "", model: Model | None = None
+) -> tuple[OperatorTicks, ...]:
     """The ticks of each operator in one inference, by the ``op`` records; most first.
 
-    Nodes of one operator are added up; of several inferences the median counts.
+    Nodes of one operator and type are added up; of several inferences the median counts. Types
+    are those of the first outputs in ``model``.
     """
-    inferences: defaultdict[int, Counter[str]] = defaultdict(Counter)
+    inferences: defaultdict[int, Counter[tuple[str, str]]] = defaultdict(Counter)
     records = console.records
     rows = zip(
-        records.numbers("op", "inference"), records.texts("op", "operator"),
-        records.numbers("op", "ticks"), strict=True,
+        records.numbers("op", "inference"), records.numbers("op", "node"),
+        records.texts("op", "operator"), records.numbers("op", "ticks"), strict=True,
     )  # fmt: skip
-    for inference, operator, ticks in rows:
-        inferences[inference][str(operator)] += ticks
+    for inference, node, operator, ticks in rows:
+        kernel = f"{library} {_type(model, node)}".strip()
+        inferences[inference][str(operator), kernel] += ticks
     names = {name for one in inferences.values() for name in one}
     found = [
-        OperatorTicks(name, int(median(one[name] for one in inferences.values() if name in one)))
-        for name in names
+        OperatorTicks(
+            key[0], int(median(one[key] for one in inferences.values() if key in one)), key[1]
+        )
+        for key in names
     ]
-    return tuple(sorted(found, key=lambda one: (-one.ticks, one.operator)))
+    return tuple(sorted(found, key=lambda one: (-one.ticks, one.operator, one.kernel)))
+
+
+def _type(model: Model | None, node: int) -> str:
+    if model is None or node >= len(model.operators) or not model.operators[node].outputs:
+        return ""
+    return str(model.tensors[model.operators[node].outputs[0]].dtype)

@@ -42,6 +42,7 @@ class OperatorTicks:
 
     operator: str
     ticks: int  # instructions or cycles, as the result's own figure
+    kernel: str = ""  # who computes it, of which type: ``cmsis-nn int8``
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,9 @@ class CaseResult:
     compiler: str = ""  # as the image names it
     model: Path | None = None  # what the outputs were held against
     operators: tuple[OperatorTicks, ...] = ()  # of an image that profiles itself
+    milliseconds: float | None = None  # of an inference, by a board's calibration
+    milliseconds_spread: float | None = None
+    time: str = ""  # of an inference, in words with where it comes from
 
     @property
     def passed(self) -> bool:
@@ -130,6 +134,9 @@ class CaseResult:
             "elf_sha256": self.elf_sha256,
             "compiler": self.compiler,
             "model": str(self.model) if self.model else None,
+            "milliseconds": self.milliseconds,
+            "milliseconds_spread": self.milliseconds_spread,
+            "time": self.time,
             "operators": [vars(one) for one in self.operators],
         }
 

@@ -122,7 +122,7 @@ def _run_image(
     evidence = check_evidence(seen.console, known, _measured(seen))
     findings = (*findings_of(seen, model, firmware), *evidence)
     outputs = check_outputs(seen.console, case, model, known.inputs or ())
-    measures = measure(firmware, seen.console, case.target)
+    measures = measure(firmware, seen.console, case.target, model, case.builder)
     excess = check_budgets(case, firmware, measures)
     told = judge(case, seen, findings, outputs, excess.problems, _wrong_model(seen, model))
     filled = replace(

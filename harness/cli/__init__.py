@@ -35,6 +35,7 @@ COMMANDS = {
     "layers": "Find the first operator of an image that computes something wrong.",
     "campaign": "Inject faults into an inference, and count what comes of them.",
     "history": "Keep results over time, show how they moved, say what got worse.",
+    "calibrate": "Learn from a board how many cycles each kernel's instructions take.",
     "boards": "List the boards of the lab, and whether they can be used.",
     "virtual-board": "Start a board made of the simulator and a pseudo-terminal.",
     "where": "Print where this package's files lie: Robot's resource, samples, models.",

@@ -94,6 +94,10 @@ _REPORTS = ("json_file", "junit", "html", "coverage")
               help="Show the instructions of each function, boot to end; on "
               f"{' and '.join(who_can(Ability.TRACE))}.")  # fmt: skip
 @history_option("Keep the results in this history: an SQLite file, or a database URL.")
+@click.option("--calibration", metavar="FILE",
+              default=lambda: os.environ.get("TFLM_HIL_CALIBRATION") or None,
+              help="What `tflm-hil calibrate` wrote: gives milliseconds.  "
+              "[default: $TFLM_HIL_CALIBRATION]")  # fmt: skip
 @click.option("--symbol", "symbols", metavar="NAME", multiple=True,
               help="With several targets: an object in RAM that must be the same on all of them at "
               "the end; may be given again.  [default: the tensor arena]")  # fmt: skip
@@ -114,10 +118,12 @@ def run(**options: Any) -> int:
     Exit code 0: all passed; 1: a check said no; 4: the firmware failed (a fault, a hang,
     silence); 3: the environment; 2: usage. Where cases differ, the first of 4, 1, 3 counts.
     """
-    from harness.history.run import Occasion  # noqa: PLC0415 - see cli/__init__
+    from harness.history.calibration import load, timed  # noqa: PLC0415 - see cli/__init__
+    from harness.history.run import Occasion  # noqa: PLC0415
 
     _check_destinations(options)
     occasion = Occasion.here()
+    calibration = load(options["calibration"])
     cases = select(options)
     quiet = options["json_file"] == STDOUT
     ticker = Ticker("", stream=sys.stderr)
@@ -139,6 +145,7 @@ def run(**options: Any) -> int:
             if len(cases) > 1 and not quiet:
                 _tell(place, results[-1])
     with interrupts.held_back():
+        results = [timed(result, calibration) for result in results]
         _report(Reported(results, occasion, checks), options, quiet=quiet)
         if keeping.stop is not None:
             click.echo(_kept(keeping.stop, len(results), len(cases), options), err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -70,9 +71,11 @@ def figures(case: Mapping[str, Any]) -> Iterator[Figure]:
         value = case.get(one.field)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             yield Figure(one.name, one.source or _own_source(target), float(value))
+    operators: Counter[str] = Counter()
     for row in case.get("operators") or ():
-        name = f"{OPERATOR}{row['operator']}"[:_LONGEST_NAME]
-        yield Figure(name, _own_source(target), float(row["ticks"]))
+        operators[f"{OPERATOR}{row['operator']}"[:_LONGEST_NAME]] += row["ticks"]
+    for name, ticks in operators.items():
+        yield Figure(name, _own_source(target), float(ticks))
 
 
 def _own_source(target: str) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Protocol
 
 from harness import files, report
 from harness.case import CaseResult
+from harness.history.calibration import load, timed
 from harness.history.keep import document, keep
 from harness.history.run import Occasion
 from robot import running
@@ -82,7 +84,8 @@ class Summary:
     def close(self) -> None:
         """The execution is over."""
         self._owner.close()
-        results = self._owner.results
+        calibration = load(os.environ.get("TFLM_HIL_CALIBRATION"))
+        results = [timed(result, calibration) for result in self._owner.results]
         if not results or self._output is None:
             return
         occasion = self._occasion or Occasion.here()

@@ -30,7 +30,8 @@ def case(name: str = "hello_world-exact", **changes: Any) -> dict[str, Any]:
         "target": "simulator", "verdict": "pass", "reason": "20 values equal", "flash": 29_048,
         "ram": 9_176, "arena_used": 564, "stack_used": 1_048, "instructions": 5_950,
         "cycles": None, "total_instructions": 1_244_756, "wall_seconds": 0.5, "elf": None,
-        "elf_sha256": "", "operators": [{"operator": "FULLY_CONNECTED", "ticks": 5_636}],
+        "elf_sha256": "",
+        "operators": [{"operator": "FULLY_CONNECTED", "ticks": 5_636, "kernel": "standalone int8"}],
     } | changes  # fmt: skip
 
 

@@ -1,0 +1,253 @@
+"""From instructions to milliseconds: what a board's cycles say of each kernel.
+
+A lab runs the same images on a board (DWT cycles of each operator) and on the simulator
+(instructions of each operator). Their quotient, kernel by kernel, turns instructions that were
+counted without a board into milliseconds. A kernel is an operator as one library computes it for one type:
+``CONV_2D cmsis-nn int8``; what an inference takes beyond its operators is ``(interpreter)``.
+
+The spread of a kernel is the sample standard deviation of its quotients over the models that it was
+measured in. A figure's spread adds those of its kernels as independent ones, and is never below the
+error that leaving one model out had (root mean square): errors of kernels may have one cause.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from harness import files
+from harness.case.result import CaseResult
+from harness.errors import CheckFailed, UsageError
+
+HZ = 64_000_000
+_INTERPRETER = "(interpreter)"
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Cycles an instruction of one kernel; ``spread`` is one standard deviation."""
+
+    cycles: float
+    spread: float
+    models: int
+
+
+@dataclass(frozen=True)
+class Time:
+    """Milliseconds of one inference, and one standard deviation."""
+
+    milliseconds: float
+    spread: float
+
+    def __str__(self) -> str:
+        return f"{self.milliseconds:,.4g} ms calibrated ± {self.spread:,.2g}"
+
+
+@dataclass(frozen=True)
+class Inference:
+    """One inference of one image: instructions or cycles by kernel."""
+
+    model: str
+    ticks: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The same inference on a board and on the simulator."""
+
+    model: str
+    cycles: Mapping[str, int]
+    instructions: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What was measured. ``error`` is relative, of models left out one at a time (RMS)."""
+
+    ratios: Mapping[str, Ratio]
+    error: float
+    left_out: Mapping[str, float]  # model -> relative error when the others predict it
+
+    def time(self, instructions: Mapping[str, int]) -> Time:
+        """Of one inference; raises :class:`CheckFailed` for a kernel that was never measured."""
+        unknown = sorted(instructions.keys() - self.ratios.keys())
+        if unknown:
+            raise CheckFailed(
+                f"not calibrated: {', '.join(unknown)} was never measured on a board",
+                hint="run an image with it on a board and the simulator, then tflm-hil calibrate",
+            )
+        cycles = sum(count * self.ratios[name].cycles for name, count in instructions.items())
+        spread = math.hypot(*(n * self.ratios[name].spread for name, n in instructions.items()))
+        per_ms = HZ / 1000
+        return Time(cycles / per_ms, max(spread, self.error * cycles) / per_ms)
+
+    def to_toml(self) -> str:
+        """The lab's file."""
+        lines = [f"version = {_VERSION}", f"error = {self.error!r}", "", "[left_out]"]
+        lines += [f"{_quoted(model)} = {error!r}" for model, error in self.left_out.items()]
+        for name, ratio in self.ratios.items():
+            lines += ["", f"[kernels.{_quoted(name)}]", f"cycles = {ratio.cycles!r}",
+                      f"spread = {ratio.spread!r}", f"models = {ratio.models}"]  # fmt: skip
+        return "\n".join(lines) + "\n"
+
+    @classmethod
+    def from_file(cls, path: Path) -> Calibration:
+        """Read what :meth:`to_toml` wrote; raises :class:`UsageError` for anything else."""
+        document = files.read_toml(path)
+        if document.get("version") != _VERSION:
+            raise UsageError(f"{path} is no calibration of this version of tflm-hil")
+        try:
+            ratios = {
+                str(name): Ratio(_positive(row["cycles"]), _positive(row["spread"], zero=True),
+                                 int(row["models"]))
+                for name, row in document["kernels"].items()
+            }  # fmt: skip
+            left_out = {str(name): float(error) for name, error in document["left_out"].items()}
+            return cls(ratios, _positive(document["error"], zero=True), left_out)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise UsageError(f"{path} is no calibration: {error!r}") from error
+
+
+def _positive(value: object, *, zero: bool = False) -> float:
+    number = float(value)  # type: ignore[arg-type]  # what is no number raises TypeError
+    if not math.isfinite(number) or number < 0 or (number == 0 and not zero):
+        raise ValueError(f"{number} is no ratio")
+    return number
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text).replace("\x7f", "\\u007f")
+
+
+def pairs(boards: Iterable[Mapping[str, Any]], simulators: Iterable[Mapping[str, Any]]
+          ) -> tuple[Pair, ...]:  # fmt: skip
+    """Cases (of documents of results) that ran the same image on a board and on a simulator.
+
+    Raises :class:`UsageError` where no image ran on both and passed.
+    """
+    counted = {_key(case): case for case in simulators if _usable(case, "instructions")}
+    found = tuple(
+        Pair(_model(case), kernels(case), kernels(counted[_key(case)]))
+        for case in boards
+        if _usable(case, "cycles") and _key(case) in counted
+    )
+    if not found:
+        raise UsageError(
+            "no image ran on a board and on the simulator, passed, and told its operators' ticks",
+            hint="the same ELF and inputs on both; op records (docs/records.md)",
+        )
+    return found
+
+
+def _key(case: Mapping[str, Any]) -> tuple[str, str]:
+    return str(case["elf_sha256"]), str(case["name"])
+
+
+def _usable(case: Mapping[str, Any], figure: str) -> bool:
+    passed = case.get("verdict") == "pass" and bool(case.get("elf_sha256"))
+    return passed and bool(case.get(figure)) and bool(case.get("operators"))
+
+
+def _model(case: Mapping[str, Any]) -> str:
+    return Path(str(case["model"])).name if case.get("model") else str(case["elf_sha256"])
+
+
+def kernels(case: Mapping[str, Any]) -> dict[str, int]:
+    """Ticks of one inference by kernel, of a case of a document of results."""
+    ticks: defaultdict[str, int] = defaultdict(int)
+    for row in case["operators"]:
+        ticks[f"{row['operator']} {row['kernel']}".strip()] += int(row["ticks"])
+    whole = case.get("cycles") or case.get("instructions") or 0
+    rest = int(whole) - sum(ticks.values())
+    if rest > 0:
+        ticks[_INTERPRETER] = rest
+    return dict(ticks)
+
+
+def calibrate(measured: Sequence[Pair]) -> Calibration:
+    """The quotients of each kernel, and how well they foretell a model that was left out.
+
+    Raises :class:`UsageError` where no kernel ran in two models: then nothing tells a spread.
+    """
+    ratios = _ratios(measured)
+    left_out: dict[str, float] = {}
+    for model in sorted({pair.model for pair in measured}):
+        others = _ratios([pair for pair in measured if pair.model != model], need=1)
+        errors = [
+            abs(_cycles(others, pair) / sum(pair.cycles.values()) - 1)
+            for pair in measured
+            if pair.model == model and pair.instructions.keys() <= others.keys()
+        ]
+        if errors:
+            left_out[model] = max(errors)
+    if not left_out:
+        raise UsageError(
+            "no model consists of kernels that others have, too: nothing can be cross-validated",
+            hint="measure more models",
+        )
+    error = math.sqrt(fmean(one * one for one in left_out.values()))
+    return Calibration(ratios, error, left_out)
+
+
+def _cycles(ratios: Mapping[str, Ratio], pair: Pair) -> float:
+    return sum(count * ratios[name].cycles for name, count in pair.instructions.items())
+
+
+def _ratios(measured: Sequence[Pair], need: int = 2) -> dict[str, Ratio]:
+    """``need``: so many models must share a kernel, so that some spread is known."""
+    seen: defaultdict[str, dict[str, list[tuple[int, int]]]] = defaultdict(dict)
+    for pair in measured:
+        for name in pair.cycles.keys() & pair.instructions.keys():
+            if pair.cycles[name] > 0 and pair.instructions[name] > 0:
+                row = pair.cycles[name], pair.instructions[name]
+                seen[name].setdefault(pair.model, []).append(row)
+    quotients = {
+        name: [sum(c for c, _ in rows) / sum(i for _, i in rows) for rows in models.values()]
+        for name, models in sorted(seen.items())
+    }
+    relative = [stdev(q) / fmean(q) for q in quotients.values() if len(q) > 1]
+    if not relative and need > 1:
+        raise UsageError(
+            "no kernel was measured in two models: nothing tells a spread",
+            hint="run more models on the board and on the simulator",
+        )
+    # A kernel of one model only: nothing says that it is steadier than the least steady one.
+    widest = max(relative, default=0.0)
+    return {
+        name: Ratio(fmean(q), stdev(q) if len(q) > 1 else widest * q[0], len(q))
+        for name, q in quotients.items()
+    }
+
+
+def timed(result: CaseResult, calibration: Calibration | None) -> CaseResult:
+    """The result with milliseconds: a board's own, calibrated ones, or the least there can be."""
+    if result.cycles is not None:
+        ms = result.cycles / HZ * 1000
+        return replace(result, time=f"{ms:,.4g} ms (DWT cycles at 64 MHz)")
+    if result.instructions is None:
+        return result
+    least = (
+        f"at least {result.instructions / HZ * 1000:,.4g} ms (one cycle an instruction at 64 MHz)"
+    )
+    if calibration is None:
+        return replace(result, time=least)
+    if not result.operators:
+        return replace(result, time=f"{least}; not calibrated: the image tells no operators' ticks")
+    try:
+        found = calibration.time(kernels(result.to_json()))
+    except CheckFailed as refused:
+        return replace(result, time=f"{least}; {refused.message}")
+    return replace(result, time=str(found), milliseconds=found.milliseconds,
+                   milliseconds_spread=found.spread)  # fmt: skip
+
+
+def load(path: str | None) -> Calibration | None:
+    """The calibration of an option or of the environment; None where neither names one."""
+    return Calibration.from_file(Path(path)) if path else None

@@ -1,0 +1,145 @@
+"""Milliseconds from instructions, learnt from a board with hidden ratios and noise."""
+
+import json
+import random
+from itertools import combinations
+
+import pytest
+import replay_nights as lab
+
+from harness.case.result import CaseResult, OperatorTicks, Verdict
+from harness.cli import main
+from harness.errors import CheckFailed, UsageError
+from harness.history.calibration import Calibration, calibrate, kernels, pairs, timed
+
+#: Cycles an instruction that the board has, and nobody was told.
+HIDDEN = {"CONV_2D": 1.31, "ADD": 2.04, "SOFTMAX": 1.12, "FULLY_CONNECTED": 1.62}
+HIDDEN_REST, NOISE = 1.5, 0.01
+
+
+def on_simulator(model: str, *operators: str, seed: int = 0) -> dict:
+    chance = random.Random(f"{model} {seed}")
+    rows = [{"operator": name, "kernel": "cmsis-nn int8", "ticks": chance.randint(10_000, 90_000)}
+            for name in operators]  # fmt: skip
+    whole = sum(row["ticks"] for row in rows) + 3_000
+    sha = f"{sum(map(ord, model)):064x}"
+    return lab.case(model, model=f"/lab/{model}.tflite", elf_sha256=sha, operators=rows,
+                    instructions=whole)  # fmt: skip
+
+
+def on_board(case: dict, noise: float = NOISE, seed: int = 0) -> dict:
+    chance = random.Random(f"{case['name']} noise {seed}")
+    rows = [row | {"ticks": round(row["ticks"] * HIDDEN[row["operator"]] * chance.gauss(1, noise))}
+            for row in case["operators"]]  # fmt: skip
+    rest = case["instructions"] - sum(row["ticks"] for row in case["operators"])
+    cycles = sum(row["ticks"] for row in rows) + round(rest * HIDDEN_REST)
+    return case | {"target": "board", "operators": rows, "instructions": None, "cycles": cycles}
+
+
+@pytest.fixture
+def simulated() -> list[dict]:
+    trios = combinations(HIDDEN, 3)
+    return [on_simulator(f"{'-'.join(trio)}-{n}", *trio) for trio in trios for n in range(3)]
+
+
+@pytest.fixture
+def learnt(simulated) -> Calibration:
+    return calibrate(pairs([on_board(case) for case in simulated], simulated))
+
+
+def test_the_hidden_ratios_are_recovered_within_the_stated_spread(learnt):
+    for name, hidden in HIDDEN.items():
+        ratio = learnt.ratios[f"{name} cmsis-nn int8"]
+        assert ratio.models == 9
+        assert abs(ratio.cycles - hidden) < ratio.spread
+        assert 0.3 * NOISE < ratio.spread / hidden < 3 * NOISE
+    assert learnt.ratios["(interpreter)"].cycles == pytest.approx(HIDDEN_REST, rel=1e-3)
+
+
+def test_a_model_that_was_never_on_the_board_is_timed_within_three_spreads(learnt):
+    for seed in range(50):
+        new = on_simulator("new", "CONV_2D", "SOFTMAX", seed=seed)
+        true = on_board(new, seed=seed)["cycles"] / 64_000
+        found = learnt.time(kernels(new))
+        assert abs(found.milliseconds - true) < 3 * found.spread
+
+
+def test_each_model_left_out_is_foretold_by_the_others(learnt, simulated):
+    assert set(learnt.left_out) == {f"{case['name']}.tflite" for case in simulated}
+    assert 0 < learnt.error < 2 * NOISE
+
+
+def test_a_board_without_noise_is_learnt_exactly(simulated):
+    exact = calibrate(pairs([on_board(case, 0.0) for case in simulated], simulated))
+    for name, hidden in HIDDEN.items():
+        assert exact.ratios[f"{name} cmsis-nn int8"].cycles == pytest.approx(hidden, rel=1e-4)
+    assert exact.error < 1e-4
+
+
+@pytest.mark.parametrize("kernel", ["reference int8", "cmsis-nn int16", "standalone int8"])
+def test_a_kernel_that_was_never_measured_is_refused(learnt, kernel):
+    new = on_simulator("new", "CONV_2D")
+    new["operators"][0]["kernel"] = kernel
+    with pytest.raises(CheckFailed, match=f"CONV_2D {kernel} was never measured"):
+        learnt.time(kernels(new))
+
+
+def test_one_model_tells_no_spread_and_is_refused(simulated):
+    with pytest.raises(UsageError, match="spread"):
+        calibrate(pairs([on_board(simulated[0])], simulated))
+
+
+@pytest.mark.parametrize("change", [
+    {"verdict": "fail"}, {"elf_sha256": "f" * 64}, {"operators": []}, {"cycles": None},
+])  # fmt: skip
+def test_only_passed_runs_of_the_same_image_with_operators_count(simulated, change):
+    with pytest.raises(UsageError, match="no image ran on a board"):
+        pairs([on_board(case) | change for case in simulated], simulated)
+
+
+def test_the_labs_file_comes_back_as_it_was(learnt, tmp_path):
+    file = tmp_path / "lab.toml"
+    file.write_text(learnt.to_toml())
+    assert Calibration.from_file(file) == learnt
+
+
+@pytest.mark.parametrize("text", [
+    "", "version = 9", "version = 1", "version = 1\nerror = -1\n[left_out]\n[kernels]",
+    "version = 1\nerror = 0\n[left_out]\n[kernels.x]\ncycles = 0\nspread = 0\nmodels = 1",
+    "version = 1\nerror = 0\n[left_out]\n[kernels.x]\ncycles = nan\nspread = 0\nmodels = 1",
+])  # fmt: skip
+def test_a_file_that_is_no_calibration_is_refused(tmp_path, text):
+    file = tmp_path / "lab.toml"
+    file.write_text(text)
+    with pytest.raises(UsageError, match=r"lab\.toml"):
+        Calibration.from_file(file)
+
+
+def result(**changes) -> CaseResult:
+    known = {"instructions": 64_000,
+             "operators": (OperatorTicks("CONV_2D", 64_000, "cmsis-nn int8"),)}  # fmt: skip
+    return CaseResult("c", "", "", "prebuilt", "simulator", Verdict.PASS, "", **(known | changes))
+
+
+def test_a_result_says_where_its_milliseconds_come_from(learnt):
+    least = "at least 1 ms (one cycle an instruction at 64 MHz)"
+    assert timed(result(), None).time == least
+    assert timed(result(), None).milliseconds is None
+    known = timed(result(), learnt)
+    assert known.milliseconds == pytest.approx(1.31, rel=0.02)
+    assert known.time.startswith("1.3") and " ms calibrated ± " in known.time
+    other = timed(result(operators=(OperatorTicks("SVDF", 64_000, "reference"),)), learnt)
+    assert other.milliseconds is None
+    assert other.time == f"{least}; not calibrated: SVDF reference was never measured on a board"
+    board = timed(result(instructions=None, cycles=128_000), learnt)
+    assert board.time == "2 ms (DWT cycles at 64 MHz)"
+    assert timed(result(instructions=None), learnt).time == ""
+
+
+def test_the_command_learns_from_documents_of_both_targets(simulated, tmp_path, capsys):
+    both = tmp_path / "both.json"
+    boards = [on_board(case) for case in simulated]
+    both.write_text(json.dumps(lab.document(*boards, *simulated)))
+    assert main(["calibrate", str(both), "--output", str(tmp_path / "lab.toml")]) == 0
+    assert "5 kernels" in capsys.readouterr().out
+    assert len(Calibration.from_file(tmp_path / "lab.toml").ratios) == 5
