@@ -2,8 +2,9 @@
 
 A lab runs the same images on a board (DWT cycles of each operator) and on the simulator
 (instructions of each operator). Their quotient, kernel by kernel, turns instructions that were
-counted without a board into milliseconds. A kernel is an operator as one library computes it for one type:
-``CONV_2D cmsis-nn int8``; what an inference takes beyond its operators is ``(interpreter)``.
+counted without a board into milliseconds. A kernel is an operator as one library computes it for
+one type, ``CONV_2D cmsis-nn int8``; what an inference takes beyond its operators is
+``(interpreter)``.
 
 The spread of a kernel is the sample standard deviation of its quotients over the models that it was
 measured in. A figure's spread adds those of its kernels as independent ones, and is never below the
