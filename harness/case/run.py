@@ -92,11 +92,11 @@ def _run(case: Case, blank: CaseResult, folder: Path, look: Look | None) -> Case
     model = Model.from_file(case.model) if case.model else None
     inputs = _inputs(case, model)
     with artifacts.recording(folder) as recording:
-        return _run_image(case, blank, _Image(firmware, model, inputs), recording, look)
+        return _run_image(case, blank, RunImage(firmware, model, inputs), recording, look)
 
 
 @dataclass(frozen=True)
-class _Image:
+class RunImage:
     """What a case runs."""
 
     firmware: Firmware
@@ -105,9 +105,9 @@ class _Image:
 
 
 def _run_image(
-    case: Case, blank: CaseResult, image: _Image, recording: Recording, look: Look | None
+    case: Case, blank: CaseResult, image: RunImage, recording: Recording, look: Look | None
 ) -> CaseResult:
-    firmware, model, inputs = image.firmware, image.model, image.inputs
+    firmware, inputs = image.firmware, image.inputs
     try:
         with targets.open_target(case.target, firmware, **case.target_options) as session:
             if case.trace:
@@ -118,6 +118,13 @@ def _run_image(
                 look(session, firmware, seen.stop)
     except TargetLost as lost:
         return replace(blank, reason=lost.message, hint=lost.hint, size=size_of(firmware))
+    filled = judge_seen(case, blank, image, seen)
+    return replace(filled, console=recording.path, coverage=coverage)
+
+
+def judge_seen(case: Case, blank: CaseResult, image: RunImage, seen: Observation) -> CaseResult:
+    """``blank`` with the verdict on what was seen of a run, and its figures."""
+    firmware, model, inputs = image.firmware, image.model, image.inputs
     known = known_of(case, firmware, model, inputs)
     evidence = check_evidence(seen.console, known, _measured(seen))
     findings = (*findings_of(seen, model, firmware), *evidence)
@@ -132,9 +139,7 @@ def _run_image(
         problems=told.problems,
         hint=told.hint,
         findings=findings,
-        console=recording.path,
         details="\n\n".join([*_details(seen, outputs), *excess.tables]),
-        coverage=coverage,
     )
     return _with_figures(filled, seen, outputs, measures)
 

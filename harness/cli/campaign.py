@@ -53,6 +53,9 @@ if TYPE_CHECKING:
 @click.option("--budget", "budgets", multiple=True, metavar="OUTCOME=RATE",
               help="Exit code 1 unless the rate's 95 % interval ends at or below RATE. May be "
               "given several times.")  # fmt: skip
+@click.option("--judge", is_flag=True,
+              help="Run every fault that changes outputs to the image's end and let the harness "
+              "judge it: exit code 1 if one passes.")  # fmt: skip
 @click.option("--replay", "replayed", type=COUNT_OR_ZERO, metavar="ID",
               help="Carry out this one fault and tell all about it.")  # fmt: skip
 @study_options
@@ -84,10 +87,11 @@ def campaign(what: str, **options: Any) -> None:
     elf, found = _image(what, options["model"], options["resolver"])
     model = Model.from_file(find_model(found))
     chosen = Options(options["seed"], models, options["bits"], options["inference"],
-                     options["tolerance"])  # fmt: skip
+                     options["tolerance"], options["judge"])  # fmt: skip
     number = options["replayed"]
+    sample = None if files.is_file(Path(what)) else (what, options["resolver"] or "exact")
     count = options["count"] if number is None else max(options["count"], number + 1)
-    study = study_of(Firmware.from_elf(elf), model, chosen, count)
+    study = study_of(Firmware.from_elf(elf), model, chosen, count, sample)
     if number is not None:
         _tell_one(study, model, number, options["json_file"])
         return
@@ -185,6 +189,8 @@ def _tell_one(study: Study, model: Model, number: int, json_file: Path | None) -
 def _hold(summary: Summary, limits: dict[str, float]) -> None:
     """Raise :class:`CheckFailed` where a rate is not shown to keep within its budget."""
     problems = []
+    if summary.let_pass:
+        problems.append(f"the harness lets {summary.let_pass:,} faults pass that change outputs")
     for name, limit in limits.items():
         rate = summary.rate(name)
         low, high = rate.interval

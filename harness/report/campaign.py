@@ -35,6 +35,12 @@ def table(summary: Summary) -> str:
             f"  {model:<12}" + "".join(f"{counts[name]:>11,}" for name in OUTCOMES)
             for model, counts in models
         ]
+    if summary.verdicts:
+        lines += ["", "  judged by the harness:"]
+        lines += [
+            f"  {outcome:<12}{verdict:<12}{count:>9,}"
+            for (outcome, verdict), count in sorted(summary.verdicts.items())
+        ]
     hints = summary.hints()
     if hints:
         lines += ["", "protect first:", *(f"  {hint}" for hint in hints)]

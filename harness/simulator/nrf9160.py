@@ -321,6 +321,12 @@ class Nrf9160:
         self._reset()
         self.silent_resets = 0
 
+    def clear_evidence(self) -> None:
+        """Forget faults and findings, for a run that is judged by itself."""
+        self.faults.clear()
+        self.findings.clear()
+        self._noted.clear()
+
     def close(self) -> None:
         """Free Unicorn; safe to call twice."""
         self.engine.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,8 @@ from harness.elf import Firmware
 from harness.model import Model
 from harness.studies import Store, crew
 from harness.studies.campaign import MODELS, Options, campaign, study_of
-from harness.studies.campaign.study import opened
+from harness.studies.campaign.judged import Judge
+from harness.studies.campaign.study import fault_of, opened
 
 
 @pytest.fixture(scope="module")
@@ -43,18 +45,12 @@ def test_a_fault_leaves_nothing_behind_for_the_next(image):
     with opened(study.parameters, study.parcels) as injector:
         assert injector.watch(None)
         for row in reversed(rows):
-            from harness.studies.campaign.study import fault_of
-
             fault = fault_of(study.parameters, injector.stage, row["id"])
             assert injector.run(fault).to_json() == row
 
 
 def test_no_fault_at_all_is_masked(image):
     """A flip of no bit, at every moment of the inference."""
-    from dataclasses import replace
-
-    from harness.studies.campaign.study import fault_of
-
     study = study_of(*image, Options(models=("registers",)), 1)
     with opened(study.parameters, study.parcels) as injector:
         for number in range(200):
@@ -100,3 +96,19 @@ def test_a_replay_names_the_first_layer_that_differs(capsys):
 )
 def test_what_makes_no_sense_is_a_usage_error(arguments, capsys):
     assert main(["campaign", "hello_world", *arguments]) == 2
+
+
+def test_the_harness_lets_no_fault_pass_that_changes_outputs(capsys):
+    arguments = ["--count", "210", "--workers", "1", "--judge", "--json", "-"]
+    assert main(["campaign", "hello_world", *arguments]) == 0
+    document = json.loads(capsys.readouterr().out)
+    changed = [row for row in document["records"] if row["changed"]]
+    assert changed
+    assert all(row["verdict"] not in ("", "pass") for row in changed)
+
+
+def test_the_judge_passes_the_run_without_a_fault(image):
+    study = study_of(*image, Options(judge=True), 1, ("hello_world", "exact"))
+    with opened(study.parameters, study.parcels) as injector:
+        judge = Judge(injector, study.parameters["case"], study.parcels)
+        assert judge.verdict(None).passed

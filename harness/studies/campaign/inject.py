@@ -6,7 +6,8 @@ at the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -35,6 +36,7 @@ class Result:
     outcome: str
     detail: str = ""
     changed: int = 0
+    verdict: str = ""  # the harness's, of the whole run, where it was asked
 
     def to_json(self) -> dict[str, Any]:
         """One record of ``campaign --json``."""
@@ -43,6 +45,7 @@ class Result:
             "outcome": self.outcome,
             "detail": self.detail,
             "changed": self.changed,
+            "verdict": self.verdict,
         }
 
 
@@ -70,6 +73,7 @@ class Injector:
         self._tolerance = tolerance
         self._expected = [bytes.fromhex(one.data) for one in stage.outputs]
         self._came: str = ""
+        self._known = list(machine.findings)  # noticed before any fault
         self._stage_limit = _limit(stage.length, stage.ticks)
         self._boot_limit = _limit(stage.begin + stage.length, stage.boot_ticks + stage.ticks)
         self._traps = {stage.ends: "end"}
@@ -111,19 +115,37 @@ class Injector:
             undo()
         return self._came == "end"
 
+    @contextmanager
+    def faulty(self, fault: Fault | None) -> Iterator[Machine]:
+        """The machine just after the fault (or before an inference without one), free to go on."""
+        self.begin()
+        undo = self.do(fault) if fault is not None else _nothing
+        try:
+            with self.free():
+                yield self.machine
+        finally:
+            undo()
+
+    @contextmanager
+    def free(self) -> Iterator[None]:
+        """Nothing stops the machine in this block, neither an end nor a trap."""
+        self._unhook_all()
+        try:
+            yield
+        finally:
+            self._hook_all()
+
     def let_go(self, seconds: float) -> None:
         """Run on for so long in virtual time, past the end and every trap."""
         machine = self.machine
-        self._unhook_all()
-        try:
+        with self.free():
             machine.run(until_tick=machine.now + round(seconds * machine.memory_map.cpu_hz))
-        finally:
-            self._hook_all()
 
     def begin(self) -> None:
         """Back to just before the inference."""
         restore(self.machine, self.snapshot)
-        self.machine.faults.clear()
+        self.machine.clear_evidence()
+        self.machine.findings += self._known
         self._came = ""
 
     def _to_the_end(self, limit: _Limit) -> End:

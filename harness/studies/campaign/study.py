@@ -15,6 +15,7 @@ from harness.simulator import Machine
 from harness.simulator.snapshot import load, save
 from harness.studies.campaign.faults import MODELS, Fault, check_models, draw
 from harness.studies.campaign.inject import Injector
+from harness.studies.campaign.judged import Judge
 from harness.studies.campaign.replay import Replay, replay
 from harness.studies.campaign.stage import Stage, prepare
 from harness.studies.campaign.summary import Summary
@@ -42,6 +43,7 @@ class Options:
     bits: int = 1
     inference: int = 0
     tolerance: float = 0.0
+    judge: bool = False  # let the harness judge the whole run of every fault that changes outputs
 
 
 @contextmanager
@@ -66,11 +68,14 @@ def fault_of(parameters: Any, stage: Stage, number: int) -> Fault:
 def _performing(parameters: Any, parcels: Mapping[str, bytes]) -> Iterator[Perform]:
     """In a worker: carries out slices of the campaign."""
     with opened(parameters, parcels) as injector:
+        asked = parameters["options"]["judge"]
+        judge = Judge(injector, parameters["case"], parcels) if asked else None
 
         def perform(unit: Unit) -> Sequence[Any]:
             numbers = range(unit.first, unit.first + unit.count)
             faults = (fault_of(parameters, injector.stage, number) for number in numbers)
-            return [injector.run(fault).to_json() for fault in faults]
+            results = (injector.run(fault) for fault in faults)
+            return [(judge(one) if judge and one.changed else one).to_json() for one in results]
 
         yield perform
 
@@ -81,11 +86,18 @@ def replay_one(study: Study, model: Model, number: int) -> Replay:
         return replay(injector, model, fault_of(study.parameters, injector.stage, number))
 
 
-def study_of(firmware: Firmware, model: Model, options: Options, faults: int) -> Study:
+def study_of(
+    firmware: Firmware,
+    model: Model,
+    options: Options,
+    faults: int,
+    case: tuple[str, str] | None = None,
+) -> Study:
     """The study of ``faults`` faults in one inference of ``firmware``; runs it once, fault-free.
 
     Raises what :func:`~harness.studies.campaign.stage.prepare` raises, and :class:`UsageError` for
-    a fault model that does not exist, or has nothing to hit.
+    a fault model that does not exist, or has nothing to hit. ``case``: sample and configuration of
+    the image, if it is a sample's, for :attr:`Options.judge`.
     """
     check_models(options.models)
     with closing(Machine(firmware)) as machine, tempfile.TemporaryDirectory() as folder:
@@ -95,11 +107,16 @@ def study_of(firmware: Firmware, model: Model, options: Options, faults: int) ->
         parcels = {"elf": firmware.data, "snapshot": file.read_bytes()}
     for number in range(len(options.models)):
         draw(stage, options.seed, number, options.models, options.bits)
-    parameters = {
+    parameters: dict[str, Any] = {
         "image": Path(firmware.path).name,
+        "case": {"sample": case, "model": model.name},
         "stage": stage.to_json(),
         "options": {**asdict(options), "models": list(options.models)},
     }
+    if options.judge:
+        parcels["model"] = model.data
+        with opened(parameters, parcels) as injector:
+            Judge(injector, parameters["case"], parcels).rehearse()
     each = max(1, min(_MOST_ITEMS, _UNIT_INSTRUCTIONS // (stage.length + _RESTORE)))
     return Study(_performing, parameters, parcels, faults, each)
 

@@ -64,6 +64,7 @@ class Summary:
     stage: Stage
     outcomes: Counter[str] = field(default_factory=Counter)
     details: Counter[str] = field(default_factory=Counter)
+    verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)  # by outcome
     by: dict[tuple[str, str, str], Counter[str]] = field(
         default_factory=lambda: defaultdict(Counter)
     )
@@ -74,6 +75,8 @@ class Summary:
         self.outcomes[outcome] += 1
         if record["detail"]:
             self.details[record["detail"]] += 1
+        if record["verdict"]:
+            self.verdicts[outcome, record["verdict"]] += 1
         tenth = min(_TENTHS - 1, record["offset"] * _TENTHS // max(1, self.stage.length))
         for group in GROUPS:
             if group == "time":
@@ -100,6 +103,11 @@ class Summary:
         for (model, group, value), counts in sorted(self.by.items()):
             if group == "model" or values[model, group] > 1:
                 yield model, group, value, counts
+
+    @property
+    def let_pass(self) -> int:
+        """Faults that changed outputs, and that the harness let pass."""
+        return sum(count for (_, verdict), count in self.verdicts.items() if verdict == "pass")
 
     def hints(self) -> list[Hint]:
         """What to protect first: critical hits weighted by size, by tensor and object."""
@@ -137,6 +145,10 @@ class Summary:
                     "critical_high": wilson(counts[CRITICAL], sum(counts.values()))[1],
                 }
                 for model, group, value, counts in self.groups()
+            ],
+            "verdicts": [
+                {"outcome": outcome, "verdict": verdict, "faults": count}
+                for (outcome, verdict), count in sorted(self.verdicts.items())
             ],
             "protect": [
                 {"region": hint.region, "name": hint.name, "bytes": hint.bytes,

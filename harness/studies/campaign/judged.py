@@ -1,0 +1,64 @@
+"""The harness's own verdict on a fault: the image goes on to its end, and is judged as ever."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from harness.case.observe import observe
+from harness.case.result import CaseResult, Verdict
+from harness.case.run import RunImage, judge_seen
+from harness.case.samples import sample_case
+from harness.case.spec import Case
+from harness.errors import CheckFailed, UsageError
+from harness.model import Model
+from harness.studies.campaign.faults import Fault
+from harness.studies.campaign.inject import PATIENCE, Injector, Result
+from harness.targets.simulator import SimulatorSession
+
+_LEAST_SECONDS = 0.1
+
+
+class Judge:
+    """Judges the runs of one injector; ``case`` names the sample, if it is one, and the model."""
+
+    def __init__(
+        self, injector: Injector, case: Mapping[str, Any], parcels: Mapping[str, bytes]
+    ) -> None:
+        self._injector = injector
+        firmware = injector.machine.firmware
+        model = Model.from_bytes(parcels["model"], case["model"])
+        self._image = RunImage(firmware, model, ())
+        self._case = sample_case(*case["sample"]) if case["sample"] else Case(firmware.path.stem)
+        if self._case.inputs is not None:
+            raise UsageError(
+                "what is fed through the console cannot be judged from the middle of a run",
+                hint="choose a configuration with inputs of its own",
+            )
+        name = self._case.name
+        self._blank = CaseResult(name, "", "", "", "simulator", Verdict.ERROR, "")
+        self._case = replace(self._case, timeout=self._seconds())
+
+    def _seconds(self) -> float:
+        """Virtual seconds that a run may take: some times what it takes without a fault."""
+        with self._injector.faulty(None) as machine:
+            session = SimulatorSession(machine)
+            observe(session, self._case)
+            return PATIENCE * session.machine.seconds + _LEAST_SECONDS
+
+    def verdict(self, fault: Fault | None) -> CaseResult:
+        """The result of the whole run with ``fault``, or without one."""
+        with self._injector.faulty(fault) as machine:
+            seen = observe(SimulatorSession(machine), self._case)
+            return judge_seen(self._case, self._blank, self._image, seen)
+
+    def rehearse(self) -> None:
+        """Raise :class:`CheckFailed` where the image does not pass without any fault."""
+        found = self.verdict(None)
+        if not found.passed:
+            raise CheckFailed(f"without a fault the image gets {found.verdict}: {found.reason}")
+
+    def __call__(self, result: Result) -> Result:
+        """``result`` with the verdict on its fault."""
+        return replace(result, verdict=self.verdict(result.fault).verdict.value)
