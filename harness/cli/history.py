@@ -245,16 +245,23 @@ def _check(
             )
             for c in run.cases
         }
-        earlier = kept.runs(branch=base, last=last)
+        command = run.occasion.command
+        earlier = [r for r in kept.runs(branch=base, last=last + 1) if r.occasion != run.occasion]
+        earlier = earlier[-last:]
     else:
         newest = kept.runs(last=1)
         if not newest:
             raise UsageError(f"{kept.where} holds no run", hint="tflm-hil history record FILE")
         now = {key: points[-1].seen for key, points in kept.cases(newest).items()}
+        command = newest[0].occasion.command
         earlier = [r for r in kept.runs(branch=base, last=last + 1) if r.id != newest[0].id][-last:]
     if not earlier:
         raise UsageError(f"{kept.where} holds no earlier run of branch {base!r}", hint="--base")
-    before = {key: [p.seen for p in points] for key, points in kept.cases(earlier).items()}
+    cases = kept.cases(earlier)
+    # Another command runs other cases: only a run of the same one tells which are gone.
+    same = [run for run in earlier if run.occasion.command == command][-1:]
+    wanted = now.keys() | {key for key, points in cases.items() if points[-1].run in same}
+    before = {key: [p.seen for p in cases[key]] for key in cases if key in wanted}
     return regressions(now, before), len(earlier)
 
 
