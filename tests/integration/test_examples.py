@@ -1,0 +1,81 @@
+"""The examples do what their pages say, and notice a firmware that was spoilt."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import pytest
+
+from harness import EnvironmentMissing, Verdict, load_cases, run_case
+from harness.build.zephyr import find_workspace
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+needs_compiler = pytest.mark.skipif(
+    not shutil.which("arm-none-eabi-gcc") or not shutil.which("make"),
+    reason="needs arm-none-eabi-gcc and make",
+)
+
+
+def own_firmware(folder: Path, change: tuple[str, str] = ("", "")) -> Path:
+    """The example in a folder of its own, with one change of its source, made."""
+    copy = folder / "bare_metal"
+    shutil.copytree(EXAMPLES / "bare_metal", copy, ignore=shutil.ignore_patterns("*.elf"))
+    source = copy / "src" / "main.c"
+    text = source.read_text(encoding="utf-8")
+    assert change[0] in text
+    source.write_text(text.replace(*change, 1) if change[0] else text, encoding="utf-8")
+    subprocess.run(["make"], cwd=copy, check=True, capture_output=True)
+    return copy
+
+
+@needs_compiler
+def test_the_case_and_the_python_tests_of_the_bare_metal_example_pass(tmp_path):
+    folder = own_firmware(tmp_path)
+    installed = any(one.name == "tflm_hil" for one in entry_points(group="pytest11"))
+    plugin = [] if installed else ["-p", "harness.pytest_plugin"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *plugin],
+        cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert "5 passed" in done.stdout, done.stdout
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [
+        ((" + (high < 0)", " + 1"), Verdict.FAIL),  # rounds wrong
+        (("all windows done", "all windows don"), Verdict.FIRMWARE),  # never says its last words
+        (("  UartStart();\n  for", "  for"), Verdict.FIRMWARE),  # silence
+        (("  Main();\n", "  Main();\n  Main();\n"), Verdict.FAIL),  # everything twice
+    ],
+    ids=["rounding", "no end", "silence", "twice"],
+)
+def test_the_case_of_the_bare_metal_example_notices(change, verdict, tmp_path):
+    [case] = load_cases(own_firmware(tmp_path, change) / "hil.toml")
+    assert run_case(case, tmp_path / "out").verdict is verdict
+
+
+def test_the_case_of_the_zephyr_example_passes(tmp_path):
+    try:
+        workspace = find_workspace()
+    except EnvironmentMissing as missing:
+        pytest.skip(missing.message)
+    for name in ("zephyr", "bare_metal"):
+        shutil.copytree(EXAMPLES / name, tmp_path / name)
+    folder = tmp_path / "zephyr"
+    command = ["west", "build", "-b", workspace.board("nrf9160dk/nrf9160"), str(folder)]
+    subprocess.run(
+        [sys.executable, "-m", *command, "-d", str(folder / "build")],
+        cwd=workspace.base, env={**os.environ, "ZEPHYR_BASE": str(workspace.base)}, check=True,
+    )  # fmt: skip
+    [case] = load_cases(folder / "hil.toml")
+    result = run_case(case, tmp_path / "out")
+    assert result.passed, result.reason
