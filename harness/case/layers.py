@@ -10,11 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
-from harness.case.outputs import float_bound
 from harness.deadline import Deadline
 from harness.elf import Firmware
 from harness.elf.demangle import qualified
@@ -22,6 +20,7 @@ from harness.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.model import Model, Tensor
 from harness.reference import Interpreter
 from harness.reference.fixedpoint import Array
+from harness.reference.float_error import allowed_errors
 from harness.reference.layers import LayerReport, compare_layers
 from harness.reference.node import NUMPY_TYPES
 from harness.targets.base import Session, Stop
@@ -65,7 +64,7 @@ def compare_with_device(
     interpreter.reset()
     for earlier in dump.earlier if interpreter.stateful else ():
         interpreter.invoke(_arrays(earlier, model))
-    allowed = partial(float_bound, model) if tolerance is None else tolerance
+    allowed = allowed_errors if tolerance is None else tolerance
     inputs = _arrays(dump.inputs, model)
     return compare_layers(interpreter, inputs, dump.outputs, tolerance=allowed)
 

@@ -15,6 +15,7 @@ from harness.findings import Findings
 from harness.model import Model, Tensor
 from harness.reference import Interpreter, alternatives, compare
 from harness.reference.comparison import Alternatives
+from harness.reference.float_error import allowed_errors, allowed_in_batch
 from harness.uart import Console, TensorKey, Tensors
 from harness.uart.scrapers import Check, TestResult
 from harness.uart.tensors import assemble
@@ -26,17 +27,6 @@ if TYPE_CHECKING:
 
 #: The input tensors of each inference, as bytes.
 Rows = Sequence[Sequence[bytes]]
-
-#: Units in the last place by which a float output may differ where float32 products are summed.
-FLOAT_UNITS = 32
-#: Operators whose float32 result depends on the order of summation, or on the C library.
-_FLOAT_SUMS = frozenset(
-    {
-        "AVERAGE_POOL_2D", "BATCH_MATMUL", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED",
-        "LOGISTIC", "MEAN", "SOFTMAX", "SUM", "SVDF", "TANH", "TRANSPOSE_CONV",
-        "UNIDIRECTIONAL_SEQUENCE_LSTM",
-    }
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -129,8 +119,19 @@ class _Comparisons:
         for index, tensor in enumerate(self._model.outputs):
             parts = [tensors[TensorKey("output", number, index)] for number in whole]
             others = alternatives(self._interpreter, inputs, index, batch=True)
-            self._hold(_stack(parts, tensor), expected[index], tensor.name, others)
+            got = _stack(parts, tensor)
+            allowed = self._allowed(inputs, index, got, expected[index])
+            self._hold(got, expected[index], tensor.name, others, allowed)
         self._layers(tensors, rows)
+
+    def _allowed(
+        self, inputs: Sequence[Array], index: int, got: Array, want: Array
+    ) -> float | Array | None:
+        """By how much an output may differ; worked out for the inferences that do."""
+        if self._tolerance is not None or want.dtype != np.float32:
+            return self._tolerance
+        runs = (got != want).reshape(len(want), -1).any(axis=1)
+        return allowed_in_batch(self._interpreter, inputs, index, runs) if runs.any() else None
 
     def _layers(self, tensors: Tensors, rows: Mapping[int, Sequence[bytes]]) -> None:
         """Dumped outputs of operators, inference by inference; those that nothing is like differ
@@ -147,6 +148,7 @@ class _Comparisons:
             self._interpreter.invoke(
                 [_stack([data], one)[0] for data, one in zip(row, model.inputs, strict=True)]
             )
+            errors = allowed_errors(self._interpreter) if self._tolerance is None else {}
             for index, node in places:
                 data = tensors.get(TensorKey("layer", number, index, node))
                 outputs = model.operators[node].outputs if node < len(model.operators) else ()
@@ -155,7 +157,8 @@ class _Comparisons:
                     continue
                 name = f"layer {node} ({model.operators[node].name}) of inference {number}"
                 wanted = self._interpreter.tensors[tensor.index]
-                self._hold(_stack([data], tensor)[0], wanted, name, {})
+                allowed = errors.get(tensor.index, self._tolerance)
+                self._hold(_stack([data], tensor)[0], wanted, name, {}, allowed)
 
     def _inputs(self, tensors: Tensors, known: Rows, number: int) -> Sequence[bytes]:
         """The host's own inputs where it has any, else what the image says that it read."""
@@ -174,9 +177,15 @@ class _Comparisons:
             for index, tensor in enumerate(self._model.outputs)
         )
 
-    def _hold(self, got: Array, want: Array, name: str, others: Alternatives) -> None:
-        bound = float_bound(self._model, want) if self._tolerance is None else self._tolerance
-        comparison = compare(got, want, tolerance=bound, alternatives=others)
+    def _hold(
+        self,
+        got: Array,
+        want: Array,
+        name: str,
+        others: Alternatives,
+        allowed: float | Array | None,
+    ) -> None:
+        comparison = compare(got, want, tolerance=allowed, alternatives=others)
         self._compared += comparison.total
         self._mismatches += comparison.mismatches
         if not comparison.equal:
@@ -199,22 +208,6 @@ class _Comparisons:
             self._compared, self._mismatches, self._inferences, "; ".join(problems),
             "\n".join(self._reports),
         )  # fmt: skip
-
-
-def float_bound(model: Model, expected: Array) -> float | None:
-    """The difference that the order of float32 sums may make; None where nothing may differ.
-
-    TFLM adds one product after the other, NumPy in blocks. A sum of K products differs by at most
-    about K units in the last place of its largest partial sum; FLOAT_UNITS covers K of the models
-    here, measured are 6 units.
-    """
-    sums = any(
-        operator.name in _FLOAT_SUMS and model.tensors[operator.outputs[0]].dtype == "float32"
-        for operator in model.operators
-    )
-    if not sums or expected.dtype != np.float32:
-        return None
-    return FLOAT_UNITS * 2.0**-23 * max(1.0, float(np.abs(expected).max()))
 
 
 def _nbytes(tensor: Tensor) -> int:

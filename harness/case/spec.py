@@ -40,7 +40,7 @@ class Case:
     inferences: int = 1  # at least so many results
     reference: bool = True  # hold outputs against the NumPy reference
     arithmetic: Arithmetic = field(default_factory=Arithmetic)  # the reference's
-    tolerance: float | None = None  # None: to the bit, float sums to FLOAT_UNITS
+    tolerance: float | None = None  # None: to the bit, float sums see reference/float_error
     expected: Expectation = field(default_factory=Expectation)
     values: tuple[Mapping[str, float | str], ...] = ()  # for scrapers: of each result in turn
     tests: Mapping[str, str] = field(default_factory=dict)  # known pass, fail, skip

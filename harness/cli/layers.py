@@ -41,7 +41,7 @@ if TYPE_CHECKING:
               show_default=True, help="Where the image runs.")  # fmt: skip
 @arithmetic_options
 @click.option("--tolerance", type=TOLERANCE, metavar="X",
-              help="Largest difference of a value.  [default: to the bit; float sums 32 ulp]",
+              help="Largest difference.  [default: to the bit; of float sums an error bound]",
               )  # fmt: skip
 @click.option("--timeout", default=30.0, show_default=True, type=Seconds(), metavar="SECONDS",
               help="Virtual time until the inference must be over.")  # fmt: skip

@@ -24,16 +24,18 @@ Alternatives = Mapping[str, Callable[[], npt.ArrayLike]]
 
 @dataclass(frozen=True)
 class Difference:
-    """One element that differs."""
+    """One element that differs, by more than ``allowed``."""
 
     index: tuple[int, ...]
     obtained: float
     expected: float
+    allowed: float = 0.0
 
     def __str__(self) -> str:
         at = ", ".join(map(str, self.index))
         obtained, expected = _apart(self.obtained, self.expected)
-        return f"[{at}]: obtained {obtained}, expected {expected}"
+        bound = f", {self.allowed:.3g} allowed" if self.allowed else ""
+        return f"[{at}]: obtained {obtained}, expected {expected}{bound}"
 
 
 def _apart(one: float, other: float) -> tuple[str, str]:
@@ -90,6 +92,7 @@ class Comparison:
                     "index": list(d.index),
                     "obtained": plain(d.obtained),
                     "expected": plain(d.expected),
+                    "allowed": d.allowed,
                 }
                 for d in self.first
             ],
@@ -107,11 +110,13 @@ def compare(
     obtained: npt.ArrayLike,
     expected: npt.ArrayLike,
     *,
-    tolerance: float | None = None,
+    tolerance: float | Array | None = None,
     relative: float = 0.0,
     alternatives: Alternatives | None = None,
 ) -> Comparison:
     """Compare two tensors element by element.
+
+    ``tolerance`` is one number, or one for each element.
 
     Exact where ``tolerance`` is None and ``relative`` is 0; else an element may differ by
     ``tolerance + relative * |expected|``, in the tensors' own units (quantized steps for
@@ -120,20 +125,26 @@ def compare(
     tried in their order when the tensors differ; see :mod:`harness.reference.explain`.
     """
     x, y = np.asarray(obtained), np.asarray(expected)
-    if (tolerance or 0.0) < 0 or relative < 0:
+    limit = np.asarray(0.0 if tolerance is None else tolerance, np.float64)
+    if not (limit >= 0).all() or not relative >= 0:
         raise UsageError(f"a tolerance can't be negative: {tolerance}, {relative}")
     refused = _refused(x, y)
     if refused:
         return Comparison(False, max(x.size, y.size), y.size, float("nan"), reason=refused)
     difference = _difference(x, y)
     magnitude = np.abs(y.astype(np.float64))
-    allowed = (tolerance or 0.0) + relative * np.where(np.isfinite(magnitude), magnitude, 0.0)
+    allowed = limit + relative * np.where(np.isfinite(magnitude), magnitude, 0.0)
     wrong = ~(difference <= allowed)
     count = int(np.count_nonzero(wrong))
     if count == 0:
         return Comparison(True, 0, y.size, float(difference.max()))
     first = tuple(
-        Difference(tuple(map(int, index)), x[tuple(index)].item(), y[tuple(index)].item())
+        Difference(
+            tuple(map(int, index)),
+            x[tuple(index)].item(),
+            y[tuple(index)].item(),
+            float(np.broadcast_to(allowed, y.shape)[tuple(index)]),
+        )
         for index in np.argwhere(wrong)[:SHOWN]
     )
     largest = float(difference[wrong].max())

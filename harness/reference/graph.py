@@ -39,6 +39,7 @@ class Step:
     inputs: tuple[int, ...]
     outputs: tuple[Tensor, ...]
     where: str
+    node: Node
     work: int = 1
 
     @cached_property
@@ -169,7 +170,7 @@ class Program:
                     continue
                 work = _work(node)
                 inputs = tuple(max(index, -1) for index in operator.inputs)
-                steps.append(Step(operator, run, inputs, node.outputs, node.where, work))
+                steps.append(Step(operator, run, inputs, node.outputs, node.where, node, work))
             graph.prepare(steps)
         if refused:
             raise _together(refused)

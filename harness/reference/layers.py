@@ -17,8 +17,10 @@ from harness.reference.node import NUMPY_TYPES
 
 #: A device's dump: operator index, or (operator index, output index), -> bytes or array.
 Dump = Mapping[int, Any] | Mapping[tuple[int, int], Any]
-#: The difference that an element may have: one for all tensors, or by the expected one.
-Tolerance = float | Callable[[Array], float | None] | None
+#: What an element may differ by: one number, or from the interpreter after the inference, an array
+#: for each tensor that may differ at all, by index.
+Tolerance = float | Callable[[Interpreter], Mapping[int, Array]] | None
+_Limits = tuple[float | Array | None, float]
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,7 @@ def compare_layers(
     """
     obtained = {key if isinstance(key, tuple) else (key, 0): value for key, value in dump.items()}
     report = table(interpreter, inputs)
+    errors = tolerance(interpreter) if callable(tolerance) else {}
     known = {(layer.operator.index, layer.output) for layer in report.layers}
     if strange := sorted(set(obtained) - known):
         node, output = strange[0]
@@ -151,7 +154,8 @@ def compare_layers(
         raw = obtained.get((layer.operator.index, layer.output))
         value = None if raw is None else _array(raw, layer.tensor)
         device[layer.tensor.index] = value if raw is not None else None
-        compared = _compared(interpreter, layer, value, device, (tolerance, relative))
+        allowed = errors.get(layer.tensor.index) if callable(tolerance) else tolerance
+        compared = _compared(interpreter, layer, value, device, (allowed, relative))
         layers.append(compared)
     return LayerReport(tuple(layers))
 
@@ -171,7 +175,7 @@ def _compared(
     layer: Layer,
     value: Array | None,
     device: Mapping[int, Array | None],
-    limits: tuple[Tolerance, float],
+    limits: _Limits,
 ) -> Layer:
     if value is None:
         return layer
@@ -180,9 +184,8 @@ def _compared(
     return Layer(layer.operator, layer.output, layer.tensor, layer.expected, comparison, fault)
 
 
-def _within(value: Array, expected: Array, limits: tuple[Tolerance, float]) -> Comparison:
-    tolerance, relative = limits
-    allowed = tolerance(expected) if callable(tolerance) else tolerance
+def _within(value: Array, expected: Array, limits: _Limits) -> Comparison:
+    allowed, relative = limits
     return compare(value, expected, tolerance=allowed, relative=relative)
 
 
@@ -191,7 +194,7 @@ def _own_fault(
     layer: Layer,
     value: Array,
     device: Mapping[int, Array | None],
-    limits: tuple[Tolerance, float],
+    limits: _Limits,
 ) -> bool | None:
     """Whether the operator is wrong even on the inputs that the device gave it."""
     if interpreter.stateful:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +10,11 @@ import pytest
 from device import Told, builtin_run, lines, parts, set_up, told
 
 from harness import paths
-from harness.case.outputs import FLOAT_UNITS, OutputCheck, check_outputs, float_bound
+from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.spec import Case
 from harness.model import Model
 from harness.reference import Interpreter
+from harness.reference.float_error import allowed_in_batch
 from harness.uart import Console
 
 INT8 = Model.from_file(paths.models() / "hello_world_int8.tflite")
@@ -64,32 +66,29 @@ def test_a_case_may_allow_some_steps_and_no_more(tolerance, wrong):
     assert check(run(X, off_by(2)), case=case).mismatches == wrong
 
 
-def as_floats(units: float) -> tuple[list[bytes], list[bytes]]:
+def as_floats(bounds: float) -> tuple[list[bytes], list[bytes]]:
     inputs = np.linspace(0, 6, 5, dtype=np.float32).reshape(5, 1, 1)
-    outputs = np.array(Interpreter.from_model(FLOAT).invoke_batch([inputs])[0])
-    bound = float_bound(FLOAT, outputs)
-    assert bound is not None
-    moved = (outputs + np.float32(bound * units)).astype(np.float32)
+    interpreter = Interpreter(FLOAT)
+    outputs = np.array(interpreter.invoke_batch([inputs])[0])
+    allowed = allowed_in_batch(interpreter, [inputs], 0, np.ones(5, bool))
+    moved = (outputs + bounds * allowed).astype(np.float32)
     return [one.tobytes() for one in inputs], [one.tobytes() for one in moved]
 
 
-@pytest.mark.parametrize(("units", "wrong"), [(0, 0), (0.9, 0), (1.2, 5), (-0.9, 0), (-1.2, 5)])
-def test_floats_may_differ_by_what_the_order_of_their_sums_explains(units, wrong):
-    assert check(run(*as_floats(units), FLOAT), FLOAT).mismatches == wrong
+@pytest.mark.parametrize(("bounds", "wrong"), [(0, 0), (0.8, 0), (1.3, 5), (-0.8, 0), (-1.3, 5)])
+def test_floats_may_differ_by_what_the_order_of_their_sums_explains(bounds, wrong):
+    assert check(run(*as_floats(bounds), FLOAT), FLOAT).mismatches == wrong
 
 
-def test_the_bound_of_floats_is_in_units_of_the_largest_output():
-    small, large = np.array([0.5], np.float32), np.array([-8.0, 1.0], np.float32)
-    assert float_bound(FLOAT, small) == FLOAT_UNITS * 2.0**-23
-    assert float_bound(FLOAT, large) == FLOAT_UNITS * 2.0**-23 * 8
-    assert FLOAT_UNITS == 32
-    assert float_bound(INT8, small) is None
-    assert float_bound(FLOAT, np.array([1], np.int8)) is None
+def test_a_difference_of_floats_is_shown_with_the_digits_that_differ_and_the_bound():
+    details = check(run(*as_floats(1.3), FLOAT), FLOAT).details
+    (obtained, expected), *_ = re.findall(r"obtained (\S+), expected (\S+), \S+ allowed", details)
+    assert obtained != expected
 
 
 def test_a_case_with_a_tolerance_needs_no_bound_of_floats():
     exact = Case("c", elf=Path("x"), tolerance=0.0)
-    assert check(run(*as_floats(0.9), FLOAT), FLOAT, exact).mismatches == 5
+    assert check(run(*as_floats(0.8), FLOAT), FLOAT, exact).mismatches == 5
 
 
 def test_the_hosts_inputs_are_the_truth_whatever_the_image_prints():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -168,8 +169,28 @@ def test_no_cause_is_made_up() -> None:
     assert compare(obtained, _tensor(60)).explanation == ""
 
 
+def test_each_element_can_have_a_tolerance_of_its_own() -> None:
+    expected = np.array([1, 1], np.float32)
+    obtained = np.array([1.5, 1.5], np.float32)
+    answer = compare(obtained, expected, tolerance=np.array([1, 0.1]))
+    assert (answer.mismatches, answer.first[0].index) == (1, (1,))
+
+
+def test_numbers_that_differ_late_are_shown_to_where_they_differ() -> None:
+    expected = np.array([1.39796], np.float32)
+    answer = compare(np.nextafter(expected, np.float32(2)), expected, tolerance=1e-9)
+    (line,) = [each for each in str(answer).splitlines() if "obtained" in each]
+    obtained, wanted, bound = re.findall(r"\d[\d.e-]+", line)
+    assert (float(obtained) > float(wanted), bound) == (True, "1e-09")
+
+
 def test_the_answer_is_json_even_with_nan() -> None:
     answer = compare(np.array([np.nan, 1], np.float32), np.array([1, np.inf], np.float32))
     document = json.loads(json.dumps(answer.to_json(), allow_nan=False))
-    assert document["first"][0] == {"index": [0], "obtained": "nan", "expected": 1.0}
+    assert document["first"][0] == {
+        "index": [0],
+        "obtained": "nan",
+        "expected": 1.0,
+        "allowed": 0.0,
+    }
     assert document["largest"] == "inf"

@@ -1,0 +1,109 @@
+"""What a device's floats may be off by: enough for a right one, too little for a wrong one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from model_builder import ACTIVATIONS, Op, T, build
+from oracle import Oracle
+
+from harness import paths
+from harness.model import Model
+from harness.reference import Interpreter, compare
+from harness.reference.float_error import allowed_errors, allowed_in_batch
+
+
+def _dense(depth: int, units: int, layers: int, seed: int = 0) -> Model:
+    """FULLY_CONNECTED and RELU, several times, outputs about as large as the inputs."""
+    rng = np.random.default_rng(seed)
+    tensors, operators = [T((1, depth), "float32")], []
+    for layer in range(layers):
+        last = layer == layers - 1
+        w = rng.normal(size=(units, depth)) / np.sqrt(depth)
+        bias = T((units,), "float32", data=rng.normal(size=units))
+        tensors += [T(w.shape, "float32", data=w), bias, T((1, units), "float32")]
+        options = {"FusedActivationFunction": ACTIVATIONS["NONE" if last else "RELU"]}
+        place = 3 * layer
+        operators.append(
+            Op("FULLY_CONNECTED", [place, place + 1, place + 2], [place + 3],
+               ("FullyConnected", options))
+        )  # fmt: skip
+        depth = units
+    return Model.from_bytes(build(tensors, operators, [0], [3 * layers]))
+
+
+def _one_after_the_other(model: Model, x: np.ndarray) -> np.ndarray:
+    """The network in float32, each product added to the last sum."""
+    value = x[0]
+    for operator in model.operators:
+        w, bias = (
+            np.frombuffer(model.tensors[index].data, np.float32).reshape(model.tensors[index].shape)
+            for index in operator.inputs[1:3]
+        )
+        total = np.zeros(len(w), np.float32)
+        for column in range(w.shape[1]):
+            total = (total + w[:, column] * value[column]).astype(np.float32)
+        value = total + bias
+        if operator is not model.operators[-1]:
+            value = np.maximum(value, 0)
+    return value[None]
+
+
+@pytest.mark.parametrize("size", [1, 1e-3, 1e3])
+@pytest.mark.parametrize(("depth", "units", "layers"), [(4, 3, 1), (1000, 16, 1), (64, 64, 6)])
+def test_sums_in_another_order_are_allowed(
+    size: float, depth: int, units: int, layers: int
+) -> None:
+    model = _dense(depth, units, layers)
+    interpreter = Interpreter(model)
+    for seed in range(20):
+        x = (size * np.random.default_rng(seed).normal(size=(1, depth))).astype(np.float32)
+        (want,) = interpreter.invoke([x])
+        allowed = allowed_errors(interpreter)[model.outputs[0].index]
+        assert compare(_one_after_the_other(model, x), want, tolerance=allowed).equal
+        # One part in a thousand is the same to no one.
+        assert float(allowed.max()) < 1e-3 * float(np.abs(want).max())
+
+
+def test_weights_off_by_a_ten_thousandth_are_not_allowed() -> None:
+    model = _dense(64, 64, 6)
+    x = np.random.default_rng(1).normal(size=(1, 64)).astype(np.float32)
+    interpreter = Interpreter(model)
+    (want,) = interpreter.invoke([x])
+    data = bytearray(model.data)
+    weights = bytes(model.tensors[-3].data)
+    at = model.data.index(weights)
+    row = np.frombuffer(weights, np.float32)[:64] * np.float32(1.0001)
+    data[at : at + row.nbytes] = row.tobytes()
+    (got,) = Interpreter(Model.from_bytes(bytes(data))).invoke([x])
+    allowed = allowed_errors(interpreter)[model.outputs[0].index]
+    assert not compare(got, want, tolerance=allowed).equal
+
+
+def test_what_no_rounding_touches_must_agree_to_the_bit() -> None:
+    tensors = [T((4,), "float32"), T((4,), "float32"), T((4,), "float32")]
+    none = {"FusedActivationFunction": ACTIVATIONS["NONE"]}
+    operators = [Op("RELU", [0], [1]), Op("ADD", [0, 1], [2], ("Add", none))]
+    interpreter = Interpreter(Model.from_bytes(build(tensors, operators, [0], [2])))
+    interpreter.invoke([np.array([1.5, -2, 3, 1e-9], np.float32)])
+    assert all(not allowed.any() for allowed in allowed_errors(interpreter).values())
+
+
+def test_a_batch_has_bounds_where_they_are_asked_for() -> None:
+    interpreter = Interpreter(paths.models() / "hello_world_float32.tflite")
+    x = np.linspace(0, 6, 4, dtype=np.float32).reshape(4, 1, 1)
+    allowed = allowed_in_batch(interpreter, [x], 0, np.array([True, False, True, False]))
+    interpreter.invoke([x[2]])
+    assert np.array_equal(allowed[2], allowed_errors(interpreter)[interpreter.outputs[0].index])
+    assert allowed[0].all()
+    assert not allowed[[1, 3]].any()
+
+
+def test_the_official_interpreter_stays_within_the_bounds(micro: Oracle) -> None:
+    for depth, units, layers in ((3, 5, 2), (200, 20, 3), (1000, 8, 1)):
+        model = _dense(depth, units, layers, seed=3)
+        rows = np.random.default_rng(4).normal(size=(10, 1, depth)).astype(np.float32)
+        outputs, _ = micro.run(model.data, [[row] for row in rows])
+        allowed = allowed_in_batch(Interpreter(model), [rows], 0, np.ones(10, bool))
+        want = Interpreter(model).invoke_batch([rows])[0]
+        assert compare(np.stack([row[0] for row in outputs]), want, tolerance=allowed).equal
