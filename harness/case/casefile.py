@@ -14,6 +14,7 @@ from harness.build.variants import Expectation
 from harness.case.artifacts import folder_name
 from harness.case.samples import sample_case
 from harness.case.spec import Budgets, Case
+from harness.elf import together
 from harness.errors import UsageError
 from harness.findings import Kind
 from harness.footprint.budget import FIGURES, from_table, parse_limit
@@ -56,6 +57,7 @@ class _Row:
 
     name: str = ""
     elf: str | None = None
+    beside: tuple[str, ...] = ()
     sample: str | None = None
     resolver: str = "exact"
     builder: str = "standalone"
@@ -150,10 +152,14 @@ def _options(row: _Row, name: str) -> dict[str, object]:
 def _case(row: _Row, here: Path) -> Case:
     if (row.elf is None) == (row.sample is None):
         raise UsageError("give either elf or sample")
+    if row.beside and row.elf is None:
+        raise UsageError("beside goes with elf")
     if row.sample is not None:
         case = replace(sample_case(row.sample, row.resolver, builder=row.builder), name=row.name)
     else:
-        case = Case(name=row.name, elf=_path(row, "elf", here))
+        images = [_image("elf", str(row.elf), here)]
+        images += [_image("beside", one, here) for one in row.beside]
+        case = Case(name=row.name, elf=images[0], beside=tuple(images[1:]))
     if row.scraper:
         scraper(row.scraper)  # refuses one that does not exist
     given: dict[str, Any] = {
@@ -174,6 +180,13 @@ def _case(row: _Row, here: Path) -> Case:
     )
     case = _ending(case, row)
     return _expect(case, row.expect) if row.expect is not None else case
+
+
+def _image(key: str, name: str, here: Path) -> Path:
+    path = here / name
+    if not together.is_image(path):
+        raise UsageError(f"{key}: there is no file {path}")
+    return path
 
 
 def _presses(row: _Row) -> tuple[Press, ...]:

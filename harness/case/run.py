@@ -22,7 +22,7 @@ from harness.case.observe import Observation, observe
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.result import CaseResult, Verdict
 from harness.case.spec import Case
-from harness.elf import Firmware
+from harness.elf import Firmware, together
 from harness.errors import (
     CannotWrite,
     EnvironmentMissing,
@@ -86,9 +86,14 @@ def _run(case: Case, blank: CaseResult, folder: Path, look: Look | None) -> Case
         return replace(blank, reason=error.message, hint=error.hint)
     if elf is None:
         raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
-    firmware = Firmware.from_elf(elf)
-    blank = replace(blank, elf=elf, elf_sha256=firmware.sha256, compiler=firmware.compiler,
-                    model=case.model)  # fmt: skip
+    firmware = together.read(elf, case.beside)
+    blank = replace(
+        blank,
+        elf=firmware.path,
+        elf_sha256=firmware.sha256,
+        compiler=firmware.compiler,
+        model=case.model,
+    )
     model = Model.from_file(case.model) if case.model else None
     inputs = _inputs(case, model)
     with artifacts.recording(folder) as recording:

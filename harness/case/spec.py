@@ -27,7 +27,8 @@ class Case:
     """One image, run once on one target, and what must come of it."""
 
     name: str
-    elf: Path | None = None  # a prebuilt image ...
+    elf: Path | None = None  # a prebuilt image: ELF, HEX, FILE@ADDRESS, build folder ...
+    beside: tuple[Path, ...] = ()  # further images, loaded with it
     sample: str = ""  # ... or a sample that is built
     resolver: str = ""
     builder: str = "prebuilt"

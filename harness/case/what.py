@@ -9,6 +9,7 @@ from harness import files
 from harness.build.configurations import load
 from harness.case.samples import sample_case
 from harness.case.spec import Case
+from harness.elf import together
 from harness.errors import UsageError
 
 #: The case file that a folder is looked through for.
@@ -17,7 +18,10 @@ CASE_FILE = "hil.toml"
 
 @dataclass(frozen=True)
 class What:
-    """One of the three: an ELF that is built already, the name of a sample, a case file."""
+    """One of the three: an image that is built already, the name of a sample, a case file.
+
+    An image is what :mod:`harness.elf.together` reads.
+    """
 
     text: str
     elf: Path | None = None
@@ -34,7 +38,7 @@ class What:
         given = {"--resolver": resolver, "--builder": builder}
         for option in (name for name, value in given.items() if value is not None):
             raise UsageError(f"{option} cannot be used here: {self.text} is an image already built")
-        return Case(name=self.elf.stem, elf=self.elf)
+        return Case(name=together.name_of(self.elf), elf=self.elf)
 
     def image(self, resolver: str | None = None) -> Path:
         """The image, or what the sample is built to (standalone)."""
@@ -53,19 +57,23 @@ def find(text: str, here: Path = Path(), *, case_files: bool = False) -> What:
     :class:`UsageError` where there is no such thing.
     """
     path = here / text
-    expected = "an ELF, a sample (tflm-hil samples lists them)" + (
-        " or a hil.toml" if case_files else ""
+    expected = (
+        "an ELF or HEX file, FILE@ADDRESS, a build folder, a sample (tflm-hil samples lists them)"
+        + (" or a hil.toml" if case_files else "")
     )
-    if files.is_file(path):
+    folder = files.is_folder(path)
+    if not folder and together.is_image(path):
         is_case_file = case_files and path.suffix == ".toml"
         return What(text, case_file=path) if is_case_file else What(text, elf=path)
-    if files.is_folder(path) and text not in load().samples:
+    if folder and text not in load().samples:
+        if case_files and files.is_file(path / CASE_FILE):
+            return What(text, case_file=path / CASE_FILE)
+        if together.is_image(path):
+            return What(text, elf=path)
         if not case_files:
             raise UsageError(f"{text} is a folder", hint=f"name {expected}")
-        if not files.is_file(path / CASE_FILE):
-            hint = f"tflm-hil init {text} writes one"
-            raise UsageError(f"{text} is a folder without a {CASE_FILE}", hint=hint)
-        return What(text, case_file=path / CASE_FILE)
+        hint = f"tflm-hil init {text} writes one"
+        raise UsageError(f"{text} is a folder without a {CASE_FILE}", hint=hint)
     if "/" in text or Path(text).suffix or "\0" in text:
         raise UsageError(f"there is no file {text}", hint=f"name {expected}")
     load().sample(text)

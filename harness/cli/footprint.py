@@ -15,7 +15,7 @@ from harness import footprint as analysis
 from harness.case.what import What
 from harness.cli.names import EXISTING, IMAGE
 from harness.cli.options import STDOUT, Destination, json_option, screen, write_text
-from harness.elf import Image
+from harness.elf import Image, together
 from harness.errors import CheckFailed, UsageError
 from harness.footprint.analysis import Footprint
 from harness.footprint.budget import Verdict, check, load
@@ -90,7 +90,7 @@ def footprint(  # noqa: PLR0917 - one parameter an option
         raise UsageError("--json and --markdown cannot both go to standard output")
     budgets = load(budget) if budget else ()
     before = load_baseline(baseline) if baseline else None
-    image = replace(Image.from_elf(what.image()), map_file=map_file, linker_script=linker_script)
+    image = replace(together.read(what.image()), map_file=map_file, linker_script=linker_script)
     found = analysis.analyse(image)
     if region:
         found.region(region)

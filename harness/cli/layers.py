@@ -21,7 +21,7 @@ from harness.cli.options import (
     json_option,
     write_text,
 )
-from harness.elf import Firmware
+from harness.elf import together
 from harness.errors import CheckFailed, UsageError
 from harness.targets.registry import DEFAULT, Ability, who_can
 
@@ -77,7 +77,7 @@ def layers(  # noqa: PLR0917 - what click hands over, by name
     if found is None:
         raise UsageError("an image needs --model, to be compared with")
     elf = what.image(resolver)
-    firmware = Firmware.from_elf(elf)
+    firmware = together.read(elf)
     interpreter = Interpreter.from_file(found, arithmetic)
     with targets.open_target(target, firmware) as session:
         report = compare_with_device(

@@ -12,7 +12,7 @@ from harness.case.casefile import find_model
 from harness.case.what import What
 from harness.cli.names import IMAGE, MODEL
 from harness.cli.options import STDOUT, Destination, Seconds, json_option, screen, write_text
-from harness.elf import Firmware
+from harness.elf import Firmware, together
 from harness.errors import CheckFailed, UsageError
 from harness.model import Model
 from harness.targets.registry import DEFAULT, TARGETS
@@ -70,7 +70,7 @@ def check(
     if found is None:
         raise UsageError("an image needs MODEL, to be held against")
     elf = what.image()
-    firmware, needed = Firmware.from_elf(elf), Model.from_file(found)
+    firmware, needed = together.read(elf), Model.from_file(found)
     if live:
         audit = check_live(firmware, needed, _live(firmware, target or DEFAULT, symbol, timeout))
     else:
@@ -141,7 +141,7 @@ def dump(
     tflm-hil resolver dump build/zephyr/zephyr.elf --until loop
     """
     elf = what.image()
-    firmware = Firmware.from_elf(elf)
+    firmware = together.read(elf)
     target = target or DEFAULT
     found = _live(firmware, target, symbol, timeout)
     _write(
@@ -166,7 +166,7 @@ def explain(operator: str, what: What, json_file: Path | None) -> None:
     from harness.resolver.explain import explain as walk  # noqa: PLC0415
     from harness.resolver.text import explanation_lines  # noqa: PLC0415
 
-    found = walk(Firmware.from_elf(what.image()), operator)
+    found = walk(together.read(what.image()), operator)
     _write(json_file, found.to_json())
     if json_file != STDOUT:
         for line in explanation_lines(found):

@@ -43,7 +43,7 @@ _REPORTS = ("json_file", "junit", "html", "coverage")
 
 
 @click.command()
-@click.argument("what", metavar="ELF|SAMPLE|hil.toml", type=IMAGE_OR_CASES)
+@click.argument("what", metavar="IMAGE|SAMPLE|hil.toml", type=IMAGE_OR_CASES)
 @click.option("--case", "names", metavar="NAME", multiple=True,
               help="Of a case file, only this case; may be given again.")  # fmt: skip
 @click.option("--target", metavar="T[,T...]", type=TARGET,
@@ -53,6 +53,9 @@ _REPORTS = ("json_file", "junit", "html", "coverage")
               help=f"Resolver configuration of a SAMPLE, or {ALL}.  [default: exact]")  # fmt: skip
 @click.option("--builder", type=click.Choice(BUILDERS),
               help="Who builds a SAMPLE.  [default: standalone]")  # fmt: skip
+@click.option("--beside", metavar="IMAGE", multiple=True, type=click.Path(path_type=Path),
+              help="A further image, loaded with the first: a bootloader, or the ELF of a HEX "
+              "file; may be given again.")  # fmt: skip
 @click.option("--model", metavar="FILE|NAME", type=MODEL,
               help="The .tflite that the image runs, or the name of one of this project's: outputs "
               "must be what the reference makes of it.")  # fmt: skip
@@ -104,11 +107,14 @@ _REPORTS = ("json_file", "junit", "html", "coverage")
 def run(**options: Any) -> int:
     """Run an image, a sample or the cases of a file, and judge what comes of it.
 
+    An IMAGE is an ELF, an Intel HEX file, FILE@ADDRESS for plain bytes, or a Zephyr build folder.
+
     \b
     tflm-hil run hello_world
     tflm-hil run hello_world --resolver all-configurations --html report.html
     tflm-hil run zephyr.elf --scraper hello_world --never-ends --model model.tflite
     tflm-hil run zephyr.elf --scraper ztest
+    tflm-hil run app.signed.hex --beside mcuboot.hex --beside zephyr.elf --scraper hello_world
     tflm-hil run . --case "my application"
     tflm-hil run hil.toml --target simulator,renode --junit hil.xml
     tflm-hil run digits --profile --coverage digits.info

@@ -42,7 +42,10 @@ def select(options: Options) -> list[Case]:
         _refuse(options, ("scraper",), "samples print records, which need none")
         cases = _sample_cases(what.sample, options["resolver"] or "exact", options["builder"])
     else:
-        cases = [what.case(options["resolver"], options["builder"])]
+        case = what.case(options["resolver"], options["builder"])
+        cases = [replace(case, beside=options["beside"])]
+    if options["beside"] and what.elf is None:
+        raise UsageError(f"--beside cannot be used here: {what.text} is no image")
     if options["target"] is not None:
         cases = on_targets(cases, target_names(options["target"]))
     _refuse_idle_target_options(cases, options)

@@ -58,6 +58,7 @@ class Coverage:
         for address, count in counts.items():
             place = firmware.locate(address)
             name = demangle(place.function) or f"0x{address:08x}"
+            name = f"{place.image}: {name}" if place.image else name
             start = address - place.offset
             counted[name, start, firmware.locate(start).file] += count
         return cls(_named(counted), _lines(firmware, sorted(executed)))
@@ -104,7 +105,7 @@ class _Code:
     """The image's instructions; two bytes each where it has none (code copied to RAM)."""
 
     def __init__(self, firmware: Firmware) -> None:
-        self._segments = [(s.address, s.data) for s in firmware.segments if s.data]
+        self._segments = [(s.address, s.data) for s in firmware.loaded if s.data]
 
     def length(self, address: int) -> int:
         for start, data in self._segments:
@@ -115,9 +116,15 @@ class _Code:
 
 
 def _lines(firmware: Firmware, executed: list[int]) -> dict[str, dict[int, bool]]:
+    files: dict[str, dict[int, bool]] = {}
+    for image in (firmware, *firmware.beside):
+        _add_lines(files, image, executed)
+    return files
+
+
+def _add_lines(files: dict[str, dict[int, bool]], firmware: Firmware, executed: list[int]) -> None:
     table = firmware.line_table
     paths: dict[tuple[int, int], str] = {}
-    files: dict[str, dict[int, bool]] = {}
     stretches = zip(pairwise(table.starts), table.places[:-1], strict=True)
     for (start, end), (number, index, line) in stretches:
         if number < 0 or not line:
@@ -131,4 +138,3 @@ def _lines(firmware: Firmware, executed: list[int]) -> dict[str, dict[int, bool]
         ran = at < len(executed) and executed[at] < end
         hits = files.setdefault(path, {})
         hits[line] = hits.get(line, False) or ran
-    return files

@@ -129,17 +129,47 @@ class ElfFile:
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """PT_LOAD segments that occupy memory, in file order."""
-        headers = [segment.header for segment in self.elf.iter_segments("PT_LOAD")]
-        return tuple(
-            Segment(
-                header["p_vaddr"],
-                header["p_paddr"],
-                header["p_memsz"],
-                self.data[header["p_offset"] : header["p_offset"] + header["p_filesz"]],
-            )
-            for header in headers
-            if header["p_memsz"]
-        )
+        found = []
+        for raw in self.elf.iter_segments("PT_LOAD"):
+            header = raw.header
+            skipped = self._headers_in(header["p_offset"], header["p_filesz"])
+            if header["p_memsz"] > skipped:
+                start, end = header["p_offset"] + skipped, header["p_offset"] + header["p_filesz"]
+                found.append(
+                    Segment(
+                        header["p_vaddr"] + skipped,
+                        header["p_paddr"] + skipped,
+                        header["p_memsz"] - skipped,
+                        self.data[start:end],
+                    )
+                )
+        return tuple(found)
+
+    @property
+    def loaded(self) -> tuple[Segment, ...]:
+        """What is put into memory before the image is started."""
+        return self.segments
+
+    def _headers_in(self, offset: int, size: int) -> int:
+        """Bytes at the start of a segment that are the file's own headers, not the image's.
+
+        A linker script without room for them makes GNU ld map a page with them (TF-M's does). What
+        comes behind them, up to the first section, is filler.
+        """
+        headers, table = int(self.elf["e_ehsize"]), int(self.elf["e_phoff"])
+        if table <= headers:
+            headers = max(headers, table + self.elf["e_phentsize"] * self.elf.num_segments())
+        if offset >= headers or not size:
+            return 0
+        stored = [
+            raw["sh_offset"] - offset
+            for raw in self._raw_sections
+            if raw["sh_flags"] & reader.SHF_ALLOC
+            and raw["sh_type"] != "SHT_NOBITS"
+            and raw["sh_size"]
+            and offset <= raw["sh_offset"] < offset + size
+        ]
+        return min(stored, default=min(size, headers - offset))
 
     @property
     def entry(self) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.elf.demangle import demangle
-from harness.elf.file import ElfFile, Symbol
+from harness.elf.file import ElfFile, Segment, Symbol
 
 # A view's module is loaded with the view: `tflm-hil run` needs few of them.
 if TYPE_CHECKING:
@@ -38,10 +38,12 @@ class Location:
     offset: int
     file: str = ""
     line: int = 0
+    image: str = ""  # of several images, the one that holds it; "" for the one that is looked at
 
     def __str__(self) -> str:
         name = demangle(self.function) or f"0x{self.address:08x}"
-        return f"{name} at {self.file}:{self.line}" if self.file else name
+        place = f"{name} at {self.file}:{self.line}" if self.file else name
+        return f"{place} in {self.image}" if self.image else place
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,38 @@ class Image(ElfFile):
     """An ELF with what it says about itself.
 
     ``map_file`` (of GNU ld) and ``linker_script`` describe the memory regions better than the ELF
-    does, where they are given.
+    does, where they are given. ``beside`` are the other ELFs of several that lie in flash together,
+    ``composed`` what is put there of all of them; see :mod:`harness.elf.together`.
     """
 
     map_file: Path | None = None
     linker_script: Path | None = None
+    beside: tuple[Image, ...] = ()
+    composed: tuple[Segment, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What to call the image among others: the file's name, of Zephyr's the build folder's."""
+        folder = self.path.absolute().parent
+        if self.path.stem != "zephyr":
+            return self.path.stem
+        return folder.parent.name if folder.name == "zephyr" else folder.name
+
+    @property
+    def loaded(self) -> tuple[Segment, ...]:
+        """What is put into memory before the image is started: its own, or that of all images."""
+        return self.composed or self.segments
+
+    def symbol(self, name: str) -> Symbol | None:
+        """The symbol called ``name`` (mangled for C++), or None; ``IMAGE:NAME`` of one beside."""
+        image, colon, rest = name.partition(":")
+        if colon:
+            return next((one.symbol(rest) for one in self.beside if one.name == image), None)
+        return super().symbol(name)
+
+    def holds(self, address: int) -> bool:
+        """True where bytes of this image's own file are at run-time ``address``."""
+        return any(0 <= address - one.address < len(one.data) for one in self.segments)
 
     @cached_property
     def regions(self) -> tuple[Memory, ...]:
@@ -101,8 +130,15 @@ class Image(ElfFile):
         return [s.address for s in functions], functions
 
     def locate(self, address: int) -> Location:
-        """Function (and file and line, from DWARF) of an address; Thumb bit ignored."""
+        """Function (and file and line, from DWARF) of an address; Thumb bit ignored.
+
+        What this image does not hold is looked for in those beside it.
+        """
         address &= ~1
+        if self.beside and not self.holds(address):
+            for other in self.beside:
+                if other.holds(address):
+                    return replace(other.locate(address), image=other.name)
         starts, functions = self._functions
         index = bisect_right(starts, address) - 1
         name, offset = "", 0

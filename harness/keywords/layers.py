@@ -12,7 +12,7 @@ from harness import __version__, targets
 from harness.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.case.casefile import find_model
 from harness.case.layers import compare_with_device
-from harness.elf import Firmware
+from harness.elf import together
 from harness.errors import CheckFailed, EnvironmentMissing
 from harness.reference import Interpreter
 from harness.reference.layers import LayerReport
@@ -89,7 +89,7 @@ class Layers:
         name = str(BuiltIn().get_variable_value("${TARGET}", DEFAULT))
         if not targets.target(name).can(Ability.STEP):
             raise SkipExecution(f"target {name} cannot {Ability.STEP}")
-        firmware = Firmware.from_elf(elf)
+        firmware = together.read(elf)
         interpreter = Interpreter.from_file(find_model(model), arithmetic)
         try:
             session = targets.open_target(name, firmware)

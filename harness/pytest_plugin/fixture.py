@@ -15,7 +15,7 @@ from harness.case.casefile import check_ends, find_model
 from harness.case.live import Live
 from harness.case.spec import target_names
 from harness.closing import Closing
-from harness.elf import Image
+from harness.elf import together
 from harness.errors import EnvironmentMissing, UsageError
 from harness.footprint.analysis import Footprint
 from harness.model import Model
@@ -121,12 +121,12 @@ class Hil(Closing):
 
     def footprint(self, elf: str | Path) -> Footprint:
         """What an image (or a sample) costs: regions, sections, symbols, files, operators."""
-        return footprint.analyse(Image.from_elf(self._find(elf).image()))
+        return footprint.analyse(together.read(self._find(elf).image()))
 
     def check_resolver(self, elf: str | Path, model: str | Path) -> resolver.Audit:
         """Hold an image's resolver against what ``model`` needs; ``passed``, ``missing`` tell."""
         found = find_model(str(model), self._here)
-        return resolver.check(Image.from_elf(self._find(elf).image()), Model.from_file(found))
+        return resolver.check(together.read(self._find(elf).image()), Model.from_file(found))
 
     def _find(self, elf: str | Path) -> what.What:
         return what.find(str(elf), self._here)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from harness.elf import Firmware, Segment
+from harness.elf import Firmware, Segment, trustzone, vectors
+from harness.elf.vectors import Vectors
 from harness.errors import BadElf
 from harness.simulator.memorymap import MemoryMap
 
@@ -16,20 +17,24 @@ class Image:
     """What goes where, and the vector table that the processor starts from."""
 
     parts: tuple[tuple[int, bytes], ...]
-    vectors: int
-    stack: int
-    entry: int
+    start: Vectors
+    non_secure: bool
+
+    @property
+    def vectors(self) -> int:
+        """The address of the vector table."""
+        return self.start.address
 
 
 def load(firmware: Firmware, memory_map: MemoryMap) -> Image:
-    """Check ``firmware`` against the memory map.
+    """Check ``firmware``, and what is loaded with it, against the memory map.
 
     Raises :class:`BadElf` for a segment outside every memory, for segments that overlap, and for a
-    vector table that the processor could not start from.
+    vector table that the processor could not start from; :class:`~harness.errors.Unsupported` for
+    firmware that needs TrustZone.
     """
-    parts = sorted(
-        (segment.load_address, segment.data) for segment in firmware.segments if segment.data
-    )
+    segments = firmware.loaded
+    parts = sorted((segment.load_address, segment.data) for segment in segments if segment.data)
     if not parts:
         raise BadElf(f"{firmware.path} has nothing to load: all of its segments are empty")
     end, previous = 0, 0
@@ -45,8 +50,11 @@ def load(firmware: Firmware, memory_map: MemoryMap) -> Image:
                 f"{firmware.path}: the segments at 0x{previous:08x} and 0x{address:08x} overlap"
             )
         end, previous = address + len(data), address
-    _check_running(firmware.segments, memory_map, firmware)
-    return _vectors(firmware, tuple(parts), memory_map)
+    _check_running(segments, memory_map, firmware)
+    trustzone.refuse_two_worlds(firmware, "simulator")
+    flash, ram = memory_map.area("flash"), memory_map.area("ram")
+    start = vectors.find(firmware, range(flash.origin, flash.end), range(ram.origin, ram.end))
+    return Image(tuple(parts), start, trustzone.is_non_secure(firmware))
 
 
 def _check_running(
@@ -59,28 +67,3 @@ def _check_running(
                 f" every memory of the {memory_map.name}",
                 hint=_HINT,
             )
-
-
-def _vectors(
-    firmware: Firmware, parts: tuple[tuple[int, bytes], ...], memory_map: MemoryMap
-) -> Image:
-    flash, ram = memory_map.area("flash"), memory_map.area("ram")
-    first = next(((a, d) for a, d in parts if flash.holds(a) and len(d) >= 8), None)
-    if first is None:
-        raise BadElf(f"{firmware.path} puts no vector table into flash", hint=_HINT)
-    address, data = first
-    stack = int.from_bytes(data[0:4], "little")
-    entry = int.from_bytes(data[4:8], "little")
-    if not ram.origin < stack <= ram.end:
-        raise BadElf(
-            f"{firmware.path}: the vector table at 0x{address:08x} starts with 0x{stack:08x},"
-            " which is no stack in RAM",
-            hint=_HINT,
-        )
-    code = any(a <= entry & ~1 < a + len(d) and flash.holds(a) for a, d in parts)
-    if not entry & 1 or not code:
-        raise BadElf(
-            f"{firmware.path}: the reset vector is 0x{entry:08x}, which is no Thumb code in flash",
-            hint=_HINT,
-        )
-    return Image(parts, address, stack, entry)

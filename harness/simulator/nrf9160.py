@@ -130,16 +130,8 @@ class Nrf9160:
             store = self.engine.store_of(address, len(data))
             assert store is not None
             store.slice(address, len(data))[:] = data
-        if self.image.vectors:
-            self.exceptions.nonsecure = True
-            self.findings.append(
-                Finding(
-                    Kind.APPROXIMATION,
-                    f"started at its own vector table at 0x{self.image.vectors:x}, without the"
-                    " secure firmware that it expects below it",
-                    "non-secure image",
-                )
-            )
+        self.exceptions.nonsecure = self.image.non_secure
+        self.findings += self.image.start.notes(non_secure=self.image.non_secure)
 
     def _start(self) -> None:
         """The processor's reset sequence (Armv8-M ARM, B3.8)."""

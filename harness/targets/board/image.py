@@ -10,9 +10,10 @@ import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.elf import Firmware
+from harness.elf import Firmware, hexfile
+from harness.elf.together import own_blocks
+from harness.elf.trustzone import is_non_secure
 from harness.errors import UsageError
-from harness.targets.board import hexfile
 
 #: nRF9160 Product Specification v2.1, "Memory": flash and the user information registers.
 FLASH = range(0x0000_0000, 0x0010_0000)
@@ -69,7 +70,7 @@ def prepare(firmware: Firmware, folder: Path) -> Image:
         return _image(path, firmware, own, merged=False)
     path = _merged_file(firmware, own[0][0])
     blocks = hexfile.read(path.read_text(encoding="ascii"), str(path))
-    if missing := hexfile.differences(own, blocks):
+    if missing := hexfile.differences(own_blocks(firmware), blocks):
         raise UsageError(
             f"{path} does not hold what {firmware.path.name} has at 0x{missing[0]:08x}",
             hint="the merged image is from another build: build again",
@@ -79,7 +80,7 @@ def prepare(firmware: Firmware, folder: Path) -> Image:
 
 def _flash_blocks(firmware: Firmware) -> list[hexfile.Block]:
     blocks = []
-    for segment in firmware.segments:
+    for segment in firmware.loaded:
         if not segment.data:
             continue
         start, end = segment.load_address, segment.load_address + len(segment.data)
@@ -100,8 +101,9 @@ def _merged_file(firmware: Firmware, start: int) -> Path:
         path = firmware.path.parent / name
         if path.is_file():
             return path
+    below = "TF-M" if is_non_secure(firmware) else "its bootloader"
     raise UsageError(
-        f"{firmware.path} starts at 0x{start:x} and needs TF-M below it; "
+        f"{firmware.path} starts at 0x{start:x} and needs {below} below it; "
         f"there is no {MERGED[0]} or merged.hex beside it",
         hint="build with TF-M (nrf9160dk/nrf9160/ns), or the secure variant nrf9160dk/nrf9160",
     )

@@ -23,8 +23,6 @@ _PERIPHERALS = {"nvmc": 0x39000, "dppic": 0x17000}
 #: Machines that one process may make: from 1.17 on each leaves a copy of the translation library
 #: in the process's temporary folder, over 1 MB, and nothing but the process's end removes it.
 _MACHINES = 50
-#: Images from here on are non-secure ones, which expect TF-M below them.
-NON_SECURE_FLASH = 0x5_0000
 _SECURE, _NON_SECURE = 0x5000_0000, 0x4000_0000
 
 
@@ -83,7 +81,9 @@ class RenodeServer(Closing):
         self._process = RenodeProcess(self.program)
         return self._process.link
 
-    def machine(self, firmware: Firmware, folder: Path, vectors: int) -> Link:
+    def machine(
+        self, firmware: Firmware, folder: Path, vectors: int, *, non_secure: bool = False
+    ) -> Link:
         """A clean machine with ``firmware`` in its memories, ready to run.
 
         ``folder`` takes the image's segments. :meth:`release` gives the machine back.
@@ -94,7 +94,7 @@ class RenodeServer(Closing):
                 hint="close that one first, or give each session a server of its own",
             )
         try:
-            trustzone = self._modern and vectors < NON_SECURE_FLASH
+            trustzone = self._modern and not non_secure
             again = self._reusable and trustzone == self._trustzone
             if self._made >= _MACHINES and not again:
                 self.lost()
@@ -111,7 +111,8 @@ class RenodeServer(Closing):
             self._reusable = False
             for command in _loading(firmware, folder):
                 client.command(command)
-            client.call(f"hil['agent'] = Agent('{CONSOLE}', {MIPS}, {vectors:#x}, {_ram()})")
+            ram = memory("ram").start, memory("ram").stop
+            client.call(f"hil['agent'] = Agent('{CONSOLE}', {MIPS}, {vectors:#x}, {ram})")
         except TargetLost:
             self.lost()
             raise
@@ -164,16 +165,16 @@ class RenodeServer(Closing):
         self.lost()
 
 
-def _ram() -> tuple[int, int]:
-    """Where RAM begins and ends."""
-    table = tomllib.loads((paths.platforms() / "nrf9160.toml").read_text())["memory"]["ram"]
-    return table["origin"], table["origin"] + table["size"]
+def memory(name: str) -> range:
+    """The addresses of a memory of the chip: ``flash``, ``ram``."""
+    table = tomllib.loads((paths.platforms() / "nrf9160.toml").read_text())["memory"][name]
+    return range(table["origin"], table["origin"] + table["size"])
 
 
 def _loading(firmware: Firmware, folder: Path) -> list[str]:
     """Monitor commands that load the image; its segments go to ``folder``."""
     commands = []
-    for index, segment in enumerate(firmware.segments):
+    for index, segment in enumerate(firmware.loaded):
         path = folder / f"segment{index}.bin"
         path.write_bytes(segment.data)
         if segment.data:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from harness.deadline import Deadline
-from harness.elf import Firmware
+from harness.elf import Firmware, trustzone, vectors
 from harness.elf.coverage import Block, Coverage
 from harness.errors import TargetLost, UsageError
 from harness.findings import Finding, Kind
@@ -29,7 +29,7 @@ from harness.targets.ordinary import OrdinarySession
 from harness.targets.renode import faults, log
 from harness.targets.renode.memory import RenodeMemory
 from harness.targets.renode.pins import RenodePins
-from harness.targets.renode.server import NON_SECURE_FLASH, RenodeServer
+from harness.targets.renode.server import RenodeServer, memory
 
 _NS = 1_000_000_000
 _SLICE_MS = 250  # wall milliseconds that one call may run: Ctrl-C and the guard act between calls
@@ -67,18 +67,20 @@ class RenodeSession(OrdinarySession):
         self._closed = False
         self._spoilt = False  # the machine is in a state that a reset may not cure
         self._opened = False
-        vectors = _vector_table(firmware)
+        non_secure = trustzone.is_non_secure(firmware)
         try:
-            self._client = server.machine(firmware, self._folder, vectors)
+            trustzone.refuse_two_worlds(firmware, self.target)
+            start = vectors.find(firmware, memory("flash"), memory("ram"))
+            self._notes += start.notes(non_secure=non_secure)
+            self._client = server.machine(
+                firmware, self._folder, start.address, non_secure=non_secure
+            )
             self._opened = True
             self.memory = RenodeMemory(self.call)
-            self.call(f"hook_faults({_fault_handlers(firmware, vectors)})")
+            self.call(f"hook_faults({_fault_handlers(firmware, start.address)})")
         except BaseException:
             self.close()
             raise
-        if vectors >= NON_SECURE_FLASH:
-            text = "a non-secure image started at its own vector table, without TF-M below it"
-            self._notes.append(Finding(Kind.APPROXIMATION, text, "TF-M"))
 
     def call(self, *calls: str, timeout: float = 0.0) -> str:
         """Run methods of the agent inside Renode in one round trip; gives the lines they sent."""
@@ -256,18 +258,11 @@ class RenodeSession(OrdinarySession):
             self._server.close()
 
 
-def _vector_table(firmware: Firmware) -> int:
-    symbol = firmware.symbol("_vector_table")
-    if symbol is not None:
-        return symbol.address
-    return min(segment.load_address for segment in firmware.segments if segment.data)
-
-
-def _fault_handlers(firmware: Firmware, vectors: int) -> list[int]:
+def _fault_handlers(firmware: Firmware, table_at: int) -> list[int]:
     """Addresses of the handlers of HardFault to UsageFault, from the image's vector table."""
-    for segment in firmware.segments:
-        table = segment.data[vectors - segment.load_address :] if segment.data else b""
-        if vectors >= segment.load_address and len(table) >= 28:
+    for segment in firmware.loaded:
+        table = segment.data[table_at - segment.load_address :] if segment.data else b""
+        if table_at >= segment.load_address and len(table) >= 28:
             words = struct.unpack_from("<4I", table, 12)
             return sorted({word & ~1 for word in words} - {0})
-    raise UsageError(f"{firmware.path} holds no vector table at {vectors:#x}")
+    raise UsageError(f"{firmware.path} holds no vector table at {table_at:#x}")

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from harness.elf import Firmware
+from harness.elf.wrapped import wrap
 from harness.targets.board import open as open_board
 from harness.targets.board.lab import Lab, Policy
 from harness.targets.board.session import BoardSession
 from harness.targets.board.virtual.bench import install_tools
 from harness.targets.board.virtual.client import VirtualDk
-from harness.targets.board.virtual.elf import wrap
 
 
 def record(text: str) -> bytes:

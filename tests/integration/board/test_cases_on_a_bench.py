@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.targets.board.virtual.elf import wrap
+from harness.elf.wrapped import wrap
 
 TRANSCRIPT = Path(__file__).parents[2] / "data" / "transcripts" / "stock_person_detection_2021.log"
 CASE = """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.targets.board import hexfile
+from harness.elf import hexfile
 
 S = "960000001"
 NRFUTIL = ["nrfutil", "device", "program", "--serial-number", S, "--firmware", "{hex}"]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from harness.elf import Firmware
+from harness.elf import Firmware, hexfile
+from harness.elf.wrapped import wrap
 from harness.errors import UsageError
-from harness.targets.board import hexfile
 from harness.targets.board.image import prepare
-from harness.targets.board.virtual.elf import wrap
 
 
 @pytest.fixture

@@ -96,20 +96,20 @@ def test_a_stack_at_the_edge_of_ram_is_no_fault(renode, firmware, sp):
 
 
 @pytest.mark.parametrize(
-    ("version", "vectors", "board"),
+    ("version", "non_secure", "board"),
     [
-        ((1, 16, 1), 0, "nrf9160dk.repl"),
-        ((1, 17, 0), 0, "nrf9160dk_trustzone.repl"),
-        ((1, 17, 0), 0x50000, "nrf9160dk.repl"),
+        ((1, 16, 1), False, "nrf9160dk.repl"),
+        ((1, 17, 0), False, "nrf9160dk_trustzone.repl"),
+        ((1, 17, 0), True, "nrf9160dk.repl"),
     ],
 )
 def test_what_a_machine_is_made_of_goes_by_version_and_image(
-    firmware, tmp_path, version, vectors, board
+    firmware, tmp_path, version, non_secure, board
 ):
     renode = FakeRenode()
     with RenodeServer(connect=renode.connect) as server:
         server.program = RenodeProgram(tmp_path, version)
-        server.machine(firmware, tmp_path, vectors)
+        server.machine(firmware, tmp_path, 0, non_secure=non_secure)
     loads = [line for line in renode.commands if "LoadPlatformDescription" in line]
     assert [line.rpartition("/")[2] for line in loads] == [board]
     traps = "sysbus.nvic FilterCcrDiv0Write false" in renode.commands

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from harness.targets.board.hexfile import Block
+from harness.elf.hexfile import Block
 from harness.targets.board.image import FLASH, UICR
 
 PAGE = 4096

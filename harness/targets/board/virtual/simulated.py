@@ -9,12 +9,12 @@ from pathlib import Path
 
 from harness.deadline import Clock
 from harness.elf import Firmware
+from harness.elf.hexfile import Block
+from harness.elf.wrapped import wrap
 from harness.errors import HilError
 from harness.targets.base import Elapsed, Session, Stop
-from harness.targets.board.hexfile import Block
 from harness.targets.board.image import UICR
 from harness.targets.board.virtual.chip import Store
-from harness.targets.board.virtual.elf import wrap
 
 #: Virtual time runs at most so much faster than the wall clock: sleeping firmware is waited for
 #: (a little), and a firmware that idles for ever does not keep a core of the host busy.

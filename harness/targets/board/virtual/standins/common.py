@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from harness.elf import hexfile
 from harness.errors import UsageError
-from harness.targets.board import hexfile
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.client import ControlError, call
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from harness.targets.board import hexfile
+from harness.elf import hexfile
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.standins.common import (
     Refused,

@@ -1,11 +1,11 @@
-"""A minimal ELF around bytes in flash, for a simulator that loads ELFs."""
+"""A minimal ELF around bytes at addresses: a HEX or binary file, seen as an image."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
 
-from harness.targets.board.hexfile import Block
+from harness.elf.hexfile import Block
 
 _EHDR, _PHDR = 52, 32
 _EM_ARM, _ET_EXEC, _PT_LOAD = 40, 2, 1

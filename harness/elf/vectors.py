@@ -1,0 +1,132 @@
+"""Where an image starts: the vector table, and why that one.
+
+The core boots from the start of flash. An image that leaves it empty is started by a bootloader or
+by secure firmware; then its symbols tell the table, or MCUboot's header, or a scan for what the
+core would boot.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from harness.elf.image import Image
+from harness.errors import BadElf
+from harness.findings import Finding, Kind
+
+#: Zephyr, CMSIS (TF-M), Zephyr before 2.7.
+_SYMBOLS = ("_vector_start", "__Vectors", "_vector_table")
+_SECTION = ".TFM_VECTORS"
+#: VTOR's bits 31..7 (Armv8-M ARM, D1.2.264).
+_ALIGNMENT = 0x80
+#: MCUboot, "Image Format": magic, load address, header size.
+_MCUBOOT = struct.Struct("<IIH")
+_MCUBOOT_MAGIC = 0x96F3_B83D
+_HINT = "is it linked for the nRF9160 (flash at 0, RAM at 0x20000000)?"
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """A vector table, what its first two words say, and how it was found."""
+
+    address: int
+    stack: int
+    entry: int
+    reason: str
+
+    def notes(self, *, non_secure: bool) -> list[Finding]:
+        """The note on an image that is not started as the chip would be, and why here; or none."""
+        if not self.address:
+            return []
+        missing, subject = (
+            ("the secure firmware that it expects below it", "non-secure image")
+            if non_secure
+            else ("what boots it on the chip", "bootloader")
+        )
+        text = (
+            f"started at its own vector table at 0x{self.address:x} ({self.reason}),"
+            f" without {missing}"
+        )
+        return [Finding(Kind.APPROXIMATION, text, subject)]
+
+
+def find(image: Image, flash: range, ram: range) -> Vectors:
+    """The table that ``image`` is started from; ``flash`` and ``ram`` are the chip's.
+
+    Raises :class:`BadElf` where there is none, or where the core could not boot from it.
+    """
+    address, reason = _address(image, flash, ram)
+    if address is None:
+        raise BadElf(f"{image.path} puts no vector table into flash", hint=_HINT)
+    words = _words(image, address)
+    wrong = "lies outside the image" if words is None else _complaint(image, words, flash, ram)
+    if wrong or words is None:
+        raise BadElf(f"{image.path}: the vector table at 0x{address:08x} {wrong}", hint=_HINT)
+    return Vectors(address, *words, reason)
+
+
+def named(image: Image) -> tuple[int, str] | None:
+    """The table that a symbol or TF-M's section names, and which; None where nothing does."""
+    for name in _SYMBOLS:
+        symbol = image.symbol(name)
+        if symbol is not None:
+            return symbol.address, f"symbol {name}"
+    for section in image.sections:
+        if section.name == _SECTION:
+            return section.address, f"section {_SECTION}"
+    return None
+
+
+def _address(image: Image, flash: range, ram: range) -> tuple[int | None, str]:
+    if _words(image, flash.start) is not None:
+        return flash.start, "the start of flash"
+    told = named(image) or _behind_header(image, flash)
+    if told is not None:
+        return told
+    for address in _candidates(image, flash):
+        words = _words(image, address)
+        if words is not None and not _complaint(image, words, flash, ram):
+            return address, "the first table that the core would boot"
+    # Nothing boots: what stands first is what the complaint is about.
+    return next(_candidates(image, flash), None), ""
+
+
+def _behind_header(image: Image, flash: range) -> tuple[int, str] | None:
+    for segment in sorted(image.loaded, key=lambda one: one.load_address):
+        address, data = segment.load_address, segment.data
+        if address in flash and len(data) >= _MCUBOOT.size:
+            magic, _, size = _MCUBOOT.unpack_from(data)
+            if magic == _MCUBOOT_MAGIC:
+                return address + size, f"MCUboot's header at 0x{address:x}"
+    return None
+
+
+def _candidates(image: Image, flash: range) -> Iterator[int]:
+    for segment in sorted(image.loaded, key=lambda one: one.load_address):
+        start, end = segment.load_address, segment.load_address + len(segment.data)
+        if start in flash:
+            yield from range(-(-start // _ALIGNMENT) * _ALIGNMENT, end - 7, _ALIGNMENT)
+
+
+def _words(image: Image, address: int) -> tuple[int, int] | None:
+    for segment in image.loaded:
+        at = address - segment.load_address
+        if 0 <= at <= len(segment.data) - 8:
+            stack, entry = struct.unpack_from("<2I", segment.data, at)
+            return stack, entry
+    return None
+
+
+def _complaint(image: Image, words: tuple[int, int], flash: range, ram: range) -> str:
+    """Why the core could not boot from a table; "" where it could."""
+    stack, entry = words
+    if not ram.start < stack <= ram.stop or stack & 3:
+        return f"starts with 0x{stack:08x}, which is no stack in RAM"
+    place = entry & ~1
+    code = place in flash and any(
+        0 <= place - segment.load_address < len(segment.data) for segment in image.loaded
+    )
+    if not entry & 1 or not code:
+        return f"has the reset vector 0x{entry:08x}, which is no Thumb code in flash"
+    return ""
