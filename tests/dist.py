@@ -61,8 +61,8 @@ def use(wheel: Path, empty: Path) -> None:
     """Install the wheel where nothing else is, and do there what a user does."""
     venv.create(empty / "venv", with_pip=True)
     programs = empty / "venv" / "bin"
-    run(programs / "pip", "install", "--quiet", wheel, "pytest")
     clean = {"PYTHONPATH": "", "PATH": f"{programs}:{os.environ['PATH']}"}
+    run(programs / "pip", "install", "--quiet", wheel, "pytest", cwd=empty, **clean)
     for program, *words in COMMANDS:
         run(programs / program, *words, cwd=empty, **clean)
     (empty / "suite.robot").write_text(SUITE)
