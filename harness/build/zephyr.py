@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness import files, paths
+from harness.build.cache import digest
 from harness.build.configurations import load
 from harness.build.result import BuildResult
 from harness.build.variants import Variant
@@ -42,21 +43,40 @@ _ERROR_LINE = re.compile(r"error|undefined reference|overflowed|No such file", r
 _PROGRESS_LINE = re.compile(
     r"\[\d+/\d+\] |-- "
 )  # of ninja and CMake; a file may be called perror.c
-_TOLD_LINES = 12
+_TOLD_LINES, _TOLD_CAUSES = 12, 3
 
-#: Seen with Debian's compiler and Zephyr 3.1: the libraries of soft float are linked.
-_FLOAT_ABI = "uses VFP register arguments"
-_FLOAT_ABI_HINT = (
-    'west config build.cmake-args -- "-DCMAKE_EXE_LINKER_FLAGS=-mfloat-abi=hard", and build again'
-)
+#: Words of a failed build that tell its cause, and what to do about it.
+_CAUSES = {
+    # Debian's compiler and Zephyr 3.1: the libraries of soft float are linked.
+    "uses VFP register arguments": "west config build.cmake-args --"
+    ' "-DCMAKE_EXE_LINKER_FLAGS=-mfloat-abi=hard", and build again',
+    'Target "tfm" not found': "the ns board needs TF-M, which this workspace lacks: take the module"
+    " trusted-firmware-m (group tee) into its manifest, and west update",
+    # From Zephyr 3.4 on, with a newlib that was built without locks (Debian 12's 3.3.0).
+    "Retargetable locking must be enabled": "this compiler's newlib has no retargetable locks"
+    " (Debian 12's has not): build with the Zephyr SDK or Arm's GNU toolchain",
+}
 
 
 @dataclass(frozen=True)
 class Workspace:
-    """Where Zephyr lies: ``base`` is its repository, ``version`` (major, minor)."""
+    """Where Zephyr lies: ``base`` is its repository, ``version`` (major, minor).
+
+    ``release`` is all that its file VERSION says.
+    """
 
     base: Path
     version: tuple[int, int]
+    release: str = ""
+
+    @property
+    def key(self) -> str:
+        """Tells one workspace, and one release in it, from every other in a folder's name.
+
+        CMake keeps in a build tree what it found of one Zephyr: no other may build there.
+        """
+        major, minor = self.version
+        return f"zephyr{major}.{minor}-{digest(str(self.base.resolve()), self.release)[:8]}"
 
     def board(self, name: str) -> str:
         """The name by which this Zephyr knows the board."""
@@ -103,7 +123,7 @@ def _workspace(base: Path, source: str) -> Workspace:
     numbers = dict(re.findall(r"VERSION_(MAJOR|MINOR)\s*=\s*(\d+)", text))
     if len(numbers) != len(("MAJOR", "MINOR")):
         raise _missing(f"{base / 'VERSION'} does not tell Zephyr's version")
-    return Workspace(base, (int(numbers["MAJOR"]), int(numbers["MINOR"])))
+    return Workspace(base, (int(numbers["MAJOR"]), int(numbers["MINOR"])), text)
 
 
 def _missing(message: str) -> EnvironmentMissing:
@@ -143,7 +163,7 @@ def build_zephyr(
         _known("kernel variant", fragment, KERNEL_VARIANTS)
     found = workspace or find_workspace()
     started = time.monotonic()
-    name = "-".join([sample, configuration, board.replace("/", "_"), *fragments])
+    name = "-".join([sample, configuration, board.replace("/", "_"), *fragments, found.key])
     kept = paths.cache() / "zephyr" / name
     kept.mkdir(parents=True, exist_ok=True)
     tree = kept / "build"
@@ -198,9 +218,17 @@ def _run_west(command: Sequence[str], workspace: Workspace, log: Path) -> None:
                 os.killpg(west.pid, signal.SIGKILL)
     files.write(log, said)
     if west.returncode != 0:
-        lines = said.splitlines()
-        telling = [
-            line for line in lines if _ERROR_LINE.search(line) and not _PROGRESS_LINE.match(line)
-        ] or lines[-_TOLD_LINES:]
-        hint = _FLOAT_ABI_HINT if _FLOAT_ABI in said else f"all of it: {log}"
-        raise BuildFailed("west build failed:\n" + "\n".join(telling[:_TOLD_LINES]), hint=hint)
+        raise _failure(said, log)
+
+
+def _failure(said: str, log: Path) -> BuildFailed:
+    """What west, CMake or the compiler said, a line with a known cause first."""
+    lines = said.splitlines()
+    hints = [hint for words, hint in _CAUSES.items() if words in said]
+    causes = [line for line in lines if any(words in line for words in _CAUSES)]
+    errors = [line for line in lines if _ERROR_LINE.search(line) and not _PROGRESS_LINE.match(line)]
+    telling = list(dict.fromkeys([*causes[:_TOLD_CAUSES], *errors])) or lines[-_TOLD_LINES:]
+    return BuildFailed(
+        "west build failed:\n" + "\n".join(telling[:_TOLD_LINES]),
+        hint=hints[0] if hints else f"all of it: {log}",
+    )
