@@ -119,7 +119,10 @@ def _workspace(base: Path, source: str) -> Workspace:
     try:
         text = (base / "VERSION").read_text(encoding="utf-8")
     except OSError as error:
-        raise _missing(f"{source} names {base}, which holds no Zephyr") from error
+        raise EnvironmentMissing(
+            f"{source} names {base}, which holds no Zephyr",
+            hint="west update has not come to its end: run it again, or name another ZEPHYR_BASE",
+        ) from error
     numbers = dict(re.findall(r"VERSION_(MAJOR|MINOR)\s*=\s*(\d+)", text))
     if len(numbers) != len(("MAJOR", "MINOR")):
         raise _missing(f"{base / 'VERSION'} does not tell Zephyr's version")
