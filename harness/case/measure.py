@@ -15,6 +15,8 @@ from harness.footprint import regions
 from harness.model import Model
 from harness.uart import Console
 
+#: The core's clock.
+HZ = 64_000_000
 #: Functions of CMSIS-NN end in the type that they compute.
 _CMSIS_NN = re.compile(r"arm_\w+_s(?:4|8|16)(?:_\w+)?$")
 
@@ -69,6 +71,16 @@ def measure(
         ",".join(sorted(sources)),
         operator_ticks(console, library_of(firmware, builder), model),
     )
+
+
+def time_of(instructions: int | None, cycles: int | None) -> str:
+    """What ticks of one inference say of its time; "" where there are none."""
+    if cycles is not None:
+        return f"{cycles / HZ * 1000:,.4g} ms (DWT cycles at 64 MHz)"
+    if instructions is not None:
+        least = f"{instructions / HZ * 1000:,.4g} ms"
+        return f"at least {least} (one cycle an instruction at 64 MHz)"
+    return ""
 
 
 def library_of(firmware: Firmware, builder: str) -> str:

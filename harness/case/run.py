@@ -17,7 +17,7 @@ from harness.case.evidence import Measured, check_evidence, known_of
 from harness.case.evidence.known import HZ
 from harness.case.inputs import load_inputs
 from harness.case.judge import findings_of, judge
-from harness.case.measure import Measures, measure, size_of
+from harness.case.measure import Measures, measure, size_of, time_of
 from harness.case.observe import Observation, observe
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.result import CaseResult, Verdict
@@ -228,6 +228,7 @@ def _with_figures(
         cycles=measures.cycles,
         ticks_source=measures.ticks_source,
         operators=measures.operators,
+        time=time_of(measures.instructions, measures.cycles),
         tests=outputs.tests,
         total_instructions=seen.counters.instructions,
         virtual_seconds=seen.counters.virtual_seconds,

@@ -124,12 +124,13 @@ def run(**options: Any) -> int:
     Exit code 0: all passed; 1: a check said no; 4: the firmware failed (a fault, a hang,
     silence); 3: the environment; 2: usage. Where cases differ, the first of 4, 1, 3 counts.
     """
-    from harness.history.calibration import load, timed  # noqa: PLC0415 - see cli/__init__
+    from harness.history.calibration import Calibration, all_timed  # noqa: PLC0415
     from harness.history.run import Occasion  # noqa: PLC0415
 
     _check_destinations(options)
     occasion = Occasion.here()
-    calibration = load(options["calibration"])
+    if options["calibration"]:
+        Calibration.from_file(Path(options["calibration"]))  # refused before anything runs
     cases = select(options)
     quiet = options["json_file"] == STDOUT
     ticker = Ticker("", stream=sys.stderr)
@@ -151,7 +152,7 @@ def run(**options: Any) -> int:
             if len(cases) > 1 and not quiet:
                 _tell(place, results[-1])
     with interrupts.held_back():
-        results = [timed(result, calibration) for result in results]
+        results = all_timed(results, options["calibration"])
         _report(Reported(results, occasion, checks), options, quiet=quiet)
         if keeping.stop is not None:
             click.echo(_kept(keeping.stop, len(results), len(cases), options), err=True)

@@ -23,10 +23,11 @@ from statistics import fmean, stdev
 from typing import Any
 
 from harness import files
+from harness.case.artifacts import write_result
+from harness.case.measure import HZ
 from harness.case.result import CaseResult
 from harness.errors import CheckFailed, UsageError
 
-HZ = 64_000_000
 _INTERPRETER = "(interpreter)"
 _VERSION = 1
 
@@ -227,28 +228,28 @@ def _ratios(measured: Sequence[Pair], need: int = 2) -> dict[str, Ratio]:
     }
 
 
-def timed(result: CaseResult, calibration: Calibration | None) -> CaseResult:
-    """The result with milliseconds: a board's own, calibrated ones, or the least there can be."""
-    if result.cycles is not None:
-        ms = result.cycles / HZ * 1000
-        return replace(result, time=f"{ms:,.4g} ms (DWT cycles at 64 MHz)")
+def timed(result: CaseResult, calibration: Calibration) -> CaseResult:
+    """The result with calibrated milliseconds, or with the reason why it has none."""
     if result.instructions is None:
         return result
-    least = (
-        f"at least {result.instructions / HZ * 1000:,.4g} ms (one cycle an instruction at 64 MHz)"
-    )
-    if calibration is None:
-        return replace(result, time=least)
     if not result.operators:
-        return replace(result, time=f"{least}; not calibrated: the image tells no operators' ticks")
+        why = "not calibrated: the image tells no operators' ticks"
+        return replace(result, time=f"{result.time}; {why}")
     try:
         found = calibration.time(kernels(result.to_json()))
     except CheckFailed as refused:
-        return replace(result, time=f"{least}; {refused.message}")
+        return replace(result, time=f"{result.time}; {refused.message}")
     return replace(result, time=str(found), milliseconds=found.milliseconds,
                    milliseconds_spread=found.spread)  # fmt: skip
 
 
-def load(path: str | None) -> Calibration | None:
-    """The calibration of an option or of the environment; None where neither names one."""
-    return Calibration.from_file(Path(path)) if path else None
+def all_timed(results: Sequence[CaseResult], path: str | None) -> list[CaseResult]:
+    """The results by the calibration in a file, in their ``result.json`` too; None: as they are."""
+    if not path:
+        return list(results)
+    calibration = Calibration.from_file(Path(path))
+    found = [timed(result, calibration) for result in results]
+    for result in found:
+        if result.console is not None:
+            write_result(result.console.parent, result)
+    return found

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from harness import files, report
 from harness.case import CaseResult
-from harness.history.calibration import load, timed
+from harness.history.calibration import all_timed
 from harness.history.keep import document, keep
 from harness.history.run import Occasion
 from robot import running
@@ -84,8 +84,7 @@ class Summary:
     def close(self) -> None:
         """The execution is over."""
         self._owner.close()
-        calibration = load(os.environ.get("TFLM_HIL_CALIBRATION"))
-        results = [timed(result, calibration) for result in self._owner.results]
+        results = all_timed(self._owner.results, os.environ.get("TFLM_HIL_CALIBRATION"))
         if not results or self._output is None:
             return
         occasion = self._occasion or Occasion.here()

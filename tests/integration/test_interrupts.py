@@ -120,7 +120,7 @@ def test_an_interrupted_run_before_the_first_result_says_so(start: Start, tmp_pa
     os.killpg(child.pid, signal.SIGINT)
     said, told = child.communicate(timeout=30)
     assert child.returncode == 130
-    assert json.loads(said) == {"cases": []}
+    assert json.loads(said)["cases"] == []
     assert "0 of 2 cases ran" in told
 
 

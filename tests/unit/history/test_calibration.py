@@ -7,10 +7,11 @@ from itertools import combinations
 import pytest
 import replay_nights as lab
 
+from harness.case.measure import time_of
 from harness.case.result import CaseResult, OperatorTicks, Verdict
 from harness.cli import main
 from harness.errors import CheckFailed, UsageError
-from harness.history.calibration import Calibration, calibrate, kernels, pairs, timed
+from harness.history.calibration import Calibration, all_timed, calibrate, kernels, pairs, timed
 
 #: Cycles an instruction that the board has, and nobody was told.
 HIDDEN = {"CONV_2D": 1.31, "ADD": 2.04, "SOFTMAX": 1.12, "FULLY_CONNECTED": 1.62}
@@ -115,25 +116,39 @@ def test_a_file_that_is_no_calibration_is_refused(tmp_path, text):
         Calibration.from_file(file)
 
 
+LEAST = "at least 1 ms (one cycle an instruction at 64 MHz)"
+
+
 def result(**changes) -> CaseResult:
-    known = {"instructions": 64_000,
+    known = {"instructions": 64_000, "time": LEAST,
              "operators": (OperatorTicks("CONV_2D", 64_000, "cmsis-nn int8"),)}  # fmt: skip
     return CaseResult("c", "", "", "prebuilt", "simulator", Verdict.PASS, "", **(known | changes))
 
 
+def test_without_a_calibration_ticks_say_the_least_time_or_the_boards_own():
+    assert time_of(64_000, None) == LEAST
+    assert time_of(None, 128_000) == "2 ms (DWT cycles at 64 MHz)"
+    assert time_of(None, None) == ""
+
+
 def test_a_result_says_where_its_milliseconds_come_from(learnt):
-    least = "at least 1 ms (one cycle an instruction at 64 MHz)"
-    assert timed(result(), None).time == least
-    assert timed(result(), None).milliseconds is None
     known = timed(result(), learnt)
     assert known.milliseconds == pytest.approx(1.31, rel=0.02)
     assert known.time.startswith("1.3") and " ms calibrated ± " in known.time
     other = timed(result(operators=(OperatorTicks("SVDF", 64_000, "reference"),)), learnt)
     assert other.milliseconds is None
-    assert other.time == f"{least}; not calibrated: SVDF reference was never measured on a board"
-    board = timed(result(instructions=None, cycles=128_000), learnt)
-    assert board.time == "2 ms (DWT cycles at 64 MHz)"
-    assert timed(result(instructions=None), learnt).time == ""
+    assert other.time == f"{LEAST}; not calibrated: SVDF reference was never measured on a board"
+    assert "no operators' ticks" in timed(result(operators=()), learnt).time
+    board = result(instructions=None, cycles=128_000, time="2 ms")
+    assert timed(board, learnt) == board
+
+
+def test_the_files_of_a_case_say_the_same_time(learnt, tmp_path):
+    (tmp_path / "lab.toml").write_text(learnt.to_toml())
+    one = result(console=tmp_path / "console.bin")
+    (found,) = all_timed([one], str(tmp_path / "lab.toml"))
+    assert json.loads((tmp_path / "result.json").read_text())["time"] == found.time != LEAST
+    assert all_timed([one], None) == [one]
 
 
 def test_the_command_learns_from_documents_of_both_targets(simulated, tmp_path, capsys):
