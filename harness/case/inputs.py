@@ -12,15 +12,17 @@ import numpy as np
 from harness import files
 from harness.errors import UsageError
 from harness.model import Model
+from harness.reference.quantization import quantize
 
 
-def load_inputs(path: Path, model: Model) -> list[list[bytes]]:
+def load_inputs(path: Path, model: Model, *, real: bool = False) -> list[list[bytes]]:
     """The bytes of each input tensor of each inference.
 
     ``.npy``: the only input, shape ``(inferences, *shape)``. ``.npz``: one array an input, by the
     tensor's name, by its index, or by its dtype where there is one input only.
 
-    Raises :class:`UsageError` where the file does not fit the model.
+    ``real``: floats for quantized inputs are quantized. Raises :class:`UsageError` where the file
+    does not fit the model.
     """
     arrays = _read(path)
     columns = []
@@ -34,10 +36,13 @@ def load_inputs(path: Path, model: Model) -> list[list[bytes]]:
             raise UsageError(f"{path} has no array for input {tensor.name!r} (it has {have})")
         if not array.ndim or not len(array):
             raise UsageError(f"{path} holds no rows for input {tensor.name!r}")
+        if real and tensor.scale and array.dtype.kind == "f":
+            array = quantize(array, tensor.scale, tensor.zero_point, tensor.dtype)
         if str(array.dtype) != tensor.dtype or array[0].size != int(np.prod(tensor.shape)):
             raise UsageError(
                 f"{path}: input {tensor.name!r} wants {tensor.dtype} {tuple(tensor.shape)} a row, "
-                f"the file has {array.dtype} {array.shape[1:]}"
+                f"the file has {array.dtype} {array.shape[1:]}",
+                hint="reference --quantize takes real values" if array.dtype.kind == "f" else "",
             )
         columns.append([np.ascontiguousarray(row).tobytes() for row in array])
     if len({len(column) for column in columns}) != 1:
@@ -45,9 +50,11 @@ def load_inputs(path: Path, model: Model) -> list[list[bytes]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def load_batch(path: Path, model: Model) -> list[np.ndarray[Any, np.dtype[Any]]]:
+def load_batch(
+    path: Path, model: Model, *, real: bool = False
+) -> list[np.ndarray[Any, np.dtype[Any]]]:
     """The same as one array an input, of shape ``(inferences, *shape)`` and the input's dtype."""
-    rows = load_inputs(path, model)
+    rows = load_inputs(path, model, real=real)
     return [
         np.stack([np.frombuffer(row[i], t.dtype).reshape(t.shape) for row in rows])
         for i, t in enumerate(model.inputs)

@@ -21,6 +21,7 @@ from harness.errors import UsageError
 from harness.model import Model, Operator
 from harness.model.pitfalls import pitfalls
 from harness.reference import Interpreter
+from harness.reference.comparison import plain
 
 
 @click.command()
@@ -28,6 +29,8 @@ from harness.reference import Interpreter
 @click.option("--input", "--inputs", "input_file",
               type=EXISTING,
               help=".npy or .npz: one row an inference.")  # fmt: skip
+@click.option("--quantize", is_flag=True,
+              help="Quantize real-valued inputs, as TensorFlow Lite does.")  # fmt: skip
 @click.option("--output", type=Destination(),
               help=".npy (one output) or .npz (by index) to write.")  # fmt: skip
 @click.option("--layers", is_flag=True, help="A line for each operator's output of the first row.")
@@ -36,6 +39,7 @@ from harness.reference import Interpreter
 def reference(
     model: str,
     input_file: Path | None,
+    quantize: bool,
     output: Path | None,
     layers: bool,
     arithmetic: Arithmetic,
@@ -43,7 +47,8 @@ def reference(
 ) -> None:
     """Run MODEL (a .tflite, or the name of one of ours) in NumPy: what a device must compute.
 
-    Without --input the tensors are described and a row of zero points is run.
+    Without --input the tensors are described and a row of zero points is run. In JSON, NaN and
+    infinities are text: "nan", "inf", "-inf".
 
     \b
     tflm-hil reference digits_int8.tflite --layers
@@ -51,7 +56,9 @@ def reference(
     """
     content = Model.from_file(find_model(model))
     interpreter = Interpreter.from_model(content, arithmetic)
-    arrays = _inputs(content, input_file)
+    if quantize and input_file is None:
+        raise UsageError("--quantize needs --input", hint="it says what the file holds")
+    arrays = _inputs(content, input_file, real=quantize)
     results = interpreter.invoke_batch(arrays)
     if output:
         _write(output, results)
@@ -60,12 +67,12 @@ def reference(
         **asdict(arithmetic),
         "inputs": [tensor.to_json() for tensor in content.inputs],
         "outputs": [
-            {**tensor.to_json(), "values": values.tolist()}
+            {**tensor.to_json(), "values": _numbers(values)}
             for tensor, values in zip(content.outputs, results, strict=True)
         ],
     }
     notes = pitfalls(content)
-    write_text(json_file, json.dumps({**document, "notes": notes}))
+    write_text(json_file, json.dumps({**document, "notes": notes}, allow_nan=False))
     if json_file == STDOUT:
         return
     for role, tensors in (("input", content.inputs), ("output", content.outputs)):
@@ -89,10 +96,19 @@ def reference(
             click.echo(f"... {len(values) - 10} rows more")
 
 
-def _inputs(model: Model, path: Path | None) -> list[np.ndarray]:
+def _numbers(values: np.ndarray) -> Any:
+    """Nested lists; what JSON has no number for (NaN, infinities) as text."""
+    if values.dtype.kind != "f" or np.isfinite(values).all():
+        return values.tolist()
+    if values.ndim == 0:
+        return plain(values.item())
+    return [_numbers(each) for each in values]
+
+
+def _inputs(model: Model, path: Path | None, *, real: bool) -> list[np.ndarray]:
     if path is None:
         return [np.full((1, *t.shape), t.zero_point, t.dtype) for t in model.inputs]
-    return load_batch(path, model)
+    return load_batch(path, model, real=real)
 
 
 def _write(path: Path, results: list[np.ndarray]) -> None:

@@ -1,4 +1,4 @@
-"""How fast the NumPy reference is beside the official interpreter, both in one run.
+"""How fast the NumPy reference is beside tflite-micro and LiteRT's reference kernels, in one run.
 
     python tests/benchmarks/bench_reference.py [model.tflite ...]
 
@@ -11,10 +11,6 @@ machine. Nothing is asserted.
 from __future__ import annotations
 
 import os
-
-# NumPy's matrix library reads it when it is loaded; the official interpreter has one thread.
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
 import sys
 import time
 from collections.abc import Callable
@@ -24,6 +20,7 @@ from statistics import median
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 import numpy as np
+from ai_edge_litert import interpreter as litert
 from networks import NETWORKS
 from tflite_micro.python.tflite_micro import runtime
 
@@ -32,7 +29,7 @@ from harness.errors import HilError
 from harness.model import Model
 from harness.reference import Interpreter
 
-ROUNDS = 7
+ROUNDS = 5
 BATCH = 64
 
 
@@ -58,39 +55,77 @@ def inputs(model: Model) -> list[np.ndarray]:
     return [one(tensor.shape, tensor.dtype) for tensor in model.inputs]
 
 
-def contest(model: Model) -> tuple[float, float, float]:
-    """Seconds an inference: the official interpreter, the reference, the reference in a batch."""
-    reference = Interpreter(model)
-    official = runtime.Interpreter.from_bytes(model.data, arena_size=16 << 20)
-    arrays = inputs(model)
-    for index, array in enumerate(arrays):
-        official.set_input(array, index)
+def official(model: Model, arrays: list[np.ndarray]) -> Callable[[], object]:
+    """tflite-micro: the inputs in, an inference, the outputs out."""
+    interpreter = runtime.Interpreter.from_bytes(model.data, arena_size=64 << 20)
+
+    def run() -> None:
+        for index, array in enumerate(arrays):
+            interpreter.set_input(array, index)
+        interpreter.invoke()
+        for index in range(len(model.outputs)):
+            interpreter.get_output(index)
+
+    return run
+
+
+def litert_reference(model: Model, arrays: list[np.ndarray]) -> Callable[[], object] | None:
+    """The same of LiteRT's reference kernels, one thread; None where it refuses the model."""
+    try:
+        interpreter = litert.Interpreter(
+            model_content=model.data,
+            experimental_op_resolver_type=litert.OpResolverType.BUILTIN_REF,
+            num_threads=1,
+        )
+        interpreter.allocate_tensors()
+    except (RuntimeError, ValueError):
+        return None
+    places = [detail["index"] for detail in interpreter.get_input_details()]
+    results = [detail["index"] for detail in interpreter.get_output_details()]
+
+    def run() -> None:
+        for place, array in zip(places, arrays, strict=True):
+            interpreter.set_tensor(place, array)
+        interpreter.invoke()
+        for index in results:
+            interpreter.get_tensor(index)
+
+    return run
+
+
+def contest(model: Model) -> list[float]:
+    """Seconds an inference: tflite-micro, LiteRT (NaN: refused), the reference, and in a batch."""
+    reference, arrays = Interpreter(model), inputs(model)
     batch = [np.stack([array] * BATCH) for array in arrays]
+    second = litert_reference(model, arrays)
     contestants: list[Callable[[], object]] = [
-        official.invoke,
+        official(model, arrays),
+        second or (lambda: None),
         lambda: reference.invoke(arrays),
-        lambda: reference.invoke_batch(batch),
+        lambda: reference.invoke_batch(batch, BATCH),
     ]
     rounds = [[seconds(each) for each in contestants] for _ in range(ROUNDS)]
-    single, own, many = (median(column) for column in zip(*rounds, strict=True))
-    return single, own, many / BATCH
+    micro, lite, own, many = (median(column) for column in zip(*rounds, strict=True))
+    return [micro, lite if second else float("nan"), own, many / BATCH]
 
 
 def main() -> None:
     models = [Model.from_bytes(make(), name) for name, make in NETWORKS.items()]
     models += [Model.from_file(path) for path in sorted(paths.models().glob("*.tflite"))]
     models += [Model.from_file(path) for path in sys.argv[1:]]
-    print(f"{os.cpu_count()} cores")
-    print(f"{'milliseconds an inference':<28} official      own   batch   own x  batch x  (of own)")
+    print(f"{os.cpu_count()} cores; milliseconds an inference; x: times as fast as tflite-micro")
+    print(f"{'model':<40}     TFLM   LiteRT      own    batch   own x  batch x")
     for model in models:
         try:
-            single, own, many = contest(model)
+            times = contest(model)
         except (HilError, RuntimeError) as error:
-            print(f"{model.name:<28} {error}".splitlines()[0])
+            print(f"{model.name[-40:]:<40} {error}".splitlines()[0])
             continue
+        micro, _, own, many = times
         print(
-            f"{model.name:<28} {1e3 * single:8.3f} {1e3 * own:8.3f} {1e3 * many:7.3f}"
-            f" {single / own:7.2f} {single / many:8.1f} {own / many:8.1f}"
+            f"{model.name[-40:]:<40} {' '.join(f'{1e3 * each:8.4f}' for each in times)}"
+            f" {micro / own:7.2f} {micro / many:8.1f}",
+            flush=True,
         )
 
 
