@@ -11,9 +11,12 @@ PACKAGE = Path(__file__).resolve().parent
 
 
 def _root(name: str) -> Path:
-    """A top-level folder of the project: beside the package in a checkout, inside it in a wheel."""
-    beside = PACKAGE.parent / name
-    return beside if beside.is_dir() else PACKAGE / "_data" / name
+    """A top-level folder of the project: inside the package in a wheel, beside it in a checkout.
+
+    What lies beside an installed package is other people's: Robot Framework's is called robot, too.
+    """
+    inside = PACKAGE / "_data" / name
+    return inside if inside.is_dir() else PACKAGE.parent / name
 
 
 def platforms() -> Path:

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDERS = ("harness", "platforms", "zephyr_samples", "tests")
+FOLDERS = ("examples", "harness", "platforms", "zephyr_samples", "tests")
 SUFFIXES = (".c", ".cc", ".cpp", ".h", ".hpp")
 
 

@@ -1,13 +1,14 @@
-// Firmware as somebody has it who never heard of tflm-hil: it classifies windows of four samples and
-// prints what came of each. No operating system, no C library; a secure nRF9160 boots it at address 0.
+// Firmware as somebody has it who never heard of tflm-hil: it classifies windows of four samples
+// and prints what came of each. No operating system, no C library; a secure nRF9160 boots it at
+// address 0.
 #include "weights.h"
 
 #define REGISTER(address) (*(volatile uint32_t *)(address))
 #define UARTE0 0x50008000u
 
 static const int8_t kWindows[][INPUTS] = {
-    {0, 0, 0, 0}, {16, 32, 48, 64}, {-64, -48, -32, -16}, {127, -128, 127, -128},
-    {16, 19, 1, -17},  // ties of the rounding
+    {0, 0, 0, 0},           {16, 32, 48, 64}, {-64, -48, -32, -16},
+    {127, -128, 127, -128}, {16, 19, 1, -17},  // ties of the rounding
 };
 
 // The model as it was trained, so that a host can tell which one this image runs.
@@ -108,6 +109,6 @@ static void Fault(void) {
 
 extern uint32_t _stack_top;
 __attribute__((section(".vectors"), used)) const void *const kVectors[16] = {
-    &_stack_top, (void *)Reset, (void *)Fault, (void *)Fault,
+    &_stack_top,   (void *)Reset, (void *)Fault, (void *)Fault,
     (void *)Fault, (void *)Fault, (void *)Fault,
 };

@@ -1,8 +1,8 @@
 // The example bare_metal as a Zephyr application: the same network, printed with printk.
-#include "weights.h"
-
 #include <zephyr/kernel.h>
 #include <zephyr/sys/printk.h>
+
+#include "weights.h"
 
 static const int8_t kWindow[INPUTS] = {16, 32, 48, 64};
 
