@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -97,6 +97,9 @@ def footprint(  # noqa: PLR0917 - one parameter an option
     if measure:
         found = _measured(image, found)
     document = found.to_json()
+    beside = {one.name: analysis.analyse(one) for one in image.beside}
+    if beside:
+        document["beside"] = {name: one.to_json() for name, one in beside.items()}
     comparison = compare(before, document) if before is not None else None
     verdicts = check(budgets, document, before)
     if comparison is not None:
@@ -111,7 +114,18 @@ def footprint(  # noqa: PLR0917 - one parameter an option
         chosen = views or (() if comparison or budgets else usual)
         limit = 0 if everything else _SHOWN
         _print(found, chosen, region, limit, comparison, verdicts)
+        _print_beside(beside)
     _raise_if_over(verdicts)
+
+
+def _print_beside(beside: Mapping[str, Footprint]) -> None:
+    """The regions of the other images of a build folder."""
+    from rich.console import Console  # noqa: PLC0415 - not needed for --json
+
+    console = Console(highlight=False, soft_wrap=False)
+    for name, one in beside.items():
+        console.print()
+        show(console, f"{name}, by region", table(one, "region", region="", limit=0))
 
 
 def _measured(image: Image, found: Footprint) -> Footprint:

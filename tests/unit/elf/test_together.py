@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import struct
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
+from harness.cli.footprint import footprint
 from harness.elf import Image, hexfile, together
 from harness.errors import HilError, UsageError
 
@@ -136,3 +139,12 @@ def test_the_elf_s_own_headers_are_no_part_of_the_image(tmp_path):
                      at + len(APP))  # fmt: skip
     (segment,) = together.read(written(tmp_path / "tfm_s.elf", bytes(data))).segments
     assert (segment.load_address, segment.data) == (0x10400, APP)
+
+
+def test_the_footprint_of_a_folder_tells_of_every_image_with_an_elf(tmp_path):
+    app_elf(tmp_path / "zephyr" / "zephyr.elf")
+    boot_elf(tmp_path / "tfm" / "bin" / "bl2.elf")
+    signed_hex(tmp_path / "zephyr" / "tfm_merged.hex", (0, BOOT))
+    result = CliRunner().invoke(footprint, [str(tmp_path), "--json", "-"])
+    (flash, _) = json.loads(result.output)["beside"]["bl2"]["regions"]
+    assert (flash["name"], flash["used"]) == ("FLASH", len(BOOT))
