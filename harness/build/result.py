@@ -17,6 +17,7 @@ class BuildOptions:
 
     fpu: bool = True
     optimize: str = "s"
+    lto: bool = False
     arena: int | None = None
     inferences: int | None = None
     model: Path | None = None

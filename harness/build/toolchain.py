@@ -61,7 +61,9 @@ class Toolchain:
         """Compiler flags: the nRF9160's core, with its FPU or without."""
         fpu = ("-mfloat-abi=hard", "-mfpu=fpv5-sp-d16") if options.fpu else ("-mfloat-abi=soft",)
         defines = tuple(f"-D{define}" for define in options.defines)
-        return (*_COMMON, *fpu, f"-O{options.optimize}", *defines)
+        # A partition the size of the image: what is inlined does not depend on the cores.
+        lto = ("-flto", "-flto-partition=one") if options.lto else ()
+        return (*_COMMON, *fpu, f"-O{options.optimize}", *lto, *defines)
 
     def compile(
         self, source: Path, target: Path, flags: Sequence[str], include: Sequence[Path]

@@ -81,7 +81,9 @@ def run_case(case: Case, output: Path, *, look: Look | None = None) -> CaseResul
 
 def _run(case: Case, blank: CaseResult, folder: Path, look: Look | None) -> CaseResult:
     try:
-        elf = build_one(case.sample, case.resolver, case.builder) if case.sample else case.elf
+        elf = case.elf
+        if elf is None and case.sample:
+            elf = build_one(case.sample, case.resolver, case.builder)
     except EnvironmentMissing as error:  # no compiler: that is no reason to skip
         return replace(blank, reason=error.message, hint=error.hint)
     if elf is None:

@@ -29,7 +29,7 @@ class Case:
     name: str
     elf: Path | None = None  # a prebuilt image: ELF, HEX, FILE@ADDRESS, build folder ...
     beside: tuple[Path, ...] = ()  # further images, loaded with it
-    sample: str = ""  # ... or a sample that is built
+    sample: str = ""  # ... or a sample: built, unless `elf` is an image of it
     resolver: str = ""
     builder: str = "prebuilt"
     target: str = DEFAULT

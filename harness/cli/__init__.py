@@ -33,6 +33,7 @@ COMMANDS = {
     "arena": "Find the smallest tensor arena that works.",
     "reference": "Run a model in NumPy, layer by layer.",
     "layers": "Find the first operator of an image that computes something wrong.",
+    "sweep": "Build and run many variants, and find the best.",
     "campaign": "Inject faults into an inference, and count what comes of them.",
     "history": "Keep results over time, show how they moved, say what got worse.",
     "calibrate": "Learn from a board how many cycles each kernel's instructions take.",

@@ -1,0 +1,110 @@
+"""``tflm-hil sweep``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from harness.cli.options import STDOUT, Destination, json_option, write_text
+from harness.cli.studying import Ticking, study_options
+from harness.errors import CheckFailed, UsageError
+
+if TYPE_CHECKING:
+    from harness.studies.sweep import Point
+
+
+@click.command()
+@click.argument("file", metavar="sweep.toml", type=click.Path(path_type=Path))
+@click.option("--budget", "budgets", multiple=True, metavar="MEASURE=LIMIT",
+              help="flash, ram, instructions: at most; accuracy: at least. The best point within "
+              "all budgets is named; exit code 1 if there is none.")  # fmt: skip
+@click.option("--best", "by", default="instructions", show_default=True,
+              type=click.Choice(("flash", "ram", "instructions", "accuracy")),
+              help="What makes a point the best.")  # fmt: skip
+@study_options
+@click.option(
+    "--csv", "csv_file", type=Destination(), metavar="FILE", help="Write the rows as CSV."
+)
+@click.option("--parquet", type=Destination(), metavar="FILE",
+              help="Write the rows as Parquet (extra: parquet).")  # fmt: skip
+@click.option("--html", type=Destination(), metavar="FILE",
+              help="Write a page with the Pareto front and all points.")  # fmt: skip
+@json_option("every point's parameters, verdict and measures")
+def sweep(file: Path, **options: Any) -> None:
+    """Build, run and judge every point that the axes of sweep.toml span.
+
+    Only points that pass are weighed. Points of different samples or models are never compared
+    with each other.
+
+    \b
+    tflm-hil sweep sweep.toml --html sweep.html
+    tflm-hil sweep sweep.toml --budget flash=40000 --budget ram=10000
+    """
+    from harness.studies.sweep import MEASURES, best_of_each, load  # noqa: PLC0415 - see cli/__init__
+
+    limits = _limits(options["budgets"], MEASURES)
+    rows = _rows(load(file).points, options)
+    write_text(options["json_file"], json.dumps({"rows": rows}))
+    _tables(rows, options)
+    chosen = best_of_each(rows, limits, options["by"])
+    if options["json_file"] != STDOUT:
+        from harness.report.sweep import table  # noqa: PLC0415
+
+        click.echo(table(rows, chosen if limits else {}))
+    lacking = [task[0] for task, index in chosen.items() if index is None]
+    if limits and lacking:
+        wanted = ", ".join(f"{name} {limit:g}" for name, limit in limits.items())
+        raise CheckFailed(f"no point of {', '.join(lacking)} passes and keeps within {wanted}")
+
+
+def _limits(texts: tuple[str, ...], measures: dict[str, int]) -> dict[str, float]:
+    found = {}
+    for text in texts:
+        name, _, value = text.partition("=")
+        try:
+            limit = float(value)
+        except ValueError:
+            limit = float("nan")
+        if name not in measures or not 0 <= limit < float("inf"):
+            raise UsageError(
+                f"--budget {text!r} is no budget",
+                hint=f"MEASURE=LIMIT, with {', '.join(measures)} and a number of zero or more",
+            )
+        found[name] = limit
+    return found
+
+
+def _rows(points: tuple[Point, ...], options: dict[str, Any]) -> list[dict[str, Any]]:
+    from harness.studies import Store, carry_out, crew  # noqa: PLC0415
+    from harness.studies.sweep import study_of  # noqa: PLC0415
+
+    study = study_of(points)
+    with Store(options["store"], study) as store:
+        with crew(options["workers"] or 0, options["scheduler"]) as workers:
+            units = carry_out(study, store, workers, progress=Ticking())
+        return list(store.all_rows(units))
+
+
+def _tables(rows: list[dict[str, Any]], options: dict[str, Any]) -> None:
+    flat = [{**row["parameters"], **{k: v for k, v in row.items() if k != "parameters"}}
+            for row in rows]  # fmt: skip
+    if options["csv_file"] is not None:
+        import csv  # noqa: PLC0415
+        import io  # noqa: PLC0415
+
+        text = io.StringIO()
+        writer = csv.DictWriter(text, list(flat[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(flat)
+        write_text(options["csv_file"], text.getvalue())
+    if options["parquet"] is not None:
+        from harness.studies.parquet import write  # noqa: PLC0415
+
+        write(options["parquet"], flat)
+    if options["html"] is not None:
+        from harness.report.sweep import page  # noqa: PLC0415
+
+        write_text(options["html"], page(rows))

@@ -1,0 +1,11 @@
+"""Sweeps: which of all variants should be shipped?
+
+:mod:`.axes` reads a ``sweep.toml`` and spreads it into points; :mod:`.study` builds, runs and
+judges each; :mod:`.choose` finds the Pareto front and the best within a budget.
+"""
+
+from harness.studies.sweep.axes import Point, Sweep, load
+from harness.studies.sweep.choose import MEASURES, best, best_of_each, front
+from harness.studies.sweep.study import study_of
+
+__all__ = ["MEASURES", "Point", "Sweep", "best", "best_of_each", "front", "load", "study_of"]

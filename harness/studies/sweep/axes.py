@@ -1,0 +1,130 @@
+"""``sweep.toml``: axes, filters, and the points that they span."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from itertools import product
+from pathlib import Path
+from typing import Any, Literal
+
+from harness import files, tables
+from harness.build.builders import BUILDERS
+from harness.build.configurations import load as load_table
+from harness.case.casefile import find_model
+from harness.case.samples import RUNTIME
+from harness.errors import UsageError
+from harness.targets.registry import DEFAULT, TARGETS
+
+#: More points than that are an oversight.
+MOST_POINTS = 100_000
+
+Optimize = Literal["0", "1", "2", "3", "s", "g", "z", "fast"]
+
+
+@dataclass(frozen=True)
+class Point:
+    """One variant: what is built, how, and where it runs. ``arena`` 0: the table's figure."""
+
+    sample: str
+    resolver: str = "exact"
+    model: str = ""
+    builder: str = "standalone"
+    optimize: str = "s"
+    lto: bool = False
+    fpu: bool = True
+    arena: int = 0
+    defines: str = ""
+    target: str = DEFAULT
+
+    def to_json(self) -> dict[str, Any]:
+        """The ``parameters`` of a row."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The document: every axis is a list; what is left out has one value, the usual one.
+
+    ``skip`` and ``only`` are filters: tables of an axis' name (in the singular) and its value, or a
+    list of values. A point that fits one of ``skip`` is left out, and so is one that fits none of
+    ``only``, where there is one.
+    """
+
+    samples: tuple[str, ...]
+    resolvers: tuple[str, ...] = ("exact",)
+    models: tuple[str, ...] = ("",)
+    builders: tuple[str, ...] = ("standalone",)
+    optimize: tuple[Optimize, ...] = ("s",)
+    lto: tuple[bool, ...] = (False,)
+    fpu: tuple[bool, ...] = (True,)
+    arena: tuple[int, ...] = (0,)
+    defines: tuple[str, ...] = ("",)
+    targets: tuple[str, ...] = (DEFAULT,)
+    skip: tuple[Mapping[str, object], ...] = ()
+    only: tuple[Mapping[str, object], ...] = ()
+
+    @property
+    def points(self) -> tuple[Point, ...]:
+        """All points that pass the filters, in the order of the axes."""
+        axes = (
+            self.samples, self.resolvers, self.models, self.builders, self.optimize, self.lto,
+            self.fpu, self.arena, self.defines, self.targets,
+        )  # fmt: skip
+        found = (Point(*values) for values in product(*axes))
+        return tuple(point for point in found if self._wanted(point))
+
+    def _wanted(self, point: Point) -> bool:
+        if any(_fits(point, row) for row in self.skip):
+            return False
+        return not self.only or any(_fits(point, row) for row in self.only)
+
+
+def load(path: Path) -> Sweep:
+    """Read a sweep. Raises :class:`UsageError` naming the first thing that is wrong with it."""
+    sweep = tables.read(Sweep, files.read_toml(path), str(path))
+    where = str(path)
+    table = load_table()
+    for sample in sweep.samples:
+        for resolver, builder in product(sweep.resolvers, sweep.builders):
+            _known(builder, BUILDERS, "builder", where)
+            table.variant(sample, resolver, RUNTIME[builder])
+    for target in sweep.targets:
+        _known(target, tuple(TARGETS), "target", where)
+    for model in filter(None, sweep.models):
+        find_model(model)
+    for row in (*sweep.skip, *sweep.only):
+        tables.only(row, {one.name: None for one in fields(Point)}, f"{where}, a filter")
+    if any(arena < 0 for arena in sweep.arena):
+        raise UsageError(f"{where}: arena holds a negative number of bytes")
+    points = sweep.points
+    if not points or len(points) > MOST_POINTS:
+        raise UsageError(
+            f"{where} spans {len(points):,} points",
+            hint=f"from 1 to {MOST_POINTS:,} can be swept: do axes and filters leave any?",
+        )
+    usual = Point("")
+    for point in points:
+        flags = (point.optimize, point.lto, point.fpu, point.arena, point.defines, point.model)
+        if point.builder != "standalone" and flags != (
+            usual.optimize, usual.lto, usual.fpu, usual.arena, usual.defines, usual.model,
+        ):  # fmt: skip
+            raise UsageError(
+                f"{where}: builder {point.builder!r} takes its flags from the application's own "
+                "configuration",
+                hint='leave such points out: [[skip]] with builder = "zephyr" and the flag',
+            )
+    return sweep
+
+
+def _known(name: str, names: tuple[str, ...], what: str, where: str) -> None:
+    if name not in names:
+        raise UsageError(f"{where}: no {what} {name!r}", hint=f"one of {', '.join(names)}")
+
+
+def _fits(point: Point, row: Mapping[str, object]) -> bool:
+    def fits(name: str, wanted: object) -> bool:
+        value = getattr(point, name, None)
+        return value in wanted if isinstance(wanted, list) else value == wanted
+
+    return all(fits(name, wanted) for name, wanted in row.items())

@@ -1,0 +1,97 @@
+"""A sweep as a study: each unit builds, runs and judges one point."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from harness import paths
+from harness.build.builders import build_one
+from harness.build.cache import tree_digest
+from harness.build.result import BuildOptions
+from harness.case.accuracy import accuracy
+from harness.case.casefile import find_model
+from harness.case.result import CaseResult
+from harness.case.run import run_case
+from harness.case.samples import sample_case
+from harness.case.spec import Case
+from harness.errors import BuildFailed, CheckFailed, UsageError
+from harness.studies.sweep.axes import Point
+from harness.studies.unit import Perform, Study, Unit
+
+_LONGEST = 400  # characters of a compiler's words
+#: Figures of a row that hang on the run alone, not on the host: None where there is none.
+FIGURES = (
+    "flash", "ram", "arena_declared", "arena_used", "stack_used", "instructions", "cycles",
+    "outputs_compared", "mismatches",
+)  # fmt: skip
+
+
+def study_of(points: Sequence[Point]) -> Study:
+    """The study of ``points``. Samples and runtime are part of its identity."""
+    parameters = {
+        "points": [point.to_json() for point in points],
+        "sources": tree_digest([paths.samples(), paths.platforms()]),
+    }
+    return Study(_performing, parameters, {}, len(points), 1)
+
+
+@contextmanager
+def _performing(parameters: Any, parcels: Mapping[str, bytes]) -> Iterator[Perform]:
+    """In a worker: rows of the points of a unit."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def perform(unit: Unit) -> Sequence[Any]:
+            chosen = parameters["points"][unit.first : unit.first + unit.count]
+            return [row(Point(**point), Path(folder)) for point in chosen]
+
+        yield perform
+
+
+def row(point: Point, folder: Path) -> dict[str, Any]:
+    """Build, run and judge one point: its parameters, verdict, reason and measures."""
+    try:
+        case = _case(point)
+    except BuildFailed as error:
+        blank = dict.fromkeys((*FIGURES, "accuracy"))
+        reason = " ".join(error.message.split())[:_LONGEST]
+        return {"parameters": point.to_json(), "verdict": "error", "reason": reason, **blank}
+    result = run_case(case, folder)
+    told = result.to_json()
+    return {
+        "parameters": point.to_json(),
+        "verdict": result.verdict.value,
+        "reason": result.reason,
+        **{name: told[name] for name in FIGURES},
+        "accuracy": _accuracy(result, case),
+    }
+
+
+def _case(point: Point) -> Case:
+    case = sample_case(point.sample, point.resolver, builder=point.builder)
+    model = find_model(point.model) if point.model else None
+    if point.builder == "standalone":
+        from harness.build.standalone import build_standalone  # noqa: PLC0415
+
+        options = BuildOptions(
+            point.fpu, point.optimize, point.lto, point.arena or None, None, model,
+            tuple(point.defines.split()),
+        )  # fmt: skip
+        elf = build_standalone(point.sample, point.resolver, options=options).elf
+    else:
+        elf = build_one(point.sample, point.resolver, point.builder)
+    return replace(case.on(point.target), elf=elf, model=model or case.model)
+
+
+def _accuracy(result: CaseResult, case: Case) -> float | None:
+    """The share of right answers, where the whole test set was answered."""
+    if not result.console or not case.model or case.inputs is None:
+        return None
+    try:
+        return accuracy(result.console, case.model).measured
+    except (UsageError, CheckFailed):
+        return None
