@@ -31,6 +31,8 @@ def is_non_secure(image: Image) -> bool:
     image defines (absolute functions of an import library), secure if it has gateways. One that
     says nothing is judged by TF-M's partitions.
     """
+    if any(segment.data and segment.load_address == 0 for segment in image.loaded):
+        return False  # the core comes out of reset in the secure state
     config = [name for name in image.absolutes if name.startswith("CONFIG_")]
     if config:
         return bool(image.absolutes.get("CONFIG_TRUSTED_EXECUTION_NONSECURE"))

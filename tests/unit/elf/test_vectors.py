@@ -113,6 +113,12 @@ def test_an_image_that_says_nothing_is_judged_by_its_partition(tmp_path, at, non
     assert trustzone.is_non_secure(plain(tmp_path, (at, table(at + 0x81)))) is non_secure
 
 
+def test_what_the_core_boots_itself_is_secure_whatever_it_starts_later(make):
+    rom = MadeSection("rom", 0, table(0x81), load=0)
+    said = MadeSymbol("CONFIG_TRUSTED_EXECUTION_NONSECURE", 1, 0, "object", None)
+    assert not trustzone.is_non_secure(make([rom], [said]))
+
+
 def test_an_image_with_gateways_is_secure_wherever_it_lies(tmp_path):
     image = plain(tmp_path, (0x60000, table(0x60081)), (0x68000, SG_VENEER))
     assert trustzone.gateways(image) == 0x68000
