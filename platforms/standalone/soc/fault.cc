@@ -35,7 +35,7 @@ const char* Name(uint32_t exception) {
 void EnableFaults() { Register(kShcsr) |= 7u << 16; }
 
 // `frame` is what the processor stacked: r0-r3, r12, lr, pc, xpsr.
-extern "C" [[noreturn]] void ReportFault(const uint32_t* frame) {
+extern "C" [[noreturn, gnu::used]] void ReportFault(const uint32_t* frame) {
   uint32_t exception;
   asm volatile("mrs %0, ipsr" : "=r"(exception));
   const uint32_t status = Register(kCfsr);
