@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -24,9 +24,11 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 from little_tflm import compile_little, has_gcc
 
 from harness import paths, targets
+from harness.build.standalone import build_standalone
 from harness.cli import main
 from harness.closing import Closing
 from harness.deadline import Deadline
+from harness.errors import EnvironmentMissing
 from harness.targets.base import ConsoleChunk, Counters, Stop
 
 #: Wall seconds that one input may take, on a machine that does other things beside.
@@ -123,6 +125,7 @@ class Fuzzer:
         self.elfs = [tiny]
         if has_gcc():
             self.elfs.append(compile_little(self.folder / "little").read_bytes())
+        self.elfs += [path.read_bytes() for path in _samples()]
         self.consoles = [path.read_bytes() for path in sorted(_TRANSCRIPTS.glob("*.log"))]
         self.results = self.folder / "results"
 
@@ -185,6 +188,13 @@ class Fuzzer:
             os.chdir(here)
         said = caught.buffer.getvalue().decode("utf-8", "replace")  # type: ignore[attr-defined]
         return Answer(code, said, time.monotonic() - before)
+
+
+def _samples() -> Iterator[Path]:
+    """Real images, of tens of source files with all of their DWARF; none without a compiler."""
+    with suppress(EnvironmentMissing):
+        for sample, resolver in (("hello_world", "exact"), ("digits", "console")):
+            yield build_standalone(sample, resolver).elf
 
 
 @contextmanager
