@@ -279,3 +279,20 @@ def test_only_an_unnamed_custom_operator_is_named_by_the_model(scripted):
     model = SimpleNamespace(custom_operator_names=("Atan",))
     seen = observe(scripted([b"AllocateTensors() failed\r\n"]), Case("c"))
     assert findings_of(seen, model) == findings_of(seen, None) != ()
+
+
+def test_a_reset_that_the_target_counted_is_told_beside_other_findings(scripted):
+    session = scripted([BOOT, b"AllocateTensors() failed\r\n"])
+    session.resets = 1
+    found = findings_of(observe(session, Case("c")), None)
+    assert len(found) > 1
+    assert [one.message for one in found if one.kind is Kind.REBOOTED] == [
+        "the firmware reset itself (1 times)"
+    ]
+
+
+def test_a_reset_that_the_console_shows_is_told_once(scripted):
+    session = scripted([BOOT, BOOT, END])
+    session.resets = 1
+    found = findings_of(observe(session, Case("c")), None)
+    assert sum(one.kind is Kind.REBOOTED for one in found) == 1

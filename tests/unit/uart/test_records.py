@@ -127,6 +127,8 @@ def test_a_status_has_a_sign_and_32_bits(status, good):
         ("output", "total", 0),
         ("output", "total", (1 << 20) + 1),
         ("op", "untold", 0),
+        ("inference", "status", 1 << 31),
+        ("inference", "status", -(1 << 31) - 1),
     ],
 )
 def test_a_field_of_another_form_is_refused(kind, field, value):
