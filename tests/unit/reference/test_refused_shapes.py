@@ -53,6 +53,12 @@ def _depthwise(x: T, weights: T, output: T, multiplier: int, **options: int) -> 
     return _one("DEPTHWISE_CONV_2D", [x, weights, output], [0, 1], ("DepthwiseConv2D", told))
 
 
+def _transposed(x: T, weights: T, output: T, inputs: tuple[int, ...] = (2, 1, 0)) -> bytes:
+    size = constant(output.shape)
+    told = {"StrideH": 1, "StrideW": 1, "Padding": 1}
+    return _one("TRANSPOSE_CONV", [x, weights, size, output], inputs, ("TransposeConv", told))
+
+
 def _resize(kind: str, x: T, size: list[int], output: T, **options: bool) -> bytes:
     table = {"RESIZE_BILINEAR": "ResizeBilinear"}.get(kind, "ResizeNearestNeighbor")
     return _one(kind, [x, constant(size), output], [0, 1], (table, options))
@@ -171,6 +177,36 @@ REFUSED = {
 }
 
 
+#: An image of 4x4 with 2 channels, and a kernel of 3x3 that makes 5 of them.
+_IMAGE, _KERNEL = _a(1, 4, 4, 2), _w(5, 3, 3, 2)
+REFUSED |= {
+    "TRANSPOSE_CONV without its weights": (
+        _transposed(_IMAGE, _KERNEL, _a(1, 6, 6, 5), (2, -1, 0)),
+        "its weights or its input are missing",
+    ),
+    "TRANSPOSE_CONV of an image without a batch": (
+        _transposed(_a(4, 4, 2), _KERNEL, _a(1, 6, 6, 5)),
+        "input [4, 4, 2], output [1, 6, 6, 5]",
+    ),
+    "TRANSPOSE_CONV to an output without rows": (
+        _transposed(_IMAGE, _KERNEL, _a(1, 0, 6, 5)),
+        "input [1, 4, 4, 2], output [1, 0, 6, 5]",
+    ),
+    "TRANSPOSE_CONV of another batch": (
+        _transposed(_IMAGE, _KERNEL, _a(2, 6, 6, 5)),
+        "weights [5, 3, 3, 2], output [2, 6, 6, 5]",
+    ),
+    "TRANSPOSE_CONV of another depth": (
+        _transposed(_a(1, 4, 4, 3), _KERNEL, _a(1, 6, 6, 5)),
+        "input [1, 4, 4, 3], weights [5, 3, 3, 2]",
+    ),
+    "TRANSPOSE_CONV to another number of channels": (
+        _transposed(_IMAGE, _KERNEL, _a(1, 6, 6, 4)),
+        "weights [5, 3, 3, 2], output [1, 6, 6, 4]",
+    ),
+}
+
+
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_does_not_fit_together_is_refused_in_its_own_words(name: str) -> None:
     data, words = REFUSED[name]
@@ -182,3 +218,8 @@ def test_what_does_not_fit_together_is_refused_in_its_own_words(name: str) -> No
 def test_the_model_that_the_refused_ones_vary_runs() -> None:
     interpreter = Interpreter(Model.from_bytes(_svdf(lambda tensors: None), "svdf"))
     assert interpreter.outputs[0].shape == (1, 2)
+
+
+def test_the_transposed_convolution_that_the_refused_ones_vary_runs() -> None:
+    model = Model.from_bytes(_transposed(_IMAGE, _KERNEL, _a(1, 6, 6, 5)), "transposed")
+    assert Interpreter(model).outputs[0].shape == (1, 6, 6, 5)
