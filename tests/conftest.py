@@ -1,4 +1,17 @@
 """For all tests. The case files here are there to be run by tests, some of them to fail: the pytest
 plugin of this package, which an editable install brings, does not collect them."""
 
+import signal
+import threading
+
+import pytest
+
 collect_ignore = ["cases"]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _ctrl_c_is_heard():
+    """A shell that starts the tests in the background makes all that they start deaf to Ctrl-C."""
+    here = threading.current_thread() is threading.main_thread()
+    if here and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

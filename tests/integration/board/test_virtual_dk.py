@@ -144,8 +144,8 @@ def test_no_board_is_an_environment_error(run, firmware, monkeypatch):
 
 def test_output_is_paced_to_the_baud_rate(dk, run, firmware):
     dk(baud=115200)
+    started = time.monotonic()  # before the first byte
     session = run(firmware("alpha", filler=200))
-    started = time.monotonic()
     session.run(END, session.deadline(10))
     size = len(text(session))
     assert size / (time.monotonic() - started) < 1.5 * 115200 / 10

@@ -83,5 +83,5 @@ def test_a_file_without_regions_is_refused(tmp_path: Path) -> None:
         memories(firmware, map_file=empty)
     with pytest.raises(UsageError, match="no MEMORY command"):
         memories(firmware, linker_script=empty)
-    with pytest.raises(UsageError, match="cannot read"):
+    with pytest.raises(UsageError, match="there is no file"):
         memories(firmware, map_file=tmp_path / "none.map")
