@@ -91,8 +91,8 @@ def dump_layers(
     come that far, and :class:`CheckFailed` where it runs another model.
     """
     walk = _Walk(session, deadline)
-    entry = function(firmware, _INVOKE)
-    ask = function(firmware, _GET_TENSOR)
+    entry = _function(firmware, _INVOKE)
+    ask = _function(firmware, _GET_TENSOR)
     end, inputs = 0, []
     for _ in range(inference + 1):
         walk.to(entry, "MicroInterpreter::Invoke()")
@@ -116,7 +116,7 @@ def _keep(outputs: dict[tuple[int, int], bytes], walk: _Walk, model: Model, node
         outputs[node, index] = walk.read(model.tensors[tensor])
 
 
-def function(firmware: Firmware, name: str) -> int:
+def _function(firmware: Firmware, name: str) -> int:
     """The address of the function with this qualified name, or this last part of one."""
     found = [
         symbol.address & ~1
