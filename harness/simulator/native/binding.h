@@ -20,5 +20,12 @@ extern PyMethodDef core_methods[];
 extern PyMemberDef core_members[];
 extern PyGetSetDef core_properties[];
 
+// evidence.c
+PyObject *methods_recent_blocks(PyObject *self, PyObject *unused);
+PyObject *methods_profile(PyObject *self, PyObject *unused);
+PyObject *methods_has_run(PyObject *self, PyObject *index);
+PyObject *methods_coverage(PyObject *self, PyObject *index);
+PyObject *methods_clear_profile(PyObject *self, PyObject *unused);
+
 int binding_fill(PyObject *tuple, Py_ssize_t at, PyObject *value);
 #endif  // HARNESS_SIMULATOR_NATIVE_BINDING_H_

@@ -228,74 +228,6 @@ static PyObject *put_back(PyObject *self, PyObject *arguments) {
   return PyBool_FromLong(changed);
 }
 
-static PyObject *recent_blocks(PyObject *self, PyObject *unused) {
-  (void)unused;
-  Core *c = CORE(self);
-  uint32_t count = c->trace_next < TRACE_BLOCKS ? c->trace_next : TRACE_BLOCKS;
-  PyObject *list = PyList_New(0);
-  for (uint32_t i = 0; list && i < count; i++) {
-    uint32_t address = c->trace[(c->trace_next - count + i) % TRACE_BLOCKS];
-    PyObject *item = PyLong_FromUnsignedLong(address);
-    if (!item || PyList_Append(list, item)) Py_CLEAR(list);
-    Py_XDECREF(item);
-  }
-  return list;
-}
-
-static int put(PyObject *dict, uint32_t address, uint64_t executed) {
-  PyObject *key = PyLong_FromUnsignedLong(address);
-  PyObject *value = PyLong_FromUnsignedLongLong(executed);
-  int result = key && value ? PyDict_SetItem(dict, key, value) : -1;
-  Py_XDECREF(key);
-  Py_XDECREF(value);
-  return result;
-}
-
-static PyObject *profile(PyObject *self, PyObject *unused) {
-  (void)unused;
-  Core *c = CORE(self);
-  PyObject *result = PyDict_New();
-  core_settle_charge(c);
-  for (int i = 0; result && i < c->code_count; i++) {
-    Area *area = &c->code[i];
-    for (uint32_t at = 0; result && at < area->size; at += 2) {
-      if (!area->covered[at >> 4]) {
-        at = (at | 15) - 1;  // nothing started in these eight halfwords
-        continue;
-      }
-      uint64_t executed = area->slots[at >> 1].executed;
-      if (executed && put(result, area->base + at, executed)) Py_CLEAR(result);
-    }
-  }
-  return result;
-}
-
-// The code area that `index` means; NULL with an error set.
-static Area *area_of(Core *c, PyObject *index) {
-  long i = PyLong_AsLong(index);
-  if (i >= 0 && i < c->code_count) return &c->code[i];
-  if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "no such area");
-  return NULL;
-}
-
-static PyObject *has_run(PyObject *self, PyObject *index) {
-  Area *area = area_of(CORE(self), index);
-  if (!area) return NULL;
-  const uint8_t *covered = area->covered;
-  return PyBool_FromLong(covered[0] || memcmp(covered, covered + 1, area->size / 16 - 1));
-}
-
-static PyObject *coverage(PyObject *self, PyObject *index) {
-  Area *area = area_of(CORE(self), index);
-  return area ? PyBytes_FromStringAndSize((char *)area->covered, area->size / 16) : NULL;
-}
-
-static PyObject *clear_profile(PyObject *self, PyObject *unused) {
-  (void)unused;
-  profile_clear(CORE(self));
-  Py_RETURN_NONE;
-}
-
 static PyObject *get_executed(PyObject *self, void *unused) {
   (void)unused;
   return PyLong_FromLongLong(CORE(self)->executed);
@@ -369,11 +301,11 @@ PyMethodDef core_methods[] = {
     {"save_state", save_state, METH_NOARGS, "The processor's state as bytes."},
     {"load_state", load_state, METH_O, "Take back what save_state() gave."},
     {"put_back", put_back, METH_VARARGS, "Make host memory hold bytes again; was it changed?"},
-    {"recent_blocks", recent_blocks, METH_NOARGS, "Last blocks, oldest first."},
-    {"profile", profile, METH_NOARGS, "Instructions by block start."},
-    {"has_run", has_run, METH_O, "Did any code of an area run?"},
-    {"coverage", coverage, METH_O, "Bit a halfword of an area: executed."},
-    {"clear_profile", clear_profile, METH_NOARGS, "Forget profile, coverage."},
+    {"recent_blocks", methods_recent_blocks, METH_NOARGS, "Last blocks, oldest first."},
+    {"profile", methods_profile, METH_NOARGS, "Instructions by block start."},
+    {"has_run", methods_has_run, METH_O, "Did any code of an area run?"},
+    {"coverage", methods_coverage, METH_O, "Bit a halfword of an area: executed."},
+    {"clear_profile", methods_clear_profile, METH_NOARGS, "Forget profile, coverage."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,0 +1,72 @@
+// What Python may ask about what ran.
+#include <string.h>
+
+#include "binding.h"
+
+PyObject *methods_recent_blocks(PyObject *self, PyObject *unused) {
+  (void)unused;
+  Core *c = CORE(self);
+  uint32_t count = c->trace_next < TRACE_BLOCKS ? c->trace_next : TRACE_BLOCKS;
+  PyObject *list = PyList_New(0);
+  for (uint32_t i = 0; list && i < count; i++) {
+    uint32_t address = c->trace[(c->trace_next - count + i) % TRACE_BLOCKS];
+    PyObject *item = PyLong_FromUnsignedLong(address);
+    if (!item || PyList_Append(list, item)) Py_CLEAR(list);
+    Py_XDECREF(item);
+  }
+  return list;
+}
+
+static int put(PyObject *dict, uint32_t address, uint64_t executed) {
+  PyObject *key = PyLong_FromUnsignedLong(address);
+  PyObject *value = PyLong_FromUnsignedLongLong(executed);
+  int result = key && value ? PyDict_SetItem(dict, key, value) : -1;
+  Py_XDECREF(key);
+  Py_XDECREF(value);
+  return result;
+}
+
+PyObject *methods_profile(PyObject *self, PyObject *unused) {
+  (void)unused;
+  Core *c = CORE(self);
+  PyObject *result = PyDict_New();
+  core_settle_charge(c);
+  for (int i = 0; result && i < c->code_count; i++) {
+    Area *area = &c->code[i];
+    for (uint32_t at = 0; result && at < area->size; at += 2) {
+      if (!area->covered[at >> 4]) {
+        at = (at | 15) - 1;  // nothing started in these eight halfwords
+        continue;
+      }
+      uint64_t executed = area->slots[at >> 1].executed;
+      if (executed && put(result, area->base + at, executed)) Py_CLEAR(result);
+    }
+  }
+  return result;
+}
+
+// The code area that `index` means; NULL with an error set.
+static Area *area_of(Core *c, PyObject *index) {
+  long i = PyLong_AsLong(index);
+  if (i >= 0 && i < c->code_count) return &c->code[i];
+  if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "no such area");
+  return NULL;
+}
+
+PyObject *methods_has_run(PyObject *self, PyObject *index) {
+  Area *area = area_of(CORE(self), index);
+  if (!area) return NULL;
+  const uint8_t *covered = area->covered;
+  return PyBool_FromLong(covered[0] || memcmp(covered, covered + 1, area->size / 16 - 1));
+}
+
+PyObject *methods_coverage(PyObject *self, PyObject *index) {
+  Area *area = area_of(CORE(self), index);
+  return area ? PyBytes_FromStringAndSize((char *)area->covered, area->size / 16) : NULL;
+}
+
+PyObject *methods_clear_profile(PyObject *self, PyObject *unused) {
+  (void)unused;
+  profile_clear(CORE(self));
+  Py_RETURN_NONE;
+}
