@@ -8,7 +8,8 @@
 //   frame.c    exception frames
 //   state.c    the processor's registers where Unicorn's interface does not show them
 //   profile.c  what ran, how often
-//   methods.c  what Python may ask; evidence.c: about what ran; binding.c: the type `harness.simulator._native.Core`
+//   methods.c  what Python may ask (evidence.c: about what ran)
+//   binding.c  the type `harness.simulator._native.Core`
 #ifndef HARNESS_SIMULATOR_NATIVE_CORE_H_
 #define HARNESS_SIMULATOR_NATIVE_CORE_H_
 #include <stdbool.h>
