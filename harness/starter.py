@@ -209,7 +209,7 @@ def _case_file(found: Found, folder: Path, elf: str) -> str:
 
 
 def _budgets(elf: Path) -> str:
-    from harness.case.measure import size_of  # noqa: PLC0415 - not for who only looks
+    from harness.case.figures import size_of  # noqa: PLC0415 - not for who only looks
 
     try:
         size = size_of(Image.from_elf(elf))

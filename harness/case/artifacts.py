@@ -48,5 +48,5 @@ def write_result(path: Path, result: CaseResult) -> None:
     """``result.json``, and ``coverage.info`` where the case asked what ran."""
     text = json.dumps(result.to_json(), indent=2, ensure_ascii=False)
     files.write(path / _RESULT, text + "\n")
-    if result.coverage is not None:
-        files.write(path / _COVERAGE, result.coverage.lcov())
+    if result.evidence.coverage is not None:
+        files.write(path / _COVERAGE, result.evidence.coverage.lcov())

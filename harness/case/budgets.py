@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness import files
-from harness.case.measure import Measures
+from harness.case.result import Measures
 from harness.case.spec import Case
 from harness.elf import Firmware
 from harness.errors import UsageError

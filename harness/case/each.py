@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import time
 import traceback
-from dataclasses import replace
 from pathlib import Path
 
-from harness.case.result import CaseResult, Verdict
-from harness.case.run import Look, run_case
+from harness.case.result import CaseResult, Evidence, Judgement, Measures, Verdict
+from harness.case.run import Look, run_case, setup_of
 from harness.case.spec import Case
 from harness.errors import BUG_HINT, HilError, describe_bug
 
@@ -36,6 +35,9 @@ def result_of(
     except Exception as error:
         reason, hint = describe_bug(error), BUG_HINT
         details = traceback.format_exc() if os.environ.get("TFLM_HIL_DEBUG") else ""
-    blank = CaseResult(case.name, case.sample, case.resolver, case.builder, case.target,
-                       Verdict.ERROR, reason)  # fmt: skip
-    return replace(blank, hint=hint, details=details, wall_seconds=time.monotonic() - started)
+    return CaseResult(
+        setup_of(case),
+        Judgement(Verdict.ERROR, reason, hint=hint),
+        Evidence(details=details),
+        Measures(wall_seconds=time.monotonic() - started),
+    )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from harness.case.observe import Observation
 from harness.case.outputs import OutputCheck
-from harness.case.result import Verdict
+from harness.case.result import Judgement, Verdict
 from harness.case.spec import Case
 from harness.case.unfinished import time_hint, unread, why_unfinished
 from harness.elf import Firmware
@@ -62,16 +62,6 @@ def _name_custom(finding: Finding, model: Model | None) -> Finding:
         return finding
     names = " or ".join(model.custom_operator_names)
     return replace(finding, subject=names, message=f"{finding.message} (the model's: {names})")
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """A verdict, and why: in one line, and in full."""
-
-    verdict: Verdict
-    reason: str
-    problems: tuple[str, ...] = ()  # all that is wrong, the weightiest first
-    hint: str = ""  # what to try
 
 
 def judge(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from harness.elf.coverage import Coverage
 from harness.findings import Finding
+from harness.plain import plain
 from harness.uart.scrapers import TestResult
 
 
@@ -46,109 +48,124 @@ class OperatorTicks:
 
 
 @dataclass(frozen=True)
-class CaseResult:
-    """A verdict with its reason, and everything that was measured on the way."""
+class Setup:
+    """What ran, where, and what its outputs were held against."""
 
     name: str
     sample: str
     resolver: str
     builder: str
     target: str
+    elf: Path | None = None
+    elf_sha256: str = ""
+    compiler: str = ""  # as the image names it
+    model: Path | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name} on {self.target}"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict, and why: in one line, and in full."""
+
     verdict: Verdict
     reason: str
+    problems: tuple[str, ...] = ()  # all that is wrong, the weightiest first
+    hint: str = ""  # what to try
+
+    def __str__(self) -> str:
+        return f"{self.verdict}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What was seen and compared: what the judgement rests on."""
+
     findings: tuple[Finding, ...] = ()
     outputs_compared: int = 0
     mismatches: int = 0
     inferences: int = 0
+    tests: tuple[TestResult, ...] = ()  # of an image that runs tests
+    details: str = ""  # several lines: tables, fault reports
+    console: Path | None = None
+    coverage: Coverage | None = None  # what ran, where the case asked for it
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What was measured; None where the image or the target does not tell."""
+
     size: Size | None = None
     arena_declared: int | None = None
     arena_used: int | None = None
     stack_used: int | None = None
-    instructions: int | None = None  # per inference, on simulator and Renode
-    cycles: int | None = None  # per inference, on a board
+    instructions: int | None = None  # median per inference, on simulator and Renode
+    cycles: int | None = None  # the same on a board
     ticks_source: str = ""
+    operators: tuple[OperatorTicks, ...] = ()  # of an image that profiles itself; most ticks first
     total_instructions: int | None = None
     virtual_seconds: float | None = None
     wall_seconds: float = 0.0
-    console: Path | None = None
-    details: str = ""  # several lines: tables, fault reports
-    problems: tuple[str, ...] = ()  # all that is wrong, the weightiest first; `reason` is short
-    hint: str = ""  # what to try
-    coverage: Coverage | None = None  # what ran, where the case asked for it
-    tests: tuple[TestResult, ...] = ()  # of an image that runs tests
-    elf: Path | None = None  # what ran
-    elf_sha256: str = ""
-    compiler: str = ""  # as the image names it
-    model: Path | None = None  # what the outputs were held against
-    operators: tuple[OperatorTicks, ...] = ()  # of an image that profiles itself
     milliseconds: float | None = None  # of an inference, by a board's calibration
     milliseconds_spread: float | None = None
     time: str = ""  # of an inference, in words with where it comes from
 
     @property
+    def flash(self) -> int | None:
+        """Bytes used of it."""
+        return self.size.flash if self.size else None
+
+    @property
+    def ram(self) -> int | None:
+        """Bytes used of it."""
+        return self.size.ram if self.size else None
+
+
+@dataclass(frozen=True)
+class CaseResult:
+    """What ran, how it ended, what was seen of it and what was measured."""
+
+    setup: Setup
+    judgement: Judgement
+    evidence: Evidence = Evidence()
+    measures: Measures = Measures()
+
+    @property
     def passed(self) -> bool:
         """True for a pass, and for nothing else."""
-        return self.verdict is Verdict.PASS
+        return self.judgement.verdict is Verdict.PASS
 
-    def to_json(self) -> dict[str, object]:
-        """The result as JSON types."""
-        return {
-            "name": self.name,
-            "sample": self.sample,
-            "resolver": self.resolver,
-            "builder": self.builder,
-            "target": self.target,
-            "verdict": self.verdict.value,
-            "reason": self.reason,
-            "problems": list(self.problems),
-            "hint": self.hint,
-            "findings": [
-                {
-                    "kind": finding.kind.value,
-                    "subject": finding.subject,
-                    "message": finding.message,
-                    "line": finding.line,
-                    "values": dict(finding.values),
-                }
-                for finding in self.findings
-            ],
-            "outputs_compared": self.outputs_compared,
-            "mismatches": self.mismatches,
-            "inferences": self.inferences,
-            "flash": self.size.flash if self.size else None,
-            "ram": self.size.ram if self.size else None,
-            "arena_declared": self.arena_declared,
-            "arena_used": self.arena_used,
-            "stack_used": self.stack_used,
-            "instructions": self.instructions,
-            "cycles": self.cycles,
-            "ticks_source": self.ticks_source,
-            "total_instructions": self.total_instructions,
-            "virtual_seconds": self.virtual_seconds,
-            "wall_seconds": round(self.wall_seconds, 6),
-            "console": str(self.console) if self.console else None,
-            "details": self.details,
-            "coverage": _coverage_json(self.coverage) if self.coverage else None,
-            "tests": [_test_json(test) for test in self.tests],
-            "elf": str(self.elf) if self.elf else None,
-            "elf_sha256": self.elf_sha256,
-            "compiler": self.compiler,
-            "model": str(self.model) if self.model else None,
-            "milliseconds": self.milliseconds,
-            "milliseconds_spread": self.milliseconds_spread,
-            "time": self.time,
-            "operators": [vars(one) for one in self.operators],
+    def to_json(self) -> dict[str, Any]:
+        """The result as JSON types: the fields of all parts in one object."""
+        parts = (self.setup, self.judgement, self.evidence, self.measures)
+        told = {name: value for part in parts for name, value in vars(part).items()}
+        coverage = told["coverage"]
+        del told["size"]
+        summed = {
+            "flash": self.measures.flash,
+            "ram": self.measures.ram,
+            "coverage": _coverage_json(coverage) if coverage else None,
+            "findings": [{**vars(one), "values": dict(one.values)} for one in told["findings"]],
+            "wall_seconds": round(told["wall_seconds"], 6),
         }
+        document: dict[str, Any] = plain(told | summed)
+        return document
+
+    if not TYPE_CHECKING:  # who has types names the part
+
+        def __getattr__(self, name: str) -> Any:
+            """A field of a part, in short: ``result.instructions``, ``result.reason``."""
+            part = _PART_OF.get(name)
+            if part is None:
+                raise AttributeError(f"a case's result has no {name!r}", name=name, obj=self)
+            return getattr(getattr(self, part), name)
 
 
-def _test_json(test: TestResult) -> dict[str, object]:
-    return {
-        "name": test.name,
-        "state": test.state,
-        "seconds": test.seconds,
-        "line": test.line,
-        "messages": list(test.messages),
-    }
+#: Field of a part -> the part's name.
+_PART_OF = {
+    field.name: part for part, kind in get_type_hints(CaseResult).items() for field in fields(kind)
+}
 
 
 def _coverage_json(coverage: Coverage) -> dict[str, object]:

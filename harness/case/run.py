@@ -15,12 +15,12 @@ from harness.case import artifacts
 from harness.case.budgets import check_budgets
 from harness.case.evidence import Measured, check_evidence, known_of
 from harness.case.evidence.known import HZ
+from harness.case.figures import measure, size_of
 from harness.case.inputs import load_inputs
 from harness.case.judge import findings_of, judge
-from harness.case.measure import Measures, measure, size_of, time_of
 from harness.case.observe import Observation, observe
 from harness.case.outputs import OutputCheck, check_outputs
-from harness.case.result import CaseResult, Verdict
+from harness.case.result import CaseResult, Evidence, Judgement, Measures, Setup, Verdict
 from harness.case.spec import Case
 from harness.elf import Firmware, together
 from harness.errors import (
@@ -60,46 +60,57 @@ def run_case(case: Case, output: Path, *, look: Look | None = None) -> CaseResul
     a target that is not here is *skipped*, an environment that broke is an *error*.
     """
     started = time.monotonic()
-    blank = CaseResult(
-        case.name, case.sample, case.resolver, case.builder, case.target, Verdict.ERROR, ""
-    )
+    setup = setup_of(case)
     folder = artifacts.folder(output, case.name)
     try:
-        result = _run(case, blank, folder, look)
+        result = _run(case, folder, look)
     except (UsageError, CannotWrite):
         raise
     except EnvironmentMissing as error:
-        result = replace(blank, verdict=Verdict.SKIPPED, reason=error.message, hint=error.hint)
+        result = CaseResult(setup, Judgement(Verdict.SKIPPED, error.message, hint=error.hint))
     except HilError as error:
         verdict = {1: Verdict.FAIL, 4: Verdict.FIRMWARE}.get(error.exit_code, Verdict.ERROR)
         reason, details = _one_line(error.message)
-        result = replace(blank, verdict=verdict, reason=reason, hint=error.hint, details=details)
-    result = replace(result, wall_seconds=time.monotonic() - started)
+        judgement = Judgement(verdict, reason, hint=error.hint)
+        result = CaseResult(setup, judgement, Evidence(details=details))
+    took = replace(result.measures, wall_seconds=time.monotonic() - started)
+    result = replace(result, measures=took)
     artifacts.write_result(folder, result)
     return result
 
 
-def _run(case: Case, blank: CaseResult, folder: Path, look: Look | None) -> CaseResult:
-    try:
-        elf = case.elf
-        if elf is None and case.sample:
-            elf = build_one(case.sample, case.resolver, case.builder)
-    except EnvironmentMissing as error:  # no compiler: that is no reason to skip
-        return replace(blank, reason=error.message, hint=error.hint)
-    if elf is None:
-        raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
-    firmware = together.read(elf, case.beside)
-    blank = replace(
-        blank,
+def setup_of(case: Case, firmware: Firmware | None = None) -> Setup:
+    """What ``case`` runs; ``firmware`` once there is one."""
+    setup = Setup(case.name, case.sample, case.resolver, case.builder, case.target)
+    if firmware is None:
+        return setup
+    return replace(
+        setup,
         elf=firmware.path,
         elf_sha256=firmware.sha256,
         compiler=firmware.compiler,
         model=case.model,
     )
+
+
+def _run(case: Case, folder: Path, look: Look | None) -> CaseResult:
+    try:
+        elf = case.elf
+        if elf is None and case.sample:
+            elf = build_one(case.sample, case.resolver, case.builder)
+    except EnvironmentMissing as error:  # no compiler: that is no reason to skip
+        return CaseResult(setup_of(case), _broken(error))
+    if elf is None:
+        raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
+    firmware = together.read(elf, case.beside)
     model = Model.from_file(case.model) if case.model else None
     inputs = _inputs(case, model)
     with artifacts.recording(folder) as recording:
-        return _run_image(case, blank, RunImage(firmware, model, inputs), recording, look)
+        return _run_image(case, RunImage(firmware, model, inputs), recording, look)
+
+
+def _broken(error: HilError) -> Judgement:
+    return Judgement(Verdict.ERROR, error.message, hint=error.hint)
 
 
 @dataclass(frozen=True)
@@ -111,10 +122,9 @@ class RunImage:
     inputs: Sequence[Sequence[bytes]]
 
 
-def _run_image(
-    case: Case, blank: CaseResult, image: RunImage, recording: Recording, look: Look | None
-) -> CaseResult:
+def _run_image(case: Case, image: RunImage, recording: Recording, look: Look | None) -> CaseResult:
     firmware, inputs = image.firmware, image.inputs
+    setup = setup_of(case, firmware)
     try:
         with targets.open_target(case.target, firmware, **case.target_options) as session:
             if case.trace:
@@ -124,31 +134,37 @@ def _run_image(
             if look is not None:
                 look(session, firmware, seen.stop)
     except TargetLost as lost:
-        return replace(blank, reason=lost.message, hint=lost.hint, size=size_of(firmware))
-    filled = judge_seen(case, blank, image, seen)
-    return replace(filled, console=recording.path, coverage=coverage)
+        return CaseResult(setup, _broken(lost), measures=Measures(size=size_of(firmware)))
+    result = judge_seen(case, setup, image, seen)
+    evidence = replace(result.evidence, console=recording.path, coverage=coverage)
+    return replace(result, evidence=evidence)
 
 
-def judge_seen(case: Case, blank: CaseResult, image: RunImage, seen: Observation) -> CaseResult:
-    """``blank`` with the verdict on what was seen of a run, and its figures."""
+def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> CaseResult:
+    """The verdict on what was seen of a run, what it rests on, and the run's figures."""
     firmware, model, inputs = image.firmware, image.model, image.inputs
     known = known_of(case, firmware, model, inputs)
-    evidence = check_evidence(seen.console, known, _measured(seen))
-    findings = (*findings_of(seen, model, firmware), *evidence)
+    contradictions = check_evidence(seen.console, known, _measured(seen))
+    findings = (*findings_of(seen, model, firmware), *contradictions)
     outputs = check_outputs(seen.console, case, model, known.inputs or ())
     measures = measure(firmware, seen.console, case.target, model, case.builder)
     excess = check_budgets(case, firmware, measures)
-    told = judge(case, seen, findings, outputs, excess.problems, _wrong_model(seen, model))
-    filled = replace(
-        blank,
-        verdict=told.verdict,
-        reason=told.reason,
-        problems=told.problems,
-        hint=told.hint,
+    judgement = judge(case, seen, findings, outputs, excess.problems, _wrong_model(seen, model))
+    evidence = Evidence(
         findings=findings,
+        outputs_compared=outputs.compared,
+        mismatches=outputs.mismatches,
+        inferences=outputs.inferences,
+        tests=outputs.tests,
         details="\n\n".join([*_details(seen, outputs), *excess.tables]),
     )
-    return _with_figures(filled, seen, outputs, measures)
+    counters = seen.counters
+    counted = replace(
+        measures,
+        total_instructions=counters.instructions,
+        virtual_seconds=counters.virtual_seconds,
+    )
+    return CaseResult(setup, judgement, evidence, counted)
 
 
 def _one_line(message: str) -> tuple[str, str]:
@@ -212,26 +228,3 @@ def _details(seen: Observation, outputs: OutputCheck) -> list[str]:
     if len(seen.faults) > len(shown) > 0:
         shown.append(f"{len(seen.faults) - len(shown)} more faults")
     return [text for text in (outputs.details, *shown) if text]
-
-
-def _with_figures(
-    result: CaseResult, seen: Observation, outputs: OutputCheck, measures: Measures
-) -> CaseResult:
-    return replace(
-        result,
-        outputs_compared=outputs.compared,
-        mismatches=outputs.mismatches,
-        inferences=outputs.inferences,
-        size=measures.size,
-        arena_declared=measures.arena_declared,
-        arena_used=measures.arena_used,
-        stack_used=measures.stack_used,
-        instructions=measures.instructions,
-        cycles=measures.cycles,
-        ticks_source=measures.ticks_source,
-        operators=measures.operators,
-        time=time_of(measures.instructions, measures.cycles),
-        tests=outputs.tests,
-        total_instructions=seen.counters.instructions,
-        virtual_seconds=seen.counters.virtual_seconds,
-    )

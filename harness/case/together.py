@@ -39,7 +39,7 @@ def run_together(
                 break
             except Exception:  # raised again, in a place of its own, where the case runs alone
                 continue
-            results[result.name] = result
+            results[result.setup.name] = result
             if progress is not None:
                 progress(result, len(results))
     except BaseException:

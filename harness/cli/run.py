@@ -187,8 +187,8 @@ def _check_destinations(options: Options) -> None:
 
 
 def _tell(number: str, result: CaseResult) -> None:
-    seconds = f"{result.wall_seconds:.1f} s"
-    click.echo(f"{number} {result.name} on {result.target}: {result.verdict} ({seconds})", err=True)
+    seconds = f"{result.measures.wall_seconds:.1f} s"
+    click.echo(f"{number} {result.setup}: {result.judgement.verdict} ({seconds})", err=True)
 
 
 def exit_code(results: Sequence[CaseResult], *, differ: bool = False) -> int:
@@ -196,7 +196,7 @@ def exit_code(results: Sequence[CaseResult], *, differ: bool = False) -> int:
 
     ``differ``: two targets did not show the same, which is a check that failed.
     """
-    codes = {result.verdict.exit_code for result in results} | ({1} if differ else set())
+    codes = {result.judgement.verdict.exit_code for result in results} | ({1} if differ else set())
     return next((code for code in (4, 1, 3) if code in codes), 0)
 
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from harness import files
 from harness.case.artifacts import write_result
-from harness.case.measure import HZ
+from harness.case.figures import HZ
 from harness.case.result import CaseResult
 from harness.errors import CheckFailed, UsageError
 
@@ -230,17 +230,20 @@ def _ratios(measured: Sequence[Pair], need: int = 2) -> dict[str, Ratio]:
 
 def timed(result: CaseResult, calibration: Calibration) -> CaseResult:
     """The result with calibrated milliseconds, or with the reason why it has none."""
-    if result.instructions is None:
+    measures = result.measures
+    if measures.instructions is None:
         return result
-    if not result.operators:
+    if not measures.operators:
         why = "not calibrated: the image tells no operators' ticks"
-        return replace(result, time=f"{result.time}; {why}")
+        return replace(result, measures=replace(measures, time=f"{measures.time}; {why}"))
     try:
         found = calibration.time(kernels(result.to_json()))
     except CheckFailed as refused:
-        return replace(result, time=f"{result.time}; {refused.message}")
-    return replace(result, time=str(found), milliseconds=found.milliseconds,
-                   milliseconds_spread=found.spread)  # fmt: skip
+        timed = replace(measures, time=f"{measures.time}; {refused.message}")
+    else:
+        timed = replace(measures, time=str(found), milliseconds=found.milliseconds,
+                        milliseconds_spread=found.spread)  # fmt: skip
+    return replace(result, measures=timed)
 
 
 def all_timed(results: Sequence[CaseResult], path: str | None) -> list[CaseResult]:
@@ -250,6 +253,6 @@ def all_timed(results: Sequence[CaseResult], path: str | None) -> list[CaseResul
     calibration = Calibration.from_file(Path(path))
     found = [timed(result, calibration) for result in results]
     for result in found:
-        if result.console is not None:
-            write_result(result.console.parent, result)
+        if result.evidence.console is not None:
+            write_result(result.evidence.console.parent, result)
     return found

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median, stdev
 
-from harness.history.measures import Measure, measure
+from harness.case.measures import Measure
+from harness.history.measures import measure
 
 #: Of normally distributed values: standard deviation over median absolute deviation.
 _TO_SIGMA = 1.4826

@@ -1,4 +1,4 @@
-"""What is measured of a case: names, units, where the figure comes from, whether it has noise."""
+"""The figures of a case that a history keeps, and where each comes from."""
 
 from __future__ import annotations
 
@@ -8,40 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness import targets
+from harness.case.measures import MEASURES as MEASURED
+from harness.case.measures import Measure
 
-
-@dataclass(frozen=True)
-class Measure:
-    """One figure of a case, smaller is better. ``field`` is its name in ``run --json``.
-
-    ``source`` is fixed, or "" where it is the target's own. ``noisy`` figures are compared with the
-    spread that they had; all others are the same for the same image. ``gated``: a larger value is
-    worse, and not just the machine's load.
-    """
-
-    name: str
-    field: str
-    unit: str
-    source: str = ""
-    noisy: bool = False
-    gated: bool = True
-
-
-MEASURES: Mapping[str, Measure] = {
-    one.name: one
-    for one in (
-        Measure("flash", "flash", "B", "elf"),
-        Measure("ram", "ram", "B", "elf"),
-        Measure("arena", "arena_used", "B", "uart"),
-        Measure("stack", "stack_used", "B", "uart"),
-        Measure("instructions", "instructions", "instr."),
-        Measure("total_instructions", "total_instructions", "instr."),
-        Measure("milliseconds", "milliseconds", "ms", "calibrated"),
-        Measure("cycles", "cycles", "cycles", "dwt", noisy=True),
-        Measure("wall_seconds", "wall_seconds", "s", "host", noisy=True, gated=False),
-    )
-}
-
+#: By their names in a history.
+MEASURES: Mapping[str, Measure] = {one.name: one for one in MEASURED if one.name}
 
 #: An operator's share of an inference is a figure of its own, called by this and its name.
 OPERATOR = "operator "

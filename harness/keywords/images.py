@@ -9,7 +9,7 @@ from robot.api.deco import keyword
 
 from harness import resolver
 from harness.case.casefile import find_model, size
-from harness.case.measure import size_of
+from harness.case.figures import size_of
 from harness.case.result import Size
 from harness.elf import together
 from harness.errors import CheckFailed

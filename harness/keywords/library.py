@@ -113,9 +113,9 @@ class TflmHil(LiveSession, ImageChecks):
         if not cases:
             raise UsageError(f"{file} has no case {name!r}")
         results = [self._result(case) for case in cases]
-        failed = [result for result in results if result.verdict not in _NO_FAILURE]
+        failed = [result for result in results if result.judgement.verdict not in _NO_FAILURE]
         if len(failed) > 1:
-            reasons = "\n".join(f"{one.name} on {one.target}: {one.reason}" for one in failed)
+            reasons = "\n".join(f"{one.setup}: {one.judgement.reason}" for one in failed)
             raise CheckFailed(f"{len(failed)} of {len(results)} cases failed:\n{reasons}")
         for result in (*failed, *results):
             self._raise(result)
@@ -162,7 +162,7 @@ class TflmHil(LiveSession, ImageChecks):
     def _result(self, case: Case) -> CaseResult:
         """The result of ``case``, kept for the summary and told in the log."""
         ready = self._ready.get(case.name) if case.sample else None
-        if ready and (ready.target, ready.builder) == (case.target, case.builder):
+        if ready and (ready.setup.target, ready.setup.builder) == (case.target, case.builder):
             result = ready
         else:
             result = self._run(case)
@@ -176,11 +176,11 @@ class TflmHil(LiveSession, ImageChecks):
     @staticmethod
     def _raise(result: CaseResult) -> None:
         """Fail or skip the test, unless the case passed."""
-        if result.verdict is Verdict.SKIPPED:
-            hint = f"\nhint: {result.hint}" if result.hint else ""
-            raise SkipExecution(f"{result.reason}{hint}")
+        if result.judgement.verdict is Verdict.SKIPPED:
+            hint = f"\nhint: {result.judgement.hint}" if result.judgement.hint else ""
+            raise SkipExecution(f"{result.judgement.reason}{hint}")
         if not result.passed:
-            raise CheckFailed(result.reason, hint=result.hint)
+            raise CheckFailed(result.judgement.reason, hint=result.judgement.hint)
 
     def _run(self, case: Case) -> CaseResult:
         options = self.shared.options(case.target, case.target_options)
@@ -194,9 +194,9 @@ class TflmHil(LiveSession, ImageChecks):
         ``result`` is what `Run Sample Case` returned for a sample in the configuration
         ``console``. Returns the accuracy.
         """
-        if result.console is None:
-            raise CheckFailed(f"{result.name} left no console")
-        found = accuracy(result.console, find_model(model))
+        if result.evidence.console is None:
+            raise CheckFailed(f"{result.setup.name} left no console")
+        found = accuracy(result.evidence.console, find_model(model))
         logger.info(f"{found.right} of {found.total} right, the card says {found.card}")
         if not found.equal:
             raise CheckFailed(f"accuracy {found.measured:.4f}, the card says {found.card:.4f}")
@@ -214,18 +214,18 @@ class TflmHil(LiveSession, ImageChecks):
         for case in (one for one in load_cases(file) if one.name == name):
             result = self._run(case)
             self._log(result)
-            if result.verdict != verdict:
-                raise CheckFailed(f"{name} ended as {result.verdict}: {result.reason}")
+            if result.judgement.verdict != verdict:
+                raise CheckFailed(f"{name} ended as {result.judgement}")
             return
         raise UsageError(f"{file} has no case {name!r}")
 
     def _log(self, result: CaseResult) -> None:
-        hint = [f"hint: {result.hint}"] if result.hint else []
+        hint = [f"hint: {result.judgement.hint}"] if result.judgement.hint else []
         problems = [] if result.passed else problem_lines(result)
-        told = [f"{result.verdict}: {result.reason}", *problems, *hint, result.details]
+        told = [str(result.judgement), *problems, *hint, result.evidence.details]
         logger.info("\n".join(told).rstrip())
-        if result.console:
-            transcript = result.console.with_name("transcript.txt")
+        if result.evidence.console:
+            transcript = result.evidence.console.with_name("transcript.txt")
             logger.info(transcript.read_text(encoding="utf-8", errors="backslashreplace"))
 
     @keyword

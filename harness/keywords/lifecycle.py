@@ -67,9 +67,9 @@ class OperatorLifecycle:
 
     @staticmethod
     def _lifecycle(result: CaseResult, operator: str) -> Lifecycle:
-        if result.console is None:
-            raise CheckFailed(f"{result.name} left no console")
-        found = lifecycle(result.console, operator)
+        if result.evidence.console is None:
+            raise CheckFailed(f"{result.setup.name} left no console")
+        found = lifecycle(result.evidence.console, operator)
         logger.info(
             f"{operator}: {found.calls}, order {found.order}, {found.inferences} inferences"
         )

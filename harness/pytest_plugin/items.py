@@ -13,6 +13,7 @@ import pytest
 from harness import files
 from harness.case import Case, CaseResult, Verdict, load_cases
 from harness.case.each import result_of
+from harness.case.measures import properties
 from harness.case.spec import on_targets, target_names
 from harness.errors import HilError
 from harness.pytest_plugin.names import RESULTS
@@ -74,12 +75,12 @@ class CaseFailed(Exception):
 
 def failure_text(result: CaseResult) -> str:
     """The reason first, then everything that is wrong, what to try, and where its console lies."""
-    lines = [f"{result.name} on {result.target}: {result.verdict}: {result.reason}"]
-    lines += [f"  {line}" for line in problem_lines(result) if line != result.reason]
-    lines += [f"hint: {result.hint}"] if result.hint else []
-    lines += [result.details] if result.details else []
-    if result.console:
-        lines.append(f"console: {result.console.with_name('transcript.txt')}")
+    lines = [f"{result.setup}: {result.judgement}"]
+    lines += [f"  {line}" for line in problem_lines(result) if line != result.judgement.reason]
+    lines += [f"hint: {result.judgement.hint}"] if result.judgement.hint else []
+    lines += [result.evidence.details] if result.evidence.details else []
+    if result.evidence.console:
+        lines.append(f"console: {result.evidence.console.with_name('transcript.txt')}")
     return "\n".join(lines)
 
 
@@ -112,12 +113,12 @@ def run(item: pytest.Item, case: Case, *, prefix: str) -> CaseResult:
     Skips the test where this machine has no such target.
     """
     result = result_of(ready(case, item.config), folder_of(item) / case.target)
-    item.user_properties += [(prefix + name, value) for name, value in measures(result).items()]
+    item.user_properties += [(prefix + name, value) for name, value in properties(result).items()]
     kept: list[dict[str, object]] = getattr(item, RESULTS, [])
     setattr(item, RESULTS, [*kept, result.to_json()])
-    if result.verdict is Verdict.SKIPPED:
-        hint = f" (hint: {result.hint})" if result.hint else ""
-        pytest.skip(f"{case.target}: {result.reason}{hint}")
+    if result.judgement.verdict is Verdict.SKIPPED:
+        hint = f" (hint: {result.judgement.hint})" if result.judgement.hint else ""
+        pytest.skip(f"{case.target}: {result.judgement.reason}{hint}")
     return result
 
 
@@ -128,20 +129,6 @@ def folder_of(item: pytest.Item) -> Path:
     place = item.path.parent
     inside = place.is_relative_to(config.rootpath)
     return output / place.relative_to(config.rootpath) if inside else output
-
-
-def measures(result: CaseResult) -> dict[str, object]:
-    """What was measured, by the names that ``tflm-hil run --junit`` has for it."""
-    measured: dict[str, object] = {
-        "flash_bytes": result.size.flash if result.size else None,
-        "ram_bytes": result.size.ram if result.size else None,
-        "arena_used_bytes": result.arena_used,
-        "stack_used_bytes": result.stack_used,
-        "instructions_per_inference": result.instructions,
-        "cycles_per_inference": result.cycles,
-        "values_compared": result.outputs_compared,
-    }
-    return {name: value for name, value in measured.items() if value is not None}
 
 
 def report(results: list[dict[str, object]], config: pytest.Config) -> list[str]:

@@ -67,7 +67,7 @@ def html(results: Sequence[CaseResult], about: About | None = None) -> str:
     template = environment(lines_run=lines_run).get_template("run.html")
     counts = {verdict.value: 0 for verdict in Verdict}
     for result in results:
-        counts[result.verdict.value] += 1
+        counts[result.judgement.verdict.value] += 1
     sections = [
         Section(
             index,
@@ -85,37 +85,39 @@ def html(results: Sequence[CaseResult], about: About | None = None) -> str:
         failed=[one for one in sections if not one.result.passed],
         passed=[one for one in sections if one.result.passed],
         counts=counts,
-        builders=sorted({result.builder for result in results}),
-        targets=sorted({result.target for result in results}),
+        builders=sorted({result.setup.builder for result in results}),
+        targets=sorted({result.setup.target for result in results}),
         run=about.run,
         log=quote(about.log),
-        wall=sum(result.wall_seconds for result in results),
-        compilers=sorted({result.compiler for result in results if result.compiler}),
+        wall=sum(result.measures.wall_seconds for result in results),
+        compilers=sorted({result.setup.compiler for result in results if result.setup.compiler}),
         style=asset("style.css"),
         script=asset("table.js"),
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        largest=max((r.size.flash for r in results if r.size), default=1) or 1,
+        largest=max((r.measures.flash for r in results if r.measures.flash), default=1) or 1,
     )
     return page
 
 
 def _profile(result: CaseResult) -> tuple[Share, ...]:
-    return profile(result.coverage) if result.coverage else ()
+    return profile(result.evidence.coverage) if result.evidence.coverage else ()
 
 
 def _operators(result: CaseResult) -> tuple[Share, ...]:
-    total = sum(one.ticks for one in result.operators) or 1
-    return tuple(Share(one.operator, one.ticks, one.ticks / total) for one in result.operators)
+    total = sum(one.ticks for one in result.measures.operators) or 1
+    return tuple(
+        Share(one.operator, one.ticks, one.ticks / total) for one in result.measures.operators
+    )
 
 
 def _links(result: CaseResult, about: About, test: str) -> Iterator[Link]:
     """To the files of a case, where the page's place is known, and to its test in Robot's log."""
-    if about.folder is not None and result.console is not None:
+    if about.folder is not None and result.evidence.console is not None:
         names = ["console.bin", "transcript.txt", "result.json"]
-        if result.coverage is not None:
+        if result.evidence.coverage is not None:
             names.append("coverage.info")
         for name in names:
-            path = os.path.relpath(result.console.with_name(name), about.folder)
+            path = os.path.relpath(result.evidence.console.with_name(name), about.folder)
             yield Link(name, quote(PurePath(path).as_posix()))
     if about.log and test:
         yield Link("Robot's log", f"{quote(about.log)}#{quote(test)}")
@@ -123,10 +125,11 @@ def _links(result: CaseResult, about: About, test: str) -> Iterator[Link]:
 
 def _transcript(result: CaseResult) -> list[Row]:
     """The time-stamped console of a case, shortened in the middle where it is long."""
-    if result.console is None:
+    console = result.evidence.console
+    if console is None:
         return []
-    text = result.console.with_name("transcript.txt").read_text("utf-8", "backslashreplace")
-    noted = {finding.line for finding in result.findings}
+    text = console.with_name("transcript.txt").read_text("utf-8", "backslashreplace")
+    noted = {finding.line for finding in result.evidence.findings}
     lines = text.removesuffix("\n").split("\n") if text else []
     rows = [Row(line, number in noted) for number, line in enumerate(lines, 1)]
     if len(rows) <= _HEAD + _TAIL + 1:

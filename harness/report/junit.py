@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree
 
+from harness.case.measures import properties
 from harness.case.result import CaseResult, Verdict
 from harness.report.problems import problem_lines
 
@@ -33,15 +34,15 @@ def junit(results: Sequence[CaseResult]) -> str:
         case = ElementTree.SubElement(
             suite,
             "testcase",
-            classname=legal(f"{result.sample or 'firmware'}.{result.target}"),
-            name=legal(result.name),
-            time=f"{result.wall_seconds:.3f}",
+            classname=legal(f"{result.setup.sample or 'firmware'}.{result.setup.target}"),
+            name=legal(result.setup.name),
+            time=f"{result.measures.wall_seconds:.3f}",
         )
         _add_properties(case, result)
-        element = _ELEMENT.get(result.verdict)
+        element = _ELEMENT.get(result.judgement.verdict)
         if element:
             counts[element] += 1
-            child = ElementTree.SubElement(case, element, message=legal(result.reason))
+            child = ElementTree.SubElement(case, element, message=legal(result.judgement.reason))
             child.text = legal(_text(result))
         _add_tests(suite, result, counts)
     suite.set("tests", str(len(suite)))
@@ -56,11 +57,11 @@ def junit(results: Sequence[CaseResult]) -> str:
 
 def _add_tests(suite: ElementTree.Element, result: CaseResult, counts: dict[str, int]) -> None:
     """The tests that the image ran; a failure that the case knows of is told as skipped."""
-    for test in result.tests:
+    for test in result.evidence.tests:
         row = ElementTree.SubElement(
             suite,
             "testcase",
-            classname=legal(f"{result.name}.{result.target}"),
+            classname=legal(f"{result.setup.name}.{result.setup.target}"),
             name=legal(test.name),
             time=f"{test.seconds or 0.0:.3f}",
         )
@@ -76,23 +77,13 @@ def _add_tests(suite: ElementTree.Element, result: CaseResult, counts: dict[str,
 
 def _add_properties(case: ElementTree.Element, result: CaseResult) -> None:
     """What was measured, for CI servers that keep figures over time."""
-    measured = {
-        "flash_bytes": result.size.flash if result.size else None,
-        "ram_bytes": result.size.ram if result.size else None,
-        "arena_used_bytes": result.arena_used,
-        "stack_used_bytes": result.stack_used,
-        "instructions_per_inference": result.instructions,
-        "cycles_per_inference": result.cycles,
-        "values_compared": result.outputs_compared,
-    }
-    known = {name: value for name, value in measured.items() if value is not None}
-    properties = ElementTree.SubElement(case, "properties")
-    for name, value in {"builder": result.builder, **known}.items():
-        ElementTree.SubElement(properties, "property", name=name, value=legal(str(value)))
+    row = ElementTree.SubElement(case, "properties")
+    for name, value in {"builder": result.setup.builder, **properties(result)}.items():
+        ElementTree.SubElement(row, "property", name=name, value=legal(str(value)))
 
 
 def _text(result: CaseResult) -> str:
-    hint = [f"hint: {result.hint}"] if result.hint else []
-    console = [f"console: {result.console}"] if result.console else []
-    details = [result.details] if result.details else []
+    hint = [f"hint: {result.judgement.hint}"] if result.judgement.hint else []
+    console = [f"console: {result.evidence.console}"] if result.evidence.console else []
+    details = [result.evidence.details] if result.evidence.details else []
     return "\n".join([*problem_lines(result), *hint, *details, *console])

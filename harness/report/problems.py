@@ -15,11 +15,11 @@ def problem_lines(result: CaseResult) -> list[str]:
     times stands there once, with the number of times.
     """
     findings: dict[str, list[Finding]] = {}
-    for finding in result.findings:
+    for finding in result.evidence.findings:
         findings.setdefault(finding.message, []).append(finding)
-    lines = [_line(problem, findings.pop(problem, ())) for problem in result.problems]
+    lines = [_line(problem, findings.pop(problem, ())) for problem in result.judgement.problems]
     if not lines and not result.passed:
-        lines = [result.reason]
+        lines = [result.judgement.reason]
     return lines + [_line(message, found) for message, found in findings.items()]
 
 

@@ -48,28 +48,28 @@ def lines_run(coverage: Coverage) -> str:
 def print_profiles(results: Sequence[CaseResult], stream: TextIO) -> None:
     """For each case that was traced: instructions by function, boot to end."""
     for result in results:
-        if result.coverage is None:
+        if result.evidence.coverage is None:
             continue
         table = Table(box=None, pad_edge=False, header_style="bold")
         table.add_column("instructions", justify="right", no_wrap=True)
         table.add_column("share", justify="right", no_wrap=True)
         table.add_column("function", no_wrap=True, overflow="ellipsis")
-        for row in profile(result.coverage):
+        for row in profile(result.evidence.coverage):
             cells = number(row.instructions), f"{100 * row.part:.1f} %", Text(row.function)
             table.add_row(*cells)
-        title = Text(f"\n{result.name} on {result.target}: where the instructions went", "bold")
-        show(stream, title, table, Text(lines_run(result.coverage)))
+        title = Text(f"\n{result.setup}: where the instructions went", "bold")
+        show(stream, title, table, Text(lines_run(result.evidence.coverage)))
 
 
 def lcov(results: Sequence[CaseResult]) -> str:
     """One LCOV tracefile of all cases that were traced, each a test of its own name."""
     return "".join(
-        result.coverage.lcov().replace("TN:\n", f"TN:{_test_name(result)}\n", 1)
+        result.evidence.coverage.lcov().replace("TN:\n", f"TN:{_test_name(result)}\n", 1)
         for result in results
-        if result.coverage is not None
+        if result.evidence.coverage is not None
     )
 
 
 def _test_name(result: CaseResult) -> str:
     """Letters, digits and underscores: more a test's name may not hold (geninfo(1))."""
-    return re.sub(r"\W", "_", f"{result.name}_{result.target}", flags=re.ASCII)
+    return re.sub(r"\W", "_", f"{result.setup.name}_{result.setup.target}", flags=re.ASCII)

@@ -89,19 +89,19 @@ class _Column:
 
 
 def _columns(results: Sequence[CaseResult]) -> list[_Column]:
-    cycles = any(result.cycles is not None for result in results)
-    left = [_Column("sample", lambda r: r.sample or r.name)]
-    if any(result.resolver for result in results):
-        left.append(_Column("resolver", lambda r: r.resolver))
+    cycles = any(result.measures.cycles is not None for result in results)
+    left = [_Column("sample", lambda r: r.setup.sample or r.setup.name)]
+    if any(result.setup.resolver for result in results):
+        left.append(_Column("resolver", lambda r: r.setup.resolver))
     return [
         *left,
-        _Column("target", lambda r: r.target),
-        _Column("flash B", lambda r: number(r.size.flash if r.size else None), "right"),
-        _Column("RAM B", lambda r: number(r.size.ram if r.size else None), "right"),
-        _Column("cycles/inf.", lambda r: number(r.cycles), "right")
+        _Column("target", lambda r: r.setup.target),
+        _Column("flash B", lambda r: number(r.measures.flash), "right"),
+        _Column("RAM B", lambda r: number(r.measures.ram), "right"),
+        _Column("cycles/inf.", lambda r: number(r.measures.cycles), "right")
         if cycles
-        else _Column("instr./inf.", lambda r: number(r.instructions), "right"),
-        _Column("compared", lambda r: number(r.outputs_compared or None), "right"),
+        else _Column("instr./inf.", lambda r: number(r.measures.instructions), "right"),
+        _Column("compared", lambda r: number(r.evidence.outputs_compared or None), "right"),
     ]
 
 
@@ -111,17 +111,16 @@ def _short(text: str, most: int) -> str:
 
 def _summary(results: Sequence[CaseResult]) -> str:
     passed = sum(result.passed for result in results)
-    skipped = sum(result.verdict is Verdict.SKIPPED for result in results)
+    skipped = sum(result.judgement.verdict is Verdict.SKIPPED for result in results)
     more = f", {skipped} skipped" if skipped else ""
     return f"{passed} of {len(results)} case{'' if len(results) == 1 else 's'} passed{more}"
 
 
 def _verdict(result: CaseResult) -> Text:
-    text = Text(
-        result.verdict.value, style=_STYLE[result.verdict], no_wrap=True, overflow="ellipsis"
-    )
-    if not result.passed or not result.outputs_compared:
-        text.append(f"  {result.reason.splitlines()[0] if result.reason else ''}", style="default")
+    verdict, reason = result.judgement.verdict, result.judgement.reason
+    text = Text(verdict.value, style=_STYLE[verdict], no_wrap=True, overflow="ellipsis")
+    if not result.passed or not result.evidence.outputs_compared:
+        text.append(f"  {reason.splitlines()[0] if reason else ''}", style="default")
     return text
 
 
@@ -130,12 +129,12 @@ def print_failures(results: Sequence[CaseResult], stream: TextIO) -> None:
     for result in results:
         if result.passed:
             continue
-        title = f"\n{result.name} on {result.target}: {result.verdict.value}"
+        title = f"\n{result.setup}: {result.judgement.verdict.value}"
         rows = problem_lines(result)
-        if result.hint:
-            rows.append(f"hint: {result.hint}")
-        rows += result.details.splitlines()
-        if result.console:
-            rows.append(f"console: {result.console.with_name('transcript.txt')}")
+        if result.judgement.hint:
+            rows.append(f"hint: {result.judgement.hint}")
+        rows += result.evidence.details.splitlines()
+        if result.evidence.console:
+            rows.append(f"console: {result.evidence.console.with_name('transcript.txt')}")
         indented = (Padding(Text(row), (0, 0, 0, 2)) for row in rows)
         show(stream, Text(title, style="bold"), *indented)

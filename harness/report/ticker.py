@@ -30,7 +30,7 @@ class Ticker:
         if self._stream is None:
             return
         if self._stream.isatty():
-            self._over(f"[{number}/{self._total}] {result.name}: {result.verdict}")
+            self._over(f"[{number}/{self._total}] {result.setup.name}: {result.judgement.verdict}")
         elif number * _PARTS // self._total > (number - 1) * _PARTS // self._total:
             self._stream.write(f"{self._what}: {number} of {self._total} cases\n")
             self._stream.flush()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from harness.case.observe import observe
-from harness.case.result import CaseResult, Verdict
+from harness.case.result import CaseResult, Setup
 from harness.case.run import RunImage, judge_seen
 from harness.case.samples import sample_case
 from harness.case.spec import Case
@@ -36,8 +36,7 @@ class Judge:
                 "what is fed through the console cannot be judged from the middle of a run",
                 hint="choose a configuration with inputs of its own",
             )
-        name = self._case.name
-        self._blank = CaseResult(name, "", "", "", "simulator", Verdict.ERROR, "")
+        self._setup = Setup(self._case.name, "", "", "", "simulator")
         self._case = replace(self._case, timeout=self._seconds())
 
     def _seconds(self) -> float:
@@ -51,14 +50,14 @@ class Judge:
         """The result of the whole run with ``fault``, or without one."""
         with self._injector.faulty(fault) as machine:
             seen = observe(SimulatorSession(machine), self._case)
-            return judge_seen(self._case, self._blank, self._image, seen)
+            return judge_seen(self._case, self._setup, self._image, seen)
 
     def rehearse(self) -> None:
         """Raise :class:`CheckFailed` where the image does not pass without any fault."""
         found = self.verdict(None)
         if not found.passed:
-            raise CheckFailed(f"without a fault the image gets {found.verdict}: {found.reason}")
+            raise CheckFailed(f"without a fault the image gets {found.judgement}")
 
     def __call__(self, result: Result) -> Result:
         """``result`` with the verdict on its fault."""
-        return replace(result, verdict=self.verdict(result.fault).verdict.value)
+        return replace(result, verdict=self.verdict(result.fault).judgement.verdict.value)

@@ -64,8 +64,8 @@ def row(point: Point, folder: Path) -> dict[str, Any]:
     told = result.to_json()
     return {
         "parameters": point.to_json(),
-        "verdict": result.verdict.value,
-        "reason": result.reason,
+        "verdict": result.judgement.verdict.value,
+        "reason": result.judgement.reason,
         **{name: told[name] for name in FIGURES},
         "accuracy": _accuracy(result, case),
     }
@@ -89,9 +89,9 @@ def _case(point: Point) -> Case:
 
 def _accuracy(result: CaseResult, case: Case) -> float | None:
     """The share of right answers, where the whole test set was answered."""
-    if not result.console or not case.model or case.inputs is None:
+    if not result.evidence.console or not case.model or case.inputs is None:
         return None
     try:
-        return accuracy(result.console, case.model).measured
+        return accuracy(result.evidence.console, case.model).measured
     except (UsageError, CheckFailed):
         return None

@@ -11,7 +11,7 @@ from little_tflm import compile_little, has_gcc
 from harness import footprint, paths
 from harness.case import Case, load_cases
 from harness.case.budgets import check_budgets
-from harness.case.measure import Measures
+from harness.case.figures import Measures
 from harness.elf import Firmware
 from harness.errors import UsageError
 

@@ -6,9 +6,10 @@ from itertools import combinations
 
 import pytest
 import replay_nights as lab
+from results import case_result
 
-from harness.case.measure import time_of
-from harness.case.result import CaseResult, OperatorTicks, Verdict
+from harness.case.figures import time_of
+from harness.case.result import CaseResult, OperatorTicks
 from harness.cli import main
 from harness.errors import CheckFailed, UsageError
 from harness.history.calibration import Calibration, all_timed, calibrate, kernels, pairs, timed
@@ -122,7 +123,7 @@ LEAST = "at least 1 ms (one cycle an instruction at 64 MHz)"
 def result(**changes) -> CaseResult:
     known = {"instructions": 64_000, "time": LEAST,
              "operators": (OperatorTicks("CONV_2D", 64_000, "cmsis-nn int8"),)}  # fmt: skip
-    return CaseResult("c", "", "", "prebuilt", "simulator", Verdict.PASS, "", **(known | changes))
+    return case_result(**(known | changes))
 
 
 def test_without_a_calibration_ticks_say_the_least_time_or_the_boards_own():

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 import replay_nights as lab
 
-from harness.case.measure import operator_ticks
+from harness.case.figures import operator_ticks
 from harness.errors import UsageError
 from harness.history.keep import keep
 from harness.history.measures import figures

@@ -2,9 +2,10 @@
 
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
+from results import case_result
 from robot.api import SkipExecution
 
-from harness.case import CaseResult, Verdict
+from harness.case import Verdict
 from harness.errors import BadElf, CheckFailed
 from harness.keywords import TflmHil
 
@@ -42,9 +43,7 @@ def test_all_cases_of_a_file_run_and_all_that_fail_are_named(tmp_path, monkeypat
     def run_case(case, output, look):
         if case.name == "e":
             raise BadElf("e.elf is not an ELF file")
-        return CaseResult(
-            case.name, "", "", "prebuilt", "simulator", verdicts[case.name], f"why {case.name}"
-        )
+        return case_result(name=case.name, verdict=verdicts[case.name], reason=f"why {case.name}")
 
     monkeypatch.setattr("harness.case.each.run_case", run_case)
     library = TflmHil()

@@ -3,6 +3,8 @@
 import io
 from xml.etree import ElementTree
 
+from results import case_result
+
 from harness import report
 from harness.case.result import CaseResult, Verdict
 from harness.findings import Finding, Kind
@@ -10,8 +12,7 @@ from harness.report.problems import problem_lines
 
 
 def failing(**changes) -> CaseResult:
-    values = {"verdict": Verdict.FAIL, "reason": "short"} | changes
-    return CaseResult("case", "", "", "prebuilt", "simulator", **values)
+    return case_result(**({"verdict": Verdict.FAIL, "reason": "short"} | changes))
 
 
 def text(result: CaseResult) -> str:

@@ -2,17 +2,17 @@
 
 import io
 
+from results import case_result
+
 from harness import report
-from harness.case.result import CaseResult, Verdict
+from harness.case.result import CaseResult
 from harness.elf.coverage import Coverage
 from harness.report.ran import lines_run, profile
 
 
 def traced(functions: dict[str, int], name: str = "a case") -> CaseResult:
     coverage = Coverage(functions, {"src/a.c": {1: True, 2: False, 9: True}})
-    return CaseResult(
-        name, "", "", "prebuilt", "simulator", Verdict.PASS, "fine", coverage=coverage
-    )
+    return case_result(name=name, coverage=coverage)
 
 
 def test_shares_are_of_all_instructions_and_the_tail_is_one_row():
@@ -31,7 +31,7 @@ def test_a_trace_of_nothing_has_no_shares_and_divides_by_nothing():
 
 def test_the_profile_is_printed_for_cases_that_were_traced_only():
     stream = io.StringIO()
-    plain = CaseResult("other", "", "", "prebuilt", "simulator", Verdict.PASS, "fine")
+    plain = case_result(name="other")
     report.print_profiles([traced({"main(int)": 3, "[odd]": 1}), plain], stream)
     shown = stream.getvalue()
     assert "75.0 %  main(int)" in shown

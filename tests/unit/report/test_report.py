@@ -7,6 +7,7 @@ import chromium
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from results import case_result
 
 from harness import report
 from harness.case.result import CaseResult, OperatorTicks, Size, Verdict
@@ -29,7 +30,7 @@ def result(**changes) -> CaseResult:
         "size": Size(20_000, 7_000),
         "instructions": 5_344,
     } | changes
-    return CaseResult(**values)
+    return case_result(**values)
 
 
 def text(results) -> str:

@@ -1,13 +1,13 @@
 """The JSON that others read is what harness/schemas says it is."""
 
 import json
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from results import case_result
 
 import harness
-from harness.case.result import CaseResult, OperatorTicks, Size, Verdict
+from harness.case.result import OperatorTicks, Size, Verdict
 from harness.elf.coverage import Coverage
 from harness.findings import Finding, Kind
 from harness.history.keep import document as results_document
@@ -18,9 +18,7 @@ SCHEMA = json.loads((Path(harness.__file__).parent / "schemas" / "run.json").rea
 
 
 def document(**changes) -> dict:
-    result = CaseResult("c", "s", "exact", "standalone", "simulator", Verdict.PASS, "fine")
-    values = {field.name: getattr(result, field.name) for field in fields(result)}
-    return results_document([CaseResult(**(values | changes))], Occasion.here())
+    return results_document([case_result(**changes)], Occasion.here())
 
 
 def test_the_schema_is_one():

@@ -1,6 +1,7 @@
 import io
 
-from harness.case import CaseResult, Verdict
+from results import case_result
+
 from harness.report.ticker import Ticker
 
 
@@ -9,15 +10,11 @@ class Terminal(io.StringIO):
         return True
 
 
-def result(name: str) -> CaseResult:
-    return CaseResult(name, "s", "exact", "standalone", "simulator", Verdict.PASS, "fine")
-
-
 def test_where_nobody_watches_a_few_plain_lines_tell_how_far_it_is():
     stream = io.StringIO()
     ticker = Ticker("running", 100, stream)
     for number in range(1, 101):
-        ticker.result(result(f"case {number}"), number)
+        ticker.result(case_result(name=f"case {number}"), number)
     ticker.line("not shown")
     ticker.done()
     assert stream.getvalue().splitlines() == [
@@ -28,8 +25,8 @@ def test_where_nobody_watches_a_few_plain_lines_tell_how_far_it_is():
 def test_on_a_terminal_one_line_is_written_over_and_gone_at_the_end():
     stream = Terminal()
     ticker = Ticker("running", 2, stream)
-    ticker.result(result("a long name"), 1)
-    ticker.result(result("b"), 2)
+    ticker.result(case_result(name="a long name"), 1)
+    ticker.result(case_result(name="b"), 2)
     ticker.done()
     shown = stream.getvalue()
     assert "\n" not in shown
@@ -41,5 +38,5 @@ def test_a_process_without_standard_output_is_no_trouble(monkeypatch):
     monkeypatch.setattr("sys.__stdout__", None)
     ticker = Ticker("running", 1)
     ticker.line("x")
-    ticker.result(result("a"), 1)
+    ticker.result(case_result(name="a"), 1)
     ticker.done()

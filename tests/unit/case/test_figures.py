@@ -6,7 +6,7 @@ import pytest
 from device import Told, lines, told
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
-from harness.case.measure import Measures, measure, operator_ticks, size_of
+from harness.case.figures import Measures, measure, operator_ticks, size_of
 from harness.case.result import OperatorTicks, Size
 from harness.elf import Firmware
 from harness.errors import BadElf

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from statistics import median
 
 from harness import targets
-from harness.case.result import OperatorTicks, Size
+from harness.case.result import Measures, OperatorTicks, Size
 from harness.elf import Firmware
 from harness.errors import HilError
 from harness.footprint import regions
@@ -19,20 +18,6 @@ from harness.uart import Console
 HZ = 64_000_000
 #: Functions of CMSIS-NN end in the type that they compute.
 _CMSIS_NN = re.compile(r"arm_\w+_s(?:4|8|16)(?:_\w+)?$")
-
-
-@dataclass(frozen=True)
-class Measures:
-    """What was measured; None where the image or the target does not tell."""
-
-    size: Size | None = None
-    arena_declared: int | None = None
-    arena_used: int | None = None
-    stack_used: int | None = None
-    instructions: int | None = None  # median per inference
-    cycles: int | None = None  # the same on a board
-    ticks_source: str = ""
-    operators: tuple[OperatorTicks, ...] = ()  # most ticks first
 
 
 def size_of(firmware: Firmware) -> Size | None:
@@ -61,15 +46,17 @@ def measure(
     stacks = console.records.numbers("stack", "used")
     arena = console.of_kind("arena")[-1:]
     counts = targets.target(target).instructions
+    instructions, cycles = (typical, None) if counts else (None, typical)
     return Measures(
-        size_of(firmware),
-        arena[0].integer("declared") if arena else None,
-        arena[0].integer("used") if arena else None,
-        max(stacks, default=None),
-        typical if counts else None,
-        None if counts else typical,
-        ",".join(sorted(sources)),
-        operator_ticks(console, library_of(firmware, builder), model),
+        size=size_of(firmware),
+        arena_declared=arena[0].integer("declared") if arena else None,
+        arena_used=arena[0].integer("used") if arena else None,
+        stack_used=max(stacks, default=None),
+        instructions=instructions,
+        cycles=cycles,
+        ticks_source=",".join(sorted(sources)),
+        operators=operator_ticks(console, library_of(firmware, builder), model),
+        time=time_of(instructions, cycles),
     )
 
 

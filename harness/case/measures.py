@@ -1,0 +1,48 @@
+"""The list of what is measured of a case: what each figure is called, its unit, who tells it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from harness.case.result import CaseResult
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One figure of a case, smaller is better.
+
+    ``field`` is its name in ``run --json``, ``name`` in a history ("": not kept there), ``label``
+    as a property of a test in JUnit files ("": not shown there). ``source`` is fixed, or "" where
+    it is the target's own. ``noisy`` figures are compared with the spread that they had; all
+    others are the same for the same image. ``gated``: a larger value is worse, and not just the
+    machine's load.
+    """
+
+    name: str
+    field: str
+    unit: str
+    source: str = ""
+    noisy: bool = False
+    gated: bool = True
+    label: str = ""
+
+
+MEASURES = (
+    Measure("flash", "flash", "B", "elf", label="flash_bytes"),
+    Measure("ram", "ram", "B", "elf", label="ram_bytes"),
+    Measure("arena", "arena_used", "B", "uart", label="arena_used_bytes"),
+    Measure("stack", "stack_used", "B", "uart", label="stack_used_bytes"),
+    Measure("instructions", "instructions", "instr.", label="instructions_per_inference"),
+    Measure("total_instructions", "total_instructions", "instr."),
+    Measure("milliseconds", "milliseconds", "ms", "calibrated"),
+    Measure("cycles", "cycles", "cycles", "dwt", noisy=True, label="cycles_per_inference"),
+    Measure("wall_seconds", "wall_seconds", "s", "host", noisy=True, gated=False),
+    Measure("", "outputs_compared", "", gated=False, label="values_compared"),
+)
+
+
+def properties(result: CaseResult) -> dict[str, object]:
+    """What was measured, by its names in JUnit files; what was not measured is left out."""
+    told = result.to_json()
+    shown = (one for one in MEASURES if one.label and told[one.field] is not None)
+    return {one.label: told[one.field] for one in shown}

@@ -1,0 +1,28 @@
+"""Values as JSON types: the one way from dataclasses to documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from pathlib import PurePath
+from typing import Any
+
+
+def plain(value: object) -> Any:
+    """``value`` as JSON types.
+
+    A dataclass becomes an object of its fields, a path text, a member of an enumeration its value.
+    What JSON has a type for stays as it is.
+    """
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, PurePath):
+        return str(value)
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: plain(one) for name, one in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [plain(one) for one in value]
+    return value

@@ -1,0 +1,164 @@
+"""One result, made of parts, and the one document that is written of it."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+from results import case_result
+
+from harness.case.measures import MEASURES, properties
+from harness.case.result import (
+    CaseResult,
+    Judgement,
+    Measures,
+    OperatorTicks,
+    Setup,
+    Size,
+    Verdict,
+)
+from harness.elf.coverage import Coverage
+from harness.findings import Finding, Kind
+from harness.uart.scrapers import TestResult
+
+FULL = case_result(
+    name="digits-exact",
+    sample="digits",
+    resolver="exact",
+    builder="standalone",
+    target="simulator",
+    elf=Path("build/digits.elf"),
+    elf_sha256="ab" * 32,
+    compiler="GNU C 12",
+    model=Path("digits.tflite"),
+    verdict=Verdict.FAIL,
+    reason="an output differs",
+    problems=("an output differs", "an operator is missing"),
+    hint="try another",
+    findings=(Finding(Kind.MISSING_OPERATOR, "Didn't find op", "CONV_2D", 3, (("code", 3),)),),
+    outputs_compared=20,
+    mismatches=1,
+    inferences=2,
+    tests=(TestResult("suite.test", "fail", 4, 0.5, ("a.c:1: no",)),),
+    details="row 1\nrow 2",
+    console=Path("out/console.bin"),
+    coverage=Coverage({"main": 3, "f": 1}, {"a.c": {1: True, 2: False}}),
+    size=Size(20_000, 7_000, 1_048_576, 262_144),
+    arena_declared=4_096,
+    arena_used=3_000,
+    stack_used=900,
+    instructions=5_344,
+    cycles=None,
+    ticks_source="simulator",
+    operators=(OperatorTicks("CONV_2D", 5_000, "cmsis-nn int8"),),
+    total_instructions=123_456,
+    virtual_seconds=0.25,
+    wall_seconds=1.23456789,
+    milliseconds=0.1,
+    milliseconds_spread=0.01,
+    time="0.1 ms",
+)
+
+
+def test_the_document_has_the_fields_of_all_parts_side_by_side():
+    assert FULL.to_json() == {
+        "name": "digits-exact",
+        "sample": "digits",
+        "resolver": "exact",
+        "builder": "standalone",
+        "target": "simulator",
+        "verdict": "fail",
+        "reason": "an output differs",
+        "problems": ["an output differs", "an operator is missing"],
+        "hint": "try another",
+        "findings": [
+            {
+                "kind": "missing_operator",
+                "subject": "CONV_2D",
+                "message": "Didn't find op",
+                "line": 3,
+                "values": {"code": 3},
+            }
+        ],
+        "outputs_compared": 20,
+        "mismatches": 1,
+        "inferences": 2,
+        "flash": 20_000,
+        "ram": 7_000,
+        "arena_declared": 4_096,
+        "arena_used": 3_000,
+        "stack_used": 900,
+        "instructions": 5_344,
+        "cycles": None,
+        "ticks_source": "simulator",
+        "total_instructions": 123_456,
+        "virtual_seconds": 0.25,
+        "wall_seconds": 1.234568,
+        "console": "out/console.bin",
+        "details": "row 1\nrow 2",
+        "coverage": {
+            "lines_run": 1,
+            "lines": 2,
+            "instructions": 4,
+            "functions": [
+                {"function": "main", "instructions": 3},
+                {"function": "f", "instructions": 1},
+            ],
+        },
+        "tests": [
+            {
+                "name": "suite.test",
+                "state": "fail",
+                "seconds": 0.5,
+                "line": 4,
+                "messages": ["a.c:1: no"],
+            }
+        ],
+        "elf": "build/digits.elf",
+        "elf_sha256": "ab" * 32,
+        "compiler": "GNU C 12",
+        "model": "digits.tflite",
+        "milliseconds": 0.1,
+        "milliseconds_spread": 0.01,
+        "time": "0.1 ms",
+        "operators": [{"operator": "CONV_2D", "ticks": 5_000, "kernel": "cmsis-nn int8"}],
+    }
+
+
+def test_what_was_not_measured_is_null():
+    told = CaseResult(
+        Setup("c", "", "", "prebuilt", "board"), Judgement(Verdict.PASS, "")
+    ).to_json()
+    assert told.keys() == FULL.to_json().keys()
+    unmeasured = ("flash", "ram", "instructions", "cycles", "console", "elf", "model", "coverage")
+    assert [told[name] for name in unmeasured] == [None] * len(unmeasured)
+
+
+def test_a_field_of_a_part_can_be_read_from_the_result():
+    assert (FULL.name, FULL.reason, FULL.mismatches) == ("digits-exact", "an output differs", 1)
+    assert FULL.instructions == FULL.measures.instructions
+    with pytest.raises(AttributeError, match="'speed'"):
+        FULL.speed  # noqa: B018
+
+
+def test_a_result_comes_back_whole_from_another_process():
+    assert pickle.loads(pickle.dumps(FULL)) == FULL
+
+
+def test_a_test_has_the_figures_that_were_measured_as_properties():
+    assert properties(FULL) == {
+        "flash_bytes": 20_000,
+        "ram_bytes": 7_000,
+        "arena_used_bytes": 3_000,
+        "stack_used_bytes": 900,
+        "instructions_per_inference": 5_344,
+        "values_compared": 20,
+    }
+
+
+def test_every_measure_is_a_field_of_the_document_and_is_used_somewhere():
+    assert {one.field for one in MEASURES} <= FULL.to_json().keys()
+    assert all(one.name or one.label for one in MEASURES)
+
+
+def test_a_size_that_is_not_known_is_none():
+    assert (Measures().flash, Measures(size=Size(1, 2)).ram) == (None, 2)
