@@ -5,8 +5,13 @@ import signal
 import threading
 
 import pytest
+from hypothesis import settings
 
 collect_ignore = ["cases"]
+
+# Tests are not timed: an example may take as long as a busy machine makes it take.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session", autouse=True)

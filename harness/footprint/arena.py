@@ -9,7 +9,6 @@ figure: allocation needs temporary memory, too.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
@@ -22,6 +21,7 @@ from harness.elf.demangle import demangle, qualified
 from harness.errors import FirmwareFailed, UsageError
 from harness.simulator.snapshot import restore, take
 from harness.targets.base import ConsoleMatch, Elapsed, Session, Stop
+from harness.uart import records
 
 if TYPE_CHECKING:
     from harness.simulator.machine import Machine
@@ -45,7 +45,6 @@ _TAKERS = {
     "tflite::SimpleMemoryAllocator::Create": 0,
     "tflite::SimpleMemoryAllocator::SimpleMemoryAllocator": 1,
 }
-_USED = re.compile(rb"~HIL \d+ arena [^\r\n]*\bused=(\d+)")
 
 
 class MachineSession(Session, Protocol):
@@ -255,9 +254,10 @@ class _Prober:
     def _used(self) -> int | None:
         """The figure of the image's ``arena`` record, None where it prints none in two seconds."""
         wait = self.session.deadline(_RECORD_SECONDS, guard=self.guard)
-        self.session.run(ConsoleMatch(rb" arena [^\r\n]*used=\d+ \*"), wait)
-        found = _USED.search(b"".join(chunk.data for chunk in self.session.console))
-        return int(found[1]) if found else None
+        self.session.run(ConsoleMatch(records.pattern("arena")), wait)
+        console = b"".join(chunk.data for chunk in self.session.console)
+        said = (record for line in console.splitlines() for record in records.each_in(line))
+        return next((one.integer("used") for one in said if one.kind == "arena"), None)
 
     def _reason(self, stop: Stop, faults: int) -> str:
         """Why a probe did not allocate: its fault, its silence, or its own words."""
@@ -269,5 +269,5 @@ class _Prober:
         console = self.session.console[self.printed :]
         lines = b"".join(chunk.data for chunk in console).splitlines()
         said = [line.decode("utf-8", "backslashreplace").strip() for line in lines]
-        words = [line for line in said if line and not line.startswith("~HIL")]
+        words = [line for line in said if line and not line.startswith(records.PREFIX)]
         return words[0] if words else f"AllocateTensors returned {self.status}"

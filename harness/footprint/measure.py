@@ -16,9 +16,10 @@ from harness.errors import FirmwareFailed, UsageError
 from harness.footprint.arena import MachineSession, minimum
 from harness.footprint.ram import Memory
 from harness.targets.base import ConsoleMatch
+from harness.uart.records import pattern
 
 PAINT = 0xA5
-_END = rb"~HIL \d+ end [^\r\n]*[\r\n]"
+_END = pattern("end")
 _FILLER_BYTES = 16  # so many equal bytes at a stack's far end are filler
 Open = Callable[[Firmware], AbstractContextManager[MachineSession]]
 

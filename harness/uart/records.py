@@ -235,8 +235,11 @@ class Unread:
 
 def pattern(*kinds: str) -> bytes:
     """A bytes regex of a whole line with a record of one of ``kinds``: where a run may stop."""
-    return rf"~HIL \d{{1,10}} (?:{'|'.join(kinds)}) [^\n]{{0,300}}\n".encode()
+    return rf"{PREFIX}\d{{1,10}} (?:{'|'.join(kinds)}) [^\n]{{0,300}}\n".encode()
 
+
+#: How the first record of every boot begins.
+BOOT = f"{PREFIX}0 boot ".encode()
 
 _TICKS = re.compile(
     rb"(~HIL \d{1,10} (?:inference|op) [^*\r\n]{0,160}?ticks=)\d{1,10}([^*\r\n]{0,160}?)"
@@ -268,6 +271,15 @@ def parse(text: str, kinds: Kinds = FROM_DEVICE) -> Record | Unread | None:
     if text.find(PREFIX, match.end()) >= 0:
         return Unread("a second record stands behind it", sound=True, sequence=sequence, kind=kind)
     return Record(sequence, sys.intern(kind), fields)
+
+
+def each_in(line: bytes) -> Iterator[Record]:
+    """The records of a line that can be read, also those behind one that a reset cut short."""
+    _, *texts = line.decode("utf-8", "surrogateescape").split(PREFIX)
+    for text in texts:
+        record = parse(PREFIX + text)
+        if isinstance(record, Record):
+            yield record
 
 
 def _fields(kind: str, words: str, kinds: Kinds) -> dict[str, Value]:

@@ -127,13 +127,17 @@ class Copies:
                     shutil.copy2(ROOT / name, copy / name)
             self._free.put(copy)
 
-    def quickest_first(self, tests: Sequence[str]) -> list[str] | None:
-        """The files of ``tests`` by the time that they take; None where they do not pass."""
+    def quickest_first(self, tests: Sequence[str]) -> list[str]:
+        """The files of ``tests`` by the time that they take; RuntimeError where they do not pass.
+
+        The error holds the end of what pytest said.
+        """
         copy = self._free.get()
         report = copy / "durations.xml"
         try:
-            if not _pass(copy, [*tests, f"--junitxml={report}"], 3600):
-                return None
+            done = _run(copy, [*tests, f"--junitxml={report}"], 3600)
+            if done.returncode:
+                raise RuntimeError(done.stdout[-2000:])
             took: dict[str, float] = defaultdict(float)
             for case in ElementTree.parse(report).iter("testcase"):
                 took[case.attrib["classname"]] += float(case.attrib["time"])
@@ -147,23 +151,28 @@ class Copies:
         try:
             if mutant is not None:
                 (copy / mutant.file).write_text(mutant.new, encoding="utf-8")
-            return _pass(copy, tests, patience)
+            return _run(copy, tests, patience).returncode == 0
+        except subprocess.TimeoutExpired:
+            return False
         finally:
             if mutant is not None:
                 (copy / mutant.file).write_text(mutant.old, encoding="utf-8")
             self._free.put(copy)
 
 
-def _pass(copy: Path, tests: Sequence[str], patience: float) -> bool:
+def _run(copy: Path, tests: Sequence[str], patience: float) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        done = subprocess.run(
-            command, cwd=copy, env=environment, timeout=patience, capture_output=True, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
+    return subprocess.run(
+        command,
+        cwd=copy,
+        env=environment,
+        timeout=patience,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
 
 
 def try_room(name: str, count: int, seed: int, jobs: int, folder: Path) -> tuple[int, int]:
@@ -173,9 +182,10 @@ def try_room(name: str, count: int, seed: int, jobs: int, folder: Path) -> tuple
     same = {(row["file"], row["is"], row["becomes"]) for row in table.get("same", ())}
     copies = Copies(folder, jobs)
     started = time.monotonic()
-    tests = copies.quickest_first(room["tests"])
-    if tests is None:
-        sys.exit(f"{name}: its unit tests fail as the code is")
+    try:
+        tests = copies.quickest_first(room["tests"])
+    except RuntimeError as failed:
+        sys.exit(f"{name}: its unit tests fail as the code is:\n{failed}")
     patience = 20 + _PATIENCE * (time.monotonic() - started)
     broken = ROOT / room["code"] / "__init__.py"
     raising = Mutant(

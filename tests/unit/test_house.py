@@ -88,6 +88,11 @@ def test_no_import_runs_in_a_circle():
         pytest.fail(f"a circle: {' -> '.join(error.args[1])}")
 
 
+def test_only_one_module_spells_a_record():
+    spelt = [name for name, path in modules().items() if "~HIL" in path.read_text(encoding="utf-8")]
+    assert spelt == ["harness.uart.records"]
+
+
 def test_no_file_is_longer_than_a_reader_can_hold():
     long = {
         name: lines

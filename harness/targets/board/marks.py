@@ -1,20 +1,19 @@
 """The little that a board's session itself reads from the console: boots, and cycles.
 
-The full parser of records is further right in the data flow (``harness.uart``); a session needs to
-know when an image started, how often, and what the DWT counted, and nothing else.
+A session needs to know when an image started, how often, and what the DWT counted, and nothing
+else; all that a console says is read by ``harness.uart.Console``.
 """
 
 from __future__ import annotations
 
 import re
-import zlib
 from dataclasses import dataclass, field
 
-#: How an image announces itself: Zephyr's banner, or the first record after a boot.
-BOOT = re.compile(rb"\*\*\* Booting |~HIL 0 boot ")
+from harness.uart import records
 
-_RECORD = re.compile(rb"(~HIL \d+ ([a-z_]+)((?: [a-z0-9_]+=\S*)*)) \*([0-9a-f]{8})")
-_FIELD = re.compile(rb" ([a-z0-9_]+)=(\S*)")
+_BANNER = b"*** Booting "
+#: How an image announces itself: Zephyr's banner, or the first record after a boot.
+BOOT = re.compile(re.escape(_BANNER) + b"|" + re.escape(records.BOOT))
 _LINE_LIMIT = 4096
 
 #: Bytes that text consoles send: printable ASCII, tab, CR, LF, escape.
@@ -55,31 +54,25 @@ class Marks:
         self._line = bytearray(rest[-_LINE_LIMIT:])
 
     def _take(self, line: bytes) -> None:
-        records = [m for m in _RECORD.finditer(line) if _sound(m)]
-        kinds = [m.group(2) for m in records]
+        found = list(records.each_in(line))
         # One boot prints a banner, a boot record, or both; the record is the surer sign.
-        if b"boot" in kinds or (b"*** Booting " in line and not self._records_boot):
+        if any(record.kind == "boot" for record in found) or (
+            _BANNER in line and not self._records_boot
+        ):
             self.boots += 1
             self.ended = False
-        for record in records:
-            fields = dict(_FIELD.findall(record.group(3)))
-            self._read(record.group(2), fields)
+        for record in found:
+            self._read(record)
 
     @property
     def _records_boot(self) -> bool:
         return bool(self.build)
 
-    def _read(self, kind: bytes, fields: dict[bytes, bytes]) -> None:
-        if kind == b"boot":
-            self.build = fields.get(b"build", b"?").decode("ascii", "backslashreplace") or "?"
-        elif kind == b"end":
+    def _read(self, record: records.Record) -> None:
+        if record.kind == "boot":
+            self.build = record.text("build")
+        elif record.kind == "end":
             self.ended = True
-        elif kind == b"inference" and fields.get(b"source") == b"dwt":
-            ticks, hz = fields.get(b"ticks", b""), fields.get(b"hz", b"")
-            if ticks.isdigit() and hz.isdigit():
-                self.cycles += int(ticks)
-                self.hz = int(hz)
-
-
-def _sound(match: re.Match[bytes]) -> bool:
-    return zlib.crc32(match.group(1)) == int(match.group(4), 16)
+        elif record.kind == "inference" and record.text("source") == "dwt":
+            self.cycles += record.integer("ticks")
+            self.hz = record.integer("hz")

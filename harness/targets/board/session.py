@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from urllib.parse import unquote
 
 from harness.deadline import Deadline
 from harness.elf import Firmware
@@ -280,8 +279,8 @@ class BoardSession(OrdinarySession):
                 f"board {self.board.name} printed more than is kept of a console",
                 hint="run it for a shorter time, or raise console_limit",
             )
-        build = unquote(self._marks.build)
-        if build not in ("", "?") and build.encode() not in self.firmware.data:
+        build = self._marks.build
+        if build and build.encode() not in self.firmware.data:
             raise FlashFailed(
                 f"board {self.board.name} runs the build {build!r}, which is not the one that was "
                 f"flashed ({self.firmware.path.name})",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,18 +15,18 @@ from harness.targets.board.lab import Lab, Policy
 from harness.targets.board.session import BoardSession
 from harness.targets.board.virtual.bench import install_tools
 from harness.targets.board.virtual.client import VirtualDk
+from harness.uart.records import encode
 
 
-def record(text: str) -> bytes:
-    line = f"~HIL {text}".encode()
-    return line + f" *{zlib.crc32(line):08x}\r\n".encode()
+NAMES = {"sample": "play", "board": "dk", "runtime": "tflm", "model_crc32": "0badcafe"}
+TICKS = {"index": 0, "ticks": 5344, "source": "dwt", "hz": 64_000_000, "status": 0}
+END = encode(2, "end", {"inferences": 1, "status": 0})
 
 
 def transcript(build: str, filler: int = 0) -> bytes:
-    lines = [record(f"0 boot sample=play build={build}")]
+    lines = [encode(0, "boot", NAMES | {"model_bytes": 9, "build": build})]
     lines += [f"line {i:05d} of the transcript\r\n".encode() for i in range(filler)]
-    inference = "inference index=0 ticks=5344 source=dwt hz=64000000 status=0"
-    return b"".join([*lines, record(f"1 {inference}"), record("2 end inferences=1 status=0")])
+    return b"".join([*lines, encode(1, "inference", TICKS), END])
 
 
 @pytest.fixture

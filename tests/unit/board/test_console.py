@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from harness.errors import BoardUnavailable, TargetLost
 from harness.targets.board.console import Console
 from harness.targets.board.marks import Marks
+from harness.uart.records import encode
 
 
 class Wire:
@@ -167,16 +168,15 @@ def marks_of(data, cuts=()):
     return (marks.boots, marks.cycles, marks.hz, marks.build, marks.ended, marks.odd)
 
 
-def record(text):
-    import zlib
-
-    line = f"~HIL {text}".encode()
-    return line + f" *{zlib.crc32(line):08x}\r\r\n".encode()
+def inference(**more):
+    said = {"index": 0, "ticks": 100, "source": "dwt", "hz": 64_000_000, "status": 0}
+    return encode(1, "inference", said | more)
 
 
-BOOT = record("0 boot sample=a build=abc")
-INFERENCE = record("1 inference index=0 ticks=100 source=dwt hz=64000000 status=0")
-END = record("2 end inferences=1 status=0")
+NAMES = {"sample": "a", "board": "b", "runtime": "tflm", "model_crc32": "0badcafe"}
+BOOT = encode(0, "boot", NAMES | {"model_bytes": 9, "build": "abc 1"})
+INFERENCE = inference()
+END = encode(2, "end", {"inferences": 1, "status": 0})
 
 
 @given(st.lists(st.integers(0, 10_000), max_size=8))
@@ -191,8 +191,19 @@ def test_cycles_are_summed_from_records_whose_crc_is_right():
 
 
 def test_systick_is_not_counted_as_dwt():
-    other = record("1 inference index=0 ticks=7 source=systick hz=32768 status=0")
+    other = inference(ticks=7, source="systick", hz=32768)
     assert marks_of(BOOT + other)[1:3] == (0, 0)
+
+
+def test_a_boot_behind_a_line_that_a_reset_cut_short_is_counted():
+    boots, _, _, build, ended, _ = marks_of(BOOT + INFERENCE + END[:10] + BOOT)
+    assert (boots, build, ended) == (2, "abc 1", False)
+
+
+def test_a_banner_and_its_boot_record_are_one_boot():
+    banner = b"*** Booting Zephyr OS ***\r\n"
+    assert marks_of(banner)[0] == 1
+    assert marks_of(BOOT + banner + BOOT)[0] == 2
 
 
 @given(st.binary(max_size=600))

@@ -74,6 +74,8 @@ def assert_linear(search, data: str | bytes, *, little: float) -> None:
     if seconds(search, quarter) < little:  # too little to be told from noise
         return
     small, whole = seconds(search, quarter, 3), seconds(search, data)
+    if whole >= 9 * small:  # once may be a busy machine's doing
+        whole = seconds(search, data, 3)
     assert whole < 9 * small, f"{data[:60]!r}: {small:.3f} s, then {whole:.3f} s"
 
 
