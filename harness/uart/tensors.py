@@ -36,9 +36,9 @@ class _Series:
         self.data += data
         self.ends.append(len(self.data))
 
-    def find(self, inference: int) -> int:
+    def find(self, inference: int) -> int | None:
         at = bisect.bisect_left(self.inferences, inference)
-        return at if at < len(self.inferences) and self.inferences[at] == inference else -1
+        return at if self.inferences[at : at + 1] == array("Q", [inference]) else None
 
 
 class Tensors(Mapping[TensorKey, bytes]):
@@ -66,8 +66,8 @@ class Tensors(Mapping[TensorKey, bytes]):
 
     def __getitem__(self, key: TensorKey) -> bytes:
         series = self._series.get((key.kind, key.index, key.node))
-        at = series.find(key.inference) if series else -1
-        if series is None or at < 0:
+        at = series.find(key.inference) if series else None
+        if series is None or at is None:
             raise KeyError(key)
         return bytes(series.data[series.ends[at] : series.ends[at + 1]])
 

@@ -17,7 +17,6 @@ from harness.targets.board.virtual.bench import install_tools
 from harness.targets.board.virtual.client import VirtualDk
 from harness.uart.records import encode
 
-
 NAMES = {"sample": "play", "board": "dk", "runtime": "tflm", "model_crc32": "0badcafe"}
 TICKS = {"index": 0, "ticks": 5344, "source": "dwt", "hz": 64_000_000, "status": 0}
 END = encode(2, "end", {"inferences": 1, "status": 0})

@@ -199,6 +199,19 @@ def test_a_tensor_that_comes_again_is_a_finding_and_the_first_one_stays():
     assert dict(console.tensors) == {TensorKey("output", 0, 0): b"a"}
 
 
+def test_a_tensor_of_an_earlier_inference_is_a_finding_and_is_not_taken():
+    console = console_of(
+        lines([told("boot"), *parts("output", 1, 0, b"a"), *parts("output", 0, 0, b"b")])
+    )
+    assert Kind.RECORD_REPEATED in kinds(console)
+    assert dict(console.tensors) == {TensorKey("output", 1, 0): b"a"}
+
+
+def test_a_console_has_ended_with_its_end_record():
+    assert console_of(BOOT, line(1, "failed")).ended is False
+    assert console_of(BOOT, line(1, "failed"), END).ended is True
+
+
 def test_records_without_an_end_are_a_finding():
     assert kinds(console_of(BOOT)) == [Kind.RECORD_TRUNCATED]
     assert Kind.RECORD_TRUNCATED not in kinds(console_of(BOOT, line(1, "failed")))

@@ -95,9 +95,25 @@ def test_a_number_of_32_bits_is_taken(number):
     assert read(line(0, "end", inferences=number)).integer("inferences") == int(number)
 
 
-@pytest.mark.parametrize(("status", "good"), [(-(1 << 31), True), (1 << 31, False)])
-def test_a_status_has_a_sign_and_32_bits(status, good):
-    assert isinstance(read(line(0, "end", status=status)), Record) is good
+COUNTS = [
+    (kind, field.name)
+    for kind, fields in FROM_DEVICE.items()
+    for field in fields.values()
+    if field.type is int and field.name not in ("model_crc32", "scale", "offset", "total")
+]
+SIGNED = [("tensor", "zero_point"), *((kind, "status") for kind in ("failed", "inference", "end"))]
+
+
+@pytest.mark.parametrize(("kind", "field"), COUNTS)
+def test_a_number_has_32_bits_and_a_sign_only_where_it_needs_one(kind, field):
+    signed = (kind, field) in SIGNED
+    least, most = (-(1 << 31), (1 << 31) - 1) if signed else (0, (1 << 32) - 1)
+    least += field == "untold"
+    taken = [
+        isinstance(read(line(0, kind, **{field: value})), Record)
+        for value in (least - 1, least, most, most + 1)
+    ]
+    assert taken == [False, True, True, False]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Values out of text, and the judgement of what they are held against."""
 
 import math
+from dataclasses import FrozenInstanceError
 
 import pytest
 from hypothesis import given
@@ -95,6 +96,22 @@ def test_a_text_or_number_that_is_another_is_told(scrape, value, words):
 def test_a_number_without_bounds_is_no_number(scrape, text):
     console = scrape(r"/y=(?P<y>\S+)/", f"y={text}\n")
     assert judge(console, values=({"y": 1.0},)).mismatches == 1
+
+
+def test_a_result_that_was_read_cannot_be_changed(scrape):
+    (result,) = scrape(r"/x=(?P<x>\d+)/", "x=7\n").scrapers[0].results
+    with pytest.raises(FrozenInstanceError):
+        result.line = 9
+
+
+def test_a_scraper_of_values_knows_neither_an_end_nor_tests(scrape):
+    one = scrape("hello_world", "x_value: 0\n").scrapers[0]
+    assert (one.ended, one.between_tests) == (False, False)
+
+
+def test_a_regex_that_is_none_is_refused_with_the_reason():
+    with pytest.raises(UsageError, match=r"is broken: missing \)"):
+        scraper("/(?P<x>a/")
 
 
 def test_one_result_too_many_or_too_few_is_told(scrape):

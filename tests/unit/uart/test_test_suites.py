@@ -186,6 +186,11 @@ def test_a_dump_within_a_test_is_the_tests_and_after_the_end_a_finding(scrape):
     assert [finding.kind for finding in before.findings] == [Kind.FAULT, Kind.KERNEL_PANIC]
 
 
+def test_a_line_of_the_image_between_its_tests_is_none_of_the_suites(scrape):
+    text = HEAD + "I: the TEST bench is ready\n" + ONE + "I: FAIL-safe mode\n" + TAIL
+    assert judge(scrape("ztest", text)).problems == ()
+
+
 def test_a_dump_in_a_test_that_never_ends_tells_why(scrape):
     console = scrape("ztest", HEAD + ONE + "START - test_b\n" + DUMP)
     assert console.findings[0].value("pc") == 0x82E

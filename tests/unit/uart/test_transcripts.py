@@ -72,6 +72,12 @@ def test_three_voices_on_one_wire_do_not_hide_the_values(transcript):
     assert len(transcript("log_deferred").scrapers[0].results) == 10
 
 
+@pytest.mark.parametrize(("second", "findings"), [(0, [Kind.ZERO_TICKS]), (7, [])])
+def test_a_profile_of_nothing_but_noughts_is_a_finding(scrape, second, findings):
+    text = f"ADD took 0 ticks (0 ms).\r\nCONV_2D took {second} ticks (0 ms).\r\n"
+    assert [finding.kind for finding in scrape("hello_world", text).findings] == findings
+
+
 def test_zero_ticks_are_a_finding_and_real_ones_are_not(transcript):
     zero, real = transcript("prof_zero"), transcript("prof_dwt")
     assert {finding.kind for finding in zero.findings} == {Kind.ZERO_TICKS}
