@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.options import STDOUT, Destination, json_option, write_text
+from harness.cli.options import STDOUT, Destination, history_option, json_option, write_text
 from harness.cli.studying import Ticking, study_options
 from harness.errors import CheckFailed, UsageError
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
               help="Write the rows as Parquet (extra: parquet).")  # fmt: skip
 @click.option("--html", type=Destination(), metavar="FILE",
               help="Write a page with the Pareto front and all points.")  # fmt: skip
+@history_option("Keep every point as a case in this history: an SQLite file, or a database URL.")
 @json_option("every point's parameters, verdict and measures")
 def sweep(file: Path, **options: Any) -> None:
     """Build, run and judge every point that the axes of sweep.toml span.
@@ -43,12 +44,19 @@ def sweep(file: Path, **options: Any) -> None:
     tflm-hil sweep sweep.toml --html sweep.html
     tflm-hil sweep sweep.toml --budget flash=40000 --budget ram=10000
     """
-    from harness.studies.sweep import MEASURES, best_of_each, load  # noqa: PLC0415 - see cli/__init__
+    from harness.history.run import Occasion  # noqa: PLC0415 - see cli/__init__
+    from harness.studies.sweep import MEASURES, best_of_each, history_case, load  # noqa: PLC0415
 
     limits = _limits(options["budgets"], MEASURES)
+    occasion = Occasion.here()
     rows = _rows(load(file).points, options)
     write_text(options["json_file"], json.dumps({"rows": rows}))
     _tables(rows, options)
+    if options["url"]:
+        from harness.history.keep import keep  # noqa: PLC0415
+
+        cases = [history_case(row) for row in rows]
+        click.echo(f"history: {keep(options['url'], {'cases': cases}, occasion)}", err=True)
     chosen = best_of_each(rows, limits, options["by"])
     if options["json_file"] != STDOUT:
         from harness.report.sweep import table  # noqa: PLC0415

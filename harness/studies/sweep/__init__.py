@@ -6,6 +6,9 @@ judges each; :mod:`.choose` finds the Pareto front and the best within a budget.
 
 from harness.studies.sweep.axes import Point, Sweep, load
 from harness.studies.sweep.choose import MEASURES, best, best_of_each, front
-from harness.studies.sweep.study import study_of
+from harness.studies.sweep.study import history_case, study_of
 
-__all__ = ["MEASURES", "Point", "Sweep", "best", "best_of_each", "front", "load", "study_of"]
+__all__ = [
+    "MEASURES", "Point", "Sweep", "best", "best_of_each", "front", "history_case",
+    "load", "study_of",
+]  # fmt: skip

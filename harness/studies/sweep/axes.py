@@ -84,11 +84,8 @@ def load(path: Path) -> Sweep:
     """Read a sweep. Raises :class:`UsageError` naming the first thing that is wrong with it."""
     sweep = tables.read(Sweep, files.read_toml(path), str(path))
     where = str(path)
-    table = load_table()
-    for sample in sweep.samples:
-        for resolver, builder in product(sweep.resolvers, sweep.builders):
-            _known(builder, BUILDERS, "builder", where)
-            table.variant(sample, resolver, RUNTIME[builder])
+    for builder in sweep.builders:
+        _known(builder, BUILDERS, "builder", where)
     for target in sweep.targets:
         _known(target, tuple(TARGETS), "target", where)
     for model in filter(None, sweep.models):
@@ -103,8 +100,9 @@ def load(path: Path) -> Sweep:
             f"{where} spans {len(points):,} points",
             hint=f"from 1 to {MOST_POINTS:,} can be swept: do axes and filters leave any?",
         )
-    usual = Point("")
+    usual, table = Point(""), load_table()
     for point in points:
+        table.variant(point.sample, point.resolver, RUNTIME[point.builder])
         flags = (point.optimize, point.lto, point.fpu, point.arena, point.defines, point.model)
         if point.builder != "standalone" and flags != (
             usual.optimize, usual.lto, usual.fpu, usual.arena, usual.defines, usual.model,

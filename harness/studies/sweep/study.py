@@ -71,6 +71,22 @@ def row(point: Point, folder: Path) -> dict[str, Any]:
     }
 
 
+def history_case(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row as a case of ``run --json``, named after all that is unusual about its point."""
+    parameters = row["parameters"]
+    usual = Point("").to_json()
+    plain = ("sample", "resolver", "builder", "target")
+    unusual = [
+        f"{name} {value}"
+        for name, value in parameters.items()
+        if name not in plain and value != usual[name]
+    ]
+    figures = {name: row[name] for name in FIGURES}
+    named = {name: parameters[name] for name in plain}
+    name = ", ".join([f"sweep {parameters['sample']} {parameters['resolver']}", *unusual])
+    return {"name": name, **named, "verdict": row["verdict"], "reason": row["reason"], **figures}
+
+
 def _case(point: Point) -> Case:
     case = sample_case(point.sample, point.resolver, builder=point.builder)
     model = find_model(point.model) if point.model else None

@@ -68,8 +68,10 @@ void RunConstructors() {
   soc::StopForGood();
 }
 
-// Continues on the main stack; nothing is left on the interrupt stack.
-[[noreturn]] __attribute__((noinline)) void SwitchToMainStack() {
+// Continues on the main stack; nothing is left on the interrupt stack. The new stack's first user
+// is a function of its own: locals of this one, which link-time optimization may give it by
+// inlining, lie at offsets from the old stack pointer.
+[[noreturn]] void SwitchToMainStack() {
   const uint8_t* const top = z_main_stack + sizeof(z_main_stack);
   asm volatile(
       "msr psplim, %0\n"
@@ -77,10 +79,11 @@ void RunConstructors() {
       "mov r0, #2\n"
       "msr control, r0\n"
       "isb\n"
+      "bx %2\n"
       :
-      : "r"(z_main_stack), "r"(top)
+      : "r"(z_main_stack), "r"(top), "r"(RunMain)
       : "r0", "memory");
-  RunMain();
+  __builtin_unreachable();
 }
 
 void EnableFpu() {
