@@ -20,9 +20,10 @@ from harness.cli.options import (
     write_text,
 )
 from harness.errors import CheckFailed, UsageError
+from harness.words import count_of
 
 if TYPE_CHECKING:
-    from harness.history.gate import Key, Regression
+    from harness.history.gate import Key
     from harness.history.store import History, Point, RunRow
 
 
@@ -77,7 +78,7 @@ def record(
         for path, run in zip(results, runs, strict=True):
             new = kept.record(run)
             word = "recorded" if new else "known already"
-            click.echo(f"{path}: {len(run.cases)} cases {word} in {kept.where}")
+            click.echo(f"{path}: {count_of(len(run.cases), 'case')} {word} in {kept.where}")
 
 
 @history.command()
@@ -147,7 +148,7 @@ def _course(cases: dict[Key, list[Point]]) -> list[str]:
     for key, points in cases.items():
         last = points[-1]
         when = datetime.fromtimestamp(last.run.occasion.started, UTC).strftime("%Y-%m-%d %H:%M")
-        lines.append(f"{key} ({key.builder}), {len(points)} runs, last {when} UTC: "
+        lines.append(f"{key} ({key.builder}), {count_of(len(points), 'run')}, last {when} UTC: "
                      f"{last.seen.verdict}")  # fmt: skip
         for trend in trends(points):
             value = next((v for v in reversed(trend.values) if v is not None), None)
@@ -194,20 +195,23 @@ def check(
     """Say what got worse: a verdict, or a figure above the median of the last runs of a branch.
 
     Exit code 1 where something did. Figures without noise (bytes, instructions) are worse when they
-    are above at all; noisy ones by more than the spread that they had.
+    are above at all; noisy ones by more than the spread that they had. The first run of the branch
+    itself has nothing to be held against, and is no failure.
     """  # fmt: skip
+    from harness.history.check import check as held_against  # noqa: PLC0415
+    from harness.history.run import from_file  # noqa: PLC0415
+
     with open_history(url) as kept:
-        found, compared = _check(kept, base, last, results)
-    document = {"compared_with": compared, "regressions": [_row(one) for one in found]}
-    write_text(json_file, json.dumps(document, indent=1))
+        found = held_against(kept, base, last, from_file(results) if results else None)
+    write_text(json_file, json.dumps(found.to_json(), indent=1))
     if markdown is not None:
-        write_text(markdown, _markdown(found, base, compared))
+        write_text(markdown, found.to_markdown())
     if STDOUT not in (json_file, markdown):
-        for one in found:
+        for one in found.regressions:
             click.echo(f"{one.key}: {one.text}")
-        click.echo(f"{len(found)} worse than the last {compared} runs of {base}")
-    if found:
-        raise CheckFailed(f"{len(found)} figures or verdicts are worse than on {base}")
+        click.echo(str(found))
+    if found.regressions:
+        raise CheckFailed(str(found))
 
 
 @history.command()
@@ -228,58 +232,7 @@ def report(
 
     with open_history(url) as kept:
         count = write_site(kept, folder, commit_url=commit_url, branch=branch, last=last)
-    click.echo(f"{count} cases: {folder / 'index.html'}")
-
-
-def _check(
-    kept: History, base: str, last: int, results: Path | None
-) -> tuple[tuple[Regression, ...], int]:
-    from harness.history.gate import Key, Seen, regressions  # noqa: PLC0415
-    from harness.history.run import from_file  # noqa: PLC0415
-
-    if results is not None:
-        run = from_file(results)
-        now = {
-            Key(c.name, c.target, c.builder): Seen(
-                c.verdict, c.reason, {(f.name, f.source): f.value for f in c.figures}
-            )
-            for c in run.cases
-        }
-        command = run.occasion.command
-        earlier = [r for r in kept.runs(branch=base, last=last + 1) if r.occasion != run.occasion]
-        earlier = earlier[-last:]
-    else:
-        newest = kept.runs(last=1)
-        if not newest:
-            raise UsageError(f"{kept.where} holds no run", hint="tflm-hil history record FILE")
-        now = {key: points[-1].seen for key, points in kept.cases(newest).items()}
-        command = newest[0].occasion.command
-        earlier = [r for r in kept.runs(branch=base, last=last + 1) if r.id != newest[0].id][-last:]
-    if not earlier:
-        raise UsageError(f"{kept.where} holds no earlier run of branch {base!r}", hint="--base")
-    cases = kept.cases(earlier)
-    # Another command runs other cases: only a run of the same one tells which are gone.
-    same = [run for run in earlier if run.occasion.command == command][-1:]
-    wanted = now.keys() | {key for key, points in cases.items() if points[-1].run in same}
-    before = {key: [p.seen for p in cases[key]] for key in cases if key in wanted}
-    return regressions(now, before), len(earlier)
-
-
-def _row(one: Regression) -> dict[str, Any]:
-    return {**vars(one.key), "measure": one.measure, "before": one.before, "now": one.now,
-            "text": one.text}  # fmt: skip
-
-
-def _markdown(found: tuple[Regression, ...], base: str, compared: int) -> str:
-    if not found:
-        return f"Nothing is worse than in the last {compared} runs of `{base}`.\n"
-    rows = [f"| {one.key.case} | {one.key.target} | {_cell(one.text)} |" for one in found]
-    head = f"**{len(found)}** worse than the median of the last {compared} runs of `{base}`:\n\n"
-    return head + "| case | target | what |\n|---|---|---|\n" + "\n".join(rows) + "\n"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    click.echo(f"{count_of(count, 'case')}: {folder / 'index.html'}")
 
 
 def _time(text: str) -> float:

@@ -22,12 +22,13 @@ def init(folder: Path) -> None:
     tflm-hil init my_application && tflm-hil run my_application
     """
     from harness import starter  # noqa: PLC0415 - see cli/__init__
+    from harness.targets import Stop  # noqa: PLC0415
 
     found = starter.look(folder)
     for path in starter.write(found, folder):
         click.echo(f"wrote {path}")
-    if found.scraper is None:
-        click.echo(
-            "note: the image printed nothing that holds a number; say in hil.toml what to read"
-        )
+    if found.stop in (Stop.LOCKUP, Stop.RESET_LOOP):
+        click.echo(f"note: the image came to no good end: {found.stop.replace('_', ' ')}")
+    elif found.scraper is None:
+        click.echo("note: the image printed nothing that can be expected")
     click.echo(f"next: tflm-hil run {folder}; pytest {folder}")

@@ -8,6 +8,7 @@ from typing import Any
 from harness.case.result import CaseResult
 from harness.history.run import Occasion, from_document
 from harness.history.store import History
+from harness.words import count_of
 
 
 def document(results: Sequence[CaseResult], occasion: Occasion) -> dict[str, Any]:
@@ -24,4 +25,4 @@ def keep(url: str, results: Mapping[str, Any], occasion: Occasion) -> str:
     with History.open(url) as history:
         new = history.record(run)
         word = "recorded" if new else "known already"
-        return f"{len(run.cases)} cases {word} in {history.where}"
+        return f"{count_of(len(run.cases), 'case')} {word} in {history.where}"

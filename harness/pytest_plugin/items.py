@@ -20,6 +20,7 @@ from harness.pytest_plugin.names import RESULTS
 from harness.report.problems import problem_lines
 from harness.targets.registry import target
 from harness.targets.shared import Shared
+from harness.words import count_of
 
 #: Seconds that a worker of xdist waits for a board that another one holds.
 _TURN = 600.0
@@ -145,7 +146,7 @@ def report(results: list[dict[str, object]], config: pytest.Config) -> list[str]
     occasion = Occasion.here(config.rootpath)
     document = {"run": occasion.to_json(), "cases": results}
     files.write(path, json.dumps(document, indent=2) + "\n")
-    told = [f"{len(results)} results in {path}"]
+    told = [f"{count_of(len(results), 'result')} in {path}"]
     url = config.getoption("--hil-history")
     if url:
         try:

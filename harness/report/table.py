@@ -14,6 +14,7 @@ from rich.text import Text
 
 from harness.case.result import CaseResult, Verdict
 from harness.report.problems import problem_lines
+from harness.words import count_of
 
 _STYLE = {
     Verdict.PASS: "green",
@@ -113,7 +114,7 @@ def _summary(results: Sequence[CaseResult]) -> str:
     passed = sum(result.passed for result in results)
     skipped = sum(result.judgement.verdict is Verdict.SKIPPED for result in results)
     more = f", {skipped} skipped" if skipped else ""
-    return f"{passed} of {len(results)} case{'' if len(results) == 1 else 's'} passed{more}"
+    return f"{passed} of {count_of(len(results), 'case')} passed{more}"
 
 
 def _verdict(result: CaseResult) -> Text:

@@ -85,3 +85,17 @@ def test_without_a_history_every_command_says_how_to_name_one(capsys, monkeypatc
     for command in (["show"], ["check"], ["report", "site"]):
         assert main(["history", *command]) == 2
         assert "TFLM_HIL_HISTORY" in capsys.readouterr().err
+
+
+def test_the_first_run_of_the_branch_is_no_failure_and_says_so(keep, capsys):
+    keep(two(0))
+    assert main(["history", "check"]) == 0
+    assert "the first run of main: there is nothing to compare it with" in capsys.readouterr().out
+
+
+def test_a_branch_without_runs_is_named_with_those_that_have_some(keep, capsys):
+    keep(two(0), two(1))
+    assert main(["history", "check", "--base", "trunk"]) == 2
+    told = capsys.readouterr().err
+    assert "holds no run of trunk" in told
+    assert "it has runs of: main" in told

@@ -38,7 +38,7 @@ def test_a_run_tells_itself_when_where_and_of_which_commit_it_was(tmp_path):
 def test_a_run_that_is_recorded_again_is_kept_once(file):
     night = lab.document()
     said = [keep(str(file), night, Occasion(night["run"]["started"])) for _ in range(2)]
-    assert said == [f"1 cases recorded in {file}", f"1 cases known already in {file}"]
+    assert said == [f"1 case recorded in {file}", f"1 case known already in {file}"]
 
 
 def test_figures_that_were_not_measured_are_left_out():

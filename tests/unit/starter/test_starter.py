@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from harness import load_cases, run_case, starter
+from harness import Verdict, load_cases, run_case, starter
 from harness.cli import main
 from harness.errors import UsageError
 
-FIRMWARE = Path(__file__).parents[1] / "firmware"
+FIRMWARE = Path(__file__).parents[2] / "firmware"
 GCC = shutil.which("arm-none-eabi-gcc")
 pytestmark = pytest.mark.skipif(GCC is None, reason="needs arm-none-eabi-gcc")
 
@@ -58,15 +58,27 @@ def test_what_is_written_runs_and_passes(source, tmp_path):
     assert result.outputs_compared >= 4
 
 
+COUNTING = """
+#include "machine.h"
+void Main(void) {
+  UartStart();
+  char text[] = "sum: 00, product: 6\\r\\n";
+  for (int n = 0; n < 100; n++) {
+    text[5] = '0' + n / 10;
+    text[6] = '0' + n % 10;
+    Print(text);
+    for (volatile int i = 0; i < 100000; i++) {
+    }
+  }
+}
+"""
+
+
 def test_a_number_that_never_comes_again_is_not_expected(tmp_path):
-    counter = LOOPING.replace(
-        'Print("sum: 5, product: 6\\r\\n");',
-        'static char text[] = "sum: 0, product: 6\\r\\n";\n    text[5] = text[5] + 1;\n'
-        "    Print(text);",
-    )
-    image(tmp_path, counter)
+    image(tmp_path, COUNTING)
     found = starter.look(tmp_path)
-    assert found.printed is None or "sum" not in found.printed.values[0]
+    assert found.printed is not None
+    assert found.printed.values == ({"product": 6.0},)
 
 
 def test_the_model_is_the_one_whose_bytes_are_in_the_image(tmp_path):
@@ -105,3 +117,65 @@ def test_the_case_file_is_toml_whatever_the_names_hold(tmp_path):
     elf.rename(odd)
     text = starter.texts(starter.look(tmp_path), tmp_path)["hil.toml"]
     assert tomllib.loads(text)["case"][0]["elf"] == f"build/{odd.name}"
+
+
+ONCE_THEN_COUNTING = """
+#include "machine.h"
+void Main(void) {
+  UartStart();
+  Print("mode 3\\r\\n");
+  Print("score: 12\\r\\n");
+  Print("score: -7\\r\\n");
+  char text[] = "10000 idle\\r\\n";
+  for (;;) {
+    for (int at = 4; ++text[at] > '9'; at--) text[at] = '0';
+    Print(text);
+    for (volatile int i = 0; i < 100000; i++) {
+    }
+  }
+}
+"""
+
+
+def test_numbers_printed_once_are_expected_of_an_image_that_goes_on(tmp_path):
+    image(tmp_path, ONCE_THEN_COUNTING)
+    found = starter.look(tmp_path)
+    assert not found.ends
+    assert found.printed is not None
+    assert found.printed.values == ({"score": 12.0}, {"score": -7.0})
+
+
+WORDS = """
+#include "machine.h"
+void Main(void) {
+  UartStart();
+  Print("it's ready\\r\\n");
+  for (;;) {
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("source", [ONCE_THEN_COUNTING, WORDS], ids=["numbers once", "words"])
+def test_firmware_that_goes_on_is_tested_by_what_it_printed_once(source, tmp_path):
+    image(tmp_path, source)
+    assert main(["init", str(tmp_path)]) == 0
+    [case] = load_cases(tmp_path / "hil.toml")
+    result = run_case(case, tmp_path / "out")
+    assert result.passed, result.reason
+
+
+def test_the_case_file_of_a_silent_image_is_read_and_its_verdict_is_silence(tmp_path, capsys):
+    image(tmp_path, '#include "machine.h"\nvoid Main(void) { for (;;) { } }')
+    assert main(["init", str(tmp_path)]) == 0
+    assert "printed nothing" in capsys.readouterr().out
+    [case] = load_cases(tmp_path / "hil.toml")
+    assert run_case(case, tmp_path / "out").verdict is Verdict.FIRMWARE
+
+
+def test_what_an_image_printed_before_it_crashed_is_not_expected(tmp_path, capsys):
+    crash = "  *(volatile int *)0xF0000000u = 1;\n  for"
+    image(tmp_path, ONCE_THEN_COUNTING.replace("  for", crash, 1))
+    assert main(["init", str(tmp_path)]) == 0
+    assert "no good end: lockup" in capsys.readouterr().out
+    assert starter.look(tmp_path).printed is None

@@ -7,17 +7,17 @@ is a test; where only printed values are, it is a record of today that the user 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness import files
 from harness.elf import Image
 from harness.errors import HilError, UsageError
+from harness.starter.printed import Printed, what_to_expect
 from harness.targets import Stop, open_target
 from harness.targets.registry import DEFAULT
-from harness.uart.lines import LineSplitter
+from harness.uart.lines import Line, LineSplitter
 from harness.uart.records import PREFIX
 from harness.uart.scrapers import SCRAPERS
 
@@ -34,17 +34,6 @@ _LOOK, _GUARD = 1.0, 20.0
 #: Folders that hold no firmware of the user's.
 _PASSED_OVER = {"hil-results", "node_modules", "venv", "CMakeFiles"}
 _DEEPEST = 4  # folders below the one that is looked at
-_MOST_VALUES = 200  # of a case file that somebody shall read
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_LABEL = re.compile(r"([A-Za-z_]\w*)\W*$")
-
-
-@dataclass(frozen=True)
-class Printed:
-    """A regex that reads the numbers of an image's lines, and what it read."""
-
-    regex: str
-    values: tuple[dict[str, float], ...]
 
 
 @dataclass(frozen=True)
@@ -55,7 +44,13 @@ class Found:
     model: Path | None
     scraper: str | None
     printed: Printed | None
-    ends: bool
+    stop: Stop
+
+    @property
+    def ends(self) -> bool:
+        """True where the image came to its end, or what reads it knows one."""
+        of_its_own = self.scraper in SCRAPERS and SCRAPERS[self.scraper]().end is not None
+        return self.stop is Stop.IDLE or self.scraper == "" or of_its_own
 
 
 def look(folder: Path) -> Found:
@@ -67,13 +62,13 @@ def look(folder: Path) -> Found:
     content = files.read(elf)
     model = next((one for one in _below(folder, ".tflite") if files.read(one) in content), None)
     lines, stop = _run(elf)
-    ends = stop is Stop.IDLE
     for name, word in _TELLTALES.items():
         if word in content and (name != "hello_world" or model is not None):
-            knows_its_end = name not in SCRAPERS or SCRAPERS[name]().end is not None
-            return Found(elf, model, name, None, ends or knows_its_end)
-    printed = _read_numbers(lines, ends=ends)
-    return Found(elf, model, printed.regex if printed else None, printed, ends)
+            return Found(elf, model, name, None, stop)
+    if stop in (Stop.LOCKUP, Stop.RESET_LOOP):  # what it printed is not what it shall print
+        return Found(elf, model, None, None, stop)
+    read = what_to_expect(lines, ends=stop is Stop.IDLE, until=_LOOK)
+    return Found(elf, model, read.regex if read else None, read, stop)
 
 
 def _below(folder: Path, suffix: str) -> Iterator[Path]:
@@ -96,57 +91,13 @@ def _newest_image(folder: Path) -> Path:
     return max(images, key=lambda path: path.stat().st_mtime_ns)
 
 
-def _run(elf: Path) -> tuple[list[str], Stop]:
+def _run(elf: Path) -> tuple[list[Line], Stop]:
     with open_target(DEFAULT, Image.from_elf(elf)) as session:
         stop = session.run(None, session.deadline(_LOOK, guard=_GUARD))
         splitter = LineSplitter()
-        data = b"".join(chunk.data for chunk in session.console)
-        lines = [line.text for line in (*splitter.feed(data), *splitter.flush())]
+        lines = [ln for chunk in session.console for ln in splitter.feed(chunk.data, chunk.time)]
+        lines += splitter.flush(_LOOK)
     return lines, stop
-
-
-def _read_numbers(lines: Sequence[str], *, ends: bool) -> Printed | None:
-    """A regex from the form that most lines with numbers share, and what it reads of them.
-
-    Of an image that does not end only numbers that repeat can be expected: one round of them.
-    """
-    forms: dict[str, list[list[str]]] = {}
-    for line in lines:
-        if _NUMBER.search(line) and line.isprintable():
-            forms.setdefault(_NUMBER.sub("\0", line), []).append(_NUMBER.findall(line))
-    if not forms:
-        return None
-    form = max(forms, key=lambda one: len(forms[one]))
-    parts = form.split("\0")
-    names = _names(parts[:-1])
-    columns = dict(zip(names, zip(*forms[form], strict=True), strict=True))
-    rounds = {name: len(told) if ends else _round(told) for name, told in columns.items()}
-    count = max((length for length in rounds.values() if length), default=0)
-    if not 0 < count <= _MOST_VALUES:
-        return None
-    kept = [name for name in names if rounds[name] and count % rounds[name] == 0]
-    number = r"-?\d+(?:\.\d+)?"
-    groups = [f"(?P<{name}>{number})" if name in kept else number for name in names]
-    regex = "^" + "".join(
-        re.escape(part) + group for part, group in zip(parts, [*groups, ""], strict=True)
-    ).replace("\\ ", " ")
-    rows = ({name: float(columns[name][at]) for name in kept} for at in range(count))
-    return Printed(f"/{regex}/", tuple(rows))
-
-
-def _round(told: Sequence[str]) -> int:
-    """After how many values they begin again; 0 where they were not seen to, twice."""
-    half = range(1, len(told) // 2 + 1)
-    return next((n for n in half if all(a == b for a, b in zip(told, told[n:]))), 0)  # noqa: B905
-
-
-def _names(before: Sequence[str]) -> list[str]:
-    """A name for each number: the word in front of it, or ``value``; each once."""
-    names: list[str] = []
-    for text in before:
-        word = match[1].lower() if (match := _LABEL.search(text)) else "value"
-        names.append(word if word not in names else f"{word}_{len(names)}")
-    return names
 
 
 def texts(found: Found, folder: Path) -> dict[str, str]:
@@ -194,11 +145,11 @@ def _case_file(found: Found, folder: Path, elf: str) -> str:
         lines.append(f"model = {_quoted(model)}   # its bytes are in the image")
     if found.scraper is None:
         lines.append(
-            "# scraper = '/result: (?P<value>-?\\d+)/'   # it printed nothing with a number"
+            "# scraper = '/result: (?P<value>-?\\d+)/'   # it printed nothing that can be expected"
         )
     elif found.scraper:
         lines.append(f"scraper = {_literal(found.scraper)}   # how to read what it prints")
-    if not found.ends:
+    if not found.ends and found.scraper is not None:
         lines.append("ends = false                   # it did not end while it was looked at")
     if found.printed is not None:
         lines += ["# What it printed when this file was written; correct it where that is wrong."]
@@ -223,8 +174,13 @@ def _budgets(elf: Path) -> str:
     )
 
 
-def _row(values: dict[str, float]) -> str:
-    return "  { " + ", ".join(f"{name} = {value!r}" for name, value in values.items()) + " },"
+def _row(values: Mapping[str, float | str]) -> str:
+    told = (f"{name} = {_value(value)}" for name, value in values.items())
+    return "  { " + ", ".join(told) + " },"
+
+
+def _value(value: float | str) -> str:
+    return _literal(value) if isinstance(value, str) else repr(value).removesuffix(".0")
 
 
 def _quoted(text: str) -> str:
