@@ -147,7 +147,7 @@ typedef struct Core {
 
   int reason;
   uint64_t again;  // size << 32 | address of a block that needs no second look, or 1
-  uint32_t block, block_size, block_count, cut;
+  uint32_t block, block_size, block_count, cut, until;
   Slot *slot;
   uint16_t generation;
   bool partial, single, aborting, shadowed, failed;

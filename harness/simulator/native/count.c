@@ -50,7 +50,8 @@ uint16_t core_halfword(const Area *area, uint32_t address) {
 
 // Must be called after each change of what it looks at.
 void core_limit(Core *c) {
-  bool always = c->best_pending < NO_PRIORITY || c->stale || c->idle.watching || c->branch_ticks;
+  bool always = c->best_pending < NO_PRIORITY || c->stale || c->idle.watching || c->branch_ticks ||
+                c->partial;
   c->limit = always ? -1 : c->stop_at < c->look_at ? c->stop_at : c->look_at;
 }
 
@@ -165,7 +166,11 @@ static uint32_t first_special(Core *c) {
 
 static void on_block_slow(Core *c) {
   if (c->branch_ticks) note_branch(c);
-  if (c->partial) return;
+  if (c->partial) {
+    // A block that starts there may be in Unicorn's cache, without the end that was asked for.
+    if (c->block == c->until) refuse_block(c, REASON_NONE);
+    return;
+  }
   uint32_t special = first_special(c);
   if (c->best_pending < NO_PRIORITY && core_deliverable(c)) {
     refuse_block(c, REASON_UNMASKED);
@@ -240,6 +245,7 @@ static void emulate(Core *c, uint64_t until) {
   uint32_t pc = core_reg(c, REG_PC), thumb = (core_reg(c, REG_XPSR) & XPSR_THUMB) != 0;
   core_settle_charge(c);
   c->reason = REASON_NONE;
+  c->until = (uint32_t)until;
   c->aborting = false;
   c->block_size = 0;
   c->block_count = 0;

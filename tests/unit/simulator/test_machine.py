@@ -151,6 +151,16 @@ def test_single_steps_give_the_same_run(build: Build) -> None:
     assert digest(stepped) == digest(whole)
 
 
+def test_a_run_stops_at_any_count_whatever_ran_before(build: Build) -> None:
+    machine = Machine(build("masks"))
+    start = snapshot.take(machine)
+    run(machine, 1)
+    for count in range(1, machine.core.executed):
+        snapshot.restore(machine, start)
+        machine.run(until_executed=count, until_tick=HZ)
+        assert machine.core.executed == count
+
+
 def test_every_instruction_stands_in_the_profile(build: Build) -> None:
     machine = Machine(build("compute"))
     run(machine, 1)
