@@ -5,17 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from harness.build.result import BuildOptions
 from harness.errors import UsageError
 
 #: Builder names; `prebuilt` takes no sample and is not one of them.
-BUILDERS = ("standalone", "zephyr")
+BUILDERS = ("standalone", "standalone-ns", "zephyr")
+
+#: Which runtime of the table a builder links.
+RUNTIME = {"standalone": "standalone", "standalone-ns": "standalone", "zephyr": "tflm"}
 
 #: A sample and one of its resolver configurations.
 Pair = tuple[str, str]
 
 
 def build_one(sample: str, configuration: str, builder: str = "standalone") -> Path:
-    """Build and give the ELF's path; the cache makes a second call cheap.
+    """Build and give the path of what to run; the cache makes a second call cheap.
+
+    That is the ELF; of ``standalone-ns`` the folder with both worlds' images.
 
     Raises :class:`UsageError` for an unknown name, :class:`EnvironmentMissing` without a compiler
     or a Zephyr workspace, :class:`BuildFailed` with the tool's own words.
@@ -30,11 +36,12 @@ def build_all(
     progress: Callable[[str], None] | None = None,
 ) -> dict[Pair, Path]:
     """Build many at once, ``jobs`` in parallel (0: one a core); ``progress`` gets a line each."""
-    if builder == "standalone":
+    if RUNTIME.get(builder) == "standalone":
         from harness.build.standalone import build_many  # noqa: PLC0415
 
-        results = build_many(pairs, jobs=jobs, progress=progress)
-        return {pair: result.elf for pair, result in zip(pairs, results, strict=True)}
+        options = BuildOptions(nonsecure=builder == "standalone-ns")
+        results = build_many(pairs, jobs=jobs, progress=progress, options=options)
+        return {pair: result.image for pair, result in zip(pairs, results, strict=True)}
     if builder == "zephyr":
         from harness.build.zephyr import build_zephyr  # noqa: PLC0415
 

@@ -13,6 +13,7 @@ class BuildOptions:
     """What can be varied beside sample and configuration; all of it is part of the cache's key.
 
     ``arena`` in bytes replaces the table's figure. ``model`` replaces the sample's own.
+    ``nonsecure`` is for the non-secure world, on a secure image of this project.
     """
 
     fpu: bool = True
@@ -22,6 +23,7 @@ class BuildOptions:
     inferences: int | None = None
     model: Path | None = None
     defines: tuple[str, ...] = ()
+    nonsecure: bool = False
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,12 @@ class BuildResult:
     builder: str
     cached: bool
     seconds: float
+    merged: bool = False  # the ELF's folder holds more that is loaded with it
+
+    @property
+    def image(self) -> Path:
+        """What to run: the ELF, or the build folder around it."""
+        return self.elf.parent if self.merged else self.elf
 
 
 def prebuilt(path: Path) -> BuildResult:

@@ -15,7 +15,7 @@ from functools import cached_property
 from pathlib import Path
 
 from harness import paths
-from harness.build import generated, schema
+from harness.build import generated, schema, secure
 from harness.build.cache import Cache, digest, tree_digest
 from harness.build.configurations import Table, Variant, load
 from harness.build.result import BuildOptions, BuildResult
@@ -26,6 +26,8 @@ from harness.errors import EnvironmentMissing, UsageError
 
 Progress = Callable[[str], None]
 
+#: What the builder is called, for secure and for non-secure images.
+_BUILDERS = ("standalone", "standalone-ns")
 _FLATBUFFERS = (Path("/usr/include/flatbuffers"), Path("/usr/local/include/flatbuffers"))
 
 
@@ -138,7 +140,8 @@ class _Builder:
         elf = self._cache.make(key, fill) / name
         return BuildResult(
             elf, elf.with_suffix(".map"), variant.sample.name, variant.configuration.name,
-            "standalone", cached, time.monotonic() - started,
+            _BUILDERS[self._options.nonsecure], cached, time.monotonic() - started,
+            merged=self._options.nonsecure,
         )  # fmt: skip
 
     def _adjusted(self, variant: Variant) -> Variant:
@@ -162,7 +165,13 @@ class _Builder:
             self._tools.compile(source, target, self._unmoved(folder), include)
             objects.append(target)
         objects += [self._data(data), self._archive(os.cpu_count() or 1)]
-        self._tools.link(objects, self._runtime / "memory.ld", elf, self._flags)
+        if not self._options.nonsecure:
+            self._tools.link(objects, self._runtime / "memory.ld", elf, self._flags)
+            return
+        below = secure.build(self._tools, self._cache, self._runtime)
+        script = self._runtime / "nonsecure.ld"
+        self._tools.link([*objects, below.gateways], script, elf, self._flags)
+        secure.merge(elf, below)
 
     def _data(self, text: str) -> Path:
         """The model and its inputs: the same for every configuration of a sample."""
@@ -178,10 +187,12 @@ class _Builder:
         """The runtime and the samples' shared code as one archive."""
 
         def fill(folder: Path) -> None:
-            sources = [
-                *sorted(self._runtime.rglob("*.cc")),
-                *sorted((self._common / "src").glob("*.cc")),
-            ]
+            folders = (self._runtime / name for name in ("shim", "soc", "tflm"))
+            sources = [source for one in folders for source in sorted(one.rglob("*.cc"))]
+            if self._options.nonsecure:  # the UARTE is the secure image's
+                sources.remove(self._runtime / "soc" / "uarte.cc")
+                sources += sorted((self._runtime / "nonsecure").glob("*.cc"))
+            sources += sorted((self._common / "src").glob("*.cc"))
             objects = [folder / f"{number:02}-{path.stem}.o" for number, path in enumerate(sources)]
             at_once(lambda pair: self._compile(*pair), list(zip(sources, objects, strict=True)),
                     jobs=jobs)  # fmt: skip
@@ -217,6 +228,7 @@ class _Builder:
             self._runtime / "tflm",
             self._runtime / "shim",
             self._runtime / "soc",
+            self._runtime / "secure",
             self._samples / "common" / "include",
             self._schema,
         ]

@@ -21,8 +21,9 @@ _COMMON = (
     "-mcpu=cortex-m33", "-mthumb", "-g", "-std=c++17", "-ffunction-sections", "-fdata-sections",
     "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-use-cxa-atexit",
     "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "--specs=nano.specs",
-    '-DCONFIG_BOARD_TARGET="nrf9160dk/nrf9160"',
 )  # fmt: skip
+_SECURE = ('-DCONFIG_BOARD_TARGET="nrf9160dk/nrf9160"',)
+_NON_SECURE = ('-DCONFIG_BOARD_TARGET="nrf9160dk/nrf9160/ns"', "-DTFLM_HIL_NONSECURE")
 _LINK = ("-nostartfiles", "-Wl,--gc-sections", "-Wl,--fatal-warnings", "-Wl,--no-warn-rwx-segments")
 
 
@@ -63,7 +64,8 @@ class Toolchain:
         defines = tuple(f"-D{define}" for define in options.defines)
         # A partition the size of the image: what is inlined does not depend on the cores.
         lto = ("-flto", "-flto-partition=one") if options.lto else ()
-        return (*_COMMON, *fpu, f"-O{options.optimize}", *lto, *defines)
+        world = _NON_SECURE if options.nonsecure else _SECURE
+        return (*_COMMON, *world, *fpu, f"-O{options.optimize}", *lto, *defines)
 
     def compile(
         self, source: Path, target: Path, flags: Sequence[str], include: Sequence[Path]
@@ -75,11 +77,14 @@ class Toolchain:
     def link(
         self, objects: Sequence[Path], script: Path, target: Path, flags: Sequence[str]
     ) -> None:
-        """Objects and archives to an ELF, with its map file beside it."""
+        """Objects and archives to an ELF, with its map file beside it.
+
+        ``script`` may include others of its folder.
+        """
         map_file = target.with_suffix(".map")
         self.run(
-            [self.compiler, *flags, *_LINK, f"-T{script}", f"-Wl,-Map={map_file}", *objects,
-             "-lm", "-o", target],
+            [self.compiler, *flags, *_LINK, f"-L{script.parent}", f"-T{script}",
+             f"-Wl,-Map={map_file}", *objects, "-lm", "-o", target],
             target.name,
         )  # fmt: skip
 

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from statistics import median
 
 from harness import targets
+from harness.build.builders import RUNTIME
 from harness.case.result import Measures, OperatorTicks, Size
 from harness.elf import Firmware
 from harness.errors import HilError
@@ -72,8 +73,8 @@ def time_of(instructions: int | None, cycles: int | None) -> str:
 
 def library_of(firmware: Firmware, builder: str) -> str:
     """Whose kernels an image has: this project's own, CMSIS-NN's, or TFLM's reference."""
-    if builder == "standalone":
-        return builder
+    if RUNTIME.get(builder) == "standalone":
+        return "standalone"
     names = (symbol.name for symbol in firmware.symbols if symbol.kind == "func")
     return "cmsis-nn" if any(map(_CMSIS_NN.match, names)) else "reference"
 

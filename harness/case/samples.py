@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness import paths
+from harness.build.builders import RUNTIME
 from harness.build.configurations import Table, load
 from harness.build.variants import Sample
 from harness.case.spec import Case
@@ -12,10 +13,7 @@ from harness.errors import UsageError
 
 #: Seconds on the target's clock for a whole test set. tflite-micro's reference kernels take four
 #: times as long as the standalone ones: 106 s for the residual network's 400 images at 64 MHz.
-_TEST_SET_SECONDS = {"standalone": 60.0, "zephyr": 300.0}
-
-#: Which runtime of the table a builder links.
-RUNTIME = {"standalone": "standalone", "zephyr": "tflm"}
+_TEST_SET_SECONDS = {"standalone": 60.0, "tflm": 300.0}
 
 
 def sample_case(
@@ -38,7 +36,7 @@ def sample_case(
         rows=variant.sample.rows,
         inferences=variant.sample.inferences if not variant.console else 1,
         expected=variant.expect,
-        timeout=_TEST_SET_SECONDS[builder] if variant.console else 20.0,
+        timeout=_TEST_SET_SECONDS[variant.runtime] if variant.console else 20.0,
         guard=600.0 if variant.console else 120.0,  # hundreds of inferences in one image
     )
 

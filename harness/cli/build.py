@@ -27,7 +27,8 @@ from harness.errors import UsageError
     type=click.Choice(BUILDERS),
     default="standalone",
     show_default=True,
-    help="standalone: this project's own small runtime; zephyr: west, Zephyr and tflite-micro.",
+    help="standalone: this project's own small runtime; standalone-ns: the same in the non-secure "
+    "world, on a secure image of this project; zephyr: west, Zephyr and tflite-micro.",
 )
 @click.option("--variant", "variants", type=click.Choice(KERNEL_VARIANTS), multiple=True,
               help="With --builder zephyr: other kernels, or no floating point unit.")  # fmt: skip
@@ -45,12 +46,14 @@ def build(
 ) -> None:
     """Build SAMPLE; print the ELF's path, alone, on standard output.
 
-    What is in the cache already (TFLM_HIL_CACHE moves it) is not built again.
+    Of standalone-ns it is the folder with both worlds' ELFs and merged.hex. What is in the cache
+    already (TFLM_HIL_CACHE moves it) is not built again.
 
     \b
     tflm-hil build hello_world
     tflm-hil build hello_world --resolver person_detection
     tflm-hil build digits --resolver all-configurations
+    tflm-hil build hello_world --builder standalone-ns
     tflm-hil build digits --builder zephyr --variant cmsis-nn
     """
     if variants or board:

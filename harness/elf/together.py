@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness import files
-from harness.elf import hexfile, vectors
+from harness.elf import hexfile, trustzone, vectors
 from harness.elf.file import Segment
 from harness.elf.image import Image
 from harness.elf.wrapped import wrap
@@ -155,17 +155,44 @@ def _folder(folder: Path) -> list[Image]:
     if application is None:
         raise UsageError(
             f"{folder} is a folder without {' or '.join(_APPLICATIONS)}",
-            hint="name a Zephyr build folder, or the image itself",
+            hint="name a build folder (Zephyr's, or a merged.hex beside the ELF of one non-secure"
+            " image), or the image itself",
         )
     main = Image.from_elf(application)
-    merged = next((folder / name for name in _MERGED if files.is_file(folder / name)), None)
+    merged = _merged(folder)
     if merged is None:
         return [main]
     others = [folder / name for name in _OTHERS if files.is_file(folder / name)]
+    others = others or [one for one in _elves(folder) if one != application]
     return [main, *_images(merged), *(Image.from_elf(one) for one in others)]
 
 
+def _merged(folder: Path) -> Path | None:
+    return next((folder / name for name in _MERGED if files.is_file(folder / name)), None)
+
+
+def _elves(folder: Path) -> list[Path]:
+    """The ELFs of a folder that no known build system made."""
+    return sorted(path for path in folder.glob("*.elf") if files.is_file(path))
+
+
 def _application(folder: Path) -> Path | None:
+    """The image that a folder's run is about.
+
+    Where no name tells: beside a merged file, the one ELF that is non-secure, or that is alone.
+    """
+    told = _told(folder)
+    if told is not None or _merged(folder) is None:
+        return told
+    elves = _elves(folder)
+    non_secure = [one for one in elves if trustzone.is_non_secure(Image.from_elf(one))]
+    for fitting in (non_secure, elves):
+        if len(fitting) == 1:
+            return fitting[0]
+    return None
+
+
+def _told(folder: Path) -> Path | None:
     names = list(_APPLICATIONS)
     domains = folder / "domains.yaml"
     if files.is_file(domains):  # sysbuild: one folder an image

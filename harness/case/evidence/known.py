@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 from harness import paths
 from harness.build import generated
+from harness.build.builders import RUNTIME
 from harness.build.configurations import load
 from harness.build.variants import Variant
 from harness.case.evidence.builtin import builtin_inputs
-from harness.case.samples import RUNTIME
 from harness.case.spec import Case
 from harness.elf import Firmware
 from harness.elf.demangle import demangle

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from harness import files, tables
-from harness.build.builders import BUILDERS
+from harness.build.builders import BUILDERS, RUNTIME
 from harness.build.configurations import load as load_table
 from harness.case.casefile import find_model
-from harness.case.samples import RUNTIME
 from harness.errors import UsageError
 from harness.targets.registry import DEFAULT, TARGETS
 
@@ -104,7 +103,7 @@ def load(path: Path) -> Sweep:
     for point in points:
         table.variant(point.sample, point.resolver, RUNTIME[point.builder])
         flags = (point.optimize, point.lto, point.fpu, point.arena, point.defines, point.model)
-        if point.builder != "standalone" and flags != (
+        if RUNTIME[point.builder] != "standalone" and flags != (
             usual.optimize, usual.lto, usual.fpu, usual.arena, usual.defines, usual.model,
         ):  # fmt: skip
             raise UsageError(

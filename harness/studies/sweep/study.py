@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import paths
-from harness.build.builders import build_one
+from harness.build.builders import RUNTIME, build_one
 from harness.build.cache import tree_digest
 from harness.build.result import BuildOptions
 from harness.case.accuracy import accuracy
@@ -90,14 +90,14 @@ def history_case(row: Mapping[str, Any]) -> dict[str, Any]:
 def _case(point: Point) -> Case:
     case = sample_case(point.sample, point.resolver, builder=point.builder)
     model = find_model(point.model) if point.model else None
-    if point.builder == "standalone":
+    if RUNTIME[point.builder] == "standalone":
         from harness.build.standalone import build_standalone  # noqa: PLC0415
 
         options = BuildOptions(
             point.fpu, point.optimize, point.lto, point.arena or None, None, model,
-            tuple(point.defines.split()),
+            tuple(point.defines.split()), nonsecure=point.builder == "standalone-ns",
         )  # fmt: skip
-        elf = build_standalone(point.sample, point.resolver, options=options).elf
+        elf = build_standalone(point.sample, point.resolver, options=options).image
     else:
         elf = build_one(point.sample, point.resolver, point.builder)
     return replace(case.on(point.target), elf=elf, model=model or case.model)

@@ -1,6 +1,6 @@
 // Register access and the addresses that the standalone runtime needs. Sources: nRF9160 Product
 // Specification v2.1 (UARTE, RTC, CLOCK chapters) and Armv8-M Architecture Reference Manual
-// (DDI 0553). Peripherals are reached through their secure addresses.
+// (DDI 0553). Peripherals are reached through the addresses of the image's own world.
 #ifndef TFLM_HIL_STANDALONE_REGISTERS_H_
 #define TFLM_HIL_STANDALONE_REGISTERS_H_
 
@@ -12,9 +12,17 @@ inline volatile uint32_t& Register(uintptr_t address) {
   return *reinterpret_cast<volatile uint32_t*>(address);
 }
 
-inline constexpr uintptr_t kClock = 0x50005000;
-inline constexpr uintptr_t kUarte0 = 0x50008000;
-inline constexpr uintptr_t kRtc1 = 0x50015000;
+#ifdef TFLM_HIL_NONSECURE  // behind the secure image, see ../secure
+inline constexpr uintptr_t kPeripherals = 0x40000000;
+inline constexpr uintptr_t kImage = 0x8000;
+#else
+inline constexpr uintptr_t kPeripherals = 0x50000000;
+inline constexpr uintptr_t kImage = 0;
+#endif
+
+inline constexpr uintptr_t kClock = kPeripherals + 0x5000;
+inline constexpr uintptr_t kUarte0 = kPeripherals + 0x8000;
+inline constexpr uintptr_t kRtc1 = kPeripherals + 0x15000;
 inline constexpr int kUarte0Irq = 8;
 inline constexpr int kRtc1Irq = 21;
 inline constexpr int kIrqCount = 65;

@@ -106,7 +106,7 @@ extern "C" [[noreturn]] void ResetHandler() {
   memcpy(__data_start, __data_load, static_cast<size_t>(__data_end - __data_start));
   memset(__bss_start, 0, static_cast<size_t>(__bss_end - __bss_start));
   memset(z_main_stack, kStackPaint, sizeof(z_main_stack));
-  soc::Register(soc::kVtor) = 0;
+  soc::Register(soc::kVtor) = soc::kImage;
   soc::EnableFaults();
   EnableCycleCounter();
   soc::StartClock();

@@ -125,6 +125,26 @@ def test_a_folder_without_an_application_is_no_image(tmp_path):
         together.read(tmp_path)
 
 
+def test_beside_a_merged_file_the_non_secure_elf_is_the_application(tmp_path):
+    gateway = MadeSymbol("gateway", 0x9, 0, "func", None)
+    rom = MadeSection("rom", 0x10000, bytes(ROOM) + APP, load=0x10000, executable=True)
+    app = written(
+        tmp_path / "b_app.elf", write_elf([rom], [gateway, MadeSymbol("_vector_start", 0x10200)])
+    )
+    boot_elf(tmp_path / "a_secure.elf")
+    signed_hex(tmp_path / "merged.hex", (0, BOOT))
+    image = together.read(tmp_path)
+    assert image.path == app
+    assert [one.name for one in image.beside] == ["a_secure"]
+
+
+def test_several_elves_of_which_none_is_non_secure_are_no_image(tmp_path):
+    boot_elf(tmp_path / "one.elf")
+    boot_elf(tmp_path / "other.elf")
+    signed_hex(tmp_path / "merged.hex", (0, BOOT))
+    assert not together.is_image(tmp_path)
+
+
 @pytest.mark.parametrize("data", [b":", b":00000001FF", b"\xff:", b""])
 def test_a_file_that_holds_nothing_is_refused(tmp_path, data):
     with pytest.raises(HilError):

@@ -1,0 +1,58 @@
+"""A sample for the non-secure world: what the builder leaves, and what the harness makes of it."""
+
+from __future__ import annotations
+
+import shutil
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from harness.build.builders import build_one
+from harness.elf import Firmware, hexfile, together, trustzone
+from harness.footprint import regions
+
+pytestmark = pytest.mark.skipif(
+    any(shutil.which(tool) is None for tool in ("arm-none-eabi-g++", "flatc")),
+    reason="no cross compiler on this machine",
+)
+
+
+@pytest.fixture(scope="module")
+def folder() -> Path:
+    return build_one("hello_world", "exact", "standalone-ns")
+
+
+def test_both_elves_lie_beside_one_file_that_holds_them(folder):
+    blocks = hexfile.read((folder / "merged.hex").read_text())
+    for name in ("hello_world-exact.elf", "secure.elf"):
+        assert not hexfile.differences(
+            together.own_blocks(Firmware.from_elf(folder / name)), blocks
+        )
+
+
+def test_the_folder_is_the_application_with_the_secure_image_beside_it(folder):
+    image = together.read(folder)
+    assert image.path.name == "hello_world-exact.elf"
+    assert [one.name for one in image.beside] == ["secure"]
+    assert image.symbol("secure:secure_stack").address == 0x2000_0000
+
+
+def test_each_image_tells_its_side(folder):
+    assert trustzone.is_non_secure(Firmware.from_elf(folder / "hello_world-exact.elf"))
+    assert not trustzone.is_non_secure(Firmware.from_elf(folder / "secure.elf"))
+
+
+def test_the_gateways_lie_at_the_end_of_the_secure_flash(folder):
+    assert trustzone.gateways(Firmware.from_elf(folder / "secure.elf")) == 0x7F00
+
+
+def test_the_worlds_share_no_byte(folder):
+    application = together.read(folder)
+    used = [
+        range(region.origin, region.origin + region.used)
+        for image in (application, *application.beside)
+        for region in regions(image)
+    ]
+    ordered = sorted(used, key=lambda one: one.start)
+    assert all(one.stop <= after.start for one, after in pairwise(ordered))
