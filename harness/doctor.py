@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import subprocess
@@ -11,6 +12,8 @@ from pathlib import Path
 
 from harness import native, paths
 from harness.errors import EnvironmentMissing, HilError
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -161,17 +164,17 @@ def packages_to_install(diagnoses: Sequence[Diagnosis], *, optional: bool = Fals
     ]
 
 
-def build_core(say: Callable[[str], None], *, dry_run: bool = False) -> str:
+def build_core(*, dry_run: bool = False) -> str:
     """Build the counting core if it is missing or does not fit, and install what that takes.
 
-    ``say`` gets each command before it runs. Returns what was done, or why it was not.
+    Each command is logged before it runs. Returns what was done, or why it was not.
     """
     if native.find():
         return "the simulator has its counting core"
     packages = native.packages()
     try:
         for command in install_commands(packages) if packages else ():
-            say(f"{'would run' if dry_run else 'running'}: {' '.join(command)}")
+            _log.info("%s: %s", "would run" if dry_run else "running", " ".join(command))
         if dry_run:
             return "would build the simulator's counting core"
         if packages:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from harness.build.result import BuildOptions
@@ -33,14 +33,13 @@ def build_all(
     pairs: Sequence[Pair],
     builder: str = "standalone",
     jobs: int = 0,
-    progress: Callable[[str], None] | None = None,
 ) -> dict[Pair, Path]:
-    """Build many at once, ``jobs`` in parallel (0: one a core); ``progress`` gets a line each."""
+    """Build many at once, ``jobs`` in parallel (0: one a core)."""
     if RUNTIME.get(builder) == "standalone":
         from harness.build.standalone import build_many  # noqa: PLC0415
 
         options = BuildOptions(nonsecure=builder == "standalone-ns")
-        results = build_many(pairs, jobs=jobs, progress=progress, options=options)
+        results = build_many(pairs, jobs=jobs, options=options)
         return {pair: result.image for pair, result in zip(pairs, results, strict=True)}
     if builder == "zephyr":
         from harness.build.zephyr import build_zephyr  # noqa: PLC0415

@@ -7,9 +7,10 @@ compiler at all.
 
 from __future__ import annotations
 
+import logging
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -24,7 +25,7 @@ from harness.build.toolchain import Toolchain
 from harness.build.variants import Addition
 from harness.errors import EnvironmentMissing, UsageError
 
-Progress = Callable[[str], None]
+_log = logging.getLogger(__name__)
 
 #: What the builder is called, for secure and for non-secure images.
 _BUILDERS = ("standalone", "standalone-ns")
@@ -73,11 +74,10 @@ def build_many(
     *,
     jobs: int = 0,
     options: BuildOptions | None = None,
-    progress: Progress | None = None,
 ) -> list[BuildResult]:
     """Build (sample, configuration) pairs, ``jobs`` at once (0: one a core), in their order.
 
-    ``progress`` gets a line for each image that was really built.
+    Each image that was really built is logged.
     """
     table = load()
     builder = _Builder(table, options or BuildOptions())
@@ -87,8 +87,9 @@ def build_many(
     def one(numbered: tuple[int, Variant]) -> BuildResult:
         number, variant = numbered
         result = builder.build(variant)
-        if progress and not result.cached:
-            progress(f"[{number}/{total}] {result.elf.stem}: built in {result.seconds:.1f} s")
+        if not result.cached:
+            name, seconds = result.elf.stem, result.seconds
+            _log.info("[%d/%d] %s: built in %.1f s", number, total, name, seconds)
         return result
 
     if total > 1:

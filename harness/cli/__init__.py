@@ -7,10 +7,13 @@ does not wait for the imports of the others.
 from __future__ import annotations
 
 import difflib
+import logging
 import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
@@ -18,7 +21,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from harness import __version__, interrupts
+from harness import __version__, interrupts, logs
 from harness.errors import BUG_HINT, EnvironmentMissing, HilError, UsageError, describe_bug
 
 #: Subcommands: module, and the line that ``--help`` shows for it.
@@ -90,7 +93,7 @@ class _Commands(click.Group):
       130, 143  ended by Ctrl-C, by SIGTERM; what ran until then is reported
     \b
     `tflm-hil COMMAND --help` shows a command's options, and examples. TFLM_HIL_DEBUG=1 shows
-    the traceback of an error that is not expected.
+    the traceback of an error that is not expected, and what flash tools are called and answer.
     """,
 )
 @click.version_option(__version__, prog_name="tflm-hil")
@@ -108,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give the exit code; no exception reaches the user."""
     _print_anything()
     try:
-        with interrupts.raised():
+        with interrupts.raised(), _debugging():
             return _run(arguments)
     except KeyboardInterrupt as stop:
         click.echo("tflm-hil: interrupted", err=True)
@@ -166,6 +169,12 @@ def _print_anything() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _debugging() -> AbstractContextManager[None]:
+    """All that the package logs, where the user asked for it."""
+    wanted = os.environ.get("TFLM_HIL_DEBUG")
+    return logs.shown(partial(click.echo, err=True), logging.DEBUG) if wanted else nullcontext()
 
 
 def _show_traceback() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from harness import logs
 from harness.build.builders import BUILDERS, build_all, build_one
 from harness.build.configurations import load
 from harness.build.zephyr import KERNEL_VARIANTS, ZEPHYR_BOARDS
 from harness.cli.names import ALL, CONFIGURATION, SAMPLE
-from harness.cli.options import COUNT_OR_ZERO
+from harness.cli.options import COUNT_OR_ZERO, on_stderr
 from harness.errors import UsageError
 
 
@@ -69,7 +70,8 @@ def build(
     table = load()
     table.sample(sample)  # names the known ones, if this is none
     wanted = [(one.name, row.name) for one, row in table.pairs() if one.name == sample]
-    paths = build_all(wanted, builder, jobs, lambda line: click.echo(line, err=True))
+    with logs.shown(on_stderr):
+        paths = build_all(wanted, builder, jobs)
     for path in paths.values():
         click.echo(path)
 

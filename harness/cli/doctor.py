@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
 
 from harness import doctor as checks
+from harness import logs
 from harness.errors import EnvironmentMissing, UsageError
 from harness.targets.renode.install import archive_for, check_libc
 from harness.targets.renode.install import install as install_renode
@@ -90,7 +91,9 @@ def doctor(
             checks.install(packages)
             diagnoses = checks.examine()
     if install:
-        click.echo(checks.build_core(click.echo, dry_run=dry_run))
+        with logs.shown(click.echo):
+            done = checks.build_core(dry_run=dry_run)
+        click.echo(done)
     missing = [one.requirement.name for one in diagnoses if not one.ok and one.requirement.required]
     if missing:
         raise EnvironmentMissing(

@@ -12,9 +12,10 @@ import click
 from click.core import ParameterSource
 
 from harness import footprint as analysis
+from harness import logs
 from harness.case.what import What
 from harness.cli.names import EXISTING, IMAGE
-from harness.cli.options import STDOUT, Destination, json_option, screen, write_text
+from harness.cli.options import STDOUT, Destination, json_option, on_stderr, screen, write_text
 from harness.elf import Image, together
 from harness.errors import CheckFailed, UsageError
 from harness.footprint.analysis import Footprint
@@ -154,13 +155,13 @@ def _leave_one_out(sample: str, operators: list[str], json_file: Path | None) ->
     if sample not in samples:
         raise UsageError(f"no sample {sample!r}", hint=f"one of {', '.join(samples)}")
     own = samples[sample].operators
-    found = leave_one_out(
-        sample,
-        operators or own,
-        lambda names: build_operators(sample, names).elf,
-        kept=own if operators else (),
-        progress=lambda line: click.echo(f"building {line}", err=True),
-    )
+    with logs.shown(on_stderr):
+        found = leave_one_out(
+            sample,
+            operators or own,
+            lambda names: build_operators(sample, names).elf,
+            kept=own if operators else (),
+        )
     write_text(json_file, json.dumps(found.to_json(), indent=1))
     if json_file != STDOUT:
         show(screen(), f"Operators of {sample}", marginal_table(found))

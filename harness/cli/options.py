@@ -167,6 +167,10 @@ def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+#: Shows a line of progress: standard output is for results.
+on_stderr = partial(click.echo, err=True)
+
+
 def screen() -> Console:
     """Standard output for tables: a terminal's own width; a file or a pipe gets rows unfolded."""
     from rich.console import Console  # noqa: PLC0415 - only where something is shown

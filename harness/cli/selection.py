@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import click
-
+from harness import logs
 from harness.build.builders import build_all
 from harness.build.configurations import load
 from harness.case import Case, load_cases
@@ -18,6 +17,7 @@ from harness.case.samples import sample_case
 from harness.case.spec import on_targets, target_names
 from harness.case.what import What
 from harness.cli.names import ALL
+from harness.cli.options import on_stderr
 from harness.errors import BuildFailed, UsageError
 from harness.targets.pins import parse_press
 from harness.targets.registry import Ability, all_options, target, who_can
@@ -101,8 +101,8 @@ def _sample_cases(sample: str, resolver: str, builder: str | None) -> list[Case]
     table = load()
     table.sample(sample)
     pairs = [(one.name, row.name) for one, row in table.pairs() if one.name == sample]
-    with suppress(BuildFailed):  # a case that cannot be built says so in its own result
-        build_all(pairs, builder, progress=lambda line: click.echo(line, err=True))
+    with suppress(BuildFailed), logs.shown(on_stderr):  # one that cannot be built says so as a case
+        build_all(pairs, builder)
     return [sample_case(*pair, builder=builder, table=table) for pair in pairs]
 
 

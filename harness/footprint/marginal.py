@@ -7,6 +7,7 @@ differ by more than the bound, the symbols that changed outside the operator are
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -17,6 +18,8 @@ from harness.errors import UsageError
 from harness.footprint.analysis import Footprint, analyse
 from harness.footprint.compare import Change, compare
 from harness.footprint.operators import BOUND_BYTES, BOUND_SHARE, RAM_FROM, RAM_TO, agree
+
+_log = logging.getLogger(__name__)
 
 #: Builds a sample with exactly these operators; gives the ELF.
 Build = Callable[[Sequence[str]], Path]
@@ -103,7 +106,6 @@ def leave_one_out(
     build: Build,
     *,
     kept: Sequence[str] = (),
-    progress: Callable[[str], None],
 ) -> LeaveOneOut:
     """Build ``sample`` with all of ``operators``, without any, and without each in turn.
 
@@ -113,13 +115,13 @@ def leave_one_out(
     if not operators:
         raise UsageError(f"{sample} has no operators to leave out")
     always = [name for name in kept if name not in operators]
-    progress(f"{sample} with {len(operators)} operators")
+    _log.info("building %s with %d operators", sample, len(operators))
     whole = analyse(Firmware.from_elf(build([*always, *operators])))
-    progress(f"{sample} without any")
+    _log.info("building %s without any", sample)
     none = analyse(Firmware.from_elf(build(always)))
     rows = []
     for operator in operators:
-        progress(f"{sample} without {operator}")
+        _log.info("building %s without %s", sample, operator)
         rest = [name for name in operators if name != operator]
         rows.append(_row(operator, whole, analyse(Firmware.from_elf(build([*always, *rest])))))
     together = whole.operators.together_of([*always, *operators])

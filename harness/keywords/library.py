@@ -13,7 +13,7 @@ from robot.api.deco import keyword, library
 from robot.errors import RobotError
 from robot.libraries.BuiltIn import BuiltIn, RobotNotRunningError
 
-from harness import __version__, limits, targets
+from harness import __version__, limits, logs, targets
 from harness.build.builders import build_all, build_one
 from harness.build.configurations import load
 from harness.case import CaseResult, Verdict, load_cases
@@ -77,7 +77,8 @@ class TflmHil(LiveSession, ImageChecks):
         Fails if one of them cannot be built.
         """
         pairs = [(sample.name, row.name) for sample, row in load().pairs()]
-        build_all(pairs, builder, progress=Ticker("building").line)
+        with logs.shown(Ticker("building").line):
+            build_all(pairs, builder)
 
     @keyword
     def run_sample_case(
@@ -134,7 +135,8 @@ class TflmHil(LiveSession, ImageChecks):
         pairs = [(sample.name, row.name) for sample, row in table.pairs()]
         pairs = [pair for pair in pairs if pair in self.rows] or pairs
         try:
-            build_all(pairs, progress=Ticker("building").line)
+            with logs.shown(Ticker("building").line):
+                build_all(pairs)
         except BuildFailed as failed:
             logger.warn(failed.message)
         if not targets.target(self._target()).parallel:

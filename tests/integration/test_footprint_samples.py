@@ -51,7 +51,7 @@ def test_the_operators_of_person_detection_cost_what_building_without_them_says(
     found = leave_one_out(
         "hello_world", PERSON_DETECTION,
         lambda names: build_operators("hello_world", names).elf,
-        kept=["FULLY_CONNECTED"], progress=lambda line: None,
+        kept=["FULLY_CONNECTED"],
     )  # fmt: skip
     assert [row.operator for row in found.rows] == PERSON_DETECTION
     for row in found.rows:

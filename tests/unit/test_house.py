@@ -16,7 +16,7 @@ LONGEST_FILE = 400
 
 #: From left to right: a room imports only rooms that stand before it. One line, one floor.
 FLOORS = (
-    ("closing", "errors", "findings", "paths", "deadline", "sources", "plain", "words"),
+    ("closing", "errors", "findings", "paths", "deadline", "logs", "plain", "sources", "words"),
     ("limits",),
     ("arithmetic", "files", "interrupts", "native", "tables"),
     ("model",),

@@ -7,7 +7,6 @@ console, resets, and gives a session on the wall clock.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -32,7 +31,6 @@ def open(  # noqa: A001 - the name that harness.targets calls
     reflash: bool = False,
     bench: str | Path | None = None,
     console_limit: int = 64 * 1024 * 1024,
-    log: Callable[[str], None] | None = None,
 ) -> BoardSession:
     """Run ``firmware`` on a board.
 
@@ -56,6 +54,5 @@ def open(  # noqa: A001 - the name that harness.targets calls
         baud=limits.given(limits.baud, limits.whole(baud), "baud") if baud else 0,
         reflash=reflash,
         console_limit=console_limit,
-        log=log or (lambda _: None),
     )
     return opening.run(limits.given(_WAIT, wait, "wait"))

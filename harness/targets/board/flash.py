@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import EnvironmentMissing, FlashFailed
@@ -13,11 +13,7 @@ from harness.targets.board.image import Image
 from harness.targets.board.process import Command, Output, run
 from harness.targets.board.runners import Runner
 
-Log = Callable[[str], None]
-
-
-def _silent(_: str) -> None:
-    """The log of a caller that wants none."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -36,7 +32,6 @@ class Flasher:
 
     runner: Runner
     search_path: str | None = None
-    log: Log = field(default=_silent, repr=False)
 
     def ensure(self, image: Image, *, always: bool = False) -> FlashReport:
         """Have ``image`` in flash: read back first, program where it differs, read back again.
@@ -93,12 +88,12 @@ class Flasher:
             )
 
     def _call(self, command: Command) -> Output:
-        self.log(str(command))
+        _log.debug("%s", command)
         try:
             output = run(command, search_path=self.search_path)
         except EnvironmentMissing:
             raise
         except OSError as error:
             raise FlashFailed(f"could not start {command.program}: {error}") from error
-        self.log(output.text.rstrip())
+        _log.debug("%s", output.text.rstrip())
         return output

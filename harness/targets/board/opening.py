@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import tempfile
 import time
@@ -24,11 +25,7 @@ from harness.targets.board.probe import ProbeMemory, PyocdMemory
 from harness.targets.board.session import BoardSession, boot_position
 from harness.targets.pins import Pins
 
-Log = Callable[[str], None]
-
-
-def _silent(_: str) -> None:
-    """The log of a caller that wants none."""
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,6 @@ class Opening:
     baud: int = 0
     reflash: bool = False
     console_limit: int = 64 * 1024 * 1024
-    log: Log = _silent
 
     def run(self, wait: float) -> BoardSession:
         """The session; on any error everything taken so far is given back."""
@@ -58,7 +54,7 @@ class Opening:
             lock.acquire(wait)
             held.callback(lock.release)
             if lock.stale:
-                self.log(f"took over the lock that {lock.stale} left behind")
+                _log.info("took over the lock that %s left behind", lock.stale)
             quarantine.check(board.name, board.probe)
             folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="tflm-hil-board-")))
             prepared = image.prepare(self.firmware, folder)
@@ -80,7 +76,7 @@ class Opening:
             return self._once(self._again(board), prepared, lock, held)
 
         try:
-            return policy.attempt(once, self.lab.policy, recover=recover, log=self.log)
+            return policy.attempt(once, self.lab.policy, recover=recover)
         except policy.INFRASTRUCTURE as error:
             if self.lab.policy.quarantine and (ill := self.illness(board)):
                 reason = f"{ill}; before that: {error.message.splitlines()[0]}"
@@ -117,7 +113,7 @@ class Opening:
         baud = self.baud or board.baud
         flasher = self.flasher(board)
         report = flasher.ensure(prepared, always=self.reflash)
-        self.log(f"{board.name}: {report.reason}")
+        _log.info("%s: %s", board.name, report.reason)
         with ExitStack() as opened:
             console = Console(board.port, baud, board=board.name, limit=self.console_limit)
             opened.callback(console.close)
@@ -149,7 +145,7 @@ class Opening:
         path = search_path(board)
         kind = runners.choose(self.runner or board.runner, path)
         runner = kind(board.probe, board.probe_host, self.lab.policy.flash_seconds)
-        return Flasher(runner, path, self.log)
+        return Flasher(runner, path)
 
     def illness(self, board: Board) -> str:
         """What the health check finds wrong, or an empty string.

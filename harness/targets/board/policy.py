@@ -9,6 +9,7 @@ in the end is the first one; later ones are often only its consequences.
 from __future__ import annotations
 
 import json
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -26,7 +27,7 @@ from harness.targets.board.state import StateFolder
 INFRASTRUCTURE = (FlashFailed, TargetLost, BoardUnavailable)
 
 Result = TypeVar("Result")
-Log = Callable[[str], None]
+_log = logging.getLogger(__name__)
 
 
 def attempt(
@@ -34,7 +35,6 @@ def attempt(
     policy: Policy,
     *,
     recover: Callable[[], None] = lambda: None,
-    log: Log = lambda _: None,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Result:
     """The result of ``action``, tried again as ``policy`` allows; ``recover`` runs in between.
@@ -46,12 +46,13 @@ def attempt(
     last: HilError | None = None
     for number in range(policy.retries + 1):
         if number:
-            log(f"attempt {number + 1} of {policy.retries + 1}, after: {last and last.message}")
+            reason = last and last.message
+            _log.info("attempt %d of %d, after: %s", number + 1, policy.retries + 1, reason)
             sleep(policy.backoff)
             try:
                 recover()
             except INFRASTRUCTURE as error:
-                log(f"recovery failed: {error.message}")
+                _log.info("recovery failed: %s", error.message)
         try:
             return action()
         except INFRASTRUCTURE as error:

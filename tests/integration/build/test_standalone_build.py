@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import paths
+from harness import logs, paths
 from harness.build.result import BuildOptions, prebuilt
 from harness.build.standalone import build_many, build_standalone
 from harness.elf import Firmware
@@ -143,7 +143,8 @@ def test_two_processes_may_build_the_same_image_at_once(started: Started, tmp_pa
 
 def test_progress_names_what_was_built_and_is_silent_about_the_rest(started: Started) -> None:
     lines: list[str] = []
-    build_many([("hello_world", "exact"), ("hello_world", "empty")], progress=lines.append)
+    with logs.shown(lines.append):
+        build_many([("hello_world", "exact"), ("hello_world", "empty")])
     assert len(lines) == 1
     assert "hello_world-empty" in lines[0]
 

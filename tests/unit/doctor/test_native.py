@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from harness import doctor, native
+from harness import doctor, logs, native
 from harness.errors import BuildFailed, EnvironmentMissing
 from harness.simulator.engine import Engine
 from harness.sources import MACRO, fingerprint
@@ -67,8 +67,7 @@ def test_a_folder_that_may_not_be_written_is_told(tmp_path):
 def test_doctor_goes_on_without_it_and_says_why(monkeypatch, tmp_path):
     monkeypatch.setattr(native, "find", lambda: "")
     monkeypatch.setenv("PATH", str(tmp_path))
-    said = []
-    told = doctor.build_core(said.append)
+    told = doctor.build_core()
     assert told.startswith("the simulator cannot run: this system has no apt-get")
 
 
@@ -80,7 +79,8 @@ def test_what_it_takes_is_said_before_it_is_installed(monkeypatch, tmp_path):
     (tmp_path / "apt-get").write_text("#!/bin/sh\n")
     (tmp_path / "apt-get").chmod(0o755)
     said = []
-    assert doctor.build_core(said.append, dry_run=True).startswith("would build")
+    with logs.shown(said.append):
+        assert doctor.build_core(dry_run=True).startswith("would build")
     assert any("install --yes" in line and "gcc" in line for line in said)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -34,7 +34,6 @@ def open(  # noqa: A001 - the name that harness.targets calls
     baud: int | str = 115200,
     lab: labs.Lab | None = None,
     play: bool = False,
-    log: Callable[[str], None] | None = None,
 ) -> BoardSession:
     """Start a virtual board, and run ``firmware`` on it as on a real one.
 
@@ -56,7 +55,6 @@ def open(  # noqa: A001 - the name that harness.targets calls
             lab=lab or labs.Lab(policy=labs.Policy(backoff=0.6), state=bench / "state"),
             find=lambda: dk.board,
             runner=runner,
-            log=log or (lambda _: None),
         )
         session = opening.run(0.0)
         session.also_close(held.pop_all().close)

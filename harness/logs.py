@@ -1,0 +1,36 @@
+"""What the package logs, on its way to whoever watches.
+
+Every module logs to ``logging.getLogger(__name__)``: progress at INFO, what tools are called and
+what they answer at DEBUG. Nobody sees it unless one of the doors shows it. Robot Framework and
+pytest keep it in their own logs.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+_PACKAGE = logging.getLogger(__package__)
+
+
+class _Shown(logging.Handler):
+    def __init__(self, show: Callable[[str], None], level: int) -> None:
+        super().__init__(level)
+        self._show = show
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._show(record.getMessage())
+
+
+@contextmanager
+def shown(show: Callable[[str], None], level: int = logging.INFO) -> Iterator[None]:
+    """While the block runs, ``show`` gets each message of at least ``level``."""
+    handler, before = _Shown(show, level), _PACKAGE.level
+    _PACKAGE.addHandler(handler)
+    _PACKAGE.setLevel(min(level, before or level))
+    try:
+        yield
+    finally:
+        _PACKAGE.removeHandler(handler)
+        _PACKAGE.setLevel(before)
