@@ -30,7 +30,7 @@ def _stored(sample: Sample, model: Model) -> Sequence[Sequence[bytes]]:
     assert found is not None
     rows = []
     for number in range(sample.inferences):
-        at = (number % found.rows) * found.row_bytes
+        at = number * found.row_bytes
         row, tensors = found.data[at : at + found.row_bytes], []
         for tensor in model.inputs:
             size = tensor.elements * np.dtype(tensor.dtype).itemsize

@@ -31,6 +31,7 @@ class ScriptedSession:
         self.faults: list = []
         self.findings: list = []
         self.resets = 0
+        self.closed = False
         self.time = 0.0
 
     @property
@@ -62,6 +63,12 @@ class ScriptedSession:
         reply = self.answer(data)
         if reply:
             self.pending.append(reply)
+
+    def reset(self) -> None:
+        self.resets += 1
+
+    def close(self) -> None:
+        self.closed = True
 
     def where(self) -> str:
         return "spin at main.c:7"

@@ -1,9 +1,14 @@
 """Many cases at once: all that came to a verdict; what raised is left to who runs it alone."""
 
+import multiprocessing
+import os
+import time
+
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.case.result import Verdict
+from harness.case.run import run_case
 from harness.case.spec import Case
 from harness.case.together import run_together
 
@@ -31,6 +36,36 @@ def test_results_come_by_name_with_progress(skipped, tmp_path):
     }
     assert sorted(name for name, _ in seen) == ["a", "b"]
     assert [number for _, number in seen] == [1, 2]
+
+
+def _dies_if_told(case, output):
+    if case.name == "dies":
+        os._exit(9)
+    return run_case(case, output)
+
+
+def test_a_case_whose_process_dies_loses_no_result_that_came(skipped, tmp_path, monkeypatch):
+    monkeypatch.setattr("harness.case.together.run_case", _dies_if_told)
+    assert run_together([skipped("dies")], tmp_path) == {}
+
+
+def _hangs_if_told(case, output):
+    if case.name == "hangs":
+        time.sleep(600)
+    return run_case(case, output)
+
+
+def test_an_interrupt_keeps_what_came_and_ends_what_runs(skipped, tmp_path, monkeypatch):
+    monkeypatch.setattr("harness.case.together.run_case", _hangs_if_told)
+
+    def interrupted(result, number):
+        raise KeyboardInterrupt
+
+    came = {}
+    with pytest.raises(KeyboardInterrupt):
+        run_together([skipped("quick"), skipped("hangs")], tmp_path, interrupted, came)
+    assert list(came) == ["quick"]
+    assert multiprocessing.active_children() == []
 
 
 def test_a_case_that_raises_is_left_out_and_does_not_lose_the_others(skipped, tmp_path):

@@ -1,0 +1,184 @@
+"""A session that stays open, step by step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from device import builtin_run, line, lines
+
+from harness import paths
+from harness.case.live import Live
+from harness.case.spec import Case
+from harness.errors import CheckFailed, FirmwareFailed, UsageError
+from harness.findings import Kind
+from harness.model import Model
+from harness.targets import Stop
+
+MISSING = (Kind.MISSING_OPERATOR, "CONV_2D")
+BOOT = line(0, "boot")
+INFERENCES = [line(1, "inference"), line(2, "inference", index=1)]
+END = line(3, "end", inferences=2)
+
+
+@pytest.fixture
+def live(scripted):
+    """An open session on an image that prints these chunks, one a millisecond."""
+
+    def make(*chunks: bytes, end: Stop = Stop.IDLE, **case) -> Live:
+        return Live(Case("own", **case), scripted(chunks, end=end))
+
+    return make
+
+
+def test_a_line_is_waited_for_and_no_further(live):
+    one = live(b"begin\r\n", b"x=12\r\n", b"later\r\n")
+    assert one.wait_for(r"x=(\d+)").group(1) == "12"
+    assert one.session.time == pytest.approx(0.002)
+
+
+def test_text_is_searched_once(live):
+    one = live(b"x=1 x=2\r\nx=3\r\n", b"x=4")
+    assert [one.wait_for(r"x=(\d)").group(1) for _ in range(4)] == list("1234")
+    with pytest.raises(FirmwareFailed, match=r"no line matched 'x='"):
+        one.wait_for("x=")
+
+
+def test_what_stands_before_a_match_is_used_up(live):
+    one = live(b"first\r\nsecond\r\n")
+    one.wait_for("second")
+    with pytest.raises(FirmwareFailed):
+        one.wait_for("first")
+
+
+def test_the_beginning_of_a_line_is_enough(live):
+    one = live(b"a line\n", b"prompt> ")
+    one.wait_for("prompt>")
+    with pytest.raises(FirmwareFailed):
+        one.wait_for("prompt")
+
+
+def test_a_character_that_is_cut_in_two_is_whole(live):
+    assert live(b"gr\xc3", b"\xbcn\n").wait_for("gr.n$").group() == "grün"
+
+
+def test_a_line_without_end_is_searched_in_pieces(live):
+    one = live(b"a" * 20_000 + b"here\n")
+    assert one.wait_for("a*here").group() == "a" * (20_004 - 2 * 8192 - 4) + "here"
+    one = live(b"a" * 20_000)
+    assert len(one.wait_for("a+").group()) == 8192
+
+
+def test_a_wait_in_vain_says_how_the_run_ended_and_where(live):
+    with pytest.raises(FirmwareFailed) as failed:
+        live(b"begin\n").wait_for("end")
+    assert "no line matched 'end': " in failed.value.message
+    assert "pc is in spin at main.c:7" in failed.value.message
+
+
+def test_time_is_counted_over_all_steps_and_anew_after_a_reset(live):
+    one = live(*[b"tick\n"] * 10, end=Stop.DEADLINE, timeout=1.0)
+    one.run_for(0.75)
+    assert one.session.time == pytest.approx(0.75)
+    with pytest.raises(FirmwareFailed):
+        one.wait_for("tock")
+    assert one.session.time == pytest.approx(1.0)
+    one.reset()
+    assert one.session.resets == 1
+    with pytest.raises(FirmwareFailed):
+        one.wait_for("tock")
+    assert one.session.time == pytest.approx(2.0)
+
+
+def test_inferences_are_waited_for_by_their_records(live):
+    one = live(BOOT, *INFERENCES, END)
+    one.wait_for_inferences()
+    assert (one.inferences, one.ended) == (1, False)
+    one.wait_for_inferences(2)
+    assert (one.inferences, one.session.time) == (2, pytest.approx(0.003))
+    with pytest.raises(FirmwareFailed, match="2 of 3 inferences came, then the end"):
+        one.wait_for_inferences(3)
+
+
+def test_inferences_are_waited_for_by_the_results_of_a_scraper(live):
+    one = live(b"y=1\r\n", b"y=2\r\n", b"y=3\r\n", scraper=r"/y=(?P<y>\d)/")
+    one.wait_for_inferences(2)
+    assert one.inferences == 2
+    with pytest.raises(FirmwareFailed, match="3 of 4 inferences came: "):
+        one.wait_for_inferences(4)
+
+
+@pytest.mark.parametrize(
+    "last", [line(1, "end"), line(1, "failed"), b"AllocateTensors() failed\r\n"]
+)
+def test_the_end_is_a_record_or_a_fatal_message(live, last):
+    one = live(BOOT, last, b"late\n")
+    assert not one.ended
+    one.wait_for_end()
+    assert one.ended
+    assert one.session.time == pytest.approx(0.002)
+
+
+def test_an_image_that_never_ends_is_told_so(live):
+    with pytest.raises(FirmwareFailed, match="the image did not come to its end"):
+        live(BOOT, end=Stop.DEADLINE).wait_for_end()
+
+
+def test_findings_can_be_asked_for(live):
+    one = live(b"Didn't find op for builtin opcode 'CONV_2D'\r\n", b"Jumping\r\n")
+    one.run_for(1.0)
+    assert [(finding.kind, finding.subject) for finding in one.findings] == [MISSING]
+    one.check_reported(Kind.MISSING_OPERATOR)
+    one.check_reported(Kind.MISSING_OPERATOR, "CONV_2D")
+    with pytest.raises(CheckFailed, match="no rebooted; found: missing_operator CONV_2D"):
+        one.check_reported(Kind.REBOOTED)
+    with pytest.raises(CheckFailed, match="no missing_operator ADD; found"):
+        one.check_reported(Kind.MISSING_OPERATOR, "ADD")
+
+
+def test_a_console_without_findings_is_told_so(live):
+    with pytest.raises(CheckFailed, match="no rebooted; found: nothing"):
+        live().check_reported(Kind.REBOOTED)
+
+
+def test_a_console_that_is_flooded_ends_every_wait(live, monkeypatch):
+    monkeypatch.setattr("harness.uart.console.LARGEST", 100)
+    with pytest.raises(FirmwareFailed, match="it printed more than is read of one console"):
+        live(*[b"noise\n"] * 100, end=Stop.DEADLINE).wait_for("end")
+
+
+@pytest.mark.parametrize("spoil", [False, True])
+def test_outputs_are_held_against_the_reference(live, spoil):
+    model = paths.models() / "hello_world_int8.tflite"
+    records = builtin_run(Model.from_file(model), [np.array([[3]], np.int8)])
+    for kind, fields in records:
+        if kind == "output" and spoil:
+            fields["hex"] = f"{int(fields['hex'], 16) ^ 1:02x}"
+    one = live(lines(records), model=model)
+    one.wait_for_end()
+    if spoil:
+        with pytest.raises(CheckFailed, match="1 of 1 output values differ"):
+            one.check_outputs()
+    else:
+        assert one.check_outputs().compared == 1
+
+
+def test_a_session_is_closed_with_the_block(live):
+    with live() as one:
+        assert not one.session.closed
+    assert one.session.closed
+
+
+def test_outputs_of_nothing_are_no_pass(live):
+    with pytest.raises(CheckFailed, match="no model is given"):
+        live(BOOT).check_outputs()
+
+
+def test_what_was_printed_is_kept_with_its_times(live):
+    one = live(b"one\n", b"two\n")
+    one.run_for(1.0)
+    assert one.transcript() == "[    0.001000] one\n[    0.002000] two\n"
+
+
+def test_a_case_without_an_elf_cannot_be_opened():
+    with pytest.raises(UsageError, match="names no ELF"):
+        Live.open(Case("nothing"), None)

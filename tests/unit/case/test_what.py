@@ -1,0 +1,112 @@
+"""What a user may name: an image, a sample, a case file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from elf_writer import MadeSection, MadeSymbol, write_elf
+
+from harness.case import what
+from harness.case.what import What, find
+from harness.errors import UsageError
+
+
+@pytest.fixture
+def here(tmp_path):
+    """A folder with an image, a case file, a folder of each, and one of nothing."""
+    text = MadeSection(".text", 0, bytes(64), load=0, executable=True)
+    elf = write_elf([text], [MadeSymbol("main", 1, 8, "func")])
+    for name in ("own.elf", "built/zephyr/zephyr.elf"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(elf)
+    for name in ("hil.toml", "cases/hil.toml"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("")
+    (tmp_path / "empty").mkdir()
+    return tmp_path
+
+
+def test_a_file_is_an_image(here):
+    assert find("own.elf", here) == What("own.elf", elf=here / "own.elf")
+    assert find("own.elf", here, case_files=True) == What("own.elf", elf=here / "own.elf")
+
+
+def test_a_toml_is_a_case_file_where_those_are_asked_for(here):
+    assert find("hil.toml", here, case_files=True).case_file == here / "hil.toml"
+    assert find("hil.toml", here).elf == here / "hil.toml"
+
+
+def test_a_folder_stands_for_its_case_file_or_its_image(here):
+    assert find("cases", here, case_files=True).case_file == here / "cases/hil.toml"
+    assert find("built", here, case_files=True).elf == here / "built"
+    assert find("built", here).elf == here / "built"
+
+
+@pytest.mark.parametrize(
+    ("case_files", "message", "hint"),
+    [
+        (True, "empty is a folder without a hil.toml", "tflm-hil init empty writes one"),
+        (False, "empty is a folder", "name an ELF or HEX file"),
+    ],
+)
+def test_a_folder_of_neither_is_refused(here, case_files, message, hint):
+    with pytest.raises(UsageError) as refused:
+        find("empty", here, case_files=case_files)
+    assert refused.value.message == message
+    assert refused.value.hint.startswith(hint)
+
+
+def test_a_name_is_a_samples_even_where_a_folder_is_called_so(here):
+    assert find("digits", here) == What("digits", sample="digits")
+    (here / "digits").mkdir()
+    assert find("digits", here).sample == "digits"
+
+
+def test_a_name_that_nobody_has_lists_the_samples(here):
+    with pytest.raises(UsageError, match="there is no sample 'digit'") as refused:
+        find("digit", here)
+    assert "hello_world" in refused.value.hint
+
+
+@pytest.mark.parametrize("name", ["no.elf", "a/b", "nul\0l"])
+def test_what_looks_like_a_file_is_called_one(here, name):
+    with pytest.raises(UsageError, match="there is no file ") as refused:
+        find(name, here, case_files=True)
+    assert refused.value.hint.endswith(" or a hil.toml")
+    with pytest.raises(UsageError) as refused:
+        find(name, here)
+    assert refused.value.hint.endswith("lists them)")
+
+
+def test_the_case_of_an_image_is_called_after_it(here):
+    case = find("own.elf", here).case()
+    assert (case.name, case.elf, case.sample) == ("own", here / "own.elf", "")
+
+
+@pytest.mark.parametrize(("resolver", "builder"), [("exact", None), (None, "zephyr")])
+def test_an_image_is_not_told_how_to_be_built(here, resolver, builder):
+    with pytest.raises(
+        UsageError, match=r"cannot be used here: own\.elf is an image already built"
+    ):
+        find("own.elf", here).case(resolver, builder)
+
+
+def test_the_case_of_a_sample_is_the_exact_standalone_one_by_default():
+    case = What("digits", sample="digits").case()
+    assert (case.name, case.resolver, case.builder) == ("digits-exact", "exact", "standalone")
+    other = What("digits", sample="digits").case("all", "zephyr")
+    assert (other.name, other.builder) == ("digits-all", "zephyr")
+
+
+def test_the_image_of_a_sample_is_built(here, monkeypatch):
+    built = []
+    monkeypatch.setattr(
+        "harness.build.builders.build_one", lambda *names: built.append(names) or Path("b.elf")
+    )
+    assert What("digits", sample="digits").image("all") == Path("b.elf")
+    assert built == [("digits", "all")]
+    assert find("own.elf", here).image() == here / "own.elf"
+    assert what.CASE_FILE == "hil.toml"
