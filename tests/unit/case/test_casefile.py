@@ -1,6 +1,7 @@
 import pytest
 
-from harness.case.casefile import load_cases, size
+from harness import paths
+from harness.case.casefile import find_model, load_cases, size
 from harness.errors import UsageError
 
 
@@ -183,3 +184,20 @@ def test_options_reach_the_targets_that_take_them(case_file):
 def test_an_option_that_no_target_of_the_case_takes_is_refused(case_file):
     with pytest.raises(UsageError, match="no option 'board' of simulator"):
         load_cases(case_file(MINE + 'options = { board = "dk1" }\n'))
+
+
+def test_a_model_is_named_by_its_path_or_as_one_of_the_projects(tmp_path):
+    own = tmp_path / "own.tflite"
+    own.write_bytes(b"")
+    assert find_model("own.tflite", tmp_path) == own
+    for name in ("digits_int8", "digits_int8.tflite"):
+        assert find_model(name, tmp_path) == paths.models() / "digits_int8.tflite"
+    with pytest.raises(UsageError, match="no model 'digits'") as refused:
+        find_model("digits", tmp_path)
+    assert "atan_float32.tflite, digits_cnn_int8.tflite" in refused.value.hint
+
+
+def test_a_file_of_inputs_that_there_is_not_is_refused(case_file):
+    text = '[[case]]\nname = "mine"\nelf = "zephyr.elf"\ninputs = "rows.npy"\n'
+    with pytest.raises(UsageError, match=r"inputs: there is no file .*rows\.npy"):
+        load_cases(case_file(text))

@@ -513,6 +513,49 @@ def test_the_kernels_that_count_are_those_of_the_table():
     ]
 
 
+def test_a_kernel_tells_its_life_once():
+    twice = lived()
+    at = next(n for n, (kind, _) in enumerate(twice) if kind == "lifecycle")
+    told_twice = [*twice[: at + 1], *twice[at:]]
+    known = replace(known_of(Case("own"), None, ATAN, ()), lifecycles=frozenset({"Atan"}))
+    assert messages(told_twice, known) == ["lifecycle of Atan came 2 times"]
+
+
+@pytest.mark.parametrize(("reset", "good"), [(3, True), (6, True), (4, False), (5, False)])
+def test_every_node_of_a_kernel_is_reset_as_often(reset, good):
+    at = next(n for n, (kind, _) in enumerate(BUILTIN) if kind == "allocation")
+    calls = {"init": 3, "prepare": 3, "invoke": 9, "free": 3, "reset": reset}
+    life = told("lifecycle", operator="FULLY_CONNECTED", **calls)
+    known = replace(TABLE, lifecycles=frozenset({"FULLY_CONNECTED"}))
+    words = f"lifecycle of FULLY_CONNECTED: reset was called {reset} times for 3 nodes"
+    said = messages([*BUILTIN[:at], life, *BUILTIN[at:]], known)
+    assert said == ([] if good else [words])
+
+
+@pytest.mark.parametrize(
+    ("order", "calls", "words"),
+    [
+        ("ipf", {"init": 1, "prepare": 1, "free": 1}, None),
+        ("if", {"init": 2, "free": 2}, None),
+        ("i", {"init": 1}, "init, prepare and free were called 1, 0 and 0 times"),
+        ("ipf", {"init": 1, "prepare": 2, "free": 1}, "were called 1, 2 and 1 times"),
+        (
+            "ipvf",
+            {"init": 1, "prepare": 1, "invoke": 1, "free": 1},
+            "invoke was called 1 times, and nothing was allocated",
+        ),
+    ],
+)
+def test_a_kernel_of_an_image_that_did_not_allocate_is_freed_and_never_invoked(order, calls, words):
+    counts = {"init": 0, "prepare": 0, "invoke": 0, "free": 0, "reset": 0} | calls
+    life = told("lifecycle", order=order, **counts)
+    records = [*set_up(ATAN)[:2], told("failed"), life, told("stack"), told("end", status=1)]
+    known = replace(known_of(Case("own"), None, ATAN, ()), lifecycles=frozenset({"Atan"}))
+    said = [one for one in messages(records, known) if one.startswith("lifecycle")]
+    assert len(said) == (words is not None)
+    assert (words or "") in "".join(said)
+
+
 def test_each_stack_is_told_once_and_fits():
     at = next(n for n, (kind, _) in enumerate(BUILTIN) if kind == "stack")
     assert "stack main came 2 times" in messages([*BUILTIN[:at], told("stack"), *BUILTIN[at:]])

@@ -6,7 +6,14 @@ import pytest
 from device import Told, lines, told
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
-from harness.case.figures import Measures, measure, operator_ticks, size_of
+from harness.case.figures import (
+    Measures,
+    library_of,
+    measure,
+    operator_ticks,
+    size_of,
+    time_of,
+)
 from harness.case.result import OperatorTicks, Size
 from harness.elf import Firmware
 from harness.errors import BadElf
@@ -100,3 +107,19 @@ def test_nodes_of_one_operator_are_added_and_of_several_inferences_the_median_co
 def test_operators_that_take_as_long_stand_by_their_names():
     said = console(op(0, "SOFTMAX", 5), op(0, "ADD", 5), op(0, "MUL", 6))
     assert [one.operator for one in operator_ticks(said)] == ["MUL", "ADD", "SOFTMAX"]
+
+
+def test_whose_kernels_an_image_has_is_seen_by_their_names(firmware, tmp_path):
+    assert library_of(firmware, "standalone") == "standalone"
+    assert library_of(firmware, "zephyr") == "reference"
+    text = MadeSection(".text", 0, bytes(64), load=0, executable=True)
+    for name, library in (("arm_convolve_s8", "cmsis-nn"), ("arm_mult_q15", "reference")):
+        path = tmp_path / f"{name}.elf"
+        path.write_bytes(write_elf([text], [MadeSymbol(name, 9, 8, "func")], entry=9))
+        assert library_of(Firmware.from_elf(path), "prebuilt") == library
+
+
+def test_a_time_is_told_with_what_it_is_worth():
+    assert time_of(None, 64_000) == "1 ms (DWT cycles at 64 MHz)"
+    assert time_of(96_000, None) == "at least 1.5 ms (one cycle an instruction at 64 MHz)"
+    assert time_of(None, None) == ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.case.samples import sample_case
+from harness.errors import UsageError
 
 #: Instructions of one inference with tflite-micro's reference kernels, measured; images fed.
 MEASURED = {"digits": (10_470_715, 400), "residual": (16_913_961, 400)}
@@ -21,3 +22,9 @@ def test_a_whole_test_set_has_time_enough_with_the_real_kernels(sample: str) -> 
 def test_an_image_that_feeds_itself_has_less_time_than_a_test_set() -> None:
     once = sample_case("digits", "exact", builder="zephyr")
     assert once.timeout < sample_case("digits", "console", builder="zephyr").timeout
+
+
+def test_a_builder_that_there_is_not_is_refused() -> None:
+    with pytest.raises(UsageError, match="no builder 'make'") as refused:
+        sample_case("digits", "exact", builder="make")
+    assert refused.value.hint == "one of standalone, zephyr"

@@ -1,0 +1,72 @@
+"""Input tensors from files, one row an inference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from harness import paths
+from harness.case.inputs import load_batch, load_inputs
+from harness.errors import UsageError
+from harness.model import Model
+
+MODEL = Model.from_file(paths.models() / "digits_int8.tflite")
+ROWS = np.arange(3 * 64, dtype=np.int8).reshape(3, 8, 8, 1)
+WANTED = [[row.tobytes()] for row in ROWS]
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A file of one array, or of arrays by their names."""
+
+    def write(array=None, **arrays):
+        path = tmp_path / ("x.npz" if array is None else "x.npy")
+        if array is None:
+            np.savez(path, **arrays)
+        else:
+            np.save(path, array)
+        return path
+
+    return write
+
+
+def test_an_array_is_the_only_input_row_by_row(file):
+    assert load_inputs(file(ROWS), MODEL) == WANTED
+    assert load_inputs(file(ROWS.reshape(3, 64)), MODEL) == WANTED
+    assert load_inputs(file(np.asfortranarray(ROWS)), MODEL) == WANTED
+
+
+@pytest.mark.parametrize("key", [MODEL.inputs[0].name, "0", "int8"])
+def test_an_input_is_found_by_its_name_its_index_or_its_type(file, key):
+    assert load_inputs(file(**{key: ROWS, "labels": np.zeros(3)}), MODEL) == WANTED
+
+
+def test_an_input_that_no_array_is_called_like_is_told_with_those_that_are(file):
+    with pytest.raises(UsageError, match=r"has no array for input .* \(it has uint8, 1\)"):
+        load_inputs(file(**{"uint8": ROWS, "1": ROWS}), MODEL)
+
+
+def test_real_values_are_quantized_where_that_is_asked_for(file):
+    tensor = MODEL.inputs[0]
+    real = (ROWS.astype(np.float32) - tensor.zero_point) * np.float32(tensor.scale)
+    assert load_inputs(file(real), MODEL, real=True) == WANTED
+    with pytest.raises(UsageError, match=r"wants int8 .* a row, the file has float32") as refused:
+        load_inputs(file(real), MODEL)
+    assert refused.value.hint == "reference --quantize takes real values"
+
+
+def test_quantized_values_stay_what_they_are(file):
+    assert load_inputs(file(ROWS), MODEL, real=True) == WANTED
+
+
+def test_a_batch_has_the_shape_and_type_of_the_input(file):
+    (batch,) = load_batch(file(ROWS.reshape(3, 64)), MODEL)
+    assert (batch.dtype, batch.shape) == (np.int8, (3, *MODEL.inputs[0].shape))
+    assert (batch.ravel() == ROWS.ravel()).all()
+
+
+def test_a_file_that_unpacks_to_more_than_is_read_is_refused(file, monkeypatch):
+    monkeypatch.setattr("harness.files.MOST_BYTES", 1000)
+    assert load_inputs(file(int8=ROWS), MODEL) == WANTED
+    with pytest.raises(UsageError, match="not a whole"):
+        load_inputs(file(int8=ROWS, more=np.zeros(1000, np.int8)), MODEL)
