@@ -27,4 +27,4 @@ def test_an_image_that_feeds_itself_has_less_time_than_a_test_set() -> None:
 def test_a_builder_that_there_is_not_is_refused() -> None:
     with pytest.raises(UsageError, match="no builder 'make'") as refused:
         sample_case("digits", "exact", builder="make")
-    assert refused.value.hint == "one of standalone, zephyr"
+    assert refused.value.hint.startswith("one of standalone, ")
