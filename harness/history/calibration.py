@@ -7,8 +7,10 @@ one type, ``CONV_2D cmsis-nn int8``; what an inference takes beyond its operator
 ``(interpreter)``.
 
 The spread of a kernel is the sample standard deviation of its quotients over the models that it was
-measured in. A figure's spread adds those of its kernels as independent ones, and is never below the
-error that leaving one model out had (root mean square): errors of kernels may have one cause.
+measured in, and not below what all kernels together have (pooled, relative): two models that happen
+to agree tell little. A figure's spread adds those of its kernels as independent ones, and is never
+below the error that leaving one model out had (root mean square): errors of kernels may have one
+cause.
 """
 
 from __future__ import annotations
@@ -214,16 +216,22 @@ def _ratios(measured: Sequence[Pair], need: int = 2) -> dict[str, Ratio]:
         name: [sum(c for c, _ in rows) / sum(i for _, i in rows) for rows in models.values()]
         for name, models in sorted(seen.items())
     }
-    relative = [stdev(q) / fmean(q) for q in quotients.values() if len(q) > 1]
-    if not relative and need > 1:
+    spreads = {
+        name: (len(q) - 1, stdev(q) / fmean(q)) for name, q in quotients.items() if len(q) > 1
+    }
+    if not spreads and need > 1:
         raise UsageError(
             "no kernel was measured in two models: nothing tells a spread",
             hint="run more models on the board and on the simulator",
         )
+    # What lies between operators is a small difference of large figures: it says nothing of them.
+    steady = {name: known for name, known in spreads.items() if name != _INTERPRETER} or spreads
+    known = steady.values()
+    pooled = math.sqrt(sum(n * r * r for n, r in known) / max(1, sum(n for n, _ in known)))
     # A kernel of one model only: nothing says that it is steadier than the least steady one.
-    widest = max(relative, default=0.0)
+    widest = max((r for _, r in known), default=0.0)
     return {
-        name: Ratio(fmean(q), stdev(q) if len(q) > 1 else widest * q[0], len(q))
+        name: Ratio(fmean(q), fmean(q) * max(pooled, spreads.get(name, (0, widest))[1]), len(q))
         for name, q in quotients.items()
     }
 

@@ -252,6 +252,19 @@ def without_ticks(console: bytes) -> bytes:
     return _TICKS.sub(rb"\1-\2", console)
 
 
+_WITH_TICKS = re.compile(rb"(~HIL [^*\r\n]{0,300}? ticks=)\d{1,10}([^*\r\n]{0,160}?) \*[0-9a-f]{8}")
+
+
+def with_ticks(line: bytes, ticks: int) -> bytes:
+    """A line whose ``op`` or ``inference`` record says ``ticks``, and has the CRC-32 for it."""
+
+    def said(match: re.Match[bytes]) -> bytes:
+        body = b"%b%d%b" % (match[1], min(ticks, LARGEST), match[2])
+        return b"%b *%08x" % (body, zlib.crc32(body))
+
+    return _WITH_TICKS.sub(said, line)
+
+
 def parse(text: str, kinds: Kinds = FROM_DEVICE) -> Record | Unread | None:
     """The record in a line: a Record, why it cannot be read, or None for no record."""
     start = text.find(PREFIX)

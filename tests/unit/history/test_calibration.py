@@ -159,3 +159,23 @@ def test_the_command_learns_from_documents_of_both_targets(simulated, tmp_path, 
     assert main(["calibrate", str(both), "--output", str(tmp_path / "lab.toml")]) == 0
     assert "5 kernels" in capsys.readouterr().out
     assert len(Calibration.from_file(tmp_path / "lab.toml").ratios) == 5
+
+
+def test_two_models_that_happen_to_agree_claim_no_smaller_spread_than_kernels_have():
+    trios = [*combinations(HIDDEN, 3), ("SVDF", "CONV_2D")]
+    cases = [on_simulator("-".join(trio), *trio) for trio in trios]
+    twin = on_simulator("twin", "SVDF", "ADD")
+    hidden = HIDDEN | {"SVDF": 1.7}
+    off = {"SVDF": 1.0, "CONV_2D": 0.98, "ADD": 1.01, "SOFTMAX": 1.02, "FULLY_CONNECTED": 0.99}
+    boards = []
+    for number, case in enumerate((*cases, twin)):
+        rows = [dict(row) for row in case["operators"]]
+        for row in rows:
+            name = row["operator"]
+            row["ticks"] = round(row["ticks"] * hidden[name] * off[name] ** (number % 3))
+        whole = sum(row["ticks"] for row in rows) + 4_500
+        boards.append(case | {"operators": rows, "instructions": None, "cycles": whole})
+    learnt = calibrate(pairs(boards, [*cases, twin]))
+    svdf = learnt.ratios["SVDF cmsis-nn int8"]
+    assert svdf.models == 2
+    assert svdf.spread > 0.005 * svdf.cycles

@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from harness.targets.board.virtual.cycles import CycleCounter
 from harness.targets.board.virtual.misbehaviour import Misbehaviour
 
 #: Start bit, eight data bits, stop bit.
 _BITS = 10
+#: Seconds without a byte after which nothing more is waited for.
+_SILENCE = 0.1
 
 
 class Line:
@@ -20,6 +23,9 @@ class Line:
         self._waiting = bytearray()
         self._sent_until = 0.0  # when the last byte that went out has left the wire
         self._counted = 0
+        self._wrong = Misbehaviour()
+        self._cycles: CycleCounter | None = None
+        self._heard = 0.0  # when the chip last said something
 
     @property
     def waiting(self) -> int:
@@ -30,6 +36,14 @@ class Line:
         """Queue what the UART was given, with ``wrong``'s errors in it."""
         if wrong.silent:
             return
+        if wrong.cycles:
+            self._cycles = self._cycles or CycleCounter(wrong.cycles)
+            self._heard = self._now()
+            data = self._cycles.feed(data)
+        self._put(data, wrong)
+
+    def _put(self, data: bytes, wrong: Misbehaviour) -> None:
+        self._wrong = wrong
         for byte in data:
             self._counted += 1
             if wrong.drop and self._counted % wrong.drop == 0:
@@ -44,10 +58,13 @@ class Line:
         """What was not sent yet is gone: the chip was reset."""
         self._waiting.clear()
         self._counted = 0
+        self._cycles = None
 
     def due(self) -> bytes:
         """The bytes that have left the wire by now."""
         now = self._now()
+        if self._cycles is not None and now - self._heard > _SILENCE:
+            self._put(self._cycles.flush(), self._wrong)
         if not self._waiting:
             return b""
         # A line that was idle does not save up its time.

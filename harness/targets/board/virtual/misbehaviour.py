@@ -29,6 +29,7 @@ class Misbehaviour:
     flash_hangs    times that the flash tool hangs
     flash_lies     times that programming reports success and writes nothing
     tool_lies      1: nothing is ever written, and reading back reports success too
+    cycles         operators take more than one cycle an instruction, by ratios of this seed
     ============== ==========================================================================
     """
 
@@ -47,6 +48,7 @@ class Misbehaviour:
     flash_hangs: int = 0
     flash_lies: int = 0
     tool_lies: int = 0
+    cycles: int = 0
 
     def once_less(self, name: str) -> Misbehaviour:
         """The same with one time less of ``name``."""

@@ -1,0 +1,69 @@
+"""A lab's calibration by the ordinary path: a board whose ratios nobody was told."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from harness.history.calibration import Calibration, kernels
+from harness.targets.board.virtual.cycles import BETWEEN, ratio
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("arm-none-eabi-g++") is None, reason="needs arm-none-eabi-g++"
+)
+SEED = 7
+MODELS = {"sine": "hello_world", "digits": "digits", "plain": "digits_cnn"}
+CASES = "".join(
+    f'[[case]]\nname = "{name}"\nsample = "{sample}"\n' for name, sample in MODELS.items()
+)
+
+
+@pytest.fixture
+def tflm_hil(tmp_path, bench):
+    """Runs the command as a lab does, in the shell that `tflm-hil virtual-board` sets up."""
+    (tmp_path / "hil.toml").write_text(CASES)
+    (tmp_path / "lab.toml").write_text('state = "state"\n')
+    paths = os.pathsep.join((str(bench / "bin"), os.environ["PATH"]))
+    environment = os.environ | {"TFLM_HIL_VIRTUAL_BENCH": str(bench), "PATH": paths}
+
+    def run(*words: str) -> str:
+        command = [sys.executable, "-m", "harness", *words]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_hidden_ratios_of_a_board_are_recovered_within_their_stated_spread(dk, tflm_hil, tmp_path):
+    dk(play=False, misbehave=[f"cycles={SEED}"])
+    tflm_hil("run", "hil.toml", "--target", "simulator,board", "--json", "both.json")
+    tflm_hil("calibrate", "both.json", "--output", "calibration.toml")
+    learnt = Calibration.from_file(tmp_path / "calibration.toml")
+    assert len(learnt.ratios) >= 8
+    for kernel, found in learnt.ratios.items():
+        operator = kernel.split()[0]
+        hidden = ratio(SEED, BETWEEN if operator == "(interpreter)" else operator)
+        assert abs(found.cycles - hidden) < 2 * found.spread, kernel
+        assert found.spread < 0.25 * found.cycles, kernel
+
+    rows = json.loads((tmp_path / "both.json").read_text())["cases"]
+    by_name = {(row["name"], row["target"]): row for row in rows}
+    for name in MODELS:
+        foretold = learnt.time(kernels(by_name[name, "simulator"]))
+        measured = by_name[name, "board"]["cycles"] / 64_000
+        assert abs(foretold.milliseconds - measured) < 2 * foretold.spread
+
+    told = tflm_hil("run", "hil.toml", "--case", "sine", "--calibration", "calibration.toml",
+                    "--json", "-")  # fmt: skip
+    [case] = json.loads(told)["cases"]
+    assert case["milliseconds"] == pytest.approx(
+        by_name["sine", "board"]["cycles"] / 64_000, abs=2 * case["milliseconds_spread"]
+    )
