@@ -8,8 +8,9 @@ from statistics import median
 
 from harness import targets
 from harness.build.builders import RUNTIME
-from harness.case.result import Measures, OperatorTicks, Size
+from harness.case.result import ImageSize, Measures, OperatorTicks, Size
 from harness.elf import Firmware
+from harness.elf.trustzone import side
 from harness.errors import HilError
 from harness.footprint import regions
 from harness.model import Model
@@ -33,6 +34,16 @@ def size_of(firmware: Firmware) -> Size | None:
     return Size(flash.used, ram.used, flash.size, ram.size)
 
 
+def image_sizes(firmware: Firmware) -> tuple[ImageSize, ...]:
+    """What each of several images takes, the one that is looked at first; () where it is alone."""
+    if not firmware.beside:
+        return ()
+    sizes = ((image, size_of(image)) for image in (firmware, *firmware.beside))
+    return tuple(
+        ImageSize(image.name, side(image), size.flash, size.ram) for image, size in sizes if size
+    )
+
+
 def measure(
     firmware: Firmware,
     console: Console,
@@ -50,6 +61,7 @@ def measure(
     instructions, cycles = (typical, None) if counts else (None, typical)
     return Measures(
         size=size_of(firmware),
+        images=image_sizes(firmware),
         arena_declared=arena[0].integer("declared") if arena else None,
         arena_used=arena[0].integer("used") if arena else None,
         stack_used=max(stacks, default=None),

@@ -39,6 +39,16 @@ class Size:
 
 
 @dataclass(frozen=True)
+class ImageSize:
+    """One of several images that ran together: its world, what it takes of the chip in bytes."""
+
+    name: str
+    world: str  # "secure", "non-secure"
+    flash: int
+    ram: int
+
+
+@dataclass(frozen=True)
 class OperatorTicks:
     """What one operator took in an inference: all its nodes, the median over inferences."""
 
@@ -97,6 +107,7 @@ class Measures:
     """What was measured; None where the image or the target does not tell."""
 
     size: Size | None = None
+    images: tuple[ImageSize, ...] = ()  # of several that ran together; the first is `size`'s
     arena_declared: int | None = None
     arena_used: int | None = None
     stack_used: int | None = None

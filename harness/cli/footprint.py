@@ -15,8 +15,17 @@ from harness import footprint as analysis
 from harness import logs
 from harness.case.what import What
 from harness.cli.names import EXISTING, IMAGE
-from harness.cli.options import STDOUT, Destination, json_option, on_stderr, screen, write_text
+from harness.cli.options import (
+    STDOUT,
+    Destination,
+    beside_option,
+    json_option,
+    on_stderr,
+    screen,
+    write_text,
+)
 from harness.elf import Image, together
+from harness.elf.trustzone import side
 from harness.errors import CheckFailed, UsageError
 from harness.footprint.analysis import Footprint
 from harness.footprint.budget import Verdict, check, load
@@ -39,6 +48,7 @@ _SHOWN = 40
 @click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
 @click.option("--by", "views", type=click.Choice(VIEWS), multiple=True,
               help="What to show; repeatable.  [default: region, operator, ram]")  # fmt: skip
+@beside_option
 @click.option("--region", default="", help="Only this region (FLASH, RAM).")
 @click.option("--map", "map_file", type=EXISTING, help="The linker's map file: regions, libraries.")
 @click.option("--linker-script", type=EXISTING, help="A linker script with a MEMORY command.")
@@ -57,6 +67,7 @@ _SHOWN = 40
 def footprint(  # noqa: PLR0917 - one parameter an option
     what: What,
     views: Sequence[View],
+    beside: Sequence[Path],
     region: str,
     map_file: Path | None,
     linker_script: Path | None,
@@ -76,6 +87,7 @@ def footprint(  # noqa: PLR0917 - one parameter an option
     tflm-hil footprint zephyr.elf --by file --region RAM
     tflm-hil footprint zephyr.elf --measure
     tflm-hil footprint zephyr.elf --baseline main.json --budget budgets.toml --markdown -
+    tflm-hil footprint zephyr.elf --beside tfm_s.elf --beside bl2.elf
     tflm-hil footprint digits --leave-one-out
     tflm-hil footprint hello_world --leave-one-out --operators CONV_2D,SOFTMAX
     """
@@ -91,16 +103,17 @@ def footprint(  # noqa: PLR0917 - one parameter an option
         raise UsageError("--json and --markdown cannot both go to standard output")
     budgets = load(budget) if budget else ()
     before = load_baseline(baseline) if baseline else None
-    image = replace(together.read(what.image()), map_file=map_file, linker_script=linker_script)
+    image = together.read(what.image(), beside)
+    image = replace(image, map_file=map_file, linker_script=linker_script)
     found = analysis.analyse(image)
     if region:
         found.region(region)
     if measure:
         found = _measured(image, found)
     document = found.to_json()
-    beside = {one.name: analysis.analyse(one) for one in image.beside}
-    if beside:
-        document["beside"] = {name: one.to_json() for name, one in beside.items()}
+    others = {one.name: analysis.analyse(one) for one in image.beside}
+    if others:
+        document["beside"] = {name: one.to_json() for name, one in others.items()}
     comparison = compare(before, document) if before is not None else None
     verdicts = check(budgets, document, before)
     if comparison is not None:
@@ -115,18 +128,22 @@ def footprint(  # noqa: PLR0917 - one parameter an option
         chosen = views or (() if comparison or budgets else usual)
         limit = 0 if everything else _SHOWN
         _print(found, chosen, region, limit, comparison, verdicts)
-        _print_beside(beside)
+        if others:
+            _print_beside({image.name: found, **others}, image)
     _raise_if_over(verdicts)
 
 
-def _print_beside(beside: Mapping[str, Footprint]) -> None:
-    """The regions of the other images of a build folder."""
-    from rich.console import Console  # noqa: PLC0415 - not needed for --json
-
-    console = Console(highlight=False, soft_wrap=False)
-    for name, one in beside.items():
-        console.print()
-        show(console, f"{name}, by region", table(one, "region", region="", limit=0))
+def _print_beside(found: Mapping[str, Footprint], image: Image) -> None:
+    """The regions of all images that are loaded together, one below the other."""
+    sides = {one.name: side(one) for one in (image, *image.beside)}
+    rows: list[Sequence[str]] = [
+        [name, sides[name], one.name, f"0x{one.origin:08x}", f"{one.used:,}"]
+        for name, footprint in found.items()
+        for one in footprint.regions
+    ]
+    heads = ["image", "world", "region", "origin", "used B"]
+    screen().print()
+    show(screen(), "All images", (heads, frozenset({heads.index("used B")}), rows))
 
 
 def _measured(image: Image, found: Footprint) -> Footprint:

@@ -127,6 +127,15 @@ def json_option(what: str = "the document") -> Callable[[Callable[..., Any]], Ca
     )  # fmt: skip
 
 
+def beside_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--beside IMAGE``, the same in every command that takes an image: ``beside``, a tuple."""
+    return click.option(
+        "--beside", metavar="IMAGE", multiple=True, type=click.Path(path_type=Path),
+        help="A further image, loaded with the first: a bootloader, the secure firmware, or the "
+        "ELF of a HEX file; may be given again.",
+    )(command)  # fmt: skip
+
+
 def history_option(
     what: str = "The history: an SQLite file, or a database URL.",
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,15 @@ import click
 from harness.case.casefile import find_model
 from harness.case.what import What
 from harness.cli.names import IMAGE, MODEL
-from harness.cli.options import STDOUT, Destination, Seconds, json_option, screen, write_text
+from harness.cli.options import (
+    STDOUT,
+    Destination,
+    Seconds,
+    beside_option,
+    json_option,
+    screen,
+    write_text,
+)
 from harness.elf import Firmware, together
 from harness.errors import CheckFailed, UsageError
 from harness.model import Model
@@ -37,6 +46,7 @@ def resolver() -> None:
 @resolver.command()
 @click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
 @click.argument("model", required=False, type=MODEL)
+@beside_option
 @click.option("--live", is_flag=True,
               help="Run ELF and hold what its resolver holds in memory against MODEL.")  # fmt: skip
 @_TARGET
@@ -46,6 +56,7 @@ def resolver() -> None:
 def check(
     what: What,
     model: str | None,
+    beside: Sequence[Path],
     live: bool,
     target: str | None,
     symbol: str,
@@ -57,12 +68,17 @@ def check(
     \b
     tflm-hil resolver check build/zephyr/zephyr.elf model.tflite
     tflm-hil resolver check --live stripped.elf model.tflite
+    tflm-hil resolver check tfm_merged.hex model.tflite --beside zephyr.elf --beside tfm_s.elf
 
     Exit code 1 where an operator is missing, refused or registered twice; 2 where ELF does not
     tell (a stripped image: use --live). Notes are on what tflite-micro computes differently.
     """
-    from harness.resolver.audit import LIVE_HINT, Verdict, check_live  # noqa: PLC0415 - see cli/__init__
-    from harness.resolver.audit import check as audit_image  # noqa: PLC0415
+    from harness.resolver.audit import (  # noqa: PLC0415 - see cli/__init__
+        LIVE_HINT,
+        Verdict,
+        check_every,
+        check_live,
+    )
 
     if not live and (target or symbol):
         raise UsageError("--target and --until say where to run, for which --live asks")
@@ -70,16 +86,24 @@ def check(
     if found is None:
         raise UsageError("an image needs MODEL, to be held against")
     elf = what.image()
-    firmware, needed = together.read(elf), Model.from_file(found)
+    firmware, needed = together.read(elf, beside), Model.from_file(found)
     if live:
-        audit = check_live(firmware, needed, _live(firmware, target or DEFAULT, symbol, timeout))
+        tables = _live(firmware, target or DEFAULT, symbol, timeout)
+        audits = {firmware.name: check_live(firmware, needed, tables)}
     else:
-        audit = audit_image(firmware, needed)
-    _write(json_file, audit.to_json())
+        audits = check_every(firmware, needed)
+    (name, audit), *others = audits.items()
+    document = audit.to_json()
+    if firmware.beside:
+        document |= {"image": name, "beside": {one: told.to_json() for one, told in others}}
+    _write(json_file, document)
     if json_file != STDOUT:
         from harness.resolver.text import show_audit  # noqa: PLC0415
 
-        show_audit(screen(), audit)
+        for one, told in audits.items():
+            if firmware.beside:
+                click.echo(f"image {one}:")
+            show_audit(screen(), told)
     if audit.verdict is Verdict.CANNOT_TELL:
         raise UsageError(
             f"cannot tell whether the resolver of {elf.name} is right for {audit.model}: "
@@ -124,12 +148,18 @@ def generate(models: tuple[str, ...], namespace: str, output: Path | None) -> No
 
 @resolver.command()
 @click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
+@beside_option
 @_TARGET
 @_UNTIL
 @_TIMEOUT
 @_JSON
 def dump(
-    what: What, target: str | None, symbol: str, timeout: float, json_file: Path | None
+    what: What,
+    beside: Sequence[Path],
+    target: str | None,
+    symbol: str,
+    timeout: float,
+    json_file: Path | None,
 ) -> None:
     """Run ELF and list what its resolvers hold in memory.
 
@@ -141,7 +171,7 @@ def dump(
     tflm-hil resolver dump build/zephyr/zephyr.elf --until loop
     """
     elf = what.image()
-    firmware = together.read(elf)
+    firmware = together.read(elf, beside)
     target = target or DEFAULT
     found = _live(firmware, target, symbol, timeout)
     _write(
@@ -156,8 +186,9 @@ def dump(
 @resolver.command()
 @click.argument("operator")
 @click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
+@beside_option
 @_JSON
-def explain(operator: str, what: What, json_file: Path | None) -> None:
+def explain(operator: str, what: What, beside: Sequence[Path], json_file: Path | None) -> None:
     """Walk the registration of OPERATOR in ELF: calls, stored pointers, where they lead.
 
     \b
@@ -166,11 +197,17 @@ def explain(operator: str, what: What, json_file: Path | None) -> None:
     from harness.resolver.explain import explain as walk  # noqa: PLC0415
     from harness.resolver.text import explanation_lines  # noqa: PLC0415
 
-    found = walk(together.read(what.image()), operator)
+    image = together.read(what.image(), beside)
+    holding = next((one for one in (image, *image.beside) if _registers(one, operator)), image)
+    found = walk(holding, operator)
     _write(json_file, found.to_json())
     if json_file != STDOUT:
         for line in explanation_lines(found):
             click.echo(line)
+
+
+def _registers(image: Firmware, operator: str) -> bool:
+    return any(one.operator.casefold() == operator.casefold() for one in image.registrations)
 
 
 def _write(path: Path | None, document: dict[str, Any]) -> None:

@@ -24,6 +24,7 @@ from harness.cli.options import (
     TOLERANCE,
     Destination,
     Seconds,
+    beside_option,
     history_option,
     json_option,
     target_options,
@@ -53,9 +54,7 @@ _REPORTS = ("json_file", "junit", "html", "coverage")
               help=f"Resolver configuration of a SAMPLE, or {ALL}.  [default: exact]")  # fmt: skip
 @click.option("--builder", type=click.Choice(BUILDERS),
               help="Who builds a SAMPLE.  [default: standalone]")  # fmt: skip
-@click.option("--beside", metavar="IMAGE", multiple=True, type=click.Path(path_type=Path),
-              help="A further image, loaded with the first: a bootloader, or the ELF of a HEX "
-              "file; may be given again.")  # fmt: skip
+@beside_option
 @click.option("--model", metavar="FILE|NAME", type=MODEL,
               help="The .tflite that the image runs, or the name of one of this project's: outputs "
               "must be what the reference makes of it.")  # fmt: skip
@@ -221,6 +220,7 @@ def _report(told: Reported, options: Options, *, quiet: bool) -> None:
 
     if not quiet:
         report.print_table(told.results, sys.stdout)
+        report.print_images(told.results, sys.stdout)
         report.print_failures(told.results, sys.stdout)
         if options["profile"]:
             report.print_profiles(told.results, sys.stdout)

@@ -69,6 +69,11 @@ class Image(ElfFile):
         return folder.parent.name if folder.name == "zephyr" else folder.name
 
     @property
+    def alone(self) -> Image:
+        """The image without those that are loaded with it."""
+        return replace(self, beside=(), composed=()) if self.beside or self.composed else self
+
+    @property
     def loaded(self) -> tuple[Segment, ...]:
         """What is put into memory before the image is started: its own, or that of all images."""
         return self.composed or self.segments

@@ -44,6 +44,11 @@ def is_non_secure(image: Image) -> bool:
     return min(stored, default=0) >= NON_SECURE_FLASH
 
 
+def side(image: Image) -> str:
+    """``"secure"`` or ``"non-secure"``: the world that an image by itself is for."""
+    return "non-secure" if is_non_secure(image.alone) else "secure"
+
+
 def refuse_two_worlds(image: Image, target: str) -> None:
     """Raise :class:`Unsupported` for an image with a secure gateway: it runs in two worlds."""
     gateway = gateways(image)

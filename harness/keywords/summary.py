@@ -94,6 +94,7 @@ class Summary:
         files.write(self._output / "hil.html", report.html(results, about))
         files.write(self._output / "hil-junit.xml", report.junit(results))
         report.print_table(results, sys.__stdout__ or sys.stdout)
+        report.print_images(results, sys.__stdout__ or sys.stdout)
         print(f"HIL:     {self._output / 'hil.html'}", file=sys.__stdout__)
         if self._history:
             print(f"History: {keep(self._history, told, occasion)}", file=sys.__stdout__)

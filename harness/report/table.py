@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from harness.case.result import CaseResult, Verdict
+from harness.case.result import CaseResult, ImageSize, Verdict
 from harness.report.problems import problem_lines
 from harness.words import count_of
 
@@ -66,6 +66,26 @@ def print_table(results: Sequence[CaseResult], stream: TextIO) -> None:
         cells = (_short(one.cell(result), width // 4) for one in columns)
         table.add_row(*(Text(cell) for cell in cells), _verdict(result))
     show(stream, table, Text(_summary(results)))
+
+
+def print_images(results: Sequence[CaseResult], stream: TextIO) -> None:
+    """Where several images ran together: what each takes, side by side."""
+    if not any(result.measures.images for result in results):
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("case", "image", "world"):
+        table.add_column(name, no_wrap=True, overflow="ellipsis")
+    for name in ("flash B", "RAM B"):
+        table.add_column(name, justify="right", no_wrap=True)
+    seen: set[tuple[str, ImageSize]] = set()
+    for result in results:
+        for one in result.measures.images:
+            row = result.setup.name, one
+            if row not in seen:  # the same case on another target has the same images
+                seen.add(row)
+                texts = (Text(text) for text in (result.setup.name, one.name, one.world))
+                table.add_row(*texts, number(one.flash), number(one.ram))
+    show(stream, Text(), table)
 
 
 def _that_fit(columns: list[_Column], results: Sequence[CaseResult], width: int) -> list[_Column]:

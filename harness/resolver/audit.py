@@ -169,6 +169,19 @@ def check(firmware: Firmware, model: Model) -> Audit:
     )  # fmt: skip
 
 
+def check_every(firmware: Firmware, model: Model) -> dict[str, Audit]:
+    """:func:`check` of the image and of each beside it that has a resolver, by the images' names.
+
+    The one to judge by stands first: the image itself, unless only another tells.
+    """
+    found = {firmware.name: check(firmware, model)}
+    others = {one.name: check(one, model) for one in firmware.beside}
+    telling = {name: a for name, a in others.items() if a.verdict is not Verdict.CANNOT_TELL}
+    if telling and found[firmware.name].verdict is Verdict.CANNOT_TELL:
+        return telling
+    return found | telling
+
+
 def check_live(firmware: Firmware, model: Model, live: Sequence[LiveResolver]) -> Audit:
     """The same from what a running image's resolvers hold (:func:`harness.resolver.dump`).
 

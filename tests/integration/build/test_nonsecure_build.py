@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from harness.build.builders import build_one
+from harness.cli import cli
 from harness.elf import Firmware, hexfile, together, trustzone
 from harness.footprint import regions
 
@@ -56,3 +59,31 @@ def test_the_worlds_share_no_byte(folder):
     ]
     ordered = sorted(used, key=lambda one: one.start)
     assert all(one.stop <= after.start for one, after in pairwise(ordered))
+
+
+def told(*arguments: str) -> dict:
+    result = CliRunner().invoke(cli, [*arguments, "--json", "-"])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.output)
+
+
+def test_the_footprint_of_several_elves_names_each(folder):
+    application, secure = folder / "hello_world-exact.elf", folder / "secure.elf"
+    document = told("footprint", str(application), "--beside", str(secure))
+    flash = {one["name"]: one["origin"] for one in document["regions"]}["FLASH"]
+    assert flash == 0x8000
+    assert list(document["beside"]) == ["secure"]
+
+
+def test_the_resolver_is_told_of_the_image_that_has_one(folder):
+    application, secure = folder / "hello_world-exact.elf", folder / "secure.elf"
+    document = told(
+        "resolver", "check", str(secure), "hello_world_int8", "--beside", str(application)
+    )
+    assert (document["image"], document["verdict"]) == ("hello_world-exact", "ok")
+
+
+def test_an_operator_is_explained_from_the_image_that_registers_it(folder):
+    document = told("resolver", "explain", "FULLY_CONNECTED", str(folder / "secure.elf"),
+                    "--beside", str(folder / "hello_world-exact.elf"))  # fmt: skip
+    assert document["operator"] == "FULLY_CONNECTED"

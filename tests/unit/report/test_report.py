@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from results import case_result
 
 from harness import report
-from harness.case.result import CaseResult, OperatorTicks, Size, Verdict
+from harness.case.result import CaseResult, ImageSize, OperatorTicks, Size, Verdict
 from harness.elf.coverage import Coverage
 from harness.findings import Finding, Kind
 from harness.history.run import Occasion
@@ -38,6 +38,33 @@ def text(results) -> str:
     report.print_table(results, stream)
     report.print_failures(results, stream)
     return stream.getvalue()
+
+
+WORLDS = (
+    ImageSize("app", "non-secure", 28_456, 8_988),
+    ImageSize("tfm_s", "secure", 129_316, 52_924),
+)
+
+
+def test_images_that_ran_together_stand_side_by_side_on_the_terminal():
+    stream = io.StringIO()
+    report.print_images([result(images=WORLDS), result(images=WORLDS, target="renode")], stream)
+    rows = [line.split() for line in stream.getvalue().splitlines() if line]
+    assert rows[1:] == [
+        ["hello_world-exact", "app", "non-secure", "28,456", "8,988"],
+        ["hello_world-exact", "tfm_s", "secure", "129,316", "52,924"],
+    ]
+
+
+def test_a_case_of_one_image_needs_no_second_table():
+    stream = io.StringIO()
+    report.print_images([result()], stream)
+    assert not stream.getvalue()
+
+
+def test_images_that_ran_together_stand_in_the_page():
+    page = report.html([result(images=WORLDS)])
+    assert "<dt>secure image tfm_s</dt><dd>129,316 B of flash, 52,924 B of RAM</dd>" in page
 
 
 def test_the_table_shows_cost_and_verdict_of_each_case():
