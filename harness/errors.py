@@ -1,20 +1,13 @@
 """The one exception tree.
 
-Every error says *what* happened, on *what*, and what to try (``hint``). The exit code that
-``tflm-hil`` ends with is a property of the class, so that the command line maps nothing itself:
-
-==== =============================================================
-0    all checks passed
-1    a check failed
-2    usage: wrong arguments, an unreadable model, ELF or case file
-3    the environment: no compiler, no Renode, no board
-4    the firmware itself: fault, hang, silence
-==== =============================================================
+Every error says *what* happened, on *what*, and what to try (``hint``). Its class says with which
+code ``tflm-hil`` ends, so that the command line maps nothing itself.
 """
 
 from __future__ import annotations
 
 import traceback
+from enum import IntEnum
 from pathlib import Path
 from typing import ClassVar
 
@@ -22,10 +15,20 @@ from typing import ClassVar
 BUG_HINT = "TFLM_HIL_DEBUG=1 shows the traceback; with it, please report the bug"
 
 
-class HilError(Exception):
-    """Base of every error that this package raises on purpose."""
+class ExitCode(IntEnum):
+    """What ``tflm-hil`` ends with."""
 
-    exit_code: ClassVar[int] = 1
+    PASSED = 0
+    CHECK_FAILED = 1
+    USAGE = 2  # wrong arguments, an unreadable model, ELF or case file
+    ENVIRONMENT = 3  # no compiler, no Renode, no board, a bug in tflm-hil
+    FIRMWARE = 4  # a fault, a hang, silence
+
+
+class HilError(Exception):
+    """Base of every error that this package raises on purpose: the environment, if not said."""
+
+    exit_code: ClassVar[ExitCode] = ExitCode.ENVIRONMENT
     # Robot Framework then prints the message alone, without the class name before it.
     ROBOT_SUPPRESS_NAME: ClassVar[bool] = True
 
@@ -41,13 +44,13 @@ class HilError(Exception):
 class CheckFailed(HilError):
     """A check ran and its answer is no: outputs differ, a budget is exceeded, a finding stands."""
 
-    exit_code = 1
+    exit_code = ExitCode.CHECK_FAILED
 
 
 class UsageError(HilError):
     """What the user passed cannot be used: an argument, a file, a case."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 class BadElf(UsageError):
@@ -74,31 +77,21 @@ class Unsupported(UsageError):
 class EnvironmentMissing(HilError):
     """Something this machine lacks: a compiler, Renode, a board, a Zephyr workspace."""
 
-    exit_code = 3
-
 
 class BuildFailed(HilError):
     """The compiler or linker refused; the message holds the tool's own words."""
-
-    exit_code = 3
 
 
 class CannotWrite(HilError):
     """A result could not be written: a full disk, a folder that went away during the run."""
 
-    exit_code = 3
-
 
 class TargetLost(HilError):
     """A target died, was unplugged or stopped answering in the middle of a run."""
 
-    exit_code = 3
-
 
 class BoardUnavailable(HilError):
     """A board is there and cannot be had: held by somebody else, quarantined, its port is busy."""
-
-    exit_code = 3
 
 
 class PortBusy(BoardUnavailable):
@@ -108,13 +101,11 @@ class PortBusy(BoardUnavailable):
 class FlashFailed(HilError):
     """The image did not get into the board's flash; the message holds the tool's own words."""
 
-    exit_code = 3
-
 
 class FirmwareFailed(HilError):
     """The firmware itself: a fault, a hang, silence, an endless reset loop."""
 
-    exit_code = 4
+    exit_code = ExitCode.FIRMWARE
 
 
 def describe_bug(error: Exception) -> str:

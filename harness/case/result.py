@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from harness.elf.coverage import Coverage
+from harness.errors import CheckFailed, EnvironmentMissing, ExitCode, FirmwareFailed, HilError
 from harness.findings import Finding
 from harness.plain import plain
 from harness.uart.scrapers import TestResult
@@ -22,10 +23,31 @@ class Verdict(StrEnum):
     ERROR = "error"  # the environment: no compiler, a lost board
     SKIPPED = "skipped"  # the target is not here
 
+    @classmethod
+    def of(cls, error: HilError) -> Verdict:
+        """What an error in the middle of a case means for it."""
+        match error:
+            case EnvironmentMissing():
+                return cls.SKIPPED
+            case CheckFailed():
+                return cls.FAIL
+            case FirmwareFailed():
+                return cls.FIRMWARE
+        return cls.ERROR
+
     @property
-    def exit_code(self) -> int:
+    def exit_code(self) -> ExitCode:
         """The exit code of ``tflm-hil`` for this verdict."""
-        return {"pass": 0, "fail": 1, "firmware": 4, "error": 3, "skipped": 3}[self]
+        return _EXIT_CODES[self]
+
+
+_EXIT_CODES = {
+    Verdict.PASS: ExitCode.PASSED,
+    Verdict.FAIL: ExitCode.CHECK_FAILED,
+    Verdict.FIRMWARE: ExitCode.FIRMWARE,
+    Verdict.ERROR: ExitCode.ENVIRONMENT,
+    Verdict.SKIPPED: ExitCode.ENVIRONMENT,
+}
 
 
 @dataclass(frozen=True)

@@ -66,12 +66,9 @@ def run_case(case: Case, output: Path, *, look: Look | None = None) -> CaseResul
         result = _run(case, folder, look)
     except (UsageError, CannotWrite):
         raise
-    except EnvironmentMissing as error:
-        result = CaseResult(setup, Judgement(Verdict.SKIPPED, error.message, hint=error.hint))
     except HilError as error:
-        verdict = {1: Verdict.FAIL, 4: Verdict.FIRMWARE}.get(error.exit_code, Verdict.ERROR)
         reason, details = _one_line(error.message)
-        judgement = Judgement(verdict, reason, hint=error.hint)
+        judgement = Judgement(Verdict.of(error), reason, hint=error.hint)
         result = CaseResult(setup, judgement, Evidence(details=details))
     took = replace(result.measures, wall_seconds=time.monotonic() - started)
     result = replace(result, measures=took)

@@ -31,7 +31,7 @@ from harness.cli.options import (
     write_text,
 )
 from harness.cli.selection import Options, select
-from harness.errors import CannotWrite, HilError, UsageError
+from harness.errors import CannotWrite, ExitCode, HilError, UsageError
 from harness.report.ticker import Ticker
 from harness.targets.registry import TARGETS, Ability, who_can
 from harness.targets.shared import Shared
@@ -195,8 +195,11 @@ def exit_code(results: Sequence[CaseResult], *, differ: bool = False) -> int:
 
     ``differ``: two targets did not show the same, which is a check that failed.
     """
-    codes = {result.judgement.verdict.exit_code for result in results} | ({1} if differ else set())
-    return next((code for code in (4, 1, 3) if code in codes), 0)
+    codes = {result.judgement.verdict.exit_code for result in results}
+    if differ:
+        codes.add(ExitCode.CHECK_FAILED)
+    weightiest = (ExitCode.FIRMWARE, ExitCode.CHECK_FAILED, ExitCode.ENVIRONMENT)
+    return next((code for code in weightiest if code in codes), ExitCode.PASSED)
 
 
 @dataclass(frozen=True)

@@ -44,8 +44,6 @@ _BY_HAND = "install it by hand (renode.io) and set RENODE to its path"
 class _NotAllowed(HilError):
     """An address that is not to be followed."""
 
-    exit_code = 3
-
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
     """Follows redirects to the allowed schemes only: what starts on HTTPS stays there."""

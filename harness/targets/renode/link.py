@@ -18,8 +18,6 @@ _CHUNK = 1 << 16
 class MonitorError(HilError):
     """Renode refused a command; the message holds Renode's own words."""
 
-    exit_code = 3
-
 
 class Link:
     """Sends requests to one Renode and reads their answers, one after another.

@@ -17,6 +17,14 @@ from harness.case.result import (
     Verdict,
 )
 from harness.elf.coverage import Coverage
+from harness.errors import (
+    BadModel,
+    CheckFailed,
+    EnvironmentMissing,
+    FirmwareFailed,
+    PortBusy,
+    TargetLost,
+)
 from harness.findings import Finding, Kind
 from harness.uart.scrapers import TestResult
 
@@ -162,3 +170,22 @@ def test_every_measure_is_a_field_of_the_document_and_is_used_somewhere():
 
 def test_a_size_that_is_not_known_is_none():
     assert (Measures().flash, Measures(size=Size(1, 2)).ram) == (None, 2)
+
+
+@pytest.mark.parametrize(
+    ("error", "verdict"),
+    [
+        (CheckFailed("over budget"), Verdict.FAIL),
+        (FirmwareFailed("silence"), Verdict.FIRMWARE),
+        (EnvironmentMissing("no Renode"), Verdict.SKIPPED),
+        (PortBusy("in use"), Verdict.ERROR),
+        (BadModel("broken"), Verdict.ERROR),
+    ],
+)
+def test_an_error_becomes_a_verdict_by_its_class(error, verdict):
+    assert Verdict.of(error) is verdict
+
+
+def test_an_error_and_the_verdict_on_it_end_with_the_same_code():
+    for kind in (CheckFailed, FirmwareFailed, EnvironmentMissing, TargetLost):
+        assert Verdict.of(kind("x")).exit_code == kind.exit_code

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import importlib.util
 import re
 import subprocess
@@ -107,8 +108,33 @@ def test_every_job_with_tests_uploads_them_and_writes_a_summary(path):
     for job in yaml.safe_load(path.read_text())["jobs"].values():
         text = yaml.safe_dump(job["steps"])
         assert "job_summary.py" in text
-        assert "--xunit" in text
+        assert "tox run -e hil" in text
         assert "actions/upload-artifact" in text
+
+
+#: Whoever checks a change calls these environments, and says nothing of its own about how.
+CALLERS = [*WORKFLOWS, ROOT / ".ci" / "run", ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+TOX = configparser.ConfigParser(interpolation=None)
+TOX.read(ROOT / "tox.ini")
+
+
+@pytest.mark.parametrize("path", CALLERS, ids=lambda path: path.name)
+def test_every_environment_of_tox_that_is_called_is_there(path):
+    called = re.findall(r"tox\"? run -e (\w+)", path.read_text())
+    assert called
+    assert {f"testenv:{name}" for name in called} <= set(TOX.sections())
+
+
+@pytest.mark.parametrize("path", TESTING, ids=lambda path: path.name)
+def test_a_workflow_leaves_checks_to_tox(path):
+    programs = {step["run"].split()[0] for step in steps(path) if "run" in step}
+    assert not programs & {"pytest", "robot", "ruff", "mypy"}
+
+
+def test_a_commit_is_checked_by_the_versions_that_lint_has():
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"][0]["hooks"]
+    pinned = {need for hook in hooks for need in hook["additional_dependencies"]}
+    assert pinned <= set(TOX["testenv:lint"]["deps"].split())
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
