@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from harness.build.variants import Variant
 from harness.elf import Firmware
 
 
@@ -24,6 +25,14 @@ class BuildOptions:
     model: Path | None = None
     defines: tuple[str, ...] = ()
     nonsecure: bool = False
+
+    def applied_to(self, variant: Variant) -> Variant:
+        """What is built of ``variant``, as far as its generated header tells."""
+        if self.arena is not None:
+            variant = replace(variant, arena=self.arena)
+        if self.inferences is not None:
+            variant = replace(variant, sample=replace(variant.sample, inferences=self.inferences))
+        return variant
 
 
 @dataclass(frozen=True)

@@ -126,7 +126,7 @@ class _Builder:
         started = time.monotonic()
         model_file = self._options.model or paths.models() / variant.sample.model
         model = model_file.read_bytes()
-        variant = self._adjusted(variant)
+        variant = self._options.applied_to(variant)
         inputs = generated.inputs_of(variant.sample, paths.models())
         header = generated.config_header(variant, model, inputs)
         data = generated.data_source(model, inputs)
@@ -144,15 +144,6 @@ class _Builder:
             _BUILDERS[self._options.nonsecure], cached, time.monotonic() - started,
             merged=self._options.nonsecure,
         )  # fmt: skip
-
-    def _adjusted(self, variant: Variant) -> Variant:
-        options = self._options
-        if options.arena is not None:
-            variant = replace(variant, arena=options.arena)
-        if options.inferences is not None:
-            sample = replace(variant.sample, inferences=options.inferences)
-            variant = replace(variant, sample=sample)
-        return variant
 
     def _link(self, folder: Path, elf: Path, variant: Variant, header: str, data: str) -> None:
         (folder / "tflm_hil_config.h").write_text(header)

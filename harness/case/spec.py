@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.arithmetic import Arithmetic
+from harness.build.result import BuildOptions
 from harness.build.variants import Expectation
 from harness.errors import UsageError
 from harness.footprint.budget import Budget
@@ -32,6 +33,7 @@ class Case:
     sample: str = ""  # ... or a sample: built, unless `elf` is an image of it
     resolver: str = ""
     builder: str = "prebuilt"
+    built_with: BuildOptions = field(default_factory=BuildOptions)  # asked for beside a sample
     target: str = DEFAULT
     target_options: Mapping[str, object] = field(default_factory=dict)
     model: Path | None = None

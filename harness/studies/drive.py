@@ -80,7 +80,7 @@ class _Driver:
             while self._waiting or self._flying:
                 self._send()
                 done, _ = wait(self._flying, _LOOK, FIRST_COMPLETED)
-                for future in done:
+                for future in sorted(done, key=lambda one: self._flying[one].number):
                     self._take(future)
                 if self._enough():
                     break

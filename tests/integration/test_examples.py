@@ -79,3 +79,36 @@ def test_the_case_of_the_zephyr_example_passes(tmp_path):
     [case] = load_cases(folder / "hil.toml")
     result = run_case(case, tmp_path / "out")
     assert result.passed, result.reason
+
+
+@needs_compiler
+def test_the_sweep_example_finds_a_best_point_among_variants_that_all_pass(tmp_path):
+    folder = shutil.copytree(EXAMPLES / "sweep", tmp_path / "sweep")
+    told = shell("tflm-hil sweep sweep.toml --budget flash=60000 --budget ram=32000", folder)
+    assert "6 of 6 points pass" in told
+    assert "best within the budget, digits: resolver" in told
+
+
+@needs_compiler
+def test_the_campaign_example_replays_a_fault_that_changes_the_digit(tmp_path):
+    folder = shutil.copytree(EXAMPLES / "campaign", tmp_path / "campaign")
+    told = shell("COUNT=300 sh campaign.sh", folder)
+    assert "critical, " in told
+    assert "first layer that differs" in told
+    assert (folder / "report.html").stat().st_size > 100_000
+
+
+def shell(command: str, folder: Path) -> str:
+    """What a command line says, with this checkout's `tflm-hil`; it must succeed."""
+    bin_folder = folder / "bin"
+    bin_folder.mkdir()
+    program = bin_folder / "tflm-hil"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m harness "$@"\n')
+    program.chmod(0o755)
+    path = os.pathsep.join([str(bin_folder), os.environ["PATH"]])
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PATH": path},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout

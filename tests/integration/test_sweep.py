@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -100,3 +101,26 @@ def test_a_budget_names_the_best_point_or_fails(swept, budget, code, capsys):
     told = capsys.readouterr()
     assert "best within the budget, hello_world:" in told.out
     assert code == 0 or "no point of hello_world passes" in told.err
+
+
+def test_a_model_and_an_arena_of_ones_own_are_what_the_image_is_held_against(tmp_path, capsys):
+    (tmp_path / "sweep.toml").write_text(
+        'samples = ["benchmark"]\nresolvers = ["all"]\n'
+        'models = ["hello_world_int8.tflite"]\narena = [4096]\n'
+    )
+    assert main(["sweep", str(tmp_path / "sweep.toml"), "--workers", "1", "--json", "-"]) == 0
+    [row] = json.loads(capsys.readouterr().out)["rows"]
+    assert (row["verdict"], row["arena_declared"]) == ("pass", 4096), row["reason"]
+
+
+def test_a_target_that_is_not_here_ends_the_sweep_and_leaves_no_row(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("RENODE", str(tmp_path / "nowhere"))
+    (tmp_path / "sweep.toml").write_text(
+        'samples = ["hello_world"]\ntargets = ["simulator", "renode"]\n'
+    )
+    store = tmp_path / "store.sqlite"
+    arguments = [str(tmp_path / "sweep.toml"), "--workers", "1", "--store", str(store)]
+    assert main(["sweep", *arguments]) == 3
+    with sqlite3.connect(store) as kept:
+        assert kept.execute("SELECT number FROM parts").fetchall() == [(0,)]
+    kept.close()

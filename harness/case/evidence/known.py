@@ -95,7 +95,8 @@ def known_of(case: Case, firmware: Firmware | None, model: Model | None, fed: Ro
 def _variant(case: Case) -> Variant | None:
     if not case.sample:
         return None
-    return load().variant(case.sample, case.resolver, RUNTIME[case.builder])
+    variant = load().variant(case.sample, case.resolver, RUNTIME[case.builder])
+    return case.built_with.applied_to(variant)
 
 
 def tensor_bytes(tensor: Tensor) -> int:
@@ -142,7 +143,7 @@ def _of_table(variant: Variant, case: Case) -> Iterator[Fact]:
     yield Fact("boot", "sample", (sample.name,), table)
     yield Fact("boot", "runtime", (variant.runtime,), f"the builder {case.builder}")
     yield Fact("boot", "board", _BOARDS, "the build")
-    yield Fact("boot", "build", (_build_id(variant),), "the generated header")
+    yield Fact("boot", "build", (_build_id(variant, case),), "the generated header")
     yield Fact("resolver", "name", (variant.configuration.name,), table)
     yield Fact("resolver", "declared", (variant.slots,), table)
     expected = variant.expect
@@ -154,11 +155,12 @@ def _of_table(variant: Variant, case: Case) -> Iterator[Fact]:
     yield Fact("stack", "name", ("main",), "the sample's code")
 
 
-def _build_id(variant: Variant) -> str:
+def _build_id(variant: Variant, case: Case) -> str:
     """The identifier that the generated header gives the image."""
     models = paths.models()
     inputs = generated.inputs_of(variant.sample, models)
-    header = generated.config_header(variant, (models / variant.sample.model).read_bytes(), inputs)
+    model = case.built_with.model or models / variant.sample.model
+    header = generated.config_header(variant, model.read_bytes(), inputs)
     found = _BUILD.search(header)
     assert found is not None
     return found[1]

@@ -15,11 +15,11 @@ from harness.build.cache import tree_digest
 from harness.build.result import BuildOptions
 from harness.case.accuracy import accuracy
 from harness.case.casefile import find_model
-from harness.case.result import CaseResult
+from harness.case.result import CaseResult, Verdict
 from harness.case.run import run_case
 from harness.case.samples import sample_case
 from harness.case.spec import Case
-from harness.errors import BuildFailed, CheckFailed, UsageError
+from harness.errors import BuildFailed, CheckFailed, EnvironmentMissing, UsageError
 from harness.studies.sweep.axes import Point
 from harness.studies.unit import Perform, Study, Unit
 
@@ -53,7 +53,10 @@ def _performing(parameters: Any, parcels: Mapping[str, bytes]) -> Iterator[Perfo
 
 
 def row(point: Point, folder: Path) -> dict[str, Any]:
-    """Build, run and judge one point: its parameters, verdict, reason and measures."""
+    """Build, run and judge one point: its parameters, verdict, reason and measures.
+
+    Raises :class:`EnvironmentMissing` where the target or the compiler is not here.
+    """
     try:
         case = _case(point)
     except BuildFailed as error:
@@ -61,6 +64,8 @@ def row(point: Point, folder: Path) -> dict[str, Any]:
         reason = " ".join(error.message.split())[:_LONGEST]
         return {"parameters": point.to_json(), "verdict": "error", "reason": reason, **blank}
     result = run_case(case, folder)
+    if result.judgement.verdict is Verdict.SKIPPED:  # kept, it would outlast what was missing
+        raise EnvironmentMissing(result.judgement.reason, hint=result.judgement.hint)
     told = result.to_json()
     return {
         "parameters": point.to_json(),
@@ -90,17 +95,17 @@ def history_case(row: Mapping[str, Any]) -> dict[str, Any]:
 def _case(point: Point) -> Case:
     case = sample_case(point.sample, point.resolver, builder=point.builder)
     model = find_model(point.model) if point.model else None
+    options = BuildOptions(
+        point.fpu, point.optimize, point.lto, point.arena or None, None, model,
+        tuple(point.defines.split()), nonsecure=point.builder == "standalone-ns",
+    )  # fmt: skip
     if RUNTIME[point.builder] == "standalone":
         from harness.build.standalone import build_standalone  # noqa: PLC0415
 
-        options = BuildOptions(
-            point.fpu, point.optimize, point.lto, point.arena or None, None, model,
-            tuple(point.defines.split()), nonsecure=point.builder == "standalone-ns",
-        )  # fmt: skip
         elf = build_standalone(point.sample, point.resolver, options=options).image
     else:
         elf = build_one(point.sample, point.resolver, point.builder)
-    return replace(case.on(point.target), elf=elf, model=model or case.model)
+    return replace(case.on(point.target), elf=elf, model=model or case.model, built_with=options)
 
 
 def _accuracy(result: CaseResult, case: Case) -> float | None:
