@@ -9,6 +9,7 @@ from results import case_result
 from harness.case.measures import MEASURES, properties
 from harness.case.result import (
     CaseResult,
+    ImageSize,
     Judgement,
     Measures,
     OperatorTicks,
@@ -51,6 +52,7 @@ FULL = case_result(
     console=Path("out/console.bin"),
     coverage=Coverage({"main": 3, "f": 1}, {"a.c": {1: True, 2: False}}),
     size=Size(20_000, 7_000, 1_048_576, 262_144),
+    images=(ImageSize("app", "non-secure", 20_000, 7_000),),
     arena_declared=4_096,
     arena_used=3_000,
     stack_used=900,
@@ -92,6 +94,7 @@ def test_the_document_has_the_fields_of_all_parts_side_by_side():
         "inferences": 2,
         "flash": 20_000,
         "ram": 7_000,
+        "images": [{"name": "app", "world": "non-secure", "flash": 20_000, "ram": 7_000}],
         "arena_declared": 4_096,
         "arena_used": 3_000,
         "stack_used": 900,
