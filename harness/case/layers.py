@@ -17,7 +17,7 @@ from harness.deadline import Deadline
 from harness.elf import Firmware
 from harness.elf.demangle import qualified
 from harness.errors import CheckFailed, FirmwareFailed, UsageError
-from harness.model import Model, Tensor
+from harness.model import Model, Operator, Tensor
 from harness.reference import Interpreter
 from harness.reference.fixedpoint import Array
 from harness.reference.float_error import allowed_errors
@@ -87,9 +87,15 @@ def dump_layers(
     """Run the device through its ``inference`` (0: the first) and read every operator's outputs.
 
     Raises :class:`UsageError` for an image without the functions to stop at (another runtime, or
-    stripped) or a target that cannot stop there, :class:`FirmwareFailed` where the image does not
-    come that far, and :class:`CheckFailed` where it runs another model.
+    stripped), a target that cannot stop there or a model with subgraphs, whose tensors have
+    numbers of their own; :class:`FirmwareFailed` where the image does not come that far, and
+    :class:`CheckFailed` where it runs another model.
     """
+    if len(model.subgraphs) > 1:
+        raise UsageError(
+            f"{model.name} has {len(model.subgraphs)} subgraphs; layers are read of one alone",
+            hint="tflm-hil run compares the outputs of any model",
+        )
     walk = _Walk(session, deadline)
     entry = _function(firmware, _INVOKE)
     ask = _function(firmware, _GET_TENSOR)
@@ -100,20 +106,27 @@ def dump_layers(
         walk.locate(ask)
         inputs.append(tuple(walk.read(tensor) for tensor in model.inputs))
     outputs: dict[tuple[int, int], bytes] = {}
+    before: Operator | None = None
     for operator in model.operators:
-        if operator.index:
-            walk.to_tensor(operator.outputs, str(operator))
-            _keep(outputs, walk, model, operator.index - 1)
-        else:
+        if not operator.outputs:  # ASSIGN_VARIABLE writes no tensor
+            continue
+        if before is None:
             walk.first(operator.outputs, str(operator))
+        else:
+            walk.to_tensor(operator.outputs, str(operator))
+            _keep(outputs, walk, model, before)
+        before = operator
     walk.to(end, "the end of Invoke()")
-    _keep(outputs, walk, model, len(model.operators) - 1)
+    if before is not None:
+        _keep(outputs, walk, model, before)
     return LayerDump(inputs[-1], outputs, tuple(inputs[:-1]))
 
 
-def _keep(outputs: dict[tuple[int, int], bytes], walk: _Walk, model: Model, node: int) -> None:
-    for index, tensor in enumerate(model.operators[node].outputs):
-        outputs[node, index] = walk.read(model.tensors[tensor])
+def _keep(
+    outputs: dict[tuple[int, int], bytes], walk: _Walk, model: Model, operator: Operator
+) -> None:
+    for index, tensor in enumerate(operator.outputs):
+        outputs[operator.index, index] = walk.read(model.tensors[tensor])
 
 
 def _function(firmware: Firmware, name: str) -> int:

@@ -39,7 +39,7 @@ def test_flash_is_the_size_of_the_binary(sample: str, tmp_path: Path) -> None:
     assert footprint.regions(firmware)[0].used == binary.stat().st_size
 
 
-@pytest.mark.parametrize("sample", ["digits", "residual"])
+@pytest.mark.parametrize("sample", ["digits", "residual", "chime"])
 def test_reachability_explains_nearly_all_of_an_image(sample: str) -> None:
     found = footprint.analyse(image(sample))
     assert {c.operator for c in found.operators.operators} == set(load().samples[sample].operators)

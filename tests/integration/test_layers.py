@@ -30,6 +30,7 @@ MODELS = {
     "digits": "digits_int8",
     "digits_cnn": "digits_cnn_int8",
     "residual": "residual_int8",
+    "chime": "chime_int8",
     "atan": "atan_float32",
 }
 

@@ -176,6 +176,17 @@ SOURCE_MUTANTS: tuple[SourceMutant, ...] = (
         ('.Text("sample", image_.sample)', '.Text("sample", "nobody")'),
         ways=("sample",),
     ),
+    # what a streaming model remembers
+    _m(
+        "what earlier frames left is forgotten before each inference",
+        (_INVOKE, "interpreter.Reset();\n  " + _INVOKE),
+        sample="chime",
+    ),
+    _m(
+        "each frame is heard twice",
+        (_INVOKE, "interpreter.Invoke();\n  " + _INVOKE),
+        sample="chime",
+    ),
     # what records say of themselves
     _m(
         "every inference has status 1",

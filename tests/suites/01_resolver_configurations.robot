@@ -92,6 +92,22 @@ residual arena_one_byte_short               residual             arena_one_byte_
 residual arena_too_small                    residual             arena_too_small
 residual console                            residual             console
 
+chime exact                                 chime                exact
+chime person_detection                      chime                person_detection
+chime all                                   chime                all
+chime missing                               chime                missing
+chime empty                                 chime                empty
+chime too_small                             chime                too_small
+chime too_small_rev                         chime                too_small_rev
+chime too_large                             chime                too_large
+chime duplicate                             chime                duplicate
+chime unchecked                             chime                unchecked
+chime checked                               chime                checked
+chime arena_fits                            chime                arena_fits
+chime arena_one_byte_short                  chime                arena_one_byte_short
+chime arena_too_small                       chime                arena_too_small
+chime console                               chime                console
+
 atan exact                                  atan                 exact
 atan person_detection                       atan                 person_detection
 atan all                                    atan                 all

@@ -13,6 +13,7 @@ Sine In Float           hello_world_float    hello_world_float32.tflite
 Digits                  digits               digits_int8.tflite
 Digits CNN              digits_cnn           digits_cnn_int8.tflite
 Residual                residual             residual_int8.tflite
+Chime                   chime                chime_int8.tflite
 Custom Operator         atan                 atan_float32.tflite
 
 

@@ -13,7 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-MODULES = ("hello_world", "digits", "digits_cnn", "residual", "atan")
+MODULES = ("hello_world", "digits", "digits_cnn", "residual", "chime", "atan")
 FOLDER = Path(__file__).resolve().parent
 
 

@@ -37,6 +37,9 @@ class Memory {
   void* data_;
 };
 
+// As many as any model of the tests has.
+constexpr int kVariables = 2;
+
 int Run(const char* path, size_t arena_bytes) {
   std::ifstream file(path, std::ios::binary);
   std::vector<char> bytes((std::istreambuf_iterator<char>(file)), {});
@@ -47,8 +50,9 @@ int Run(const char* path, size_t arena_bytes) {
   std::memcpy(model_bytes, bytes.data(), bytes.size());
   auto* arena = static_cast<uint8_t*>(arena_memory.get());
 
-  static tflite::MicroMutableOpResolver<17> resolver;
+  static tflite::MicroMutableOpResolver<21> resolver;
   resolver.AddAdd();
+  resolver.AddAssignVariable();
   resolver.AddAveragePool2D();
   resolver.AddConcatenation();
   resolver.AddConv2D();
@@ -61,15 +65,20 @@ int Run(const char* path, size_t arena_bytes) {
   resolver.AddMul();
   resolver.AddPad();
   resolver.AddQuantize();
+  resolver.AddReadVariable();
   resolver.AddRelu();
   resolver.AddRelu6();
   resolver.AddReshape();
   resolver.AddSoftmax();
+  resolver.AddStridedSlice();
+  resolver.AddVarHandle();
 
   // Poisoned, so that memory that nobody wrote shows.
   std::memset(arena, 0xA5, arena_bytes);
-  tflite::RecordingMicroInterpreter interpreter(tflite::GetModel(model_bytes), resolver, arena,
-                                                arena_bytes);
+  auto* allocator = tflite::RecordingMicroAllocator::Create(arena, arena_bytes);
+  auto* variables = tflite::MicroResourceVariables::Create(allocator, kVariables);
+  tflite::RecordingMicroInterpreter interpreter(tflite::GetModel(model_bytes), resolver, allocator,
+                                                variables);
   if (interpreter.AllocateTensors() != kTfLiteOk) {
     return 3;
   }

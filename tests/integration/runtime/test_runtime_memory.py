@@ -44,7 +44,10 @@ def test_buffers_of_a_chain_need_no_more_than_its_largest_neighbours(host, sizes
     assert largest <= needed <= 2 * 16 * max(sizes) + 16 * max(sizes)
 
 
-@pytest.fixture(params=["hello_world_int8", "digits_int8", "digits_cnn_int8", "residual_int8"])
+SAMPLES = ["hello_world_int8", "digits_int8", "digits_cnn_int8", "residual_int8", "chime_int8"]
+
+
+@pytest.fixture(params=SAMPLES)
 def model(request):
     return paths.models() / f"{request.param}.tflite"
 

@@ -20,6 +20,7 @@ MODELS = {
     "digits_int8": ((1, 8, 8, 1), np.int8),
     "digits_cnn_int8": ((1, 8, 8, 1), np.float32),
     "residual_int8": ((1, 8, 8, 1), np.int8),
+    "chime_int8": ((1, 1, 1, 16), np.int8),
 }
 
 

@@ -120,6 +120,10 @@ const tflite::Model* Runner::OpenModel() {
   return nullptr;
 }
 
+tflite::MicroResourceVariables* Runner::Variables(tflite::MicroAllocator* allocator) const {
+  return make_variables_ == nullptr ? nullptr : make_variables_(allocator);
+}
+
 bool Runner::Open(tflite::MicroInterpreter& interpreter) {
   const TfLiteStatus status = interpreter.AllocateTensors();
   if (status != kTfLiteOk) {
@@ -178,7 +182,8 @@ void Runner::RunBuiltin(const tflite::MicroOpResolver& resolver, uint8_t* arena,
                         DescribeOutputs describe) {
   const tflite::Model* model = OpenModel();
   if (model == nullptr) return;
-  tflite::MicroInterpreter interpreter(model, resolver, arena, image_.arena_bytes, nullptr,
+  tflite::MicroAllocator* allocator = tflite::MicroAllocator::Create(arena, image_.arena_bytes);
+  tflite::MicroInterpreter interpreter(model, resolver, allocator, Variables(allocator),
                                        &profiler_);
   if (!Open(interpreter)) return;
   for (uint32_t inference = 0; inference < image_.inferences; ++inference) {
@@ -202,7 +207,8 @@ void Runner::RunBuiltin(const tflite::MicroOpResolver& resolver, uint8_t* arena,
 void Runner::RunConsole(const tflite::MicroOpResolver& resolver, uint8_t* arena) {
   const tflite::Model* model = OpenModel();
   if (model == nullptr) return;
-  tflite::MicroInterpreter interpreter(model, resolver, arena, image_.arena_bytes, nullptr,
+  tflite::MicroAllocator* allocator = tflite::MicroAllocator::Create(arena, image_.arena_bytes);
+  tflite::MicroInterpreter interpreter(model, resolver, allocator, Variables(allocator),
                                        &profiler_);
   if (!Open(interpreter)) return;
   Console console;
@@ -268,8 +274,10 @@ void Runner::RecordAllocations(const tflite::MicroOpResolver& resolver, uint8_t*
       {Type::kNodeAndRegistrationArray, "node_and_registration"},
       {Type::kOpData, "op_data"},
   };
-  tflite::RecordingMicroInterpreter interpreter(tflite::GetModel(g_model), resolver, arena,
-                                                image_.arena_bytes);
+  tflite::RecordingMicroAllocator* allocator =
+      tflite::RecordingMicroAllocator::Create(arena, image_.arena_bytes);
+  tflite::RecordingMicroInterpreter interpreter(tflite::GetModel(g_model), resolver, allocator,
+                                                Variables(allocator), nullptr);
   if (interpreter.AllocateTensors() != kTfLiteOk) {
     Fail("allocate", kTfLiteError);
     return;

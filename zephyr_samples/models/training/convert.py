@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.lite.python import schema_py_generated as schema_fb
 from tensorflow.lite.python.convert import mlir_quantize
 from tensorflow.lite.tools import flatbuffer_utils
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
@@ -79,6 +80,51 @@ def to_int8(
             disable_per_channel_for_dense_layers=not per_channel_dense,
         )
     )
+
+
+def to_int8_stream(module: tf.Module, frames: np.ndarray) -> bytes:
+    """The fully quantized flatbuffer of ``module``, whose variables last from call to call.
+
+    Calibrated on ``frames`` (N, ...), one after the other. The variables become resource variables
+    that start at zero: without the subgraph that would set them, see :func:`_without_call_once`.
+    """
+    samples = frames.astype(np.float32)
+    spec = tf.TensorSpec((1, *samples.shape[1:]), tf.float32, name="input")
+    function = tf.function(module.__call__, input_signature=[spec]).get_concrete_function()
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([function], module)
+    converter.experimental_enable_resource_variables = True
+    converter.optimizations = [tf.lite.Optimize.DEFAULT]
+    converter.representative_dataset = lambda: ([sample[None]] for sample in samples)
+    converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
+    converter.inference_input_type = tf.int8
+    converter.inference_output_type = tf.int8
+    converter._experimental_variable_quantization = True  # else the state stays float32
+    converter._experimental_disable_per_channel_quantization_for_dense_layers = True
+    return _without_call_once(converter.convert())
+
+
+def _without_call_once(converted: bytes) -> bytes:
+    """The model without CALL_ONCE and the subgraph that it runs, which sets variables to zero.
+
+    tflite-micro gives a resource variable its zero point when it is allocated and when it is reset.
+    """
+    model = flatbuffer_utils.read_model_from_bytearray(bytearray(converted))
+    main, once = model.subgraphs
+    codes = model.operatorCodes
+    call_once = schema_fb.BuiltinOperator.CALL_ONCE
+    main.operators = [
+        each for each in main.operators if codes[each.opcodeIndex].builtinCode != call_once
+    ]
+    model.subgraphs = [main]
+    used = sorted({each.opcodeIndex for each in main.operators})
+    for each in main.operators:
+        each.opcodeIndex = used.index(each.opcodeIndex)
+    model.operatorCodes = [codes[index] for index in used]
+    kept = {tensor.buffer for tensor in main.tensors}
+    for tensor in once.tensors:
+        if tensor.buffer not in kept:
+            model.buffers[tensor.buffer].data = None
+    return bytes(flatbuffer_utils.convert_object_to_bytearray(model))
 
 
 def _with_one_range(calibrated: bytes, operators: frozenset[int]) -> bytes:

@@ -70,6 +70,16 @@ SUBJECTS = {
         run=official,
         measured_with=OFFICIAL,
     ),
+    "chime_int8": Subject(
+        title="Rising and falling chimes, frame by frame: a streaming network, int8",
+        module="chime",
+        seed=_seed("chime"),
+        test="chime_test.npz",
+        inputs="int8",
+        judge=accuracy,
+        run=official,
+        measured_with=OFFICIAL,
+    ),
     "atan_float32": Subject(
         title="y = atan(x + offset) with the custom operator Atan, float32",
         module="atan",

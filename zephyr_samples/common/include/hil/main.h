@@ -12,6 +12,7 @@ namespace hil {
 struct Hooks {
   FillInputs fill = nullptr;  // null: the inputs that the build put into the image
   DescribeOutputs describe = nullptr;
+  MakeVariables make_variables = nullptr;
 };
 
 // Runs the image that tflm_hil_config.h describes; `resolver` and `arena` are the application's, so
@@ -20,9 +21,10 @@ template <unsigned kSlots, size_t kArenaBytes>
 int Run(tflite::MicroMutableOpResolver<kSlots>& resolver, uint8_t (&arena)[kArenaBytes],
         const Hooks& hooks = {}) {
   tflite::InitializeTarget();
-  static Runner runner({TFLM_HIL_SAMPLE, TFLM_HIL_RUNTIME, TFLM_HIL_BUILD, TFLM_HIL_MODEL_BYTES,
-                        kArenaBytes, TFLM_HIL_INFERENCES, TFLM_HIL_INPUT_ROWS,
-                        TFLM_HIL_INPUT_BYTES});
+  static Runner runner(
+      {TFLM_HIL_SAMPLE, TFLM_HIL_RUNTIME, TFLM_HIL_BUILD, TFLM_HIL_MODEL_BYTES, kArenaBytes,
+       TFLM_HIL_INFERENCES, TFLM_HIL_INPUT_ROWS, TFLM_HIL_INPUT_BYTES},
+      hooks.make_variables);
   runner.Boot();
   const unsigned refused = RegisterOperators(resolver);
   runner.Report({TFLM_HIL_RESOLVER_NAME, kSlots, resolver.GetRegistrationLength(), refused});

@@ -9,6 +9,7 @@
 #include "tensorflow/lite/c/common.h"
 #include "tensorflow/lite/micro/micro_interpreter.h"
 #include "tensorflow/lite/micro/micro_op_resolver.h"
+#include "tensorflow/lite/micro/micro_resource_variable.h"
 
 namespace hil {
 
@@ -17,6 +18,9 @@ using FillInputs = TfLiteStatus (*)(uint32_t inference, tflite::MicroInterpreter
 
 // Says for a human what came out of one inference. Optional.
 using DescribeOutputs = void (*)(uint32_t inference, tflite::MicroInterpreter& interpreter);
+
+// Makes the variables in which a streaming model remembers earlier inferences. Optional.
+using MakeVariables = tflite::MicroResourceVariables* (*)(tflite::MicroAllocator* allocator);
 
 // What one image is: filled from the generated tflm_hil_config.h.
 struct Image {
@@ -41,7 +45,8 @@ struct Registration {
 // and returns false; the closing records come all the same.
 class Runner {
  public:
-  explicit Runner(const Image& image) : image_(image) {}
+  explicit Runner(const Image& image, MakeVariables make_variables = nullptr)
+      : image_(image), make_variables_(make_variables) {}
 
   // Prints the first record.
   void Boot();
@@ -71,12 +76,15 @@ class Runner {
  private:
   // The model, if its schema is the runtime's; null and a `failed` record if not.
   const tflite::Model* OpenModel();
+  // Null for a model that remembers nothing.
+  tflite::MicroResourceVariables* Variables(tflite::MicroAllocator* allocator) const;
   bool Open(tflite::MicroInterpreter& interpreter);
   bool Infer(uint32_t inference, tflite::MicroInterpreter& interpreter);
   bool FillBuiltin(uint32_t inference, tflite::MicroInterpreter& interpreter);
   void Finish(tflite::MicroInterpreter& interpreter);
 
   const Image image_;
+  const MakeVariables make_variables_;
   Profiler profiler_;
   TfLiteStatus status_ = kTfLiteOk;
   uint32_t inferences_ = 0;

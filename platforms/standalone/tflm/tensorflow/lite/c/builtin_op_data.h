@@ -74,4 +74,19 @@ typedef struct {
   bool keep_dims;
 } TfLiteReducerParams;
 
+// A mask has one bit a dimension.
+typedef struct {
+  int begin_mask;
+  int end_mask;
+  int ellipsis_mask;
+  int new_axis_mask;
+  int shrink_axis_mask;
+  bool offset;  // the ends count from the begins
+} TfLiteStridedSliceParams;
+
+typedef struct {
+  const char* container;  // null where the model gives none
+  const char* shared_name;
+} TfLiteVarHandleParams;
+
 #endif  // TFLM_HIL_STANDALONE_BUILTIN_OP_DATA_H_

@@ -17,6 +17,7 @@ TfLiteStatus TfLiteTypeSizeOf(TfLiteType type, size_t* size) {
     case kTfLiteFloat32:
     case kTfLiteInt32:
     case kTfLiteUInt32:
+    case kTfLiteResource:  // a handle is a variable's number
       *size = 4;
       return kTfLiteOk;
     case kTfLiteInt64:
@@ -62,6 +63,8 @@ extern "C" const char* TfLiteTypeGetName(TfLiteType type) {
       return "INT16";
     case kTfLiteInt8:
       return "INT8";
+    case kTfLiteResource:
+      return "RESOURCE";
     default:
       return "Unknown type";
   }

@@ -9,6 +9,8 @@
 
 namespace tflite {
 
+class MicroResourceVariables;
+
 // What an operator may ask of the interpreter that runs it. Memory and full tensors can be had in
 // init and prepare, scratch buffers and eval tensors in invoke.
 class MicroContext {
@@ -29,6 +31,9 @@ class MicroContext {
   virtual void DeallocateTempTfLiteTensor(TfLiteTensor* tensor) = 0;
 
   virtual TfLiteEvalTensor* GetEvalTensor(int tensor_idx) = 0;
+
+  // What the model remembers; null where the application gave the interpreter none.
+  virtual MicroResourceVariables* resource_variables() = 0;
 
   // A pointer that the application hands to its operators.
   virtual TfLiteStatus set_external_context(void* external_context_payload) = 0;

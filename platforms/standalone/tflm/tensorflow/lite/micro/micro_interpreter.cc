@@ -82,18 +82,25 @@ TfLiteStatus MicroInterpreter::Context::set_external_context(void* external_cont
 
 MicroInterpreter::MicroInterpreter(const Model* model, const MicroOpResolver& op_resolver,
                                    uint8_t* tensor_arena, size_t tensor_arena_size,
-                                   MicroResourceVariables*, MicroProfilerInterface* profiler)
+                                   MicroResourceVariables* resource_variables,
+                                   MicroProfilerInterface* profiler)
     : model_(model),
       op_resolver_(op_resolver),
       micro_context_(this),
-      allocator_(MicroAllocator::Create(tensor_arena, tensor_arena_size)) {
+      allocator_(MicroAllocator::Create(tensor_arena, tensor_arena_size)),
+      variables_(resource_variables) {
   Init(profiler);
 }
 
 MicroInterpreter::MicroInterpreter(const Model* model, const MicroOpResolver& op_resolver,
-                                   MicroAllocator* allocator, MicroResourceVariables*,
+                                   MicroAllocator* allocator,
+                                   MicroResourceVariables* resource_variables,
                                    MicroProfilerInterface* profiler)
-    : model_(model), op_resolver_(op_resolver), micro_context_(this), allocator_(allocator) {
+    : model_(model),
+      op_resolver_(op_resolver),
+      micro_context_(this),
+      allocator_(allocator),
+      variables_(resource_variables) {
   Init(profiler);
 }
 
@@ -287,7 +294,7 @@ TfLiteStatus MicroInterpreter::Reset() {
       std::memset(tensor.data.raw, 0, TfLiteEvalTensorByteLength(&tensor));
     }
   }
-  return kTfLiteOk;
+  return variables_ == nullptr ? kTfLiteOk : variables_->ResetAll();
 }
 
 TfLiteStatus MicroInterpreter::SetMicroExternalContext(void* external_context_payload) {

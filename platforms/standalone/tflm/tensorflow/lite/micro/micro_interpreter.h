@@ -10,6 +10,7 @@
 #include "tensorflow/lite/micro/micro_context.h"
 #include "tensorflow/lite/micro/micro_op_resolver.h"
 #include "tensorflow/lite/micro/micro_profiler_interface.h"
+#include "tensorflow/lite/micro/micro_resource_variable.h"
 #include "tensorflow/lite/portable_type_to_tflitetype.h"
 #include "tensorflow/lite/schema/schema_generated.h"
 
@@ -17,8 +18,6 @@
 #define TFLITE_SCHEMA_VERSION (3)
 
 namespace tflite {
-
-class MicroResourceVariables;  // stateful graphs: not in this runtime, always null
 
 // Runs a model: AllocateTensors() once, then Invoke() as often as wanted.
 class MicroInterpreter {
@@ -43,7 +42,7 @@ class MicroInterpreter {
   // Runs every node in the model's order. Allocates first where that has not been done.
   TfLiteStatus Invoke();
 
-  // Calls every operator's reset and clears variable tensors.
+  // Calls every operator's reset, clears variable tensors and sets resource variables back.
   TfLiteStatus Reset();
 
   TfLiteStatus SetMicroExternalContext(void* external_context_payload);
@@ -92,6 +91,7 @@ class MicroInterpreter {
     TfLiteTensor* AllocateTempTfLiteTensor(int tensor_idx) override;
     void DeallocateTempTfLiteTensor(TfLiteTensor* tensor) override;
     TfLiteEvalTensor* GetEvalTensor(int tensor_idx) override;
+    MicroResourceVariables* resource_variables() override { return interpreter_->variables_; }
     TfLiteStatus set_external_context(void* external_context_payload) override;
     void* external_context() override { return external_context_; }
 
@@ -121,6 +121,7 @@ class MicroInterpreter {
   TfLiteContext context_ = {};
   Context micro_context_;
   MicroAllocator* allocator_;
+  MicroResourceVariables* variables_;
   TfLiteTensor** input_tensors_ = nullptr;
   TfLiteTensor** output_tensors_ = nullptr;
   TfLiteStatus initialization_status_ = kTfLiteError;

@@ -72,6 +72,10 @@ class MicroMutableOpResolver : public MicroOpResolver {
   TfLiteStatus AddAdd(const TFLMRegistration& registration = Register_ADD()) {
     return AddBuiltin(BuiltinOperator_ADD, registration, ParseAdd);
   }
+  TfLiteStatus AddAssignVariable(
+      const TFLMRegistration& registration = Register_ASSIGN_VARIABLE()) {
+    return AddBuiltin(BuiltinOperator_ASSIGN_VARIABLE, registration, ParseNoOptions);
+  }
   TfLiteStatus AddAveragePool2D(const TFLMRegistration& registration = Register_AVERAGE_POOL_2D()) {
     return AddBuiltin(BuiltinOperator_AVERAGE_POOL_2D, registration, ParsePool);
   }
@@ -110,6 +114,9 @@ class MicroMutableOpResolver : public MicroOpResolver {
   TfLiteStatus AddQuantize(const TFLMRegistration& registration = Register_QUANTIZE()) {
     return AddBuiltin(BuiltinOperator_QUANTIZE, registration, ParseNoOptions);
   }
+  TfLiteStatus AddReadVariable(const TFLMRegistration& registration = Register_READ_VARIABLE()) {
+    return AddBuiltin(BuiltinOperator_READ_VARIABLE, registration, ParseNoOptions);
+  }
   TfLiteStatus AddRelu(const TFLMRegistration& registration = Register_RELU()) {
     return AddBuiltin(BuiltinOperator_RELU, registration, ParseNoOptions);
   }
@@ -121,6 +128,12 @@ class MicroMutableOpResolver : public MicroOpResolver {
   }
   TfLiteStatus AddSoftmax(const TFLMRegistration& registration = Register_SOFTMAX()) {
     return AddBuiltin(BuiltinOperator_SOFTMAX, registration, ParseSoftmax);
+  }
+  TfLiteStatus AddStridedSlice(const TFLMRegistration& registration = Register_STRIDED_SLICE()) {
+    return AddBuiltin(BuiltinOperator_STRIDED_SLICE, registration, ParseStridedSlice);
+  }
+  TfLiteStatus AddVarHandle(const TFLMRegistration& registration = Register_VAR_HANDLE()) {
+    return AddBuiltin(BuiltinOperator_VAR_HANDLE, registration, ParseVarHandle);
   }
 
   unsigned int GetRegistrationLength() { return registrations_len_; }

@@ -7,6 +7,7 @@
 namespace tflite {
 
 TFLMRegistration Register_ADD();
+TFLMRegistration Register_ASSIGN_VARIABLE();
 TFLMRegistration Register_AVERAGE_POOL_2D();
 TFLMRegistration Register_CONCATENATION();
 TFLMRegistration Register_CONV_2D();
@@ -19,10 +20,13 @@ TFLMRegistration Register_MEAN();
 TFLMRegistration Register_MUL();
 TFLMRegistration Register_PAD();
 TFLMRegistration Register_QUANTIZE();
+TFLMRegistration Register_READ_VARIABLE();
 TFLMRegistration Register_RELU();
 TFLMRegistration Register_RELU6();
 TFLMRegistration Register_RESHAPE();
 TFLMRegistration Register_SOFTMAX();
+TFLMRegistration Register_STRIDED_SLICE();
+TFLMRegistration Register_VAR_HANDLE();
 
 }  // namespace tflite
 

@@ -62,6 +62,9 @@ TfLiteStatus ConvertTensorType(TensorType tensor_type, TfLiteType* type) {
     case TensorType_INT16:
       *type = kTfLiteInt16;
       return kTfLiteOk;
+    case TensorType_RESOURCE:
+      *type = kTfLiteResource;
+      return kTfLiteOk;
     case TensorType_INT8:
       *type = kTfLiteInt8;
       return kTfLiteOk;
@@ -191,6 +194,34 @@ TfLiteStatus ParseReducer(const Operator* op, BuiltinDataAllocator* allocator, v
   }
   if (const ReducerOptions* from = op->builtin_options_as_ReducerOptions()) {
     options->keep_dims = from->keep_dims();
+  }
+  return kTfLiteOk;
+}
+
+TfLiteStatus ParseStridedSlice(const Operator* op, BuiltinDataAllocator* allocator, void** data) {
+  auto* options = New<TfLiteStridedSliceParams>(allocator, data);
+  if (options == nullptr) {
+    return kTfLiteError;
+  }
+  if (const StridedSliceOptions* from = op->builtin_options_as_StridedSliceOptions()) {
+    options->begin_mask = from->begin_mask();
+    options->end_mask = from->end_mask();
+    options->ellipsis_mask = from->ellipsis_mask();
+    options->new_axis_mask = from->new_axis_mask();
+    options->shrink_axis_mask = from->shrink_axis_mask();
+    options->offset = from->offset();
+  }
+  return kTfLiteOk;
+}
+
+TfLiteStatus ParseVarHandle(const Operator* op, BuiltinDataAllocator* allocator, void** data) {
+  auto* options = New<TfLiteVarHandleParams>(allocator, data);
+  if (options == nullptr) {
+    return kTfLiteError;
+  }
+  if (const VarHandleOptions* from = op->builtin_options_as_VarHandleOptions()) {
+    options->container = from->container() == nullptr ? nullptr : from->container()->c_str();
+    options->shared_name = from->shared_name() == nullptr ? nullptr : from->shared_name()->c_str();
   }
   return kTfLiteOk;
 }

@@ -38,6 +38,8 @@ TfLiteStatus ParseConcatenation(const Operator* op, BuiltinDataAllocator* alloca
 TfLiteStatus ParseAdd(const Operator* op, BuiltinDataAllocator* allocator, void** data);
 TfLiteStatus ParseMul(const Operator* op, BuiltinDataAllocator* allocator, void** data);
 TfLiteStatus ParseReducer(const Operator* op, BuiltinDataAllocator* allocator, void** data);
+TfLiteStatus ParseStridedSlice(const Operator* op, BuiltinDataAllocator* allocator, void** data);
+TfLiteStatus ParseVarHandle(const Operator* op, BuiltinDataAllocator* allocator, void** data);
 
 }  // namespace tflite
 
