@@ -194,7 +194,7 @@ def test_a_model_is_named_by_its_path_or_as_one_of_the_projects(tmp_path):
         assert find_model(name, tmp_path) == paths.models() / "digits_int8.tflite"
     with pytest.raises(UsageError, match="no model 'digits'") as refused:
         find_model("digits", tmp_path)
-    assert "atan_float32.tflite, digits_cnn_int8.tflite" in refused.value.hint
+    assert "atan_float32.tflite, chime_int8.tflite" in refused.value.hint
 
 
 def test_a_file_of_inputs_that_there_is_not_is_refused(case_file):
