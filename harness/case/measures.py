@@ -34,7 +34,17 @@ MEASURES = (
     Measure("stack", "stack_used", "B", "uart", label="stack_used_bytes"),
     Measure("instructions", "instructions", "instr.", label="instructions_per_inference"),
     Measure("total_instructions", "total_instructions", "instr."),
-    Measure("milliseconds", "milliseconds", "ms", "calibrated"),
+    Measure("milliseconds", "milliseconds", "ms", "calibrated", label="milliseconds_per_inference"),
+    # Follows from milliseconds or cycles, which are gated.
+    Measure(
+        "microjoules",
+        "microjoules",
+        "µJ",
+        "calibrated",
+        noisy=True,
+        gated=False,
+        label="microjoules_per_inference",
+    ),
     Measure("cycles", "cycles", "cycles", "dwt", noisy=True, label="cycles_per_inference"),
     Measure("wall_seconds", "wall_seconds", "s", "host", noisy=True, gated=False),
     Measure("", "outputs_compared", "", gated=False, label="values_compared"),

@@ -142,6 +142,7 @@ class Measures:
     wall_seconds: float = 0.0
     milliseconds: float | None = None  # of an inference, by a board's calibration
     milliseconds_spread: float | None = None
+    microjoules: float | None = None  # of an inference, where the lab knows its supply
     time: str = ""  # of an inference, in words with where it comes from
 
     @property

@@ -123,8 +123,9 @@ def run(**options: Any) -> int:
     Exit code 0: all passed; 1: a check said no; 4: the firmware failed (a fault, a hang,
     silence); 3: the environment; 2: usage. Where cases differ, the first of 4, 1, 3 counts.
     """
-    from harness.history.calibration import Calibration, all_timed  # noqa: PLC0415
+    from harness.history.calibration import Calibration  # noqa: PLC0415
     from harness.history.run import Occasion  # noqa: PLC0415
+    from harness.history.timing import all_timed  # noqa: PLC0415
 
     _check_destinations(options)
     occasion = Occasion.here()

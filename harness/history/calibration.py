@@ -19,15 +19,13 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
 from harness import files
-from harness.case.artifacts import write_result
 from harness.case.figures import HZ
-from harness.case.result import CaseResult
 from harness.errors import CheckFailed, UsageError
 
 _INTERPRETER = "(interpreter)"
@@ -55,6 +53,26 @@ class Time:
 
 
 @dataclass(frozen=True)
+class Supply:
+    """What a lab's supply gives while an inference runs; ``source``: who measured it, and how."""
+
+    milliamperes: float
+    volts: float
+    source: str
+
+    def __post_init__(self) -> None:
+        _positive(self.milliamperes)
+        _positive(self.volts)
+
+    def energy(self, milliseconds: float) -> float:
+        """Microjoules: ms x mA x V."""
+        return milliseconds * self.milliamperes * self.volts
+
+    def __str__(self) -> str:
+        return f"{self.milliamperes:g} mA at {self.volts:g} V, {self.source}"
+
+
+@dataclass(frozen=True)
 class Inference:
     """One inference of one image: instructions or cycles by kernel."""
 
@@ -78,6 +96,7 @@ class Calibration:
     ratios: Mapping[str, Ratio]
     error: float
     left_out: Mapping[str, float]  # model -> relative error when the others predict it
+    supply: Supply | None = None
 
     def time(self, instructions: Mapping[str, int]) -> Time:
         """Of one inference; raises :class:`CheckFailed` for a kernel that was never measured."""
@@ -94,7 +113,14 @@ class Calibration:
 
     def to_toml(self) -> str:
         """The lab's file."""
-        lines = [f"version = {_VERSION}", f"error = {self.error!r}", "", "[left_out]"]
+        lines = [f"version = {_VERSION}", f"error = {self.error!r}"]
+        if self.supply is not None:
+            figures = (
+                f"milliamperes = {self.supply.milliamperes!r}",
+                f"volts = {self.supply.volts!r}",
+            )
+            lines += ["", "[supply]", *figures, f"source = {_quoted(self.supply.source)}"]
+        lines += ["", "[left_out]"]
         lines += [f"{_quoted(model)} = {error!r}" for model, error in self.left_out.items()]
         for name, ratio in self.ratios.items():
             lines += ["", f"[kernels.{_quoted(name)}]", f"cycles = {ratio.cycles!r}",
@@ -114,15 +140,24 @@ class Calibration:
                 for name, row in document["kernels"].items()
             }  # fmt: skip
             left_out = {str(name): float(error) for name, error in document["left_out"].items()}
-            return cls(ratios, _positive(document["error"], zero=True), left_out)
+            error = _positive(document["error"], zero=True)
+            return cls(ratios, error, left_out, _supply(document.get("supply")))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise UsageError(f"{path} is no calibration: {error!r}") from error
+
+
+def _supply(row: Mapping[str, Any] | None) -> Supply | None:
+    if row is None:
+        return None
+    if row.keys() != {"milliamperes", "volts", "source"} or not isinstance(row["source"], str):
+        raise ValueError("supply takes milliamperes, volts and source")
+    return Supply(float(row["milliamperes"]), float(row["volts"]), row["source"])
 
 
 def _positive(value: object, *, zero: bool = False) -> float:
     number = float(value)  # type: ignore[arg-type]  # what is no number raises TypeError
     if not math.isfinite(number) or number < 0 or (number == 0 and not zero):
-        raise ValueError(f"{number} is no ratio")
+        raise ValueError(f"{number} is not above zero")
     return number
 
 
@@ -234,33 +269,3 @@ def _ratios(measured: Sequence[Pair], need: int = 2) -> dict[str, Ratio]:
         name: Ratio(fmean(q), fmean(q) * max(pooled, spreads.get(name, (0, widest))[1]), len(q))
         for name, q in quotients.items()
     }
-
-
-def timed(result: CaseResult, calibration: Calibration) -> CaseResult:
-    """The result with calibrated milliseconds, or with the reason why it has none."""
-    measures = result.measures
-    if measures.instructions is None:
-        return result
-    if not measures.operators:
-        why = "not calibrated: the image tells no operators' ticks"
-        return replace(result, measures=replace(measures, time=f"{measures.time}; {why}"))
-    try:
-        found = calibration.time(kernels(result.to_json()))
-    except CheckFailed as refused:
-        timed = replace(measures, time=f"{measures.time}; {refused.message}")
-    else:
-        timed = replace(measures, time=str(found), milliseconds=found.milliseconds,
-                        milliseconds_spread=found.spread)  # fmt: skip
-    return replace(result, measures=timed)
-
-
-def all_timed(results: Sequence[CaseResult], path: str | None) -> list[CaseResult]:
-    """The results by the calibration in a file, in their ``result.json`` too; None: as they are."""
-    if not path:
-        return list(results)
-    calibration = Calibration.from_file(Path(path))
-    found = [timed(result, calibration) for result in results]
-    for result in found:
-        if result.evidence.console is not None:
-            write_result(result.evidence.console.parent, result)
-    return found

@@ -10,9 +10,9 @@ from typing import Protocol
 
 from harness import files, report
 from harness.case import CaseResult
-from harness.history.calibration import all_timed
 from harness.history.keep import document, keep
 from harness.history.run import Occasion
+from harness.history.timing import all_timed
 from robot import running
 
 

@@ -6,6 +6,7 @@ what it needs comes in with the first case file or the first use of the fixture.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,13 +34,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="where consoles, transcripts and results.json go (default: hil-results)",
     )  # fmt: skip
     group.addoption(
-        "--hil-history", metavar="FILE|URL",
-        help="keep the results in this history: an SQLite file, or a database URL",
+        "--hil-history", metavar="FILE|URL", default=os.environ.get("TFLM_HIL_HISTORY"),
+        help="keep the results in this history: an SQLite file, or a database URL "
+        "(default: $TFLM_HIL_HISTORY)",
+    )  # fmt: skip
+    group.addoption(
+        "--hil-calibration", metavar="FILE", default=os.environ.get("TFLM_HIL_CALIBRATION"),
+        help="what `tflm-hil calibrate` wrote: gives milliseconds (default: $TFLM_HIL_CALIBRATION)",
     )  # fmt: skip
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """The process that reports gathers the results; a worker of xdist does not."""
+    if config.getoption("--hil-calibration"):
+        from harness.pytest_plugin.items import check_calibration  # noqa: PLC0415
+
+        check_calibration(config)  # refused before anything runs
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_Gatherer(config), "tflm_hil_gatherer")
 

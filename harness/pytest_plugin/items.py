@@ -91,6 +91,22 @@ def chosen(cases: Iterable[Case], config: pytest.Config) -> list[Case]:
     return list(cases) if text is None else on_targets(cases, target_names(text))
 
 
+def calibration_file(config: pytest.Config) -> str | None:
+    """The file of ``--hil-calibration``; a name is relative to where pytest was started."""
+    name = config.getoption("--hil-calibration")
+    return str(config.invocation_params.dir / name) if name else None
+
+
+def check_calibration(config: pytest.Config) -> None:
+    """Read the calibration that was named; pytest's usage error where it is none."""
+    from harness.history.calibration import Calibration  # noqa: PLC0415 - where one is asked for
+
+    try:
+        Calibration.from_file(Path(calibration_file(config) or ""))
+    except HilError as error:
+        raise pytest.UsageError(str(error)) from error
+
+
 def shared_of(config: pytest.Config) -> Shared:
     """What the sessions of this process share (one Renode for all)."""
     shared: Shared | None = getattr(config, "hil_shared", None)
@@ -114,6 +130,11 @@ def run(item: pytest.Item, case: Case, *, prefix: str) -> CaseResult:
     Skips the test where this machine has no such target.
     """
     result = result_of(ready(case, item.config), folder_of(item) / case.target)
+    calibration = calibration_file(item.config)
+    if calibration:
+        from harness.history.timing import all_timed  # noqa: PLC0415 - where one is asked for
+
+        [result] = all_timed([result], calibration)
     item.user_properties += [(prefix + name, value) for name, value in properties(result).items()]
     kept: list[dict[str, object]] = getattr(item, RESULTS, [])
     setattr(item, RESULTS, [*kept, result.to_json()])

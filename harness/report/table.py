@@ -28,7 +28,7 @@ _WIDE = 2000
 #: A terminal with fewer columns shows fewer of the table's.
 _NARROW = 110
 #: In this order, until the verdict and its reason have room.
-_LEFT_OUT_IF_NARROW = ("compared", "RAM B", "instr./inf.", "cycles/inf.", "flash B")
+_LEFT_OUT_IF_NARROW = ("compared", "RAM B", "instr./inf.", "cycles/inf.", "ms/inf.", "flash B")
 _ROOM = 24
 
 
@@ -110,7 +110,9 @@ class _Column:
 
 
 def _columns(results: Sequence[CaseResult]) -> list[_Column]:
+    counts = any(result.measures.instructions is not None for result in results)
     cycles = any(result.measures.cycles is not None for result in results)
+    calibrated = any(result.measures.milliseconds is not None for result in results)
     left = [_Column("sample", lambda r: r.setup.sample or r.setup.name)]
     if any(result.setup.resolver for result in results):
         left.append(_Column("resolver", lambda r: r.setup.resolver))
@@ -119,11 +121,21 @@ def _columns(results: Sequence[CaseResult]) -> list[_Column]:
         _Column("target", lambda r: r.setup.target),
         _Column("flash B", lambda r: number(r.measures.flash), "right"),
         _Column("RAM B", lambda r: number(r.measures.ram), "right"),
-        _Column("cycles/inf.", lambda r: number(r.measures.cycles), "right")
-        if cycles
-        else _Column("instr./inf.", lambda r: number(r.measures.instructions), "right"),
+        *(
+            [_Column("instr./inf.", lambda r: number(r.measures.instructions), "right")]
+            if counts or not cycles
+            else []
+        ),
+        *([_Column("cycles/inf.", lambda r: number(r.measures.cycles), "right")] if cycles else []),
+        *([_Column("ms/inf.", _milliseconds, "right")] if calibrated else []),
         _Column("compared", lambda r: number(r.evidence.outputs_compared or None), "right"),
     ]
+
+
+def _milliseconds(result: CaseResult) -> str:
+    if result.measures.milliseconds is None:
+        return ""
+    return f"{result.measures.milliseconds:,.4g} ± {result.measures.milliseconds_spread or 0:,.2g}"
 
 
 def _short(text: str, most: int) -> str:

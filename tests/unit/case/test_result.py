@@ -65,6 +65,7 @@ FULL = case_result(
     wall_seconds=1.23456789,
     milliseconds=0.1,
     milliseconds_spread=0.01,
+    microjoules=1.5,
     time="0.1 ms",
 )
 
@@ -130,6 +131,7 @@ def test_the_document_has_the_fields_of_all_parts_side_by_side():
         "model": "digits.tflite",
         "milliseconds": 0.1,
         "milliseconds_spread": 0.01,
+        "microjoules": 1.5,
         "time": "0.1 ms",
         "operators": [{"operator": "CONV_2D", "ticks": 5_000, "kernel": "cmsis-nn int8"}],
     }
@@ -162,6 +164,8 @@ def test_a_test_has_the_figures_that_were_measured_as_properties():
         "arena_used_bytes": 3_000,
         "stack_used_bytes": 900,
         "instructions_per_inference": 5_344,
+        "milliseconds_per_inference": 0.1,
+        "microjoules_per_inference": 1.5,
         "values_compared": 20,
     }
 

@@ -2,6 +2,7 @@
 
 import json
 import random
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -12,7 +13,8 @@ from harness.case.figures import time_of
 from harness.case.result import CaseResult, OperatorTicks
 from harness.cli import main
 from harness.errors import CheckFailed, UsageError
-from harness.history.calibration import Calibration, all_timed, calibrate, kernels, pairs, timed
+from harness.history.calibration import Calibration, Supply, calibrate, kernels, pairs
+from harness.history.timing import all_timed, timed
 
 #: Cycles an instruction that the board has, and nobody was told.
 HIDDEN = {"CONV_2D": 1.31, "ADD": 2.04, "SOFTMAX": 1.12, "FULLY_CONNECTED": 1.62}
@@ -179,3 +181,58 @@ def test_two_models_that_happen_to_agree_claim_no_smaller_spread_than_kernels_ha
     svdf = learnt.ratios["SVDF cmsis-nn int8"]
     assert svdf.models == 2
     assert svdf.spread > 0.005 * svdf.cycles
+
+
+SUPPLY = Supply(4.0, 3.5, "PPK2 of November")
+
+
+def test_energy_is_time_times_current_times_voltage_and_says_who_measured_them(learnt):
+    found = timed(result(), replace(learnt, supply=SUPPLY)).measures
+    assert found.milliseconds is not None
+    assert found.microjoules == pytest.approx(found.milliseconds * 14.0)
+    assert found.time.endswith("(4 mA at 3.5 V, PPK2 of November)")
+    assert " µJ ± " in found.time
+
+
+def test_energy_is_refused_without_a_calibrated_time(learnt):
+    other = result(operators=(OperatorTicks("SVDF", 64_000, "reference"),))
+    found = timed(other, replace(learnt, supply=SUPPLY)).measures
+    assert found.microjoules is None
+    assert "µJ" not in found.time
+    assert timed(result(), learnt).measures.microjoules is None
+
+
+def test_a_boards_own_cycles_need_no_calibration_for_their_energy(learnt):
+    board = result(instructions=None, cycles=128_000, time="2 ms")
+    assert timed(board, replace(learnt, supply=SUPPLY)).measures.microjoules == pytest.approx(28.0)
+
+
+def test_the_supply_stands_in_the_labs_file(learnt, tmp_path):
+    known = replace(learnt, supply=SUPPLY)
+    file = tmp_path / "lab.toml"
+    file.write_text(known.to_toml())
+    assert Calibration.from_file(file) == known
+
+
+@pytest.mark.parametrize("row", [
+    "milliamperes = 4.0\nvolts = 3.0", 'milliamperes = 0\nvolts = 3.0\nsource = "x"',
+    'milliamperes = 4\nvolts = 3\nsource = "x"\namperes = 1',
+    "milliamperes = 4\nvolts = 3\nsource = 1",
+])  # fmt: skip
+def test_a_supply_that_is_none_is_refused(learnt, tmp_path, row):
+    file = tmp_path / "lab.toml"
+    file.write_text(learnt.to_toml() + "[supply]\n" + row)
+    with pytest.raises(UsageError, match="is no calibration"):
+        Calibration.from_file(file)
+
+
+def test_the_command_takes_the_supply_and_keeps_the_one_that_the_file_has(simulated, tmp_path):
+    both, file = tmp_path / "both.json", tmp_path / "lab.toml"
+    both.write_text(json.dumps(lab.document(*map(on_board, simulated), *simulated)))
+    learn = ["calibrate", str(both), "--output", str(file)]
+    assert main([*learn, "--current", "4", "--voltage", "3.5", "--supply-source", "PPK2"]) == 0
+    assert Calibration.from_file(file).supply == Supply(4.0, 3.5, "PPK2")
+    assert main(learn) == 0
+    assert Calibration.from_file(file).supply == Supply(4.0, 3.5, "PPK2")
+    assert main([*learn, "--current", "4"]) == 2
+    assert main([*learn, "--current", "nan", "--voltage", "3"]) == 2

@@ -233,3 +233,50 @@ class TestFixture:
         done = run()
         done.assert_outcomes(failed=1)
         done.stdout.fnmatch_lines(["*UsageError: there is no file nothing.elf*"])
+
+
+CALIBRATION = """
+version = 1
+error = 0.02
+[supply]
+milliamperes = 4.0
+volts = 3.5
+source = "PPK2"
+[left_out]
+[kernels."FULLY_CONNECTED standalone int8"]
+cycles = 1.5
+spread = 0.1
+models = 3
+[kernels."(interpreter)"]
+cycles = 1.5
+spread = 0.1
+models = 3
+"""
+TIMED = """
+def test_it_is_fast(hil):
+    result = hil.run("hello_world")
+    assert result
+    assert result.milliseconds < 1, result.time
+    assert result.microjoules < 14
+"""
+
+
+@needs_compiler
+def test_a_calibration_gives_milliseconds_to_case_files_and_python_tests(run, pytester):
+    case = '[[case]]\nname = "sine"\nsample = "hello_world"'
+    pytester.makefile(".toml", lab=CALIBRATION, hil=case)
+    pytester.makepyfile(TIMED)
+    run("--hil-calibration", "lab.toml", "--junitxml=out.xml").assert_outcomes(passed=2)
+    kept = json.loads((pytester.path / "hil-results" / "results.json").read_text())
+    assert all("ms calibrated ±" in case["time"] for case in kept["cases"])
+    properties = ElementTree.parse(pytester.path / "out.xml").iter("property")
+    named = {one.get("name") for one in properties}
+    assert {"milliseconds_per_inference", "microjoules_per_inference"} <= named
+
+
+def test_a_file_that_is_no_calibration_ends_pytest_before_anything_runs(run, pytester):
+    pytester.makepyfile("def test_a(): pass")
+    pytester.makefile(".toml", lab="version = 9")
+    outcome = run("--hil-calibration", "lab.toml")
+    assert outcome.ret == pytest.ExitCode.USAGE_ERROR
+    outcome.stderr.fnmatch_lines(["*lab.toml is no calibration*"])
