@@ -34,6 +34,7 @@ LOOK_AGAIN = System.UInt64(20)  # us in which firmware takes a buffer
 
 LATIN_1 = System.Text.Encoding.GetEncoding(28591)
 
+FROM_OTHER_WORLD, HANDLED_SECURE = 0x41, 0x1  # EXC_RETURN.S and ES: whose stack, whose handler
 ON_PSP = 0xC  # EXC_RETURN.Mode and SPSEL: only thread mode stacks on PSP
 
 
@@ -152,7 +153,10 @@ class Agent(object):
         link = self.register(LR)
         # SPSEL alone will not do: from 1.17 on it is CONTROL.SPSEL, in handlers, too.
         frame = self.register(OTHER_SP if link & ON_PSP == ON_PSP else SP)
-        self.tell("fault", [number, link], [self.word(frame + at) for at in range(0, 32, 4)])
+        words = [self.word(frame + at) for at in range(0, 32, 4)]
+        if link & FROM_OTHER_WORLD == HANDLED_SECURE:
+            words = [0] * 8  # the frame lies on a stack of the non-secure state
+        self.tell("fault", [number, link], words)
         self.faults += 1
         if self.faults >= MAX_FAULTS:
             self.stop("lockup")

@@ -42,13 +42,15 @@ def decode(words: Sequence[int], firmware: Firmware) -> Fault:
 
     ``frame`` is what the core stacked: r0-r3, r12, lr, pc, xpsr.
     """
-    number, _, *status, r0, r1, r2, r3, r12, lr, pc, xpsr = words
+    number, link, *status, r0, r1, r2, r3, r12, lr, pc, xpsr = words
     kind, reason = _KINDS.get(number, f"exception {number}"), _names(status) or "no status bit"
     frame = (r0, r1, r2, r3, r12, lr, pc, xpsr)
     registers = zip(("r0", "r1", "r2", "r3", "r12", "lr", "pc", "xpsr"), frame, strict=True)
     rest = ["  " + " ".join(f"{name}=0x{value:08x}" for name, value in registers)]
     # Renode gives the branch's address for a null call, the chip gives 0: the caller is in lr.
     where = str(firmware.locate(pc if pc else lr & ~1))
+    if link & 0x41 == 1:  # EXC_RETURN.S and ES
+        where = "a place in the non-secure image that Renode does not tell"
     return _fault(kind, reason, pc, lr, status, where, firmware, rest)
 
 

@@ -178,6 +178,19 @@ DIFFERENCES = (
         "enableTrustZone for images that start in flash's secure part",
     ),
     Difference(
+        None,
+        _1_17,
+        "there is no TrustZone-M: neither SG and BXNS nor banked state",
+        "images of both worlds are refused, and their cases skipped",
+    ),
+    Difference(
+        _1_17,
+        None,
+        "there is no model of the SPU, and an IDAU region makes nothing secure (not tried)",
+        "for images of both worlds the regions of peripherals/spu.py are those of a SAU, which "
+        "SAU_CTRL.ALLNS puts in force; peripherals are not attributed",
+    ),
+    Difference(
         _1_17,
         None,
         "CCR.DIV_0_TRP is dropped with a warning",

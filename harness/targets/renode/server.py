@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
 
 from harness import paths
 from harness.closing import Closing
 from harness.elf import Firmware
-from harness.errors import TargetLost, UsageError
+from harness.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.targets.renode.find import RenodeProgram, find
 from harness.targets.renode.link import Link
 from harness.targets.renode.process import RenodeProcess, monitor_path
+from harness.targets.renode.releases import PINNED, shown
 
 #: Virtual seconds between synchronisations; measured in tests/benchmarks/bench_renode.py.
 QUANTUM = 0.001
@@ -24,6 +26,18 @@ _PERIPHERALS = {"nvmc": 0x39000, "dppic": 0x17000}
 #: in the process's temporary folder, over 1 MB, and nothing but the process's end removes it.
 _MACHINES = 50
 _SECURE, _NON_SECURE = 0x5000_0000, 0x4000_0000
+_SPU = 0x3000
+#: Firmware hands attribution over to the SPU by SAU_CTRL.ALLNS; in Renode the SPU's regions are
+#: the SAU's, which ENABLE puts in force.
+_SAU_FOLLOWS = "value = 1 if offset == 0xDD0 and value & 3 == 2 else value"
+
+
+class Security(Enum):
+    """What a machine knows of security states, as the board that has it."""
+
+    NONE = "nrf9160dk.repl"
+    STATES = "nrf9160dk_trustzone.repl"  # one world, whose exceptions look as on the chip
+    WORLDS = "nrf9160dk_worlds.repl"
 
 
 class RenodeServer(Closing):
@@ -47,7 +61,7 @@ class RenodeServer(Closing):
         self.starts = self.machines = 0  # how often Renode was started, and a machine made
         self.busy = False  # a session is open
         self._reusable = False
-        self._trustzone = False  # whether the machine has it
+        self._security = Security.NONE  # of the machine
         self._made = 0  # machines of the present process
         self._connect = connect
         self._process: RenodeProcess | None = None
@@ -82,32 +96,39 @@ class RenodeServer(Closing):
         return self._process.link
 
     def machine(
-        self, firmware: Firmware, folder: Path, vectors: int, *, non_secure: bool = False
+        self,
+        firmware: Firmware,
+        folder: Path,
+        vectors: int,
+        *,
+        non_secure: bool = False,
+        both_worlds: bool = False,
     ) -> Link:
         """A clean machine with ``firmware`` in its memories, ready to run.
 
-        ``folder`` takes the image's segments. :meth:`release` gives the machine back.
+        ``folder`` takes the image's segments. :meth:`release` gives the machine back. Raises
+        :class:`EnvironmentMissing` for ``both_worlds`` on a Renode that has one alone.
         """
         if self.busy:
             raise UsageError(
                 "this Renode runs another session",
                 hint="close that one first, or give each session a server of its own",
             )
+        security = self._needed(non_secure=non_secure, both_worlds=both_worlds)
         try:
-            trustzone = self._modern and not non_secure
-            again = self._reusable and trustzone == self._trustzone
+            again = self._reusable and security is self._security
             if self._made >= _MACHINES and not again:
                 self.lost()
             client = self.client
             if again:
                 client.call("hil['agent'].recycle()")
             else:
-                for command in self._platform(trustzone):
+                for command in self._platform(security):
                     client.command(command)
                 client.call("remember()")
                 self.machines += 1
                 self._made += 1
-                self._trustzone = trustzone
+                self._security = security
             self._reusable = False
             for command in _loading(firmware, folder):
                 client.command(command)
@@ -128,11 +149,23 @@ class RenodeServer(Closing):
     def _modern(self) -> bool:
         return self.program is not None and self.program.version >= (1, 17, 0)
 
-    def _platform(self, trustzone: bool) -> list[str]:
+    def _needed(self, *, non_secure: bool, both_worlds: bool) -> Security:
+        if both_worlds and not self._modern:
+            version = shown(self.program.version) if self.program else "this version"
+            raise EnvironmentMissing(
+                f"Renode {version} has no TrustZone-M: it cannot run a secure and a non-secure"
+                " image together",
+                hint=f"Renode {shown(PINNED)} (tflm-hil doctor --install --with renode), or the"
+                " target simulator",
+            )
+        if both_worlds:
+            return Security.WORLDS
+        return Security.STATES if self._modern and not non_secure else Security.NONE
+
+    def _platform(self, security: Security) -> list[str]:
         """Monitor commands that make a machine with empty memories."""
         platforms = paths.platforms()
-        board = "nrf9160dk_trustzone.repl" if trustzone else "nrf9160dk.repl"
-        description = monitor_path(platforms / board)
+        description = monitor_path(platforms / security.value)
         commands = [
             "Clear",
             "emulation SetGlobalAdvanceImmediately true",
@@ -143,10 +176,12 @@ class RenodeServer(Closing):
         ]
         if self._modern:
             commands.append("sysbus.nvic FilterCcrDiv0Write false")
+        if security is Security.WORLDS:
+            commands.append(_model(platforms, "spu", _SECURE + _SPU, "attribution"))
+            commands.append(f'sysbus SetHookBeforePeripheralWrite sysbus.nvic "{_SAU_FOLLOWS}"')
         for name, offset in _PERIPHERALS.items():
-            script = monitor_path(platforms / "peripherals" / f"{name}.py")
             secure = _SECURE + offset
-            commands.append(f'machine PyDevFromFile {script} {secure:#x} 0x1000 True "{name}"')
+            commands.append(_model(platforms, name, secure))
             commands.append(f"sysbus Redirect {_NON_SECURE + offset:#x} {secure:#x} 0x1000")
         return commands
 
@@ -163,6 +198,11 @@ class RenodeServer(Closing):
     def close(self) -> None:
         """End Renode; safe to call twice."""
         self.lost()
+
+
+def _model(platforms: Path, script: str, address: int, name: str = "") -> str:
+    path = monitor_path(platforms / "peripherals" / f"{script}.py")
+    return f'machine PyDevFromFile {path} {address:#x} 0x1000 True "{name or script}"'
 
 
 def memory(name: str) -> range:

@@ -43,6 +43,10 @@ _STOPS = {
     "lockup": Stop.LOCKUP,
     "abort": Stop.LOCKUP,
 }
+_UNTRIED = (
+    "TrustZone-M on Renode is not tried yet: the SPU's flash and RAM regions are regions of the"
+    " SAU, peripherals are not attributed"
+)
 _REGISTERS = {f"r{number}": number for number in range(13)} | {"sp": 13, "lr": 14, "pc": 15}
 
 
@@ -68,12 +72,18 @@ class RenodeSession(OrdinarySession):
         self._spoilt = False  # the machine is in a state that a reset may not cure
         self._opened = False
         non_secure = trustzone.is_non_secure(firmware)
+        both_worlds = trustzone.gateways(firmware) is not None
+        if both_worlds:
+            self._notes.append(Finding(Kind.APPROXIMATION, _UNTRIED, "renode"))
         try:
-            trustzone.refuse_two_worlds(firmware, self.target)
             start = vectors.find(firmware, memory("flash"), memory("ram"))
             self._notes += start.notes(non_secure=non_secure)
             self._client = server.machine(
-                firmware, self._folder, start.address, non_secure=non_secure
+                firmware,
+                self._folder,
+                start.address,
+                non_secure=non_secure,
+                both_worlds=both_worlds,
             )
             self._opened = True
             self.memory = RenodeMemory(self.call)

@@ -20,7 +20,7 @@ from fake_renode import (
 )
 
 from harness.elf import Firmware
-from harness.errors import TargetLost
+from harness.errors import EnvironmentMissing, TargetLost
 from harness.targets import ConsoleMatch, Elapsed, Executed, Stop
 from harness.targets.renode import RenodeServer
 from harness.targets.renode.find import RenodeProgram
@@ -112,8 +112,61 @@ def test_what_a_machine_is_made_of_goes_by_version_and_image(
         server.machine(firmware, tmp_path, 0, non_secure=non_secure)
     loads = [line for line in renode.commands if "LoadPlatformDescription" in line]
     assert [line.rpartition("/")[2] for line in loads] == [board]
+    assert not any("spu.py" in line for line in renode.commands)
     traps = "sysbus.nvic FilterCcrDiv0Write false" in renode.commands
     assert traps == (version >= (1, 17, 0))  # 1.16.1 knows no such property
+
+
+def test_images_of_both_worlds_get_a_machine_whose_sau_follows_the_spu(firmware, tmp_path):
+    renode = FakeRenode()
+    with RenodeServer(connect=renode.connect) as server:
+        server.program = RenodeProgram(tmp_path, (1, 17, 0))
+        server.machine(firmware, tmp_path, 0, both_worlds=True)
+    (load,) = (line for line in renode.commands if "LoadPlatformDescription" in line)
+    assert load.endswith("/nrf9160dk_worlds.repl")
+    assert any("/spu.py 0x50003000" in line for line in renode.commands)
+    (hook,) = (line for line in renode.commands if "SetHookBeforePeripheralWrite" in line)
+    script = hook.partition('"')[2].rstrip('"')
+    told = [_hooked(script, 0xDD0, value) for value in (0, 1, 2, 3)]
+    assert told == [0, 1, 1, 3]
+    assert _hooked(script, 0xDD4, 2) == 2
+
+
+def _hooked(script: str, offset: int, value: int) -> int:
+    scope = {"offset": offset, "value": value}
+    exec(script, scope)
+    return scope["value"]
+
+
+def test_before_1_17_images_of_both_worlds_are_refused_with_what_runs_them(firmware, tmp_path):
+    renode = FakeRenode(R1_16)
+    with RenodeServer(connect=renode.connect) as server:
+        server.program = RenodeProgram(tmp_path, (1, 16, 1))
+        with pytest.raises(
+            EnvironmentMissing, match=r"Renode 1\.16\.1 has no TrustZone-M"
+        ) as refused:
+            server.machine(firmware, tmp_path, 0, both_worlds=True)
+        assert "1.17.0" in refused.value.hint
+        server.machine(firmware, tmp_path, 0)  # it is as good as before
+
+
+def test_a_machine_of_both_worlds_is_not_used_again_for_one(firmware, tmp_path):
+    renode = FakeRenode()
+    with RenodeServer(connect=renode.connect) as server:
+        server.program = RenodeProgram(tmp_path, (1, 17, 0))
+        for both_worlds in (True, False, False):
+            server.machine(firmware, tmp_path, 0, both_worlds=both_worlds)
+            server.release(reusable=True)
+        assert server.machines == 2
+
+
+def test_a_fault_of_the_other_world_claims_no_place(renode, firmware):
+    renode.script = [(MS, Fault(7, 0xFFFFFFB9, FRAME, False, (0, 0, 0, 0)))]
+    with opened(renode, firmware) as session:
+        run(session)
+        (fault,) = session.faults
+    assert (fault.kind, fault.pc) == ("SecureFault", 0)
+    assert "non-secure image" in fault.where
 
 
 def test_a_reset_that_already_locks_up_is_told_too(renode, firmware):

@@ -99,12 +99,43 @@ class Bus:
         self.words[address] = value
 
 
+class Sau:
+    """What Renode 1.17's core shows of its SAU: the region that RegionNumber names."""
+
+    SAURegionNumber = 0
+
+    def __init__(self):
+        self.__dict__["regions"] = {}
+
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
+        if name != "SAURegionNumber":
+            self.regions.setdefault(self.SAURegionNumber, {})[name] = value
+
+    @property
+    def enabled(self):
+        """Of each region in force: first address, last address, whether callable."""
+        limits = {n: one["SAURegionLimitAddress"] for n, one in self.regions.items()}
+        return {
+            (self.regions[n]["SAURegionBaseAddress"], limit | 0x1F, bool(limit & 2))
+            for n, limit in limits.items()
+            if limit & 1
+        }
+
+
+class Machine(dict):
+    def __init__(self, bus, peripherals):
+        super().__init__(peripherals)
+        self.SystemBus = bus
+
+
 class Peripheral:
     """Runs a Python peripheral as Renode does: one scope, one script run an access."""
 
     def __init__(self, name):
         self.bus = Bus()
-        machine = types.SimpleNamespace(SystemBus=self.bus)
+        self.cpu = Sau()
+        machine = Machine(self.bus, {"sysbus.cpu": self.cpu})
         path = PLATFORMS / "peripherals" / f"{name}.py"
         self.code = compile(path.read_text(), str(path), "exec")
         self.scope = {"self": types.SimpleNamespace(GetMachine=lambda: machine)}
@@ -143,3 +174,60 @@ def test_dppic_keeps_enables_and_groups_switch_them():
     assert dppic.read(0x500) == 0x8006
     dppic.write(0x00C, 1)
     assert dppic.read(0x500) == 0x8000
+
+
+PERIPHERALS_NON_SECURE = (0x40000000, 0x4FFFFFFF, False)
+
+
+def test_the_spu_gives_flash_and_ram_away_in_stretches():
+    spu = Peripheral("spu")
+    for region in range(2, 32):
+        spu.write(0x600 + 4 * region, 7)
+    for region in (1, 2, 5):
+        spu.write(0x700 + 4 * region, 7)
+    assert spu.cpu.enabled == {
+        PERIPHERALS_NON_SECURE,
+        (0x10000, 0xFFFFF, False),
+        (0x20002000, 0x20005FFF, False),
+        (0x2000A000, 0x2000BFFF, False),
+    }
+
+
+def test_the_spu_makes_the_end_of_a_secure_region_callable():
+    spu = Peripheral("spu")
+    spu.write(0x600 + 4, 7)
+    spu.write(0x500, 0)
+    spu.write(0x504, 4)  # 256 bytes
+    callable_area = (0x7F00, 0x7FFF, True)
+    assert callable_area in spu.cpu.enabled
+    spu.write(0x500, 1)  # a non-secure region has no such end
+    assert not any(is_callable for _, _, is_callable in spu.cpu.enabled)
+
+
+def test_regions_that_the_spu_takes_back_are_off():
+    spu = Peripheral("spu")
+    spu.write(0x700 + 4 * 7, 7)
+    spu.write(0x700 + 4 * 7, 0x17)
+    assert spu.cpu.enabled == {PERIPHERALS_NON_SECURE}
+
+
+def test_the_spu_s_registers_keep_what_is_written_and_start_secure():
+    spu = Peripheral("spu")
+    assert spu.read(0x600) == spu.read(0x77C) == 0x17
+    assert spu.read(0x800 + 4 * 8) & 0x80000010 == 0x80000010
+    spu.write(0x800 + 4 * 8, 0x80000002)
+    assert spu.read(0x800 + 4 * 8) == 0x80000002
+
+
+def test_no_more_regions_are_wanted_than_the_core_is_given():
+    text = (PLATFORMS / "nrf9160dk_worlds.repl").read_text()
+    given = int(re.search(r"numberOfSAURegions: (\d+)", text)[1])
+    spu = Peripheral("spu")
+    for region in range(0, 32, 2):  # the most stretches, and four callable ends
+        spu.write(0x600 + 4 * region, 7)
+        spu.write(0x700 + 4 * region, 7)
+    for at, region in ((0x500, 1), (0x508, 3), (0x540, 1), (0x548, 3)):
+        spu.write(at, region)
+        spu.write(at + 4, 1)
+    assert len(spu.cpu.enabled) == 1 + 2 * 16 + 4
+    assert max(spu.cpu.regions) + 1 == given
