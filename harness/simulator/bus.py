@@ -14,13 +14,18 @@ from harness.simulator.engine import PPB, Engine
 from harness.simulator.exceptions import Exceptions
 from harness.simulator.library import Reg
 from harness.simulator.memorymap import MemoryMap
-from harness.simulator.nvic import BUS_FAULT, Nvic
+from harness.simulator.nvic import BUS_FAULT, SECURE_FAULT
 from harness.simulator.peripherals.base import Device
-from harness.simulator.peripherals.nvmc import ERASE, PAGE, WRITE, Nvmc
-from harness.simulator.scb import BFARVALID, PRECISERR, USERSETMPEND, Scb
-from harness.simulator.systick import SysTick
+from harness.simulator.peripherals.nvmc import ERASE, PAGE, Nvmc
+from harness.simulator.peripherals.nvmc import WRITE as WRITING
+from harness.simulator.scb import USERSETMPEND
+from harness.simulator.security.attribution import READ, WRITE
+from harness.simulator.security.worlds import Worlds
+from harness.simulator.status import AUVIOL, BFARVALID, PRECISERR, SFARVALID
 
 _SYSTICK, _NVIC, _NVIC_END, _SCB, _SCB_END = 0xE010, 0xE100, 0xE600, 0xED00, 0xF000
+#: The non-secure state's registers, for the secure one.
+_NONSECURE_ALIAS = 0x2_0000
 _ICTR, _STIR, _DWT = 0xE004, 0xEF00, 0x1000
 
 
@@ -45,10 +50,12 @@ class Bus:
     def __init__(
         self,
         memory_map: MemoryMap,
-        system: tuple[Nvic, Scb, SysTick, Dwt],
+        worlds: Worlds,
+        dwt: Dwt,
         unmodelled: Callable[[str, str], None],
     ) -> None:
-        self._nvic, self._scb, self._systick, self._dwt = system
+        self._worlds, self._dwt = worlds, dwt
+        self._attribution = worlds.attribution
         self._map = memory_map
         self._unmodelled = unmodelled
         self._blocks: dict[int, tuple[Device, int]] = {}
@@ -75,11 +82,20 @@ class Bus:
             return None if low is None else self.access(1, address + 4, 4, value >> 32)
         if PPB.holds(address):
             return self._private(is_write, address, size, value)
+        if self._worlds.nonsecure and self._attribution.is_secure(address):
+            self.refusal = Refusal(SECURE_FAULT, AUVIOL | SFARVALID)
+            return None
         found = self._blocks.get(address >> 8)
         if found is not None:
             device, base = found
             if base <= address < base + device.size:
+                if self._attribution.refuses_peripheral(device.block, address):
+                    return self._refused()
                 return self._registers(device, is_write, address - base, size, value)
+        if self._attribution.restricted and self._attribution.refuses_bus(
+            address, WRITE if is_write else READ
+        ):
+            return self._refused()
         store = self.engine.store_of(address, size)
         if is_write and store is not None:
             if store.area.name in ("flash", "uicr") and self._program(address, size, value):
@@ -118,15 +134,20 @@ class Bus:
 
     def _private(self, is_write: int, address: int, size: int, value: int) -> int | None:
         offset = address - PPB.origin
-        stir = offset == _STIR and bool(self._scb.ccr & USERSETMPEND)
+        world = self._worlds.now
+        stir = offset == _STIR and bool(world.scb.ccr & USERSETMPEND)
         if not stir and not self.exceptions.privileged():
             return self._refused()
+        if _SYSTICK <= offset - _NONSECURE_ALIAS < _SCB_END:
+            if self._worlds.nonsecure:
+                return 0
+            world, offset = self._worlds[True], offset - _NONSECURE_ALIAS
         if _NVIC <= offset < _NVIC_END:
-            return self._bytewise(self._nvic, is_write, offset - 0xE000, size, value, 0x400)
+            return self._bytewise(world.nvic, is_write, offset - 0xE000, size, value, 0x400)
         if _SYSTICK <= offset < _SYSTICK + 0x10:
-            return self._registers(self._systick, is_write, offset - _SYSTICK, size, value)
+            return self._registers(world.systick, is_write, offset - _SYSTICK, size, value)
         if _SCB <= offset < _SCB_END:
-            return self._bytewise(self._scb, is_write, offset - _SCB, size, value, 0x14)
+            return self._bytewise(world.scb, is_write, offset - _SCB, size, value, 0x14)
         if _DWT <= offset < _DWT + 0x1000:
             return self._registers(self._dwt, is_write, offset - _DWT, size, value)
         if offset == _ICTR:
@@ -157,7 +178,7 @@ class Bus:
         mode = self.nvmc.mode
         store = self.engine.store_of(address, size)
         assert store is not None
-        if mode == WRITE:
+        if mode == WRITING:
             old = bytes(store.slice(address, size))
             new = value.to_bytes(8, "little")[:size]
             self._mend(address, bytes(a & b for a, b in zip(old, new, strict=True)))

@@ -121,6 +121,20 @@ class Engine:
                 return store
         return None
 
+    def rights_of(self, address: int) -> int:
+        """The page rights of the memory at ``address`` while nothing restricts it."""
+        store = self.store_of(address)
+        return _RIGHTS[store.area.name] if store else 0
+
+    def protect(self, origin: int, size: int, rights: int) -> None:
+        """Give pages other rights; :meth:`flush_pages` must follow."""
+        error = self._library.uc_mem_protect(self._handle, origin, size, rights)
+        uc.check(self._library, error, f"protecting 0x{origin:08x}")
+
+    def flush_pages(self) -> None:
+        """Forget what is known of pages."""
+        self._control(uc.CTL_FLUSH_TLB)
+
     def code_changed(self, begin: int, end: int) -> None:
         """The host changed code in [begin, end): translate and decode it again."""
         if self.stores["flash"].area.holds(begin):

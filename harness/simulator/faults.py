@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 from harness.elf import Firmware
 from harness.simulator.nvic import FIRST_IRQ, NAMES
-from harness.simulator.scb import BFARVALID, CFSR_NAMES, HFSR_NAMES, MMARVALID
+from harness.simulator.status import (
+    BFARVALID,
+    CFSR_NAMES,
+    HFSR_NAMES,
+    MMARVALID,
+    SFARVALID,
+    SFSR_NAMES,
+)
 
 _MEANINGS = {
     "IACCVIOL": "fetched an instruction from memory that is not executable",
@@ -24,6 +31,11 @@ _MEANINGS = {
     "STKOF": "the stack pointer went below its limit: stack overflow",
     "UNALIGNED": "an unaligned access that must be aligned",
     "DIVBYZERO": "a division by zero",
+    "INVEP": "non-secure code went to secure memory where no gateway is",
+    "INVIS": "the integrity signature of a secure exception frame is wrong",
+    "INVER": "non-secure code returned from a secure exception",
+    "AUVIOL": "non-secure code accessed secure memory",
+    "INVTRAN": "secure code went to non-secure memory without BXNS or BLXNS",
     "VECTTBL": "the vector table cannot be read",
     "DEBUGEVT": "a breakpoint instruction without a debugger",
 }
@@ -51,12 +63,15 @@ class FaultRecord:
     exception: int  # exception number that was active, 0 in thread mode
     instructions: int
     blocks: tuple[int, ...] = ()  # addresses of the last blocks that ran before it, oldest first
+    world: str = ""  # "secure" or "non-secure", where both are there
+    sfsr: int = 0
 
 
-def status_names(cfsr: int, hfsr: int = 0) -> list[str]:
+def status_names(cfsr: int, hfsr: int = 0, sfsr: int = 0) -> list[str]:
     """The names of the bits that are set."""
     names = [name for bit, name in CFSR_NAMES.items() if cfsr & bit]
-    return names + [name for bit, name in HFSR_NAMES.items() if hfsr & bit]
+    names += [name for bit, name in HFSR_NAMES.items() if hfsr & bit]
+    return names + [name for bit, name in SFSR_NAMES.items() if sfsr & bit]
 
 
 def exception_name(number: int) -> str:
@@ -82,7 +97,8 @@ def report(record: FaultRecord, firmware: Firmware) -> str:
         lines[0] += f" (escalated from {record.cause})"
     names = record.reason.split(", ") if record.reason else []
     lines += [f"  {_MEANINGS[name]}" for name in names if name in _MEANINGS]
-    if record.address is not None and record.cfsr & (BFARVALID | MMARVALID):
+    valid = record.cfsr & (BFARVALID | MMARVALID) or record.sfsr & SFARVALID
+    if record.address is not None and valid:
         lines.append(f"  address 0x{record.address:08x}")
     lines.append(f"  pc 0x{record.pc:08x}  {firmware.locate(record.pc)}")
     lines.append(f"  lr 0x{record.lr:08x}  {firmware.locate((record.lr & ~1) - 2)}")

@@ -30,8 +30,7 @@ def load(firmware: Firmware, memory_map: MemoryMap) -> Image:
     """Check ``firmware``, and what is loaded with it, against the memory map.
 
     Raises :class:`BadElf` for a segment outside every memory, for segments that overlap, and for a
-    vector table that the processor could not start from; :class:`~harness.errors.Unsupported` for
-    firmware that needs TrustZone.
+    vector table that the processor could not start from.
     """
     segments = firmware.loaded
     parts = sorted((segment.load_address, segment.data) for segment in segments if segment.data)
@@ -51,7 +50,6 @@ def load(firmware: Firmware, memory_map: MemoryMap) -> Image:
             )
         end, previous = address + len(data), address
     _check_running(segments, memory_map, firmware)
-    trustzone.refuse_two_worlds(firmware, "simulator")
     flash, ram = memory_map.area("flash"), memory_map.area("ram")
     start = vectors.find(firmware, range(flash.origin, flash.end), range(ram.origin, ram.end))
     return Image(tuple(parts), start, trustzone.is_non_secure(firmware))

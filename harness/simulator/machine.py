@@ -18,8 +18,9 @@ from harness.simulator.events import NEVER
 from harness.simulator.faults import FaultRecord, report, where
 from harness.simulator.library import ERR_EXCEPTION, Access, Reg
 from harness.simulator.nrf9160 import INSTRUCTIONS, Nrf9160
-from harness.simulator.nvic import BUS_FAULT, MEM_MANAGE, USAGE_FAULT
-from harness.simulator.scb import (
+from harness.simulator.nvic import BUS_FAULT, MEM_MANAGE, SQUASHED, USAGE_FAULT
+from harness.simulator.security.gateway import FNC_RETURN
+from harness.simulator.status import (
     DACCVIOL,
     IACCVIOL,
     IBUSERR,
@@ -179,6 +180,8 @@ class Machine(Nrf9160):
         if self.sleeping == "wfe":
             return self.core.deliverable()
         base = self.core.read(Reg.BASEPRI) & self.core.group_mask
+        if base and self.core.squashed:
+            base = (base >> 1) + SQUASHED
         now = min(self.core.active_priority, base) if base else self.core.active_priority
         return self.nvic.group_priority(number) < now
 
@@ -213,9 +216,11 @@ class Machine(Nrf9160):
         if number == _SVC:
             self.exceptions.supervisor_call(pc)
         elif number == _EXIT:
-            self.exceptions.leave(pc | 1)
+            self._magic_branch(pc)
         elif number == _BKPT:
             self.exceptions.breakpoint(pc)
+        elif number == _FETCH and self.gateway.is_outside(pc):
+            self._stands_before(pc)
         elif number == _FETCH:
             self.exceptions.fault(MEM_MANAGE, IACCVIOL, pc)
         elif number == _DATA and self.core.fault_status & 0xF == _ALIGNMENT:
@@ -227,7 +232,21 @@ class Machine(Nrf9160):
         else:
             raise RuntimeError(f"Unicorn raised exception {number} at 0x{pc:08x}")
 
+    def _magic_branch(self, pc: int) -> None:
+        """A branch to EXC_RETURN or FNC_RETURN, whose bit 0 Unicorn took for the Thumb bit."""
+        target = pc | (self.core.read(Reg.XPSR) & XPSR_THUMB) >> 24
+        self.core.write(Reg.EPSR, XPSR_THUMB)
+        if target | 1 == FNC_RETURN and self.worlds.divided:
+            self.gateway.function_return()
+        else:
+            self.exceptions.leave(target)
+
     def _stands_before(self, pc: int) -> None:
+        store = self.engine.store_of(pc, 2)
+        code = bytes(store.slice(pc, 4)) if store else b""  # shorter at the end of memory
+        first, second = int.from_bytes(code[:2], "little"), int.from_bytes(code[2:], "little")
+        if self.gateway.refuses(pc, (first, second)):
+            return
         hooks = self._hooks.get(pc)
         if hooks is not None:
             for hook in tuple(hooks):
@@ -236,14 +255,14 @@ class Machine(Nrf9160):
             self.core.ignore_breakpoint(pc)
             if self._hit or self.bus.pc() != pc:
                 return
-        store = self.engine.store_of(pc, 2)
-        code = bytes(store.slice(pc, 4)) if store else b""  # shorter at the end of memory
-        first, second = int.from_bytes(code[:2], "little"), int.from_bytes(code[2:], "little")
         self.special.carry_out(pc, first, second)
 
     def _refused(self, pc: int) -> None:
         core = self.core
         if Access(core.fault_type).is_fetch:
+            if self.attribution.restricted and self._holds(pc, 2):
+                self._stands_before(pc)
+                return
             self.exceptions.fault(BUS_FAULT, IBUSERR, core.fault_address & ~1)
             return
         refusal = self.bus.refusal

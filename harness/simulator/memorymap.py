@@ -41,6 +41,11 @@ class Block:
     model: str
 
     @property
+    def number(self) -> int:
+        """The peripheral's id, bits 19..12 of its address (nRF9160 PS, "Peripheral ID")."""
+        return self.offset >> 12 & 0xFF
+
+    @property
     def addresses(self) -> tuple[int, ...]:
         """Absolute base addresses, one a window."""
         return tuple(base + self.offset for base in self.bases)

@@ -8,6 +8,8 @@ nothing, the pages in which one ends some 0.1 us an access.
 Changes of MPU_CTRL come into force with the instruction, those of regions with the next block of
 code: before the next ISB, where the architecture promises it, and after no more than a few
 instructions, as on the chip. Zephyr 3.1 uses a stack before any barrier.
+
+Each security state has an MPU of its own; the one of the state that runs is in force.
 """
 
 from __future__ import annotations
@@ -17,9 +19,11 @@ from typing import Any, Protocol
 
 ENABLE, HFNMIENA, PRIVDEFENA = 1, 2, 4
 TYPE, CTRL, RNR, RBAR, RLAR, MAIR0, MAIR1 = 0x90, 0x94, 0x98, 0x9C, 0xA0, 0xC0, 0xC4
+#: Bits of TT's answer: readable, writable.
+TT_READ, TT_WRITE = 1 << 18, 1 << 19
 #: Bytes of the smallest region.
 GRANULE = 32
-_SECURE = 1  # the bank of the security state that the core is in
+_SECURE = 1  # the bank of the security state that Unicorn's core is in
 
 
 @dataclass(frozen=True)
@@ -47,9 +51,11 @@ class Enforcer(Protocol):
 class Mpu:
     """Sixteen regions and the questions that are asked of them."""
 
-    def __init__(self, regions: int, core: Enforcer) -> None:
+    def __init__(self, regions: int, core: Enforcer, *, nonsecure: bool = False) -> None:
         self._count = regions
         self._core = core
+        self._nonsecure = nonsecure
+        self._in_force: tuple[int, ...] = ()
         self.reset()
 
     def reset(self) -> None:
@@ -59,8 +65,12 @@ class Mpu:
         self.limits = [0] * self._count
         self.attributes = [0, 0]
         self._regions: tuple[Region, ...] | None = None
-        self._in_force: tuple[int, ...] = ()
-        self.take_effect(negative=False)
+        self.negative = False
+        #: True while the security state that this MPU protects runs.
+        self.running = not self._nonsecure
+        if self.running:
+            self._in_force = ()
+            self.take_effect(negative=False)
 
     @property
     def enabled(self) -> bool:
@@ -85,6 +95,12 @@ class Mpu:
         if wanted != self._in_force:
             self._in_force = wanted
             self._core.protect(_SECURE, ctrl, self.bases, self.limits)
+
+    def take_over(self, from_: Mpu, *, negative: bool) -> None:
+        """The security state changes: this MPU is in force from now on, ``from_`` no longer."""
+        from_.running, self.running = False, True
+        self._in_force = from_._in_force
+        self.take_effect(negative=negative)
 
     def _select(self, offset: int) -> int | None:
         """Region that RBAR/RLAR and their aliases A1 to A3 at ``offset`` mean."""
@@ -112,7 +128,8 @@ class Mpu:
         if offset == CTRL:
             if value & 7 != self.ctrl:
                 self.ctrl = value & 7
-                self._core.stop_after = self._core.stale = True
+                if self.running:
+                    self._core.stop_after = self._core.stale = True
         elif offset == RNR:
             self.number = value & 0xFF
         elif offset in (MAIR0, MAIR1):
@@ -127,7 +144,7 @@ class Mpu:
             return
         registers[number] = value
         self._regions = None
-        if self.enabled:
+        if self.enabled and self.running:
             self._core.stale = True
 
     @property
@@ -159,20 +176,14 @@ class Mpu:
         places = [address, *range((address & -GRANULE) + GRANULE, address + size, GRANULE)]
         return all(self.allows(place, write=write, privileged=privileged) for place in places)
 
-    def test_target(self, address: int, *, privileged: bool, asked_as: bool) -> int:
-        """What TT answers (Armv8-M ARM, TT): ``asked_as`` is the privilege tested for."""
-        secure = 1 << 22
-        hits = self.hits(address) if self.enabled else []
-        readable = writable = True
-        if self.enabled:
-            readable = self.allows(address, write=False, privileged=asked_as)
-            writable = self.allows(address, write=True, privileged=asked_as)
-        if not privileged:
-            return secure
-        answer = secure | readable << 18 | writable << 19
-        if len(hits) == 1:
-            answer |= 1 << 16 | hits[0].number
-        return answer
+    def test_target(self, address: int, *, privileged: bool) -> int:
+        """This MPU's part of what TT answers: MREGION, MRVALID, R, RW (Armv8-M ARM, TT)."""
+        if not self.enabled:
+            return TT_READ | TT_WRITE
+        answer = TT_READ if self.allows(address, write=False, privileged=privileged) else 0
+        answer |= TT_WRITE if self.allows(address, write=True, privileged=privileged) else 0
+        hits = self.hits(address)
+        return answer | 1 << 16 | hits[0].number if len(hits) == 1 else answer
 
     def state(self) -> dict[str, Any]:
         """What a snapshot keeps."""
@@ -183,6 +194,7 @@ class Mpu:
             "limits": list(self.limits),
             "attributes": list(self.attributes),
             "negative": self.negative,
+            "running": self.running,
             "stale": self._core.stale,
         }
 
@@ -199,4 +211,5 @@ class Mpu:
                 setattr(self, name, list(value) if isinstance(value, list) else value)
         self._regions = None
         self._in_force = ()
-        self.take_effect(negative=self.negative)
+        if self.running:
+            self.take_effect(negative=self.negative)

@@ -19,14 +19,18 @@ from harness.simulator.exceptions import Exceptions
 from harness.simulator.faults import FaultRecord
 from harness.simulator.library import CORE_REGISTERS, Reg
 from harness.simulator.mpu import Mpu
-from harness.simulator.nvic import SYSTICK, Nvic
+from harness.simulator.nvic import NONSECURE, SYSTICK, Nvic, NvicRegisters
 from harness.simulator.peripherals import MODELS, Device
 from harness.simulator.peripherals.base import Nordic
 from harness.simulator.peripherals.clock import Clock
 from harness.simulator.peripherals.dppi import Dppic
 from harness.simulator.peripherals.information import ficr, uicr
+from harness.simulator.peripherals.spu import Spu
 from harness.simulator.peripherals.uarte import Uarte
-from harness.simulator.scb import Scb
+from harness.simulator.scb import Scb, Shared
+from harness.simulator.security.attribution import Attribution
+from harness.simulator.security.gateway import Gateway
+from harness.simulator.security.worlds import World, Worlds
 from harness.simulator.special import Special
 from harness.simulator.systick import SysTick
 
@@ -95,16 +99,19 @@ class Nrf9160:
         self.core = self.engine.core
         self._power_on = self.core.save_state()
         self.nvic = Nvic(self.core, chip.irqs, chip.priority_bits)
-        self.mpu = Mpu(chip.mpu_regions, self.core)
         self.dwt = Dwt(lambda: self.core.executed + self.slept)
-        self.scb = Scb(self, self.nvic, self.mpu, self.dwt)
-        self.systick = SysTick(self)
-        self.events.devices[SysTick.NAME] = self.systick
-        self.exceptions = Exceptions(self.engine, self.nvic, self.scb, self.mpu, self._fault)
-        system = (self.nvic, self.scb, self.systick, self.dwt)
-        self.bus = Bus(chip, system, self.unmodelled)
+        self.shared = Shared()
+        worlds = self._world(nonsecure=False), self._world(nonsecure=True)
+        self.scb, self.mpu = worlds[0].scb, worlds[0].mpu
+        self.attribution = Attribution(self.engine)
+        self.worlds = Worlds(self.engine, self.nvic, worlds, self.attribution)
+        self.exceptions = Exceptions(self.engine, self.nvic, self.worlds, self._fault)
+        self.bus = Bus(chip, self.worlds, self.dwt, self.unmodelled)
         self.bus.engine, self.bus.exceptions = self.engine, self.exceptions
-        self.special = Special(self.core, self.nvic, self.mpu, self.exceptions, self._sleep)
+        self.gateway = Gateway(self.engine, self.worlds, self.exceptions)
+        self.special = Special(
+            self.core, self.nvic, self.worlds, self.gateway, self.exceptions, self._sleep
+        )
         self.devices: dict[str, Device] = {}
         for block in chip.blocks:
             device = MODELS[block.model](self, block)
@@ -115,6 +122,15 @@ class Nrf9160:
             device.connect(self.devices)
         self._subscribers = [d for d in self.devices.values() if isinstance(d, Nordic)]
         self._dppic = self._device("DPPIC", Dppic)
+        self.attribution.spu = self._device("SPU", Spu)
+
+    def _world(self, *, nonsecure: bool) -> World:
+        """The processor's own blocks of one security state."""
+        mpu = Mpu(self.memory_map.mpu_regions, self.core, nonsecure=nonsecure)
+        scb = Scb(self, self.nvic, mpu, self.dwt, self.shared, nonsecure=nonsecure)
+        systick = SysTick(self, nonsecure=nonsecure)
+        self.events.devices[systick.name] = systick
+        return World(scb, mpu, systick, NvicRegisters(self.nvic, nonsecure=nonsecure))
 
     def _device(self, name: str, kind: type[T]) -> T:
         device = self.devices[name]
@@ -175,9 +191,9 @@ class Nrf9160:
         """A peripheral drives its interrupt line."""
         self.nvic.line(irq, level)
 
-    def pend_systick(self) -> None:
-        """SysTick counted to zero."""
-        self.nvic.pend(SYSTICK)
+    def pend_systick(self, *, nonsecure: bool) -> None:
+        """A SysTick counted to zero."""
+        self.nvic.pend(SYSTICK | NONSECURE if nonsecure else SYSTICK)
 
     def publish(self, channel: int) -> None:
         """An event on a DPPI channel triggers every subscribed task, if the channel is on."""
@@ -219,11 +235,14 @@ class Nrf9160:
         self.core.stop_after = True
         self.core.stop_at = min(self.core.stop_at, self.core.executed)
 
-    def set_fp_access(self, allowed: bool) -> None:
-        """CPACR: whether floating-point instructions may run."""
-        if self.core.fp_disabled is not (not allowed):
-            self.core.fp_disabled = not allowed
-            self.core.invalidate()
+    def fp_access_changed(self) -> None:
+        """CPACR or NSACR were written."""
+        self.worlds.update_fp_access()
+
+    def security_changed(self) -> None:
+        """SPU, SAU or AIRCR say something else of the security states."""
+        self.attribution.update(self.shared.sau_ctrl, nonsecure=self.worlds.nonsecure)
+        self.worlds.update()
 
     def _access(self, is_write: int, address: int, size: int, value: int) -> int | None:
         return self.bus.access(is_write, address, size, value)
@@ -298,11 +317,16 @@ class Nrf9160:
             device.reset()
         self._device("CLOCK", Clock).add_reset_reason(reason or 0)
         self.nvic.reset()
-        self.mpu.reset()
         self.dwt.reset()
-        self.systick.reset()
+        self.shared.reset()
         self.exceptions.locked_up = self.exceptions.sleep_on_exit = False
-        self.scb.reset()
+        self.core.load_state(self._power_on)
+        for nonsecure in (False, True):
+            world = self.worlds[nonsecure]
+            world.mpu.reset()
+            world.systick.reset()
+            world.scb.reset()
+        self.worlds.reset()
         self.uart.incoming[:] = incoming
         self.engine.flush()
         self._start()

@@ -1,4 +1,8 @@
-"""System control block and FP extension registers (Armv8-M ARM, D1.2)."""
+"""System control block, SAU and FP extension registers (Armv8-M ARM, D1.2), once a security state.
+
+What both states share (:class:`Shared`) the non-secure one sees where AIRCR.BFHFNMINS lets it, or
+not at all.
+"""
 
 from __future__ import annotations
 
@@ -7,44 +11,38 @@ from typing import Any, Protocol
 
 from harness.simulator.dwt import Dwt
 from harness.simulator.mpu import Mpu
-from harness.simulator.nvic import DEBUG_MONITOR, NMI, PENDSV, SYSTICK, Nvic, bits
-
-# CFSR: MemManage in bits 7..0, BusFault in 15..8, UsageFault in 31..16.
-IACCVIOL, DACCVIOL, MUNSTKERR, MSTKERR, MMARVALID = 1 << 0, 1 << 1, 1 << 3, 1 << 4, 1 << 7
-IBUSERR, PRECISERR, UNSTKERR, STKERR, BFARVALID = 1 << 8, 1 << 9, 1 << 11, 1 << 12, 1 << 15
-UNDEFINSTR, INVSTATE, INVPC, NOCP, STKOF = 1 << 16, 1 << 17, 1 << 18, 1 << 19, 1 << 20
-UNALIGNED, DIVBYZERO = 1 << 24, 1 << 25
-CFSR_NAMES = {
-    IACCVIOL: "IACCVIOL",
-    DACCVIOL: "DACCVIOL",
-    MUNSTKERR: "MUNSTKERR",
-    MSTKERR: "MSTKERR",
-    MMARVALID: "MMARVALID",
-    IBUSERR: "IBUSERR",
-    PRECISERR: "PRECISERR",
-    UNSTKERR: "UNSTKERR",
-    STKERR: "STKERR",
-    BFARVALID: "BFARVALID",
-    UNDEFINSTR: "UNDEFINSTR",
-    INVSTATE: "INVSTATE",
-    INVPC: "INVPC",
-    NOCP: "NOCP",
-    STKOF: "STKOF",
-    UNALIGNED: "UNALIGNED",
-    DIVBYZERO: "DIVBYZERO",
-}
-HFSR_VECTTBL, HFSR_FORCED, HFSR_DEBUGEVT = 1 << 1, 1 << 30, 1 << 31
-HFSR_NAMES = {HFSR_VECTTBL: "VECTTBL", HFSR_FORCED: "FORCED", HFSR_DEBUGEVT: "DEBUGEVT"}
+from harness.simulator.nvic import (
+    BANKED,
+    BUS_FAULT,
+    DEBUG_MONITOR,
+    FIRST_IRQ,
+    NMI,
+    NONSECURE,
+    NUMBER,
+    PENDSV,
+    SECURE_FAULT,
+    SYSTICK,
+    Nvic,
+    bits,
+)
+from harness.simulator.status import BFARVALID, MMARVALID
 
 SLEEPONEXIT, SLEEPDEEP, SEVONPEND = 1 << 1, 1 << 2, 1 << 4
 USERSETMPEND, UNALIGN_TRP, DIV_0_TRP, BFHFNMIGN = 1 << 1, 1 << 3, 1 << 4, 1 << 8
+_SLEEPDEEPS = 1 << 3
 _VECTKEY = 0x05FA
+_AIRCR_SYSRESETREQ, _AIRCR_SYSRESETREQS = 1 << 2, 1 << 3
+_AIRCR_BFHFNMINS, _AIRCR_PRIS = 1 << 13, 1 << 14
 _CPUID = 0x410F_D213  # Cortex-M33 r0p3
 _CCR_RESET = 0x201  # STKALIGN, which v8-M fixes at one
 _FPCCR_RESET = 0xC000_0000  # ASPEN, LSPEN
+_FPCCR_SECURE = 0x3C00_0000  # LSPENS, CLRONRET(S), TS: not for the non-secure state
+FPCCR_TS = 1 << 26
+_BUS_STATUS = 0xFF00  # BFSR in CFSR
 
-#: SHCSR enable bits of the three configurable faults: exception number -> bit.
-FAULT_ENABLES = {4: 1 << 16, 5: 1 << 17, 6: 1 << 18}
+#: SHCSR enable bits of the configurable faults: exception number -> bit.
+FAULT_ENABLES = {4: 1 << 16, 5: 1 << 17, 6: 1 << 18, 7: 1 << 19}
+_SHARED_ENABLES = 1 << 17 | 1 << 19
 _ACTIVE_BITS = {4: 0, 5: 1, 3: 2, 6: 3, 7: 4, 2: 5, 11: 7, 12: 8, 14: 10, 15: 11}
 _PENDING_BITS = {6: 12, 4: 13, 5: 14, 11: 15, 7: 20, 3: 21}
 
@@ -63,18 +61,61 @@ class Host(Protocol):
     @property
     def exception_number(self) -> int: ...
     def request_reset(self) -> None: ...
-    def set_fp_access(self, allowed: bool) -> None: ...
+    def fp_access_changed(self) -> None: ...
+    def security_changed(self) -> None: ...
+
+
+class Shared:
+    """What exists once, whatever the security state."""
+
+    _STATE = (
+        "hfsr", "bfsr", "bfar", "sfsr", "sfar", "enables", "nsacr", "sau_ctrl",
+        "reset_secure_only",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Values after a reset."""
+        self.hfsr = self.bfsr = self.bfar = self.sfsr = self.sfar = 0
+        self.enables = 0  # SHCSR's of BusFault and SecureFault
+        self.nsacr = 0
+        self.sau_ctrl = 0
+        self.reset_secure_only = False  # AIRCR.SYSRESETREQS
+
+    def state(self) -> dict[str, Any]:
+        """What a snapshot keeps."""
+        return {name: getattr(self, name) for name in self._STATE}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take back what :meth:`state` gave."""
+        self.__dict__.update(state)
 
 
 class Scb:
-    """Registers by offset from 0xE000_ED00."""
+    """Registers by offset from 0xE000_ED00, as one security state sees them."""
 
-    def __init__(self, host: Host, nvic: Nvic, mpu: Mpu, dwt: Dwt) -> None:
+    def __init__(
+        self,
+        host: Host,
+        nvic: Nvic,
+        mpu: Mpu,
+        dwt: Dwt,
+        shared: Shared,
+        *,
+        nonsecure: bool = False,
+    ) -> None:
         self._host, self._nvic, self._mpu, self._dwt = host, nvic, mpu, dwt
+        self.shared, self._nonsecure = shared, nonsecure
         self._readers: dict[int, Callable[[], int]] = {
             0x04: self._read_icsr,
-            0x0C: lambda: 0xFA05_0000 | self._nvic.group << 8,
+            0x0C: self._read_aircr,
             0x24: self._read_shcsr,
+            0x28: lambda: self.cfsr,
+            0x2C: lambda: self.hfsr,
+            0x38: lambda: self.bfar,
+            0x8C: lambda: self.shared.nsacr,
             0xFC: lambda: self._dwt.trace << 24,
         }
         self._writers: dict[int, Callable[[int], None]] = {
@@ -84,21 +125,81 @@ class Scb:
             0x24: self._write_shcsr,
             0x28: self._clear_cfsr,
             0x2C: self._clear_hfsr,
+            0x38: self._write_bfar,
             0x88: self._write_cpacr,
+            0x8C: lambda _: None,
             0xFC: lambda value: self._dwt.set_trace(bool(value >> 24 & 1)),
-            0x200: lambda value: self._nvic.pend(16 + (value & 0x1FF)),
+            0x200: self._write_stir,
+            0x234: self._write_fpccr,
         }
+        if not nonsecure:
+            self._readers |= {
+                0xD0: lambda: self.shared.sau_ctrl,
+                0xE4: lambda: self.shared.sfsr,
+                0xE8: lambda: self.shared.sfar,
+            }
+            self._writers |= {
+                0x8C: self._write_nsacr,
+                0xD0: self._write_sau_ctrl,
+                0xE4: self._clear_sfsr,
+                0xE8: self._write_sfar,
+            }
         self.reset()
 
     def reset(self) -> None:
-        """Values after a reset."""
-        self.vtor = self.scr = self.cfsr = self.hfsr = 0
-        self.mmfar = self.bfar = 0
+        """Values after a reset; what is shared is reset by its owner."""
+        self.vtor = self.scr = self.status = self.mmfar = 0
         self.ccr = _CCR_RESET
-        self.fault_enables = 0
+        self.enables = 0
         self.storage: dict[int, int] = {0x234: _FPCCR_RESET}
         self.cpacr = 0
-        self._host.set_fp_access(False)
+
+    # faults: banked ones, and those that both states share
+
+    @property
+    def sees_shared(self) -> bool:
+        """True where BusFault and HardFault are this state's."""
+        return not self._nonsecure or self._nvic.faults_nonsecure
+
+    @property
+    def cfsr(self) -> int:
+        """CFSR as this state reads it."""
+        return self.status | (self.shared.bfsr if self.sees_shared else 0)
+
+    @property
+    def hfsr(self) -> int:
+        """HFSR as this state reads it."""
+        return self.shared.hfsr if self.sees_shared else 0
+
+    @property
+    def bfar(self) -> int:
+        """BFAR as this state reads it."""
+        return self.shared.bfar if self.sees_shared else 0
+
+    def note(self, status: int, address: int | None = None) -> None:
+        """Set bits of CFSR; ``address`` goes where MMARVALID or BFARVALID say."""
+        self.status |= status & ~_BUS_STATUS
+        self.shared.bfsr |= status & _BUS_STATUS
+        if address is not None and status & MMARVALID:
+            self.mmfar = address
+        if address is not None and status & BFARVALID:
+            self.shared.bfar = address
+
+    @property
+    def fault_enables(self) -> int:
+        """SHCSR's enable bits of this state's faults and of those that are shared."""
+        return self.enables | self.shared.enables
+
+    def number(self, exception: int) -> int:
+        """The exception of this state that goes by a number."""
+        return exception | NONSECURE if self._nonsecure and exception in BANKED else exception
+
+    @property
+    def clears_fp(self) -> bool:
+        """FPCCR.TS: all FP registers are the secure state's."""
+        return bool(self.storage.get(0x234, 0) & FPCCR_TS)
+
+    # registers
 
     def read(self, offset: int) -> int:
         """The word at ``offset``."""
@@ -108,10 +209,12 @@ class Scb:
             value: int = getattr(self, _PLAIN[offset])
             return value
         if 0x18 <= offset < 0x24:
-            first = offset - 0x14
-            return int.from_bytes(bytes(self._nvic.priorities[first : first + 4]), "little")
+            priorities = bytes(self._priority(offset - 0x14 + i) for i in range(4))
+            return int.from_bytes(priorities, "little")
         if 0x90 <= offset < 0xC8:
             return self._mpu.read(offset)
+        if 0xD0 <= offset <= 0xE8:
+            return 0  # the SAU has no regions; none of it is the non-secure state's
         return _CPUID if offset == 0 else _ID.get(offset, self.storage.get(offset, 0))
 
     def write(self, offset: int, value: int) -> None:
@@ -126,70 +229,160 @@ class Scb:
             setattr(self, _PLAIN[offset], value)
         elif 0x18 <= offset < 0x24:
             for i in range(4):
-                self._nvic.set_priority(offset - 0x14 + i, value >> 8 * i & 0xFF)
+                self._set_priority(offset - 0x14 + i, value >> 8 * i & 0xFF)
         elif 0x90 <= offset < 0xC8:
             self._mpu.write(offset, value)
-        elif offset not in _ID and offset != 0:
+        elif offset not in _ID and offset != 0 and not 0xD0 <= offset <= 0xE8:
             self.storage[offset] = value
+
+    def _owns(self, exception: int) -> bool:
+        """True for a system exception that this state has to do with."""
+        if exception == SECURE_FAULT:
+            return not self._nonsecure
+        return exception in BANKED or exception == DEBUG_MONITOR or self.sees_shared
+
+    def _priority(self, exception: int) -> int:
+        if not self._owns(exception):
+            return 0
+        number = self.number(exception)
+        return self._nvic.priority(number) & 0xFF if number & NUMBER > 3 else 0
+
+    def _set_priority(self, exception: int, value: int) -> None:
+        if self._owns(exception):
+            self._nvic.set_priority(self.number(exception), value)
 
     def _read_icsr(self) -> int:
         nvic = self._nvic
         active = self._host.exception_number
-        value = active | nvic.best() << 12
-        value |= (nvic.active & ~(1 << active if active else 0) == 0) << 11  # RETTOBASE
-        value |= (nvic.pending >> 16 != 0) << 22
-        value |= (nvic.pending >> SYSTICK & 1) << 26 | (nvic.pending >> PENDSV & 1) << 28
-        return value | (nvic.pending >> NMI & 1) << 31
+        best = nvic.best()
+        if self._nonsecure and not nvic.is_nonsecure(best):
+            best = 0
+        value = active | (best & NUMBER) << 12
+        running = nvic.active & ~(1 << active | 1 << (active | NONSECURE) if active else 0)
+        value |= (running == 0) << 11  # RETTOBASE
+        value |= (nvic.pending >> FIRST_IRQ & (1 << nvic.irqs) - 1 != 0) << 22
+        value |= (nvic.pending >> self.number(SYSTICK) & 1) << 26
+        value |= (nvic.pending >> self.number(PENDSV) & 1) << 28
+        return value | (nvic.pending >> NMI & 1 if self.sees_shared else 0) << 31
 
     def _write_icsr(self, value: int) -> None:
-        for bit, number in ((31, NMI), (28, PENDSV), (26, SYSTICK)):
+        names = [(28, self.number(PENDSV)), (26, self.number(SYSTICK))]
+        if self.sees_shared:
+            names.append((31, NMI))
+        for bit, number in names:
             if value >> bit & 1:
                 self._nvic.pend(number)
-        for bit, number in ((27, PENDSV), (25, SYSTICK), (30, NMI)):
-            if value >> bit & 1 and not value >> bit + 1 & 1:
+            elif value >> bit - 1 & 1:
                 self._nvic.unpend(number)
+
+    def _write_stir(self, value: int) -> None:
+        number = 16 + (value & 0x1FF)
+        if not self._nonsecure or self._nvic.is_nonsecure(number):
+            self._nvic.pend(number)
+
+    def _read_aircr(self) -> int:
+        nvic = self._nvic
+        value = 0xFA05_0000 | nvic.groups[self._nonsecure] << 8
+        value |= _AIRCR_BFHFNMINS if nvic.faults_nonsecure else 0
+        if self._nonsecure:
+            return value
+        value |= _AIRCR_PRIS if nvic.squashed else 0
+        return value | (_AIRCR_SYSRESETREQS if self.shared.reset_secure_only else 0)
 
     def _write_aircr(self, value: int) -> None:
         if value >> 16 != _VECTKEY:
             return
-        self._nvic.set_group(value >> 8 & 7)
-        if value & 4:
+        nvic = self._nvic
+        nvic.set_group(value >> 8 & 7, nonsecure=self._nonsecure)
+        if not self._nonsecure:
+            self.shared.reset_secure_only = bool(value & _AIRCR_SYSRESETREQS)
+            nvic.squashed = bool(value & _AIRCR_PRIS)
+            nvic.set_faults_nonsecure(bool(value & _AIRCR_BFHFNMINS))
+            self._host.security_changed()
+        if value & _AIRCR_SYSRESETREQ and not (self._nonsecure and self.shared.reset_secure_only):
             self._host.request_reset()
 
     def _write_scr(self, value: int) -> None:
-        self.scr = value & (SLEEPONEXIT | SLEEPDEEP | SEVONPEND)
-        self._nvic.send_on_pend = bool(value & SEVONPEND)
+        kept = SLEEPONEXIT | SLEEPDEEP | SEVONPEND | (0 if self._nonsecure else _SLEEPDEEPS)
+        self.scr = value & kept
+        mask = 1 << self._nonsecure
+        nvic = self._nvic
+        nvic.send_on_pend = nvic.send_on_pend & ~mask | (mask if value & SEVONPEND else 0)
+
+    def _mine(self, mask: int) -> list[int]:
+        """The system exceptions in a set that this state's SHCSR shows."""
+        found = [n for n in bits(mask) if n & NUMBER < FIRST_IRQ and self._owns(n & NUMBER)]
+        return [n & NUMBER for n in found if n == self.number(n & NUMBER)]
 
     def _read_shcsr(self) -> int:
-        value = self.fault_enables
-        for number in bits(self._nvic.active):
+        value = self.enables
+        if not self._nonsecure:
+            value |= self.shared.enables
+        elif self.sees_shared:
+            value |= self.shared.enables & FAULT_ENABLES[BUS_FAULT]
+        for number in self._mine(self._nvic.active):
             value |= 1 << _ACTIVE_BITS[number] if number in _ACTIVE_BITS else 0
-        for number in bits(self._nvic.pending):
+        for number in self._mine(self._nvic.pending):
             value |= 1 << _PENDING_BITS[number] if number in _PENDING_BITS else 0
         return value
 
     def _write_shcsr(self, value: int) -> None:
-        self.fault_enables = value & 0xF_0000
-        for number, bit in _PENDING_BITS.items():
-            if number in (4, 5, 6, 11):
-                (self._nvic.pend if value >> bit & 1 else self._nvic.unpend)(number)
-        for number, bit in _ACTIVE_BITS.items():
-            if number not in (2, 3, DEBUG_MONITOR):
-                mask = 1 << number
-                self._nvic.active = self._nvic.active & ~mask | (value >> bit & 1) << number
-        self._nvic.update()
+        self.enables = value & 0x5_0000
+        if self.sees_shared:
+            mine = FAULT_ENABLES[BUS_FAULT] if self._nonsecure else _SHARED_ENABLES
+            self.shared.enables = self.shared.enables & ~mine | value & mine
+        nvic = self._nvic
+        for exception, bit in _PENDING_BITS.items():
+            if exception in (4, 5, 6, 7, 11) and self._owns(exception):
+                change = nvic.pend if value >> bit & 1 else nvic.unpend
+                change(self.number(exception))
+        for exception, bit in _ACTIVE_BITS.items():
+            if exception not in (2, 3, DEBUG_MONITOR) and self._owns(exception):
+                number = self.number(exception)
+                nvic.active = nvic.active & ~(1 << number) | (value >> bit & 1) << number
+        nvic.update()
 
     def _clear_cfsr(self, value: int) -> None:
-        self.cfsr &= ~value
+        self.status &= ~value
+        if self.sees_shared:
+            self.shared.bfsr &= ~value
 
     def _clear_hfsr(self, value: int) -> None:
-        self.hfsr &= ~value
+        if self.sees_shared:
+            self.shared.hfsr &= ~value
+
+    def _clear_sfsr(self, value: int) -> None:
+        self.shared.sfsr &= ~value
+
+    def _write_bfar(self, value: int) -> None:
+        if self.sees_shared:
+            self.shared.bfar = value
+
+    def _write_sfar(self, value: int) -> None:
+        self.shared.sfar = value
+
+    def _write_sau_ctrl(self, value: int) -> None:
+        self.shared.sau_ctrl = value & 3
+        self._host.security_changed()
+
+    def _write_fpccr(self, value: int) -> None:
+        self.storage[0x234] = value & ~(_FPCCR_SECURE if self._nonsecure else 0)
 
     def _write_cpacr(self, value: int) -> None:
         self.cpacr = value & 0xF0_FFFF
-        self._host.set_fp_access(self.cpacr >> 20 & 3 != 0)
+        self._host.fp_access_changed()
 
-    _STATE = ("vtor", "scr", "cfsr", "hfsr", "mmfar", "bfar", "ccr", "fault_enables", "cpacr")
+    def _write_nsacr(self, value: int) -> None:
+        self.shared.nsacr = value & 0xCFF
+        self._host.fp_access_changed()
+
+    @property
+    def fp_allowed(self) -> bool:
+        """Whether FP instructions may run in this state."""
+        allowed = self.cpacr >> 20 & 3 != 0
+        return allowed and (not self._nonsecure or bool(self.shared.nsacr >> 10 & 1))
+
+    _STATE = ("vtor", "scr", "status", "mmfar", "ccr", "enables", "cpacr")
 
     def state(self) -> dict[str, Any]:
         """What a snapshot keeps."""
@@ -200,16 +393,6 @@ class Scb:
         for name in self._STATE:
             setattr(self, name, state[name])
         self.storage = dict(state["storage"])
-        self._host.set_fp_access(self.cpacr >> 20 & 3 != 0)
 
 
-_PLAIN = {
-    0x08: "vtor",
-    0x10: "scr",
-    0x14: "ccr",
-    0x28: "cfsr",
-    0x2C: "hfsr",
-    0x34: "mmfar",
-    0x38: "bfar",
-    0x88: "cpacr",
-}
+_PLAIN = {0x08: "vtor", 0x10: "scr", 0x14: "ccr", 0x34: "mmfar", 0x88: "cpacr"}

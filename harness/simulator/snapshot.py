@@ -23,10 +23,11 @@ from harness.simulator.machine import Machine
 from harness.simulator.nrf9160 import Chunk
 
 #: Raised when what a snapshot holds, or how it is written, changes.
-FORMAT = 2
+FORMAT = 3
 _MAGIC = b"tflm-hil snapshot\n"
 _LARGEST = 64 << 20
-_BLOCKS = ("nvic", "mpu", "dwt", "systick", "scb")
+_BLOCKS = ("nvic", "dwt", "shared")
+_BANKED = ("mpu", "systick", "scb")
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def take(machine: Machine) -> Snapshot:
         {name: bytes(store.view) for name, store in machine.engine.stores.items()},
         machine.engine.flash_content,
         {name: device.state() for name, device in machine.devices.items()},
-        {name: getattr(machine, name).state() for name in _BLOCKS},
+        _blocks(machine),
         machine.events.state(),
         machine.core.executed,
         machine.core.sequential,
@@ -65,6 +66,12 @@ def take(machine: Machine) -> Snapshot:
         machine.resets,
         machine.sleeping,
     )
+
+
+def _blocks(machine: Machine) -> dict[str, Any]:
+    blocks = {name: getattr(machine, name).state() for name in (*_BLOCKS, "worlds")}
+    worlds = machine.worlds[False], machine.worlds[True]
+    return blocks | {name: tuple(getattr(w, name).state() for w in worlds) for name in _BANKED}
 
 
 def restore(machine: Machine, snapshot: Snapshot) -> None:
@@ -81,6 +88,10 @@ def restore(machine: Machine, snapshot: Snapshot) -> None:
             machine.devices[name].restore(state)
     for name in _BLOCKS:
         getattr(machine, name).restore(snapshot.blocks[name])
+    for name in _BANKED:
+        for index, state in enumerate(snapshot.blocks[name]):
+            getattr(machine.worlds[bool(index)], name).restore(state)
+    machine.worlds.restore(snapshot.blocks["worlds"])
     machine.events.restore(snapshot.events)
     machine.exceptions.locked_up = machine.exceptions.sleep_on_exit = False
     machine.reset_reason = None

@@ -1,4 +1,4 @@
-"""Instructions that the machine carries out itself: hints, TT, and those that fault.
+"""Instructions that the machine carries out itself: hints, TT, gateways, and those that fault.
 
 Unicorn raises an invalid instruction for WFE and YIELD, knows no sleep, and answers TT for a
 processor with a non-secure side. The counting core stops before each of them, and before those
@@ -8,19 +8,22 @@ that set FAULTMASK, on which the MPU depends.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from harness.elf.thumb import instruction_length
 from harness.simulator.counting import XPSR_IT
 from harness.simulator.exceptions import Exceptions
 from harness.simulator.library import Reg
-from harness.simulator.mpu import Mpu
 from harness.simulator.nvic import USAGE_FAULT, Nvic
-from harness.simulator.scb import INVSTATE, NOCP
+from harness.simulator.security.gateway import SG, Gateway
+from harness.simulator.security.worlds import Worlds
+from harness.simulator.status import NOCP, UNDEFINSTR
 
 if TYPE_CHECKING:
     from harness.simulator._native import Core
 
+_FAULTMASK = 0x13
 _YIELD, _WFE, _WFI, _SEV = 1, 2, 3, 4
 _APSR_N, _APSR_Z, _APSR_C, _APSR_V = 1 << 31, 1 << 30, 1 << 29, 1 << 28
 
@@ -29,9 +32,15 @@ class Special:
     """Carries out the instruction at pc; ``sleep`` is told "wfi" or "wfe"."""
 
     def __init__(
-        self, core: Core, nvic: Nvic, mpu: Mpu, exceptions: Exceptions, sleep: Callable[[str], None]
+        self,
+        core: Core,
+        nvic: Nvic,
+        worlds: Worlds,
+        gateway: Gateway,
+        exceptions: Exceptions,
+        sleep: Callable[[str], None],
     ) -> None:
-        self._core, self._nvic, self._mpu = core, nvic, mpu
+        self._core, self._nvic, self._worlds, self._gateway = core, nvic, worlds, gateway
         self._exceptions, self._sleep = exceptions, sleep
 
     def carry_out(self, pc: int, first: int, second: int) -> bool:
@@ -42,23 +51,33 @@ class Special:
         if not _passes(xpsr):
             self._advance(pc, first, xpsr)
             return True
-        if first & 0xFF00 == 0xB600 or first & 0xFFF0 == 0xF380:
-            self._core.step()
-            self._exceptions.synchronize()
-            return True
+        advance = partial(self._advance, pc, first, xpsr)
         hint = self._hint(first, second)
-        if hint is not None:
-            self._advance(pc, first, xpsr)
+        if first & 0xFF00 == 0xB600 or first & 0xFFF0 == 0xF380 or first == 0xF3EF:
+            self._system_register(first, second, advance)
+        elif hint is not None:
+            advance()
             self._do_hint(hint)
         elif first & 0xFFF0 == 0xE840:
-            self._test_target(first, second)
-            self._advance(pc, first, xpsr)
+            self._test_target(pc, first, second, advance)
+        elif (first, second) == SG:
+            self._gateway.secure_gateway(pc, advance)
         elif first & 0xFF07 == 0x4704:
-            # BXNS and BLXNS: there is no non-secure side in this machine.
-            self._exceptions.fault(USAGE_FAULT, INVSTATE, pc)
+            self._gateway.branch(pc, first)
+        elif first & 0xFFE0 == 0xEC20 and second == 0x0A00:
+            self._gateway.lazy_fp(pc, first, advance)
         else:
             self._exceptions.fault(USAGE_FAULT, NOCP, pc)
         return True
+
+    def _system_register(self, first: int, second: int, advance: Callable[[], None]) -> None:
+        if self._worlds.nonsecure and first & 0xFF00 != 0xB600 and second & 0xFF != _FAULTMASK:
+            advance()
+            self._gateway.special_register(first, second)
+            return
+        self._core.step()
+        self._worlds.update()
+        self._exceptions.synchronize()
 
     @staticmethod
     def _hint(first: int, second: int) -> int | None:
@@ -79,14 +98,15 @@ class Special:
             else:
                 self._sleep("wfe")
 
-    def _test_target(self, first: int, second: int) -> None:
-        """TT, TTT, TTA, TTAT: Rd from bits 11..8, T from bit 6 (Armv8-M ARM, C2.4)."""
+    def _test_target(self, pc: int, first: int, second: int, advance: Callable[[], None]) -> None:
+        """TT, TTT, TTA, TTAT: Rd from bits 11..8, A and T from bits 7 and 6 (ARM, C2.4)."""
         core = self._core
-        privileged = self._exceptions.privileged()
-        address = core.read(_register(first & 0xF))
-        asked_as = privileged and not second & 0x40
-        answer = self._mpu.test_target(address, privileged=privileged, asked_as=asked_as)
+        answer = self._gateway.test_target(core.read(_register(first & 0xF)), second)
+        if answer is None:
+            self._exceptions.fault(USAGE_FAULT, UNDEFINSTR, pc)
+            return
         core.write(_register(second >> 8 & 0xF), answer)
+        advance()
 
     def _advance(self, pc: int, first: int, xpsr: int) -> None:
         core = self._core

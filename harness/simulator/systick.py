@@ -1,4 +1,7 @@
-"""SysTick (Armv8-M ARM, D1.2, SYST_*): a 24-bit down-counter on the CPU clock."""
+"""SysTick (Armv8-M ARM, D1.2, SYST_*): a 24-bit down-counter on the CPU clock.
+
+Each security state has one.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +18,16 @@ class Timekeeper(Protocol):
     def now(self) -> int: ...
     def schedule(self, device: str, tag: str, time: int) -> None: ...
     def cancel(self, device: str, tag: str) -> None: ...
-    def pend_systick(self) -> None: ...
+    def pend_systick(self, *, nonsecure: bool) -> None: ...
 
 
 class SysTick:
     """The counter is computed from the virtual time."""
 
-    NAME = "SysTick"
-
-    def __init__(self, machine: Timekeeper) -> None:
+    def __init__(self, machine: Timekeeper, *, nonsecure: bool = False) -> None:
         self._machine = machine
+        self._nonsecure = nonsecure
+        self.name = "SysTick_NS" if nonsecure else "SysTick"
         self.reset()
 
     def reset(self) -> None:
@@ -33,7 +36,7 @@ class SysTick:
         self.rvr = 0
         self.value = 0  # counter at `since`
         self.since = 0
-        self._machine.cancel(self.NAME, "zero")
+        self._machine.cancel(self.name, "zero")
 
     def _current(self) -> int:
         if not self.csr & ENABLE:
@@ -50,17 +53,17 @@ class SysTick:
 
     def _arrange(self) -> None:
         if not self.csr & ENABLE or not (self.value or self.rvr):
-            self._machine.cancel(self.NAME, "zero")
+            self._machine.cancel(self.name, "zero")
             return
         ahead = self.value or self.rvr + 1
-        self._machine.schedule(self.NAME, "zero", self.since + ahead)
+        self._machine.schedule(self.name, "zero", self.since + ahead)
 
     def fire(self, _tag: str) -> None:
         """The counter reached zero."""
         self.value, self.since = 0, self._machine.now
         self.csr |= COUNTFLAG
         if self.csr & TICKINT:
-            self._machine.pend_systick()
+            self._machine.pend_systick(nonsecure=self._nonsecure)
         self._arrange()
 
     def read(self, offset: int) -> int:

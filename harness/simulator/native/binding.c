@@ -149,6 +149,7 @@ static void dealloc(PyObject *object) {
   for (int i = 0; i < c->code_count; i++) {
     free(c->code[i].slots);
     free(c->code[i].covered);
+    free(c->code[i].rights);
   }
   free(c->shadow);
   free(c->breakpoints);

@@ -6,6 +6,7 @@
 //   access.c   accesses that Unicorn asks about, and undoing what follows a refused one
 //   idle.c     loops that can change nothing, skipped to the next event
 //   frame.c    exception frames
+//   worlds.c   the two security states: priorities, who may run where, the change between them
 //   state.c    the processor's registers where Unicorn's interface does not show them
 //   profile.c  what ran, how often
 //   methods.c  what Python may ask (evidence.c: about what ran)
@@ -53,6 +54,10 @@ enum {
 #define IDLE_BLOCKS 16
 #define MPU_REGIONS 16
 enum { EXTRA_LIMITS = 1, EXTRA_EXCLUSIVE = 2 };
+// Bytes that one entry of Area.rights stands for, as a shift: the smallest region of the SPU.
+#define GRANULE_SHIFT 13
+// What an instruction stands in, as far as it matters who carries it out.
+enum { CONTEXT_NO_FP = 1, CONTEXT_NONSECURE = 2 };
 
 typedef struct {
   int (*start)(void *uc, uint64_t begin, uint64_t until, uint64_t timeout, size_t count);
@@ -86,6 +91,9 @@ typedef struct {
   Slot *slots;       // one a halfword, code areas only
   uint8_t *covered;  // one bit a halfword, code areas only
   bool stable;       // code there changes only through core_invalidate()
+  // One a granule: secure (bit 0) and non-secure code (bit 1) runs there, exception frames of
+  // secure (bit 2) and non-secure code (bit 3) lie there; NULL: all of it.
+  uint8_t *rights;
 } Area;
 
 // Where Unicorn keeps what its interface does not show: byte offsets in a saved context.
@@ -137,6 +145,10 @@ typedef struct Core {
   uint32_t sequential;  // where code goes on without a branch, 0 where that is not known
   long long charged;    // part of `executed` that slots were charged with
   int best_pending, active_priority, group_mask;
+  // What the masks of the running security state boost to, and those of the other one do.
+  int primask_priority, faultmask_priority, other_priority;
+  bool squashed;   // BASEPRI means the lower half of the priorities (AIRCR.PRIS)
+  bool nonsecure;  // the security state; Unicorn's own is always secure
   int exception, error, fault_type, fault_size;
   unsigned int fault_address, fault_status;
   bool stop_after, fp_disabled, skip_idle;
@@ -163,7 +175,7 @@ typedef struct Core {
 
 // thumb.c
 uint32_t thumb_length(uint16_t first);
-bool thumb_is_special(uint16_t first, uint16_t second, bool fp_disabled);
+bool thumb_is_special(uint16_t first, uint16_t second, int context);
 bool thumb_may_store(uint16_t first);
 int thumb_extra_state(uint16_t first, uint16_t second);
 
@@ -190,11 +202,21 @@ void access_undo(Core *c);
 void idle_begin(Core *c);
 void idle_block(Core *c);
 
+// worlds.c
+int core_priority(Core *c);
+int core_context(const Core *c);
+bool core_may_run(const Core *c, const Area *area, uint32_t address);
+bool core_may_stack(const Core *c, const Area *area, uint32_t address);
+void core_change_world(Core *c);
+
 // state.c
 const char *state_find(Core *c);  // NULL, or what is not as expected
 void state_note_fault(Core *c);
 void state_protect(Core *c, int bank, uint32_t ctrl, const uint32_t *bases, const uint32_t *limits);
 void state_limits(Core *c, uint32_t *psplim, uint32_t *msplim);
+void state_set_limits(Core *c, uint32_t psplim, uint32_t msplim);
+void state_exchange_banks(Core *c);
+void state_other(Core *c, uint32_t values[4]);
 void state_clear_monitor(Core *c);
 void state_save(Core *c, uint8_t *into);
 void state_load(Core *c, const uint8_t *from);

@@ -69,14 +69,15 @@ static bool is_breakpoint(const Core *c, uint32_t address) {
 }
 
 static void decode(Core *c, const Area *area, Slot *s, uint32_t address, uint32_t size) {
-  uint32_t count = 0, special = NO_SPECIAL;
+  uint32_t count = 0, special = core_may_run(c, area, address) ? NO_SPECIAL : 0;
+  int context = core_context(c);
   for (uint32_t at = address; at < address + size && size <= MAX_BLOCK; count++) {
     uint16_t first = core_halfword(area, at);
     uint32_t step = thumb_length(first);
     uint16_t second = step == 4 ? core_halfword(area, at + 2) : 0;
     if (step == 4) c->extras |= thumb_extra_state(first, second);
     if (special == NO_SPECIAL &&
-        (thumb_is_special(first, second, c->fp_disabled) || is_breakpoint(c, at))) {
+        (thumb_is_special(first, second, context) || is_breakpoint(c, at))) {
       special = count;
     }
     at += step;
@@ -118,13 +119,8 @@ static void settle(Core *c, uint32_t pc) {
 }
 
 bool core_deliverable(Core *c) {
-  int now = c->active_priority;
-  if (c->best_pending >= NO_PRIORITY || c->best_pending >= now) return false;
-  if (core_reg(c, REG_FAULTMASK) & 1) now = now < -1 ? now : -1;
-  if (core_reg(c, REG_PRIMASK) & 1) now = now < 0 ? now : 0;
-  int base = (int)(core_reg(c, REG_BASEPRI) & 0xFF) & c->group_mask;
-  if (base && base < now) now = base;
-  return c->best_pending < now;
+  if (c->best_pending >= NO_PRIORITY || c->best_pending >= c->active_priority) return false;
+  return c->best_pending < core_priority(c);
 }
 
 static bool is_late(const Core *c) { return c->wall && monotonic_ns() >= c->wall; }
@@ -337,8 +333,9 @@ void core_retire(Core *c, uint32_t pc) {
 // Code changed: decode it again.
 void core_invalidate(Core *c) {
   c->again = 1;
-  if (++c->generation) return;
-  c->generation = 1;
+  c->generation += 2;  // bit 0 is the security state: what one has decoded is not for the other
+  if (c->generation > 1) return;
+  c->generation += 2;
   for (int i = 0; i < c->code_count; i++) {
     for (uint32_t at = 0; at < c->code[i].size / 2; at++) c->code[i].slots[at].key = 0;
   }
@@ -348,7 +345,9 @@ bool core_attach(Core *c) {
   size_t hook;
   c->best_pending = c->active_priority = NO_PRIORITY;
   c->group_mask = 0xFF;
-  c->generation = 1;
+  c->faultmask_priority = -1;
+  c->other_priority = NO_PRIORITY;
+  c->generation = 2;
   c->again = 1;
   c->access_here = -1;
   c->skip_idle = true;

@@ -29,6 +29,8 @@ static bool mpu_allows(const Core *c, uint32_t address, bool write, bool privile
 static uint8_t *frame_at(Core *c, uint32_t address, uint32_t size, bool write, bool privileged) {
   Area *area = core_area(c->code, c->code_count, address);
   if (!area || area->stable || area->size - (address - area->base) < size) return NULL;
+  if (!core_may_stack(c, area, address) || !core_may_stack(c, area, address + size - 1))
+    return NULL;
   for (uint32_t at = address; c->mpu_ctrl && at < address + size; at = (at | (GRANULE - 1)) + 1) {
     if (!mpu_allows(c, at, write, privileged)) return NULL;
   }
@@ -49,7 +51,9 @@ static bool within_limit(Core *c, uint32_t frame, bool process) {
 
 static bool vector_of(Core *c, uint32_t address, uint32_t *vector) {
   Area *area = core_area(c->code, c->code_count, address);
-  if (!area || area->size - (address - area->base) < 4) return false;
+  if (!area || area->size - (address - area->base) < 4 || !core_may_run(c, area, address)) {
+    return false;
+  }
   memcpy(vector, area->host + (address - area->base), 4);
   return *vector & 1;
 }

@@ -79,6 +79,44 @@ static PyObject *deliverable(PyObject *self, PyObject *unused) {
   return PyBool_FromLong(core_deliverable(CORE(self)));
 }
 
+static PyObject *priority(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return PyLong_FromLong(core_priority(CORE(self)));
+}
+
+static PyObject *change_world(PyObject *self, PyObject *unused) {
+  (void)unused;
+  core_change_world(CORE(self));
+  Py_RETURN_NONE;
+}
+
+// What each security state may do in each granule of an area; None: everything.
+static PyObject *set_rights(PyObject *self, PyObject *arguments) {
+  int index;
+  const char *data;
+  Py_ssize_t size;
+  Core *c = CORE(self);
+  if (!PyArg_ParseTuple(arguments, "iz#", &index, &data, &size)) return NULL;
+  if (index < 0 || index >= c->code_count) {
+    PyErr_SetString(PyExc_IndexError, "no such area");
+    return NULL;
+  }
+  Area *area = &c->code[index];
+  if (data && size != (Py_ssize_t)(area->size >> GRANULE_SHIFT)) {
+    PyErr_SetString(PyExc_ValueError, "one byte a granule");
+    return NULL;
+  }
+  free(area->rights);
+  area->rights = NULL;
+  if (data) {
+    area->rights = malloc((size_t)size);
+    if (!area->rights) return PyErr_NoMemory();
+    memcpy(area->rights, data, (size_t)size);
+  }
+  core_invalidate(c);
+  Py_RETURN_NONE;
+}
+
 static PyObject *invalidate(PyObject *self, PyObject *unused) {
   (void)unused;
   core_invalidate(CORE(self));
@@ -131,7 +169,7 @@ static PyObject *is_special(PyObject *self, PyObject *const *arguments, Py_ssize
   }
   uint16_t first = (uint16_t)PyLong_AsUnsignedLongMask(arguments[0]);
   uint16_t second = (uint16_t)PyLong_AsUnsignedLongMask(arguments[1]);
-  return PyBool_FromLong(thumb_is_special(first, second, CORE(self)->fp_disabled));
+  return PyBool_FromLong(thumb_is_special(first, second, core_context(CORE(self))));
 }
 
 static PyObject *ignore_breakpoint(PyObject *self, PyObject *address) {
@@ -182,6 +220,20 @@ static PyObject *limits(PyObject *self, PyObject *unused) {
   (void)unused;
   state_limits(CORE(self), &psplim, &msplim);
   return Py_BuildValue("II", psplim, msplim);
+}
+
+static PyObject *set_limits(PyObject *self, PyObject *arguments) {
+  unsigned int psplim, msplim;
+  if (!PyArg_ParseTuple(arguments, "II", &psplim, &msplim)) return NULL;
+  state_set_limits(CORE(self), psplim, msplim);
+  Py_RETURN_NONE;
+}
+
+static PyObject *other(PyObject *self, PyObject *unused) {
+  uint32_t values[4];
+  (void)unused;
+  state_other(CORE(self), values);
+  return Py_BuildValue("IIII", values[0], values[1], values[2], values[3]);
 }
 
 static PyObject *clear_monitor(PyObject *self, PyObject *unused) {
@@ -287,6 +339,11 @@ PyMethodDef core_methods[] = {
     {"read_many", read_many, METH_O, "Values of several registers."},
     {"write_many", FAST(write_many), METH_FASTCALL, "Set several registers, in order."},
     {"deliverable", deliverable, METH_NOARGS, "Can best_pending be taken?"},
+    {"priority", priority, METH_NOARGS, "What an exception must be below to be taken."},
+    {"change_world", change_world, METH_NOARGS, "Exchange the registers of the security states."},
+    {"set_rights", set_rights, METH_VARARGS, "What the security states may do in each granule."},
+    {"other", other, METH_NOARGS, "PRIMASK, FAULTMASK, BASEPRI, CONTROL of the other state."},
+    {"set_limits", set_limits, METH_VARARGS, "Set PSPLIM and MSPLIM."},
     {"invalidate", invalidate, METH_NOARGS, "Code changed: decode it again."},
     {"forget", forget, METH_VARARGS, "Drop translations in [begin, end)."},
     {"set_breakpoints", set_breakpoints, METH_O, "Stop before these addresses."},
@@ -313,6 +370,10 @@ PyMethodDef core_methods[] = {
 PyMemberDef core_members[] = {
     {"active_priority", T_INT, FIELD(active_priority), 0, "Group priority active."},
     {"group_mask", T_INT, FIELD(group_mask), 0, "Group priority bits."},
+    {"primask_priority", T_INT, FIELD(primask_priority), 0, "What PRIMASK boosts to."},
+    {"faultmask_priority", T_INT, FIELD(faultmask_priority), 0, "What FAULTMASK boosts to."},
+    {"other_priority", T_INT, FIELD(other_priority), 0, "Boost by the other state's masks."},
+    {"squashed", T_BOOL, FIELD(squashed), 0, "BASEPRI is in the lower half (AIRCR.PRIS)."},
     {"exception", T_INT, FIELD(exception), READONLY, "Unicorn's exception number."},
     {"error", T_INT, FIELD(error), READONLY, "Unicorn's error number."},
     {"fault_type", T_INT, FIELD(fault_type), READONLY, "Unicorn's access type."},
@@ -329,7 +390,23 @@ PyMemberDef core_members[] = {
     {NULL, 0, 0, 0, NULL},
 };
 
+static PyObject *get_nonsecure(PyObject *self, void *unused) {
+  (void)unused;
+  return PyBool_FromLong(CORE(self)->nonsecure);
+}
+
+// The state alone: the registers are those of the state already.
+static int set_nonsecure(PyObject *self, PyObject *value, void *unused) {
+  Core *c = CORE(self);
+  (void)unused;
+  c->nonsecure = PyObject_IsTrue(value) == 1;
+  c->generation = (uint16_t)((c->generation & ~1) | c->nonsecure);
+  c->again = 1;
+  return PyErr_Occurred() ? -1 : 0;
+}
+
 PyGetSetDef core_properties[] = {
+    {"nonsecure", get_nonsecure, set_nonsecure, "The security state.", NULL},
     {"executed", get_executed, set_executed, "Instructions executed.", NULL},
     {"stop_at", get_stop_at, set_stop_at, "Value of executed to stop at.", NULL},
     {"best_pending", get_best_pending, set_best_pending, "Group priority pending, or 256.", NULL},

@@ -10,7 +10,10 @@
 // Distances from the first system register (the stack pointer that is not in use). Registers with
 // two banks hold the non-secure one first; the core is in secure state.
 enum {
+  OTHER_MSP = 4,  // of the security state that the core is not in
+  OTHER_PSP = 8,
   BASEPRI = 20,
+  CONTROL = 28,
   MPU_CTRL = 80,
   EXCEPTION = 88,
   PRIMASK = 92,
@@ -112,6 +115,11 @@ const char *state_find(Core *c) {
   if (!shows(c, REG_BASEPRI, 0x40, BASEPRI + BANK)) return "BASEPRI";
   if (!shows(c, REG_PRIMASK, 1, PRIMASK + BANK)) return "PRIMASK";
   if (!shows(c, REG_FAULTMASK, 1, FAULTMASK + BANK)) return "FAULTMASK";
+  core_set_reg(c, REG_CONTROL, 2);
+  save(c);
+  bool control = word(c, CONTROL + BANK) == 2 && word(c, CONTROL) == 0;
+  core_set_reg(c, REG_CONTROL, 0);
+  if (!control) return "CONTROL";
   save(c);
   if (word(c, SECURE) != 1) return "the security state";
   if (word(c, MONITOR) != ~0u || word(c, MONITOR + 4) != ~0u) return "the exclusive monitor";
@@ -151,6 +159,54 @@ void state_limits(Core *c, uint32_t *psplim, uint32_t *msplim) {
   save(c);
   *psplim = word(c, PSPLIM + BANK);
   *msplim = word(c, MSPLIM + BANK);
+}
+
+void state_set_limits(Core *c, uint32_t psplim, uint32_t msplim) {
+  save(c);
+  set_word(c, PSPLIM + BANK, psplim);
+  set_word(c, MSPLIM + BANK, msplim);
+  restore(c);
+}
+
+static void exchange(Core *c, size_t distance, uint32_t bits) {
+  uint32_t one = word(c, distance), other = word(c, distance + BANK);
+  set_word(c, distance, (one & ~bits) | (other & bits));
+  set_word(c, distance + BANK, (other & ~bits) | (one & bits));
+}
+
+// Unicorn's secure bank holds the registers of the security state that runs, whichever it is; its
+// other bank holds those of the other one, where MRS and MSR with _NS names find them.
+void state_exchange_banks(Core *c) {
+  enum { SPSEL = 2, BANKED_CONTROL = 3 };
+  save(c);
+  uint8_t *r13 = (uint8_t *)c->context + c->layout.registers + 13 * sizeof(uint32_t);
+  uint32_t pointer_now, aside = word(c, 0);
+  memcpy(&pointer_now, r13, sizeof pointer_now);
+  bool handler = word(c, EXCEPTION) != 0;
+  bool process = !handler && (word(c, CONTROL + BANK) & SPSEL);
+  uint32_t msp = word(c, OTHER_MSP), psp = word(c, OTHER_PSP);
+  set_word(c, OTHER_MSP, process ? aside : pointer_now);
+  set_word(c, OTHER_PSP, process ? pointer_now : aside);
+  exchange(c, BASEPRI, ~0u);
+  exchange(c, CONTROL, BANKED_CONTROL);
+  exchange(c, PRIMASK, ~0u);
+  exchange(c, FAULTMASK, ~0u);
+  exchange(c, MSPLIM, ~0u);
+  exchange(c, PSPLIM, ~0u);
+  process = !handler && (word(c, CONTROL + BANK) & SPSEL);
+  memcpy(r13, process ? &psp : &msp, sizeof msp);
+  set_word(c, 0, process ? msp : psp);
+  memset(at(c, MONITOR), 0xFF, 8);
+  restore(c);
+}
+
+// PRIMASK, FAULTMASK, BASEPRI and CONTROL of the security state that does not run.
+void state_other(Core *c, uint32_t values[4]) {
+  save(c);
+  values[0] = word(c, PRIMASK) & 1;
+  values[1] = word(c, FAULTMASK) & 1;
+  values[2] = word(c, BASEPRI) & 0xFF;
+  values[3] = word(c, CONTROL) & 3;
 }
 
 void state_clear_monitor(Core *c) {

@@ -9,17 +9,31 @@ static bool sets_faultmask(uint16_t first, uint16_t second) {
   return (first & 0xFFF0) == 0xF380 && (second & 0xF0FF) == 0x8013;
 }
 
+// MRS and MSR of the other security state's registers, as far as they concern more than a value:
+// its masks, and anything at all from the non-secure side, which also sees less of CONTROL.
+static bool names_other_world(uint16_t first, uint16_t second, bool nonsecure) {
+  bool write = (first & 0xFFF0) == 0xF380;
+  if ((!write && first != 0xF3EF) || (second & 0xF000) != 0x8000) return false;
+  int number = second & 0xFF;
+  if (nonsecure) return number >= 0x80 || number == 0x14;
+  return write && (number == 0x90 || number == 0x91 || number == 0x93);
+}
+
 // Instructions that Unicorn's core lacks or answers without the system registers:
-// YIELD, WFE, WFI, SEV; TT and its variants; BXNS and BLXNS; FP while CPACR refuses it.
-bool thumb_is_special(uint16_t first, uint16_t second, bool fp_disabled) {
+// YIELD, WFE, WFI, SEV; TT and its variants; SG, BXNS and BLXNS; VLSTM and VLLDM; FP while CPACR
+// refuses it.
+bool thumb_is_special(uint16_t first, uint16_t second, int context) {
   if (sets_faultmask(first, second)) return true;
+  if (names_other_world(first, second, context & CONTEXT_NONSECURE)) return true;
   if (thumb_length(first) == 2) {
     if ((first & 0xFF0F) == 0xBF00) return first >= 0xBF10 && first <= 0xBF40;
     return (first & 0xFF07) == 0x4704;
   }
   if (first == 0xF3AF) return second >= 0x8001 && second <= 0x8004;
   if ((first & 0xFFF0) == 0xE840) return (second & 0xF03F) == 0xF000;
-  if (fp_disabled && (first & 0xEC00) == 0xEC00) {
+  if (first == 0xE97F && second == 0xE97F) return true;
+  if ((first & 0xFFE0) == 0xEC20 && second == 0x0A00) return true;
+  if ((context & CONTEXT_NO_FP) && (first & 0xEC00) == 0xEC00) {
     return (second & 0x0E00) == 0x0A00 && (first & 0xEF00) != 0xEF00;
   }
   return false;

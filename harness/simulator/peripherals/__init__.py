@@ -10,15 +10,8 @@ from harness.simulator.peripherals.gpio import Gpio
 from harness.simulator.peripherals.gpiote import Gpiote
 from harness.simulator.peripherals.nvmc import Nvmc
 from harness.simulator.peripherals.rtc import Rtc
-from harness.simulator.peripherals.storage import (
-    CtrlAp,
-    Fpu,
-    Ipc,
-    Regulators,
-    Spu,
-    Storage,
-    Vmc,
-)
+from harness.simulator.peripherals.spu import Spu
+from harness.simulator.peripherals.storage import CtrlAp, Fpu, Ipc, Regulators, Storage, Vmc
 from harness.simulator.peripherals.timer import Timer
 from harness.simulator.peripherals.uarte import Uarte
 from harness.simulator.peripherals.wdt import Watchdog

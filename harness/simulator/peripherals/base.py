@@ -76,6 +76,10 @@ class Chip(Protocol):
         """Note the first access of its kind to something that has no model."""
         ...
 
+    def security_changed(self) -> None:
+        """The SPU says something else of flash, RAM or peripherals now."""
+        ...
+
     def system_reset(self, reason: int) -> None:
         """Reset the chip after this instruction; ``reason`` as in POWER.RESETREAS."""
         ...
@@ -90,6 +94,7 @@ class Device:
 
     def __init__(self, chip: Chip, block: Block) -> None:
         self.chip = chip
+        self.block = block
         self.name = block.name
         self.irq = block.irq
         self.size = block.size

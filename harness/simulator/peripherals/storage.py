@@ -1,6 +1,6 @@
 """Blocks that keep what is written and do nothing else.
 
-SPU, REGULATORS, IPC, VMC, FPU and CTRL-AP declare their registers; for the rest (SAADC, PWM, PDM,
+REGULATORS, IPC, VMC, FPU and CTRL-AP declare their registers; for the rest (SAADC, PWM, PDM,
 I2S, CRYPTOCELL) nothing is declared, so that the first access of each register is a finding.
 """
 
@@ -13,31 +13,6 @@ from harness.simulator.peripherals.base import Device, Register
 
 class Storage(Device):
     """A block that nothing is declared of."""
-
-
-class Spu(Device):
-    """System protection unit: permissions are kept, not enforced (nRF9160 PS, "SPU")."""
-
-    REGISTERS: ClassVar[tuple[Register, ...]] = (
-        Register(0x100, "EVENTS_RAMACCERR"),
-        Register(0x104, "EVENTS_FLASHACCERR"),
-        Register(0x108, "EVENTS_PERIPHACCERR"),
-        Register(0x180, "PUBLISH", count=3),
-        Register(0x300, "INTEN"),
-        Register(0x304, "INTENSET"),
-        Register(0x308, "INTENCLR"),
-        Register(0x400, "CAP", 1, access="r"),
-        Register(0x440, "EXTDOMAIN_PERM"),
-        Register(0x480, "DPPI_PERM", 0xFFFF),
-        Register(0x484, "DPPI_LOCK"),
-        Register(0x4C0, "GPIOPORT_PERM", 0xFFFF_FFFF),
-        Register(0x4C4, "GPIOPORT_LOCK"),
-        Register(0x500, "FLASHNSC", count=4),
-        Register(0x540, "RAMNSC", count=4),
-        Register(0x600, "FLASHREGION_PERM", 0x17, count=32),
-        Register(0x700, "RAMREGION_PERM", 0x17, count=32),
-        Register(0x800, "PERIPHID_PERM", 0x8000_0012, count=67),
-    )
 
 
 class Regulators(Device):

@@ -1,0 +1,225 @@
+"""What is secure, non-secure, or a gateway: SAU and IDAU (Armv8-M ARM, B8; nRF9160 PS, "SPU").
+
+The nRF9160's SAU has no regions: with SAU_CTRL.ALLNS it leaves the word to the IDAU, which follows
+the SPU's regions; otherwise everything is secure. A violation that the processor itself finds is a
+SecureFault (AUVIOL, INVEP, INVTRAN); what only the bus refuses (a region's read, write and execute
+permissions, a peripheral at the other state's address) is a BusFault and an event of the SPU.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from harness.simulator.engine import Engine
+from harness.simulator.library import PROT_EXEC, PROT_READ, PROT_WRITE
+from harness.simulator.memorymap import Block
+
+ALLNS = 2  # SAU_CTRL, with ENABLE clear
+EXECUTE, WRITE, READ, SECURE = 1, 2, 4, 1 << 4
+#: Bytes of the smallest region, as in the counting core.
+GRANULE = 8192
+#: IDAU region numbers, as TT gives them: flash from 0, RAM from 64.
+_FIRST_RAM_REGION = 64
+_SECURE_ALIAS, _PERIPHERALS, _PRIVATE = 0x5000_0000, 0x4000_0000, 0xE000_0000
+
+
+class Permissions(Protocol):
+    """What the SPU says."""
+
+    def regions(self, memory: str) -> list[int]:
+        """PERM of each region of ``flash`` or ``ram``."""
+        ...
+
+    def gateways(self, memory: str) -> list[range]:
+        """The addresses of ``flash`` or ``ram`` that are non-secure callable."""
+        ...
+
+    def is_secure(self, peripheral: int) -> bool:
+        """SECATTR of a peripheral, by its id."""
+        ...
+
+    def is_split(self, peripheral: int) -> bool:
+        """True for a peripheral whose registers are shared out one by one."""
+        ...
+
+    def violation(self, kind: str) -> None:
+        """Raise the event RAMACCERR, FLASHACCERR or PERIPHACCERR."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Stretch:
+    """Memory with the same page rights throughout: of secure code, of non-secure code."""
+
+    origin: int
+    size: int
+    rights: tuple[int, int]
+
+
+class Attribution:
+    """Answers whose an address is, and keeps Unicorn's page rights and the core's map in step.
+
+    Costs nothing until the first region is given away or restricted.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._origins = {name: engine.stores[name].area for name in ("flash", "ram")}
+        self.spu: Permissions
+        self._stretches: tuple[_Stretch, ...] = ()
+        self._in_force: dict[tuple[int, int], int] = {}
+        self.reset()
+
+    def reset(self) -> None:
+        """Everything is secure and open, as after a reset."""
+        #: True once anything is non-secure.
+        self.divided = False
+        #: True once any address is refused to anyone.
+        self.restricted = False
+        self.sau_ctrl = 0
+        self._given = False
+        self._permissions = {name: [7 | SECURE] * 32 for name in self._origins}
+        self._gateways: list[range] = []
+        self._open()
+
+    def _open(self) -> None:
+        self._open_pages()
+        self._stretches = ()
+        for index in (0, 1):
+            self._engine.core.set_rights(index, None)
+
+    def update(self, sau_ctrl: int, *, nonsecure: bool) -> None:
+        """SPU or SAU say something else now; ``nonsecure``: the state that runs."""
+        self.sau_ctrl = sau_ctrl
+        self._given = sau_ctrl == ALLNS
+        self._permissions = {name: self.spu.regions(name) for name in self._origins}
+        self._gateways = [g for name in self._origins for g in self.spu.gateways(name)]
+        memory = [p if self._given else p | SECURE for ps in self._permissions.values() for p in ps]
+        self.divided = self.divided or any(not p & SECURE for p in memory)
+        self.restricted = any(p != 7 | SECURE for p in memory)
+        if not self.restricted:
+            if self._stretches:
+                self._open()
+            return
+        for index, name in enumerate(self._origins):
+            self._engine.core.set_rights(index, self._granules(name))
+        self._open_pages()
+        self._stretches = tuple(self._all_stretches())
+        self.enforce(nonsecure=nonsecure)
+
+    def _open_pages(self) -> None:
+        """New stretches may lie across old ones: begin with all rights."""
+        changed = False
+        for (origin, size), rights in self._in_force.items():
+            if rights != self._engine.rights_of(origin):
+                self._engine.protect(origin, size, self._engine.rights_of(origin))
+                changed = True
+        self._in_force = {}
+        if changed:
+            self._engine.flush_pages()
+
+    def _granules(self, name: str) -> bytes:
+        """What each state may do there, as the counting core wants it (Area.rights in core.h)."""
+        area = self._origins[name]
+        found = bytearray()
+        for permission in self._permissions[name]:
+            secure = bool(permission & SECURE) or not self._given
+            runs = (1 if secure else 2) if permission & EXECUTE else 0
+            stacks = (4 if secure else 12) if permission & READ and permission & WRITE else 0
+            count = self._region_size(name) // GRANULE
+            found += bytes([runs | stacks]) * count
+        assert len(found) * GRANULE == area.size
+        return bytes(found)
+
+    def _region_size(self, name: str) -> int:
+        return self._origins[name].size // 32
+
+    def _all_stretches(self) -> list[_Stretch]:
+        found: list[_Stretch] = []
+        for name, area in self._origins.items():
+            size = self._region_size(name)
+            base = self._engine.rights_of(area.origin)
+            for region, permission in enumerate(self._permissions[name]):
+                rights = base & _page_rights(permission)
+                secure = bool(permission & SECURE) or not self._given
+                both = (rights, 0 if secure else rights)
+                origin = area.origin + region * size
+                last = found[-1] if found else None
+                if last and last.rights == both and last.origin + last.size == origin:
+                    found[-1] = _Stretch(last.origin, last.size + size, both)
+                else:
+                    found.append(_Stretch(origin, size, both))
+        for name in ("ficr", "uicr"):
+            area = self._engine.stores[name].area
+            found.append(_Stretch(area.origin, area.size, (self._engine.rights_of(area.origin), 0)))
+        return found
+
+    def enforce(self, *, nonsecure: bool) -> None:
+        """A security state runs from now on: its page rights."""
+        changed = False
+        for stretch in self._stretches:
+            place, rights = (stretch.origin, stretch.size), stretch.rights[nonsecure]
+            if self._in_force.get(place, self._engine.rights_of(stretch.origin)) != rights:
+                self._engine.protect(*place, rights)
+                changed = True
+            self._in_force[place] = rights
+        if changed:
+            self._engine.flush_pages()
+
+    # questions
+
+    def _region(self, address: int) -> tuple[str, int] | None:
+        for name, area in self._origins.items():
+            if area.holds(address):
+                return name, (address - area.origin) // self._region_size(name)
+        return None
+
+    def idau_region(self, address: int) -> int | None:
+        """The region number that TT gives, None outside flash and RAM."""
+        found = self._region(address)
+        if found is None:
+            return None
+        return found[1] + (_FIRST_RAM_REGION if found[0] == "ram" else 0)
+
+    def is_secure(self, address: int) -> bool:
+        """True for a secure (or non-secure callable) address; private registers have both sides."""
+        if not self._given:
+            return True
+        found = self._region(address)
+        if found is not None:
+            return bool(self._permissions[found[0]][found[1]] & SECURE)
+        return not _PERIPHERALS <= address < _SECURE_ALIAS and address < _PRIVATE
+
+    def is_callable(self, address: int) -> bool:
+        """True for secure memory that non-secure code may enter through SG."""
+        return any(address in gateway for gateway in self._gateways)
+
+    def refuses_bus(self, address: int, permission: int) -> bool:
+        """True where the SPU's permissions refuse an access; raises its event then."""
+        found = self._region(address)
+        if found is None or self._permissions[found[0]][found[1]] & permission:
+            return False
+        self.spu.violation(f"{found[0].upper()}ACCERR")
+        return True
+
+    def refuses_peripheral(self, block: Block, address: int) -> bool:
+        """True where a peripheral does not answer at this alias; raises the SPU's event then.
+
+        A secure one answers at 0x5..., a non-secure one at 0x4..., a split one that is non-secure
+        at both (nRF9160 PS, "Peripheral address mapping").
+        """
+        if not self.divided or len(block.bases) < 2:
+            return False
+        alias_secure = address >= _SECURE_ALIAS
+        secure = self.spu.is_secure(block.number)
+        if alias_secure == secure or (alias_secure and self.spu.is_split(block.number)):
+            return False
+        self.spu.violation("PERIPHACCERR")
+        return True
+
+
+def _page_rights(permission: int) -> int:
+    rights = PROT_READ if permission & READ else 0
+    rights |= PROT_WRITE if permission & WRITE else 0
+    return rights | (PROT_EXEC if permission & EXECUTE else 0)

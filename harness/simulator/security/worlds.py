@@ -1,0 +1,147 @@
+"""The security state that runs, and what of the processor exists once a state.
+
+Unicorn's core stays secure for good. The counting core exchanges the registers that both states
+have (stack pointers and their limits, CONTROL, the masks); MPU, SCB and SysTick are two instances
+of one class each; the page rights follow :class:`Attribution`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from harness.simulator.counting import NO_PRIORITY
+from harness.simulator.engine import Engine
+from harness.simulator.library import Reg
+from harness.simulator.mpu import Mpu
+from harness.simulator.nvic import HARD_FAULT, NMI, NONSECURE, SQUASHED, Nvic, NvicRegisters
+from harness.simulator.scb import Scb, Shared
+from harness.simulator.security.attribution import Attribution
+from harness.simulator.systick import SysTick
+
+#: Names of the security states, by Worlds.nonsecure.
+NAMES = ("secure", "non-secure")
+SFPA = 8  # CONTROL
+
+
+@dataclass(frozen=True)
+class World:
+    """The processor's own blocks of one security state."""
+
+    scb: Scb
+    mpu: Mpu
+    systick: SysTick
+    nvic: NvicRegisters
+
+
+class Worlds:
+    """Which of the two runs; index 0 is the secure one."""
+
+    def __init__(
+        self, engine: Engine, nvic: Nvic, worlds: tuple[World, World], attribution: Attribution
+    ) -> None:
+        self._core, self._nvic = engine.core, nvic
+        self._worlds = worlds
+        self.attribution = attribution
+        self.shared: Shared = worlds[0].scb.shared
+        self._fp_allowed = [False, False]
+        self._core.fp_disabled = True
+        self.nonsecure = False
+
+    def reset(self) -> None:
+        """The core comes out of reset in the secure state."""
+        self.nonsecure = self._core.nonsecure = False
+        self.attribution.reset()
+        self.update_fp_access()
+        self.update()
+
+    @property
+    def divided(self) -> bool:
+        """True once anything is the non-secure state's."""
+        return self.attribution.divided
+
+    @property
+    def now(self) -> World:
+        """The blocks of the state that runs."""
+        return self._worlds[self.nonsecure]
+
+    def of(self, exception: int) -> World:
+        """The blocks of the state that an exception is taken to."""
+        return self._worlds[self._nvic.is_nonsecure(exception)]
+
+    def __getitem__(self, nonsecure: bool) -> World:
+        return self._worlds[nonsecure]
+
+    # the state
+
+    def change(self, *, sfpa: bool = True) -> None:
+        """Go on in the other state. ``sfpa``: CONTROL.SFPA of the secure one that is entered.
+
+        While non-secure code runs, Unicorn's SFPA stays set, which keeps its FP context alive.
+        """
+        core = self._core
+        core.change_world()
+        before, self.nonsecure = self.now, core.nonsecure
+        core.group_mask = self._nvic.group_masks[self.nonsecure]
+        core.fp_disabled = not self._fp_allowed[self.nonsecure]
+        self.update()
+        self.attribution.enforce(nonsecure=self.nonsecure)
+        self.now.mpu.take_over(before.mpu, negative=self.negative())
+        control = core.read(Reg.CONTROL)
+        core.write(Reg.CONTROL, control & ~SFPA | (SFPA if sfpa or self.nonsecure else 0))
+
+    def update(self) -> None:
+        """What the masks of both states boost to (Armv8-M ARM, ExecutionPriority)."""
+        core, nvic = self._core, self._nvic
+        core.squashed = self.nonsecure and nvic.squashed
+        core.primask_priority, core.faultmask_priority = self._boosts(self.nonsecure)
+        primask, faultmask, basepri, _ = core.other()
+        other = not self.nonsecure
+        boosts = self._boosts(other)
+        now = boosts[0] if primask else NO_PRIORITY
+        now = min(now, boosts[1] if faultmask else NO_PRIORITY)
+        base = basepri & nvic.group_masks[other]
+        if base:
+            now = min(now, (base >> 1) + SQUASHED if other and nvic.squashed else base)
+        core.other_priority = now
+
+    def _boosts(self, nonsecure: bool) -> tuple[int, int]:
+        """What PRIMASK and FAULTMASK of a state boost to."""
+        nvic = self._nvic
+        if not nonsecure:
+            return 0, -3 if nvic.faults_nonsecure else -1
+        low = SQUASHED if nvic.squashed else 0
+        return low, -1 if nvic.faults_nonsecure else low
+
+    def negative(self) -> bool:
+        """True where the running state's MPU minds HFNMIENA (Armv8-M ARM, IsReqExecPriNeg)."""
+        nvic = self._nvic
+        mask = 1 << (HARD_FAULT | (NONSECURE if self.nonsecure else 0))
+        mask |= 1 << NMI if nvic.is_nonsecure(NMI) == self.nonsecure else 0
+        return bool(nvic.active & mask) or bool(self._core.read(Reg.FAULTMASK) & 1)
+
+    def update_fp_access(self) -> None:
+        """CPACR or NSACR changed: whether floating-point instructions may run."""
+        allowed = [world.scb.fp_allowed for world in self._worlds]
+        if allowed != self._fp_allowed:
+            self._fp_allowed = allowed
+            self._core.fp_disabled = not allowed[self.nonsecure]
+            self._core.invalidate()
+
+    def state(self) -> dict[str, Any]:
+        """What a snapshot keeps."""
+        return {"nonsecure": self.nonsecure, "divided": self.attribution.divided}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take back what :meth:`state` gave; all blocks and the SPU are back already."""
+        attribution, sau_ctrl = self.attribution, self.shared.sau_ctrl
+        changed = state != self.state() or attribution.sau_ctrl != sau_ctrl
+        self.nonsecure = self._core.nonsecure = state["nonsecure"]
+        self.update_fp_access()
+        self._core.fp_disabled = not self._fp_allowed[self.nonsecure]
+        self._core.group_mask = self._nvic.group_masks[self.nonsecure]
+        if changed:
+            attribution.divided = state["divided"]
+            attribution.update(sau_ctrl, nonsecure=self.nonsecure)
+        self.update()
+        self._nvic.update()
