@@ -1,0 +1,323 @@
+"""A secure and a non-secure image on one chip: what each may do, and what the other sees of it.
+
+The images are tests/firmware/worlds; a test writes which scenario they are to play.
+"""
+
+from __future__ import annotations
+
+import shutil
+import struct
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from harness.elf import Firmware, Image, together
+from harness.errors import Unsupported
+from harness.simulator import Machine, snapshot
+
+SOURCES = Path(__file__).resolve().parents[2] / "firmware" / "worlds"
+FLAGS = "-mcpu=cortex-m33 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16 -O2 -g -ffreestanding"
+FLAGS += " -fno-tree-loop-distribute-patterns -nostdlib -Wall -Wextra -Werror"
+SCENARIO, OPERAND = 0x2000_3FF0, 0x2000_3FF4
+LONG_ENOUGH = 64_000_000 // 20
+SECURE_RAM, SECURE_FLASH = 0x2000_0100, 0x0000_0100
+THREE_IN_S15, NINE_IN_S31 = 0x40A0_0000, 0x4110_0000
+FTYPE = 0x10  # of EXC_RETURN: no floating-point frame. What the compiler cleared makes it one.
+INVEP, INVIS, INVER, AUVIOL, INVTRAN, SFARVALID = 1, 2, 4, 8, 16, 64
+
+
+@pytest.fixture(scope="session")
+def firmware(tmp_path_factory) -> Image:
+    compiler = shutil.which("arm-none-eabi-gcc")
+    if compiler is None:
+        pytest.skip("needs arm-none-eabi-gcc")
+    folder = tmp_path_factory.mktemp("worlds")
+
+    def link(name: str, *more: str) -> Firmware:
+        elf = folder / f"{name}.elf"
+        command = [compiler, *FLAGS.split(), "-T", str(SOURCES / f"{name}.ld")]
+        command += [str(SOURCES / f"{name}.c"), *more, "-o", str(elf)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return Firmware.from_elf(elf)
+
+    gateways = folder / "gateways.o"
+    library = ("-Wl,--cmse-implib", f"-Wl,--out-implib={gateways}", "-lgcc")
+    secure = link("secure", "-mcmse", *library)
+    return together.compose([link("nonsecure", str(gateways)), secure])
+
+
+@dataclass
+class Played:
+    """A scenario that ran, and the variables of both images after it."""
+
+    machine: Machine
+
+    def words(self, name: str, count: int = 1) -> list[int]:
+        symbol = self.machine.firmware.symbol(name)
+        assert symbol is not None, name
+        return list(
+            struct.unpack(f"<{count}I", self.machine.read_memory(symbol.address, 4 * count))
+        )
+
+    def word(self, name: str) -> int:
+        return self.words(name)[0]
+
+    @property
+    def results(self) -> list[int]:
+        return self.words("results", 16)
+
+    @property
+    def done(self) -> bool:
+        return bool(self.word("done"))
+
+    @property
+    def secure_fault(self) -> tuple[int, int, int, int]:
+        """SFSR, SFAR, EXC_RETURN and exception number as the secure handler found them."""
+        sfsr, sfar, _, _, link, number = self.words("secure:fault", 6)
+        return sfsr, sfar, link | FTYPE, number
+
+
+Play = Callable[..., Played]
+
+
+def scenario(name: str) -> int:
+    """The number of a scenario, as worlds.h has it."""
+    text = (SOURCES / "worlds.h").read_text()
+    names = text.partition("enum Scenario {")[2].partition("}")[0].replace("= 1", "").split(",")
+    return [one.strip() for one in names].index(name) + 1
+
+
+def machine_for(firmware: Image, name: str, operand: int = 0) -> Machine:
+    try:
+        machine = Machine(firmware)
+    except Unsupported as refused:  # until the simulator has both worlds
+        pytest.skip(refused.message)
+    machine.write_memory(SCENARIO, struct.pack("<2I", scenario(name), operand))
+    return machine
+
+
+@pytest.fixture
+def play(firmware) -> Play:
+    def one(name: str, operand: int = 0) -> Played:
+        machine = machine_for(firmware, name, operand)
+        machine.run(until_tick=LONG_ENOUGH)
+        return Played(machine)
+
+    return one
+
+
+# calls
+
+
+def test_a_gateway_computes_and_returns_without_leaving_secrets(play):
+    played = play("CALLS")
+    assert played.done
+    assert played.results[0] == 10
+    answer, *leaked = played.results[4:8]
+    assert answer == 26
+    # What the compiler leaves in r1 to r3 is the return address, which the caller knows.
+    assert len(set(leaked)) == 1
+
+
+def test_a_pointer_is_taken_only_where_the_caller_may_read_all_of_it(play):
+    refused = 0xFFFF_FFFF
+    assert play("POINTERS").results[:6] == [46, 10, refused, refused, refused, refused]
+
+
+def test_secure_code_calls_back_and_is_called_from_there(play):
+    played = play("CALLBACK")
+    assert played.results[:2] == [43, 2]
+    link, counted = played.results[4:6]
+    assert link | 1 == 0xFEFF_FFFF  # FNC_RETURN: the secure return address is not told
+    assert counted == 1
+
+
+# exceptions across the worlds
+
+
+def test_a_non_secure_interrupt_of_secure_code_sees_none_of_its_registers(play):
+    played = play("PREEMPT_SECURE")
+    assert played.done
+    assert played.words("seen", 13) == [0] * 13
+    # Secure frame on its main stack, thread mode, all registers stacked, taken to non-secure.
+    assert played.word("exc_return") | FTYPE == 0xFFFF_FFF8
+
+
+def test_preempted_secure_code_goes_on_with_its_registers(play):
+    assert play("PREEMPT_SECURE").words("secure:kept", 8) == [n << 4 for n in range(4, 12)]
+
+
+def test_a_secure_interrupt_of_non_secure_code_returns_to_it_unchanged(play):
+    played = play("PREEMPT_NONSECURE")
+    assert played.results[:5] == [0, 4, 5, 6, 12]
+    assert played.word("secure:ticks") > 0
+    assert played.word("secure:exc_return") | FTYPE == 0xFFFF_FFB9
+
+
+def test_interrupts_of_both_worlds_nest_by_priority(play):
+    played = play("NESTED")
+    assert played.done
+    assert played.words("order", 3) == [1, 2, 3]
+    assert played.words("secure:order", 1) == [0x5EC]
+    assert played.results[8] == 1  # the secure one came first
+
+
+@pytest.mark.parametrize(("pris", "secure_first"), [(0, 0), (1, 1)])
+def test_pris_puts_secure_interrupts_above_non_secure_ones(play, pris, secure_first):
+    played = play("PRIORITIES", pris)
+    assert played.done
+    assert played.results[8] == secure_first
+    assert played.words("secure:order", 1) == [0x5EC]
+
+
+def test_each_world_has_a_systick_of_its_own(play):
+    played = play("SYSTICKS")
+    assert played.done
+    assert abs(played.word("secure:ticks") - played.machine.now / 1000) < 2
+    secure, non_secure = played.word("secure:ticks"), played.word("ticks")
+    assert 0 < non_secure < secure
+
+
+# floating point
+
+
+def test_a_gateway_keeps_the_floating_point_registers_of_its_caller(play):
+    assert play("FLOATS_OUT").results[:3] == [1, 0x4000_0000, 0x4080_0000]
+
+
+@pytest.mark.parametrize("how", ["FLOATS_IN", "FLOATS_LAZY"])
+def test_a_non_secure_callback_sees_no_floating_point_secrets(play, how):
+    played = play(how)
+    assert played.results[0] == 1
+    assert played.results[2] != THREE_IN_S15
+    assert played.results[3] != NINE_IN_S31
+
+
+def test_secure_code_has_its_floating_point_registers_back_after_a_callback(play):
+    assert play("FLOATS_IN").words("secure:answers", 2) == [0x40E0_0000, NINE_IN_S31]
+    assert play("FLOATS_LAZY").words("secure:answers", 1) == [THREE_IN_S15]
+
+
+def test_floating_point_registers_treated_as_secure_are_hidden_and_kept(play):
+    played = play("FLOATS_PREEMPTED")
+    assert played.done
+    assert played.words("handled_floats", 2) == [0, 0]
+    assert played.words("secure:answers", 2) == [0x4040_0000, 0x40E0_0000]
+
+
+# what is banked, and what is secure alone
+
+
+def test_stack_pointers_masks_and_tables_are_banked(play):
+    played = play("BANKED")
+    assert played.results[1:5] == [0, 0x8000, 0x2000_2800, 0]
+    psp, basepri, psp_ns, basepri_ns, primask_ns, primask = played.words("secure:answers", 6)
+    assert (psp, basepri, primask) == (0x2000_1000, 0x80, 0)
+    assert (psp_ns, basepri_ns, primask_ns) == (0x2000_2800, 0x20, 1)
+
+
+def test_what_only_the_secure_world_may_change_reads_as_zero_and_stays(play):
+    played = play("SECURE_ONLY")
+    assert played.done
+    itns, sau, sfsr, secure_irq, pris = played.results[:5]
+    assert (itns, sau, sfsr, pris) == (0, 0, 0, 0)
+    assert secure_irq & 1 << 27 == 0
+    assert played.words("secure:order", 1) == [0]
+
+
+def test_tt_tells_whose_an_address_is(play):
+    s, nsrw, nsr, rw, r = 1 << 22, 1 << 21, 1 << 20, 1 << 19, 1 << 18
+    answers = play("ATTRIBUTION").words("secure:answers", 5)
+    mine, theirs = s | rw | r, nsrw | nsr | rw | r
+    assert [answer & 0x1F << 18 for answer in answers] == [mine, mine, theirs, mine, theirs]
+
+
+# what is refused
+
+
+@pytest.mark.parametrize("how", ["READ", "WRITE"])
+@pytest.mark.parametrize("place", [SECURE_RAM, SECURE_FLASH, 0x0000_7F00, 0x5000_8000])
+def test_a_non_secure_access_to_secure_memory_is_a_secure_fault(play, how, place):
+    played = play(how, place)
+    assert not played.done
+    assert played.secure_fault == (AUVIOL | SFARVALID, place, 0xFFFF_FFB9, 7)
+
+
+@pytest.mark.parametrize("how", ["READ", "WRITE"])
+def test_a_secure_peripheral_does_not_answer_in_the_non_secure_window(play, how):
+    played = play(how, 0x4000_8000)
+    assert not played.done
+    assert played.secure_fault[3] == 5  # BusFault
+
+
+@pytest.mark.parametrize("place", [SECURE_FLASH | 1, 0x7F05, 0x7FF1])
+def test_secure_code_is_entered_through_gateways_alone(play, place):
+    played = play("EXECUTE", place)
+    assert not played.done
+    assert played.secure_fault[0] == INVEP
+    assert played.secure_fault[3] == 7
+
+
+def test_a_frame_without_its_signature_is_not_returned_to(play):
+    played = play("BAD_SIGNATURE")
+    assert not played.done
+    assert played.secure_fault[0] == INVIS
+
+
+@pytest.mark.parametrize("link", [0xFFFF_FFF9, 0xFFFF_FFD8])
+def test_an_exc_return_that_only_secure_code_may_use_is_refused(play, link):
+    played = play("BAD_EXC_RETURN", link)
+    assert not played.done
+    assert played.secure_fault[0] == INVER
+
+
+def test_secure_code_that_does_not_say_that_it_changes_the_world_is_stopped(play):
+    played = play("UNMARKED_BRANCH")
+    assert not played.done
+    assert played.secure_fault[0] == INVTRAN
+
+
+def test_a_return_that_nobody_called_for_is_refused(play):
+    played = play("FORGED_RETURN", 0xFEFF_FFFF)
+    assert not played.done
+    assert any("INVPC" in fault.reason for fault in played.machine.faults)
+
+
+# determinism
+
+
+@pytest.mark.parametrize("name", ["NESTED", "SYSTICKS", "FLOATS_PREEMPTED", "CALLBACK"])
+@pytest.mark.parametrize("step", [1, 7, 1000])
+def test_slices_change_nothing(firmware, play, name, step):
+    whole = play(name).machine
+    sliced = machine_for(firmware, name)
+    limit = min(whole.core.executed, 3000 if step == 1 else 10**9)
+    while sliced.core.executed < limit:
+        sliced.run(until_executed=min(limit, sliced.core.executed + step))
+    if limit < whole.core.executed:
+        whole = machine_for(firmware, name)
+        whole.run(until_executed=limit)
+    else:
+        sliced.run(until_tick=LONG_ENOUGH)
+    assert (sliced.core.executed, sliced.now) == (whole.core.executed, whole.now)
+    assert sliced.read_memory(0x2000_0000, 0x8000) == whole.read_memory(0x2000_0000, 0x8000)
+    assert sliced.registers == whole.registers
+
+
+@pytest.mark.parametrize("quarter", [1, 2, 3])
+def test_a_snapshot_between_the_worlds_goes_on_alike(firmware, play, quarter):
+    whole = play("NESTED").machine
+    at = whole.core.executed * quarter // 4
+    machine = machine_for(firmware, "NESTED")
+    machine.run(until_executed=at)
+    kept = snapshot.take(machine)
+    machine.run(until_tick=LONG_ENOUGH)
+    snapshot.restore(machine, kept)
+    assert machine.core.executed == at
+    machine.run(until_tick=LONG_ENOUGH)
+    assert machine.core.executed == whole.core.executed
+    assert machine.read_memory(0x2000_0000, 0x8000) == whole.read_memory(0x2000_0000, 0x8000)
