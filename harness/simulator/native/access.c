@@ -3,6 +3,9 @@
 
 #include "core.h"
 
+// An access that Python answers takes about as long as so many instructions.
+#define ACCESS_INSTRUCTIONS 256
+
 static bool is_write(int type) { return type == MEM_WRITE_PROT || type == MEM_WRITE_UNMAPPED; }
 
 static void copy_memory(Core *c, bool save) {
@@ -62,6 +65,8 @@ bool access_hook(void *uc, int type, uint64_t address64, int size, int64_t value
   uint32_t address = (uint32_t)address64;
   bool write = is_write(type);
   c->accesses++;
+  c->look_at -= ACCESS_INSTRUCTIONS;
+  core_limit(c);
   c->fault_type = type;
   c->fault_address = address;
   c->fault_size = size;

@@ -9,8 +9,7 @@
 
 #include "core.h"
 
-// Instructions between two looks at the clock, at first and at most: well under 1 s even where
-// each of them asks Python.
+// Instructions between two looks at the clock, at first and at most: a few milliseconds.
 #define FIRST_LOOK 2048
 #define LAST_LOOK 262144
 

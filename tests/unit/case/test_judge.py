@@ -135,6 +135,19 @@ def test_all_problems_are_kept_beside_a_short_reason(judged):
     assert told.problems[1:] == ("flash is over", "ram is over")
 
 
+@pytest.mark.parametrize(("count", "last"), [(50, "budget 49"), (51, "and 1 more")])
+def test_of_many_problems_fifty_are_kept_and_the_rest_is_counted(judged, count, last):
+    told = judged([BOOT, END], budgets=[f"budget {n}" for n in range(count)])
+    assert told.problems[49] == "budget 49"
+    assert told.problems[-1] == last
+    assert told.reason == f"budget 0 (and {count - 1} more)"
+
+
+def test_a_problem_is_one_line_of_a_length_that_can_be_read(judged):
+    problems = judged([BOOT, END], budgets=["a\n  b", "x" * 400, "y" * 401]).problems
+    assert problems == ("a b", "x" * 400, "y" * 400 + "...")
+
+
 def test_an_image_that_hangs_after_records_is_the_firmwares_fault(judged):
     told = judged([BOOT], OutputCheck(), end=Stop.DEADLINE)
     assert told.verdict is Verdict.FIRMWARE

@@ -26,3 +26,19 @@ def test_the_guard_ends_a_run_within_a_second_of_its_time(
     assert end is End.GUARD
     assert GUARD <= time.monotonic() - started < GUARD + 1
     machine.close()
+
+
+def test_the_clock_is_looked_at_more_often_where_python_answers(
+    build: Callable[[str], Firmware],
+) -> None:
+    executed = {}
+    for name in ("chatter", "idle"):
+        machine = Machine(build(name))
+        machine.core.skip_idle = False
+        machine.run(until_executed=10_000)
+        before = machine.core.executed
+        machine.core.stop_at = before + 10**9
+        machine.core.run(1e-9)  # its time is over when it is first looked at
+        executed[name] = machine.core.executed - before
+        machine.close()
+    assert executed["chatter"] < 200 < executed["idle"]
