@@ -121,8 +121,17 @@ def flash(node: Node, ram_regions: frozenset[str]) -> int:
     return sum(size for region, size in node.sizes.items() if region not in ram_regions)
 
 
-def analyse(image: Image, ram_regions: frozenset[str]) -> OperatorReport:
-    """The cost of every operator whose registration is linked and reached."""
+@dataclass(frozen=True)
+class _Reached:
+    """Nodes by what reaches them: ``through`` the operators alone, ``rest`` without any of them."""
+
+    graph: Graph
+    live: list[Registration]
+    through: dict[int, list[int]]  # node -> indices in `live`
+    rest: set[int]
+
+
+def _reached(image: Image) -> _Reached:
     graph, registrations = image.graph, image.registrations
     entries = frozenset(entry for one in registrations for entry in one.entries)
     everything = graph.reach(graph.roots)
@@ -133,11 +142,59 @@ def analyse(image: Image, ram_regions: frozenset[str]) -> OperatorReport:
     for index, one in enumerate(live):
         for number in graph.reach((e for e in one.entries if e in everything), without=frozen):
             through[number].append(index)
-    costs = _costs(graph, live, through, ram_regions)
+    return _Reached(graph, live, through, set(rest))
+
+
+def analyse(image: Image, ram_regions: frozenset[str]) -> OperatorReport:
+    """The cost of every operator whose registration is linked and reached."""
+    found = _reached(image)
+    graph, through = found.graph, found.through
+    costs = _costs(graph, found.live, through, ram_regions)
     together = sum(flash(graph.nodes[number], ram_regions) for number in through)
     total = sum(flash(node, ram_regions) for node in graph.nodes)
-    in_rest = sum(flash(graph.nodes[number], ram_regions) for number in rest)
+    in_rest = sum(flash(graph.nodes[number], ram_regions) for number in found.rest)
     return OperatorReport(tuple(costs), together, in_rest, total - together - in_rest)
+
+
+@dataclass(frozen=True)
+class Group:
+    """What belongs together in flash: an operator's own, what several share, or the rest."""
+
+    name: str
+    members: tuple[Member, ...]  # largest first
+    operator: bool = False
+
+    @property
+    def bytes(self) -> int:
+        """Of all members."""
+        return sum(member.bytes for member in self.members)
+
+
+SHARED, REST, UNREACHED = (
+    "shared by several operators",
+    "interpreter, application, system",
+    "reached by nothing that could be followed",
+)
+
+
+def groups(image: Image, ram_regions: frozenset[str]) -> tuple[Group, ...]:
+    """All of an image's flash, every node in one group; the largest group first."""
+    found = _reached(image)
+    numbers: dict[str, list[int]] = defaultdict(list)
+    own = set()
+    for number in range(len(found.graph.nodes)):
+        owners = found.through.get(number, [])
+        if len(owners) == 1:
+            name = found.live[owners[0]].operator
+            own.add(name)
+        else:
+            name = SHARED if owners else REST if number in found.rest else UNREACHED
+        numbers[name].append(number)
+    made = (
+        Group(name, tuple(_members(found.graph, which, ram_regions)), name in own)
+        for name, which in numbers.items()
+    )
+    return tuple(sorted((one for one in made if one.bytes), key=lambda one: -one.bytes))
 
 
 def _costs(

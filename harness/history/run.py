@@ -47,8 +47,10 @@ class Occasion:
         )
         if commit and not os.environ.get("GITHUB_SHA") and _git(folder, "status", "--porcelain"):
             commit += "+"  # not what was committed
-        program = Path(sys.argv[0]).name or "python"
-        command = shlex.join([program, *sys.argv[1:]])[:_LONGEST_TEXT]
+        program = Path(sys.argv[0] or "python")
+        module = program.name == "__main__.py"
+        called = ["python", "-m", program.parent.name] if module else [program.name]
+        command = shlex.join([*called, *sys.argv[1:]])[:_LONGEST_TEXT]
         return cls(time.time(), commit, branch, platform.node(), command=command)
 
     def to_json(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from harness.history.run import Occasion
 from harness.report.pages import asset, environment
 from harness.report.problems import problem_lines
 from harness.report.ran import Share, lines_run, profile
+from harness.report.treemap import Box, of_image
 
 _HEAD, _TAIL = 120, 60
 
@@ -59,6 +60,7 @@ class Section:
     profile: Sequence[Share] = ()
     operators: Sequence[Share] = ()
     links: Sequence[Link] = ()
+    treemap: Sequence[Box] = ()
 
 
 def html(results: Sequence[CaseResult], about: About | None = None) -> str:
@@ -77,6 +79,7 @@ def html(results: Sequence[CaseResult], about: About | None = None) -> str:
             _profile(result),
             _operators(result),
             tuple(_links(result, about, about.tests.get(index - 1, ""))),
+            _treemap(result),
         )
         for index, result in enumerate(results, 1)
     ]
@@ -97,6 +100,12 @@ def html(results: Sequence[CaseResult], about: About | None = None) -> str:
         largest=max((r.measures.flash for r in results if r.measures.flash), default=1) or 1,
     )
     return page
+
+
+def _treemap(result: CaseResult) -> tuple[Box, ...]:
+    """Of the image that ran, where it still is what ran."""
+    elf, sha256 = result.setup.elf, result.setup.elf_sha256
+    return of_image(elf, sha256) if elf is not None and sha256 else ()
 
 
 def _profile(result: CaseResult) -> tuple[Share, ...]:

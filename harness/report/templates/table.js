@@ -56,6 +56,17 @@
     });
   }
 
+  // What a box of a map stands for is told below it.
+  for (const map of document.querySelectorAll(".map")) {
+    const told = map.nextElementSibling;
+    const tell = (event) => {
+      const box = event.target.closest("[data-told]");
+      if (box) told.textContent = box.dataset.told;
+    };
+    map.addEventListener("pointerover", tell);
+    map.addEventListener("focusin", tell);
+  }
+
   // A link to a section opens it.
   function open() {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));

@@ -1,0 +1,142 @@
+"""What lies in flash as a map: areas are bytes, operators beside the rest of the image.
+
+Rectangles are laid out by the squarified algorithm (Bruls, Huizing and van Wijk, "Squarified
+treemaps", 2000): a row of rectangles grows while its least square one gets squarer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from harness.elf import Image
+from harness.errors import HilError
+from harness.footprint.analysis import ram_regions
+from harness.footprint.operators import Group, groups
+
+#: Width over height of the map on the page: boxes are squares there.
+ASPECT = 16 / 9
+#: Members below this share of the map are one box together.
+_LEAST = 0.0025
+
+_QUALIFIED = re.compile(r"\b(?:[a-z]\w*::)+")
+
+
+@dataclass(frozen=True)
+class Box:
+    """A rectangle in per cent of what it lies in, and what it stands for."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+    name: str
+    bytes: int
+    kind: str = ""  # of a group: operator or rest
+    boxes: tuple[Box, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """The name without namespaces and parameters, where there is little room."""
+        return _QUALIFIED.sub("", self.name.replace("(anonymous namespace)::", "")).partition("(")[
+            0
+        ]
+
+    @property
+    def style(self) -> str:
+        """Where it stands, as CSS."""
+        return (
+            f"left:{self.left:.2f}%;top:{self.top:.2f}%;"
+            f"width:{self.width:.2f}%;height:{self.height:.2f}%"
+        )
+
+
+@cache
+def of_image(path: Path, sha256: str) -> tuple[Box, ...]:
+    """The map of an image's flash; () where the file is not there any more, or another one.
+
+    ``sha256`` tells the image that ran.
+    """
+    try:
+        image = Image.from_elf(path)
+        if image.sha256 != sha256:
+            return ()
+        return tree(groups(image, ram_regions(image)))
+    except HilError:
+        return ()
+
+
+def tree(found: Sequence[Group]) -> tuple[Box, ...]:
+    """A box for each group, with boxes of its members in it; the largest first."""
+    total = sum(group.bytes for group in found)
+    if not total:
+        return ()
+    placed = squarify([group.bytes for group in found], ASPECT)
+    boxes = []
+    for group, (left, top, width, height) in zip(found, placed, strict=True):
+        members = _members(group, total)
+        inner = squarify([size for _, size in members], ASPECT * width / height)
+        boxes.append(
+            Box(left, top, width, height, group.name, group.bytes,
+                "operator" if group.operator else "rest",
+                tuple(Box(*place, name, size)
+                      for (name, size), place in zip(members, inner, strict=True)))
+        )  # fmt: skip
+    return tuple(boxes)
+
+
+def _members(group: Group, total: int) -> list[tuple[str, int]]:
+    large = [(one.name, one.bytes) for one in group.members if one.bytes >= _LEAST * total]
+    small = [one for one in group.members if 0 < one.bytes < _LEAST * total]
+    if small:
+        large.append((f"{len(small)} smaller ones", sum(one.bytes for one in small)))
+    return sorted(large, key=lambda one: -one[1])
+
+
+Place = tuple[float, float, float, float]
+
+
+def squarify(sizes: Sequence[int], aspect: float) -> list[Place]:
+    """``(left, top, width, height)`` in per cent of each of ``sizes``, which fall and are above 0.
+
+    ``aspect`` is width over height of what they fill.
+    """
+    width, height = aspect, 1.0
+    scale = width * height / sum(sizes) if sizes else 0.0
+    areas = [size * scale for size in sizes]
+    places: list[Place] = []
+    x = y = 0.0
+    start = 0
+    while start < len(areas):
+        side = min(width, height)
+        stop = start + 1
+        while stop < len(areas) and _worst(areas[start : stop + 1], side) <= _worst(
+            areas[start:stop], side
+        ):
+            stop += 1
+        row = areas[start:stop]
+        depth = sum(row) / side
+        along = 0.0
+        for area in row:
+            length = area / depth
+            if width >= height:
+                places.append((x, y + along, depth, length))
+            else:
+                places.append((x + along, y, length, depth))
+            along += length
+        if width >= height:
+            x, width = x + depth, width - depth
+        else:
+            y, height = y + depth, height - depth
+        start = stop
+    across, down = 100 / aspect, 100.0
+    return [(left * across, top * down, w * across, h * down) for left, top, w, h in places]
+
+
+def _worst(row: Sequence[float], side: float) -> float:
+    """The largest ratio of sides in a row that lies along ``side``."""
+    depth = sum(row) / side
+    return max(max(area / depth / depth, depth * depth / area) for area in row)
