@@ -15,6 +15,7 @@ import ast
 import difflib
 import os
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -36,8 +37,9 @@ from cosmic_ray.plugins import get_operator, operator_names
 ROOT = Path(__file__).resolve().parents[2]
 _COPIED = ("harness", "tests", "platforms", "zephyr_samples", "robot", "docs", "examples")
 _FILES = ("pyproject.toml", "tox.ini", "README.md", "action.yml", "mkdocs.yml", "west.yml")
-#: A mutant that takes so many times as long as the tests do has been noticed.
-_PATIENCE = 10.0
+#: A mutant that takes so many times the tests' processor seconds, and ten more, has been noticed.
+_PATIENCE = 3.0
+_LONGEST = 3600.0
 #: The only two that turn `is`: that `==` becomes `is` is the same for most of what is compared.
 _IDENTITY = ("_Is_IsNot", "_IsNot_Is")
 
@@ -135,7 +137,7 @@ class Copies:
         copy = self._free.get()
         report = copy / "durations.xml"
         try:
-            done = _run(copy, [*tests, f"--junitxml={report}"], 3600)
+            done = _run(copy, [*tests, f"--junitxml={report}"], _LONGEST)
             if done.returncode:
                 raise RuntimeError(done.stdout[-2000:])
             took: dict[str, float] = defaultdict(float)
@@ -146,14 +148,12 @@ class Copies:
             self._free.put(copy)
 
     def passes(self, tests: Sequence[str], patience: float, mutant: Mutant | None = None) -> bool:
-        """Whether ``tests`` pass in ``patience`` seconds with ``mutant`` in place."""
+        """Whether ``tests`` pass in ``patience`` processor seconds with ``mutant`` in place."""
         copy = self._free.get()
         try:
             if mutant is not None:
                 (copy / mutant.file).write_text(mutant.new, encoding="utf-8")
             return _run(copy, tests, patience).returncode == 0
-        except subprocess.TimeoutExpired:
-            return False
         finally:
             if mutant is not None:
                 (copy / mutant.file).write_text(mutant.old, encoding="utf-8")
@@ -163,16 +163,23 @@ class Copies:
 def _run(copy: Path, tests: Sequence[str], patience: float) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    seconds = int(patience)
     return subprocess.run(
         command,
         cwd=copy,
         env=environment,
-        timeout=patience,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)),
         capture_output=True,
         text=True,
         errors="replace",
         check=False,
     )
+
+
+def _processor_seconds() -> float:
+    """Of the processes that were started and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def try_room(name: str, count: int, seed: int, jobs: int, folder: Path) -> tuple[int, int]:
@@ -181,12 +188,12 @@ def try_room(name: str, count: int, seed: int, jobs: int, folder: Path) -> tuple
     room = table["rooms"][name]
     same = {(row["file"], row["is"], row.get("becomes")) for row in table.get("same", ())}
     copies = Copies(folder, jobs)
-    started = time.monotonic()
+    started, used = time.monotonic(), _processor_seconds()
     try:
         tests = copies.quickest_first(room["tests"])
     except RuntimeError as failed:
         sys.exit(f"{name}: its unit tests fail as the code is:\n{failed}")
-    patience = 20 + _PATIENCE * (time.monotonic() - started)
+    patience = 10 + _PATIENCE * (_processor_seconds() - used)
     broken = ROOT / room["code"] / "__init__.py"
     raising = Mutant(
         broken.relative_to(ROOT).as_posix(), broken.read_text(), "raise RuntimeError\n"

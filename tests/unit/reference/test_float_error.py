@@ -89,6 +89,16 @@ def test_what_no_rounding_touches_must_agree_to_the_bit() -> None:
     assert all(not allowed.any() for allowed in allowed_errors(interpreter).values())
 
 
+@pytest.mark.parametrize("name", ["LOGISTIC", "TANH", "EXP", "SIN"])
+def test_a_function_of_a_library_may_be_off_by_a_few_units_in_the_last_place(name: str) -> None:
+    tensors = [T((1, 5), "float32"), T((1, 5), "float32")]
+    model = Model.from_bytes(build(tensors, [Op(name, [0], [1])], [0], [1]))
+    interpreter = Interpreter(model)
+    (y,) = interpreter.invoke([np.array([[-2.5, -0.1, 0.3, 1.0, 2.0]], np.float32)])
+    units = allowed_errors(interpreter)[1] / (np.abs(y) * 2.0**-24)
+    assert 4 <= units.min() <= units.max() <= 64
+
+
 def test_a_batch_has_bounds_where_they_are_asked_for() -> None:
     interpreter = Interpreter(paths.models() / "hello_world_float32.tflite")
     x = np.linspace(0, 6, 4, dtype=np.float32).reshape(4, 1, 1)
