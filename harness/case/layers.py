@@ -15,7 +15,7 @@ import numpy as np
 
 from harness.deadline import Deadline
 from harness.elf import Firmware
-from harness.elf.demangle import qualified
+from harness.elf.functions import address_of
 from harness.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.model import Model, Operator, Tensor
 from harness.reference import Interpreter
@@ -97,8 +97,8 @@ def dump_layers(
             hint="tflm-hil run compares the outputs of any model",
         )
     walk = _Walk(session, deadline)
-    entry = _function(firmware, _INVOKE)
-    ask = _function(firmware, _GET_TENSOR)
+    entry = address_of(firmware, _INVOKE)
+    ask = address_of(firmware, _GET_TENSOR)
     end, inputs = 0, []
     for _ in range(inference + 1):
         walk.to(entry, "MicroInterpreter::Invoke()")
@@ -127,22 +127,6 @@ def _keep(
 ) -> None:
     for index, tensor in enumerate(operator.outputs):
         outputs[operator.index, index] = walk.read(model.tensors[tensor])
-
-
-def _function(firmware: Firmware, name: str) -> int:
-    """The address of the function with this qualified name, or this last part of one."""
-    found = [
-        symbol.address & ~1
-        for symbol in firmware.symbols
-        if symbol.kind == "func" and f"::{qualified(symbol.name)}".endswith(f"::{name}")
-    ]
-    if not found:
-        raise UsageError(
-            f"{firmware.path.name} has no function {name}()",
-            hint="a TFLM image with its symbol table is needed; link-time optimization may have "
-            "dissolved the function",
-        )
-    return min(found)
 
 
 class _Walk:

@@ -45,7 +45,25 @@ class _Column:
         return self.values[row]
 
 
-class Records(Sequence[Record]):
+class _MadeWhenAskedFor(Sequence[Record]):
+    """Records that exist only while somebody holds them; a slice is a list."""
+
+    def _at(self, place: int) -> Record:
+        """The record at ``place``, which is there."""
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Record]: ...
+    def __getitem__(self, index: int | slice) -> Record | list[Record]:
+        places = range(len(self))[index]
+        if isinstance(places, range):
+            return [self._at(place) for place in places]
+        return self._at(places)
+
+
+class Records(_MadeWhenAskedFor):
     """Every good record in the order in which it came; a :class:`Record` is made when asked for.
 
     ``kinds`` has a byte a record (an index of :data:`KIND_NAMES`), ``lines`` its console line,
@@ -78,16 +96,10 @@ class Records(Sequence[Record]):
     def __len__(self) -> int:
         return len(self.kinds)
 
-    @overload
-    def __getitem__(self, index: int) -> Record: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Record]: ...
-    def __getitem__(self, index: int | slice) -> Record | list[Record]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        at = range(len(self))[index]
-        kind = KIND_NAMES[self.kinds[at]]
-        return Record(self.sequences[at], kind, self.fields(kind, self._rows[at]), self.lines[at])
+    def _at(self, place: int) -> Record:
+        kind = KIND_NAMES[self.kinds[place]]
+        fields = self.fields(kind, self._rows[place])
+        return Record(self.sequences[place], kind, fields, self.lines[place])
 
     def fields(self, kind: str, row: int) -> Mapping[str, Value]:
         """The fields of one record of ``kind``, by its place among them."""
@@ -117,7 +129,7 @@ class Records(Sequence[Record]):
         return self._columns[kind][name][row]
 
 
-class OfKind(Sequence[Record]):
+class OfKind(_MadeWhenAskedFor):
     """The records of one kind, made when asked for."""
 
     def __init__(self, records: Records, positions: Sequence[int]) -> None:
@@ -127,14 +139,8 @@ class OfKind(Sequence[Record]):
     def __len__(self) -> int:
         return len(self._positions)
 
-    @overload
-    def __getitem__(self, index: int) -> Record: ...
-    @overload
-    def __getitem__(self, index: slice) -> list[Record]: ...
-    def __getitem__(self, index: int | slice) -> Record | list[Record]:
-        if isinstance(index, slice):
-            return [self._records[at] for at in self._positions[index]]
-        return self._records[self._positions[index]]
+    def _at(self, place: int) -> Record:
+        return self._records[self._positions[place]]
 
     def __iter__(self) -> Iterator[Record]:
         return (self._records[at] for at in self._positions)

@@ -157,3 +157,31 @@ NETWORKS = {
     "image_classification": image_classification,
     "anomaly_detection": anomaly_detection,
 }
+
+
+def svdf() -> bytes:
+    """One SVDF with a state of three time steps for each of its two features."""
+    rng = np.random.default_rng(3)
+    tensors = [
+        T((1, 4), "int8", 0.01, 0),
+        T((2, 4), "int8", 0.01, 0, rng.integers(-127, 128, (2, 4))),
+        T((2, 3), "int16", 0.01, 0, rng.integers(-9999, 9999, (2, 3))),
+        T((2,), "int32", 1e-4, 0, rng.integers(-99, 99, 2)),
+        T((1, 6), "int16", 0.01, 0, variable=True),
+        T((1, 2), "int8", 0.5, 3),
+    ]
+    operator = Op("SVDF", [0, 1, 2, 3, 4], [5], ("SVDF", {"Rank": 1}))
+    return build(tensors, [operator], [0], [5])
+
+
+def ring_operators(name: tuple[str, dict[str, str]]) -> list[Op]:
+    """What keeps the last frames in the variable ``name``: tensors 0 input, 3 all, 7 kept."""
+    masks = {"BeginMask": 5, "EndMask": 7}
+    return [
+        Op("CALL_ONCE", [], [], ("CallOnce", {"InitSubgraphIndex": 1})),
+        Op("VAR_HANDLE", [], [1], name),
+        Op("READ_VARIABLE", [1], [2]),
+        Op("CONCATENATION", [2, 0], [3], ("Concatenation", {"Axis": 1})),
+        Op("STRIDED_SLICE", [3, 4, 5, 6], [7], ("StridedSlice", masks)),
+        Op("ASSIGN_VARIABLE", [1, 7], []),
+    ]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from flatbuffers import flexbuffers
 from model_builder import Graph, Op, T
+from networks import ring_operators
 
 _WINDOW = {"Padding": 0, "StrideW": 2, "StrideH": 1, "FilterWidth": 2, "FilterHeight": 2}
 
@@ -252,18 +253,10 @@ def stream() -> list[Graph]:
     """The last three frames, kept in a resource variable."""
     name = ("VarHandle", {"SharedName": "ring"})
     handle, frames = T((), "resource"), _a(1, 3, 2)
-    masks = {"BeginMask": 5, "EndMask": 7}
     slices = [constant(v) for v in ([0, 1, 0], [0, 0, 0], [1, 1, 1])]
     main = Graph(
         [_a(1, 1, 2), handle, frames, _a(1, 4, 2), *slices, frames],
-        [
-            Op("CALL_ONCE", [], [], ("CallOnce", {"InitSubgraphIndex": 1})),
-            Op("VAR_HANDLE", [], [1], name),
-            Op("READ_VARIABLE", [1], [2]),
-            Op("CONCATENATION", [2, 0], [3], ("Concatenation", {"Axis": 1})),
-            Op("STRIDED_SLICE", [3, 4, 5, 6], [7], ("StridedSlice", masks)),
-            Op("ASSIGN_VARIABLE", [1, 7], []),
-        ],
+        ring_operators(name),
         [0],
         [7],
     )

@@ -21,7 +21,8 @@ _SPARE_BITS = {"int8": 20, "int16": 15}
 _INT32 = (-(1 << 31), (1 << 31) - 1)
 
 
-def _check(node: Node, allowed: str) -> str:
+def check_pair(node: Node, allowed: str) -> str:
+    """The type that both inputs have, one of ``allowed``; refuses shapes that do not broadcast."""
     dtype = node.check_types(allowed)
     if node.input(1).dtype != dtype:
         raise node.bad(f"its inputs are {dtype} and {node.input(1).dtype}")
@@ -111,7 +112,7 @@ def _term(x: Tensor, multiplier: Multiplier, sign: int) -> Callable[[Array], Arr
 
 def add(node: Node) -> Run:
     """x + y of any broadcastable shapes. int8, int16, int32 (no activation), float32."""
-    dtype = _check(node, "int8 int16 int32 float32")
+    dtype = check_pair(node, "int8 int16 int32 float32")
     if dtype not in _SPARE_BITS:
         return _unquantized(node, np.add, clamps=False)
     return _rescaled_sum(node, _sum_multipliers(node), 1)
@@ -119,7 +120,7 @@ def add(node: Node) -> Run:
 
 def sub(node: Node) -> Run:
     """x - y of any broadcastable shapes. int8, int16, int32, float32."""
-    dtype = _check(node, "int8 int16 int32 float32")
+    dtype = check_pair(node, "int8 int16 int32 float32")
     if dtype not in _SPARE_BITS:
         return _unquantized(node, np.subtract, clamps=True)
     return _rescaled_sum(node, _sum_multipliers(node), -1)
@@ -127,7 +128,7 @@ def sub(node: Node) -> Run:
 
 def mul(node: Node) -> Run:
     """x * y of any broadcastable shapes. int8, int16 (zero points 0), int32, float32."""
-    dtype = _check(node, "int8 int16 int32 float32")
+    dtype = check_pair(node, "int8 int16 int32 float32")
     if dtype not in _SPARE_BITS:
         return _unquantized(node, np.multiply, clamps=True)
     x0, x1, output = node.input(0), node.input(1), node.output()
@@ -146,11 +147,11 @@ def mul(node: Node) -> Run:
 
 def minimum(node: Node) -> Run:
     """The smaller of x and y, y where either is NaN; compared as stored: no rescaling."""
-    _check(node, "int8 int16 int32 int64 float32")
+    check_pair(node, "int8 int16 int32 int64 float32")
     return _plain(node, lambda a, b: np.where(a < b, a, b), None)
 
 
 def maximum(node: Node) -> Run:
     """The larger of x and y, y where either is NaN; compared as stored: no rescaling."""
-    _check(node, "int8 int16 int32 int64 float32")
+    check_pair(node, "int8 int16 int32 int64 float32")
     return _plain(node, lambda a, b: np.where(a > b, a, b), None)

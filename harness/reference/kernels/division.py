@@ -14,7 +14,7 @@ import numpy as np
 
 from harness.reference import gemmlowp
 from harness.reference.activation import clamp_for
-from harness.reference.broadcast import aligned, check_broadcast
+from harness.reference.broadcast import aligned
 from harness.reference.fixedpoint import (
     Array,
     doubling_high_multiply,
@@ -22,21 +22,13 @@ from harness.reference.fixedpoint import (
     rounding_right_shift,
     wrap32,
 )
-from harness.reference.kernels.arithmetic import int32_clamp
+from harness.reference.kernels.arithmetic import check_pair, int32_clamp
 from harness.reference.node import Node, Run
-
-
-def _check(node: Node, allowed: str) -> str:
-    dtype = node.check_types(allowed)
-    if node.input(1).dtype != dtype:
-        raise node.bad(f"its inputs are {dtype} and {node.input(1).dtype}")
-    check_broadcast(node)
-    return dtype
 
 
 def div(node: Node) -> Run:
     """x / y. int8, int32 (toward zero, not quantized), float32."""
-    dtype = _check(node, "int8 int32 float32")
+    dtype = check_pair(node, "int8 int32 float32")
     if dtype == "int8":
         return _quantized(node)
     rank = len(node.output().shape)
@@ -90,7 +82,7 @@ def _leading_sign_bits(x: Array) -> Array:
 
 
 def _real(node: Node, function: Callable[[Array, Array], Array]) -> Run:
-    _check(node, "float32")
+    check_pair(node, "float32")
     rank = len(node.output().shape)
     if max(len(node.input(index).shape) for index in (0, 1)) > 4 and (
         node.input(0).shape != node.input(1).shape

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from harness.simulator.peripherals.base import INTEN, Nordic, Register, numbered
+from harness.simulator.peripherals.base import INTEN, Register, numbered
+from harness.simulator.peripherals.counter import Counter
 
 WRAP = 1 << 24
 CHANNELS = 4
@@ -12,7 +13,7 @@ EVTEN = 0x340
 _BITS = {"TICK": 1 << 0, "OVRFLW": 1 << 1} | {f"COMPARE[{n}]": 1 << 16 + n for n in range(CHANNELS)}
 
 
-class Rtc(Nordic):
+class Rtc(Counter):
     """The counter is computed from the virtual time; only wanted events cost anything.
 
     An event exists where EVTEN or INTEN asks for it. A CC equal to the counter matches one whole
@@ -35,9 +36,7 @@ class Rtc(Nordic):
 
     def reset(self) -> None:
         super().reset()
-        self.running = False
-        self.base = 0  # counter when it was last started, stopped or cleared
-        self.edge = 0  # number of the LFCLK edge at that moment
+        self.edge = 0  # number of the LFCLK edge at which the counter stood at base
 
     # time: edge n of the 32 768 Hz clock lies at tick ceil(n * cpu_hz / lfclk_hz)
 
@@ -66,20 +65,6 @@ class Rtc(Nordic):
 
     def read_counter(self) -> int:
         return self._total() % WRAP
-
-    def task_start(self) -> None:
-        if not self.running:
-            value = self.base
-            self.running = True
-            self._rebase(value)
-
-    def task_stop(self) -> None:
-        value = self._total()
-        self.running = False
-        self._rebase(value)
-
-    def task_clear(self) -> None:
-        self._rebase(0)
 
     def task_trigovrflw(self) -> None:
         self._rebase(0xFFFFF0)

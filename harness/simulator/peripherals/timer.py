@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from harness.simulator.peripherals.base import Nordic, Register, numbered
+from harness.simulator.peripherals.base import Register, numbered
+from harness.simulator.peripherals.counter import Counter
 
 CHANNELS = 6
 _WIDTHS = {0: 16, 1: 8, 2: 24, 3: 32}
 
 
-class Timer(Nordic):
+class Timer(Counter):
     """Counts virtual time, or COUNT tasks in counter mode."""
 
     TASKS: ClassVar[dict[str, int]] = {
@@ -34,8 +35,6 @@ class Timer(Nordic):
 
     def reset(self) -> None:
         super().reset()
-        self.running = False
-        self.base = 0
         self.since = 0  # tick at which the counter stood at base
 
     @property
@@ -75,22 +74,8 @@ class Timer(Nordic):
         time = self.since + (total - self.base + ahead) * self._ticks_a_count
         self.chip.schedule(self.name, name, time)
 
-    def task_start(self) -> None:
-        if not self.running:
-            value = self.base
-            self.running = True
-            self._rebase(value)
-
-    def task_stop(self) -> None:
-        value = self._total()
-        self.running = False
-        self._rebase(value)
-
     def task_shutdown(self) -> None:
         self.running = False
-        self._rebase(0)
-
-    def task_clear(self) -> None:
         self._rebase(0)
 
     def task_count(self) -> None:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from harness.elf.functions import address_of
 from harness.model import Model
 from harness.simulator import Machine
 from harness.studies.campaign.faults import Fault
 from harness.studies.campaign.inject import Injector, Result
-from harness.studies.campaign.stage import GET_TENSOR, Place, function
+from harness.studies.campaign.stage import GET_TENSOR, Place
 
 #: Virtual seconds after the inference for what the image still says: a fault dump, a new boot.
 _AFTERMATH = 1.0
@@ -101,7 +102,7 @@ def _layers(injector: Injector, model: Model, fault: Fault | None) -> dict[str, 
                 keep(current - 1)
             current += 1
 
-    address = function(machine.firmware, GET_TENSOR)
+    address = address_of(machine.firmware, GET_TENSOR)
     machine.hook(address, asked)
     try:
         ended = injector.watch(fault)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any, Self
 
-from harness.elf import Firmware
 from harness.elf.demangle import qualified
-from harness.errors import CheckFailed, FirmwareFailed, UsageError
+from harness.elf.functions import address_of
+from harness.errors import CheckFailed, FirmwareFailed
 from harness.model import Model
 from harness.simulator import End, Machine
 from harness.simulator.snapshot import Snapshot, take
@@ -121,8 +120,8 @@ def prepare(machine: Machine, model: Model, inference: int = 0) -> tuple[Stage, 
 class _Rehearsal:
     def __init__(self, machine: Machine, model: Model) -> None:
         self.machine, self.model = machine, model
-        self.entry = function(machine.firmware, _INVOKE)
-        self.ask = function(machine.firmware, GET_TENSOR)
+        self.entry = address_of(machine.firmware, _INVOKE)
+        self.ask = address_of(machine.firmware, GET_TENSOR)
 
     def run(self, inference: int) -> tuple[Stage, Snapshot]:
         machine = self.machine
@@ -273,19 +272,3 @@ WIDTHS = {
 def _region(name: str) -> str:
     lowered = name.lower()
     return next((word for word in ("arena", "stack") if word in lowered), "data")
-
-
-def function(firmware: Firmware, name: str) -> int:
-    """The address of the function with this last part of a qualified name."""
-    found = [
-        symbol.address & ~1
-        for symbol in firmware.symbols
-        if symbol.kind == "func" and f"::{qualified(symbol.name)}".endswith(f"::{name}")
-    ]
-    if not found:
-        raise UsageError(
-            f"{Path(firmware.path).name} has no function {name}()",
-            hint="a TFLM image with its symbol table is needed; link-time optimization may have "
-            "dissolved the function",
-        )
-    return min(found)

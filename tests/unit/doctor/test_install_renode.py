@@ -28,14 +28,6 @@ Answer = Callable[[BaseHTTPRequestHandler], None]
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TFLM_HIL_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("RENODE", raising=False)
-    monkeypatch.setattr(find, "USUAL_PLACES", ())
-    return tmp_path / "cache" / "renode"
-
-
-@pytest.fixture
 def serve() -> Iterator[Callable[..., str]]:
     """Starts a server that answers each GET by the given function; gives its address."""
     with contextlib.ExitStack() as stack:

@@ -17,14 +17,6 @@ from harness.targets.renode.install import archive_for, check_libc
 from harness.targets.renode.releases import ARCHIVES, MINIMUM, PINNED, Archive
 
 
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TFLM_HIL_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("RENODE", raising=False)
-    monkeypatch.setattr(find, "USUAL_PLACES", ())
-    return tmp_path / "cache" / "renode"
-
-
 def test_each_machine_gets_its_own_archive():
     linux = archive_for(system="Linux", machine="x86_64")
     assert linux.version == PINNED

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from model_builder import Graph, Op, T, build, build_graphs
+from networks import ring_operators
 from operator_cases import Case, Draw, agree, cases
 from oracle import Oracle, Refused
 from type_table import signatures
@@ -126,17 +127,9 @@ def _streaming(frames: int, features: int, dtype: str = "int8", fill: int = 0) -
         _constant([1, 1, 1]),
         window,
     ]
-    masks = {"BeginMask": 5, "EndMask": 7}
     main = Graph(
         tensors,
-        [
-            Op("CALL_ONCE", [], [], ("CallOnce", {"InitSubgraphIndex": 1})),
-            Op("VAR_HANDLE", [], [1], name),
-            Op("READ_VARIABLE", [1], [2]),
-            Op("CONCATENATION", [2, 0], [3], ("Concatenation", {"Axis": 1})),
-            Op("STRIDED_SLICE", [3, 4, 5, 6], [7], ("StridedSlice", masks)),
-            Op("ASSIGN_VARIABLE", [1, 7], []),
-        ],
+        ring_operators(name),
         [0],
         [7],
     )

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from model_builder import ACTIVATIONS, Op, T, build
+from networks import svdf
 
 from harness.arithmetic import Arithmetic
 from harness.errors import BadModel, EnvironmentMissing, UnsupportedOperator, UsageError
@@ -65,17 +66,7 @@ def _image(seed: int = 0) -> np.ndarray:
 
 
 def _svdf() -> Model:
-    rng = np.random.default_rng(3)
-    tensors = [
-        T((1, 4), "int8", 0.01, 0),
-        T((2, 4), "int8", 0.01, 0, rng.integers(-127, 128, (2, 4))),
-        T((2, 3), "int16", 0.01, 0, rng.integers(-9999, 9999, (2, 3))),
-        T((2,), "int32", 1e-4, 0, rng.integers(-99, 99, 2)),
-        T((1, 6), "int16", 0.01, 0, variable=True),
-        T((1, 2), "int8", 0.5, 3),
-    ]
-    operator = Op("SVDF", [0, 1, 2, 3, 4], [5], ("SVDF", {"Rank": 1}))
-    return Model.from_bytes(build(tensors, [operator], [0], [5]), "svdf")
+    return Model.from_bytes(svdf(), "svdf")
 
 
 def test_a_batch_gives_what_single_inferences_give() -> None:

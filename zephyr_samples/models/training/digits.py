@@ -45,10 +45,7 @@ def build() -> tf.keras.Model:
 
 def main() -> None:
     """Write the model and the held-out images that all digit models are tested on."""
-    convert.be_deterministic(SEED)
-    data = digits_data.load()
-    network = build()
-    fit.classifier(network, data, SEED, EPOCHS)
+    network, data = fit.classifier(build, SEED, EPOCHS)
     model = convert.to_int8(
         lambda x: tf.nn.softmax(network(x, training=False)),
         digits_data.normalize(data.train_pixels),

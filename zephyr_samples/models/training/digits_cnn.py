@@ -35,10 +35,7 @@ def build() -> tf.keras.Model:
 
 def main() -> None:
     """Write the model; its test images are those of ``digits``."""
-    convert.be_deterministic(SEED)
-    data = digits_data.load()
-    network = build()
-    fit.classifier(network, data, SEED, EPOCHS)
+    network, data = fit.classifier(build, SEED, EPOCHS)
     model = convert.to_int8(
         lambda x: tf.nn.softmax(network(x, training=False)),
         digits_data.normalize(data.train_pixels),

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import tensorflow as tf
 
-from . import digits_data
+from . import convert, digits_data
 
 BATCH = 64
 RATE = 3e-3
 
 
-def classifier(model: tf.keras.Model, data: digits_data.Digits, seed: int, epochs: int) -> None:
-    """Fit ``model`` in place; its output is one logit a class, shape (N, 10)."""
+def classifier(
+    build: Callable[[], tf.keras.Model], seed: int, epochs: int
+) -> tuple[tf.keras.Model, digits_data.Digits]:
+    """A model of ``build``, fitted to the digits, and these; its output is logits (N, 10)."""
+    convert.be_deterministic(seed)
+    data = digits_data.load()
+    model = build()
     generator = np.random.default_rng(seed)
     steps = epochs * (len(data.train_pixels) // BATCH)
     model.compile(
@@ -26,3 +33,4 @@ def classifier(model: tf.keras.Model, data: digits_data.Digits, seed: int, epoch
         model.fit(
             digits_data.normalize(seen), data.train_labels, batch_size=BATCH, epochs=1, verbose=0
         )
+    return model, data

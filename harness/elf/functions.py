@@ -1,0 +1,26 @@
+"""Functions of an image by their names in the source."""
+
+from __future__ import annotations
+
+from harness.elf.demangle import qualified
+from harness.elf.image import Image
+from harness.errors import UsageError
+
+
+def address_of(image: Image, name: str) -> int:
+    """The address of the function with this qualified name, or this last part of one.
+
+    Raises :class:`UsageError` where the image has none.
+    """
+    found = [
+        symbol.address & ~1
+        for symbol in image.symbols
+        if symbol.kind == "func" and f"::{qualified(symbol.name)}".endswith(f"::{name}")
+    ]
+    if not found:
+        raise UsageError(
+            f"{image.path.name} has no function {name}()",
+            hint="a TFLM image with its symbol table is needed; link-time optimization may have "
+            "dissolved the function",
+        )
+    return min(found)
