@@ -14,7 +14,7 @@ from harness.simulator.counting import AccessHandler
 from harness.simulator.memorymap import Area, MemoryMap
 
 if TYPE_CHECKING:
-    from harness.simulator._native import Core
+    from harness.simulator._native import Core, Registers
 
 #: Device windows and the private peripheral bus: mapped without rights, so that every access asks.
 WINDOW_SIZE = 0x90_0000
@@ -113,6 +113,11 @@ class Engine:
         error = self._library.uc_mem_protect(self._handle, area.origin, area.size, 0)
         uc.check(self._library, error, f"protecting {area.name}")
         return store
+
+    def register_file(self, size: int) -> Registers:
+        """Storage for a block of device registers, all zero."""
+        made: Registers = self._native.Registers(size)
+        return made
 
     def store_of(self, address: int, size: int = 1) -> Store | None:
         """The memory (not a device window) that holds all of [address, address + size)."""

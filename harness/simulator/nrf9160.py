@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from harness.elf import Firmware
 from harness.findings import Finding, Kind
@@ -34,6 +33,9 @@ from harness.simulator.security.worlds import World, Worlds
 from harness.simulator.special import Special
 from harness.simulator.systick import SysTick
 
+if TYPE_CHECKING:
+    from harness.simulator._native import Registers
+
 #: POWER.RESETREAS bits (nRF9160 PS, "RESETREAS").
 REASON_PIN, REASON_SOFT = 1 << 0, 1 << 2
 _FINDINGS_KEPT = 200
@@ -43,8 +45,7 @@ INSTRUCTIONS, BRANCHES = "instructions", "branches"
 T = TypeVar("T", bound=Device)
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(NamedTuple):
     """Console bytes with the virtual time in seconds at which they were sent."""
 
     time: float
@@ -113,14 +114,17 @@ class Nrf9160:
             self.core, self.nvic, self.worlds, self.gateway, self.exceptions, self._sleep
         )
         self.devices: dict[str, Device] = {}
+        #: Devices with tasks that wait for a DPPI channel, as far as known.
+        self._listeners: dict[int, tuple[Nordic, ...]] = {}
         for block in chip.blocks:
             device = MODELS[block.model](self, block)
             self.devices[block.name] = device
             self.events.devices[block.name] = device
             self.bus.attach(device, block.addresses)
+            for base in block.addresses:
+                self.core.serve(base, device.serve())
         for device in self.devices.values():
             device.connect(self.devices)
-        self._subscribers = [d for d in self.devices.values() if isinstance(d, Nordic)]
         self._dppic = self._device("DPPIC", Dppic)
         self.attribution.spu = self._device("SPU", Spu)
 
@@ -177,6 +181,10 @@ class Nrf9160:
         """IPSR."""
         return self.core.read(Reg.XPSR) & 0x1FF
 
+    def register_file(self, size: int) -> Registers:
+        """Storage for a block of registers."""
+        return self.engine.register_file(size)
+
     def schedule(self, device: str, tag: str, time: int) -> None:
         """Let ``device`` be fired at ``time``; a run that would miss it stops in time."""
         self.events.schedule((device, tag), time)
@@ -195,17 +203,26 @@ class Nrf9160:
         """A SysTick counted to zero."""
         self.nvic.pend(SYSTICK | NONSECURE if nonsecure else SYSTICK)
 
+    def rewired(self) -> None:
+        """A task was subscribed to a DPPI channel, or is no longer."""
+        self._listeners.clear()
+
     def publish(self, channel: int) -> None:
         """An event on a DPPI channel triggers every subscribed task, if the channel is on."""
-        if self._dppic.enabled(channel):
-            for device in self._subscribers:
-                if channel in device.subscriptions:
-                    device.channel(channel)
+        if not self._dppic.enabled(channel):
+            return
+        devices = self._listeners.get(channel)
+        if devices is None:
+            nordic = (d for d in self.devices.values() if isinstance(d, Nordic))
+            devices = tuple(d for d in nordic if channel in d.subscriptions)
+            self._listeners[channel] = devices
+        for device in devices:
+            device.channel(channel)
 
     def dma_read(self, device: str, address: int, size: int) -> bytes:
         """EasyDMA reads data RAM; anywhere else the chip reads nothing useful."""
         if self._ram.holds(address, size):
-            return self._read(address, size)
+            return bytes(self.engine.stores["ram"].slice(address, size))
         self.unmodelled(f"{device} EasyDMA 0x{address:08x}", "read outside data RAM")
         return b""
 

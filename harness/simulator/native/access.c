@@ -48,6 +48,11 @@ void access_undo(Core *c) {
   c->aborting = false;
 }
 
+// What an access has changed, or one before it in this block, ends the run before the block ends.
+static bool wants_stop(Core *c) {
+  return c->stop_after || c->stop_at < c->executed || core_deliverable(c);
+}
+
 static bool ask(Core *c, bool write, uint32_t address, int size, uint64_t value) {
   uint32_t word = 0;
   if (!c->access(c, write, address, size, value, &word, &c->failed)) return false;
@@ -58,6 +63,35 @@ static bool ask(Core *c, bool write, uint32_t address, int size, uint64_t value)
   return true;
 }
 
+static const Served *served_at(Core *c, uint32_t address) {
+  for (int i = 0; i < c->served_count; i++) {
+    int index = c->last_served + i < c->served_count ? c->last_served + i
+                                                     : c->last_served + i - c->served_count;
+    const Served *s = &c->served[index];
+    if (address - s->base >= s->registers->size) continue;
+    c->last_served = index;
+    return s;
+  }
+  return NULL;
+}
+
+// An access to registers that is nothing but a load or a store; false: ask the machine.
+static bool answer(Core *c, bool write, uint32_t address, int size, uint64_t value) {
+  if (size != 4 || address & 3 || c->divided) return false;
+  const Served *at = served_at(c, address);
+  if (!at) return false;
+  if (!write) return registers_read(at, address - at->base);
+  if (c->single && c->access_count < c->skip) return registers_take(at, address - at->base);
+  if (!c->single && wants_stop(c)) return false;
+  return registers_write(at, address - at->base, (uint32_t)value);
+}
+
+// Unicorn restored the IT state for this callback; the running block does not expect it.
+static bool go_on(Core *c) {
+  if (core_reg(c, REG_XPSR) & XPSR_IT) core_set_reg(c, REG_EPSR, XPSR_THUMB);
+  return true;
+}
+
 bool access_hook(void *uc, int type, uint64_t address64, int size, int64_t value, void *user) {
   Core *c = user;
   (void)uc;
@@ -65,6 +99,7 @@ bool access_hook(void *uc, int type, uint64_t address64, int size, int64_t value
   uint32_t address = (uint32_t)address64;
   bool write = is_write(type);
   c->accesses++;
+  if (answer(c, write, address, size, (uint64_t)value)) return go_on(c);
   c->look_at -= ACCESS_INSTRUCTIONS;
   core_limit(c);
   c->fault_type = type;
@@ -92,10 +127,6 @@ bool access_hook(void *uc, int type, uint64_t address64, int size, int64_t value
     c->reason = c->failed ? REASON_ERROR : REASON_MEMORY;
     return write ? abort_block(c, c->reason, pc) : false;
   }
-  if (write && !c->single && (c->stop_after || c->stop_at < end || core_deliverable(c))) {
-    return abort_block(c, REASON_REPLAY, pc);
-  }
-  // Unicorn restored the IT state for this callback; the running block does not expect it.
-  if (core_reg(c, REG_XPSR) & XPSR_IT) core_set_reg(c, REG_EPSR, XPSR_THUMB);
-  return true;
+  if (write && !c->single && wants_stop(c)) return abort_block(c, REASON_REPLAY, pc);
+  return go_on(c);
 }

@@ -16,14 +16,15 @@ int binding_fill(PyObject *tuple, Py_ssize_t at, PyObject *value) {
 static bool call_access(Core *c, bool write, uint32_t address, int size, uint64_t value,
                         uint32_t *answer, bool *failed) {
   CoreObject *self = c->owner;
-  PyObject *arguments = PyTuple_New(4), *result = NULL;
-  if (arguments && !binding_fill(arguments, 0, PyLong_FromLong(write)) &&
-      !binding_fill(arguments, 1, PyLong_FromUnsignedLong(address)) &&
-      !binding_fill(arguments, 2, PyLong_FromLong(size)) &&
-      !binding_fill(arguments, 3, PyLong_FromUnsignedLongLong(value))) {
-    result = PyObject_Call(self->access, arguments, NULL);
+  PyObject *where = PyLong_FromUnsignedLong(address), *width = PyLong_FromLong(size);
+  PyObject *what = PyLong_FromUnsignedLongLong(value), *result = NULL;
+  if (where && width && what) {
+    result = PyObject_CallFunctionObjArgs(self->access, write ? Py_True : Py_False, where, width,
+                                          what, NULL);
   }
-  Py_XDECREF(arguments);
+  Py_XDECREF(where);
+  Py_XDECREF(width);
+  Py_XDECREF(what);
   if (!result) {
     *failed = true;
     return false;
@@ -123,6 +124,8 @@ static int initialize(PyObject *object, PyObject *arguments, PyObject *keywords)
   c->access = call_access;
   Py_INCREF(access);
   self->access = access;
+  self->served = PyList_New(0);
+  if (!self->served) return -1;
   if (add_areas(c->code, &c->code_count, code, true) ||
       add_areas(c->windows, &c->window_count, windows, false)) {
     return -1;
@@ -133,11 +136,13 @@ static int initialize(PyObject *object, PyObject *arguments, PyObject *keywords)
 static int traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(((CoreObject *)object)->access);
+  Py_VISIT(((CoreObject *)object)->served);
   return 0;
 }
 
 static int clear(PyObject *object) {
   Py_CLEAR(((CoreObject *)object)->access);
+  Py_CLEAR(((CoreObject *)object)->served);
   return 0;
 }
 
@@ -202,15 +207,20 @@ static int add_address(PyObject *m, const char *name, void (*function)(void)) {
   return result;
 }
 
+static int add_type(PyObject *m, const char *name, PyType_Spec *type_spec) {
+  PyObject *type = PyType_FromSpec(type_spec);
+  int result = type ? PyModule_AddObjectRef(m, name, type) : -1;
+  Py_XDECREF(type);
+  return result;
+}
+
 PyMODINIT_FUNC PyInit__native(void) {
-  PyObject *type = PyType_FromSpec(&spec);
-  PyObject *m = type ? PyModule_Create(&module) : NULL;
-  if (m && (PyModule_AddObjectRef(m, "Core", type) ||
+  PyObject *m = PyModule_Create(&module);
+  if (m && (add_type(m, "Core", &spec) || add_type(m, "Registers", &registers_spec) ||
             PyModule_AddStringConstant(m, "SOURCES", CORE_SOURCES) ||
             add_address(m, "MMIO_READ", (void (*)(void))mmio_read) ||
             add_address(m, "MMIO_WRITE", (void (*)(void))mmio_write))) {
     Py_CLEAR(m);
   }
-  Py_XDECREF(type);
   return m;
 }

@@ -12,7 +12,12 @@
 typedef struct {
   PyObject_HEAD Core core;
   PyObject *access;
+  PyObject *served;  // a list: the Registers that `core.served` points into
 } CoreObject;
+
+typedef struct {
+  PyObject_HEAD Registers registers;
+} RegistersObject;
 
 #define CORE(object) (&((CoreObject *)(object))->core)
 
@@ -26,6 +31,10 @@ PyObject *methods_profile(PyObject *self, PyObject *unused);
 PyObject *methods_has_run(PyObject *self, PyObject *index);
 PyObject *methods_coverage(PyObject *self, PyObject *index);
 PyObject *methods_clear_profile(PyObject *self, PyObject *unused);
+
+// registers.c
+extern PyType_Spec registers_spec;
+PyObject *methods_serve(PyObject *self, PyObject *arguments);
 
 int binding_fill(PyObject *tuple, Py_ssize_t at, PyObject *value);
 #endif  // HARNESS_SIMULATOR_NATIVE_BINDING_H_

@@ -4,18 +4,21 @@
 //   thumb.c    what must be known of Thumb instructions
 //   count.c    blocks, budgets, cuts: a run that stops at an exact instruction
 //   access.c   accesses that Unicorn asks about, and undoing what follows a refused one
+//   registers.c  devices' registers, and accesses that need no device
 //   idle.c     loops that can change nothing, skipped to the next event
 //   frame.c    exception frames
 //   worlds.c   the two security states: priorities, who may run where, the change between them
 //   state.c    the processor's registers where Unicorn's interface does not show them
 //   profile.c  what ran, how often
-//   methods.c  what Python may ask (evidence.c: about what ran)
+//   methods.c  what Python may ask (evidence.c: about what ran; properties.c: see and set)
 //   binding.c  the type `harness.simulator._native.Core`
 #ifndef HARNESS_SIMULATOR_NATIVE_CORE_H_
 #define HARNESS_SIMULATOR_NATIVE_CORE_H_
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "registers.h"
 
 // Register ids, hook kinds and access kinds of Unicorn's public ARM interface.
 enum { REG_APSR_NZCV = 2, REG_FPSCR = 6, REG_LR = 10, REG_PC = 11, REG_SP = 12 };
@@ -128,6 +131,8 @@ typedef struct Core {
   int code_count;
   Area windows[MAX_AREAS];  // device windows, with what their registers read as
   int window_count;
+  Served served[MAX_SERVED];  // registers whose plain accesses the core answers
+  int served_count, last_served;
   uint8_t *shadow;  // copy of the writable areas while a block is undone
   uint32_t *breakpoints;
   size_t breakpoint_count;
@@ -149,6 +154,7 @@ typedef struct Core {
   int primask_priority, faultmask_priority, other_priority;
   bool squashed;   // BASEPRI means the lower half of the priorities (AIRCR.PRIS)
   bool nonsecure;  // the security state; Unicorn's own is always secure
+  bool divided;    // each access to a device may be refused: none is answered without asking
   int exception, error, fault_type, fault_size;
   unsigned int fault_address, fault_status;
   bool stop_after, fp_disabled, skip_idle;

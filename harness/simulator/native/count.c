@@ -276,6 +276,7 @@ static void replay(Core *c) {
   Area *area = core_area(c->code, c->code_count, pc);
   if (!area) return;
   c->skip = c->access_count;
+  c->access_count = 0;
   c->access_here = -1;
   c->single = true;
   emulate_cut(c, pc, pc + thumb_length(core_halfword(area, pc)));

@@ -4,20 +4,28 @@ Nordic peripherals share one layout (nRF9160 PS, "Peripheral interface"): tasks 
 SUBSCRIBE registers 0x80 above, events from 0x100, their PUBLISH registers 0x80 above, SHORTS at
 0x200, INTEN/INTENSET/INTENCLR at 0x300. A model declares names and offsets; what a task does is a
 method ``task_<name>``, what a register does beyond storage ``read_<name>`` / ``write_<name>``
-(names in lower case, an array's index as argument).
+(names in lower case, an array's index as argument; ``events_<name>`` and ``publish_<name>`` too).
+
+A register without such a method is storage. The counting core answers for storage, and for events
+whose interrupt is off: the model is not asked (:meth:`Device.serve`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from harness.simulator.memorymap import Block, MemoryMap
+
+if TYPE_CHECKING:
+    from harness.simulator._native import Registers
 
 SUBSCRIBE, PUBLISH = 0x080, 0x080
 SHORTS, INTEN, INTENSET, INTENCLR, INTPEND = 0x200, 0x300, 0x304, 0x308, 0x30C
 ENABLE_BIT = 1 << 31
+#: What the counting core answers itself (native/registers.h).
+PLAIN_READ, PLAIN_WRITE, EVENT_WRITE = 1, 2, 4
 
 State = dict[str, Any]
 
@@ -43,6 +51,10 @@ class Chip(Protocol):
 
     memory_map: MemoryMap
 
+    def register_file(self, size: int) -> Registers:
+        """Storage for a block of registers, all zero."""
+        ...
+
     @property
     def now(self) -> int:
         """Virtual time in ticks of the CPU clock."""
@@ -58,6 +70,10 @@ class Chip(Protocol):
 
     def line(self, irq: int, level: bool) -> None:
         """Drive an interrupt line."""
+        ...
+
+    def rewired(self) -> None:
+        """A task was subscribed to a channel, or is no longer."""
         ...
 
     def publish(self, channel: int) -> None:
@@ -98,7 +114,7 @@ class Device:
         self.name = block.name
         self.irq = block.irq
         self.size = block.size
-        self.regs: dict[int, int] = {}
+        self.regs = chip.register_file(block.size)
         self._resets: dict[int, int] = {}
         self._names: dict[int, str] = {}
         self._readers: dict[int, Callable[[], int]] = {}
@@ -128,7 +144,9 @@ class Device:
 
     def reset(self) -> None:
         """Take the values after a reset."""
-        self.regs = dict(self._resets)
+        self.regs.load(bytes(self.size))
+        for offset, value in self._resets.items():
+            self.regs[offset] = value
 
     def read(self, offset: int) -> int:
         """The word at ``offset`` (a multiple of four)."""
@@ -137,7 +155,7 @@ class Device:
             return reader()
         if offset not in self._names:
             self.chip.unmodelled(f"{self.name}+0x{offset:x}", "read")
-        return self.regs.get(offset, 0)
+        return self.regs[offset]
 
     def write(self, offset: int, value: int) -> None:
         """Write the word at ``offset``."""
@@ -149,6 +167,13 @@ class Device:
             self.chip.unmodelled(f"{self.name}+0x{offset:x}", "written")
         self.regs[offset] = value
 
+    def serve(self) -> Registers:
+        """The registers, with what the core may answer of them."""
+        for offset in self._names:
+            rule = 0 if offset in self._readers else PLAIN_READ
+            self.regs.serve(offset, rule if offset in self._writers else rule | PLAIN_WRITE)
+        return self.regs
+
     def fire(self, tag: str) -> None:
         """An appointment made with the chip is due."""
         raise NotImplementedError(f"{self.name} made no appointment {tag!r}")
@@ -156,17 +181,20 @@ class Device:
     def state(self) -> State:
         """What a snapshot keeps."""
         kept: State = {name: _copy(getattr(self, name)) for name in self.STATE}
-        kept["regs"] = dict(self.regs)
+        kept["regs"] = self.regs.save()
         return kept
 
     def holds(self, state: State) -> bool:
         """True where nothing has changed since :meth:`state` gave ``state``."""
-        return all(getattr(self, name) == value for name, value in state.items())
+        return self.regs.holds(state["regs"]) and all(
+            getattr(self, name) == state[name] for name in self.STATE
+        )
 
     def restore(self, state: State) -> None:
         """Take back what :meth:`state` gave."""
-        for name, value in state.items():
-            setattr(self, name, _copy(value))
+        self.regs.load(state["regs"])
+        for name in self.STATE:
+            setattr(self, name, _copy(state[name]))
 
 
 class Nordic(Device):
@@ -180,6 +208,8 @@ class Nordic(Device):
 
     def __init__(self, chip: Chip, block: Block) -> None:
         self.subscriptions: dict[int, list[int]] = {}
+        self._event_bits: dict[int, int] = {}  # the bits of INTEN, by the event's offset
+        self._silent: list[int] = []  # events of which only the interrupt concerns anyone
         self._tasks = {offset: self._task(name) for name, offset in self.TASKS.items()}
         super().__init__(chip, block)
         for name, offset in self.TASKS.items():
@@ -193,7 +223,12 @@ class Nordic(Device):
             self._names[offset] = f"EVENTS_{name}"
             self._names[offset + PUBLISH] = f"PUBLISH_{name}"
             self._resets[offset] = self._resets[offset + PUBLISH] = 0
-            self._writers[offset] = _bind(self._write_event, offset)
+            self._event_bits[offset] = 1 << (offset - 0x100 >> 2)
+            self._wire(offset, f"events_{name}")
+            self._wire(offset + PUBLISH, f"publish_{name}")
+            if offset not in self._writers:
+                self._silent.append(offset)
+                self._writers[offset] = _bind(self.write_event, offset)
         if self.SHORTS:
             self._names[SHORTS] = "SHORTS"
             self._resets[SHORTS] = 0
@@ -207,13 +242,26 @@ class Nordic(Device):
                 self._names[offset] = name
                 self._resets[offset] = 0
             self._readers[INTENSET] = self._readers[INTENCLR] = lambda: self.regs[INTEN]
-            self._readers[INTPEND] = lambda: self.regs[INTEN] & self._raised
+            self._readers[INTPEND] = lambda: self.regs[INTEN] & self._raised()
             self._writers[INTEN] = self._write_inten
             self._writers[INTENSET] = lambda v: self._write_inten(self.regs[INTEN] | v)
             self._writers[INTENCLR] = lambda v: self._write_inten(self.regs[INTEN] & ~v)
             self._writers[INTPEND] = _ignore
-        self._event_bits = {offset: 1 << (offset - 0x100 >> 2) for offset in self.EVENTS.values()}
         self.reset()
+
+    def _wire(self, offset: int, name: str) -> None:
+        reader = getattr(self, f"read_{name.lower()}", None)
+        writer = getattr(self, f"write_{name.lower()}", None)
+        if reader:
+            self._readers[offset] = reader
+        if writer:
+            self._writers[offset] = writer
+
+    def serve(self) -> Registers:
+        super().serve()
+        for offset in self._silent:
+            self.regs.serve(offset, PLAIN_READ | EVENT_WRITE)
+        return self.regs
 
     def _task(self, name: str) -> Callable[[], None]:
         stem, index = _split(name)
@@ -223,14 +271,14 @@ class Nordic(Device):
     def reset(self) -> None:
         super().reset()
         self.subscriptions = {}
-        self._raised = 0  # the events' registers as bits of INTEN
+        self.chip.rewired()
         self._level = False  # of the interrupt line, as the NVIC was told last
 
     def restore(self, state: State) -> None:
         super().restore(state)
-        self._raised = sum(bit for offset, bit in self._event_bits.items() if self.regs[offset])
-        self._level = bool(self._raised & self.regs.get(INTEN, 0))
+        self._level = self.INTERRUPTS and bool(self.regs[INTEN] & self._raised())
         self.subscriptions = {}
+        self.chip.rewired()
         for offset in self._tasks:
             self._subscribe(offset, self.regs[offset + SUBSCRIBE])
 
@@ -246,6 +294,7 @@ class Nordic(Device):
                 tasks.remove(offset)
         self.regs[offset + SUBSCRIBE] = value
         self._subscribe(offset, value)
+        self.chip.rewired()
 
     def _subscribe(self, offset: int, value: int) -> None:
         if value & ENABLE_BIT:
@@ -261,10 +310,10 @@ class Nordic(Device):
     def event(self, name: str) -> None:
         """Raise an event: register, interrupt, shortcuts, DPPI."""
         offset = self.EVENTS[name]
-        self.regs[offset] = 1
-        self._raised |= self._event_bits[offset]
+        if not self.regs.raise_event(offset):
+            return
         self.update_line()
-        shorts = self.regs.get(SHORTS, 0)
+        shorts = self.regs[SHORTS]
         if shorts:
             for bit, (event, task) in self.SHORTS.items():
                 if event == name and shorts >> bit & 1:
@@ -273,11 +322,14 @@ class Nordic(Device):
         if published & ENABLE_BIT:
             self.chip.publish(published & 0xFF)
 
-    def _write_event(self, offset: int, value: int) -> None:
+    def write_event(self, offset: int, value: int) -> None:
+        """The firmware clears an event, or sets it."""
         self.regs[offset] = value & 1
-        bit = self._event_bits[offset]
-        self._raised = self._raised | bit if value & 1 else self._raised & ~bit
         self.update_line()
+
+    def _raised(self) -> int:
+        """The events' registers as bits of INTEN."""
+        return sum(bit for offset, bit in self._event_bits.items() if self.regs[offset])
 
     def _write_inten(self, value: int) -> None:
         self.regs[INTEN] = value & 0xFFFF_FFFF
@@ -286,7 +338,8 @@ class Nordic(Device):
     def update_line(self) -> None:
         """Drive the interrupt line from events and INTEN."""
         if self.irq is not None and self.INTERRUPTS:
-            level = bool(self._raised & self.regs[INTEN])
+            enabled = self.regs[INTEN]
+            level = bool(enabled and enabled & self._raised())
             if level != self._level:
                 self._level = level
                 self.chip.line(self.irq, level)

@@ -46,9 +46,10 @@ class Clock(Nordic):
     )
 
     def reset(self) -> None:
-        retained = {offset: self.regs.get(offset, 0) for offset in (0x400, 0x51C, 0x520)}
+        retained = {offset: self.regs[offset] for offset in (0x400, 0x51C, 0x520)}
         super().reset()
-        self.regs.update(retained)
+        for offset, value in retained.items():
+            self.regs[offset] = value
 
     def write_resetreas(self, value: int) -> None:
         """Writing ones clears."""

@@ -126,15 +126,15 @@ class Spu(Nordic):
 
     def is_secure(self, peripheral: int) -> bool:
         """SECATTR of a peripheral, by its id."""
-        return bool(self.regs.get(_PERIPHID + 4 * peripheral, SECATTR) & SECATTR)
+        return bool(self.regs[_PERIPHID + 4 * peripheral] & SECATTR)
 
     def is_split(self, peripheral: int) -> bool:
         """True for a peripheral whose registers are shared out one by one."""
-        return self.regs.get(_PERIPHID + 4 * peripheral, 0) & 3 == SPLIT
+        return self.regs[_PERIPHID + 4 * peripheral] & 3 == SPLIT
 
     def has_secure_dma(self, peripheral: int) -> bool:
         """DMASEC of a peripheral, by its id."""
-        return bool(self.regs.get(_PERIPHID + 4 * peripheral, DMASEC) & DMASEC)
+        return bool(self.regs[_PERIPHID + 4 * peripheral] & DMASEC)
 
     @property
     def nonsecure_pins(self) -> int:

@@ -82,7 +82,6 @@ class Uarte(Nordic):
         self.paced = False
         self.incoming = bytearray()  # sent by the host, not yet on the wire
         super().__init__(chip, block)
-        self._readers[_RXDRDY] = self._read_rxdrdy
 
     def reset(self) -> None:
         super().reset()
@@ -176,23 +175,21 @@ class Uarte(Nordic):
         if self.due:
             self._plan()
 
-    def _read_rxdrdy(self) -> int:
+    def read_events_rxdrdy(self) -> int:
         self._arrive()
         return self.regs[_RXDRDY]
 
-    def _write_event(self, offset: int, value: int) -> None:
-        if offset == _RXDRDY:
-            self._arrive()
-        super()._write_event(offset, value)
+    def write_events_rxdrdy(self, value: int) -> None:
+        self._arrive()
+        self.write_event(_RXDRDY, value)
 
     def _write_inten(self, value: int) -> None:
         super()._write_inten(value)
         self._replan()
 
-    def write(self, offset: int, value: int) -> None:
-        super().write(offset, value)
-        if offset == _RXDRDY + PUBLISH:
-            self._replan()
+    def write_publish_rxdrdy(self, value: int) -> None:
+        self.regs[_RXDRDY + PUBLISH] = value
+        self._replan()
 
     def task_stoprx(self) -> None:
         self._arrive()

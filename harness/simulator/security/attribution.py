@@ -71,9 +71,17 @@ class Attribution:
         self._in_force: dict[tuple[int, int], int] = {}
         self.reset()
 
+    @property
+    def divided(self) -> bool:
+        """True once anything is non-secure; the core asks about every access to a device then."""
+        return self._divided
+
+    @divided.setter
+    def divided(self, value: bool) -> None:
+        self._divided = self._engine.core.divided = value
+
     def reset(self) -> None:
         """Everything is secure and open, as after a reset."""
-        #: True once anything is non-secure.
         self.divided = False
         #: True once any address is refused to anyone.
         self.restricted = False

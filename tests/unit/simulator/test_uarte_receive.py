@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
+from harness import native
 from harness.simulator import memorymap
 from harness.simulator.events import EventQueue
 from harness.simulator.peripherals.base import INTENSET
 from harness.simulator.peripherals.uarte import Uarte
+
+if TYPE_CHECKING:
+    from harness.simulator._native import Registers
 
 STARTRX, STOPRX, RXDRDY, ENDRX, RXTO = 0x000, 0x004, 0x108, 0x110, 0x144
 ENABLE, PTR, MAXCNT, AMOUNT = 0x500, 0x534, 0x538, 0x53C
@@ -25,6 +31,10 @@ class Chip:
         self.ram = bytearray(0x4000)
         self.edges: list[int] = []
 
+    def register_file(self, size: int) -> Registers:
+        made: Registers = native.load().Registers(size)
+        return made
+
     def schedule(self, device: str, tag: str, time: int) -> None:
         self.events.schedule((device, tag), time)
 
@@ -34,6 +44,9 @@ class Chip:
     def line(self, _irq: int, level: bool) -> None:
         if level:
             self.edges.append(self.now)
+
+    def rewired(self) -> None:
+        pass
 
     def publish(self, channel: int) -> None:
         raise AssertionError(f"published on channel {channel}")

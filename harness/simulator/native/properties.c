@@ -1,0 +1,100 @@
+// What Python may see and set of the counting core; the contract stands in _native.pyi.
+#include "binding.h"
+
+static PyObject *get_executed(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLongLong(CORE(self)->executed);
+}
+
+static int set_executed(PyObject *self, PyObject *value, void *unused) {
+  (void)unused;
+  Core *c = CORE(self);
+  core_settle_charge(c);
+  c->executed = c->charged = PyLong_AsLongLong(value);
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *get_stop_at(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLongLong(CORE(self)->stop_at);
+}
+
+static int set_stop_at(PyObject *self, PyObject *value, void *unused) {
+  (void)unused;
+  CORE(self)->stop_at = PyLong_AsLongLong(value);
+  core_limit(CORE(self));
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *get_best_pending(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLong(CORE(self)->best_pending);
+}
+
+static int set_best_pending(PyObject *self, PyObject *value, void *unused) {
+  (void)unused;
+  CORE(self)->best_pending = (int)PyLong_AsLong(value);
+  core_limit(CORE(self));
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *get_stale(PyObject *self, void *unused) {
+  (void)unused;
+  return PyBool_FromLong(CORE(self)->stale);
+}
+
+static int set_stale(PyObject *self, PyObject *value, void *unused) {
+  (void)unused;
+  CORE(self)->stale = PyObject_IsTrue(value) == 1;
+  core_limit(CORE(self));
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+#define FIELD(name) offsetof(CoreObject, core.name)
+PyMemberDef core_members[] = {
+    {"active_priority", T_INT, FIELD(active_priority), 0, "Group priority active."},
+    {"group_mask", T_INT, FIELD(group_mask), 0, "Group priority bits."},
+    {"primask_priority", T_INT, FIELD(primask_priority), 0, "What PRIMASK boosts to."},
+    {"faultmask_priority", T_INT, FIELD(faultmask_priority), 0, "What FAULTMASK boosts to."},
+    {"other_priority", T_INT, FIELD(other_priority), 0, "Boost by the other state's masks."},
+    {"divided", T_BOOL, FIELD(divided), 0, "Ask the machine about each access to a device."},
+    {"squashed", T_BOOL, FIELD(squashed), 0, "BASEPRI is in the lower half (AIRCR.PRIS)."},
+    {"exception", T_INT, FIELD(exception), READONLY, "Unicorn's exception number."},
+    {"error", T_INT, FIELD(error), READONLY, "Unicorn's error number."},
+    {"fault_type", T_INT, FIELD(fault_type), READONLY, "Unicorn's access type."},
+    {"fault_size", T_INT, FIELD(fault_size), READONLY, "Bytes of the refused access."},
+    {"fault_address", T_UINT, FIELD(fault_address), READONLY, "Its address."},
+    {"fault_status", T_UINT, FIELD(fault_status), READONLY, "What refused it."},
+    {"stop_after", T_BOOL, FIELD(stop_after), 0, "Stop after this instruction."},
+    {"extras", T_INT, FIELD(extras), 0, "EXTRA_LIMITS and EXTRA_EXCLUSIVE, if used."},
+    {"fp_disabled", T_BOOL, FIELD(fp_disabled), 0, "CPACR refuses FP instructions."},
+    {"branch_ticks", T_BOOL, FIELD(branch_ticks), 0, "A taken branch lasts a tick longer."},
+    {"branches", T_LONGLONG, FIELD(branches), 0, "Ticks that branches lasted so."},
+    {"sequential", T_UINT, FIELD(sequential), 0, "Where code goes on without a branch, or 0."},
+    {"skip_idle", T_BOOL, FIELD(skip_idle), 0, "Skip loops that can change nothing."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyObject *get_nonsecure(PyObject *self, void *unused) {
+  (void)unused;
+  return PyBool_FromLong(CORE(self)->nonsecure);
+}
+
+// The state alone: the registers are those of the state already.
+static int set_nonsecure(PyObject *self, PyObject *value, void *unused) {
+  Core *c = CORE(self);
+  (void)unused;
+  c->nonsecure = PyObject_IsTrue(value) == 1;
+  c->generation = (uint16_t)((c->generation & ~1) | c->nonsecure);
+  c->again = 1;
+  return PyErr_Occurred() ? -1 : 0;
+}
+
+PyGetSetDef core_properties[] = {
+    {"nonsecure", get_nonsecure, set_nonsecure, "The security state.", NULL},
+    {"executed", get_executed, set_executed, "Instructions executed.", NULL},
+    {"stop_at", get_stop_at, set_stop_at, "Value of executed to stop at.", NULL},
+    {"best_pending", get_best_pending, set_best_pending, "Group priority pending, or 256.", NULL},
+    {"stale", get_stale, set_stale, "Changes of the MPU wait for the next block.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,36 @@
+// The registers of a device, and which accesses to them are nothing but loads and stores.
+#ifndef HARNESS_SIMULATOR_NATIVE_REGISTERS_H_
+#define HARNESS_SIMULATOR_NATIVE_REGISTERS_H_
+#include <stdbool.h>
+#include <stdint.h>
+
+// What the core may answer itself; every other access is the machine's matter.
+enum {
+  PLAIN_READ = 1,   // a read gives the word
+  PLAIN_WRITE = 2,  // a write stores the word
+  EVENT_WRITE = 4,  // an event's: bit 0 is stored; may change the interrupt line
+};
+
+typedef struct {
+  uint32_t size;  // bytes
+  uint32_t *words;
+  uint8_t *rules;  // one a word
+} Registers;
+
+// Registers that answer at an address.
+#define MAX_SERVED 128
+typedef struct {
+  uint32_t base;
+  const Registers *registers;
+  uint8_t *window;  // where Unicorn fetches what is read at `base`
+} Served;
+
+// Nordic's layout (nRF9160 PS, "Peripheral interface").
+enum { PUBLISH = 0x080, FIRST_EVENT = 0x100, SHORTS = 0x200, INTERRUPT_ENABLE = 0x300 };
+
+// Carry out an access of a word; false where that is not a matter of course.
+bool registers_read(const Served *at, uint32_t offset);
+bool registers_write(const Served *at, uint32_t offset, uint32_t value);
+// Would registers_write() be true?
+bool registers_take(const Served *at, uint32_t offset);
+#endif  // HARNESS_SIMULATOR_NATIVE_REGISTERS_H_

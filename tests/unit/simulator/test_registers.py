@@ -1,0 +1,126 @@
+"""Registers that the counting core answers for itself, against the devices' own answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import native
+from harness.elf import Firmware
+from harness.simulator.machine import Machine
+from harness.simulator.peripherals.base import INTEN, PLAIN_READ
+
+Build = Callable[[str], Firmware]
+HZ = 64_000_000
+SIZE = 0x400
+EVENT, EVENT_BIT, PUBLISH = 0x104, 1 << 1, 0x184
+offsets = st.integers(0, SIZE // 4 - 1).map(lambda index: 4 * index)
+
+
+def asking(firmware: Firmware) -> Machine:
+    """A machine whose devices are asked about every access."""
+    machine = Machine(firmware)
+    for device in machine.devices.values():
+        for offset in range(0, device.size, 4):
+            device.regs.serve(offset, 0)
+    return machine
+
+
+def evidence(machine: Machine) -> tuple[object, ...]:
+    return (
+        machine.core.executed,
+        machine.now,
+        machine.registers,
+        tuple(machine.console),
+        machine.read_memory(0x2000_0000, 0x4_0000),
+        {name: device.state() for name, device in machine.devices.items()},
+        machine.nvic.state(),
+        machine.events.state(),
+        [str(finding) for finding in machine.findings],
+    )
+
+
+@pytest.mark.parametrize("step", [7, 100, HZ])
+@pytest.mark.parametrize(
+    "name", ["compute", "exceptions", "receive", "pins", "tickless", "threads"]
+)
+def test_a_run_is_the_same_where_the_core_answers(build: Build, name: str, step: int) -> None:
+    asked, answered = asking(build(name)), Machine(build(name))
+    for machine in (asked, answered):
+        if name == "receive":
+            machine.feed(b"\x00" + bytes(range(200)))
+        while machine.core.executed < 3000:
+            before = machine.core.executed
+            machine.run(until_executed=before + step, until_tick=HZ // 50)
+            if machine.core.executed == before:
+                break
+        machine.run(until_tick=HZ // 50)
+    assert evidence(asked) == evidence(answered)
+
+
+def test_the_core_asks_about_events_whose_interrupt_is_on_and_about_tasks(build: Build) -> None:
+    machine = Machine(build("exceptions"))
+    asked: list[int] = []
+    for device in machine.devices.values():
+        device.write = lambda offset, value: asked.append(offset)  # type: ignore[method-assign]
+    machine.run(until_executed=2000, until_tick=HZ)
+    assert {0x000, 0x304} <= set(asked)  # TASKS_TRIGGER and INTENSET of the EGUs
+    assert not {0x524, 0x544, 0x548} & set(asked)  # storage of the UARTE
+
+
+@given(writes=st.lists(st.tuples(offsets, st.integers(0, 2**32 - 1))))
+def test_registers_are_words_by_their_offset(writes: list[tuple[int, int]]) -> None:
+    registers, model = native.load().Registers(SIZE), dict.fromkeys(range(0, SIZE, 4), 0)
+    for offset, value in writes:
+        registers[offset] = model[offset] = value
+    assert {offset: registers[offset] for offset in model} == model
+    copy = native.load().Registers(SIZE)
+    copy.load(registers.save())
+    assert copy.holds(registers.save())
+    assert {offset: copy[offset] for offset in model} == model
+
+
+@pytest.mark.parametrize("offset", [-4, 2, SIZE, 1 << 40])
+def test_there_is_no_register_beside_or_between_the_words(offset: int) -> None:
+    registers = native.load().Registers(SIZE)
+    with pytest.raises((IndexError, OverflowError)):
+        registers[offset] = 1
+    with pytest.raises((IndexError, OverflowError)):
+        registers.serve(offset, PLAIN_READ)
+
+
+@pytest.mark.parametrize("size", [0, 2, 0x2_0000])
+def test_a_block_of_registers_has_a_sensible_size(size: int) -> None:
+    with pytest.raises(ValueError, match="words"):
+        native.load().Registers(size)
+
+
+def test_contents_of_another_block_are_refused() -> None:
+    registers = native.load().Registers(SIZE)
+    with pytest.raises(ValueError, match="not the contents"):
+        registers.load(bytes(SIZE - 4))
+
+
+@pytest.mark.parametrize(
+    ("interrupt", "channel", "shorts", "concerned"),
+    [(0, 0, 0, False), (EVENT_BIT, 0, 0, True), (0, 1 << 31, 0, True), (0, 0, 1, True)],
+)
+def test_an_event_concerns_others_by_interrupt_channel_or_shortcut(
+    interrupt: int, channel: int, shorts: int, concerned: bool
+) -> None:
+    registers = native.load().Registers(SIZE)
+    registers[INTEN], registers[PUBLISH], registers[0x200] = interrupt, channel, shorts
+    assert registers.raise_event(EVENT) is concerned
+    assert registers[EVENT] == 1
+
+
+def test_registers_are_served_in_device_windows_only(build: Build) -> None:
+    machine = Machine(build("compute"))
+    registers = machine.register_file(SIZE)
+    with pytest.raises(ValueError, match="no room"):
+        machine.core.serve(0x2000_0000, registers)
+    with pytest.raises(TypeError):
+        machine.core.serve(0x5000_0000, object())  # type: ignore[arg-type]
