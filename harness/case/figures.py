@@ -8,11 +8,12 @@ from statistics import median
 
 from harness import targets
 from harness.build.builders import RUNTIME
-from harness.case.result import ImageSize, Measures, OperatorTicks, Size
+from harness.case.result import ImageSize, Measures, OperatorTicks, Profiled, Size
 from harness.elf import Firmware
+from harness.elf.coverage import Coverage
 from harness.elf.trustzone import side
 from harness.errors import HilError
-from harness.footprint import regions
+from harness.footprint import operators, regions
 from harness.model import Model
 from harness.uart import Console
 
@@ -71,6 +72,14 @@ def measure(
         operators=operator_ticks(console, library_of(firmware, builder), model),
         time=time_of(instructions, cycles),
     )
+
+
+def profiled(firmware: Firmware, coverage: Coverage | None) -> tuple[Profiled, ...]:
+    """Instructions by operator, of an image that was traced and registers operators."""
+    if coverage is None or not firmware.registrations:
+        return ()
+    found = operators.instructions(firmware, coverage.starts)
+    return tuple(Profiled(name, count) for name, count in found.items())
 
 
 def time_of(instructions: int | None, cycles: int | None) -> str:

@@ -80,6 +80,14 @@ class OperatorTicks:
 
 
 @dataclass(frozen=True)
+class Profiled:
+    """Instructions from boot to end of what belongs to one operator, to several, or to none."""
+
+    group: str
+    instructions: int
+
+
+@dataclass(frozen=True)
 class Setup:
     """What ran, where, and what its outputs were held against."""
 
@@ -137,6 +145,7 @@ class Measures:
     cycles: int | None = None  # the same on a board
     ticks_source: str = ""
     operators: tuple[OperatorTicks, ...] = ()  # of an image that profiles itself; most ticks first
+    profiled: tuple[Profiled, ...] = ()  # where the case asked for a profile; most first
     total_instructions: int | None = None
     virtual_seconds: float | None = None
     wall_seconds: float = 0.0

@@ -15,7 +15,7 @@ from harness.case import artifacts
 from harness.case.budgets import check_budgets
 from harness.case.evidence import Measured, check_evidence, known_of
 from harness.case.evidence.known import HZ
-from harness.case.figures import measure, size_of
+from harness.case.figures import measure, profiled, size_of
 from harness.case.inputs import load_inputs
 from harness.case.judge import findings_of, judge
 from harness.case.observe import Observation, observe
@@ -134,7 +134,8 @@ def _run_image(case: Case, image: RunImage, recording: Recording, look: Look | N
         return CaseResult(setup, _broken(lost), measures=Measures(size=size_of(firmware)))
     result = judge_seen(case, setup, image, seen)
     evidence = replace(result.evidence, console=recording.path, coverage=coverage)
-    return replace(result, evidence=evidence)
+    measures = replace(result.measures, profiled=profiled(firmware, coverage))
+    return replace(result, evidence=evidence, measures=measures)
 
 
 def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> CaseResult:

@@ -150,11 +150,13 @@ def _course(cases: dict[Key, list[Point]]) -> list[str]:
         when = datetime.fromtimestamp(last.run.occasion.started, UTC).strftime("%Y-%m-%d %H:%M")
         lines.append(f"{key} ({key.builder}), {count_of(len(points), 'run')}, last {when} UTC: "
                      f"{last.seen.verdict}")  # fmt: skip
-        for trend in trends(points):
+        found = trends(points)
+        width = max((len(trend.name) for trend in found), default=0)
+        for trend in found:
             value = next((v for v in reversed(trend.values) if v is not None), None)
             shown = "" if value is None else f"{value:,.6g} {trend.unit}"
             lines.append(
-                f"  {trend.name:<18} {trend.source:<10} {sparkline(trend.values)}  {shown}"
+                f"  {trend.name:<{width}} {trend.source:<10} {sparkline(trend.values)}  {shown}"
             )
             for step in trend.steps[-5:]:
                 commit = points[step.at].run.occasion.commit[:10] or "unknown commit"

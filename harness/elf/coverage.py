@@ -32,11 +32,13 @@ class Coverage:
 
     A function without a symbol goes by its address; of several with one name each goes with its
     file. ``files`` maps the path that the compiler was
-    given to the lines that have code, each with whether one of its instructions ran.
+    given to the lines that have code, each with whether one of its instructions ran. ``starts``
+    are the functions by their first address.
     """
 
     functions: Mapping[str, int] = field(default_factory=dict)
     files: Mapping[str, Mapping[int, bool]] = field(default_factory=dict)
+    starts: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def instructions(self) -> int:
@@ -61,7 +63,10 @@ class Coverage:
             name = f"{place.image}: {name}" if place.image else name
             start = address - place.offset
             counted[name, start, firmware.locate(start).file] += count
-        return cls(_named(counted), _lines(firmware, sorted(executed)))
+        starts: Counter[int] = Counter()
+        for (_, start, _), count in counted.items():
+            starts[start] += count
+        return cls(_named(counted), _lines(firmware, sorted(executed)), starts)
 
     @classmethod
     def from_blocks(cls, firmware: Firmware, blocks: Iterable[Block]) -> Coverage:

@@ -14,8 +14,8 @@ application's own calls too: ``leave_one_out`` measures that.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -181,20 +181,34 @@ def groups(image: Image, ram_regions: frozenset[str]) -> tuple[Group, ...]:
     """All of an image's flash, every node in one group; the largest group first."""
     found = _reached(image)
     numbers: dict[str, list[int]] = defaultdict(list)
-    own = set()
     for number in range(len(found.graph.nodes)):
-        owners = found.through.get(number, [])
-        if len(owners) == 1:
-            name = found.live[owners[0]].operator
-            own.add(name)
-        else:
-            name = SHARED if owners else REST if number in found.rest else UNREACHED
-        numbers[name].append(number)
+        numbers[_group(found, number)].append(number)
+    operators = {one.operator for one in found.live}
     made = (
-        Group(name, tuple(_members(found.graph, which, ram_regions)), name in own)
+        Group(name, tuple(_members(found.graph, which, ram_regions)), name in operators)
         for name, which in numbers.items()
     )
     return tuple(sorted((one for one in made if one.bytes), key=lambda one: -one.bytes))
+
+
+def _group(found: _Reached, number: int) -> str:
+    owners = found.through.get(number, [])
+    if len(owners) == 1:
+        return found.live[owners[0]].operator
+    return SHARED if owners else REST if number in found.rest else UNREACHED
+
+
+def instructions(image: Image, starts: Mapping[int, int]) -> dict[str, int]:
+    """Instructions by group, most first, of those counted by the first addresses of functions.
+
+    What ran outside the image (code copied to RAM, another image) is the rest's.
+    """
+    found = _reached(image)
+    counted: Counter[str] = Counter()
+    for address, count in starts.items():
+        number = found.graph.at(address)
+        counted[REST if number is None else _group(found, number)] += count
+    return dict(counted.most_common())
 
 
 def _costs(

@@ -16,12 +16,14 @@ MEASURES: Mapping[str, Measure] = {one.name: one for one in MEASURED if one.name
 
 #: An operator's share of an inference is a figure of its own, called by this and its name.
 OPERATOR = "operator "
+#: So are the instructions of a profile, from boot to end.
+PROFILED = "profiled "
 _LONGEST_NAME = 64
 
 
 def measure(name: str) -> Measure | None:
     """What the figure called ``name`` is of; None for one that a newer version keeps."""
-    if name.startswith(OPERATOR):
+    if name.startswith((OPERATOR, PROFILED)):
         return Measure(name, "operators", "", gated=False)
     return MEASURES.get(name)
 
@@ -45,6 +47,8 @@ def figures(case: Mapping[str, Any]) -> Iterator[Figure]:
     operators: Counter[str] = Counter()
     for row in case.get("operators") or ():
         operators[f"{OPERATOR}{row['operator']}"[:_LONGEST_NAME]] += row["ticks"]
+    for row in case.get("profiled") or ():
+        operators[f"{PROFILED}{row['group']}"[:_LONGEST_NAME]] += row["instructions"]
     for name, ticks in operators.items():
         yield Figure(name, _own_source(target), float(ticks))
 

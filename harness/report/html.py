@@ -61,6 +61,7 @@ class Section:
     operators: Sequence[Share] = ()
     links: Sequence[Link] = ()
     treemap: Sequence[Box] = ()
+    profiled: Sequence[Share] = ()
 
 
 def html(results: Sequence[CaseResult], about: About | None = None) -> str:
@@ -80,6 +81,7 @@ def html(results: Sequence[CaseResult], about: About | None = None) -> str:
             _operators(result),
             tuple(_links(result, about, about.tests.get(index - 1, ""))),
             _treemap(result),
+            _profiled(result),
         )
         for index, result in enumerate(results, 1)
     ]
@@ -116,6 +118,14 @@ def _operators(result: CaseResult) -> tuple[Share, ...]:
     total = sum(one.ticks for one in result.measures.operators) or 1
     return tuple(
         Share(one.operator, one.ticks, one.ticks / total) for one in result.measures.operators
+    )
+
+
+def _profiled(result: CaseResult) -> tuple[Share, ...]:
+    total = sum(one.instructions for one in result.measures.profiled) or 1
+    return tuple(
+        Share(one.group, one.instructions, one.instructions / total)
+        for one in result.measures.profiled
     )
 
 

@@ -19,13 +19,19 @@ from urllib.parse import quote, urlsplit
 from harness import files
 from harness.errors import CannotWrite, UsageError
 from harness.history.gate import Key
-from harness.history.measures import OPERATOR
+from harness.history.measures import OPERATOR, PROFILED
 from harness.history.store import History, Point, RunRow
 from harness.history.trend import Trend, trends
 from harness.report.pages import asset, environment, figure
 
 #: Rows of a case's page: steps, runs that passed, symbols of a step.
 _STEPS, _RUNS, _SYMBOLS = 60, 30, 20
+#: Figures that are drawn as one stack, by how their names begin: what the plot is called.
+_STACKED_NAMES = {
+    OPERATOR: "operators of one inference",
+    PROFILED: "instructions from boot to end, by operator",
+}
+_STACKED = tuple(_STACKED_NAMES)
 _LETTERS = {"pass": "p", "fail": "f", "firmware": "w", "error": "e", "skipped": "s"}
 
 
@@ -136,7 +142,7 @@ class _Site:
         found = trends(points)
         moves = [
             (step.at, trend, step.before, step.now)
-            for trend in found if not trend.name.startswith(OPERATOR)
+            for trend in found if not trend.name.startswith(_STACKED)
             for step in trend.steps
         ]  # fmt: skip
         moves.sort(key=lambda one: -one[0])
@@ -246,13 +252,14 @@ def _row(key: Key, points: Sequence[Point], order: Mapping[int, int]) -> dict[st
 
 
 def _figures(found: Sequence[Trend]) -> list[dict[str, Any]]:
-    """What is drawn: a plot for each figure, and one of all operators by source."""
+    """What is drawn: a plot for each figure, and one of all operators by source and kind."""
     drawn: list[dict[str, Any]] = []
-    parts: dict[str, list[dict[str, Any]]] = {}
+    parts: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for trend in found:
-        if trend.name.startswith(OPERATOR):
-            name = trend.name.removeprefix(OPERATOR)
-            parts.setdefault(trend.source, []).append({"name": name, "values": trend.values})
+        if trend.name.startswith(_STACKED):
+            kind = OPERATOR if trend.name.startswith(OPERATOR) else PROFILED
+            part = {"name": trend.name.removeprefix(kind), "values": trend.values}
+            parts.setdefault((kind, trend.source), []).append(part)
             continue
         last = next((value for value in reversed(trend.values) if value is not None), None)
         drawn.append(
@@ -260,9 +267,9 @@ def _figures(found: Sequence[Trend]) -> list[dict[str, Any]]:
              "values": trend.values, "noisy": trend.noisy, "last": last,
              "steps": [step.at for step in trend.steps]}
         )  # fmt: skip
-    for source, rows in parts.items():
+    for (kind, source), rows in parts.items():
         rows.sort(key=lambda row: -max(value or 0 for value in row["values"]))
         unit = "cycles" if source == "dwt" else "instr."
-        drawn.append({"name": "operators of one inference", "source": source, "unit": unit,
+        drawn.append({"name": _STACKED_NAMES[kind], "source": source, "unit": unit,
                       "parts": rows, "last": None})  # fmt: skip
     return drawn

@@ -13,6 +13,7 @@ from harness.case.result import (
     Judgement,
     Measures,
     OperatorTicks,
+    Profiled,
     Setup,
     Size,
     Verdict,
@@ -66,6 +67,7 @@ FULL = case_result(
     milliseconds=0.1,
     milliseconds_spread=0.01,
     microjoules=1.5,
+    profiled=(Profiled("CONV_2D", 70), Profiled("the rest", 30)),
     time="0.1 ms",
 )
 
@@ -132,6 +134,10 @@ def test_the_document_has_the_fields_of_all_parts_side_by_side():
         "milliseconds": 0.1,
         "milliseconds_spread": 0.01,
         "microjoules": 1.5,
+        "profiled": [
+            {"group": "CONV_2D", "instructions": 70},
+            {"group": "the rest", "instructions": 30},
+        ],
         "time": "0.1 ms",
         "operators": [{"operator": "CONV_2D", "ticks": 5_000, "kernel": "cmsis-nn int8"}],
     }

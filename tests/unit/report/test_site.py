@@ -11,8 +11,11 @@ import replay_nights as lab
 
 from harness.errors import UsageError
 from harness.history.gate import Key
+from harness.history.measures import figures
 from harness.history.run import ImageParts, Occasion, from_document
 from harness.history.store import History
+from harness.history.trend import Trend
+from harness.report.site import _figures as drawn_figures
 from harness.report.site import page_name, write_site
 
 LINK = "https://host/x/commit/{commit}"
@@ -78,6 +81,18 @@ def test_every_figure_is_there_over_all_runs_with_its_steps_and_operators_stacke
     assert figures["flash"]["steps"] == [2]
     assert figures["operators of one inference"]["parts"] == [
         {"name": "FULLY_CONNECTED", "values": [5_636] * 3}
+    ]
+
+
+def test_the_instructions_of_a_profile_are_kept_and_stacked_by_operator():
+    rows = [{"group": "CONV_2D", "instructions": 70}, {"group": "the rest", "instructions": 30}]
+    told = [(one.name, one.source, one.value) for one in figures(lab.case(profiled=rows))]
+    assert ("profiled CONV_2D", "simulator", 70.0) in told
+    trends = [Trend(name, source, (value, value + 1)) for name, source, value in told]
+    [drawn] = [one for one in drawn_figures(trends) if "boot to end" in one["name"]]
+    assert drawn["parts"] == [
+        {"name": "CONV_2D", "values": (70, 71)},
+        {"name": "the rest", "values": (30, 31)},
     ]
 
 
