@@ -221,7 +221,7 @@ class _Builder:
             self._runtime / "shim",
             self._runtime / "soc",
             self._runtime / "secure",
-            self._samples / "common" / "include",
+            self._common / "include",
             self._schema,
         ]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 
 from harness.elf.image import Image
-from harness.errors import Unsupported
 
 #: TF-M's partition for the non-secure image (nRF9160, Zephyr's and TF-M's default layout).
 NON_SECURE_FLASH = 0x5_0000
@@ -47,20 +46,6 @@ def is_non_secure(image: Image) -> bool:
 def side(image: Image) -> str:
     """``"secure"`` or ``"non-secure"``: the world that an image by itself is for."""
     return "non-secure" if is_non_secure(image.alone) else "secure"
-
-
-def refuse_two_worlds(image: Image, target: str) -> None:
-    """Raise :class:`Unsupported` for an image with a secure gateway: it runs in two worlds."""
-    gateway = gateways(image)
-    if gateway is not None:
-        names = ", ".join(one.name for one in image.beside)
-        several = f" with {names}" if names else ""
-        raise Unsupported(
-            target,
-            f"run {image.path}{several}: the secure firmware in it has a gateway for non-secure"
-            f" code (at 0x{gateway:x}), which needs TrustZone-M",
-            hint="run the non-secure application's ELF alone (an approximation), or all on a board",
-        )
 
 
 def _veneer(data: bytes, address: int) -> int | None:

@@ -28,7 +28,15 @@ _WIDE = 2000
 #: A terminal with fewer columns shows fewer of the table's.
 _NARROW = 110
 #: In this order, until the verdict and its reason have room.
-_LEFT_OUT_IF_NARROW = ("compared", "RAM B", "instr./inf.", "cycles/inf.", "ms/inf.", "flash B")
+_LEFT_OUT_IF_NARROW = (
+    "builder",
+    "compared",
+    "RAM B",
+    "instr./inf.",
+    "cycles/inf.",
+    "ms/inf.",
+    "flash B",
+)
 _ROOM = 24
 
 
@@ -116,6 +124,8 @@ def _columns(results: Sequence[CaseResult]) -> list[_Column]:
     left = [_Column("sample", lambda r: r.setup.sample or r.setup.name)]
     if any(result.setup.resolver for result in results):
         left.append(_Column("resolver", lambda r: r.setup.resolver))
+    if len({result.setup.builder for result in results}) > 1:
+        left.append(_Column("builder", lambda r: r.setup.builder))
     return [
         *left,
         _Column("target", lambda r: r.setup.target),

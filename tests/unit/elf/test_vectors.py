@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.elf import Firmware, trustzone, vectors
 from harness.elf.wrapped import wrap
-from harness.errors import BadElf, Unsupported
+from harness.errors import BadElf
 
 FLASH, RAM = range(0x10_0000), range(0x2000_0000, 0x2004_0000)
 SG_VENEER = bytes.fromhex("7fe97fe9 00f002b8")  # sg; b.w
@@ -123,12 +123,6 @@ def test_an_image_with_gateways_is_secure_wherever_it_lies(tmp_path):
     image = plain(tmp_path, (0x60000, table(0x60081)), (0x68000, SG_VENEER))
     assert trustzone.gateways(image) == 0x68000
     assert not trustzone.is_non_secure(image)
-
-
-def test_what_needs_two_worlds_is_refused_with_what_is_missing(tmp_path):
-    image = plain(tmp_path, (0, table(0x81)), (0x8000, SG_VENEER))
-    with pytest.raises(Unsupported, match=r"gateway .* \(at 0x8000\), which needs TrustZone-M"):
-        trustzone.refuse_two_worlds(image, "simulator")
 
 
 @pytest.mark.parametrize("data", [SG_VENEER[:4] + bytes(4), b"\0\0" + SG_VENEER])

@@ -56,6 +56,12 @@ def test_images_that_ran_together_stand_side_by_side_on_the_terminal():
     ]
 
 
+def test_several_builders_are_told_apart_on_the_terminal():
+    assert "builder" not in text([result()])
+    shown = text([result(), result(builder="standalone-ns")])
+    assert "builder" in shown and "standalone-ns" in shown
+
+
 def test_a_case_of_one_image_needs_no_second_table():
     stream = io.StringIO()
     report.print_images([result()], stream)

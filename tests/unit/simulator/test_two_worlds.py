@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from harness.elf import Firmware, Image, together
-from harness.errors import Unsupported
 from harness.simulator import Machine, snapshot
 
 SOURCES = Path(__file__).resolve().parents[2] / "firmware" / "worlds"
@@ -92,10 +91,7 @@ def scenario(name: str) -> int:
 
 
 def machine_for(firmware: Image, name: str, operand: int = 0) -> Machine:
-    try:
-        machine = Machine(firmware)
-    except Unsupported as refused:  # until the simulator has both worlds
-        pytest.skip(refused.message)
+    machine = Machine(firmware)
     machine.write_memory(SCENARIO, struct.pack("<2I", scenario(name), operand))
     return machine
 

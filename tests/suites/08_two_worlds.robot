@@ -1,0 +1,22 @@
+*** Settings ***
+Documentation       Do samples in the non-secure world, on the project's own secure image, what the
+...                 resolver table says of them, as they do alone? Every line that they print goes
+...                 through a gateway. Where a target has no TrustZone-M the tests are skipped.
+Resource            ../../robot/tflm.resource
+Test Template       Non-Secure Sample Should Behave As The Table Says
+
+
+*** Test Cases ***                          SAMPLE               RESOLVER
+hello_world exact                           hello_world          exact
+hello_world missing                         hello_world          missing
+hello_world checked                         hello_world          checked
+hello_world console                         hello_world          console
+hello_world_float exact                     hello_world_float    exact
+digits exact                                digits               exact
+atan custom                                 atan                 custom
+
+
+*** Keywords ***
+Non-Secure Sample Should Behave As The Table Says
+    [Arguments]    ${sample}    ${resolver}
+    Run Sample Case    ${sample}    ${resolver}    ${TARGET}    builder=standalone-ns
