@@ -115,13 +115,16 @@ class Node:
         """The error for an operator that has no reference kernel, or none for its types."""
         return UnsupportedOperator(f"{self.where}: {reason}", hint=OWN_KERNEL)
 
-    def number(self, name: str, low: int, high: int) -> int:
-        """A whole number among a custom operator's options (a FlexBuffer map), in that range."""
+    def settings(self) -> Mapping[str, int | float]:
+        """The numbers among a custom operator's options, a FlexBuffer map."""
         try:
-            numbers = flexbuffer.scalars(self.operator.custom_options)
+            return flexbuffer.scalars(self.operator.custom_options)
         except flexbuffer.NoFlexMap as error:
             raise self.bad(f"its options are no FlexBuffer map: {error}") from None
-        value = numbers.get(name)
+
+    def number(self, name: str, low: int, high: int) -> int:
+        """A whole number among a custom operator's options (a FlexBuffer map), in that range."""
+        value = self.settings().get(name)
         if value is None:
             raise self.bad(f"it has no option {name!r}")
         if not low <= value <= high or value != int(value):

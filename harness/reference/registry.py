@@ -122,6 +122,7 @@ _BUILTIN: Mapping[str, str] = MappingProxyType(
 _CUSTOM: Mapping[str, str] = MappingProxyType(
     {
         "Atan": "atan.atan",
+        "CIRCULAR_BUFFER": "ring.circular_buffer",
         "SignalDelay": "signal_streams.delay",
         "SignalEnergy": "signal_spectrum.energy",
         "SignalFftAutoScale": "signal_spectrum.fft_auto_scale",
@@ -136,6 +137,7 @@ _CUSTOM: Mapping[str, str] = MappingProxyType(
         "SignalRfft": "signal_spectrum.rfft",
         "SignalStacker": "signal_streams.stacker",
         "SignalWindow": "signal_spectrum.window",
+        "TFLite_Detection_PostProcess": "detection.detection_postprocess",
     }
 )
 

@@ -10,7 +10,9 @@ machine. Nothing is asserted.
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -25,7 +27,6 @@ from networks import NETWORKS
 from tflite_micro.python.tflite_micro import runtime
 
 from harness import paths
-from harness.errors import HilError
 from harness.model import Model
 from harness.reference import Interpreter
 
@@ -78,10 +79,11 @@ def litert_reference(model: Model, arrays: list[np.ndarray]) -> Callable[[], obj
             num_threads=1,
         )
         interpreter.allocate_tensors()
+        places = [detail["index"] for detail in interpreter.get_input_details()]
+        results = [detail["index"] for detail in interpreter.get_output_details()]
+        interpreter.invoke()  # it wants variables to be set, where tflite-micro starts them
     except (RuntimeError, ValueError):
         return None
-    places = [detail["index"] for detail in interpreter.get_input_details()]
-    results = [detail["index"] for detail in interpreter.get_output_details()]
 
     def run() -> None:
         for place, array in zip(places, arrays, strict=True):
@@ -110,23 +112,34 @@ def contest(model: Model) -> list[float]:
 
 
 def main() -> None:
-    models = [Model.from_bytes(make(), name) for name, make in NETWORKS.items()]
-    models += [Model.from_file(path) for path in sorted(paths.models().glob("*.tflite"))]
-    models += [Model.from_file(path) for path in sys.argv[1:]]
+    """Each model in a process of its own: the other interpreters may crash, or keep memory."""
+    if sys.argv[1:2] == ["--one"]:
+        print(json.dumps(contest(chosen(sys.argv[2]))))
+        return
+    names = [*NETWORKS, *map(str, sorted(paths.models().glob("*.tflite"))), *sys.argv[1:]]
     print(f"{os.cpu_count()} cores; milliseconds an inference; x: times as fast as tflite-micro")
     print(f"{'model':<40}     TFLM   LiteRT      own    batch   own x  batch x")
-    for model in models:
-        try:
-            times = contest(model)
-        except (HilError, RuntimeError) as error:
-            print(f"{model.name[-40:]:<40} {error}".splitlines()[0])
-            continue
-        micro, _, own, many = times
-        print(
-            f"{model.name[-40:]:<40} {' '.join(f'{1e3 * each:8.4f}' for each in times)}"
-            f" {micro / own:7.2f} {micro / many:8.1f}",
-            flush=True,
+    for name in names:
+        done = subprocess.run(
+            [sys.executable, __file__, "--one", name], capture_output=True, text=True, check=False
         )
+        print(f"{Path(name).stem[-40:]:<40} {row(done)}", flush=True)
+
+
+def chosen(name: str) -> Model:
+    """A network of the table, or a file."""
+    make = NETWORKS.get(name)
+    return Model.from_bytes(make(), name) if make else Model.from_file(name)
+
+
+def row(done: subprocess.CompletedProcess[str]) -> str:
+    """The figures that a process printed, or what it died of."""
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or ["no word"]
+        return f"ended with {done.returncode}: {last[0][:100]}"
+    micro, lite, own, many = json.loads(done.stdout.splitlines()[-1])
+    figures = " ".join(f"{1e3 * each:8.4f}" for each in (micro, lite, own, many))
+    return f"{figures} {micro / own:7.2f} {micro / many:8.1f}"
 
 
 if __name__ == "__main__":

@@ -163,6 +163,14 @@ def _signals() -> list[Graph]:
         "stacker_right_context": 1,
         "stacker_step": 2,
     }
+    detections = {
+        "max_detections": 4,
+        "max_classes_per_detection": 1,
+        "num_classes": 2,
+        "nms_score_threshold": 0.5,
+        "nms_iou_threshold": 0.5,
+        **{f"{axis}_scale": 5.0 for axis in "yxhw"},
+    }
     int16, words, flag = T((8,), "int16"), T((4,), "uint32"), T((), "bool")
     banks = [
         constant(v, "int16") for v in ([9] * 10, [3] * 10, [0, 2, 4, 5], [0, 2, 4, 6], [2] * 4)
@@ -209,6 +217,25 @@ def _signals() -> list[Graph]:
             2,
         ),
         _signal("SignalStacker", stack, [T((4,), "int16"), T((12,), "int16"), flag], 1, 2),
+        _signal(
+            "CIRCULAR_BUFFER",
+            {"cycles_max": 1},
+            [_a(1, 1, 2, 3), T((1, 4, 2, 3), "int8", 0.05, 0, variable=True)],
+            1,
+            1,
+        ),
+        _signal(
+            "TFLite_Detection_PostProcess",
+            detections,
+            [
+                *(T(shape, "float32") for shape in ((1, 3, 4), (1, 3, 2))),
+                constant([[0, 0, 1, 1], [1, 0, 1, 2], [0, 1, 2, 1]], "float32"),
+                *(T(shape, "float32") for shape in ((1, 4, 4), (1, 4), (1, 4), (1,))),
+            ],
+            3,
+            4,
+            2,
+        ),
         _signal("SignalDelay", {"delay_length": 3}, [int16, int16], 1, 1),
         _signal(
             "SignalOverlapAdd",

@@ -58,6 +58,8 @@ def _advance(state: Array, memory: int, feature: Array) -> Array:
 def _real(node: Node, memory: int, rank: int) -> Run:
     if any(node.input(i).dtype != "float32" for i in (1, 2, 4)):
         raise node.unsupported("float32 with other weights or state is not supported")
+    if node.present(3) and node.input(3).dtype != "float32":
+        raise node.refused(f"float32 with an {node.input(3).dtype} bias")
     clamp = clamp_for(node, node.output())
     weights = node.constant(1)
     fixed = None if weights is None else weights.astype(np.float64)[None]

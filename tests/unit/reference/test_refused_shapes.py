@@ -39,6 +39,14 @@ def _float_svdf(tensors: list[T]) -> None:
     tensors[5] = T((1, 2), "float32")
 
 
+def _real_svdf(tensors: list[T]) -> None:
+    """All of it float32, but for the bias."""
+    for index, tensor in enumerate(tensors):
+        if index != 3:
+            data = tensor.data
+            tensors[index] = T(tensor.shape, "float32", data=data, variable=tensor.variable)
+
+
 def _matmul(x: T, y: T, output: T, **options: bool) -> bytes:
     return _one("BATCH_MATMUL", [x, y, output], [0, 1], ("BatchMatMul", options), (0, 1))
 
@@ -84,6 +92,7 @@ REFUSED = {
         _svdf(_put(3, T((3,), "int32", 1e-4, 0, [1, 2, 3]))),
         "3 elements for 2 units",
     ),
+    "SVDF of float32 with an int32 bias": (_svdf(_real_svdf), "float32 with an int32 bias"),
     "SVDF of float32 with int8 weights": (_svdf(_float_svdf), "float32 with other weights"),
     "SVDF whose time weights are not of the state's type": (
         _svdf(_put(2, _w(2, 3))),
