@@ -32,8 +32,11 @@ _ICTR, _STIR, _DWT = 0xE004, 0xEF00, 0x1000
 class WordRegisters(Protocol):
     """A block of 32-bit registers."""
 
-    def read(self, offset: int) -> int: ...
-    def write(self, offset: int, value: int) -> None: ...
+    def read(self, offset: int) -> int:
+        """The word at ``offset`` bytes."""
+
+    def write(self, offset: int, value: int) -> None:
+        """Store the word at ``offset`` bytes."""
 
 
 @dataclass(frozen=True)

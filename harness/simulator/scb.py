@@ -60,18 +60,18 @@ class Host(Protocol):
 
     @property
     def exception_number(self) -> int: ...
-    def request_reset(self) -> None: ...
-    def fp_access_changed(self) -> None: ...
-    def security_changed(self) -> None: ...
+    def request_reset(self) -> None:
+        """SYSRESETREQ was written."""
+
+    def fp_access_changed(self) -> None:
+        """CPACR or NSACR was written."""
+
+    def security_changed(self) -> None:
+        """A register of the SAU was written."""
 
 
 class Shared:
     """What exists once, whatever the security state."""
-
-    _STATE = (
-        "hfsr", "bfsr", "bfar", "sfsr", "sfar", "enables", "nsacr", "sau_ctrl",
-        "reset_secure_only",
-    )  # fmt: skip
 
     def __init__(self) -> None:
         self.reset()
@@ -86,7 +86,7 @@ class Shared:
 
     def state(self) -> dict[str, Any]:
         """What a snapshot keeps."""
-        return {name: getattr(self, name) for name in self._STATE}
+        return dict(vars(self))
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take back what :meth:`state` gave."""

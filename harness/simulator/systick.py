@@ -15,10 +15,17 @@ class Timekeeper(Protocol):
     """What SysTick needs of the machine."""
 
     @property
-    def now(self) -> int: ...
-    def schedule(self, device: str, tag: str, time: int) -> None: ...
-    def cancel(self, device: str, tag: str) -> None: ...
-    def pend_systick(self, *, nonsecure: bool) -> None: ...
+    def now(self) -> int:
+        """Ticks since the start."""
+
+    def schedule(self, device: str, tag: str, time: int) -> None:
+        """Have ``tag`` of ``device`` fire at a tick; an earlier plan for it is dropped."""
+
+    def cancel(self, device: str, tag: str) -> None:
+        """Drop what is scheduled."""
+
+    def pend_systick(self, *, nonsecure: bool) -> None:
+        """Make the exception of one world's SysTick pending."""
 
 
 class SysTick:

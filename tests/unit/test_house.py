@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import inspect
+import re
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -100,3 +103,41 @@ def test_no_file_is_longer_than_a_reader_can_hold():
         if (lines := len(path.read_text(encoding="utf-8").splitlines())) > LONGEST_FILE
     }
     assert not long
+
+
+#: Sent to Renode as text and run there: no module of this package, though its files are here.
+ELSEWHERE = {f"harness.targets.renode.{name}" for name in ("agent", "agent_link", "agent_log")}
+#: Methods that a peripheral has for tasks and registers, called as the product specification does.
+BY_SPECIFICATION = re.compile(r"(task|read|write)_\w+")
+
+
+def undocumented(module: str) -> list[str]:
+    """The module and its public classes, functions and methods, as far as they have no docstring.
+
+    A method does what the one says that it overrides.
+    """
+    tree = ast.parse(modules()[module].read_text(encoding="utf-8"))
+    bare = [] if ast.get_docstring(tree) else [module]
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            bare += [] if ast.get_docstring(node) else [f"{module}.{node.name}"]
+            owner = getattr(import_module(module), node.name)
+            methods = undocumented_methods(owner) if inspect.isclass(owner) else []
+            bare += [f"{module}.{node.name}.{name}" for name in methods]
+    return bare
+
+
+def undocumented_methods(owner: type) -> list[str]:
+    return [
+        name
+        for name, value in vars(owner).items()
+        if inspect.isfunction(value)
+        and not name.startswith("_")
+        and not BY_SPECIFICATION.fullmatch(name)
+        and not inspect.getdoc(getattr(owner, name))
+    ]
+
+
+@pytest.mark.parametrize("module", sorted(modules().keys() - ELSEWHERE - {"harness.__main__"}))
+def test_every_public_name_is_documented(module):
+    assert not undocumented(module)
