@@ -54,6 +54,7 @@ NPRIV, FPCA, SFPA = 1, 4, 8
 # EXC_RETURN: secure stack, default stacking, FType, mode, SPSEL, secure exception.
 S, DCRS, NO_FP, THREAD, PROCESS, ES = 1 << 6, 1 << 5, 1 << 4, 1 << 3, 1 << 2, 1 << 0
 _PREFIX = 0xFFFF_FF80
+_SECURE_TO_SECURE = _PREFIX | S | DCRS | ES
 RETPSR_SFPA, ALIGNED = 1 << 20, 1 << 9
 BASIC, EXTENDED, CALLEE = 0x20, 0x68, 0x28
 #: The integrity signature of the additional state context; bit 0 is EXC_RETURN.FType.
@@ -120,22 +121,19 @@ class Entry(Escalation):
     def enter(self, number: int, pc: int) -> None:
         """Stack the state that is to go on at ``pc`` and go to the handler of ``number``."""
         worlds = self._worlds
-        target = self._nvic.is_nonsecure(number)
-        exc_return = _PREFIX | DCRS
-        if not (worlds.nonsecure or self.nonsecure):
-            exc_return |= S
-        if not (target or self.nonsecure):
-            exc_return |= ES
-        if target is worlds.nonsecure:
+        exc_return, across = _SECURE_TO_SECURE, False
+        if self.nonsecure:
+            exc_return = _PREFIX | DCRS
+        elif worlds.divided:
+            target = self._nvic.is_nonsecure(number)
+            exc_return = _PREFIX | DCRS | (0 if worlds.nonsecure else S) | (0 if target else ES)
+            across = target is not worlds.nonsecure
+        if worlds.plain_frames and not across:
             vector = worlds.now.scb.vtor + 4 * (number & NUMBER)
-            if not self._clears_fp() and self._core.enter(number & NUMBER, pc, vector, exc_return):
+            if self._core.enter(number & NUMBER, pc, vector, exc_return):
                 self._entered(number)
                 return
         self._enter_with_care(number, pc, exc_return)
-
-    def _clears_fp(self) -> bool:
-        """FPCCR.TS: frames of the secure state hold all 32 FP registers."""
-        return not self._worlds.nonsecure and self._worlds[False].scb.clears_fp
 
     def _entered(self, number: int) -> None:
         self._nvic.activate(number)
@@ -150,7 +148,7 @@ class Entry(Escalation):
         thread = not xpsr & 0x1FF
         process = thread and bool(control & SPSEL)
         extended = bool(control & FPCA)
-        registers = LOW_FP + (HIGH_FP if self._clears_fp() else ())
+        registers = LOW_FP + (HIGH_FP if not self._worlds.plain_frames else ())
         size = EXTENDED + 4 * (len(registers) - 16) if extended else BASIC
         frame = sp - size & ~7 & 0xFFFF_FFFF
         xpsr_stacked = xpsr & ~ALIGNED | (sp - size & 4) << 7
@@ -255,7 +253,7 @@ class Entry(Escalation):
             if exc_return & DCRS and not stacked:
                 self._push_callee_saved(exc_return)
             exc_return |= DCRS
-            cleared = _ALL + LOW_FP + (HIGH_FP if self._clears_fp() else ())
+            cleared = _ALL + LOW_FP + (HIGH_FP if not self._worlds.plain_frames else ())
             core.write_many(cleared, (0,) * len(cleared))
             core.write(_XPSR_NZCVQG, XPSR_T | number & NUMBER)
         exc_return = exc_return & ~ES if target else exc_return | ES

@@ -81,8 +81,9 @@ class Escalation:
     def _escalated(self, cause: int, below: int) -> int:
         """The exception that ``cause`` becomes at priority ``below``; 0 when none can be taken."""
         nvic, number = self._nvic, cause & NUMBER
-        enables = self._worlds.of(cause).scb.fault_enables
-        enabled = number == SVCALL or enables & FAULT_ENABLES.get(number, 0)
+        enabled = number == SVCALL or (
+            self._worlds.of(cause).scb.fault_enables & FAULT_ENABLES.get(number, 0)
+        )
         if enabled and nvic.group_priority(cause) < below:
             return cause
         hard = self._hard_fault(cause)

@@ -56,18 +56,15 @@ class Exceptions(Entry):
         """Return from the active exception by the EXC_RETURN value that was branched to."""
         core, nvic, worlds = self._core, self._nvic, self._worlds
         number = core.read(_XPSR) & 0x1FF
-        alone = True  # nothing of the other state is concerned
+        alone = worlds.plain_frames or bool(exc_return & NO_FP)
         if worlds.divided:
             if worlds.nonsecure and (exc_return & ES or not exc_return & DCRS):
                 self._refuse_return(number | NONSECURE if number in BANKED else number, exc_return)
                 return
             if number in BANKED and not exc_return & ES:
                 number |= NONSECURE
-            alone = (
-                bool(exc_return & ES) is bool(exc_return & S) is not worlds.nonsecure
-                and bool(exc_return & DCRS)
-                and not (self._clears_fp() and not exc_return & NO_FP)
-            )
+            own = DCRS if worlds.nonsecure else DCRS | S | ES
+            alone = alone and exc_return & (DCRS | S | ES) == own
         if not nvic.active >> number & 1 or exc_return & 0x00FF_FF82 != 0x00FF_FF80:
             self._bad_return(exc_return)
             return
@@ -131,7 +128,7 @@ class Exceptions(Entry):
         if worlds.divided and with_callee_saved and not self._pop_callee_saved(stack, exc_return):
             return
         thread = bool(exc_return & THREAD)
-        registers = LOW_FP + (HIGH_FP if self._clears_fp() else ())
+        registers = LOW_FP + (HIGH_FP if not worlds.plain_frames else ())
         extended = not exc_return & NO_FP
         frame = core.read(stack)
         size = EXTENDED + 4 * (len(registers) - 16) if extended else BASIC

@@ -40,6 +40,7 @@ _WINDOW = 4096
 # Plain numbers: looking up a member of an enumeration takes longer than many a comparison.
 _EXCEPTION, _UNMASKED, _SPECIAL = int(Reason.EXCEPTION), int(Reason.UNMASKED), int(Reason.SPECIAL)
 _MEMORY, _ERROR = int(Reason.MEMORY), int(Reason.ERROR)
+_XPSR = int(Reg.XPSR)
 _DEVICE, _SYNC = int(Reason.DEVICE), int(Reason.SYNC)
 
 # Unicorn's exception numbers beyond those that Special and Reason explain.
@@ -234,9 +235,11 @@ class Machine(Nrf9160):
 
     def _magic_branch(self, pc: int) -> None:
         """A branch to EXC_RETURN or FNC_RETURN, whose bit 0 Unicorn took for the Thumb bit."""
-        target = pc | (self.core.read(Reg.XPSR) & XPSR_THUMB) >> 24
-        self.core.write(Reg.EPSR, XPSR_THUMB)
-        if target | 1 == FNC_RETURN and self.worlds.divided:
+        target = pc | 1
+        if not self.core.read(_XPSR) & XPSR_THUMB:
+            target = pc
+            self.core.write(Reg.EPSR, XPSR_THUMB)
+        if pc == FNC_RETURN - 1 and self.worlds.divided:
             self.gateway.function_return()
         else:
             self.exceptions.leave(target)

@@ -111,20 +111,20 @@ class Nvic:
 
     def priority(self, number: int) -> int:
         """The whole priority of an exception; lower is more urgent."""
+        if HARD_FAULT < number < NONSECURE:
+            return self.priorities[number]
         fixed = _FIXED.get(number)
-        if fixed is not None:
-            return -3 if number == HARD_FAULT and self.faults_nonsecure else fixed
-        if number >= NONSECURE:
+        if fixed is None:
             return self.banked_priorities[number & NUMBER]
-        return self.priorities[number]
+        return -3 if number == HARD_FAULT and self.faults_nonsecure else fixed
 
     def group_priority(self, number: int) -> int:
         """The part of the priority that preempts (Armv8-M ARM, ExceptionPriority)."""
         value = self.priority(number)
+        if not self.nonsecure >> number & 1:
+            return value if value < 0 else value & self.group_masks[0]
         if value < 0:
             return value
-        if not self.nonsecure >> number & 1:
-            return value & self.group_masks[0]
         value &= self.group_masks[1]
         return (value >> 1) + SQUASHED if self.squashed else value
 

@@ -367,6 +367,7 @@ class Scb:
 
     def _write_fpccr(self, value: int) -> None:
         self.storage[0x234] = value & ~(_FPCCR_SECURE if self._nonsecure else 0)
+        self._host.fp_access_changed()
 
     def _write_cpacr(self, value: int) -> None:
         self.cpacr = value & 0xF0_FFFF

@@ -47,23 +47,20 @@ class Worlds:
         self._fp_allowed = [False, False]
         self._core.fp_disabled = True
         self.nonsecure = False
+        #: True once anything is the non-secure state's.
+        self.divided = False
+        #: The blocks of the state that runs.
+        self.now = worlds[0]
+        #: False where frames of the state that runs hold all 32 FP registers (FPCCR.TS).
+        self.plain_frames = True
 
     def reset(self) -> None:
         """The core comes out of reset in the secure state."""
         self.nonsecure = self._core.nonsecure = False
+        self.now = self._worlds[0]
         self.attribution.reset()
         self.update_fp_access()
         self.update()
-
-    @property
-    def divided(self) -> bool:
-        """True once anything is the non-secure state's."""
-        return self.attribution.divided
-
-    @property
-    def now(self) -> World:
-        """The blocks of the state that runs."""
-        return self._worlds[self.nonsecure]
 
     def of(self, exception: int) -> World:
         """The blocks of the state that an exception is taken to."""
@@ -82,6 +79,7 @@ class Worlds:
         core = self._core
         core.change_world()
         before, self.nonsecure = self.now, core.nonsecure
+        self.now = self._worlds[self.nonsecure]
         core.group_mask = self._nvic.group_masks[self.nonsecure]
         core.fp_disabled = not self._fp_allowed[self.nonsecure]
         self.update()
@@ -93,6 +91,8 @@ class Worlds:
     def update(self) -> None:
         """What the masks of both states boost to (Armv8-M ARM, ExecutionPriority)."""
         core, nvic = self._core, self._nvic
+        self.divided = self.attribution.divided
+        self.plain_frames = self.nonsecure or not self._worlds[0].scb.clears_fp
         core.squashed = self.nonsecure and nvic.squashed
         core.primask_priority, core.faultmask_priority = self._boosts(self.nonsecure)
         primask, faultmask, basepri, _ = core.other()
@@ -121,7 +121,8 @@ class Worlds:
         return bool(nvic.active & mask) or bool(self._core.read(Reg.FAULTMASK) & 1)
 
     def update_fp_access(self) -> None:
-        """CPACR or NSACR changed: whether floating-point instructions may run."""
+        """CPACR, NSACR or FPCCR changed: whether floating-point instructions may run."""
+        self.plain_frames = self.nonsecure or not self._worlds[0].scb.clears_fp
         allowed = [world.scb.fp_allowed for world in self._worlds]
         if allowed != self._fp_allowed:
             self._fp_allowed = allowed
@@ -137,6 +138,7 @@ class Worlds:
         attribution, sau_ctrl = self.attribution, self.shared.sau_ctrl
         changed = state != self.state() or attribution.sau_ctrl != sau_ctrl
         self.nonsecure = self._core.nonsecure = state["nonsecure"]
+        self.now = self._worlds[self.nonsecure]
         self.update_fp_access()
         self._core.fp_disabled = not self._fp_allowed[self.nonsecure]
         self._core.group_mask = self._nvic.group_masks[self.nonsecure]
