@@ -66,6 +66,8 @@ class Bus:
         self.refusal = Refusal(BUS_FAULT, PRECISERR)
         #: Writes to flash that must be put right when the instruction is over.
         self.mends: list[tuple[int, bytes]] = []
+        #: Split peripherals as non-secure code sees them, by name.
+        self.views: dict[str, WordRegisters] = {}
         self.engine: Engine
         self.exceptions: Exceptions
         self.nvmc: Nvmc
@@ -94,7 +96,10 @@ class Bus:
             if base <= address < base + device.size:
                 if self._attribution.refuses_peripheral(device.block, address):
                     return self._refused()
-                return self._registers(device, is_write, address - base, size, value)
+                registers: WordRegisters = device
+                if self._worlds.nonsecure:
+                    registers = self.views.get(device.name, device)
+                return self._registers(registers, is_write, address - base, size, value)
         if self._attribution.restricted and self._attribution.refuses_bus(
             address, WRITE if is_write else READ
         ):
@@ -178,7 +183,7 @@ class Bus:
 
     def _program(self, address: int, size: int, value: int) -> bool:
         """A store to flash or UICR, as far as NVMC allows it: bits go from one to zero only."""
-        mode = self.nvmc.mode
+        mode = self.nvmc.mode_of(nonsecure=self._worlds.nonsecure)
         store = self.engine.store_of(address, size)
         assert store is not None
         if mode == WRITING:

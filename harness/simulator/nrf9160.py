@@ -19,11 +19,12 @@ from harness.simulator.faults import FaultRecord
 from harness.simulator.library import CORE_REGISTERS, Reg
 from harness.simulator.mpu import Mpu
 from harness.simulator.nvic import NONSECURE, SYSTICK, Nvic, NvicRegisters
-from harness.simulator.peripherals import MODELS, Device
+from harness.simulator.peripherals import MODELS, Device, split
 from harness.simulator.peripherals.base import Nordic
 from harness.simulator.peripherals.clock import Clock
 from harness.simulator.peripherals.dppi import Dppic
 from harness.simulator.peripherals.information import ficr, uicr
+from harness.simulator.peripherals.split import NonSecureView
 from harness.simulator.peripherals.spu import Spu
 from harness.simulator.peripherals.uarte import Uarte
 from harness.simulator.scb import Scb, Shared
@@ -90,6 +91,11 @@ class Nrf9160:
         self._assemble()
         self.core.branch_ticks = timing == BRANCHES
         self.uart = self._device(console, Uarte)
+        #: What each UARTE but the console has sent, by name.
+        self.sent: dict[str, bytearray] = {}
+        for name, device in self.devices.items():
+            if isinstance(device, Uarte) and device is not self.uart:
+                device.sink = self.sent.setdefault(name, bytearray()).extend
         self.uart.sink, self.uart.paced = self.printed, paced
         self._place(booted)
         self._start()
@@ -126,7 +132,12 @@ class Nrf9160:
         for device in self.devices.values():
             device.connect(self.devices)
         self._dppic = self._device("DPPIC", Dppic)
-        self.attribution.spu = self._device("SPU", Spu)
+        self._spu = self.attribution.spu = self._device("SPU", Spu)
+        self.bus.views = {
+            "P0": NonSecureView(self.devices["P0"], split.GPIO, lambda: self._spu.nonsecure_pins),
+            "DPPIC": NonSecureView(self._dppic, split.DPPI, lambda: self._spu.nonsecure_channels),
+            "NVMC": NonSecureView(self.devices["NVMC"], split.NVMC, lambda: 0),
+        }
 
     def _world(self, *, nonsecure: bool) -> World:
         """The processor's own blocks of one security state."""
@@ -207,9 +218,9 @@ class Nrf9160:
         """A task was subscribed to a DPPI channel, or is no longer."""
         self._listeners.clear()
 
-    def publish(self, channel: int) -> None:
+    def publish(self, channel: int, publisher: Nordic) -> None:
         """An event on a DPPI channel triggers every subscribed task, if the channel is on."""
-        if not self._dppic.enabled(channel):
+        if not self._dppic.enabled(channel) or not self._may_use(channel, publisher):
             return
         devices = self._listeners.get(channel)
         if devices is None:
@@ -217,10 +228,29 @@ class Nrf9160:
             devices = tuple(d for d in nordic if channel in d.subscriptions)
             self._listeners[channel] = devices
         for device in devices:
-            device.channel(channel)
+            if self._may_use(channel, device):
+                device.channel(channel)
+
+    def _may_use(self, channel: int, device: Nordic) -> bool:
+        """A non-secure peripheral has to do with non-secure channels only."""
+        if not self.worlds.divided or self._spu.is_secure(device.block.number):
+            return True
+        return bool(self._spu.nonsecure_channels >> channel & 1)
+
+    def _dma_refused(self, device: str, address: int, size: int) -> bool:
+        """True where a non-secure transfer goes to secure memory; the SPU tells of it."""
+        secure = self.attribution.is_secure
+        if not self.worlds.divided or self._spu.has_secure_dma(self.devices[device].block.number):
+            return False
+        if not secure(address) and not secure(address + max(size - 1, 0)):
+            return False
+        self._spu.violation("RAMACCERR")
+        return True
 
     def dma_read(self, device: str, address: int, size: int) -> bytes:
         """EasyDMA reads data RAM; anywhere else the chip reads nothing useful."""
+        if self._dma_refused(device, address, size):
+            return bytes(size)
         if self._ram.holds(address, size):
             return bytes(self.engine.stores["ram"].slice(address, size))
         self.unmodelled(f"{device} EasyDMA 0x{address:08x}", "read outside data RAM")
@@ -228,6 +258,8 @@ class Nrf9160:
 
     def dma_write(self, device: str, address: int, data: bytes) -> None:
         """EasyDMA writes data RAM."""
+        if self._dma_refused(device, address, len(data)):
+            return
         if self._ram.holds(address, len(data)):
             self._write(address, data)
         else:

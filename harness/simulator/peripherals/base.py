@@ -76,7 +76,7 @@ class Chip(Protocol):
         """A task was subscribed to a channel, or is no longer."""
         ...
 
-    def publish(self, channel: int) -> None:
+    def publish(self, channel: int, publisher: Nordic) -> None:
         """An event is published on a DPPI channel."""
         ...
 
@@ -320,7 +320,7 @@ class Nordic(Device):
                     self._tasks[self.TASKS[task]]()
         published = self.regs[offset + PUBLISH]
         if published & ENABLE_BIT:
-            self.chip.publish(published & 0xFF)
+            self.chip.publish(published & 0xFF, self)
 
     def write_event(self, offset: int, value: int) -> None:
         """The firmware clears an event, or sets it."""

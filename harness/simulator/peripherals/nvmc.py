@@ -27,12 +27,15 @@ class Nvmc(Device):
         Register(0x588, "WRITEUICRNS", access="w"),
     )
 
-    @property
-    def mode(self) -> int:
-        """READ_ONLY, WRITE, ERASE or PARTIAL_ERASE; the non-secure setting where that is wider."""
-        return self.regs[0x504] & 7 or self.regs[0x584] & 3
+    def mode_of(self, *, nonsecure: bool) -> int:
+        """READ_ONLY, WRITE, ERASE or PARTIAL_ERASE for the code that runs.
+
+        Secure code goes by both settings: a non-secure image that runs alone has only its own.
+        """
+        of_nonsecure = self.regs[0x584] & 3
+        return of_nonsecure if nonsecure else self.regs[0x504] & 7 or of_nonsecure
 
     def write_eraseall(self, value: int) -> None:
         """Erases everything while CONFIG allows it."""
-        if value & 1 and self.mode == ERASE:
+        if value & 1 and self.mode_of(nonsecure=False) == ERASE:
             self.chip.unmodelled("NVMC.ERASEALL", "triggered (the running image would be gone)")

@@ -58,6 +58,9 @@ class Uarte(Nordic):
         Register(0x510, "PSEL_CTS", 0xFFFF_FFFF),
         Register(0x514, "PSEL_RXD", 0xFFFF_FFFF),
         Register(0x524, "BAUDRATE", 0x0400_0000),
+        # Not in the PS; nrfx reads whether either direction was left on before ENABLE.
+        Register(0x564, "RXENABLED", access="r"),
+        Register(0x568, "TXENABLED", access="r"),
         Register(RXD_PTR, "RXD_PTR"),
         Register(RXD_MAXCNT, "RXD_MAXCNT"),
         Register(RXD_AMOUNT, "RXD_AMOUNT", access="r"),

@@ -48,7 +48,7 @@ class Chip:
     def rewired(self) -> None:
         pass
 
-    def publish(self, channel: int) -> None:
+    def publish(self, channel: int, _publisher: object) -> None:
         raise AssertionError(f"published on channel {channel}")
 
     def dma_write(self, _device: str, address: int, data: bytes) -> None:
