@@ -32,8 +32,7 @@ def findings_of(
         _name_place(_name_custom(finding, model), firmware) for finding in seen.console.findings
     ]
     for fault in seen.faults:
-        message = f"{fault.kind} ({fault.reason}) at {fault.where or hex(fault.pc)}"
-        found.append(Finding(Kind.FAULT, message, fault.kind, values=(("pc", fault.pc),)))
+        found.append(Finding(Kind.FAULT, str(fault), fault.kind, values=(("pc", fault.pc),)))
     if seen.stop is Stop.RESET_LOOP:
         message = f"the firmware reset itself {seen.counters.resets} times"
         found.append(Finding(Kind.RESET_LOOP, message))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.elf import Firmware
 from harness.simulator.nvic import FIRST_IRQ, NAMES
@@ -41,6 +41,9 @@ _MEANINGS = {
 }
 
 
+#: Faults of a jump: pc is where it went to.
+JUMPS = {"INVEP": ", where no gateway is", "INVTRAN": " without BXNS or BLXNS"}
+
 #: Blocks of code that a fault's record names: what led to it, before its handler runs.
 BLOCKS_KEPT = 16
 
@@ -65,6 +68,7 @@ class FaultRecord:
     blocks: tuple[int, ...] = ()  # addresses of the last blocks that ran before it, oldest first
     world: str = ""  # "secure" or "non-secure", where both are there
     sfsr: int = 0
+    target: str = ""  # where both are there: what was read, written or jumped to
 
 
 def status_names(cfsr: int, hfsr: int = 0, sfsr: int = 0) -> list[str]:
@@ -81,11 +85,33 @@ def exception_name(number: int) -> str:
     return NAMES.get(number, f"IRQ{number - FIRST_IRQ}" if number >= FIRST_IRQ else f"#{number}")
 
 
+def blamed(record: FaultRecord) -> int:
+    """The address of the code to blame: pc, or where a jump into the other world came from."""
+    if record.reason not in JUMPS:
+        return record.pc
+    return next((one for one in reversed(record.blocks) if one != record.pc), record.pc)
+
+
+def image_of(record: FaultRecord, firmware: Firmware) -> str:
+    """Of images of two worlds, the name of the one to blame; "" where there is one world."""
+    return (firmware.locate(blamed(record)).image or firmware.name) if record.world else ""
+
+
+def what(record: FaultRecord) -> str:
+    """Where both worlds are there: what the code did that was refused; "" where nobody can say."""
+    if record.target and record.reason in JUMPS:
+        return f"jump to {record.target} 0x{record.pc:08x}{JUMPS[record.reason]}"
+    if record.target and record.address is not None:
+        return f"{record.target} 0x{record.address:08x}"
+    return next((_MEANINGS[name] for name in record.reason.split(", ") if name in _MEANINGS), "")
+
+
 def where(record: FaultRecord, firmware: Firmware) -> str:
     """The function, file and line to blame: of pc, or of lr where pc points nowhere."""
-    location = firmware.locate(record.pc)
+    location = firmware.locate(blamed(record))
     if location.function or location.file:
-        return str(location)
+        # Of two worlds the image is told by its name, see image_of().
+        return str(replace(location, image="") if record.world else location)
     caller = firmware.locate((record.lr & ~1) - 2)
     return f"{caller} (the caller; pc is 0x{record.pc:08x})"
 
@@ -95,6 +121,8 @@ def report(record: FaultRecord, firmware: Firmware) -> str:
     lines = [f"{record.kind}: {record.reason or 'no status bit'}"]
     if record.kind not in (record.cause, "Lockup"):
         lines[0] += f" (escalated from {record.cause})"
+    if record.world:
+        lines.append(f"  in the {record.world} image {image_of(record, firmware)}: {what(record)}")
     names = record.reason.split(", ") if record.reason else []
     lines += [f"  {_MEANINGS[name]}" for name in names if name in _MEANINGS]
     valid = record.cfsr & (BFARVALID | MMARVALID) or record.sfsr & SFARVALID

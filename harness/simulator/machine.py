@@ -15,7 +15,7 @@ from harness.deadline import Deadline
 from harness.elf import Firmware
 from harness.simulator.counting import XPSR_THUMB, Reason
 from harness.simulator.events import NEVER
-from harness.simulator.faults import FaultRecord, report, where
+from harness.simulator.faults import FaultRecord, image_of, report, what, where
 from harness.simulator.library import ERR_EXCEPTION, Access, Reg
 from harness.simulator.nrf9160 import INSTRUCTIONS, Nrf9160
 from harness.simulator.nvic import BUS_FAULT, MEM_MANAGE, SQUASHED, USAGE_FAULT
@@ -305,6 +305,14 @@ class Machine(Nrf9160):
     def fault_report(self, record: FaultRecord) -> str:
         """The decoded report of one fault."""
         return report(record, self.firmware)
+
+    def fault_image(self, record: FaultRecord) -> str:
+        """Of images of two worlds, the one to blame; "" where there is one world."""
+        return image_of(record, self.firmware)
+
+    def fault_deed(self, record: FaultRecord) -> str:
+        """Where both worlds are there: what was refused."""
+        return what(record) if record.world else ""
 
     def fault_place(self, record: FaultRecord) -> str:
         """The function to blame."""

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from harness.elf import Firmware
@@ -16,7 +17,7 @@ from harness.simulator.engine import Engine
 from harness.simulator.events import EventQueue
 from harness.simulator.exceptions import Exceptions
 from harness.simulator.faults import FaultRecord
-from harness.simulator.library import CORE_REGISTERS, Reg
+from harness.simulator.library import CORE_REGISTERS, Access, Reg
 from harness.simulator.mpu import Mpu
 from harness.simulator.nvic import NONSECURE, SYSTICK, Nvic, NvicRegisters
 from harness.simulator.peripherals import MODELS, Device, split
@@ -29,6 +30,7 @@ from harness.simulator.peripherals.spu import Spu
 from harness.simulator.peripherals.uarte import Uarte
 from harness.simulator.scb import Scb, Shared
 from harness.simulator.security.attribution import Attribution
+from harness.simulator.security.blame import target_of
 from harness.simulator.security.gateway import Gateway
 from harness.simulator.security.worlds import World, Worlds
 from harness.simulator.special import Special
@@ -297,6 +299,10 @@ class Nrf9160:
         return self.bus.access(is_write, address, size, value)
 
     def _fault(self, record: FaultRecord) -> None:
+        if record.world:
+            is_write = Access(self.core.fault_type).is_write
+            target = target_of(record, self.memory_map, self.attribution, is_write=is_write)
+            record = replace(record, target=target)
         if len(self.faults) < _FINDINGS_KEPT:
             self.faults.append(record)
 

@@ -87,6 +87,16 @@ class Fault:
     address: int | None
     where: str  # "function at file:line" of pc, or of lr for a null call
     report: str  # the whole decoded report, several lines
+    world: str = ""  # where two run: "secure" or "non-secure" ...
+    image: str = ""  # ... whose image ...
+    deed: str = ""  # ... and what was refused
+
+    def __str__(self) -> str:
+        told = f"{self.kind} ({self.reason})"
+        place = self.where or hex(self.pc)
+        if not self.world:
+            return f"{told} at {place}"
+        return f"{told} in the {self.world} image {self.image}, {place}: {self.deed}"
 
 
 @dataclass(frozen=True)

@@ -101,6 +101,9 @@ class SimulatorSession(OrdinarySession):
                 record.address,
                 machine.fault_place(record),
                 machine.fault_report(record),
+                record.world,
+                machine.fault_image(record),
+                machine.fault_deed(record),
             )
             for record in machine.faults
         ]

@@ -16,6 +16,7 @@ import pytest
 
 from harness.elf import Firmware, Image, together
 from harness.simulator import Machine, snapshot
+from harness.targets.simulator import SimulatorSession
 
 SOURCES = Path(__file__).resolve().parents[2] / "firmware" / "worlds"
 FLAGS = "-mcpu=cortex-m33 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16 -O2 -g -ffreestanding"
@@ -317,3 +318,45 @@ def test_a_snapshot_between_the_worlds_goes_on_alike(firmware, play, quarter):
     machine.run(until_tick=LONG_ENOUGH)
     assert machine.core.executed == whole.core.executed
     assert machine.read_memory(0x2000_0000, 0x8000) == whole.read_memory(0x2000_0000, 0x8000)
+
+
+# what is said of a refused access
+
+
+REFUSED, UNANSWERED = "SecureFault (AUVIOL, SFARVALID)", "BusFault (PRECISERR, BFARVALID)"
+NO_ENTRY = "SecureFault (INVEP)"
+
+
+def told(played: Played) -> str:
+    """The first fault as a result tells it."""
+    session = SimulatorSession(played.machine)
+    return str(session.faults[0])
+
+
+@pytest.mark.parametrize(
+    ("scenario", "operand", "kind", "deed"),
+    [
+        ("READ", SECURE_RAM, REFUSED, "read of secure RAM 0x20000100"),
+        ("WRITE", SECURE_FLASH, REFUSED, "write to secure flash 0x00000100"),
+        ("READ", 0x5000_8000, REFUSED, "read of secure UARTE0 0x50008000"),
+        ("READ", 0x4000_8000, UNANSWERED, "read of secure UARTE0 0x40008000"),
+        ("WRITE", 0x5000_3600, REFUSED, "write to secure SPU 0x50003600"),
+        ("EXECUTE", 0x7F05, NO_ENTRY, "jump to secure flash 0x00007f04, where no gateway is"),
+    ],
+)
+def test_a_fault_names_world_image_line_and_deed(play, scenario, operand, kind, deed):
+    message = told(play(scenario, operand))
+    assert message.startswith(f"{kind} in the non-secure image nonsecure, Reset at nonsecure.c:")
+    assert message.endswith(f": {deed}")
+
+
+def test_a_fault_of_secure_code_names_its_image(play):
+    message = told(play("UNMARKED_BRANCH"))
+    assert message.startswith("SecureFault (INVTRAN) in the secure image secure, ")
+    assert "jump to non-secure flash 0x" in message and message.endswith("without BXNS or BLXNS")
+
+
+def test_the_report_of_a_fault_tells_world_and_image_too(play):
+    machine = play("READ", SECURE_RAM).machine
+    report = machine.fault_report(machine.faults[0])
+    assert "in the non-secure image nonsecure: read of secure RAM 0x20000100" in report
