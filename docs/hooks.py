@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Iterator
 from importlib import import_module
@@ -12,14 +13,53 @@ import click
 from mkdocs.structure.files import File, Files
 from robot.libdoc import libdoc
 
+from harness.case.casefile import keys
 from harness.cli import COMMANDS, cli
+from harness.tables import Key
+
+#: A row of the table of keys in cases.md.
+_MEANING = re.compile(r"^\| (`[^|]*`) \| (.*) \|$", re.MULTILINE)
 
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the generated pages."""
-    for path, text in (("commands.md", commands()), ("keywords.html", keywords())):
+    for path, text in _generated().items():
         files.append(File.generated(config, path, content=text))
     return files
+
+
+def _generated() -> dict[str, str]:
+    return {
+        "commands.md": commands(),
+        "case-file.md": case_file((Path(__file__).parent / "cases.md").read_text("utf-8")),
+        "keywords.html": keywords(),
+    }
+
+
+def case_file(guide: str) -> str:
+    """Every key of a case file, as its reader knows it; what they mean says ``guide``."""
+    meanings = {
+        name: text
+        for names, text in _MEANING.findall(guide)
+        for name in re.findall(r"`([^`]+)`", names)
+    }
+    rows = [
+        f"| `{key.name}` | {key.takes} | {_default(key)} | {meanings[key.name]} |" for key in keys()
+    ]
+    head = """# Keys of a case file
+
+Of each `[[case]]`, and of `[defaults]`, which holds for every case that does not say otherwise.
+Any other key is refused. This page is made from the reader of case files; [Case files](cases.md)
+has examples and says how a verdict comes about.
+
+| key | takes | default | meaning |
+|---|---|---|---|
+"""
+    return head + "\n".join(rows) + "\n"
+
+
+def _default(key: Key) -> str:
+    return "must be there" if key.required else f"`{key.default}`" if key.default else ""
 
 
 def commands() -> str:

@@ -19,7 +19,7 @@ LEAST_BAUD, MOST_BAUD = 50, 12_000_000
 
 
 def seconds(value: object, *, zero: bool = False) -> float:
-    """A time: a finite number of seconds above zero, or also zero; a year at most.
+    """A time: a finite number of seconds above zero (or zero, with ``zero``); a year at most.
 
     Raises ValueError that says so.
     """
@@ -35,7 +35,7 @@ def seconds(value: object, *, zero: bool = False) -> float:
 
 
 def count(value: object, *, zero: bool = False) -> int:
-    """A count: a whole number from 1, or also zero. Raises ValueError that says so."""
+    """A count: a whole number from 1 (or 0, with ``zero``). Raises ValueError that says so."""
     return _whole(value, "number", 0 if zero else 1, MOST_COUNT)
 
 

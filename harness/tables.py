@@ -7,7 +7,10 @@ default must be there. CMake runs this module with a bare Python: standard libra
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -26,6 +29,8 @@ class Raw:
     check: Callable[[object], object]
 
 
+#: What a docstring says of other callers.
+_ASIDE = re.compile(r" \(or [^)]*\)")
 _WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
 
 
@@ -137,3 +142,58 @@ def _schema(kind: Any) -> dict[str, tuple[Any, bool]]:
 
 def _required(one: Field[Any]) -> bool:
     return one.default is MISSING and one.default_factory is MISSING
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of a table, for people: what it takes, and its value where it is left out.
+
+    ``default`` is as TOML has it, "" where the key has none.
+    """
+
+    name: str
+    takes: str
+    default: str = ""
+    required: bool = False
+
+
+def keys(kind: Any, within: str = "") -> Iterator[Key]:
+    """The keys of the table that ``kind`` is the schema of; of tables in it as ``outer.inner``."""
+    for one in fields(kind):
+        annotation, required = _schema(kind)[one.name]
+        inner = next((a for a in (annotation, *get_args(annotation)) if is_dataclass(a)), None)
+        if inner is not None:
+            yield from keys(inner, f"{within}{one.name}.")
+            continue
+        default = "" if required or one.default in (MISSING, None) else _toml(one.default)
+        yield Key(within + one.name, _takes(annotation), default, required)
+
+
+def _takes(annotation: Any) -> str:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in (Union, UnionType):
+        return " or ".join(_takes(one) for one in arguments if one is not NoneType)
+    if origin is Annotated:
+        checks = (one.check if isinstance(one, Raw) else one for one in arguments[1:])
+        return "; ".join(_sentence(inspect.getdoc(check) or "") for check in checks)
+    if origin is Literal:
+        return " or ".join(f'"{one}"' for one in arguments)
+    if origin is tuple:
+        return f"a list; each {_takes(arguments[0])}"
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return (
+            "a table" if arguments[1] is object else f"a table; each value {_takes(arguments[1])}"
+        )
+    return _WORDS[annotation]
+
+
+def _sentence(text: str) -> str:
+    """The first one of a docstring, within another sentence."""
+    first = _ASIDE.sub("", re.split(r"\.(?:\s|$)", text)[0]).replace("``", "`")
+    return first[:1].lower() + first[1:]
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(_toml(one) for one in value)}]"
+    return json.dumps(value)

@@ -55,7 +55,7 @@ class _Expect:
 class _Row:
     """A ``[[case]]`` as it stands; docs/cases.md says what its keys mean."""
 
-    name: str = ""
+    name: str
     elf: str | None = None
     beside: tuple[str, ...] = ()
     sample: str | None = None
@@ -87,6 +87,11 @@ class _Row:
 class _Document:
     case: tuple[Mapping[str, object], ...] = ()
     defaults: Mapping[str, object] = field(default_factory=dict)
+
+
+def keys() -> tuple[tables.Key, ...]:
+    """Every key of a ``[[case]]``, and of ``[defaults]``."""
+    return tuple(tables.keys(_Row))
 
 
 def load_cases(path: Path) -> list[Case]:

@@ -1,0 +1,26 @@
+"""docs/cases.md explains each key of a case file, and no other."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from harness.case.casefile import keys
+
+GUIDE = Path(__file__).parents[3] / "docs" / "cases.md"
+
+
+def test_every_key_of_a_case_file_has_its_meaning_on_the_page():
+    rows = re.findall(r"^\| (`[^|]*`) \| .* \|$", GUIDE.read_text("utf-8"), re.MULTILINE)
+    told = {name for row in rows for name in re.findall(r"`([^`]+)`", row)}
+    assert {key.name for key in keys()} <= told
+
+
+def test_a_key_says_what_it_takes_and_what_it_is_without_it():
+    known = {key.name: key for key in keys()}
+    assert known["targets"].takes == "a list; each a text"
+    assert known["targets"].default == '["simulator"]'
+    assert known["reference"].takes == '"numpy" or "none"'
+    assert known["inferences"].takes == "a count: a whole number from 1"
+    assert known["expect.findings"].takes == "a list; each `kind` or `kind:subject`"
+    assert known["ends_at"].default == ""
