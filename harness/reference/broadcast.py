@@ -26,5 +26,8 @@ def aligned(x: Array, rank: int) -> Array:
 
 def whole_runs(arrays: list[Array]) -> list[Array]:
     """The same arrays, all with as many runs as the one that has most."""
-    runs = max(len(array) for array in arrays)
+    lengths = [len(array) for array in arrays]
+    runs = max(lengths)
+    if min(lengths) == runs:
+        return arrays
     return [np.broadcast_to(array, (runs, *array.shape[1:])) for array in arrays]

@@ -30,6 +30,10 @@ MAX_WORK = 50_000
 _ELEMENTS_OF_WORK = 1 << 12
 
 
+#: Index, shape and type of a tensor.
+_Place = tuple[int, tuple[int, ...], np.dtype[Any]]
+
+
 @dataclass(frozen=True)
 class Step:
     """One operator, ready to run."""
@@ -43,7 +47,7 @@ class Step:
     work: int = 1
 
     @cached_property
-    def places(self) -> tuple[tuple[int, tuple[int, ...], np.dtype[Any]], ...]:
+    def places(self) -> tuple[_Place, ...]:
         """Index, shape and type of each output."""
         return tuple(
             (tensor.index, tensor.shape, NUMPY_TYPES[tensor.dtype]) for tensor in self.outputs
@@ -80,6 +84,7 @@ class Graph:
         }
         self._fixed: dict[int, Array | None] = {-1: None, **self.constants}
         self.steps: tuple[Step, ...] = ()
+        self._plan: list[tuple[Step, Run, tuple[int, ...], tuple[_Place, ...]]] = []
         self.state: dict[int, Array] = {}
         self._budget = budget
         self._work = 1
@@ -89,6 +94,7 @@ class Graph:
     def prepare(self, steps: Sequence[Step]) -> None:
         """Take the operators, made ready."""
         self.steps = tuple(steps)
+        self._plan = [(step, step.run, step.inputs, step.places) for step in steps]
         self._work = 1 + sum(step.work for step in steps)
 
     def reset(self) -> None:
@@ -118,14 +124,14 @@ class Graph:
         """All computed tensors by index, with a leading axis of runs."""
         values = dict(zip(self._sources, inputs, strict=True))
         known = self._fixed | self.state | values
-        for step in self.steps:
-            results = step.run([known[index] for index in step.inputs])
-            if len(results) != len(step.places):
+        for step, run, needed, places in self._plan:
+            results = run([known[index] for index in needed])
+            if len(results) != len(places):
                 raise BadModel(
                     f"{step.where}: gives {len(results)} outputs, but the model declares"
                     f" {len(step.outputs)}"
                 )
-            for (index, shape, dtype), result in zip(step.places, results, strict=True):
+            for (index, shape, dtype), result in zip(places, results, strict=False):
                 if result.shape[1:] != shape or result.dtype != dtype:
                     raise BadModel(
                         f"{step.where}: gives {result.dtype} {list(result.shape[1:])}, but the"

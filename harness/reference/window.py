@@ -105,6 +105,12 @@ class Window:
         axes = (self.height, self.width)
         return all(a.kernel == 1 and a.stride == 1 and a.padded == a.size for a in axes)
 
+    @property
+    def whole(self) -> bool:
+        """True where the only window is the whole image, as in a streaming model."""
+        axes = (self.height, self.width)
+        return all(a.out == 1 and a.dilation == 1 and a.kernel == a.padded for a in axes)
+
     def view(self, padded: Array) -> Array:
         """All windows without a copy: (N, out height, out width, kernel h, kernel w, C)."""
         h, w = self.height, self.width

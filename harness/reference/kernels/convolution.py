@@ -218,11 +218,14 @@ def _windows(
     joined = weights.transpose(1, 0, 2).reshape(size, groups * filters)
     matrix, finish = _matrix_and_finish(node, joined, wide_biases=wide_biases)
     check_products(node, output.elements * size)
+    pointwise, whole = (groups == 1 and one for one in (window.pointwise, window.whole))
 
     def run(values: Sequence[Any]) -> list[Array]:
         images = matrix.centred(values[0].reshape(-1, *x.shape[1:]), x.zero_point)
-        if window.pointwise and groups == 1:
+        if pointwise:
             sums = matrix.product(images)
+        elif whole:
+            sums = matrix.product(window.pad(images, 0).reshape(-1, size))
         else:
             sums = _gathered(window, window.pad(images, 0), matrix.matrix, groups)
         return [finish(sums.reshape(-1, *output.shape), values)]
