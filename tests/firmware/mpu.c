@@ -1,12 +1,14 @@
 // One access of each kind, privileged and not, as the host asks; the fault it becomes is noted.
 //
-// The host writes `regions` (RBAR, RLAR), `control` (MPU_CTRL), and what to try; then `Try` runs.
+// The host writes `earlier` and `regions` (RBAR, RLAR), `control` (MPU_CTRL), and what to try. The
+// arena is used everywhere under the earlier regions, then the others take their place.
 #include "machine.h"
 
 #define MPU(offset) REG(0xE000ED90 + (offset))
 enum { LOAD, STORE, BYTE, PAIR, LOAD_AS_USER, STORE_AS_USER, RUN, LOAD_MASKED };
+enum { TRY, END, WARM_UP };
 
-uint32_t regions[16][2], control, kind, unprivileged;
+uint32_t earlier[16][2], regions[16][2], control, kind, unprivileged;
 volatile uint32_t target;
 
 // Where the host tries: memory of every alignment, with code that returns wherever it is entered.
@@ -34,16 +36,24 @@ __attribute__((naked)) void MemManage(void) {
   __asm volatile("tst lr, #4\n ite eq\n mrseq r0, msp\n mrsne r0, psp\n b Faulted");
 }
 
-// SVC 0 starts the try, SVC 1 ends it: the MPU off, the thread privileged.
+static void Protect(uint32_t wanted[16][2]) {
+  for (uint32_t i = 0; i < 16; i++) {
+    MPU(8) = i;
+    MPU(0xC) = wanted[i][0];
+    MPU(0x10) = wanted[i][1];
+  }
+  MPU(4) = control;
+  __asm volatile("dsb\n isb");
+}
+
+// SVC 2 puts the earlier regions in force, SVC 0 the others, SVC 1 ends the try: the MPU off, the
+// thread privileged.
 __attribute__((used)) static void Called(const uint32_t *frame) {
   const uint8_t *code = (const uint8_t *)frame[6];
-  if (code[-2] == 0) {
-    for (uint32_t i = 0; i < 16; i++) {
-      MPU(8) = i;
-      MPU(0xC) = regions[i][0];
-      MPU(0x10) = regions[i][1];
-    }
-    MPU(4) = control;
+  if (code[-2] == WARM_UP) {
+    Protect(earlier);
+  } else if (code[-2] == TRY) {
+    Protect(regions);
     __asm volatile("dsb\n isb\n msr control, %0\n isb" ::"r"(unprivileged));
   } else {
     MPU(4) = 0;
@@ -81,6 +91,13 @@ __attribute__((noipa)) static void Access(uint32_t how, uint32_t where) {
   }
 }
 
+// Each access that is refused is skipped; a refused load is followed by a refused store.
+__attribute__((noipa)) static void Use(uint32_t where) {
+  __asm volatile("ldr r3, [%0]\n str r3, [%0]" ::"r"(where) : "r3", "memory");
+  __asm volatile("ldrt r3, [%0]\n strt r3, [%0]" ::"r"(where) : "r3", "memory");
+  ((void (*)(void))(where | 1))();
+}
+
 __attribute__((noipa)) void Ready(void) { __asm volatile(""); }
 __attribute__((noipa)) void Done(void) { __asm volatile(""); }
 
@@ -91,6 +108,8 @@ void Main(void) {
   Print("ready\r\n");
   for (;;) {
     Ready();
+    __asm volatile("svc 2" ::: "r0", "r1", "r2", "r3", "r12", "lr", "memory");
+    for (uint32_t at = 0; at < sizeof arena; at += 512) Use((uint32_t)arena + at);
     Note(0, 0, 0);
     uint32_t how = kind, where = target;
     __asm volatile("svc 0" ::: "r0", "r1", "r2", "r3", "r12", "lr", "memory");

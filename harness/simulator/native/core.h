@@ -8,6 +8,7 @@
 //   idle.c     loops that can change nothing, skipped to the next event
 //   frame.c    exception frames
 //   worlds.c   the two security states: priorities, who may run where, the change between them
+//   mpu.c       whether a change of the MPU takes a right away
 //   state.c    the processor's registers where Unicorn's interface does not show them
 //   profile.c  what ran, how often
 //   methods.c  what Python may ask (evidence.c: about what ran; properties.c: see and set)
@@ -56,6 +57,7 @@ enum {
 #define MAX_BLOCK 4096
 #define IDLE_BLOCKS 16
 #define MPU_REGIONS 16
+#define PAGE 1024  // Unicorn's smallest page
 enum { EXTRA_LIMITS = 1, EXTRA_EXCLUSIVE = 2 };
 // Bytes that one entry of Area.rights stands for, as a shift: the smallest region of the SPU.
 #define GRANULE_SHIFT 13
@@ -227,6 +229,13 @@ void state_clear_monitor(Core *c);
 void state_save(Core *c, uint8_t *into);
 void state_load(Core *c, const uint8_t *from);
 size_t state_size(const Core *c);
+
+// mpu.c
+typedef struct {
+  uint32_t ctrl;
+  const uint32_t *bases, *limits;
+} Regions;
+bool mpu_shrinks(const Regions *before, const Regions *after);
 
 // frame.c
 bool frame_enter(Core *c, int number, uint32_t pc, uint32_t vector_address, uint32_t exc_return);

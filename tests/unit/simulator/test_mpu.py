@@ -76,16 +76,23 @@ class Bench:
         return end
 
     def start(
-        self, regions: tuple[Region, ...], control: int, kind: int, user: bool, at: int
+        self,
+        regions: tuple[Region, ...],
+        control: int,
+        kind: int,
+        user: bool,
+        at: int,
+        earlier: tuple[Region, ...] = (),
     ) -> End:
         """Everything outside the arena is one region each: code, data, stack."""
         machine, arena = self.machine, self.arena
-        rows = [(0 | 6, 0xF_FFE1), (0x2000_0000 | 3, arena - 32 | 1)]
-        rows += [(arena + ARENA | 3, 0x2003_FFE1)]
-        rows += [region.registers(arena) for region in regions]
-        rows += [(0, 0)] * (16 - len(rows))
         machine.write_memory(arena, _RETURN * (ARENA // 2))
-        machine.write_memory(self._symbol("regions"), struct.pack("<32I", *sum(rows, ())))
+        for name, wanted in (("earlier", earlier), ("regions", regions)):
+            rows = [(0 | 6, 0xF_FFE1), (0x2000_0000 | 3, arena - 32 | 1)]
+            rows += [(arena + ARENA | 3, 0x2003_FFE1)]
+            rows += [region.registers(arena) for region in wanted]
+            rows += [(0, 0)] * (16 - len(rows))
+            machine.write_memory(self._symbol(name), struct.pack("<32I", *sum(rows, ())))
         for name, value in (
             ("control", control), ("kind", kind), ("unprivileged", user), ("target", arena + at),
         ):  # fmt: skip
@@ -139,16 +146,23 @@ regions = st.builds(
 
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
+    earlier=st.lists(regions, max_size=6).map(tuple),
     regions=st.lists(regions, max_size=6).map(tuple),
     control=st.sampled_from([ENABLE, ENABLE | PRIVDEFENA]),
     kind=st.sampled_from([LOAD, STORE, BYTE, PAIR, LOAD_AS_USER, STORE_AS_USER, RUN]),
     user=st.booleans(),
     at=st.integers(0, ARENA // 4 - 2).map(lambda n: 4 * n),
 )
-def test_each_access_passes_or_faults_as_the_architecture_says(
-    bench: Bench, regions: tuple[Region, ...], control: int, kind: int, user: bool, at: int
+def test_each_access_passes_or_faults_as_the_architecture_says_whatever_was_allowed_before(
+    bench: Bench,
+    earlier: tuple[Region, ...],
+    regions: tuple[Region, ...],
+    control: int,
+    kind: int,
+    user: bool,
+    at: int,
 ) -> None:
-    assert bench.start(regions, control, kind, user, at) is End.CONDITION
+    assert bench.start(regions, control, kind, user, at, earlier) is End.CONDITION
     outcome = bench.outcome()
     refused = refused_at(regions, control, kind, user, at)
     if refused is None:
