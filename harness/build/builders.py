@@ -44,5 +44,5 @@ def build_all(
     if builder == "zephyr":
         from harness.build.zephyr import build_zephyr  # noqa: PLC0415
 
-        return {pair: build_zephyr(*pair).elf for pair in pairs}
+        return {pair: build_zephyr(*pair).image for pair in pairs}
     raise UsageError(f"no builder {builder!r}", hint=f"one of {', '.join(BUILDERS)}")

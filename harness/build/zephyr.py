@@ -33,8 +33,13 @@ KERNEL_VARIANTS = ("cmsis-nn", "soft-float")
 ZEPHYR_BOARDS = ("nrf9160dk/nrf9160", "nrf9160dk/nrf9160/ns")
 
 #: What a build leaves, and under which name it is kept.
-_KEPT = {"zephyr.elf": "zephyr.elf", "zephyr.map": "zephyr.map", ".config": "config",
-         "zephyr.dts": "zephyr.dts", "zephyr.hex": "zephyr.hex"}  # fmt: skip
+_KEPT = {"zephyr/zephyr.elf": "zephyr.elf", "zephyr/zephyr.map": "zephyr.map",
+         "zephyr/.config": "config", "zephyr/zephyr.dts": "zephyr.dts",
+         "zephyr/zephyr.hex": "zephyr.hex"}  # fmt: skip
+#: What it leaves besides for the non-secure board: all images in one file, and their names.
+_MERGED = "zephyr/tfm_merged.hex"
+_KEPT_WITH_TFM = {_MERGED: "tfm_merged.hex", "tfm/bin/tfm_s.elf": "tfm_s.elf",
+                  "tfm/bin/bl2.elf": "bl2.elf"}  # fmt: skip
 
 _BUILD_SECONDS = 1800.0
 _NEW_BOARD_NAMES = (3, 7)
@@ -171,14 +176,17 @@ def build_zephyr(
     kept.mkdir(parents=True, exist_ok=True)
     tree = kept / "build"
     _run_west(_arguments(variant, found, board, fragments, tree), found, kept / "build.log")
-    for made, keep in _KEPT.items():
-        if (tree / "zephyr" / made).is_file():
-            shutil.copyfile(tree / "zephyr" / made, kept / keep)
+    for made, keep in (_KEPT | _KEPT_WITH_TFM).items():
+        if (tree / made).is_file():
+            shutil.copyfile(tree / made, kept / keep)
     elf = kept / "zephyr.elf"
     if not (tree / "zephyr" / "zephyr.elf").is_file():
         raise BuildFailed(f"west build left no zephyr.elf in {tree / 'zephyr'}")
     seconds = time.monotonic() - started
-    return BuildResult(elf, kept / "zephyr.map", sample, configuration, "zephyr", False, seconds)
+    return BuildResult(
+        elf, kept / "zephyr.map", sample, configuration, "zephyr", False, seconds,
+        merged=(tree / _MERGED).is_file(),
+    )  # fmt: skip
 
 
 def _known(what: str, name: str, names: Sequence[str]) -> None:

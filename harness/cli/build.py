@@ -47,8 +47,9 @@ def build(
 ) -> None:
     """Build SAMPLE; print the ELF's path, alone, on standard output.
 
-    Of standalone-ns it is the folder with both worlds' ELFs and merged.hex. What is in the cache
-    already (TFLM_HIL_CACHE moves it) is not built again.
+    Of standalone-ns, and of Zephyr's board nrf9160dk/nrf9160/ns, it is the folder with both worlds'
+    ELFs and the merged hex file. What is in the cache already (TFLM_HIL_CACHE moves it) is not
+    built again.
 
     \b
     tflm-hil build hello_world
@@ -62,7 +63,7 @@ def build(
         from harness.build.zephyr import build_zephyr  # noqa: PLC0415 - see cli/__init__
 
         board = board or ZEPHYR_BOARDS[0]
-        click.echo(build_zephyr(sample, resolver, board=board, fragments=variants).elf)
+        click.echo(build_zephyr(sample, resolver, board=board, fragments=variants).image)
         return
     if resolver != ALL:
         click.echo(build_one(sample, resolver, builder))

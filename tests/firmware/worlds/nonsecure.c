@@ -213,6 +213,12 @@ void Reset(void) {
     case UNMARKED_BRANCH:
       BranchTo((uint32_t)Twice | 1);
       break;
+    case BXNS_TO_SECURE:
+      BranchByBxns(OPERAND);
+      break;
+    case BXNS_STAYING:
+      results[0] = StayingBxns();
+      break;
     case SECURE_ONLY:
       SecureOnly();
       break;

@@ -157,6 +157,19 @@ ENTRY void SpoilFrame(void) { spoil = 1; }
 // A branch of secure code that does not say that it changes the world.
 ENTRY void BranchTo(uint32_t address) { __asm volatile("bx %0" ::"r"(address)); }
 
+ENTRY uint32_t BranchByBxns(uint32_t address) {
+  __asm volatile("bxns %0" ::"r"(address));
+  return 0;
+}
+
+// A target with bit 0 set stays in the secure state.
+ENTRY uint32_t StayingBxns(void) {
+  uint32_t told;
+  __asm volatile("adr %0, 1f\n adds %0, #1\n bxns %0\n nop\n .align 2\n 1: movs %0, #77"
+                 : "=r"(told)::"cc");
+  return told + (SAU_CTRL == 2);  // which non-secure code would read as 0
+}
+
 // ---- handlers
 
 __attribute__((used)) void SecureIrq(uint32_t link, uint32_t *stack) {

@@ -60,6 +60,8 @@ enum Scenario {
   BAD_EXC_RETURN,
   UNMARKED_BRANCH,
   SECURE_ONLY,
+  BXNS_TO_SECURE,
+  BXNS_STAYING,
 };
 
 typedef uint32_t (*Callback)(uint32_t);
@@ -77,5 +79,7 @@ void Banks(void);
 uint32_t PendWithFloats(uint32_t irqs);
 void SpoilFrame(void);
 void BranchTo(uint32_t address);
+uint32_t BranchByBxns(uint32_t address);
+uint32_t StayingBxns(void);
 
 #endif  // TESTS_FIRMWARE_WORLDS_WORLDS_H_

@@ -18,6 +18,11 @@ if fails.exists():
     sys.exit(fails.read_text())
 (tree / "zephyr").mkdir(parents=True, exist_ok=True)
 (tree / "zephyr" / "zephyr.elf").write_text(os.environ["ZEPHYR_BASE"])
+if any(board in sys.argv for board in ("nrf9160dk/nrf9160/ns", "nrf9160dk_nrf9160_ns")):
+    (tree / "tfm" / "bin").mkdir(parents=True, exist_ok=True)
+    (tree / "zephyr" / "tfm_merged.hex").write_text("merged")
+    (tree / "tfm" / "bin" / "tfm_s.elf").write_text("secure")
+    (tree / "tfm" / "bin" / "bl2.elf").write_text("bootloader")
 """
 
 
@@ -56,6 +61,21 @@ def test_each_workspace_has_build_trees_of_its_own(workspace):
 def test_another_release_in_the_same_workspace_is_another_tree(workspace):
     old, new = build(workspace("one", minor=1)), build(workspace("one", minor=4))
     assert ("zephyr3.1-" in str(old), "zephyr3.4-" in str(new)) == (True, True)
+
+
+def test_the_non_secure_board_s_build_is_kept_whole_as_a_build_folder(workspace):
+    board = "nrf9160dk/nrf9160/ns"
+    result = zephyr.build_zephyr("hello_world", board=board, workspace=workspace("one"))
+    kept = {path.name: path.read_text() for path in result.image.iterdir() if path.is_file()}
+    assert (kept["tfm_merged.hex"], kept["tfm_s.elf"], kept["bl2.elf"]) == (
+        "merged", "secure", "bootloader",
+    )  # fmt: skip
+    assert "one" in kept["zephyr.elf"]
+
+
+def test_the_secure_board_s_build_is_its_elf(workspace):
+    result = zephyr.build_zephyr("hello_world", workspace=workspace("one"))
+    assert result.image == result.elf
 
 
 def test_a_failure_of_one_workspace_is_not_that_of_the_next(workspace):

@@ -251,7 +251,7 @@ def test_a_secure_peripheral_does_not_answer_in_the_non_secure_window(play, how)
     assert played.secure_fault[3] == 5  # BusFault
 
 
-@pytest.mark.parametrize("place", [SECURE_FLASH | 1, 0x7F05, 0x7FF1])
+@pytest.mark.parametrize("place", [SECURE_FLASH | 1, 0x7F05, 0x7FF1, SECURE_RAM | 1])
 def test_secure_code_is_entered_through_gateways_alone(play, place):
     played = play("EXECUTE", place)
     assert not played.done
@@ -276,6 +276,19 @@ def test_secure_code_that_does_not_say_that_it_changes_the_world_is_stopped(play
     played = play("UNMARKED_BRANCH")
     assert not played.done
     assert played.secure_fault[0] == INVTRAN
+
+
+def test_bxns_to_a_secure_address_leaves_the_secure_state_and_fails_there(play):
+    played = play("BXNS_TO_SECURE", SECURE_FLASH)
+    assert not played.done
+    assert played.secure_fault[0] == INVEP
+    assert played.machine.faults[0].world == "non-secure"
+
+
+def test_bxns_with_the_thumb_bit_stays_in_the_secure_state(play):
+    played = play("BXNS_STAYING")
+    assert played.done
+    assert played.results[0] == 78
 
 
 def test_a_return_that_nobody_called_for_is_refused(play):
@@ -318,6 +331,35 @@ def test_a_snapshot_between_the_worlds_goes_on_alike(firmware, play, quarter):
     machine.run(until_tick=LONG_ENOUGH)
     assert machine.core.executed == whole.core.executed
     assert machine.read_memory(0x2000_0000, 0x8000) == whole.read_memory(0x2000_0000, 0x8000)
+
+
+def test_a_snapshot_goes_on_in_another_machine_with_the_same_images(firmware, play, tmp_path):
+    whole = play("NESTED").machine
+    machine = machine_for(firmware, "NESTED")
+    machine.run(until_executed=whole.core.executed // 2)
+    snapshot.save(machine, snapshot.take(machine), tmp_path / "half")
+    other = Machine(firmware)
+    snapshot.restore(other, snapshot.load(other, tmp_path / "half"))
+    other.run(until_tick=LONG_ENOUGH)
+    assert other.core.executed == whole.core.executed
+    assert other.read_memory(0x2000_0000, 0x8000) == whole.read_memory(0x2000_0000, 0x8000)
+
+
+def test_a_reset_of_the_chip_begins_in_the_secure_state_again(firmware, play):
+    first = play("CALLBACK").machine
+    count = first.core.executed
+    first.write_memory(SCENARIO - 0x1FF0, bytes(0x1FF0))  # the non-secure variables
+    first.reset()
+    first.run(until_tick=first.now + LONG_ENOUGH)
+    assert Played(first).done
+    assert first.core.executed == 2 * count
+
+
+def test_what_ran_is_counted_under_its_image_s_name(play):
+    session = SimulatorSession(play("CALLS").machine)
+    functions = session.coverage().functions
+    assert any(name.startswith("secure: ") and "Add" in name for name in functions)
+    assert "Reset" in functions and "secure: Reset" in functions
 
 
 # what is said of a refused access
