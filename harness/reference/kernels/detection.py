@@ -19,7 +19,9 @@ from harness.reference.node import Node, Run
 
 _NUMBER = ["max_detections", "max_classes_per_detection", "num_classes"]
 _REAL = ["nms_score_threshold", "nms_iou_threshold", "y_scale", "x_scale", "h_scale", "w_scale"]
-_MOST = 1 << 16
+_MOST = 1 << 10
+#: Pairs of boxes that are compared at the most: a damaged model would take minutes.
+_PRODUCTS = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -38,10 +40,11 @@ class _Settings:
     @classmethod
     def of(cls, node: Node) -> _Settings:
         given = node.settings()
-        numbers = [int(given.get(name, 0)) for name in _NUMBER]
-        each = int(given.get("detections_per_class", 100))
-        if not all(0 < number <= _MOST for number in (*numbers, each)):
+        counts = [given.get(name, 0) for name in _NUMBER]
+        counts.append(given.get("detections_per_class", 100))
+        if not all(0 < number <= _MOST for number in counts):
             raise node.bad(f"its options are {dict(given)}"[:300])
+        *numbers, each = map(int, counts)
         score, overlap, *scales = (np.float32(given.get(name, 0.0)) for name in _REAL)
         if not 0 < overlap <= 1:
             raise node.refused(f"its option nms_iou_threshold is {overlap}")
@@ -68,6 +71,8 @@ def detection_postprocess(node: Node) -> Run:
         raise node.bad(f"{scores[2]} scores a box for {options.classes} classes")
     if not options.regular and min(options.categories, options.classes) > 1:
         raise node.bad("fast suppression with several classes a box writes behind its outputs")
+    if max(options.most, options.classes * min(options.each, count)) * count > _PRODUCTS:
+        raise node.bad(f"{options.most} detections among {count} boxes")
     shapes = [tensor.shape for tensor in node.outputs]
     sizes = [tensor.elements for tensor in node.outputs]
     if sizes[0] < 4 * options.most or min(sizes[1:3]) < options.most or sizes[3] < 1:

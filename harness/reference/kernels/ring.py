@@ -14,6 +14,7 @@ import numpy as np
 from harness.reference.fixedpoint import Array
 from harness.reference.node import Node, Run
 
+_MOST = 1 << 31
 #: Without ``cycles_max`` these numbers of slots run each time, all others each second time.
 _EACH_TIME = (5, 13, 25)
 
@@ -29,7 +30,8 @@ def circular_buffer(node: Node) -> Run:
         raise node.refused(f"slots of {list(shape)} do not make {list(output.shape)}")
     if not output.variable:
         raise node.bad("its output is no variable tensor: others overwrite what it keeps")
-    period = int(node.settings().get("cycles_max", 0)) if node.operator.custom_options else 0
+    options = node.operator.custom_options
+    period = node.number("cycles_max", -_MOST, _MOST) if options else 0
     if period <= 0:
         period = 1 if slots in _EACH_TIME else 2
     if period != 1:
