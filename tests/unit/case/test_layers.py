@@ -8,6 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
+from model_builder import build_graphs
+from seeds_more import loop
 
 from harness import paths
 from harness.case.layers import compare_with_device, dump_layers
@@ -180,3 +182,9 @@ def test_an_image_without_the_functions_to_stop_at_is_refused(image, symbols, la
 def test_of_two_functions_of_the_name_the_lower_one_is_taken(image):
     second = function("_ZN2my13GetEvalTensorEi", 0x501)
     assert dump(Device(ROWS[:1]), image(INVOKES, second, ASKS)).outputs
+
+
+def test_a_model_with_subgraphs_is_refused_before_the_device_is_asked(image):
+    model = Model.from_bytes(build_graphs(loop()), "loop")
+    with pytest.raises(UsageError, match="loop has 3 subgraphs"):
+        dump_layers(None, image, model, deadline=Deadline(1.0))
