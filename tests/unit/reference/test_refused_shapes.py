@@ -128,6 +128,15 @@ REFUSED = {
         "do not broadcast",
     ),
     "BATCH_MATMUL of two depths": (_matmul(_a(2, 3), _a(4, 2), _a(2, 2)), "[2, 3] times [4, 2]"),
+    "CONV_2D to int16 with a zero point and an activation": (
+        _conv(
+            _a(1, 4, 4, 3, dtype="int16"),
+            _w(6, 3, 3, 3),
+            _a(1, 2, 2, 6, dtype="int16", zero=5),
+            FusedActivationFunction=1,
+        ),
+        "its int16 output has a zero point and a fused activation",
+    ),
     "CONV_2D whose groups do not fit": (
         _conv(_a(1, 4, 4, 3), _w(2, 1, 1, 2), _a(1, 4, 4, 2)),
         "3 input channels, 2 filters of 2 channels",
