@@ -70,3 +70,22 @@ def test_a_file_that_unpacks_to_more_than_is_read_is_refused(file, monkeypatch):
     assert load_inputs(file(int8=ROWS), MODEL) == WANTED
     with pytest.raises(UsageError, match="not a whole"):
         load_inputs(file(int8=ROWS, more=np.zeros(1000, np.int8)), MODEL)
+
+
+class Pickled:
+    """Leaves a file where it is unpickled."""
+
+    def __init__(self, path):
+        self._path = path
+
+    def __reduce__(self):
+        return open, (str(self._path), "w")
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.npz"])
+def test_what_a_file_holds_is_never_carried_out(tmp_path, name):
+    trace, path = tmp_path / "trace", tmp_path / name
+    (np.save if name == "x.npy" else np.savez)(path, np.array([Pickled(trace)], object))
+    with pytest.raises(UsageError, match="not a whole"):
+        load_inputs(path, MODEL)
+    assert not trace.exists()

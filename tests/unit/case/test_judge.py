@@ -309,3 +309,9 @@ def test_a_reset_that_the_console_shows_is_told_once(scripted):
     session.resets = 1
     found = findings_of(observe(session, Case("c")), None)
     assert sum(one.kind is Kind.REBOOTED for one in found) == 1
+
+
+def test_the_first_thing_that_an_image_said_is_why_it_did_not_end(judged):
+    told = judged([REFUSED, MISSING], OutputCheck(), end=Stop.DEADLINE)
+    assert told.reason.startswith("Couldn't register builtin op #25, resolver size is too small")
+    assert "CONV_2D" in told.problems[1]

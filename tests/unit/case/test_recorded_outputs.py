@@ -155,3 +155,16 @@ def test_a_dumped_layer_is_held_against_the_reference():
     told = check(layered(1))
     assert (told.compared, told.mismatches) == (19, 1)
     assert "layer 0 (FULLY_CONNECTED) of inference 1 " in told.details
+
+
+def test_a_layer_that_was_not_dumped_hides_none_behind_it():
+    interpreter = Interpreter.from_model(INT8)
+    records = builtin_run(INT8, ROWS)
+    ends = [n for n, one in enumerate(records) if one[0] == "inference"]
+    for number, node in ((2, 1), (1, 0)):  # from the last one on, so that places stay
+        interpreter.invoke([ROWS[number]])
+        operator = INT8.operators[node]
+        data = interpreter.tensors[operator.outputs[0]].tobytes()
+        dump = parts("layer", number, 0, data, node=node, operator=operator.name)
+        records[ends[number] + 1 : ends[number] + 1] = dump
+    assert check(records) == OutputCheck(3 + 16 + 16, 0, 3)
