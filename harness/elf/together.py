@@ -30,6 +30,7 @@ _OTHERS = (
     "mcuboot/zephyr/zephyr.elf", "mcuboot.elf", "bl2/mcuboot.elf",
 )  # fmt: skip
 _DEFAULT_DOMAIN = re.compile(r"^default:\s*['\"]?([\w.-]+)", re.MULTILINE)
+_DOMAIN = re.compile(r"^\s*-\s*name:\s*['\"]?([\w.-]+)", re.MULTILINE)
 
 
 def read(path: Path | str, beside: Sequence[Path | str] = ()) -> Image:
@@ -159,16 +160,48 @@ def _folder(folder: Path) -> list[Image]:
             " image), or the image itself",
         )
     main = Image.from_elf(application)
-    merged = _merged(folder)
-    if merged is None:
+    loaded = _merged(folder, application) or _signed(folder, application)
+    if loaded is None:
         return [main]
-    others = [folder / name for name in _OTHERS if files.is_file(folder / name)]
-    others = others or [one for one in _elves(folder) if one != application]
-    return [main, *_images(merged), *(Image.from_elf(one) for one in others)]
+    others = [one for one in _others(folder, application) if one != application]
+    return [main, *_images(loaded), *(Image.from_elf(one) for one in others)]
 
 
-def _merged(folder: Path) -> Path | None:
-    return next((folder / name for name in _MERGED if files.is_file(folder / name)), None)
+def _others(folder: Path, application: Path) -> list[Path]:
+    """The ELFs of bootloader, secure firmware and sysbuild's other domains."""
+    places = dict.fromkeys((folder, _build_of(application)))
+    found = [place / name for place in places for name in _OTHERS]
+    found += [folder / name / "zephyr" / "zephyr.elf" for name in _domains(folder)]
+    there = [one for one in dict.fromkeys(found) if files.is_file(one)]
+    return there or _elves(folder)
+
+
+def _build_of(application: Path) -> Path:
+    """The build folder of one image, which is not sysbuild's own."""
+    folder = application.parent
+    return folder.parent if folder.name == "zephyr" else folder
+
+
+def _signed(folder: Path, application: Path) -> Path | None:
+    """What sysbuild leaves for a bootloader of the same build, where nothing merges the two."""
+    signed = application.with_name("zephyr.signed.hex")
+    return signed if files.is_file(signed) and len(_domains(folder)) > 1 else None
+
+
+def _domains(folder: Path) -> list[str]:
+    """The names of a sysbuild folder's images."""
+    return _DOMAIN.findall(_told_domains(folder))
+
+
+def _told_domains(folder: Path) -> str:
+    path = folder / "domains.yaml"
+    return files.read(path).decode("utf-8", "replace") if files.is_file(path) else ""
+
+
+def _merged(folder: Path, application: Path | None = None) -> Path | None:
+    places = dict.fromkeys((folder, _build_of(application) if application else folder))
+    found = (place / name for place in places for name in _MERGED)
+    return next((one for one in found if files.is_file(one)), None)
 
 
 def _elves(folder: Path) -> list[Path]:
@@ -194,9 +227,7 @@ def _application(folder: Path) -> Path | None:
 
 def _told(folder: Path) -> Path | None:
     names = list(_APPLICATIONS)
-    domains = folder / "domains.yaml"
-    if files.is_file(domains):  # sysbuild: one folder an image
-        told = _DEFAULT_DOMAIN.search(files.read(domains).decode("utf-8", "replace"))
-        if told:
-            names.insert(0, f"{told[1]}/zephyr/zephyr.elf")
+    told = _DEFAULT_DOMAIN.search(_told_domains(folder))
+    if told:  # sysbuild: one folder an image
+        names.insert(0, f"{told[1]}/zephyr/zephyr.elf")
     return next((folder / name for name in names if files.is_file(folder / name)), None)

@@ -16,6 +16,7 @@ from harness.case.figures import (
 )
 from harness.case.result import OperatorTicks, Size
 from harness.elf import Firmware
+from harness.elf.wrapped import wrap
 from harness.errors import BadElf
 from harness.uart import Console
 
@@ -55,6 +56,10 @@ def op(number: int, operator: str, ticks: int) -> Told:
 
 def test_sizes_are_those_of_flash_and_ram(firmware):
     assert size_of(firmware) == SIZE
+
+
+def test_a_hex_file_does_not_tell_its_ram_and_so_no_size(tmp_path):
+    assert size_of(Firmware(tmp_path / "app.hex", wrap([(0, bytes(64))]))) is None
 
 
 class Unplaced:

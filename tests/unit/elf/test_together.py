@@ -119,6 +119,49 @@ def test_of_a_sysbuild_folder_the_default_domain_is_the_application(tmp_path):
     assert str(image.locate(0x84)) == "boot_go in mcuboot"
 
 
+SYSBUILD = b"""default: app
+build_dir: /b
+domains:
+  - name: mcuboot
+    build_dir: /b/mcuboot
+  - name: app
+    build_dir: /b/app
+"""
+
+
+def test_of_a_sysbuild_folder_the_secure_firmware_lies_in_the_application_s_own(tmp_path):
+    written(tmp_path / "domains.yaml", SYSBUILD)
+    app = app_elf(tmp_path / "app" / "zephyr" / "zephyr.elf")
+    boot_elf(tmp_path / "app" / "tfm" / "bin" / "tfm_s.elf")
+    signed_hex(tmp_path / "merged.hex", (0, BOOT))
+    image = together.read(tmp_path)
+    assert image.path == app
+    assert [one.name for one in image.beside] == ["tfm_s"]
+
+
+def test_a_file_that_only_the_application_s_build_merged_is_found_there(tmp_path):
+    written(tmp_path / "domains.yaml", SYSBUILD)
+    app_elf(tmp_path / "app" / "zephyr" / "zephyr.elf")
+    signed_hex(tmp_path / "app" / "zephyr" / "tfm_merged.hex", (0, BOOT))
+    assert stored(together.read(tmp_path))[0] == (0, BOOT)
+
+
+def test_a_sysbuild_that_merges_nothing_gives_bootloader_and_signed_application(tmp_path):
+    written(tmp_path / "domains.yaml", SYSBUILD)
+    app_elf(tmp_path / "app" / "zephyr" / "zephyr.elf")
+    signed_hex(tmp_path / "app" / "zephyr" / "zephyr.signed.hex")
+    boot_elf(tmp_path / "mcuboot" / "zephyr" / "zephyr.elf")
+    image = together.read(tmp_path)
+    assert stored(image) == [(0, BOOT), (0x10000, HEADER + APP + b"signature")]
+    assert [one.name for one in image.beside] == ["mcuboot"]
+
+
+def test_a_signed_application_without_its_bootloader_s_build_is_the_application_alone(tmp_path):
+    app_elf(tmp_path / "zephyr" / "zephyr.elf")
+    signed_hex(tmp_path / "zephyr" / "zephyr.signed.hex")
+    assert not together.read(tmp_path).composed
+
+
 def test_a_folder_without_an_application_is_no_image(tmp_path):
     assert not together.is_image(tmp_path)
     with pytest.raises(UsageError, match="is a folder without"):
