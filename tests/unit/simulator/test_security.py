@@ -1,0 +1,297 @@
+"""Whose an address, an interrupt or a register is: SPU, NVIC and the rights of both states.
+
+Any attribution of the RAM, tried from both security states, against the rules: Armv8-M ARM, B8 and
+the pseudocode of ExceptionPriority; nRF9160 PS, "SPU".
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from harness.elf import Firmware
+from harness.simulator import snapshot
+from harness.simulator.library import Reg
+from harness.simulator.machine import Machine
+from harness.simulator.nvic import FIRST_IRQ, NONSECURE, SYSTICK, Nvic, NvicRegisters
+
+SPU, RAM_PERM, FLASH_PERM, PERIPHID = 0x5000_3000, 0x700, 0x600, 0x800
+EXECUTE, WRITE, READ, SECURE, LOCK = 1, 2, 4, 0x10, 0x100
+SAU_CTRL, ALLNS = 0xE000_EDD0, 2
+RAM, REGION = 0x2000_0000, 0x2000
+CODE = RAM + 31 * REGION
+LOAD, STORE, BRANCH = range(3)
+#: ldr r1, [r0]; str r1, [r0]; bx r0; each followed by: b .
+_INSTRUCTIONS = {LOAD: 0x6801, STORE: 0x6001, BRANCH: 0x4700}
+_HERE, _BX_LR = 0xE7FE, 0x4770
+quick = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+class Bench:
+    """A chip whose SPU and state the tests set as secure firmware would."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        machine.run(until_executed=10)
+        self._start = snapshot.take(machine)
+
+    def begin(self) -> None:
+        snapshot.restore(self.machine, self._start)
+        self.machine.clear_evidence()
+
+    def write(self, address: int, value: int) -> int | None:
+        return self.machine.bus.access(1, address, 4, value)
+
+    def read(self, address: int) -> int | None:
+        return self.machine.bus.access(0, address, 4, 0)
+
+    def attribute_ram(self, permissions: dict[int, int]) -> None:
+        self.write(SAU_CTRL, ALLNS)
+        for region, permission in permissions.items():
+            self.write(SPU + RAM_PERM + 4 * region, permission)
+
+    def enter_nonsecure(self) -> None:
+        self.machine.worlds.change()
+
+    def play(self, kind: int, address: int) -> None:
+        """Run one instruction that accesses ``address`` from the code region."""
+        machine = self.machine
+        machine.write_memory(CODE, struct.pack("<2H", _INSTRUCTIONS[kind], _HERE))
+        if kind == BRANCH:
+            machine.write_memory(address, struct.pack("<2H", _BX_LR, _HERE))
+        machine.core.write_many(
+            (int(Reg.R0), int(Reg.LR), int(Reg.PC)),
+            (address | (kind == BRANCH), CODE + 3, CODE | 1),
+        )
+        machine.run(until_executed=machine.core.executed + 4)
+
+
+@pytest.fixture(scope="module")
+def bench(build: Callable[[str], Firmware]) -> Iterator[Bench]:
+    machine = Machine(build("compute"))
+    yield Bench(machine)
+    machine.close()
+
+
+@dataclass(frozen=True)
+class Refusal:
+    cause: str
+    reason: str
+    event: bool  # of the SPU
+
+
+def refusal(kind: int, permission: int, nonsecure: bool) -> Refusal | None:
+    """What comes of an access to memory with ``permission``, None where it passes."""
+    if kind == BRANCH:
+        if nonsecure and permission & SECURE:
+            return Refusal("SecureFault", "INVEP", event=False)
+        if not nonsecure and not permission & SECURE:
+            return Refusal("SecureFault", "INVTRAN", event=False)
+        allowed = permission & EXECUTE
+        return None if allowed else Refusal("BusFault", "IBUSERR", event=True)
+    if nonsecure and permission & SECURE:
+        return Refusal("SecureFault", "AUVIOL, SFARVALID", event=False)
+    if permission & (WRITE if kind == STORE else READ):
+        return None
+    return Refusal("BusFault", "PRECISERR, BFARVALID", event=True)
+
+
+permissions = st.integers(0, 7).flatmap(lambda p: st.sampled_from([p, p | SECURE]))
+
+
+@quick
+@given(
+    rights=st.dictionaries(st.integers(2, 30), permissions, min_size=1),
+    kind=st.sampled_from([LOAD, STORE, BRANCH]),
+    nonsecure=st.booleans(),
+    data=st.data(),
+)
+def test_each_access_passes_or_faults_by_state_and_permission(
+    bench: Bench, rights: dict[int, int], kind: int, nonsecure: bool, data: st.DataObject
+) -> None:
+    region = data.draw(st.sampled_from(sorted(rights)))
+    address = RAM + region * REGION + 4 * data.draw(st.integers(0, REGION // 4 - 2))
+    bench.begin()
+    own = 7 if nonsecure else 7 | SECURE
+    bench.attribute_ram({**rights, 31: own, 1: 7})
+    if nonsecure:
+        bench.enter_nonsecure()
+        bench.machine.core.write(Reg.MSP, RAM + 2 * REGION)
+    bench.play(kind, address)
+    expected = refusal(kind, rights[region], nonsecure)
+    faults = bench.machine.faults
+    event = bench.machine.devices["SPU"].regs[0x100]
+    if expected is None:
+        assert faults == []
+        assert not event
+        return
+    assert (faults[0].cause, faults[0].reason) == (expected.cause, expected.reason)
+    assert faults[0].world == ("non-secure" if nonsecure else "secure")
+    assert faults[0].pc == (address if kind == BRANCH else CODE)
+    assert bool(event) is expected.event
+    if "VALID" in expected.reason:
+        assert faults[0].address == address
+
+
+def test_nothing_is_refused_until_the_sau_leaves_the_word_to_the_spu(bench: Bench) -> None:
+    bench.begin()
+    bench.write(SPU + RAM_PERM + 4 * 5, 7)
+    assert not bench.machine.worlds.divided
+    bench.write(SAU_CTRL, ALLNS)
+    assert bench.machine.worlds.divided
+
+
+def test_what_is_locked_stays_until_a_reset(bench: Bench) -> None:
+    bench.begin()
+    register = SPU + FLASH_PERM + 4 * 3
+    bench.write(register, EXECUTE | READ | SECURE | LOCK)
+    bench.write(register, 7)
+    assert bench.read(register) == EXECUTE | READ | SECURE | LOCK
+    bench.machine.reset()
+    assert bench.read(register) == 0x17
+
+
+@pytest.mark.parametrize(("size", "bytes_"), [(1, 32), (4, 256), (8, 4096)])
+def test_the_end_of_a_region_may_be_entered_through_gateways(
+    bench: Bench, size: int, bytes_: int
+) -> None:
+    bench.begin()
+    bench.write(SPU + 0x500, 9)
+    bench.write(SPU + 0x504, size)
+    bench.write(SAU_CTRL, ALLNS)
+    end = 10 * 0x8000
+    callable_ = bench.machine.attribution.is_callable
+    assert [callable_(a) for a in (end - bytes_ - 1, end - bytes_, end - 1, end)] == [
+        False, True, True, False,
+    ]  # fmt: skip
+
+
+def test_peripherals_tell_what_they_are_and_keep_it(bench: Bench) -> None:
+    bench.begin()
+    own, uarte, gpiote1, pins = (SPU + PERIPHID + 4 * n for n in (3, 8, 0x31, 0x42))
+    assert [(bench.read(r) or 0) & 3 for r in (own, uarte, gpiote1, pins)] == [1, 2, 0, 3]
+    for register in (own, uarte):
+        bench.write(register, 0)
+    assert (bench.read(own) or 0) & SECURE
+    assert not (bench.read(uarte) or 0) & SECURE
+
+
+def test_a_peripheral_answers_at_the_address_of_its_state_alone(bench: Bench) -> None:
+    bench.begin()
+    bench.attribute_ram({31: 7})
+    bench.write(SPU + PERIPHID + 4 * 8, 0)
+    assert bench.read(0x5000_8500) is None  # UARTE0 is non-secure now
+    assert bench.read(0x4000_8500) is not None
+    assert bench.read(0x4000_9500) is None  # UARTE1 is not
+    assert bench.machine.devices["SPU"].regs[0x108] == 1
+    bench.enter_nonsecure()
+    assert bench.read(0x4000_8500) is not None
+    assert bench.read(0x5000_9500) is None
+
+
+def test_non_secure_code_has_its_own_pins_and_channels(bench: Bench) -> None:
+    bench.begin()
+    bench.attribute_ram({31: 7})
+    for number in (0x17, 0x42):  # DPPIC, P0
+        bench.write(SPU + PERIPHID + 4 * number, 0)
+    bench.write(SPU + 0x4C0, 0xFFFF_FF00)
+    bench.write(SPU + 0x480, 0xFFF0)
+    out, dirset, pin_cnf = 0x504, 0x518, 0x700
+    bench.write(0x5084_2000 + out, 0x1_0001)
+    bench.enter_nonsecure()
+    bench.write(0x4084_2000 + out, 0xFFFF_FFFE)
+    bench.write(0x4084_2000 + dirset, 0xFFFF)
+    bench.write(0x4084_2000 + pin_cnf + 4 * 9, 3)
+    bench.write(0x4001_7000 + 0x504, 0xFFFF)
+    assert bench.read(0x4084_2000 + out) == 0xFE
+    assert bench.read(0x4084_2000 + pin_cnf + 4 * 9) == 0
+    pins, channels = bench.machine.devices["P0"].regs, bench.machine.devices["DPPIC"].regs
+    assert (pins[0x004], pins[0x014], channels[0x500]) == (0x1_00FE, 0xFF, 0xF)
+
+
+def test_a_non_secure_transfer_reads_zeros_from_secure_memory_and_writes_nothing(
+    bench: Bench,
+) -> None:
+    bench.begin()
+    bench.attribute_ram({31: 7})
+    machine = bench.machine
+    machine.write_memory(RAM, b"key!")
+    bench.write(SPU + PERIPHID + 4 * 8, 0)
+    assert machine.dma_read("UARTE0", RAM, 4) == bytes(4)
+    assert machine.devices["SPU"].regs[0x100] == 1
+    machine.dma_write("UARTE0", RAM, b"mine")
+    assert machine.read_memory(RAM, 4) == b"key!"
+    assert machine.dma_read("UARTE1", RAM, 4) == b"key!"
+
+
+def test_the_state_that_runs_is_part_of_a_snapshot(bench: Bench) -> None:
+    bench.begin()
+    bench.attribute_ram({31: 7})
+    bench.enter_nonsecure()
+    kept = snapshot.take(bench.machine)
+    bench.begin()
+    assert not bench.machine.worlds.divided
+    snapshot.restore(bench.machine, kept)
+    assert bench.machine.worlds.nonsecure
+    assert bench.machine.core.nonsecure
+    bench.play(LOAD, RAM)
+    assert bench.machine.faults[0].reason == "AUVIOL, SFARVALID"
+
+
+# priorities
+
+
+class FakeCore:
+    """The part of the counting core that the NVIC tells things."""
+
+    nonsecure = False
+    group_mask = best_pending = active_priority = 0
+
+
+@given(
+    value=st.integers(0, 7).map(lambda n: n << 5),
+    group=st.tuples(st.integers(0, 7), st.integers(0, 7)),
+    squashed=st.booleans(),
+    nonsecure=st.booleans(),
+)
+def test_a_group_priority_is_what_the_architecture_says(
+    value: int, group: tuple[int, int], squashed: bool, nonsecure: bool
+) -> None:
+    nvic = Nvic(FakeCore(), 65, 3)  # type: ignore[arg-type]
+    for state in (False, True):
+        nvic.set_group(group[state], nonsecure=state)
+    nvic.squashed = squashed
+    NvicRegisters(nvic, nonsecure=False).write(0x380, nonsecure << 5)
+    nvic.set_priority(FIRST_IRQ + 5, value)
+    expected = value - value % (2 << group[nonsecure])
+    if nonsecure and squashed:
+        expected = expected // 2 + 0x80
+    assert nvic.group_priority(FIRST_IRQ + 5) == expected
+
+
+def test_of_equals_the_secure_one_goes_first() -> None:
+    nvic = Nvic(FakeCore(), 65, 3)  # type: ignore[arg-type]
+    nvic.pend(SYSTICK | NONSECURE)
+    nvic.pend(SYSTICK)
+    assert nvic.best() == SYSTICK
+    nvic.set_priority(SYSTICK, 0x20)
+    assert nvic.best() == SYSTICK | NONSECURE
+
+
+@given(mask=st.integers(0, 0xFFFF_FFFF), written=st.integers(0, 0xFFFF_FFFF))
+def test_non_secure_code_sees_and_changes_its_own_interrupts_alone(mask: int, written: int) -> None:
+    nvic = Nvic(FakeCore(), 65, 3)  # type: ignore[arg-type]
+    secure, other = (NvicRegisters(nvic, nonsecure=state) for state in (False, True))
+    secure.write(0x380, mask)
+    secure.write(0x100, ~written & 0xFFFF_FFFF)
+    other.write(0x100, written)
+    other.write(0x180, ~written & 0xFFFF_FFFF)
+    assert other.read(0x100) == written & mask
+    assert secure.read(0x100) == written & mask | ~written & ~mask & 0xFFFF_FFFF
+    other.write(0x380, 0)
+    assert (secure.read(0x380), other.read(0x380)) == (mask, 0)
