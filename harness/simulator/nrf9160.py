@@ -234,20 +234,11 @@ class Nrf9160:
                 device.channel(channel)
 
     def _may_use(self, channel: int, device: Nordic) -> bool:
-        """A non-secure peripheral has to do with non-secure channels only."""
-        if not self.worlds.divided or self._spu.is_secure(device.block.number):
-            return True
-        return bool(self._spu.nonsecure_channels >> channel & 1)
+        return not self.worlds.divided or self._spu.allows_channel(device.block.number, channel)
 
     def _dma_refused(self, device: str, address: int, size: int) -> bool:
-        """True where a non-secure transfer goes to secure memory; the SPU tells of it."""
-        secure = self.attribution.is_secure
-        if not self.worlds.divided or self._spu.has_secure_dma(self.devices[device].block.number):
-            return False
-        if not secure(address) and not secure(address + max(size - 1, 0)):
-            return False
-        self._spu.violation("RAMACCERR")
-        return True
+        number = self.devices[device].block.number
+        return self.worlds.divided and self.attribution.refuses_transfer(number, address, size)
 
     def dma_read(self, device: str, address: int, size: int) -> bytes:
         """EasyDMA reads data RAM; anywhere else the chip reads nothing useful."""

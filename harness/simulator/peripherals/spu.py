@@ -132,6 +132,10 @@ class Spu(Nordic):
         """True for a peripheral whose registers are shared out one by one."""
         return self.regs[_PERIPHID + 4 * peripheral] & 3 == SPLIT
 
+    def allows_channel(self, peripheral: int, channel: int) -> bool:
+        """True unless a non-secure peripheral is concerned with a secure DPPI channel."""
+        return self.is_secure(peripheral) or bool(self.nonsecure_channels >> channel & 1)
+
     def has_secure_dma(self, peripheral: int) -> bool:
         """DMASEC of a peripheral, by its id."""
         return bool(self.regs[_PERIPHID + 4 * peripheral] & DMASEC)

@@ -43,6 +43,10 @@ class Permissions(Protocol):
         """True for a peripheral whose registers are shared out one by one."""
         ...
 
+    def has_secure_dma(self, peripheral: int) -> bool:
+        """DMASEC of a peripheral, by its id."""
+        ...
+
     def violation(self, kind: str) -> None:
         """Raise the event RAMACCERR, FLASHACCERR or PERIPHACCERR."""
         ...
@@ -104,8 +108,8 @@ class Attribution:
         self._permissions = {name: self.spu.regions(name) for name in self._origins}
         self._gateways = [g for name in self._origins for g in self.spu.gateways(name)]
         memory = [p if self._given else p | SECURE for ps in self._permissions.values() for p in ps]
-        self.divided = self.divided or any(not p & SECURE for p in memory)
-        self.restricted = any(p != 7 | SECURE for p in memory)
+        self.divided = self.divided or nonsecure or any(not p & SECURE for p in memory)
+        self.restricted = nonsecure or any(p != 7 | SECURE for p in memory)
         if not self.restricted:
             if self._stretches:
                 self._open()
@@ -209,6 +213,15 @@ class Attribution:
         if found is None or self._permissions[found[0]][found[1]] & permission:
             return False
         self.spu.violation(f"{found[0].upper()}ACCERR")
+        return True
+
+    def refuses_transfer(self, peripheral: int, address: int, size: int) -> bool:
+        """True where EasyDMA, non-secure, goes to secure memory; raises the SPU's event then."""
+        if self.spu.has_secure_dma(peripheral):
+            return False
+        if not self.is_secure(address) and not self.is_secure(address + max(size - 1, 0)):
+            return False
+        self.spu.violation("RAMACCERR")
         return True
 
     def refuses_peripheral(self, block: Block, address: int) -> bool:

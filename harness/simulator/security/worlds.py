@@ -82,8 +82,10 @@ class Worlds:
         self.now = self._worlds[self.nonsecure]
         core.group_mask = self._nvic.group_masks[self.nonsecure]
         core.fp_disabled = not self._fp_allowed[self.nonsecure]
-        self.update()
+        if self.nonsecure and not self.attribution.restricted:
+            self.attribution.update(self.shared.sau_ctrl, nonsecure=True)
         self.attribution.enforce(nonsecure=self.nonsecure)
+        self.update()
         self.now.mpu.take_over(before.mpu, negative=self.negative())
         control = core.read(Reg.CONTROL)
         core.write(Reg.CONTROL, control & ~SFPA | (SFPA if sfpa or self.nonsecure else 0))

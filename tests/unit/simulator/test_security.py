@@ -146,6 +146,15 @@ def test_nothing_is_refused_until_the_sau_leaves_the_word_to_the_spu(bench: Benc
     assert bench.machine.worlds.divided
 
 
+def test_a_state_that_nothing_was_given_to_has_nowhere_to_run(bench: Bench) -> None:
+    bench.begin()
+    bench.enter_nonsecure()
+    bench.play(LOAD, RAM)
+    assert (bench.machine.faults[0].cause, bench.machine.faults[0].reason) == (
+        "SecureFault", "INVEP",
+    )  # fmt: skip
+
+
 def test_what_is_locked_stays_until_a_reset(bench: Bench) -> None:
     bench.begin()
     register = SPU + FLASH_PERM + 4 * 3
