@@ -53,8 +53,9 @@ _TOLD_LINES, _TOLD_CAUSES = 12, 3
 #: Words of a failed build that tell its cause, and what to do about it.
 _CAUSES = {
     # Debian's compiler and Zephyr 3.1: the libraries of soft float are linked.
-    "uses VFP register arguments": "west config build.cmake-args --"
-    ' "-DCMAKE_EXE_LINKER_FLAGS=-mfloat-abi=hard", and build again',
+    "uses VFP register arguments": "the float ABI of the link is not the image's: include"
+    " zephyr_samples/common/float_abi.cmake behind find_package(Zephyr); an image without FPU: west"
+    " config -d build.cmake-args, if that says -mfloat-abi=hard",
     'Target "tfm" not found': "the ns board needs TF-M, which this workspace lacks: take the module"
     " trusted-firmware-m (group tee) into its manifest, and west update",
     # From Zephyr 3.4 on, with a newlib that was built without locks (Debian 12's 3.3.0).

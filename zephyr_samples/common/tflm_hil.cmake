@@ -35,8 +35,4 @@ foreach(option ARENA_BYTES INFERENCES)
   endif()
 endforeach()
 
-# Zephyr 3.1 links C++ without the float ABI that it compiles with, and takes the soft-float libraries
-# of a compiler that has both. The ABI is this image's own, so it is not a matter of the workspace.
-if(CONFIG_FPU AND CONFIG_FP_HARDABI)
-  zephyr_ld_options(-mfloat-abi=hard)
-endif()
+include(${TFLM_HIL_COMMON}/float_abi.cmake)

@@ -89,7 +89,7 @@ def test_a_failure_of_one_workspace_is_not_that_of_the_next(workspace):
     [
         ('  Target "tfm" not found.', "trusted-firmware-m (group tee)"),
         ('error: static assertion failed: "Retargetable locking must be enabled"', "Zephyr SDK"),
-        ("ld: error: a.o uses VFP register arguments, b.elf does not", "-mfloat-abi=hard"),
+        ("ld: error: a.o uses VFP register arguments, b.elf does not", "float_abi.cmake"),
     ],
 )
 def test_a_known_cause_is_told_first_with_what_to_do(workspace, line, hint):

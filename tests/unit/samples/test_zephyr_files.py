@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -203,4 +205,24 @@ def test_libraries_of_the_wrong_float_abi_are_told_with_the_cure(west: Path, mon
     monkeypatch.setenv("WEST_FAILS", "zephyr_pre0.elf uses VFP register arguments, libc.a does not")
     with pytest.raises(BuildFailed) as error:
         zephyr.build_zephyr("atan", "exact")
-    assert "-mfloat-abi=hard" in error.value.hint
+    assert "float_abi.cmake" in error.value.hint
+
+
+@pytest.mark.skipif(shutil.which("cmake") is None, reason="needs cmake")
+@pytest.mark.parametrize(
+    ("options", "linked"),
+    [
+        (("CONFIG_FPU", "CONFIG_FP_HARDABI"), ["link -mfloat-abi=hard"]),
+        (("CONFIG_FPU", "CONFIG_FP_SOFTABI"), []),
+        ((), []),
+    ],
+    ids=["hard", "softfp", "no unit"],
+)
+def test_the_float_abi_of_the_link_is_the_images_own(options, linked, tmp_path):
+    script = tmp_path / "script.cmake"
+    lines = [f"set({name} y)" for name in options]
+    lines += ["function(zephyr_link_libraries)", 'message("link ${ARGV}")', "endfunction()"]
+    lines += [f"include({paths.own_samples() / 'common' / 'float_abi.cmake'})"]
+    script.write_text("\n".join(lines))
+    done = subprocess.run(["cmake", "-P", script], capture_output=True, text=True, check=True)
+    assert done.stderr.splitlines() == linked
