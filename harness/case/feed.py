@@ -6,7 +6,7 @@ Inputs need no flow control: each record is acknowledged before the next is sent
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from harness.case.endings import HOW_IT_ENDED
 from harness.case.presses import Presses
@@ -24,9 +24,10 @@ _TRIES = 3
 #: Seconds on the target's clock to wait for one answer.
 _PATIENCE = 2.0
 #: The same for the answer to a push, which is near if it comes at all.
-_PATIENCE_AFTER_PUSH = 0.2
+_PATIENCE_AFTER_PUSH = 0.05
 #: Bytes got lost on the way, and the record's end waits in an unfinished block: this pushes it on.
-_PUSH = b"\n" * BLOCK
+#: One at a time: what came after the block's end would stand in the next one before its record.
+_PUSH = b"\n"
 #: Seconds on the target's clock after which a run looks at what came, whatever it was.
 _SLICE = 1.0
 #: Less than this is no time left.
@@ -48,15 +49,19 @@ class Tap:
         self.console = console
         self._run = Presses(session, presses).run if presses else session.run
         self._taken = 0
+        self._read()  # of a session that ran before
 
     def run(self, pattern: bytes | None, deadline: Deadline) -> Stop:
         """Run the session, then read all that it printed."""
         stop = self._run(ConsoleMatch(pattern) if pattern else None, deadline)
+        self._read()
+        return stop
+
+    def _read(self) -> None:
         chunks = self.session.console
         for chunk in chunks[self._taken :]:
             self.console.feed(chunk.data, chunk.time)
         self._taken = len(chunks)
-        return stop
 
     def until(self, done: Callable[[], bool], words: bytes, deadline: Deadline) -> Stop:
         """Run until ``done``, which is asked whenever ``words`` came and once a second.
@@ -77,15 +82,29 @@ class Tap:
         return Stop.CONDITION
 
 
-class Feeder:
-    """Speaks the host's side of the record protocol over one session."""
+def hand_over(
+    sequence: int, number: int, inputs: Sequence[bytes]
+) -> Iterator[tuple[int, bytes, str]]:
+    """Number, line and name of each record that makes the image run inference ``number``."""
+    for index, data in enumerate(inputs):
+        for at, line in encode_tensor(sequence, "input", index, data):
+            yield at, line, f"input {index} of inference {number}"
+            sequence = at + 1
+    yield sequence, encode(sequence, "run", {"inference": number}), "run"
 
-    def __init__(self, tap: Tap, deadline: Deadline) -> None:
+
+class Feeder:
+    """Speaks the host's side of the record protocol over one session.
+
+    ``sequence``: the number of the next record, for a session that ran before.
+    """
+
+    def __init__(self, tap: Tap, deadline: Deadline, sequence: int = 0) -> None:
         self._tap = tap
         self._records = tap.console.records
         self._deadline = deadline
-        self._sequence = 0
-        self._asked = 0
+        self._sequence = sequence
+        self._asked = max(0, len(tap.console.of_kind("ready")) - 1)
         #: How often each record was sent, by its number.
         self.sent: list[int] = []
 
@@ -103,10 +122,8 @@ class Feeder:
 
     def infer(self, number: int, inputs: Sequence[bytes]) -> None:
         """Send the input tensors of inference ``number``, let it run, and wait for the next."""
-        for index, data in enumerate(inputs):
-            for sequence, line in encode_tensor(self._sequence, "input", index, data):
-                self._send(sequence, line, f"input {index} of inference {number}")
-        self._send(self._sequence, encode(self._sequence, "run", {"inference": number}), "run")
+        for sequence, line, what in hand_over(self._sequence, number, inputs):
+            self._send(sequence, line, what)
         self.wait_ready()
 
     def done(self) -> None:
@@ -118,10 +135,12 @@ class Feeder:
         self.sent.append(0)
         for _ in range(_TRIES):
             seen = len(self._records)
-            self.sent[sequence] += 1
+            self.sent[-1] += 1
             self._tap.session.write(fill_blocks(line))
             answer = self._answer(sequence, seen, _PATIENCE)
-            if answer is None:
+            for _ in range(BLOCK - 1):
+                if answer is not None:
+                    break
                 self._tap.session.write(_PUSH)
                 answer = self._answer(sequence, seen, _PATIENCE_AFTER_PUSH)
             if answer is not None and answer.kind == "ack":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness import files
+from harness.cli.names import EXISTING
 from harness.cli.options import (
     COUNT,
     COUNT_OR_ZERO,
@@ -34,15 +35,18 @@ if TYPE_CHECKING:
               help="The .tflite that the image runs.  [default: a SAMPLE's own]")  # fmt: skip
 @click.option("--resolver", metavar="CFG",
               help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
+@click.option("--inputs", type=EXISTING,
+              help=".npy or .npz, one row an inference, for an image that is fed.  "
+              "[default: a SAMPLE's own]")  # fmt: skip
 @click.option("--faults", metavar="M[,M...]",
               help="Fault models: weights, activations, arena, ram, registers, skip, replace, "
-              "reset.  [default: all but reset]")  # fmt: skip
+              "reset, brownout, noise, lost.  [default: the first seven]")  # fmt: skip
 @click.option("--count", type=COUNT, default=1000, show_default=True, metavar="N",
               help="How many faults, models in turn.")  # fmt: skip
 @click.option("--seed", type=COUNT_OR_ZERO, default=1, show_default=True, metavar="N",
               help="The same seed gives the same faults.")  # fmt: skip
 @click.option("--bits", type=COUNT, default=1, show_default=True, metavar="N",
-              help="Neighbouring bits that flip at once.")  # fmt: skip
+              help="Neighbouring bits that flip at once; bytes that are lost.")  # fmt: skip
 @click.option("--inference", type=COUNT_OR_ZERO, default=0, show_default=True, metavar="N",
               help="Which inference is hit, from 0.")  # fmt: skip
 @click.option("--tolerance", type=TOLERANCE, default=0.0, metavar="X",
@@ -78,20 +82,22 @@ def campaign(what: str, **options: Any) -> None:
     tflm-hil campaign digits --replay 17
     """
     from harness.case.casefile import find_model  # noqa: PLC0415 - see cli/__init__
+    from harness.case.inputs import load_inputs  # noqa: PLC0415
     from harness.model import Model  # noqa: PLC0415
     from harness.studies.campaign import DEFAULT_MODELS, OUTCOMES, Options, study_of  # noqa: PLC0415
 
     limits = _budgets(options["budgets"], OUTCOMES)
     names = options["faults"]
     models = tuple(word.strip() for word in names.split(",")) if names else DEFAULT_MODELS
-    elf, found = _image(what, options["model"], options["resolver"])
+    elf, found, inputs = _image(what, options)
     model = Model.from_file(find_model(found))
     chosen = Options(options["seed"], models, options["bits"], options["inference"],
                      options["tolerance"], options["judge"])  # fmt: skip
     number = options["replayed"]
     sample = None if files.is_file(Path(what)) else (what, options["resolver"] or "exact")
     count = options["count"] if number is None else max(options["count"], number + 1)
-    study = study_of(Firmware.from_elf(elf), model, chosen, count, sample)
+    rows = load_inputs(inputs, model) if inputs else ()
+    study = study_of(Firmware.from_elf(elf), model, chosen, count, sample, rows)
     if number is not None:
         _tell_one(study, model, number, options["json_file"])
         return
@@ -99,18 +105,21 @@ def campaign(what: str, **options: Any) -> None:
     _hold(summary, limits)
 
 
-def _image(what: str, model: str | None, resolver: str | None) -> tuple[Path, str]:
+def _image(what: str, options: dict[str, Any]) -> tuple[Path, str, Path | None]:
+    """The image, its model, and what it is fed."""
+    model, resolver, inputs = options["model"], options["resolver"], options["inputs"]
     if files.is_file(Path(what)):
         if resolver is not None:
             raise UsageError(f"--resolver cannot be used here: {what} is an image already built")
         if model is None:
             raise UsageError("an image needs --model, to tell what lies where in it")
-        return Path(what), model
+        return Path(what), model, inputs
     from harness.build.builders import build_one  # noqa: PLC0415
     from harness.case.samples import sample_case  # noqa: PLC0415
 
     case = sample_case(what, resolver or "exact")
-    return build_one(what, resolver or "exact"), model or str(case.model)
+    elf = build_one(what, resolver or "exact")
+    return elf, model or str(case.model), inputs or case.inputs
 
 
 def _budgets(texts: tuple[str, ...], outcomes: tuple[str, ...]) -> dict[str, float]:
@@ -170,13 +179,9 @@ def _tell_one(study: Study, model: Model, number: int, json_file: Path | None) -
         return
     fault, result = told.result.fault, told.result
     click.echo(told.console.decode("utf-8", "backslashreplace"), nl=False)
-    click.echo(f"\nfault {fault.id}: {fault.model}, instruction {fault.offset:,} of the inference"
-               f"{f', in {fault.operator}' if fault.operator else ''}")  # fmt: skip
-    hit = f"r{fault.address}" if fault.model == "registers" else f"0x{fault.address:08x}"
-    if fault.mask:
-        place = fault.tensor or (hit if fault.address else "the instruction")
-        click.echo(f"  {place}: bits 0x{fault.mask:x} at {hit}"
-                   if fault.address else f"  {place}: bits 0x{fault.mask:x}")  # fmt: skip
+    click.echo(f"\nfault {fault.id}: {fault.model}, {fault.when}")
+    if fault.what:
+        click.echo(f"  {fault.what}")
     click.echo(f"  {result.outcome}{f' ({result.detail})' if result.detail else ''}, "
                f"{result.changed} output values changed")  # fmt: skip
     if told.diverges:

@@ -48,6 +48,7 @@ void Egu0(void) __attribute__((weak));        // absent: a null vector
 void Egu1(void) __attribute__((weak));        // absent: a null vector
 void Rtc0(void) __attribute__((weak));        // absent: a null vector
 void Gpiote0(void) __attribute__((weak));     // absent: a null vector
+void Power(void) __attribute__((weak));       // absent: a null vector
 
 void Reset(void) {
   SCB_CPACR = 0x00F00000;
@@ -58,8 +59,11 @@ void Reset(void) {
 
 typedef void (*Vector)(void);
 __attribute__((section(".vectors"), used)) const Vector vectors[16 + 65] = {
-    (Vector)0x20010000, Reset,         [3] = HardFault,     [4] = MemManage, [6] = UsageFault,
-    [11] = Svc,         [14] = PendSv, [16 + 13] = Gpiote0, [36] = Rtc0,     [16 + 27] = Egu0,
-    [16 + 28] = Egu1,
+    (Vector)0x20010000, Reset,
+    [3] = HardFault,    [4] = MemManage,
+    [6] = UsageFault,   [11] = Svc,
+    [14] = PendSv,      [16 + 13] = Gpiote0,
+    [36] = Rtc0,        [16 + 27] = Egu0,
+    [16 + 28] = Egu1,   [16 + 5] = Power,
 };
 #endif  // TESTS_FIRMWARE_MACHINE_H_

@@ -51,6 +51,11 @@ class Clock(Nordic):
         for offset, value in retained.items():
             self.regs[offset] = value
 
+    def lose_power(self) -> None:
+        """What a reset retains is gone, too."""
+        for offset in (0x400, 0x51C, 0x520):
+            self.regs[offset] = 0
+
     def write_resetreas(self, value: int) -> None:
         """Writing ones clears."""
         self.regs[0x400] &= ~value

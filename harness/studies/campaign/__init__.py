@@ -5,13 +5,13 @@
 of them all.
 """
 
-from harness.studies.campaign.faults import MODELS, Fault, draw
+from harness.studies.campaign.faults import DEFAULT_MODELS, MODELS, Fault, draw
 from harness.studies.campaign.inject import OUTCOMES, Injector, Result
-from harness.studies.campaign.stage import Stage, prepare
-from harness.studies.campaign.study import DEFAULT_MODELS, Options, campaign, replay_one, study_of
+from harness.studies.campaign.stage import Prepared, Stage, prepare
+from harness.studies.campaign.study import Options, campaign, replay_one, study_of
 from harness.studies.campaign.summary import Summary
 
 __all__ = [
-    "DEFAULT_MODELS", "MODELS", "OUTCOMES", "Fault", "Injector", "Options", "Result", "Stage",
-    "Summary", "campaign", "draw", "prepare", "replay_one", "study_of",
+    "DEFAULT_MODELS", "MODELS", "OUTCOMES", "Fault", "Injector", "Options", "Prepared", "Result",
+    "Stage", "Summary", "campaign", "draw", "prepare", "replay_one", "study_of",
 ]  # fmt: skip

@@ -10,12 +10,15 @@ from typing import Any
 
 from harness.errors import UsageError
 from harness.studies.campaign.stage import Place, Stage
+from harness.studies.campaign.supply import BrownOut
 
 #: r0 to r12, sp, lr, pc: the registers that a fault may hit.
 REGISTERS = (*(f"r{i}" for i in range(13)), "sp", "lr", "pc")
 _WORD = 32
 #: Registers and instructions have no tensor; the beginning has no operator.
 NONE = ""
+NOISE, LOST = "noise", "lost"
+SENT = "bytes that are sent to it"
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,8 @@ class Fault:
     """One fault; ``address`` is a register's number for ``registers``, 0 where nothing is hit.
 
     ``offset`` counts instructions from the beginning of the inference. ``mask`` holds the bits
-    that flip, seen from ``address`` as a little-endian number.
+    that flip, seen from ``address`` as a little-endian number. On the line ``address`` counts bytes
+    that the host sends, and ``mask`` of a loss is how many are lost; of a brown-out it is the seed.
     """
 
     id: int
@@ -35,6 +39,30 @@ class Fault:
     tensor: str
     operator: str
     bit: int  # the lowest of the bits, within the tensor's element, the register or halfword
+
+    @property
+    def when(self) -> str:
+        """When it happens, in words."""
+        if self.model in LINE:
+            return f"byte {self.address:,} of what the host sends"
+        where = f", in {self.operator}" if self.operator else ""
+        return f"instruction {self.offset:,} of the inference{where}"
+
+    @property
+    def what(self) -> str:
+        """What it does to what, in words; "" where the model's name says all."""
+        match self.model:
+            case "lost":
+                return f"{self.tensor}: {self.mask} byte(s) lost"
+            case "brownout":
+                return f"{self.tensor} is lost, drawn from seed {self.mask}"
+            case "skip" | "reset":
+                return ""
+            case "replace":
+                return f"the instruction: bits 0x{self.mask:x}"
+            case "registers" | "noise":
+                return f"{self.tensor}: bits 0x{self.mask:x}"
+        return f"{self.tensor}: bits 0x{self.mask:x} at 0x{self.address:08x}"
 
     def to_json(self) -> dict[str, Any]:
         """As JSON types."""
@@ -57,7 +85,10 @@ def check_models(names: Sequence[str]) -> None:
 def _in(places: Sequence[Place], what: str, random: Random) -> tuple[Place, int]:
     """A byte of ``places``, each as likely as any other."""
     if not places:
-        raise UsageError(f"the image has no {what} to hit")
+        raise UsageError(
+            f"the image has no {what} to hit",
+            hint="inputs are sent to configurations such as `console`" if what == SENT else "",
+        )
     ends = list(accumulate(place.size for place in places))
     at = random.randrange(ends[-1])
     index = next(i for i, end in enumerate(ends) if at < end)
@@ -134,6 +165,29 @@ def _reset(stage: Stage, random: Random, number: int, bits: int) -> Fault:
     return Fault(number, "reset", offset, 0, 0, "chip", NONE, _running(stage, offset), -1)
 
 
+def _brownout(stage: Stage, random: Random, number: int, bits: int) -> Fault:
+    offset, seed = random.randrange(stage.length), random.getrandbits(32)
+    name = BrownOut.of(seed).name
+    return Fault(
+        number, "brownout", offset, 0, seed, "chip", name, _running(stage, offset), -1
+    )  # fmt: skip
+
+
+def _noise(stage: Stage, random: Random, number: int, bits: int) -> Fault:
+    """A burst of neighbouring bits, as they follow each other on the line."""
+    place, byte = _in(stage.line, SENT, random)
+    bits, low = min(bits, _WORD), random.randrange(8)
+    mask = ((1 << bits) - 1) << low
+    return Fault(
+        number, NOISE, 0, place.address + byte, mask, place.region, place.name, NONE, low
+    )  # fmt: skip
+
+
+def _lost(stage: Stage, random: Random, number: int, bits: int) -> Fault:
+    place, byte = _in(stage.line, SENT, random)
+    return Fault(number, LOST, 0, place.address + byte, bits, place.region, place.name, NONE, -1)
+
+
 Draw = Callable[[Stage, Random, int, int], Fault]
 
 #: Fault models by name: how one is drawn.
@@ -146,4 +200,14 @@ MODELS: dict[str, Draw] = {
     "skip": _instruction("skip"),
     "replace": _instruction("replace"),
     "reset": _reset,
+    "brownout": _brownout,
+    NOISE: _noise,
+    LOST: _lost,
 }
+
+#: After these the image begins anew.
+AFRESH = ("reset", "brownout")
+#: Faults on the line, not in the chip.
+LINE = (NOISE, LOST)
+#: All that every image can have without a boot for each.
+DEFAULT_MODELS = tuple(name for name in MODELS if name not in (*AFRESH, *LINE))

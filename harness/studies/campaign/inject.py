@@ -6,9 +6,9 @@ at the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -16,8 +16,12 @@ import numpy as np
 
 from harness.simulator import End, Machine
 from harness.simulator.snapshot import Snapshot, restore
-from harness.studies.campaign.faults import REGISTERS, Fault
-from harness.studies.campaign.stage import Output, Stage
+from harness.studies.campaign.faults import AFRESH, LINE, REGISTERS, Fault
+from harness.studies.campaign.feeding import Inputs, send, sequence, to_question
+from harness.studies.campaign.line import Exchange, FaultyLine, exchange
+from harness.studies.campaign.stage import Output, Prepared
+from harness.studies.campaign.supply import brown_out
+from harness.targets.simulator import SimulatorSession
 
 MASKED, TOLERABLE, CRITICAL, DETECTED, HANG = OUTCOMES = (
     "masked", "tolerable", "critical", "detected", "hang",
@@ -25,6 +29,8 @@ MASKED, TOLERABLE, CRITICAL, DETECTED, HANG = OUTCOMES = (
 #: What an inference may take, in fault-free ones, before it is called a hang.
 PATIENCE = 4
 _LEAST = 20_000  # instructions beyond that
+#: Virtual seconds beyond that for a host that waits for answers and sends again.
+HOST_SECONDS = 10.0
 _FIRST_32 = 0b11101  # the top five bits of a halfword that begins a 32-bit instruction, at least
 
 
@@ -60,16 +66,19 @@ def _limit(instructions: int, ticks: int) -> _Limit:
 
 
 class Injector:
-    """A machine with a snapshot, ready for any number of faults.
+    """A machine with snapshots, ready for any number of faults.
 
+    ``inputs`` are those that :func:`~harness.studies.campaign.stage.prepare` was given.
     ``tolerance``: by how much (in the output's own units) a value may differ and still be the same
     decision, for outputs of one value. Of several values the largest one's index is the decision.
     """
 
     def __init__(
-        self, machine: Machine, stage: Stage, snapshot: Snapshot, tolerance: float = 0.0
+        self, machine: Machine, prepared: Prepared, inputs: Inputs = (), tolerance: float = 0.0
     ) -> None:
-        self.machine, self.stage, self.snapshot = machine, stage, snapshot
+        self.machine, self.inputs = machine, inputs
+        self.stage = stage = prepared.stage
+        self._snapshot, self._waiting = prepared.snapshot, prepared.waiting
         self._tolerance = tolerance
         self._expected = [bytes.fromhex(one.data) for one in stage.outputs]
         self._came: str = ""
@@ -95,10 +104,14 @@ class Injector:
 
     def run(self, fault: Fault, then: Callable[[Result], None] = lambda result: None) -> Result:
         """Carry out one fault and say what came of it; ``then`` sees the machine as it is left."""
+        if fault.model in LINE:
+            result = self._judge_exchange(fault)
+            then(result)
+            return result
         self.begin()
         undo = self.do(fault)
         try:
-            end = self._again() if fault.model == "reset" else self._to_the_end(self._stage_limit)
+            end = self._again() if fault.model in AFRESH else self._to_the_end(self._stage_limit)
             result = self._judge(fault, end)
             then(result)
         finally:
@@ -107,6 +120,8 @@ class Injector:
 
     def watch(self, fault: Fault | None) -> bool:
         """Run the inference, with ``fault`` or without one; True where it came to its end."""
+        if fault is not None and fault.model in LINE:
+            return bool(self._exchange(fault).ends)
         self.begin()
         undo = self.do(fault) if fault is not None else _nothing
         try:
@@ -116,13 +131,22 @@ class Injector:
         return self._came == "end"
 
     @contextmanager
-    def faulty(self, fault: Fault | None) -> Iterator[Machine]:
-        """The machine just after the fault (or before an inference without one), free to go on."""
+    def session(self, fault: Fault | None) -> Iterator[SimulatorSession]:
+        """A session free to go on: at the fault, or before an inference without one.
+
+        With an image that is fed it begins where the image asks for inputs, and only faults on the
+        line can come.
+        """
+        if self._waiting is not None:
+            self.begin(self._waiting)
+            with self.free():
+                yield FaultyLine(self.machine, fault)
+            return
         self.begin()
         undo = self.do(fault) if fault is not None else _nothing
         try:
             with self.free():
-                yield self.machine
+                yield SimulatorSession(self.machine)
         finally:
             undo()
 
@@ -141,9 +165,9 @@ class Injector:
         with self.free():
             machine.run(until_tick=machine.now + round(seconds * machine.memory_map.cpu_hz))
 
-    def begin(self) -> None:
-        """Back to just before the inference."""
-        restore(self.machine, self.snapshot)
+    def begin(self, snapshot: Snapshot | None = None) -> None:
+        """Back to just before the inference, or to another snapshot."""
+        restore(self.machine, snapshot or self._snapshot)
         self.machine.clear_evidence()
         self.machine.findings += self._known
         self._came = ""
@@ -159,15 +183,27 @@ class Injector:
         )
 
     def _again(self) -> End:
-        """From a reset to the end of the same inference."""
+        """From a reset to the end of the same inference; the host sends all inputs once more."""
+        self._came = ""
         self._to_the_end(self._boot_limit)  # stops where it begins: at the trap of a reset
         end = End.CONDITION
-        for _ in range(self.stage.inference + 1):
+        for number in range(self.stage.inference + 1):
             if self._came not in ("end", "reset"):
                 break
             self._came = ""
-            end = self._to_the_end(self._boot_limit)
+            if self.inputs:
+                end = self._feed(number)
+            if not self._came and end is End.CONDITION:
+                end = self._to_the_end(self._boot_limit)
         return end
+
+    def _feed(self, number: int) -> End:
+        """Let the image ask for the inputs of an inference, and send them."""
+        until = self.machine.now + self._boot_limit.ticks
+        end = to_question(self.machine, until)
+        if end is not End.CONDITION or self._came:
+            return end
+        return send(self.machine, self.inputs, number, until, lambda: bool(self._came))
 
     def do(self, fault: Fault) -> Callable[[], None]:
         """Run to the fault's moment and make it happen; gives what takes back changes of flash."""
@@ -190,23 +226,69 @@ class Injector:
             return Result(fault, HANG, "asleep" if end is End.IDLE else "")
         if machine.registers["r0"]:
             return Result(fault, DETECTED, "status")
-        if fault.model != "reset" and len(machine.console) > self._console():
+        if fault.model not in AFRESH and len(machine.console) > self._console():
             return Result(fault, DETECTED, "message")
-        return self._compare(fault)
+        return self._compare(fault, self._outputs())
 
     def _console(self) -> int:
-        return len(self.snapshot.console) + self.stage.printed
+        return len(self._snapshot.console) + self.stage.printed
 
-    def _compare(self, fault: Fault) -> Result:
-        machine, changed, same = self.machine, 0, True
-        for output, expected in zip(self.stage.outputs, self._expected, strict=True):
-            got = machine.read_memory(output.address, output.size)
+    def _outputs(self) -> list[bytes]:
+        return [self.machine.read_memory(one.address, one.size) for one in self.stage.outputs]
+
+    def _compare(self, fault: Fault, outputs: Sequence[bytes]) -> Result:
+        changed, same = 0, True
+        for output, expected, got in zip(self.stage.outputs, self._expected, outputs, strict=True):
             if got != expected:
                 differ, decision = compare(output, expected, got, self._tolerance)
                 changed, same = changed + differ, same and decision
         if not changed:
             return Result(fault, MASKED)
         return Result(fault, TOLERABLE if same else CRITICAL, changed=changed)
+
+    # faults on the line
+
+    def _exchange(self, fault: Fault) -> _Exchanged:
+        """Let the host send the inputs of the inference while ``fault`` happens on the line."""
+        assert self._waiting is not None
+        self.begin(self._waiting)
+        ends: list[tuple[int, list[bytes]]] = []
+
+        def met() -> bool:
+            if self._came != "end":
+                return not self._came
+            ends.append((self.machine.registers["r0"], self._outputs()))
+            self._came = ""
+            return True
+
+        stage = self.stage
+        hertz = self.machine.memory_map.cpu_hz
+        seconds = PATIENCE * (stage.sending + stage.ticks) / hertz + HOST_SECONDS
+        session = FaultyLine(self.machine, fault, met)
+        inputs = self.inputs[stage.inference]
+        first = sequence(self.inputs, stage.inference)
+        host = exchange(session, stage.inference, inputs, first, seconds)
+        return _Exchanged(host, ends)
+
+    def _judge_exchange(self, fault: Fault) -> Result:
+        seen = self._exchange(fault)
+        if self._came:
+            kind = self.machine.faults[0].kind if self.machine.faults else self._came
+            return Result(fault, DETECTED, kind)
+        if seen.host.late:
+            return Result(fault, HANG)
+        if seen.host.complaint:
+            return Result(fault, DETECTED, "host")
+        if len(seen.ends) != 1 or seen.ends[0][0]:
+            return Result(fault, DETECTED, "status" if len(seen.ends) == 1 else "inferences")
+        result = self._compare(fault, seen.ends[0][1])
+        return replace(result, detail="sent again") if seen.host.again else result
+
+
+@dataclass(frozen=True)
+class _Exchanged:
+    host: Exchange
+    ends: list[tuple[int, list[bytes]]]  # status and outputs of each inference
 
 
 def compare(output: Output, expected: bytes, got: bytes, tolerance: float) -> tuple[int, bool]:
@@ -281,6 +363,11 @@ def _reset(machine: Machine, fault: Fault) -> Callable[[], None]:
     return _nothing
 
 
+def _brownout(machine: Machine, fault: Fault) -> Callable[[], None]:
+    brown_out(machine, fault.mask)
+    return _nothing
+
+
 _ACTIONS: dict[str, Callable[[Machine, Fault], Callable[[], None]]] = {
     "weights": _poke,
     "activations": _poke,
@@ -290,4 +377,5 @@ _ACTIONS: dict[str, Callable[[Machine, Fault], Callable[[], None]]] = {
     "skip": _skip,
     "replace": _replace,
     "reset": _reset,
+    "brownout": _brownout,
 }

@@ -11,11 +11,10 @@ from harness.case.result import CaseResult, Setup
 from harness.case.run import RunImage, judge_seen
 from harness.case.samples import sample_case
 from harness.case.spec import Case
-from harness.errors import CheckFailed, UsageError
+from harness.errors import CheckFailed
 from harness.model import Model
 from harness.studies.campaign.faults import Fault
-from harness.studies.campaign.inject import PATIENCE, Injector, Result
-from harness.targets.simulator import SimulatorSession
+from harness.studies.campaign.inject import HOST_SECONDS, PATIENCE, Injector, Result
 
 _LEAST_SECONDS = 0.1
 
@@ -29,27 +28,22 @@ class Judge:
         self._injector = injector
         firmware = injector.machine.firmware
         model = Model.from_bytes(parcels["model"], case["model"])
-        self._image = RunImage(firmware, model, ())
+        self._image = RunImage(firmware, model, injector.inputs)
         self._case = sample_case(*case["sample"]) if case["sample"] else Case(firmware.path.stem)
-        if self._case.inputs is not None:
-            raise UsageError(
-                "what is fed through the console cannot be judged from the middle of a run",
-                hint="choose a configuration with inputs of its own",
-            )
         self._setup = Setup(self._case.name, "", "", "", "simulator")
         self._case = replace(self._case, timeout=self._seconds())
 
     def _seconds(self) -> float:
         """Virtual seconds that a run may take: some times what it takes without a fault."""
-        with self._injector.faulty(None) as machine:
-            session = SimulatorSession(machine)
-            observe(session, self._case)
-            return PATIENCE * session.machine.seconds + _LEAST_SECONDS
+        with self._injector.session(None) as session:
+            observe(session, self._case, self._image.inputs)
+            host = HOST_SECONDS if self._image.inputs else 0.0
+            return PATIENCE * session.machine.seconds + _LEAST_SECONDS + host
 
     def verdict(self, fault: Fault | None) -> CaseResult:
         """The result of the whole run with ``fault``, or without one."""
-        with self._injector.faulty(fault) as machine:
-            seen = observe(SimulatorSession(machine), self._case)
+        with self._injector.session(fault) as session:
+            seen = observe(session, self._case, self._image.inputs)
             return judge_seen(self._case, self._setup, self._image, seen)
 
     def rehearse(self) -> None:

@@ -6,16 +6,18 @@ for (tensorflow/lite/c/common.h, TfLiteContext) and where the answers lie.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from harness.elf.demangle import qualified
 from harness.elf.functions import address_of
-from harness.errors import CheckFailed, FirmwareFailed
+from harness.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.model import Model
 from harness.simulator import End, Machine
 from harness.simulator.snapshot import Snapshot, take
+from harness.studies.campaign.feeding import QUESTION, Inputs, lines, send, to_question
 
 _EVAL_TENSOR = 12  # sizeof(TfLiteEvalTensor): data, dims, type; data comes first
 _INVOKE = "MicroInterpreter::Invoke"
@@ -37,7 +39,7 @@ class Place:
     """A stretch of memory that may be hit."""
 
     name: str
-    region: str  # "weights", "activations", "arena", "stack", "data"
+    region: str  # "weights", "activations", "arena", "stack", "data", "line"
     address: int
     size: int
     tensor: int = -1
@@ -83,6 +85,8 @@ class Stage:
     outputs: tuple[Output, ...]
     traps: dict[str, str] = field(default_factory=dict)  # address -> what it means to come there
     printed: int = 0  # chunks of the console that the inference prints
+    line: tuple[Place, ...] = ()  # records that the host sends for it, by their first byte
+    sending: int = 0  # virtual time from the image's question to the inference
 
     def operator_at(self, offset: int) -> int:
         """The operator that runs at an offset in instructions; -1 before the first."""
@@ -101,31 +105,45 @@ class Stage:
                 Place(**{**one, "operators": tuple(one["operators"])}) for one in content[name]
             )
 
-        changed = {name: places(name) for name in ("weights", "activations", "ram")}
+        changed = {name: places(name) for name in ("weights", "activations", "ram", "line")}
         outputs = tuple(Output(**one) for one in content["outputs"])
         plain = {name: tuple(content[name]) for name in ("boundaries", "operators")}
         return cls(**{**content, **changed, **plain, "outputs": outputs})
 
 
-def prepare(machine: Machine, model: Model, inference: int = 0) -> tuple[Stage, Snapshot]:
+@dataclass(frozen=True)
+class Prepared:
+    """A stage and the states that runs start from: before the inference, and, of an image that is
+    fed, as it asks for that inference's inputs."""
+
+    stage: Stage
+    snapshot: Snapshot
+    waiting: Snapshot | None
+
+
+def prepare(machine: Machine, model: Model, inference: int = 0, inputs: Inputs = ()) -> Prepared:
     """Boot to ``inference`` (0: the first), keep that state, and run it without a fault.
 
-    Raises :class:`UsageError` for an image without the functions to stop at,
-    :class:`FirmwareFailed` where it does not come so far, :class:`CheckFailed` where it runs
-    another model.
+    ``inputs`` are sent to an image that asks for them, one row an inference. Raises
+    :class:`UsageError` for an image without the functions to stop at, :class:`FirmwareFailed` where
+    it does not come so far, :class:`CheckFailed` where it runs another model.
     """
-    return _Rehearsal(machine, model).run(inference)
+    return _Rehearsal(machine, model, inputs).run(inference)
 
 
 class _Rehearsal:
-    def __init__(self, machine: Machine, model: Model) -> None:
-        self.machine, self.model = machine, model
+    def __init__(self, machine: Machine, model: Model, inputs: Inputs) -> None:
+        self.machine, self.model, self.inputs = machine, model, inputs
+        self.asked = 0  # when the image asked for inputs last
         self.entry = address_of(machine.firmware, _INVOKE)
         self.ask = address_of(machine.firmware, GET_TENSOR)
 
-    def run(self, inference: int) -> tuple[Stage, Snapshot]:
+    def run(self, inference: int) -> Prepared:
         machine = self.machine
+        waiting: Snapshot | None = None
         for number in range(inference + 1):
+            if self.inputs:
+                waiting = self._ask(number)
             self._to(self.entry, f"inference {number}")
             if number < inference:
                 self._to(machine.registers["lr"] & ~1, f"the end of inference {number}")
@@ -165,8 +183,31 @@ class _Rehearsal:
             tuple(f"{one.index} {one.name}" for one in self.model.operators),
             weights, activations, self._ram(lowest, top), self._outputs(tensors),
             self._traps(), len(machine.console) - printed,
+            self._line(inference), began - self.asked,
         )  # fmt: skip
-        return stage, snapshot
+        return Prepared(stage, snapshot, waiting)
+
+    def _ask(self, number: int) -> Snapshot:
+        """To where the image asks for the inputs of an inference; send them from there."""
+        machine = self.machine
+        if number >= len(self.inputs):
+            raise UsageError(f"there are inputs for {len(self.inputs)} inferences only")
+        until = machine.now + round(_BOOT_SECONDS * machine.memory_map.cpu_hz)
+        if to_question(machine, until) is not End.CONDITION:
+            raise FirmwareFailed(f"the image does not ask for the inputs of inference {number}")
+        waiting, self.asked = take(machine), machine.now
+        if send(machine, self.inputs, number, until) is not End.CONDITION:
+            raise FirmwareFailed(f"the image does not take the inputs of inference {number}")
+        return waiting
+
+    def _line(self, number: int) -> tuple[Place, ...]:
+        """Where each record for an inference lies on the line."""
+        places: list[Place] = []
+        at = 0
+        for what, line in lines(self.inputs, number) if self.inputs else ():
+            places.append(Place(what, "line", at, len(line)))
+            at += len(line)
+        return tuple(places)
 
     def _to(self, address: int, what: str) -> None:
         machine = self.machine
@@ -175,6 +216,9 @@ class _Rehearsal:
         end = machine.run(until_tick=until)
         machine.unhook(address)
         if end is not End.CONDITION:
+            console = b"".join(chunk.data for chunk in machine.console)
+            if not self.inputs and re.search(QUESTION, console):
+                raise UsageError("the image asks for inputs", hint="send them with --inputs")
             raise FirmwareFailed(f"the image does not come to {what} ({end})")
 
     def _boundaries(self, asked: Sequence[tuple[int, int, int]]) -> tuple[int, ...]:

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from harness.elf import Firmware
+from harness.errors import UsageError
 from harness.model import Model
 from harness.simulator import Machine
-from harness.simulator.snapshot import load, save
-from harness.studies.campaign.faults import MODELS, Fault, check_models, draw
+from harness.simulator.snapshot import Snapshot, load, save
+from harness.studies.campaign.faults import DEFAULT_MODELS, LINE, Fault, check_models, draw
+from harness.studies.campaign.feeding import Inputs
 from harness.studies.campaign.inject import Injector
 from harness.studies.campaign.judged import Judge
 from harness.studies.campaign.replay import Replay, replay
-from harness.studies.campaign.stage import Stage, prepare
+from harness.studies.campaign.stage import Prepared, Stage, prepare
 from harness.studies.campaign.summary import Summary
 from harness.studies.drive import Progress, carry_out
 from harness.studies.executors import Crew
@@ -28,10 +30,8 @@ from harness.studies.unit import Perform, Study, Unit
 _UNIT_INSTRUCTIONS = 40_000_000
 _RESTORE = 20_000  # what a restored snapshot costs, in instructions
 _MOST_ITEMS = 500
-
-
-#: All but resets, each of which takes a boot.
-DEFAULT_MODELS = tuple(name for name in MODELS if name != "reset")
+#: Of an image that is fed: the inference that is hit, and what follows on it.
+_JUDGED_ROWS = 3
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,24 @@ def opened(parameters: Any, parcels: Mapping[str, bytes]) -> Iterator[Injector]:
     stage = Stage.from_json(parameters["stage"])
     firmware = Firmware(Path(parameters["image"]), parcels["elf"])
     with closing(Machine(firmware)) as machine, tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "snapshot"
-        file.write_bytes(parcels["snapshot"])
-        tolerance = parameters["options"]["tolerance"]
-        yield Injector(machine, stage, load(machine, file), tolerance)
+
+        def snapshot(name: str) -> Snapshot | None:
+            if name not in parcels:
+                return None
+            file = Path(folder) / name
+            file.write_bytes(parcels[name])
+            return load(machine, file)
+
+        before = snapshot("snapshot")
+        assert before is not None
+        prepared = Prepared(stage, before, snapshot("waiting"))
+        inputs = inputs_of(parameters)
+        yield Injector(machine, prepared, inputs, parameters["options"]["tolerance"])
+
+
+def inputs_of(parameters: Any) -> list[list[bytes]]:
+    """What the host sends in a campaign, one row an inference."""
+    return [[bytes.fromhex(one) for one in row] for row in parameters["inputs"]]
 
 
 def fault_of(parameters: Any, stage: Stage, number: int) -> Fault:
@@ -92,25 +106,37 @@ def study_of(
     options: Options,
     faults: int,
     case: tuple[str, str] | None = None,
+    inputs: Inputs = (),
 ) -> Study:
     """The study of ``faults`` faults in one inference of ``firmware``; runs it once, fault-free.
 
     Raises what :func:`~harness.studies.campaign.stage.prepare` raises, and :class:`UsageError` for
     a fault model that does not exist, or has nothing to hit. ``case``: sample and configuration of
-    the image, if it is a sample's, for :attr:`Options.judge`.
+    the image, if it is a sample's, for :attr:`Options.judge`; ``inputs``: rows for an image that
+    is fed.
     """
     check_models(options.models)
+    if options.judge and inputs and (options.inference or set(options.models) - set(LINE)):
+        raise UsageError(
+            "of an image that is fed only faults on the line of its first inference are judged",
+            hint=f"--faults {','.join(LINE)}, or a configuration with inputs of its own",
+        )
+    inputs = inputs[: options.inference + (_JUDGED_ROWS if options.judge else 1)]
     with closing(Machine(firmware)) as machine, tempfile.TemporaryDirectory() as folder:
-        stage, snapshot = prepare(machine, model, options.inference)
-        file = Path(folder) / "snapshot"
-        save(machine, snapshot, file)
-        parcels = {"elf": firmware.data, "snapshot": file.read_bytes()}
+        prepared = prepare(machine, model, options.inference, inputs)
+        stage, parcels = prepared.stage, {"elf": firmware.data}
+        for name, snapshot in (("snapshot", prepared.snapshot), ("waiting", prepared.waiting)):
+            if snapshot is not None:
+                file = Path(folder) / name
+                save(machine, snapshot, file)
+                parcels[name] = file.read_bytes()
     for number in range(len(options.models)):
         draw(stage, options.seed, number, options.models, options.bits)
     parameters: dict[str, Any] = {
         "image": Path(firmware.path).name,
         "case": {"sample": case, "model": model.name},
         "stage": stage.to_json(),
+        "inputs": [[one.hex() for one in row] for row in inputs],
         "options": {**asdict(options), "models": list(options.models)},
     }
     if options.judge:

@@ -25,13 +25,14 @@ def front(rows: Sequence[Row]) -> list[int]:
     ]
 
 
-def _task(row: Row) -> tuple[Any, ...]:
+def task(row: Row) -> tuple[str, str, str, str]:
+    """Sample, model, target and builder: rows of different tasks are not compared."""
     parameters = row["parameters"]
     return parameters["sample"], parameters["model"], parameters["target"], parameters["builder"]
 
 
 def _beats(one: Row, other: Row) -> bool:
-    if _task(one) != _task(other):
+    if task(one) != task(other):
         return False
     better = False
     for name, sign in MEASURES.items():
@@ -67,10 +68,10 @@ def best_of_each(
 ) -> dict[tuple[Any, ...], int | None]:
     """:func:`best` of each task (sample, model, target, builder) by itself."""
     found: dict[tuple[Any, ...], int | None] = {}
-    for task in dict.fromkeys(map(_task, rows)):
-        indices = [index for index, row in enumerate(rows) if _task(row) == task]
+    for one in dict.fromkeys(map(task, rows)):
+        indices = [index for index, row in enumerate(rows) if task(row) == one]
         chosen = best([rows[index] for index in indices], limits, by)
-        found[task] = None if chosen is None else indices[chosen]
+        found[one] = None if chosen is None else indices[chosen]
     return found
 
 

@@ -198,6 +198,30 @@ def test_uicr_survives_a_soft_reset_and_the_watchdog_resets(build: Build) -> Non
     assert machine.seconds > 1
 
 
+def supplied(build: Build) -> Machine:
+    """An image that waits, after it was warned of a power failure."""
+    machine = Machine(build("supply"))
+    assert run(machine) is End.IDLE
+    machine.warn_of_power_failure()
+    assert run(machine) is End.IDLE
+    assert results(machine, 3) == [0, 0, 1]
+    return machine
+
+
+def test_a_pin_reset_keeps_ram_and_what_power_retains(build: Build) -> None:
+    machine = supplied(build)
+    machine.reset()
+    assert run(machine) is End.IDLE
+    assert results(machine, 3) == [1, 0x5A, 1]
+
+
+def test_after_a_brown_out_ram_is_another_and_power_remembers_nothing(build: Build) -> None:
+    machine = supplied(build)
+    machine.brown_out(b"\x33" * machine.memory_map.area("ram").size)
+    assert run(machine) is End.IDLE
+    assert results(machine, 3) == [0, 0, 0x3333_3333]
+
+
 @pytest.mark.parametrize("long_buffers", [0, 1])
 def test_ten_kilobytes_in_bursts_arrive_whole(build: Build, long_buffers: int) -> None:
     machine = Machine(build("receive"))

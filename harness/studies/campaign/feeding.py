@@ -1,0 +1,53 @@
+"""Inputs for an image that asks for them, sent on a line without faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from harness.case.feed import hand_over
+from harness.simulator import End, Machine
+from harness.uart.records import fill_blocks, pattern
+
+#: The input tensors of each inference.
+Inputs = Sequence[Sequence[bytes]]
+QUESTION = pattern("ready")
+_ANSWER = pattern("ack", "nak")
+
+
+def lines(inputs: Inputs, number: int) -> list[tuple[str, bytes]]:
+    """Name and bytes of each record that the host sends for inference ``number``."""
+    return [
+        (what, fill_blocks(line))
+        for _, line, what in hand_over(sequence(inputs, number), number, inputs[number])
+    ]
+
+
+def sequence(inputs: Inputs, number: int) -> int:
+    """How many records the host sends before those of inference ``number``."""
+    return sum(len(list(hand_over(0, at, row))) for at, row in enumerate(inputs[:number]))
+
+
+def to_question(machine: Machine, until_tick: int) -> End:
+    """Run until the image asks for inputs."""
+    return machine.run(until_tick=until_tick, pattern=QUESTION)
+
+
+def send(
+    machine: Machine,
+    inputs: Inputs,
+    number: int,
+    until_tick: int,
+    over: Callable[[], bool] = lambda: False,
+) -> End:
+    """Send the inputs of inference ``number``, each record when the last one was answered.
+
+    ``over`` is asked after each answer; True ends it.
+    """
+    *first, last = lines(inputs, number)
+    for _, line in first:
+        machine.feed(line)
+        end = machine.run(until_tick=until_tick, pattern=_ANSWER)
+        if end is not End.CONDITION or over():
+            return end
+    machine.feed(last[1])
+    return End.CONDITION

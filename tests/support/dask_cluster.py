@@ -1,0 +1,77 @@
+"""A Dask cluster of processes on this machine, whose parts can be killed and started again."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Cluster:
+    """A scheduler and workers of one thread each, started with the same port again and again."""
+
+    def __init__(self, folder: Path, workers: int = 2) -> None:
+        self.folder = folder
+        self._port = _free_port()
+        self.address = f"tcp://127.0.0.1:{self._port}"
+        self.scheduler = self._start_scheduler()
+        self.workers = [self.start_worker() for _ in range(workers)]
+
+    def _start_scheduler(self) -> subprocess.Popen[bytes]:
+        return self._start("scheduler", "--host", "127.0.0.1", "--port", str(self._port))
+
+    def start_worker(self) -> subprocess.Popen[bytes]:
+        """One more worker, which waits for the scheduler if it must."""
+        return self._start("worker", self.address, "--nthreads", "1", "--no-nanny")
+
+    def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        paths = [str(ROOT), str(ROOT / "tests" / "support")]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        with (self.folder / "dask.log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "dask", *arguments, "--no-dashboard"],
+                cwd=self.folder, env=environment, stdout=log, stderr=log,
+            )  # fmt: skip
+
+    def kill_worker(self) -> None:
+        """End the first worker in the middle of what it does."""
+        _kill(self.workers.pop(0))
+
+    def restart_scheduler(self) -> None:
+        """Kill the scheduler; start another and, as whoever runs a cluster would, its workers."""
+        _kill(self.scheduler)
+        for worker in self.workers:
+            _kill(worker)
+        self.scheduler = self._start_scheduler()
+        self.workers = [self.start_worker() for _ in self.workers]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for process in [*self.workers, self.scheduler]:
+            _kill(process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
