@@ -383,22 +383,6 @@ class Nrf9160:
         self._reset()
         self.silent_resets = 0
 
-    def brown_out(self, ram: bytes) -> None:
-        """The supply fails and comes back: a reset without a reason, and RAM holds ``ram``.
-
-        POWER keeps nothing (nRF9160 PS, "POWER", reset behaviour: brownout reset); flash and UICR
-        stay as they are.
-        """
-        self.reset_reason = 0
-        self._reset()
-        self.silent_resets = 0
-        self._device("CLOCK", Clock).lose_power()
-        self.write_memory(self._ram.origin, ram)
-
-    def warn_of_power_failure(self) -> None:
-        """The supply falls below the warning's threshold (POWER.EVENTS_POFWARN)."""
-        self._device("CLOCK", Clock).event("POFWARN")
-
     def clear_evidence(self) -> None:
         """Forget faults and findings, for a run that is judged by itself."""
         self.faults.clear()

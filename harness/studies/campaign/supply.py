@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Self
 
-from harness.simulator import Machine
+from harness.simulator import Machine, supply
 
 #: Instructions from the warning to the reset, at most: a millisecond.
 _LONGEST_WARNING = 64_000
@@ -50,9 +50,9 @@ class BrownOut:
 def brown_out(machine: Machine, seed: int) -> None:
     """Warn, run on for as long as the supply lasts, reset."""
     what = BrownOut.of(seed)
-    machine.warn_of_power_failure()
+    supply.warn(machine)
     machine.run(
         until_executed=machine.core.executed + what.warning, until_tick=machine.now + what.warning
     )
     ram = machine.memory_map.area("ram")
-    machine.brown_out(what.what_is_left(machine.read_memory(ram.origin, ram.size)))
+    supply.brown_out(machine, what.what_is_left(machine.read_memory(ram.origin, ram.size)))
