@@ -637,6 +637,16 @@ def test_a_console_sample_knows_no_inputs_but_those_that_are_fed():
     assert "input" not in known.required
 
 
+def test_a_console_sample_that_nothing_was_fed_knows_no_inputs():
+    known = known_of(sample_case("hello_world", "console"), None, MODEL, ())
+    assert (known.inputs, known.fed, known.inferences) == (None, False, None)
+
+
+def test_inputs_that_are_fed_are_the_truth_for_any_sample():
+    known = known_of(sample_case("hello_world", "exact"), None, MODEL, BYTES)
+    assert (known.inputs, known.fed, known.inferences) == (BYTES, True, 3)
+
+
 def test_an_arena_that_is_just_enough_records_no_allocations():
     assert "allocation" not in known_sample("hello_world", "arena_fits").required
 

@@ -2,7 +2,6 @@ import pytest
 
 from harness.findings import Kind
 from harness.uart import Console
-from harness.uart.messages import _REACH
 
 
 def read(text: str) -> list:
@@ -78,7 +77,7 @@ def test_a_split_message_survives_another_voice_between_its_halves():
     assert read(text) == [(Kind.RESOLVER_TOO_SMALL, "SOFTMAX", {"number": 25, "declared": 1})]
 
 
-@pytest.mark.parametrize(("between", "declared"), [(_REACH - 1, True), (_REACH, False)])
+@pytest.mark.parametrize(("between", "declared"), [(5, True), (6, False)])
 def test_a_second_half_is_looked_for_in_a_few_lines(between, declared):
     text = "Couldn't register builtin op #25, resolver size \r\n" + "another voice\r\n" * between
     ((kind, subject, values),) = read(text + "is too small (1).\r\n")

@@ -151,6 +151,10 @@ def test_a_field_of_another_form_is_refused(kind, field, value):
     assert why(kind, **{**FIELDS[kind], field: value}).startswith(f"{field!r} of {kind} is ")
 
 
+def test_an_order_may_have_sixteen_letters():
+    assert read(line(0, "lifecycle", order="iprv" * 4)).text("order") == "iprv" * 4
+
+
 def test_a_field_that_may_be_left_out_may_be_there():
     assert read(line(0, "op", untold=3)).integer("untold") == 3
 

@@ -30,7 +30,12 @@ def test_what_is_no_number_is_none(text):
     assert number(text) is None
 
 
-@pytest.mark.parametrize("text", [None, "", "x", "1.5", "9" * 5000, "٣"])
+@pytest.mark.parametrize("text", ["0", "-7", "9" * 20])
+def test_an_integer_has_up_to_twenty_digits(text):
+    assert integer(text) == int(text)
+
+
+@pytest.mark.parametrize("text", [None, "", "x", "1.5", "9" * 21, "9" * 5000, "٣"])
 def test_what_is_no_integer_is_none(text):
     assert integer(text) is None
 
@@ -112,6 +117,23 @@ def test_a_scraper_of_values_knows_neither_an_end_nor_tests(scrape):
 def test_a_regex_that_is_none_is_refused_with_the_reason():
     with pytest.raises(UsageError, match=r"is broken: missing \)"):
         scraper("/(?P<x>a/")
+
+
+@pytest.mark.parametrize(("length", "good"), [(2000, True), (2001, False)])
+def test_a_regex_may_have_two_thousand_characters(length, good):
+    regex = "(?P<x>" + "a" * (length - 7) + ")"
+    if good:
+        scraper(f"/{regex}/")
+    else:
+        with pytest.raises(UsageError, match=f"too long: {length} characters"):
+            scraper(f"/{regex}/")
+
+
+def test_of_a_text_that_differs_eighty_characters_are_shown(scrape):
+    console = scrape(r"/x=(?P<x>\w+)/", f"x={'a' * 100}\n")
+    assert (
+        judge(console, values=({"x": "b"},)).details == f"result 0: x is '{'a' * 80}', expected 'b'"
+    )
 
 
 def test_one_result_too_many_or_too_few_is_told(scrape):
@@ -229,8 +251,12 @@ def test_hello_world_against_nothing_asks_for_a_model(scrape):
 
 def test_hello_world_holds_listed_values_and_the_sequence(scrape):
     console = scrape("hello_world", lines([0, 0]))
-    told = judge(console, values=({"x": 0, "y": 0}, {"x": 0, "y": 0}))
+    values = ({"x": 0, "y": 0}, {"x": 0, "y": 0})
+    told = judge(console, values=values)
     assert "not the sequence" in told.problems[0]
+    assert told.compared == 4
+    both = judge(console, values=values, predict=lambda x, truncate: [0.0] * len(x))
+    assert both.compared == 6
 
 
 # person detection

@@ -317,3 +317,33 @@ def test_of_what_one_test_says_ten_lines_of_300_characters_are_kept(scrape):
     text = "".join(f"    {line}\n" for line in said) + " FAIL - test_a in 0.1 seconds\n"
     (test,) = judge(scrape("ztest", HEAD + "START - test_a\n" + text + BAR)).tests
     assert test.messages == tuple(line[:300] for line in said[:10])
+
+
+def test_what_a_test_says_before_its_failure_is_none_of_its_details(scrape):
+    text = RUN.replace("[       OK ]", "  a word of its own\n[  FAILED  ]")
+    (test,) = judge(scrape("unit_tests", text)).tests
+    assert (test.state, test.messages) == ("fail", ())
+
+
+def test_of_what_contradicts_itself_fifty_are_kept(scrape):
+    said = judge(scrape("ztest", HEAD + ONE + "TESTSUITE x succeeded\n" * 60 + TAIL)).problems
+    assert len(said) == 50
+
+
+def test_a_line_that_makes_no_sense_is_shown_by_its_first_eighty_characters(scrape):
+    odd = "[  PASSED  ] " + "x" * 100
+    (said,) = [
+        one
+        for one in judge(scrape("unit_tests", RUN + RAN[:26] + odd + "\n" + ALL)).problems
+        if "makes no sense" in one
+    ]
+    assert repr(odd[:80]) in said
+
+
+@pytest.mark.parametrize(("count", "more"), [(20, False), (21, True)])
+def test_twenty_failed_tests_are_reported_in_full(scrape, count, more):
+    failed = "".join(f"START - t{n:02}\n FAIL - t{n:02} in 0.1 seconds\n" for n in range(count))
+    told = judge(scrape("ztest", HEAD + failed + TAIL))
+    assert "s.t19" in told.details
+    assert ("s.t20" in told.details) is False
+    assert ("1 more" in told.details) is more
