@@ -10,6 +10,7 @@ from harness.report import plots
 from harness.studies.campaign.inject import CRITICAL, OUTCOMES
 from harness.studies.campaign.summary import Rate, Summary
 
+_MARK = 24  # characters of a mark at an axis
 _COLOURS = dict(zip(OUTCOMES, ("#8fbc8f", "#e6c34a", "#c0392b", "#4a7ebb", "#7d6b99"), strict=True))
 _TITLES = {
     "model": "by fault model",
@@ -100,12 +101,19 @@ def _stacked(name: str, rows: list[tuple[str, Counter[str]]], title: str) -> str
     return plots.figure(name, traces, layout)
 
 
+def _short(name: str) -> str:
+    """A tensor's name as the mark of an axis; converters string many together with semicolons."""
+    first = name.partition(";")[0]
+    return first if len(first) <= _MARK else f"…{first[1 - _MARK :]}"
+
+
 def _critical(name: str, rows: list[tuple[str, Counter[str]]], title: str) -> str:
     """The critical rate of each value, with its interval."""
     rates = [(value, Rate(counts[CRITICAL], sum(counts.values()))) for value, counts in rows]
+    places = list(range(len(rates)))
     trace = {
         "type": "bar",
-        "x": [value for value, _ in rates],
+        "x": places,
         "y": [rate.rate for _, rate in rates],
         "marker": {"color": _COLOURS[CRITICAL]},
         "error_y": {
@@ -114,11 +122,12 @@ def _critical(name: str, rows: list[tuple[str, Counter[str]]], title: str) -> st
             "array": [rate.interval[1] - rate.rate for _, rate in rates],
             "arrayminus": [rate.rate - rate.interval[0] for _, rate in rates],
         },
-        "text": [f"{rate.hits} of {rate.of}" for _, rate in rates],
+        "hovertext": [f"{value}: {rate.hits:,} of {rate.of:,}" for value, rate in rates],
     }
+    names = [_short(value) for value, _ in rates]
     layout = {
         "title": {"text": title},
-        "xaxis": {"type": "category"},
+        "xaxis": {"tickvals": places, "ticktext": names, "automargin": True},
         "yaxis": {"tickformat": ".1%", "rangemode": "tozero"},
     }
     return plots.figure(name, [trace], layout)

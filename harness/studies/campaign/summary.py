@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from harness.studies.campaign.inject import CRITICAL, OUTCOMES
@@ -51,10 +53,18 @@ class Hint:
 
     def __str__(self) -> str:
         low, high = self.critical.interval
+        first, more, _ = self.name.partition(";")  # converters string names together
+        name = f"{first};..." if more else first
         return (
-            f"{self.name} ({self.region}, {self.bytes:,} B): {self.critical.rate:.2%} of hits are "
+            f"{name} ({self.region}, {self.bytes:,} B): {self.critical.rate:.2%} of hits are "
             f"critical ({low:.2%} to {high:.2%})"
         )
+
+
+def _in_order(item: tuple[tuple[str, str, str], object]) -> list[tuple[int, str]]:
+    """Numbers in a name count as numbers: 2 stands before 10."""
+    words = re.findall(r"\d+|\D+", "\0".join(item[0]))
+    return [(int(word), "") if word.isdecimal() else (-1, word) for word in words]
 
 
 @dataclass
@@ -82,11 +92,24 @@ class Summary:
             if group == "time":
                 value = f"{tenth * 10}-{tenth * 10 + 10} %"
             elif group == "bit":
-                value = "" if record["bit"] < 0 else f"{record['bit']:02}"
+                value = self._bit(record)
             else:
                 value = str(record[group])
             if value:
                 self.by[record["model"], group, value][outcome] += 1
+
+    def _bit(self, record: Mapping[str, Any]) -> str:
+        """The bit, with the width of the element where elements of several widths are hit."""
+        if record["bit"] < 0:
+            return ""
+        width = self.widths.get((record["model"], record["tensor"]))
+        return f"{8 * width}-bit, {record['bit']}" if width else str(record["bit"])
+
+    @cached_property
+    def widths(self) -> dict[tuple[str, str], int]:
+        """Bytes of an element, by fault model and tensor."""
+        places = (*self.stage.weights, *self.stage.activations)
+        return {(one.region, one.name): one.width for one in places}
 
     @property
     def faults(self) -> int:
@@ -100,7 +123,7 @@ class Summary:
     def groups(self) -> Iterable[tuple[str, str, str, Counter[str]]]:
         """Fault model, group, value and counts, sorted; a group of one value tells nothing."""
         values = Counter((model, group) for model, group, _ in self.by)
-        for (model, group, value), counts in sorted(self.by.items()):
+        for (model, group, value), counts in sorted(self.by.items(), key=_in_order):
             if group == "model" or values[model, group] > 1:
                 yield model, group, value, counts
 

@@ -1,0 +1,68 @@
+"""Counts of a campaign, and what they are told by."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.studies.campaign.stage import Place, Stage
+from harness.studies.campaign.summary import Summary
+
+WEIGHTS = (
+    Place("kernel", "weights", 0, 100, 1, 1, (0,)),
+    Place("bias", "weights", 100, 4, 2, 4, (0,)),
+)
+STAGE = Stage(0, 0, 0, 1000, 1000, 0, (), (), WEIGHTS, (), (), ())
+
+
+def record(**fields) -> dict:
+    usual = {
+        "model": "weights", "region": "weights", "tensor": "kernel", "operator": "0 CONV_2D",
+        "offset": 0, "bit": 0, "outcome": "masked", "detail": "", "verdict": "",
+    }  # fmt: skip
+    return usual | fields
+
+
+@pytest.fixture
+def summary() -> Summary:
+    return Summary(STAGE)
+
+
+def groups(summary, wanted):
+    return [value for _, group, value, _ in summary.groups() if group == wanted]
+
+
+def test_numbers_in_names_are_in_the_order_of_numbers(summary):
+    for number in (10, 2, 1):
+        summary.add(record(operator=f"{number} CONV_2D"))
+    assert groups(summary, "operator") == ["1 CONV_2D", "2 CONV_2D", "10 CONV_2D"]
+
+
+def test_the_same_bit_of_elements_of_other_widths_is_another_bit(summary):
+    for tensor in ("bias", "kernel"):
+        summary.add(record(tensor=tensor, bit=7))
+    assert groups(summary, "bit") == ["8-bit, 7", "32-bit, 7"]
+
+
+def test_a_group_of_one_value_is_not_told(summary):
+    summary.add(record())
+    assert groups(summary, "tensor") == []
+
+
+def test_what_is_to_be_protected_comes_by_rate_times_size(summary):
+    for tensor, outcome in [
+        ("bias", "critical"),
+        *[("kernel", "masked")] * 9,
+        ("kernel", "critical"),
+    ]:
+        summary.add(record(tensor=tensor, outcome=outcome))
+    assert [(hint.name, hint.share) for hint in summary.hints()] == [
+        ("kernel", 10.0),
+        ("bias", 4.0),
+    ]
+
+
+def test_a_verdict_that_passes_is_counted_against_the_harness(summary):
+    summary.add(record(outcome="critical", verdict="fail"))
+    assert not summary.let_pass
+    summary.add(record(outcome="critical", verdict="pass"))
+    assert summary.let_pass == 1
