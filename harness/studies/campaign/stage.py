@@ -194,7 +194,10 @@ class _Rehearsal:
             raise UsageError(f"there are inputs for {len(self.inputs)} inferences only")
         until = machine.now + round(_BOOT_SECONDS * machine.memory_map.cpu_hz)
         if to_question(machine, until) is not End.CONDITION:
-            raise FirmwareFailed(f"the image does not ask for the inputs of inference {number}")
+            raise FirmwareFailed(
+                f"the image does not ask for the inputs of inference {number}",
+                hint="" if number else "an image with inputs of its own takes no --inputs",
+            )
         waiting, self.asked = take(machine), machine.now
         if send(machine, self.inputs, number, until) is not End.CONDITION:
             raise FirmwareFailed(f"the image does not take the inputs of inference {number}")
