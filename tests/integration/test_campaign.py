@@ -237,6 +237,14 @@ def test_a_fault_on_the_line_is_replayed_with_what_the_host_sent_twice(capsys):
     assert "masked (sent again), 0 output values changed" in told
 
 
+@pytest.mark.parametrize("model", ["reset", "brownout"])
+def test_a_replay_of_a_new_boot_names_no_layer(model, capsys):
+    assert main(["campaign", "hello_world", "--faults", model, "--replay", "2", "--json", "-"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["outcome"], told["diverges"]) == ("masked", "")
+    assert told["console"].count("~HIL 0 boot") == 2
+
+
 def test_a_digit_that_stays_the_same_is_tolerable(capsys):
     arguments = ["--faults", "weights", "--count", "300", "--workers", "1", "--json", "-"]
     assert main(["campaign", "digits", *arguments]) == 0
