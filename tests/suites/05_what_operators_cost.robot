@@ -15,16 +15,16 @@ Five Operators Cost Thousands Of Bytes Of Flash
 
 Five Operators Cost 36 Bytes Of RAM Each
     [Documentation]    A registration of seven words, a code and a parser. The linker aligns what
-    ...    follows the resolver to 16 B; under Zephyr with tflite-micro the five cost 184 B.
+    ...    follows the resolver to 16 B; under Zephyr with tflite-micro the five cost 176 or 184 B.
     ${one} =    Size Of    hello_world    exact
     ${six} =    Size Of    hello_world    person_detection
     ${grown} =    Evaluate    $six.ram - $one.ram
     Log    +${grown} B of RAM    console=${TRUE}
     Should Be True    abs(${grown} - 5 * 36) < 16
 
-Five Operators Cost 20 KB Of Flash And 184 Bytes Of RAM With The Real Runtime
+Five Operators Cost 20 KB Of Flash And 180 Bytes Of RAM With The Real Runtime
     [Documentation]    The same two images of Zephyr and tflite-micro. How much flash depends on the
-    ...    compiler and on tflite-micro's revision (19,356 to 20,764 B were seen), the RAM does not.
+    ...    compiler and on tflite-micro's revision (19,356 to 20,860 B were seen), the RAM on alignment alone.
     [Tags]    zephyr
     ${one} =    Size Of    hello_world    exact    zephyr
     ${six} =    Size Of    hello_world    person_detection    zephyr
@@ -32,7 +32,7 @@ Five Operators Cost 20 KB Of Flash And 184 Bytes Of RAM With The Real Runtime
     ${ram} =    Evaluate    $six.ram - $one.ram
     Log    +${flash} B of flash, +${ram} B of RAM    console=${TRUE}
     Should Be True    15000 < ${flash} < 26000
-    Should Be Equal As Integers    ${ram}    184
+    Should Be True    abs(${ram} - 5 * 36) < 16
 
 Empty Slots Cost RAM
     ${one} =    Size Of    hello_world    exact
