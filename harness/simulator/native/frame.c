@@ -10,6 +10,7 @@ enum { BASIC = 0x20, EXTENDED = 0x68, FP_REGISTERS = 16, GRANULE = 32 };
 enum { NPRIV = 1, SPSEL = 2, FPCA = 4, SFPA = 8 };
 #define XPSR_ALIGNED 0x200u
 #define XPSR_KEPT 0xF80F0000u
+#define XPSR_SFPA 0x100000u
 
 static const int caller_saved[] = {REG_R0, REG_R0 + 1, REG_R0 + 2, REG_R0 + 3, REG_R12, REG_LR};
 
@@ -36,6 +37,9 @@ static uint8_t *frame_at(Core *c, uint32_t address, uint32_t size, bool write, b
   }
   return area->host + (address - area->base);
 }
+
+// CONTROL.SFPA tells something only of secure code that non-secure code may have called.
+static bool keeps_sfpa(const Core *c) { return c->divided && !c->nonsecure; }
 
 // Unicorn derives its mode from CONTROL and IPSR when the flags are written.
 static void refresh(Core *c) {
@@ -73,6 +77,7 @@ bool frame_enter(Core *c, int number, uint32_t pc, uint32_t vector_address, uint
   for (int i = 0; i < 6; i++) words[i] = core_reg(c, caller_saved[i]);
   words[6] = pc;
   words[7] = (xpsr & ~XPSR_ALIGNED) | ((sp - size) & 4) << 7;
+  if (keeps_sfpa(c)) words[7] |= (control & SFPA) << 17;
   for (int i = 0; extended && i < FP_REGISTERS; i++) words[8 + i] = core_reg(c, REG_S0 + i);
   if (extended) words[8 + FP_REGISTERS] = core_reg(c, REG_FPSCR);
   memcpy(place, words, size);
@@ -106,9 +111,10 @@ bool frame_leave(Core *c, uint32_t exc_return) {
   if (extended) core_set_reg(c, REG_FPSCR, words[8 + FP_REGISTERS]);
   core_set_reg(c, stack, (frame + size) | (xpsr >> 7 & 4));
   core_set_reg(c, REG_CONTROL,
-               (control & NPRIV) | (uint32_t)process << 1 | (uint32_t)extended << 2 | SFPA);
+               (control & NPRIV) | (uint32_t)process << 1 | (uint32_t)extended << 2 |
+                   (keeps_sfpa(c) ? xpsr >> 17 & SFPA : SFPA));
   core_set_reg(c, REG_PC, words[6] | (xpsr >> 24 & 1));
-  core_set_reg(c, REG_XPSR_NZCVQG, xpsr & ~XPSR_ALIGNED);
+  core_set_reg(c, REG_XPSR_NZCVQG, xpsr & ~(XPSR_ALIGNED | XPSR_SFPA));
   refresh(c);
   if (c->extras & EXTRA_EXCLUSIVE) state_clear_monitor(c);
   return true;
