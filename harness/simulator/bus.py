@@ -87,8 +87,7 @@ class Bus:
             return None if low is None else self.access(1, address + 4, 4, value >> 32)
         if PPB.holds(address):
             return self._private(is_write, address, size, value)
-        if self._worlds.nonsecure and self._attribution.is_secure(address):
-            self.refusal = Refusal(SECURE_FAULT, AUVIOL | SFARVALID)
+        if self._attribution.restricted and self._forbidden(is_write, address, size):
             return None
         found = self._blocks.get(address >> 8)
         if found is not None:
@@ -100,19 +99,30 @@ class Bus:
                 if self._worlds.nonsecure:
                     registers = self.views.get(device.name, device)
                 return self._registers(registers, is_write, address - base, size, value)
-        if self._attribution.restricted and self._attribution.refuses_bus(
-            address, WRITE if is_write else READ
-        ):
-            return self._refused()
         store = self.engine.store_of(address, size)
         if is_write and store is not None:
             if store.area.name in ("flash", "uicr") and self._program(address, size, value):
                 return 0
+        elif store is not None and self._attribution.restricted:
+            return 0  # a load that was asked about for its second page; memory answers
         elif any(base <= address < base + 0x1000_0000 for base in self._map.windows):
             if store is None and not self._known(address):
                 return self._refused()
             return 0
         return self._refused()
+
+    def _forbidden(self, is_write: int, address: int, size: int) -> bool:
+        """True where the state that runs may not access all of it, or the SPU's permissions do."""
+        attribution = self._attribution
+        ends = (address, address + size - 1) if address & size - 1 else (address,)
+        for place in ends:
+            if self._worlds.nonsecure and attribution.is_secure(place):
+                self.refusal = Refusal(SECURE_FAULT, AUVIOL | SFARVALID)
+                return True
+            if attribution.refuses_bus(place, WRITE if is_write else READ):
+                self._refused()
+                return True
+        return False
 
     def _refused(self) -> int | None:
         self.refusal = Refusal(BUS_FAULT, PRECISERR | BFARVALID)

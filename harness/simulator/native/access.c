@@ -57,6 +57,7 @@ static bool ask(Core *c, bool write, uint32_t address, int size, uint64_t value)
   uint32_t word = 0;
   if (!c->access(c, write, address, size, value, &word, &c->failed)) return false;
   if (write) return true;
+  if (core_area(c->code, c->code_count, address)) return true;  // memory itself answers
   Area *window = core_area(c->windows, c->window_count, address);
   if (!window || address - window->base + (uint32_t)size > window->size) return false;
   memcpy(window->host + (address - window->base), &word, (size_t)(size < 4 ? size : 4));

@@ -9,6 +9,7 @@ permissions, a peripheral at the other state's address) is a BusFault and an eve
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 from harness.simulator.engine import Engine
@@ -19,6 +20,8 @@ ALLNS = 2  # SAU_CTRL, with ENABLE clear
 EXECUTE, WRITE, READ, SECURE = 1, 2, 4, 1 << 4
 #: Bytes of the smallest region, as in the counting core.
 GRANULE = 8192
+#: Unicorn's pages.
+PAGE = 1024
 #: IDAU region numbers, as TT gives them: flash from 0, RAM from 64.
 _FIRST_RAM_REGION = 64
 _SECURE_ALIAS, _PERIPHERALS, _PRIVATE = 0x5000_0000, 0x4000_0000, 0xE000_0000
@@ -162,6 +165,7 @@ class Attribution:
                     found[-1] = _Stretch(last.origin, last.size + size, both)
                 else:
                     found.append(_Stretch(origin, size, both))
+        found = [part for one, after in pairwise((*found, None)) for part in _guarded(one, after)]
         for name in ("ficr", "uicr"):
             area = self._engine.stores[name].area
             found.append(_Stretch(area.origin, area.size, (self._engine.rights_of(area.origin), 0)))
@@ -238,6 +242,27 @@ class Attribution:
             return False
         self.spu.violation("PERIPHACCERR")
         return True
+
+
+def _guarded(one: _Stretch | None, after: _Stretch | None) -> list[_Stretch]:
+    """``one``, with a last page that asks before loads where ``after`` may not be read.
+
+    Of a load that lies in two pages Unicorn looks at the first page's rights only.
+    """
+    assert one is not None
+    if after is None or one.origin + one.size != after.origin:
+        return [one]
+    last = [
+        mine & ~PROT_READ if mine & ~theirs & PROT_READ else mine
+        for mine, theirs in zip(one.rights, after.rights, strict=True)
+    ]
+    if one.rights == (last[0], last[1]):
+        return [one]
+    rest = one.size - PAGE
+    return [
+        _Stretch(one.origin, rest, one.rights),
+        _Stretch(one.origin + rest, PAGE, (last[0], last[1])),
+    ]
 
 
 def _page_rights(permission: int) -> int:

@@ -138,6 +138,26 @@ def test_each_access_passes_or_faults_by_state_and_permission(
         assert faults[0].address == address
 
 
+@pytest.mark.parametrize("secure_first", [True, False])
+@pytest.mark.parametrize("kind", [LOAD, STORE])
+@pytest.mark.parametrize("beyond", [1, 2, 3])
+def test_an_access_that_ends_or_begins_in_secure_memory_is_refused_again_and_again(
+    bench: Bench, beyond: int, kind: int, secure_first: bool
+) -> None:
+    bench.begin()
+    bench.attribute_ram({31: 7, 1: 7, 11 if secure_first else 10: 7})
+    bench.machine.write_memory(RAM + 10 * REGION, bytes(2 * REGION))
+    bench.enter_nonsecure()
+    bench.machine.core.write(Reg.MSP, RAM + 2 * REGION)
+    own = RAM + (11 * REGION if secure_first else 11 * REGION - 4)
+    for at in (own, own, RAM + 11 * REGION - beyond):
+        bench.play(kind, at)
+    assert [(f.cause, f.reason) for f in bench.machine.faults[:1]] == [
+        ("SecureFault", "AUVIOL, SFARVALID")
+    ]
+    assert bench.machine.faults[0].pc == CODE
+
+
 def test_nothing_is_refused_until_the_sau_leaves_the_word_to_the_spu(bench: Bench) -> None:
     bench.begin()
     bench.write(SPU + RAM_PERM + 4 * 5, 7)
