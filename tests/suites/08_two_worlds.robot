@@ -15,6 +15,17 @@ hello_world_float exact                     hello_world_float    exact
 digits exact                                digits               exact
 atan custom                                 atan                 custom
 
+Step By Step
+    [Template]    NONE
+    ${folder} =    Build Firmware    hello_world    exact    standalone-ns
+    Resolver Check Should Say    ${folder}    hello_world_int8.tflite    ok
+    Flash Should Not Exceed    ${folder}    64 KB
+    Start Target    ${folder}    ${TARGET}    model=hello_world_int8.tflite
+    Wait For Inference    count=10
+    Outputs Should Match Reference
+    Target Should Report Nothing
+    [Teardown]    Stop Target
+
 
 *** Keywords ***
 Non-Secure Sample Should Behave As The Table Says
