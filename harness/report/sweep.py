@@ -25,7 +25,8 @@ def varied(rows: Rows) -> list[str]:
 
 def label(row: Mapping[str, Any], names: Sequence[str]) -> str:
     """What tells a row from the others."""
-    return ", ".join(f"{name} {row['parameters'][name]}" for name in names) or "the only point"
+    told = (f"{name} {str(row['parameters'][name]) or 'none'}" for name in names)
+    return ", ".join(told) or "the only point"
 
 
 def table(rows: Rows, chosen: Mapping[tuple[Any, ...], int | None]) -> str:

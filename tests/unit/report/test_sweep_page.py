@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 
+import chromium
+import pytest
+
 from harness.report.sweep import page, table
 
 
@@ -39,6 +42,16 @@ def test_a_section_without_a_passing_point_has_no_plots():
     text = shown([row(verdict="fail", reason="two <outputs> differ")])
     assert "plot" not in text.split("<body>")[1].replace('"plots"', "")
     assert "two &lt;outputs&gt; differ" in text
+
+
+@pytest.mark.skipif(chromium.program() is None, reason="no Chromium on this machine")
+def test_in_a_browser_every_figure_of_every_section_is_drawn(tmp_path):
+    hostile = "</script><script>document.title='owned'</script>"
+    rows = [row(flash=9), row(optimize=hostile), row("atan", flash=99)]
+    (tmp_path / "sweep.html").write_text(page(rows))
+    drawn = chromium.dom(tmp_path / "sweep.html")
+    assert len(re.findall(r'<div id="task\d-\w+" class="plot js-plotly-plot"', drawn)) == 6
+    assert "<title>Sweep: 3 points</title>" in drawn
 
 
 def test_columns_are_the_parameters_that_vary():
