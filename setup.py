@@ -42,7 +42,7 @@ setup(
             [path.as_posix() for path in sorted(CORE.glob("*.c"))],
             depends=[path.as_posix() for path in sorted(CORE.glob("*.h"))],
             define_macros=[(SOURCES["MACRO"], f'"{SOURCES["fingerprint"](CORE)}"')],
-            extra_compile_args=["-Wall", "-Wextra"],
+            extra_compile_args=["-Wall", "-Wextra", "-fvisibility=hidden"],
             py_limited_api=True,
             optional=True,
         )

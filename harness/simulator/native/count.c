@@ -13,6 +13,13 @@
 #define FIRST_LOOK 2048
 #define LAST_LOOK 262144
 
+// What is called seldom must not make dear what calls it: its registers would be saved each time.
+#ifdef __GNUC__
+#define SELDOM __attribute__((noinline, cold))
+#else
+#define SELDOM
+#endif
+
 static uint64_t monotonic_ns(void) {
   struct timespec now;
 #ifdef CLOCK_MONOTONIC
@@ -159,7 +166,7 @@ static uint32_t first_special(Core *c) {
   return special;
 }
 
-static void on_block_slow(Core *c) {
+static SELDOM void on_block_slow(Core *c) {
   if (c->branch_ticks) note_branch(c);
   if (c->partial) {
     // A block that starts there may be in Unicorn's cache, without the end that was asked for.
@@ -212,17 +219,37 @@ static bool enter_block(Core *c, uint32_t address, uint32_t size) {
   return true;
 }
 
-static void on_block(void *uc, uint64_t address, uint32_t size, void *user) {
+static SELDOM void on_new_block(Core *c, uint32_t address, uint32_t size) {
+  if (!enter_block(c, address, size)) return;
+  c->executed += c->block_count;
+  if (c->executed > c->limit || c->slot->special != NO_SPECIAL) on_block_slow(c);
+}
+
+static void on_block(void *uc, uint64_t address64, uint32_t size, void *user) {
   Core *c = user;
+  uint32_t address = (uint32_t)address64;
+  const uint64_t this = (uint64_t)size << 32 | address;
   (void)uc;
-  // A loop of one block, most of the time of most programs, is looked up once.
-  bool look = false;
-  if (((uint64_t)size << 32 | (uint32_t)address) != c->again) {
-    if (!enter_block(c, (uint32_t)address, size)) return;
-    look = c->slot->special != NO_SPECIAL;
+  // A loop of one block, most of the time of most programs, is looked up once. Another block of
+  // flash that is known already needs no more than this either.
+  if (this != c->again) {
+    uint32_t offset = address - c->code->base;
+    Slot *s = &c->code->slots[offset >> 1];
+    if (offset >= c->code->size || s->key != (size << 16 | c->generation) || !c->slot) {
+      on_new_block(c, address, size);
+      return;
+    }
+    c->slot->executed += (uint64_t)(c->executed - c->charged);
+    c->charged = c->executed;
+    c->trace[c->trace_next++ % TRACE_BLOCKS] = address;
+    c->slot = s;
+    c->block = address;
+    c->block_size = size;
+    c->block_count = s->count;
+    c->again = this;
   }
   c->executed += c->block_count;
-  if (c->executed > c->limit || look) on_block_slow(c);
+  if (c->executed > c->limit) on_block_slow(c);
 }
 
 static void on_exception(void *uc, uint32_t number, void *user) {
