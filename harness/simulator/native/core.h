@@ -235,7 +235,7 @@ typedef struct {
   uint32_t ctrl;
   const uint32_t *bases, *limits;
 } Regions;
-bool mpu_shrinks(const Regions *before, const Regions *after);
+bool mpu_shrinks(const Core *c, const Regions *before, const Regions *after);
 
 // frame.c
 bool frame_enter(Core *c, int number, uint32_t pc, uint32_t vector_address, uint32_t exc_return);

@@ -1,11 +1,12 @@
 // What the MPU allows, and whether a change of its regions takes anything away.
 //
 // Unicorn remembers of each page what was allowed when the page was first used. A right that is
-// added needs no telling: the access is looked up again where it is not remembered. Nor does a page
-// in which a region ends, which is looked up at each access. Only what is taken away from a whole
-// page makes Unicorn forget all pages, which costs some 2 us and a lookup for each page in use; now
-// and then 1,000 times as much, as Unicorn then doubles a table when its count of used pages has
-// gone below zero (a device's page that is put out of the table is counted out twice).
+// added needs no telling: the access is looked up again where it is not remembered. Nor does data
+// in a page in which a region ends, which is looked up at each access; but code that ran there is
+// found again without a look. Only what is taken away makes Unicorn forget all pages, which costs
+// some 2 us and a lookup for each page in use; now and then 1,000 times as much, as Unicorn then
+// doubles a table when its count of used pages has gone below zero (a device's page that is put out
+// of the table is counted out twice).
 #include "core.h"
 
 enum {
@@ -14,6 +15,7 @@ enum {
   FETCH = 4,
   LEVELS = 3
 };  // rights of one level; two levels side by side
+enum { ALL = READ | WRITE | FETCH, FETCHES = FETCH | FETCH << LEVELS, GRANULE = 32 };
 enum { ENABLE = 1, READ_ONLY = 4, UNPRIVILEGED = 2, NEVER_EXECUTE = 1, BACKGROUND = 4 };
 #define MIXED 0x80
 #define MOST_PAGES 64
@@ -24,42 +26,64 @@ static bool enabled(const Regions *r, int i) {
   return (r->limits[i] & ENABLE) && last_of(r, i) >= first_of(r, i);
 }
 
-// Rights to a whole page, unprivileged ones above privileged ones; MIXED where a region ends in it.
-static uint8_t rights(const Regions *r, uint32_t page) {
-  uint32_t end = page | (PAGE - 1);
+// Rights to all of [from, to], unprivileged ones above privileged ones; MIXED where a region ends
+// in between.
+static uint8_t rights(const Regions *r, uint32_t from, uint32_t to) {
   int hit = -1;
-  if (!(r->ctrl & ENABLE)) return (READ | WRITE | FETCH) | (READ | WRITE | FETCH) << LEVELS;
+  if (!(r->ctrl & ENABLE)) return ALL | ALL << LEVELS;
   for (int i = 0; i < MPU_REGIONS; i++) {
-    if (!enabled(r, i) || last_of(r, i) < page || first_of(r, i) > end) continue;
-    if (first_of(r, i) > page || last_of(r, i) < end) return MIXED;
+    if (!enabled(r, i) || last_of(r, i) < from || first_of(r, i) > to) continue;
+    if (first_of(r, i) > from || last_of(r, i) < to) return MIXED;
     if (hit >= 0) return 0;
     hit = i;
   }
   // Where code may be fetched from memory without a region is the default map's matter.
-  if (hit < 0) return r->ctrl & BACKGROUND ? READ | WRITE | FETCH : 0;
+  if (hit < 0) return r->ctrl & BACKGROUND ? ALL : 0;
   uint8_t level = r->bases[hit] & READ_ONLY ? READ : READ | WRITE;
   if (!(r->bases[hit] & NEVER_EXECUTE)) level |= FETCH;
   return (uint8_t)(r->bases[hit] & UNPRIVILEGED ? level | level << LEVELS : level);
 }
 
+static bool code_ran(const Core *c, uint32_t page) {
+  for (int i = 0; i < c->code_count; i++) {
+    const Area *area = &c->code[i];
+    if (page - area->base >= area->size) continue;
+    const uint8_t *covered = area->covered + ((page - area->base) >> 4);
+    for (int at = 0; at < PAGE / 16; at++) {
+      if (covered[at]) return true;
+    }
+  }
+  return false;
+}
+
+static bool loses_fetches(const Regions *before, const Regions *after, uint32_t page) {
+  for (uint32_t at = page; at - page < PAGE; at += GRANULE) {
+    uint8_t had = rights(before, at, at + GRANULE - 1), has = rights(after, at, at + GRANULE - 1);
+    if (had & ~has & FETCHES) return true;
+  }
+  return false;
+}
+
 // Does a page between two addresses lose a right?
-static bool loses(const Regions *before, const Regions *after, uint32_t from, uint32_t to) {
+static bool loses(const Core *c, const Regions *before, const Regions *after, uint32_t from,
+                  uint32_t to) {
   if (to - from >= MOST_PAGES * PAGE) return true;
   for (uint32_t page = from & ~(uint32_t)(PAGE - 1);; page += PAGE) {
-    uint8_t had = rights(before, page), has = rights(after, page);
-    if (had != MIXED && (has == MIXED || (had & ~has))) return true;
+    uint8_t had = rights(before, page, page + PAGE - 1), has = rights(after, page, page + PAGE - 1);
+    if (had != MIXED && (has == MIXED || (had & ~has & ~FETCHES))) return true;
+    if (code_ran(c, page) && loses_fetches(before, after, page)) return true;
     if (to - page < PAGE) return false;
   }
 }
 
-bool mpu_shrinks(const Regions *before, const Regions *after) {
+bool mpu_shrinks(const Core *c, const Regions *before, const Regions *after) {
   if (before->ctrl != after->ctrl) return true;
   for (int i = 0; i < MPU_REGIONS; i++) {
     if (before->bases[i] == after->bases[i] && before->limits[i] == after->limits[i]) continue;
-    if (enabled(before, i) && loses(before, after, first_of(before, i), last_of(before, i))) {
+    if (enabled(before, i) && loses(c, before, after, first_of(before, i), last_of(before, i))) {
       return true;
     }
-    if (enabled(after, i) && loses(before, after, first_of(after, i), last_of(after, i))) {
+    if (enabled(after, i) && loses(c, before, after, first_of(after, i), last_of(after, i))) {
       return true;
     }
   }

@@ -17,4 +17,5 @@ void profile_clear(Core *c) {
     memset(area->covered, 0, area->size / 16);
   }
   c->again = 1;
+  c->api.ctl(c->uc, CTL_FLUSH_TLB);  // see code_ran() in mpu.c
 }

@@ -148,7 +148,7 @@ void state_protect(Core *c, int bank, uint32_t ctrl, const uint32_t *bases,
   memcpy(pointer(c, RBAR + (size_t)bank * sizeof(void *)), bases, MPU_REGIONS * sizeof *bases);
   memcpy(pointer(c, RLAR + (size_t)bank * sizeof(void *)), limits, MPU_REGIONS * sizeof *limits);
   const Regions before = {c->mpu_ctrl, c->mpu_bases, c->mpu_limits}, after = {ctrl, bases, limits};
-  if (mpu_shrinks(&before, &after)) c->api.ctl(c->uc, CTL_FLUSH_TLB);
+  if (mpu_shrinks(c, &before, &after)) c->api.ctl(c->uc, CTL_FLUSH_TLB);
   c->mpu_ctrl = ctrl;
   memcpy(c->mpu_bases, bases, sizeof c->mpu_bases);
   memcpy(c->mpu_limits, limits, sizeof c->mpu_limits);

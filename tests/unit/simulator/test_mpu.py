@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from harness.elf import Firmware
@@ -145,6 +145,7 @@ regions = st.builds(
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@example((Region(0, 32),), (), ENABLE, RUN, False, 0)  # code in a page where a region ends
 @given(
     earlier=st.lists(regions, max_size=6).map(tuple),
     regions=st.lists(regions, max_size=6).map(tuple),
