@@ -77,7 +77,7 @@ def measured(cases: str, tests: Sequence[str]) -> Agreed:
         file = Path(folder) / "agreed"
         subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "2",
-             *(tests or ["tests/unit/reference"])],
+             "--timeout=0", *(tests or ["tests/unit/reference"])],
             cwd=ROOT,
             env={**os.environ, "TFLM_HIL_AGREED": str(file), "TFLM_HIL_CASES": cases},
             check=True,
