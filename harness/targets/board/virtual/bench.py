@@ -14,9 +14,9 @@ from pathlib import Path
 
 from harness.targets.board import names
 from harness.targets.board.identity import Board, Port, application_port, kit
+from harness.targets.board.virtual.standins import STANDINS
 
 STATE = "dk.json"
-TOOLS = ("nrfutil", "nrfjprog", "pyocd", "JLinkExe", "west", "virtual-power")
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def install_tools(bench: Path) -> Path:
     """Write the stand-ins into ``bench/bin``; answers that folder."""
     folder = bench / "bin"
     folder.mkdir(parents=True, exist_ok=True)
-    for tool in TOOLS:
+    for tool in STANDINS:
         path = folder / tool
         call = (sys.executable, "-P", "-m", "harness.targets.board.virtual.standins")
         words = shlex.join((*call, str(bench.resolve()), tool))

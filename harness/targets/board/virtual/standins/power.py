@@ -1,0 +1,14 @@
+"""``virtual-power SERIAL``: the switch of a virtual board's supply."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from harness.targets.board.virtual.standins.common import Refused, Target
+
+
+def run(bench: Path, arguments: list[str]) -> None:
+    """Off and on again."""
+    if len(arguments) != 1:
+        raise Refused("virtual-power SERIAL", 2)
+    Target(bench, arguments[0]).power()
