@@ -1,11 +1,15 @@
 """What the simulator costs, as ratios of one run on one machine; nothing is asserted.
 
 ``python tests/benchmarks/bench_simulator.py``: counted execution against bare Unicorn, exceptions,
-snapshots, the way from ``import`` to the tenth inference, and Renode where there is one.
+the console, snapshots, the way from ``import`` to the tenth inference, and Renode where there is
+one. ``... bench_simulator.py BEFORE``: first the rows of another checkout (with its counting core
+built), in the same run.
 """
 
 from __future__ import annotations
 
+import ctypes
+import os
 import shutil
 import statistics
 import subprocess
@@ -18,6 +22,7 @@ from pathlib import Path
 
 import unicorn
 from unicorn import arm_const as arm
+from unicorn.unicorn_py3.unicorn import uclib
 
 from harness.build.standalone import build_standalone
 from harness.elf import Firmware
@@ -35,7 +40,17 @@ SAMPLES = ("hello_world", "hello_world_float", "digits", "digits_cnn", "residual
 _CORE = [*range(arm.UC_ARM_REG_R0, arm.UC_ARM_REG_R0 + 13), arm.UC_ARM_REG_SP, arm.UC_ARM_REG_LR]
 
 
-def main() -> None:
+def main(before: Path | None = None) -> None:
+    if before is not None:
+        print(f"before ({before.name}):", flush=True)
+        environment = os.environ | {"PYTHONPATH": str(before)}
+        subprocess.run([sys.executable, __file__, "--rows"], env=environment, check=True)
+        print("now:")
+    _rows()
+    _against_renode()
+
+
+def _rows() -> None:
     with tempfile.TemporaryDirectory() as folder:
         speed = _compile("speed", Path(folder))
         digits = Firmware.from_elf(build_standalone("digits", "exact").elf)
@@ -50,10 +65,10 @@ def main() -> None:
         _against_unicorn("int8 products, blocks of six instructions", speed, "Multiply")
         _against_unicorn("a loop of six instructions in registers", speed, "Mix")
         _exceptions(speed)
+        _console(_compile("chatter", Path(folder)))
         _idle(_compile("idle", Path(folder)))
     _snapshots(digits)
     _first_inferences()
-    _against_renode()
 
 
 def _compile(name: str, folder: Path) -> Firmware:
@@ -103,15 +118,17 @@ def _against_unicorn(title: str, firmware: Firmware, function: str) -> None:
     """One call of ``function``, with all that the simulator does and without any of it."""
     machine = Machine(firmware)
     counted = _calls(machine, function)
-    bare, entry, back = _bare(machine), machine.registers["pc"], machine.registers["lr"] & ~1
+    bare, called = _bare(machine), _bare(machine)
+    _call_back(called)
+    entry, back = machine.registers["pc"], machine.registers["lr"] & ~1
     state = {register: bare.reg_read(register) for register in _CORE}
     ram = bytes(machine.read_memory(0x2000_0000, 0x4_0000))
 
-    def uncounted() -> float:
-        bare.mem_write(0x2000_0000, ram)
+    def uncounted(engine: unicorn.Uc = bare) -> float:
+        engine.mem_write(0x2000_0000, ram)
         for register, value in state.items():
-            bare.reg_write(register, value)
-        return _timed(lambda: bare.emu_start(entry | 1, back))
+            engine.reg_write(register, value)
+        return _timed(lambda: engine.emu_start(entry | 1, back))
 
     before = machine.core.executed
     machine.hook(back, lambda _: True)
@@ -119,14 +136,26 @@ def _against_unicorn(title: str, firmware: Firmware, function: str) -> None:
     machine.unhook(back)
     count = (machine.core.executed - before) / 1e6
     uncounted()
+    uncounted(called)
     same = machine.registers["r0"] == bare.reg_read(arm.UC_ARM_REG_R0)
-    pairs = [(counted(), uncounted()) for _ in range(7)]  # in turn: the machine may be busy
-    ours, theirs = (statistics.median(column) for column in zip(*pairs, strict=True))
+    # In turn: the machine may be busy.
+    rows = [(counted(), uncounted(), uncounted(called)) for _ in range(7)]
+    ours, theirs, empty = (statistics.median(column) for column in zip(*rows, strict=True))
     print(
         f"  {title}: {count / ours:.0f} of {count / theirs:.0f} MIPS, {theirs / ours:.0%}"
-        f" ({count:.2f} million instructions; {'equal' if same else 'DIFFERENT'} results)"
+        f" (with a callback a block that does nothing: {theirs / empty:.0%};"
+        f" {count:.2f} million instructions; {'equal' if same else 'DIFFERENT'} results)"
     )
     machine.close()
+
+
+def _call_back(engine: unicorn.Uc) -> None:
+    """Let Unicorn call a function that does nothing before each block, as it calls the core's."""
+    nothing = ctypes.cast(ctypes.CDLL(None).labs, ctypes.c_void_p)
+    hook, everywhere = ctypes.c_size_t(), (ctypes.c_uint64(1), ctypes.c_uint64(0))
+    uclib.uc_hook_add(
+        engine._uch, ctypes.byref(hook), unicorn.UC_HOOK_BLOCK, nothing, None, *everywhere
+    )
 
 
 def _bare(machine: Machine) -> unicorn.Uc:
@@ -147,6 +176,19 @@ def _exceptions(firmware: Firmware) -> None:
     machine = Machine(firmware)
     seconds = _median(_calls(machine, "Call"))
     print(f"exception entry and return (SVC, {_SVCS} of them): {1e6 * seconds / _SVCS:.1f} us")
+    machine.close()
+
+
+def _console(firmware: Firmware) -> None:
+    """A console of single bytes: what accesses to a peripheral's registers cost."""
+    machine = Machine(firmware)
+
+    def print_on() -> float:
+        sent = len(machine.console)
+        seconds = _timed(lambda: machine.run(until_executed=machine.core.executed + 400_000))
+        return seconds / (len(machine.console) - sent)
+
+    print(f"a byte on the console, polled: {1e6 * _median(print_on):.1f} us")
     machine.close()
 
 
@@ -220,4 +262,7 @@ def _case(tool: str, sample: str, target: str) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] == ["--rows"]:
+        _rows()
+    else:
+        main(Path(sys.argv[1]).resolve() if sys.argv[1:] else None)
