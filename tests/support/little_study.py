@@ -37,9 +37,11 @@ def killed_once(parameters, parcels):
 
 @contextmanager
 def wrong(parameters, parcels):
-    """Every unit raises."""
+    """Every unit from ``parameters["first"]`` on raises."""
 
     def perform(unit):
-        raise ZeroDivisionError(unit.number)
+        if unit.number >= parameters.get("first", 0):
+            raise ZeroDivisionError(unit.number)
+        return [[unit.number]]
 
     yield perform

@@ -96,6 +96,14 @@ def test_an_error_of_the_work_itself_is_raised():
         result_of(Study(little_study.wrong, {}, {}, 4, 1))
 
 
+def test_what_was_done_before_an_error_is_kept(tmp_path):
+    one = Study(little_study.wrong, {"first": 4}, {}, 8, 1)
+    with pytest.raises(ZeroDivisionError):
+        result_of(one, path=tmp_path / "study.sqlite")
+    with Store(tmp_path / "study.sqlite", one) as store:
+        assert sorted(store.done()) == [0, 1, 2, 3]
+
+
 def test_a_worker_is_sent_a_parcel_once_and_says_what_it_lacks():
     data = b"sent once"
     one = study(data=data)
