@@ -24,7 +24,7 @@ GRANULE = 8192
 PAGE = 1024
 #: IDAU region numbers, as TT gives them: flash from 0, RAM from 64.
 _FIRST_RAM_REGION = 64
-_SECURE_ALIAS, _PERIPHERALS, _PRIVATE = 0x5000_0000, 0x4000_0000, 0xE000_0000
+_SECURE_ALIAS, _SECURE_ALIAS_END = 0x5000_0000, 0x6000_0000
 
 
 class Permissions(Protocol):
@@ -73,6 +73,7 @@ class Attribution:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._origins = {name: engine.stores[name].area for name in ("flash", "ram")}
+        self._information = [engine.stores[name].area for name in ("ficr", "uicr")]
         self.spu: Permissions
         self._stretches: tuple[_Stretch, ...] = ()
         self._in_force: dict[tuple[int, int], int] = {}
@@ -199,13 +200,17 @@ class Attribution:
         return found[1] + (_FIRST_RAM_REGION if found[0] == "ram" else 0)
 
     def is_secure(self, address: int) -> bool:
-        """True for a secure (or non-secure callable) address; private registers have both sides."""
+        """True for a secure (or non-secure callable) address.
+
+        Where nothing is, nothing is secure: an access ends as one of secure code does.
+        """
         if not self._given:
             return True
         found = self._region(address)
         if found is not None:
             return bool(self._permissions[found[0]][found[1]] & SECURE)
-        return not _PERIPHERALS <= address < _SECURE_ALIAS and address < _PRIVATE
+        secure_alias = _SECURE_ALIAS <= address < _SECURE_ALIAS_END
+        return secure_alias or any(area.holds(address) for area in self._information)
 
     def is_callable(self, address: int) -> bool:
         """True for secure memory that non-secure code may enter through SG."""

@@ -67,7 +67,9 @@ class Gateway:
     def is_outside(self, pc: int) -> bool:
         """True where the running state's MPU has no say: the address is the other state's."""
         attribution = self._attribution
-        return attribution.restricted and attribution.is_secure(pc) is self._worlds.nonsecure
+        if not attribution.restricted or attribution.idau_region(pc) is None:
+            return False
+        return attribution.is_secure(pc) is self._worlds.nonsecure
 
     def secure_gateway(self, pc: int, advance: Callable[[], None]) -> None:
         """SG: the entry to the secure state, elsewhere no operation."""

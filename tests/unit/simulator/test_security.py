@@ -158,6 +158,22 @@ def test_an_access_that_ends_or_begins_in_secure_memory_is_refused_again_and_aga
     assert bench.machine.faults[0].pc == CODE
 
 
+@pytest.mark.parametrize(
+    ("address", "cause"),
+    [(0x3000_0000, "BusFault"), (0x00FF_0000, "SecureFault"), (0x00FF_8000, "SecureFault"),
+     (0x5FFF_0000, "SecureFault")],
+)  # fmt: skip
+def test_factory_settings_and_secure_aliases_are_secure_and_empty_space_is_not(
+    bench: Bench, address: int, cause: str
+) -> None:
+    bench.begin()
+    bench.attribute_ram({31: 7, 1: 7})
+    bench.enter_nonsecure()
+    bench.machine.core.write(Reg.MSP, RAM + 2 * REGION)
+    bench.play(LOAD, address)
+    assert bench.machine.faults[0].cause == cause
+
+
 def test_nothing_is_refused_until_the_sau_leaves_the_word_to_the_spu(bench: Bench) -> None:
     bench.begin()
     bench.write(SPU + RAM_PERM + 4 * 5, 7)
