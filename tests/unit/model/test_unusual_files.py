@@ -1,0 +1,91 @@
+"""What writers may do and converters seldom do: data behind the file, one zero point for all."""
+
+from __future__ import annotations
+
+import flatbuffers
+import numpy as np
+import pytest
+from model_builder import Op, T, build
+
+from harness.errors import BadModel
+from harness.model import Model
+
+schema = pytest.importorskip("ai_edge_litert.schema_py_generated")
+
+WEIGHTS = np.arange(-6, 6, dtype=np.int8).reshape(3, 4)
+
+
+def changed(change) -> bytes:
+    """A small model after ``change`` of its weights' tensor and buffer."""
+    tensors = [
+        T((1, 4), "int8", 0.5, 3),
+        T((3, 4), "int8", [0.1, 0.2, 0.3], 0, WEIGHTS),
+        T((1, 3), "int8", 0.25, -1),
+    ]
+    dense = Op("FULLY_CONNECTED", [0, 1, -1], [2], ("FullyConnected", {}))
+    data = build(tensors, [dense], [0], [2])
+    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(bytearray(data)))
+    weights = model.subgraphs[0].tensors[1]
+    change(weights, model.buffers[weights.buffer])
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+    return bytes(builder.Output())
+
+
+def with_data_behind(offset_from_end: int, size: int) -> bytes:
+    """The weights stand behind the FlatBuffer; ``offset_from_end`` shifts where they are said."""
+
+    def move(offset: int):
+        def change(weights, buffer) -> None:
+            buffer.data, buffer.offset, buffer.size = None, offset, size
+
+        return change
+
+    length = len(changed(move(1 << 20)))
+    return changed(move(length + offset_from_end)) + WEIGHTS.tobytes()
+
+
+def test_data_behind_the_flatbuffer_is_read() -> None:
+    model = Model.from_bytes(with_data_behind(0, 12), "m")
+    assert bytes(model.tensors[1].data) == WEIGHTS.tobytes()
+
+
+def test_data_that_would_end_behind_the_file_is_refused() -> None:
+    with pytest.raises(BadModel, match="of 12 bytes is outside the file"):
+        Model.from_bytes(with_data_behind(1, 12), "m")
+
+
+def zero_points(*values: int):
+    def change(weights, buffer) -> None:
+        weights.quantization.zeroPoint = list(values)
+
+    return change
+
+
+def test_one_zero_point_is_that_of_every_channel() -> None:
+    quantization = Model.from_bytes(changed(zero_points(4)), "m").tensors[1].quantization
+    assert quantization.zero_points == (4, 4, 4)
+    assert quantization.scales == pytest.approx((0.1, 0.2, 0.3))
+
+
+def test_each_channel_keeps_its_own_zero_point() -> None:
+    model = Model.from_bytes(changed(zero_points(1, 2, 3)), "m")
+    assert model.tensors[1].quantization.zero_points == (1, 2, 3)
+
+
+def test_a_number_of_zero_points_that_is_neither_one_nor_all_is_refused() -> None:
+    with pytest.raises(BadModel, match="3 scales and 2 zero points"):
+        Model.from_bytes(changed(zero_points(1, 2)), "m")
+
+
+@pytest.mark.parametrize("zero", [1 << 31, -(1 << 31) - 1])
+def test_a_zero_point_beyond_32_bits_is_refused(zero: int) -> None:
+    with pytest.raises(BadModel, match="zero point outside 32 bits"):
+        Model.from_bytes(changed(zero_points(zero)), "m")
+
+
+def test_the_identifier_that_is_there_is_told() -> None:
+    data = bytearray(changed(zero_points(0)))
+    data[4:8] = b"TFL9"
+    with pytest.raises(BadModel, match="b'TFL9'"):
+        Model.from_bytes(bytes(data), "m")
