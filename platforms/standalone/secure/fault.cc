@@ -58,23 +58,26 @@ extern "C" [[noreturn, gnu::used]] void SecureReportFault(const uint32_t* frame,
   Stop();
 }
 
-// The frame lies on one of four stacks: the world is bit 6 of EXC_RETURN; PSP only where bits 2
-// (SPSEL) and 3 (thread mode) are both set.
+// The frame lies on one of four stacks. The world is bit 6 of EXC_RETURN. On PSP it lies only where
+// bit 3 (thread mode) is set and so is SPSEL: bit 2 for the secure state, whose exception this is;
+// the other state's is in its CONTROL alone.
 __attribute__((naked)) void FaultEntry() {
   asm volatile(
       "mov r1, lr\n"
-      "and r2, r1, #12\n"
       "tst r1, #64\n"
       "beq 1f\n"
+      "and r2, r1, #12\n"
       "cmp r2, #12\n"
       "ite eq\n"
       "mrseq r0, psp\n"
       "mrsne r0, msp\n"
       "b SecureReportFault\n"
-      "1: cmp r2, #12\n"
-      "ite eq\n"
-      "mrseq r0, psp_ns\n"
-      "mrsne r0, msp_ns\n"
+      "1: mrs r2, control_ns\n"
+      "and r2, r2, r1, lsr #2\n"  // bit 1: SPSEL, and thread mode
+      "tst r2, #2\n"
+      "ite ne\n"
+      "mrsne r0, psp_ns\n"
+      "mrseq r0, msp_ns\n"
       "b SecureReportFault\n");
 }
 

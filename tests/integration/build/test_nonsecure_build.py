@@ -11,9 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from harness.build.builders import build_one
+from harness.case.run import run_case
+from harness.case.samples import sample_case
 from harness.cli import cli
 from harness.elf import Firmware, hexfile, together, trustzone
 from harness.footprint import regions
+from harness.targets import open_target
 
 pytestmark = pytest.mark.skipif(
     any(shutil.which(tool) is None for tool in ("arm-none-eabi-g++", "flatc")),
@@ -87,3 +90,24 @@ def test_an_operator_is_explained_from_the_image_that_registers_it(folder):
     document = told("resolver", "explain", "FULLY_CONNECTED", str(folder / "secure.elf"),
                     "--beside", str(folder / "hello_world-exact.elf"))  # fmt: skip
     assert document["operator"] == "FULLY_CONNECTED"
+
+
+@pytest.mark.parametrize("target", ["simulator", "virtual-board"])
+def test_a_sample_in_the_non_secure_world_computes_what_the_model_says(target, tmp_path):
+    case = sample_case("hello_world", "exact", builder="standalone-ns").on(target)
+    result = run_case(case, tmp_path)
+    assert result.passed, result.judgement
+    assert result.evidence.outputs_compared == 20
+    worlds = [(one.name, one.world) for one in result.measures.images]
+    assert worlds == [("hello_world-exact", "non-secure"), ("secure", "secure")]
+
+
+def test_the_secure_image_reports_a_fault_of_the_other_world_and_stops(folder):
+    with open_target("simulator", together.read(folder)) as session:
+        session.machine.hook("main", lambda machine: machine.write_register("pc", 0x100))
+        session.run(None, session.deadline(1))
+        text = session.read().decode()
+        (fault,) = session.faults
+    assert "*** SecureFault of the non-secure image" in text
+    assert "SFSR 0x00000001" in text and "pc 0x00000100" in text
+    assert str(fault).startswith("SecureFault (INVEP) in the non-secure image hello_world-exact")
