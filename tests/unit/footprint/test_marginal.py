@@ -1,0 +1,97 @@
+"""What an operator costs by building without it, beside what it costs by reachability."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from little_tflm import compile_little, has_gcc
+
+from harness import footprint, logs
+from harness.elf import Firmware
+from harness.errors import UsageError
+from harness.footprint.marginal import LeaveOneOut, leave_one_out
+
+Build = Callable[[Sequence[str]], Path]
+ADD = {"CONV_2D": "resolver.AddConv2D();", "SOFTMAX": "resolver.AddSoftmax();"}
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Builds the little firmware with the operators that are asked for, each set once."""
+    if not has_gcc():
+        pytest.skip("no arm-none-eabi-g++")
+    made: dict[tuple[str, ...], Path] = {}
+
+    def build(names: Sequence[str]) -> Path:
+        key = tuple(sorted(names))
+        if key not in made:
+            folder = tmp_path_factory.mktemp("little")
+            register = "".join(ADD[name] for name in key)
+            made[key] = compile_little(folder, register=register, slots=max(1, len(key)))
+        return made[key]
+
+    return build
+
+
+@pytest.fixture(scope="module")
+def found(build: Build) -> LeaveOneOut:
+    return leave_one_out("little", list(ADD), build)
+
+
+def used(build: Build, names: Sequence[str], region: str) -> int:
+    document = footprint.analyse(Firmware.from_elf(build(names)))
+    return document.region(region).used
+
+
+def test_measured_is_the_flash_that_goes_with_the_operator(found: LeaveOneOut, build: Build):
+    whole = used(build, list(ADD), "FLASH")
+    conv, softmax = found.rows
+    assert (conv.operator, softmax.operator) == tuple(ADD)
+    assert conv.measured == whole - used(build, ["SOFTMAX"], "FLASH")
+    assert softmax.measured == whole - used(build, ["CONV_2D"], "FLASH")
+    assert conv.difference == conv.measured - conv.exclusive
+
+
+def test_the_slot_of_an_operator_is_ram(found: LeaveOneOut, build: Build):
+    whole = used(build, list(ADD), "RAM")
+    assert found.rows[0].ram == whole - used(build, ["SOFTMAX"], "RAM")
+    assert found.ram == whole - used(build, [], "RAM")
+
+
+def test_together_is_what_all_of_them_add(found: LeaveOneOut, build: Build):
+    assert found.flash == used(build, list(ADD), "FLASH")
+    assert found.none == used(build, [], "FLASH")
+    told = found.to_json()
+    assert told["together_measured"] == found.flash - found.none
+    assert told["sum_of_exclusive"] == sum(row.exclusive for row in found.rows)
+    # What both share goes only with both of them.
+    assert sum(row.measured for row in found.rows) < told["together_measured"]
+
+
+def test_operators_that_are_kept_are_in_every_build(build: Build):
+    asked: list[tuple[str, ...]] = []
+
+    def recording(names: Sequence[str]) -> Path:
+        asked.append(tuple(names))
+        return build(names)
+
+    leave_one_out("little", ["SOFTMAX"], recording, kept=["CONV_2D"])
+    assert asked == [("CONV_2D", "SOFTMAX"), ("CONV_2D",), ("CONV_2D",)]
+
+
+def test_each_build_is_told(build: Build):
+    told: list[str] = []
+    with logs.shown(told.append):
+        leave_one_out("little", ["SOFTMAX"], build)
+    assert told == [
+        "building little with 1 operators",
+        "building little without any",
+        "building little without SOFTMAX",
+    ]
+
+
+def test_nothing_to_leave_out_is_refused(build: Build):
+    with pytest.raises(UsageError, match="little has no operators to leave out"):
+        leave_one_out("little", [], build)
