@@ -1,0 +1,71 @@
+"""Tables for people: the figures of the footprint, each in its column."""
+
+from __future__ import annotations
+
+from harness import footprint
+from harness.elf import Firmware
+from harness.footprint.marginal import LeaveOneOut, Marginal
+from harness.footprint.text import comparison_tables, marginal_table, table
+
+NUMERIC_OF_MARGINAL = frozenset((1, 2, 3, 4, 5))
+
+
+def test_operators_left_out_one_by_one_are_summed_and_held_against_all_of_them():
+    rows = (Marginal("ADD", 1_000, 1_500, 1_010, 36, ()), Marginal("MUL", 200, 700, 200, 36, ()))
+    heads, numeric, cells = marginal_table(LeaveOneOut("s", 9_000, 7_000, 1_990, 72, rows))
+    assert heads[:6] == ["operator", "alone B", "reached B", "measured B", "difference", "RAM B"]
+    assert numeric == NUMERIC_OF_MARGINAL
+    assert [list(row) for row in cells] == [
+        ["ADD", "1,500", "1,000", "1,010", "+10", "36", ""],
+        ["MUL", "700", "200", "200", "+0", "36", ""],
+        ["sum of the operators", "2,200", "1,200", "1,210", "", "", ""],
+        ["all of them together", "", "1,990", "2,000", "+10", "72", ""],
+    ]
+
+
+def test_all_of_them_beyond_the_bound_are_told():
+    rows = (Marginal("ADD", 0, 0, 0, 0, ()),)
+    _, _, cells = marginal_table(LeaveOneOut("s", 90_000, 7_000, 0, 0, rows))
+    assert cells[-1][-1] == "more than the bound"
+
+
+def test_a_region_shows_its_place_use_and_share(little: Firmware):
+    found = footprint.analyse(little)
+    heads, numeric, cells = table(found, "region")
+    assert (heads, numeric) == (["region", "origin", "used B", "size B", "%"], {2, 3, 4})
+    flash = found.region("FLASH")
+    shares = {row[0]: row[1:] for row in cells}
+    share = f"{100 * flash.used / flash.size:.2f}"
+    assert shares["FLASH"] == [
+        f"0x{flash.origin:08x}", f"{flash.used:,}", f"{flash.size:,}", share
+    ]  # fmt: skip
+
+
+def test_files_share_the_whole_region_among_them(little: Firmware):
+    found = footprint.analyse(little)
+    _, _, cells = table(found, "file", region="FLASH", limit=0)
+    top = [row for row in cells if not row[0].startswith(" ")]
+    assert sum(int(row[1].replace(",", "")) for row in top) == found.region("FLASH").used
+    assert abs(sum(float(row[2]) for row in top) - 100) < 0.1
+
+
+def test_operators_end_with_what_is_none_of_them(little: Firmware):
+    found = footprint.analyse(little)
+    _, numeric, cells = table(found, "operator")
+    together, rest, unreached = (row[3] for row in cells[-3:])
+    report = found.operators
+    assert numeric == {1, 2, 3, 4}
+    expected = (report.together, report.rest, report.unreached)
+    assert (together, rest, unreached) == tuple(f"{size:,}" if size else "-" for size in expected)
+
+
+def test_a_comparison_says_how_many_rows_it_left_out(little: Firmware, only_conv: Firmware):
+    before, after = (footprint.analyse(one).to_json() for one in (only_conv, little))
+    found = footprint.compare.compare(before, after)
+    tables = dict(comparison_tables(found, limit=2))
+    rows = tables["Symbols"][2]
+    assert len(rows) == 3
+    assert rows[-1][0] == f"... and {len([c for c in found.symbols if c.difference]) - 2} more"
+    assert len(dict(comparison_tables(found, limit=len(found.symbols)))["Symbols"][2]) == len(
+        [c for c in found.symbols if c.difference]
+    )
