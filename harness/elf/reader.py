@@ -151,7 +151,9 @@ def string(table: bytes, offset: int) -> str:
 
 def _check_kind(data: bytes, where: str) -> None:
     if data[:4] != b"\x7fELF":
-        raise BadElf(f"{where} is not an ELF file")
+        model = data[4:8] == b"TFL3"
+        hint = "it is a .tflite model: the image goes first, the model behind it" if model else ""
+        raise BadElf(f"{where} is not an ELF file", hint=hint)
     if len(data) < 20:
         raise BadElf(f"{where} is truncated: {len(data)} bytes hold no ELF header")
     bits = {1: 32, 2: 64}.get(data[4])

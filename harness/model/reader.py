@@ -39,7 +39,7 @@ def read(data: bytes, name: str) -> Content:
     if data[4:8] != schema.IDENTIFIER:
         raise BadModel(
             f"{name}: not a .tflite model (its identifier is {bytes(data[4:8])!r}, not b'TFL3')",
-            hint=_HINT,
+            hint="it is an ELF, an image" if data[:4] == b"\x7fELF" else _HINT,
         )
     try:
         return _content(Buffer(data).root())

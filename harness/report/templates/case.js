@@ -12,14 +12,21 @@
     return (name) => style.getPropertyValue(name).trim();
   }
 
-  function layout(unit, stacked) {
+  // Whole numbers that hardly move get whole numbers on their axis.
+  function range(values) {
+    const known = values.filter((value) => value !== null);
+    const [least, most] = [Math.min(...known), Math.max(...known)];
+    return known.every(Number.isInteger) && most - least < 10 ? [least - 5, most + 5] : null;
+  }
+
+  function layout(unit, stacked, values) {
     const of = colours();
     const axis = {gridcolor: of("--line"), zerolinecolor: of("--line"), color: of("--dim")};
     return {
       paper_bgcolor: of("--paper"), plot_bgcolor: of("--paper"), font: {color: of("--ink"), size: 12},
       margin: {l: 64, r: 12, t: 8, b: 36}, hovermode: stacked ? "x unified" : "closest",
       xaxis: {...axis, type: "date"}, yaxis: {...axis, title: {text: unit}, tickformat: ",~r",
-        rangemode: stacked ? "tozero" : "normal"},
+        rangemode: stacked ? "tozero" : "normal", ...(values && range(values) && {range: range(values)})},
       legend: {orientation: "h"}, showlegend: Boolean(stacked),
     };
   }
@@ -29,9 +36,9 @@
     modeBarButtons: [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]]};
   const plots = [];
 
-  function draw(element, traces, unit, stacked) {
-    Plotly.newPlot(element, traces, layout(unit, stacked), options);
-    plots.push([element, unit, stacked]);
+  function draw(element, traces, unit, stacked, values = null) {
+    Plotly.newPlot(element, traces, layout(unit, stacked, values), options);
+    plots.push([element, unit, stacked, values]);
     element.on("plotly_click", (event) => {
       const link = data.runs[event.points[0].pointIndex].url;
       if (link) window.open(link, "_blank", "noopener");
@@ -55,10 +62,10 @@
     }, {
       x: figure.steps.map((at) => x[at]), y: marked, mode: "markers", hoverinfo: "skip",
       marker: {size: 9, symbol: "diamond", color: colours()("--bad")},
-    }], figure.unit, false);
+    }], figure.unit, false, figure.values);
   }
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    for (const [element, unit, stacked] of plots) Plotly.relayout(element, layout(unit, stacked));
+    for (const [element, ...rest] of plots) Plotly.relayout(element, layout(...rest));
   });
   document.documentElement.dataset.drawn = String(plots.length);
 })();

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -101,21 +102,44 @@ def test_each_shell_gets_its_script(shell, capsys):
     assert "_TFLM_HIL_COMPLETE" in capsys.readouterr().out
 
 
-def test_bash_completes_through_the_script(tmp_path):
+IN_BASH = """eval "$(tflm-hil completion bash)"
+COMP_WORDS=(tflm-hil run hello_world_f)
+COMP_CWORD=2
+_tflm_hil_completion tflm-hil
+echo ${COMPREPLY[@]}
+"""
+IN_FISH = """tflm-hil completion fish | source
+complete -C "tflm-hil run hello_world_f"
+"""
+
+
+@pytest.mark.parametrize(
+    ("shell", "script"),
+    [("bash", IN_BASH), ("fish", IN_FISH)],
+    ids=["bash", "fish"],
+)
+def test_a_shell_completes_through_its_script(shell, script, tmp_path):
+    if shutil.which(shell) is None:
+        pytest.skip(f"needs {shell}")
     program = tmp_path / "tflm-hil"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m harness "$@"\n')
     program.chmod(0o755)
-    script = (
-        'eval "$(tflm-hil completion bash)"\nCOMP_WORDS=(tflm-hil run hello_world_f)\n'
-        "COMP_CWORD=2\n_tflm_hil_completion tflm-hil\necho ${COMPREPLY[@]}\n"
-    )
-    environment = {
-        **os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT),
-    }  # fmt: skip
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)}
     done = subprocess.run(
-        ["bash", "-c", script], capture_output=True, text=True, env=environment, check=False
+        [shell, "-c", script], capture_output=True, text=True, env=environment, check=False
     )
     assert done.stdout.split() == ["hello_world_float"], done.stderr
+
+
+def test_an_image_and_a_model_that_changed_places_are_told_apart(tmp_path, capsys):
+    model, image = tmp_path / "m.tflite", tmp_path / "e.elf"
+    model.write_bytes(b"\x1c\0\0\0TFL3" + bytes(40))
+    image.write_bytes(b"\x7fELF" + bytes(60))
+    assert main(["resolver", "check", str(model), str(image)]) == 2
+    assert "the image goes first, the model behind it" in capsys.readouterr().err
+    assert main(["reference", str(image)]) == 2
+    assert "it is an ELF, an image" in capsys.readouterr().err
 
 
 def test_where_the_robot_resource_lies_is_told(capsys):
