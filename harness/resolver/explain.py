@@ -11,7 +11,7 @@ from harness.elf import Firmware
 from harness.elf.demangle import demangle, qualified
 from harness.elf.graph import Node
 from harness.elf.registrations import Registration, is_kernel
-from harness.elf.thumb import Kind, references
+from harness.elf.thumb import references
 from harness.errors import UsageError
 from harness.footprint.analysis import ram_regions
 from harness.footprint.operators import OperatorCost
@@ -154,15 +154,9 @@ def disassemble(firmware: Firmware, node: Node) -> Iterator[str]:
             continue
         _, size, mnemonic, operands = found
         reference = named.get(at)
-        shown = "" if reference is None else _shown(firmware, reference.kind, reference.target)
+        shown = "" if reference is None else _name(firmware, reference.target)
         yield f"{at:08x}  {mnemonic:<7}{operands}{shown}".rstrip()
         at += size
-
-
-def _shown(firmware: Firmware, kind: Kind, target: int) -> str:
-    if kind is Kind.BRANCH and not _name(firmware, target):
-        return ""
-    return _name(firmware, target)
 
 
 def _name(firmware: Firmware, address: int) -> str:
