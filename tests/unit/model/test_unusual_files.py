@@ -89,3 +89,11 @@ def test_the_identifier_that_is_there_is_told() -> None:
     data[4:8] = b"TFL9"
     with pytest.raises(BadModel, match="b'TFL9'"):
         Model.from_bytes(bytes(data), "m")
+
+
+@pytest.mark.parametrize("left_out", ["scale", "zeroPoint"])
+def test_scales_without_zero_points_are_no_quantization_nor_the_other_way(left_out: str) -> None:
+    def change(weights, buffer) -> None:
+        setattr(weights.quantization, left_out, None)
+
+    assert Model.from_bytes(changed(change), "m").tensors[1].quantization is None
