@@ -257,8 +257,10 @@ class Entry(Escalation):
             core.write_many(cleared, (0,) * len(cleared))
             core.write(_XPSR_NZCVQG, XPSR_T | number & NUMBER)
         exc_return = exc_return & ~ES if target else exc_return | ES
-        if worlds.nonsecure is not target:
+        changes = worlds.nonsecure is not target
+        if changes:
             worlds.change()
+        if changes or tail:
             control = core.read(_CONTROL)
             exc_return = exc_return & ~PROCESS | (control & SPSEL) << 1
             core.write(_CONTROL, control & ~SPSEL)

@@ -71,6 +71,8 @@ class Exceptions(Entry):
         if number != NMI and (number & NUMBER != HARD_FAULT or core.read(_FAULTMASK)):
             core.write(_FAULTMASK, 0)
         nvic.deactivate(number)
+        if worlds.divided:
+            self._take_spsel(exc_return)
         if core.deliverable():  # tail-chaining: the frame stays where it is, unread
             self._chain(nvic.best(), exc_return)
             return
@@ -91,14 +93,17 @@ class Exceptions(Entry):
         if exc_return & THREAD and world.scb.scr & SLEEPONEXIT:
             self.sleep_on_exit = True
 
+    def _take_spsel(self, exc_return: int) -> None:
+        """SPSEL is of the exception's own state, which the frame need not be of."""
+        control = self._core.read(_CONTROL)
+        spsel = SPSEL if exc_return & PROCESS else 0
+        self._core.write(_CONTROL, control & ~SPSEL | spsel)
+
     def _stack_of(self, exc_return: int) -> int:
         """Change to the state whose stack holds the frame; the register that points to it."""
         core, worlds = self._core, self._worlds
         if not worlds.divided:
             return _PSP if exc_return & (THREAD | PROCESS) == THREAD | PROCESS else _SP
-        # SPSEL is of the exception's own state, which the frame need not be of.
-        control = core.read(_CONTROL)
-        core.write(_CONTROL, control & ~SPSEL | (SPSEL if exc_return & PROCESS else 0))
         if worlds.nonsecure is bool(exc_return & S):
             worlds.change()
         process = exc_return & THREAD and core.read(_CONTROL) & SPSEL

@@ -18,7 +18,7 @@ from harness.elf import Firmware
 from harness.simulator import snapshot
 from harness.simulator.library import Reg
 from harness.simulator.machine import Machine
-from harness.simulator.nvic import FIRST_IRQ, NONSECURE, SYSTICK, Nvic, NvicRegisters
+from harness.simulator.nvic import FIRST_IRQ, NONSECURE, PENDSV, SYSTICK, Nvic, NvicRegisters
 
 SPU, RAM_PERM, FLASH_PERM, PERIPHID = 0x5000_3000, 0x700, 0x600, 0x800
 EXECUTE, WRITE, READ, SECURE, LOCK = 1, 2, 4, 0x10, 0x100
@@ -340,3 +340,40 @@ def test_non_secure_code_sees_and_changes_its_own_interrupts_alone(mask: int, wr
     assert secure.read(0x100) == written & mask | ~written & ~mask & 0xFFFF_FFFF
     other.write(0x380, 0)
     assert (secure.read(0x380), other.read(0x380)) == (mask, 0)
+
+
+# tail-chaining across the states
+
+
+def test_a_secure_thread_goes_on_after_a_chain_of_exceptions_of_both_states(bench: Bench) -> None:
+    """The chain leaves the process stack, on which the thread's frame is, and its registers."""
+    bench.begin()
+    machine, core = bench.machine, bench.machine.core
+    tables = {False: RAM + 2 * REGION, True: RAM + 20 * REGION}
+    bench.attribute_ram(dict.fromkeys(range(20, 31), 7))
+    for nonsecure, table in tables.items():
+        handler = table + 0x200
+        machine.write_memory(table, struct.pack("<16I", *[handler | 1] * 16))
+        machine.write_memory(handler, struct.pack("<2H", 0x3401, _BX_LR))  # adds r4, #1; bx lr
+        bench.write(0xE002_ED08 if nonsecure else 0xE000_ED08, table)
+    machine.write_memory(CODE, struct.pack("<2H", _HERE, _HERE))
+    bench.enter_nonsecure()
+    core.write(Reg.MSP, RAM + 24 * REGION)
+    machine.worlds.change()
+    stack = RAM + 6 * REGION
+    core.write_many(
+        (int(Reg.MSP), int(Reg.PSP), int(Reg.CONTROL), int(Reg.R0) + 4, int(Reg.PC)),
+        (RAM + 4 * REGION, stack, 2, 44, CODE | 1),
+    )
+    machine.nvic.set_priority(SYSTICK | NONSECURE, 0x40)
+    machine.nvic.pend(SYSTICK | NONSECURE)
+    machine.nvic.pend(PENDSV)
+    before = machine.exceptions.entries
+    machine.run(until_executed=core.executed + 20)
+    assert machine.exceptions.entries == before + 2
+    assert not machine.worlds.nonsecure
+    now = machine.registers
+    # The secure handler added one; what the non-secure one did to r4 was not the thread's.
+    assert (now["pc"], now["sp"], now["r4"], now["xpsr"] & 0x1FF) == (CODE, stack, 45, 0)
+    assert core.read(Reg.CONTROL) & 2
+    assert machine.faults == []
