@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
 from typing import Any
@@ -66,7 +66,7 @@ class Fault:
 
     def to_json(self) -> dict[str, Any]:
         """As JSON types."""
-        return asdict(self)
+        return {**vars(self)}
 
 
 def draw(stage: Stage, seed: int, number: int, models: Sequence[str], bits: int = 1) -> Fault:
