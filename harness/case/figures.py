@@ -26,13 +26,13 @@ _CMSIS_NN = re.compile(r"arm_\w+_s(?:4|8|16)(?:_\w+)?$")
 def size_of(firmware: Firmware) -> Size | None:
     """FLASH and RAM as the linker reports them; None where the image does not tell.
 
-    A HEX file knows nothing of RAM, nor which of its bytes are whose.
+    A HEX file knows nothing of RAM.
     """
     try:
         found = {region.name: region for region in regions(firmware)}
     except HilError:
         return None
-    if not {"FLASH", "RAM"} <= found.keys() or not firmware.sections:
+    if not {"FLASH", "RAM"} <= found.keys():
         return None
     flash, ram = found["FLASH"], found["RAM"]
     return Size(flash.used, ram.used, flash.size, ram.size)

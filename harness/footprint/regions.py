@@ -29,8 +29,13 @@ class Region:
 
 
 def regions(image: Image) -> tuple[Region, ...]:
-    """Memory regions and their use, to the byte as the linker's own table reports them."""
+    """Memory regions and their use, to the byte as the linker's own table reports them.
+
+    An image without sections (HEX, plain bytes) tells of the regions that it has bytes for, and
+    nothing of RAM.
+    """
     used: Counter[str] = Counter()
     for part in image.layout.parts:
         used[part.region] += part.size
-    return tuple(Region(m.name, m.origin, m.size, used[m.name]) for m in image.regions)
+    told = (m for m in image.regions if image.sections or used[m.name])
+    return tuple(Region(m.name, m.origin, m.size, used[m.name]) for m in told)

@@ -18,11 +18,14 @@ from harness.uart.scrapers import SCRAPERS, Wanted
 MEGABYTE = 1 << 20
 
 
-def patterns_in(value: object, seen: set[int]):
-    """Every compiled pattern that a module or class holds, in containers and attributes too."""
+def patterns_in(value: object, seen: dict[int, object]):
+    """Every compiled pattern that a module or class holds, in containers and attributes too.
+
+    ``seen`` keeps what it has seen: another object could otherwise get the same ``id``.
+    """
     if id(value) in seen:
         return
-    seen.add(id(value))
+    seen[id(value)] = value
     if isinstance(value, re.Pattern):
         yield value
     elif isinstance(value, dict):
@@ -34,7 +37,7 @@ def patterns_in(value: object, seen: set[int]):
 
 
 def package_patterns() -> list:
-    seen: set[int] = set()
+    seen: dict[int, object] = {}
     found = []
     for module in pkgutil.walk_packages(harness.uart.__path__, "harness.uart."):
         loaded = importlib.import_module(module.name)
