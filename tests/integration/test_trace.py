@@ -35,5 +35,6 @@ def test_counting_changes_nothing_that_is_measured(tmp_path, capsys):
     for more in ([], ["--profile"]):
         assert main(["run", "hello_world", "--output", str(tmp_path), "--json", "-", *more]) == 0
         cases += json.loads(capsys.readouterr().out)["cases"]
-    plain, traced = ({**case, "wall_seconds": 0, "coverage": None} for case in cases)
+    counted = {"wall_seconds": 0, "coverage": None, "profiled": []}
+    plain, traced = ({**case, **counted} for case in cases)
     assert plain == traced

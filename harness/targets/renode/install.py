@@ -28,6 +28,9 @@ from harness.errors import CannotWrite, EnvironmentMissing, HilError, UsageError
 from harness.targets.renode import find
 from harness.targets.renode.releases import ARCHIVES, PINNED, Archive, Version, shown
 
+if not hasattr(tarfile, "data_filter"):  # before Python 3.11.4: Debian 12's has none
+    from backports import tarfile  # type: ignore[no-redef]
+
 #: Called with how many bytes have come, and how many there will be (0: not told).
 Progress = Callable[[int, int], None]
 
