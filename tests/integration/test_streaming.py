@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sessions import fed_by_the_host
 
 from harness import paths, targets
 from harness.build.builders import build_one
@@ -17,7 +18,6 @@ from harness.case.feed import Feeder, Tap
 from harness.case.live import Live
 from harness.case.samples import sample_case
 from harness.elf import Firmware
-from harness.errors import EnvironmentMissing
 from harness.reference import Interpreter
 from harness.targets.base import Session
 from harness.uart import Console, TensorKey
@@ -29,11 +29,7 @@ CHIME = 12  # frames in which the first chime begins and ends
 
 @pytest.fixture
 def session() -> Iterator[Session]:
-    try:
-        firmware = Firmware.from_elf(build_one("chime", "console"))
-    except EnvironmentMissing as missing:
-        pytest.skip(str(missing))
-    with targets.open_target("simulator", firmware) as opened:
+    with fed_by_the_host("chime") as opened:
         yield opened
 
 

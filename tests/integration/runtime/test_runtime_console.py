@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from sessions import fed_by_the_host
 
 from harness import paths, targets
 from harness.build.builders import build_one
@@ -72,11 +73,7 @@ def expected() -> bytes:
 
 @pytest.fixture
 def session() -> Iterator[Session]:
-    try:
-        firmware = Firmware.from_elf(build_one("hello_world", "console"))
-    except EnvironmentMissing as missing:
-        pytest.skip(str(missing))
-    with targets.open_target("simulator", firmware) as opened:
+    with fed_by_the_host("hello_world") as opened:
         yield opened
 
 

@@ -1,0 +1,25 @@
+"""Sessions of samples on the simulator, for tests that speak to them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from harness import targets
+from harness.build.builders import build_one
+from harness.elf import Firmware
+from harness.errors import EnvironmentMissing
+from harness.targets.base import Session
+
+
+@contextmanager
+def fed_by_the_host(sample: str) -> Iterator[Session]:
+    """``sample`` with its inputs from the console; skips the test where it cannot be built."""
+    try:
+        firmware = Firmware.from_elf(build_one(sample, "console"))
+    except EnvironmentMissing as missing:
+        pytest.skip(str(missing))
+    with targets.open_target("simulator", firmware) as opened:
+        yield opened
