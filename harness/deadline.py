@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 
 Clock = Callable[[], float]
+#: Less than this is no time left.
+INSTANT = 1e-6
 
 
 class Deadline:
@@ -24,6 +26,14 @@ class Deadline:
         self._now = now
         self._start = now()
         self._wall_start = time.monotonic()
+
+    def part(self, seconds: float) -> Deadline:
+        """``seconds`` from now on the same clock, behind what is left of the guard.
+
+        At least an instant, and so is the guard: who runs with it is told what is used up.
+        """
+        guard = max(self.guard_remaining, INSTANT)
+        return Deadline(max(seconds, INSTANT), now=self._now, guard=guard)
 
     @property
     def remaining(self) -> float:

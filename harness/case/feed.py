@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from harness.case.endings import HOW_IT_ENDED
 from harness.case.presses import Presses
-from harness.deadline import Deadline
+from harness.deadline import INSTANT, Deadline
 from harness.errors import FirmwareFailed
 from harness.targets.base import ConsoleMatch, Session, Stop
 from harness.targets.pins import Press
@@ -30,8 +30,6 @@ _PATIENCE_AFTER_PUSH = 0.05
 _PUSH = b"\n"
 #: Seconds on the target's clock after which a run looks at what came, whatever it was.
 _SLICE = 1.0
-#: Less than this is no time left.
-INSTANT = 1e-6
 
 
 def out_of_time(deadline: Deadline) -> Stop | None:
@@ -70,11 +68,7 @@ class Tap:
         say is read all the same, so ask once more.
         """
         while not done():
-            part = self.session.deadline(
-                max(min(_SLICE, deadline.remaining), INSTANT),
-                guard=max(deadline.guard_remaining, 1e-3),
-            )
-            stop = self.run(words, part)
+            stop = self.run(words, deadline.part(min(_SLICE, deadline.remaining)))
             again = stop is Stop.DEADLINE and deadline.remaining > INSTANT
             if stop is not Stop.CONDITION and not again:
                 done()
@@ -155,10 +149,7 @@ class Feeder:
 
     def _answer(self, sequence: int, seen: int, seconds: float) -> Record | None:
         """The ack of ``sequence`` or any nak that comes in time; None where neither does."""
-        patience = self._tap.session.deadline(
-            max(min(seconds, self._deadline.remaining), 1e-3),
-            guard=max(self._deadline.guard_remaining, 1e-3),
-        )
+        patience = self._deadline.part(min(seconds, self._deadline.remaining))
         stop = Stop.CONDITION
         while True:
             for record in self._records[seen:]:

@@ -60,14 +60,14 @@ def measure(
     typical = int(median(known)) if known else None
     sources = set(map(str, console.records.texts("inference", "source")))
     stacks = console.records.numbers("stack", "used")
-    arena = console.of_kind("arena")[-1:]
+    arenas = console.of_kind("arena")
     counts = targets.target(target).instructions
     instructions, cycles = (typical, None) if counts else (None, typical)
     return Measures(
         size=size_of(firmware),
         images=image_sizes(firmware),
-        arena_declared=arena[0].integer("declared") if arena else None,
-        arena_used=arena[0].integer("used") if arena else None,
+        arena_declared=arenas[-1].integer("declared") if arenas else None,
+        arena_used=arenas[-1].integer("used") if arenas else None,
         stack_used=max(stacks, default=None),
         instructions=instructions,
         cycles=cycles,

@@ -108,8 +108,7 @@ class Live(Closing):
 
     def run_for(self, seconds: float) -> None:
         """Run for ``seconds`` of the target's clock, or to the end of the image's life."""
-        guard = max(self._deadline.guard_remaining, 1e-3)
-        self._tap.run(None, self.session.deadline(seconds, guard=guard))
+        self._tap.run(None, self._deadline.part(seconds))
 
     def wait_for(self, regex: str) -> re2._Match[str]:
         """Run until a line (or the beginning of one) matches ``regex``, an RE2 expression.

@@ -8,7 +8,6 @@ from harness.deadline import Deadline
 from harness.targets.base import Session, Stop, Until
 from harness.targets.pins import Press
 
-_INSTANT = 1e-6
 _LONG = 1e9
 
 
@@ -35,9 +34,7 @@ class Presses:
             if wait > 0:
                 if wait >= deadline.remaining:
                     break
-                guard = max(deadline.guard_remaining, _INSTANT)
-                part = self._session.deadline(max(wait, _INSTANT), guard=guard)
-                stop = self._session.run(until, part)
+                stop = self._session.run(until, deadline.part(wait))
                 if stop is Stop.IDLE:
                     self._slept += wait
                 elif stop is not Stop.DEADLINE:

@@ -78,6 +78,7 @@ def test_expectations_and_budgets_are_read(case_file):
             "no finding 'oops'",
         ),
         ('[[case]]\nname = "m"\nelf = "zephyr.elf"\n' * 2, "two cases are called"),
+        ('[[case]]\nname = "m"\nelf = "zephyr.elf"\npress = ["lever"]\n', "press: "),
         ("[[case]\n", "hil.toml"),
     ],
 )

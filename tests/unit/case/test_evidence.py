@@ -296,6 +296,32 @@ def test_a_tensor_of_another_size_is_not_the_models():
     assert "output 0 has 2 bytes, the model's 1" in messages(records, OWN)
 
 
+def test_the_size_of_one_tensor_is_not_held_against_another():
+    at = next(n for n, (kind, _) in enumerate(BUILTIN) if kind == "output")
+    more = [*BUILTIN[: at + 1], *parts("output", 0, 1, bytes(3)), *BUILTIN[at + 1 :]]
+    assert not any("the model's" in one and "bytes" in one for one in messages(more, OWN))
+
+
+@pytest.mark.parametrize("kind", ["input", "output"])
+def test_a_tensor_stands_before_the_record_of_its_inference(kind):
+    late = next(n for n, one in enumerate(BUILTIN) if one[0] == "inference")
+    at = next(n for n, one in enumerate(BUILTIN) if one[0] == kind)
+    moved = [*BUILTIN[:at], *BUILTIN[at + 1 : late + 1], BUILTIN[at], *BUILTIN[late + 1 :]]
+    assert f"{kind} says inference 0 and stands in 1" in messages(moved, OWN)
+
+
+@pytest.mark.parametrize("number", [0, 2])
+def test_a_part_of_a_tensor_names_the_inference_that_it_stands_in(number):
+    at = [n for n, one in enumerate(BUILTIN) if one[0] == "output"][1]
+    moved = [*BUILTIN[:at], *parts("output", number, 0, b"\1"), *BUILTIN[at + 1 :]]
+    assert f"output says inference {number} and stands in 1" in messages(moved, OWN)
+
+
+def test_inputs_that_nobody_sent_are_the_samples():
+    wanted = Known(MODEL, inputs=[*BYTES[:2], [b"\0"]])
+    assert "input 0 of inference 2 is not the one that the sample has" in messages(BUILTIN, wanted)
+
+
 def test_inputs_are_those_that_the_host_knows():
     wanted = replace(TABLE, inputs=[*BYTES[:2], [b"\0"]])
     assert messages(BUILTIN, wanted) == [

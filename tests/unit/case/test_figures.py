@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 from device import Told, lines, told
 from elf_writer import MadeSection, MadeSymbol, write_elf
+from model_builder import build_graphs
+from seeds_more import stream
 
+from harness import paths
 from harness.case.figures import (
     Measures,
     library_of,
@@ -18,6 +21,7 @@ from harness.case.result import OperatorTicks, Size
 from harness.elf import Firmware
 from harness.elf.wrapped import wrap
 from harness.errors import BadElf
+from harness.model import Model
 from harness.uart import Console
 
 #: Of the firmware below, and of the chip.
@@ -50,8 +54,8 @@ def inference(number: int, ticks: int, **fields: object) -> Told:
     return told("inference", index=number, ticks=ticks, **fields)
 
 
-def op(number: int, operator: str, ticks: int) -> Told:
-    return told("op", inference=number, operator=operator, ticks=ticks)
+def op(number: int, operator: str, ticks: int, node: int = 0) -> Told:
+    return told("op", inference=number, node=node, operator=operator, ticks=ticks)
 
 
 def test_sizes_are_those_of_flash_and_ram(firmware):
@@ -107,6 +111,24 @@ def test_nodes_of_one_operator_are_added_and_of_several_inferences_the_median_co
         *(op(2, "CONV_2D", 900), op(2, "CONV_2D", 1)),
     )
     assert operator_ticks(said) == (OperatorTicks("CONV_2D", 50), OperatorTicks("SOFTMAX", 5))
+
+
+def test_an_operator_is_of_the_type_of_its_first_output():
+    model = Model.from_file(paths.models() / "hello_world_int8.tflite")
+    beyond = len(model.operators)
+    said = console(op(0, "FULLY_CONNECTED", 3), op(0, "ADD", 2, node=beyond))
+    assert operator_ticks(said, "reference", model) == (
+        OperatorTicks("FULLY_CONNECTED", 3, "reference int8"),
+        OperatorTicks("ADD", 2, "reference"),
+    )
+    assert operator_ticks(said)[0].kernel == ""
+
+
+def test_an_operator_without_outputs_has_no_type():
+    model = Model.from_bytes(build_graphs(stream()), "stream")
+    node = next(one.index for one in model.operators if not one.outputs)
+    said = console(op(0, "ASSIGN_VARIABLE", 3, node=node))
+    assert operator_ticks(said, "reference", model)[0].kernel == "reference"
 
 
 def test_operators_that_take_as_long_stand_by_their_names():

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
-from model_builder import build_graphs
+from model_builder import Graph, Op, T, build_graphs
 from seeds_more import loop
 
 from harness import paths
@@ -34,11 +34,14 @@ class Device:
     ``spoil`` changes what an operator writes; ``twice`` lets kernels ask for each tensor twice.
     """
 
-    def __init__(self, inputs, spoil=lambda operator, data: data, twice=False) -> None:
+    def __init__(
+        self, inputs, spoil=lambda operator, data: data, twice=False, model=MODEL, places=PLACES
+    ) -> None:
+        self.model, self.places = model, places
         self.registers = {"pc": 0, "lr": 0, "r0": 0, "r1": 0}
         self.memory = SimpleNamespace(read=self._read)
         self._bytes = bytearray(0x2000)
-        for tensor, place in PLACES.items():
+        for tensor, place in places.items():
             struct.pack_into("<I", self._bytes, TENSORS - 0x2000_0000 + 12 * tensor, place)
         self._steps = self._program(inputs, spoil, twice)
         self.end = Stop.IDLE
@@ -48,16 +51,16 @@ class Device:
         return bytes(self._bytes[at : at + size])
 
     def _put(self, tensor, data):
-        at = PLACES[tensor] - 0x2000_0000
+        at = self.places[tensor] - 0x2000_0000
         self._bytes[at : at + len(data)] = data
 
     def _program(self, inputs, spoil, twice):
-        interpreter = Interpreter.from_model(MODEL)
+        interpreter = Interpreter.from_model(self.model)
         for row in inputs:
             self._put(0, row.tobytes())
             layers = table(interpreter, [row]).layers
             yield {"pc": INVOKE & ~1, "lr": AFTER | 1}
-            for operator, layer in zip(MODEL.operators, layers, strict=True):
+            for operator, layer in zip(self.model.operators, layers, strict=True):
                 for tensor in (operator.inputs[0], operator.outputs[0]):
                     for _ in range(1 + twice):
                         yield {"pc": ASK & ~1, "lr": KERNEL | 1, "r1": tensor}
@@ -96,6 +99,20 @@ def function(name, address, kind="func"):
 
 INVOKES = function("_ZN6tflite16MicroInterpreter6InvokeEv", INVOKE)
 ASKS = function("_ZN6tflite12MicroContext13GetEvalTensorEPK13TfLiteContexti", ASK)
+#: Its output is a sum over this input and the two before.
+MEMORY = Graph(
+    [
+        T((1, 1), "int8", 0.05),
+        T((1, 1), "int8", 1.0, 0, [[1]]),
+        T((1, 3), "int8", 1.0, 0, [[1, 2, 1]]),
+        T((1,), "int32", 0.05, 0, [0]),
+        T((1, 3), "int8", 0.05, variable=True),
+        T((1, 1), "int8", 0.2),
+    ],
+    [Op("SVDF", [0, 1, 2, 3, 4], [5], ("SVDF", {"Rank": 1}))],
+    [0],
+    [5],
+)
 ROWS = [np.array([[value]], np.int8) for value in (-128, 3, 127)]
 
 
@@ -136,6 +153,19 @@ def test_a_right_device_is_equal_in_every_layer_of_every_inference(firmware):
         report = compared(Device(ROWS), firmware, inference=number)
         assert (report.equal, report.compared) == (True, 3)
     assert compared(Device(ROWS[:1]), firmware).equal
+
+
+def test_a_model_with_a_memory_is_told_all_that_the_device_heard(firmware):
+    model = Model.from_bytes(build_graphs([MEMORY]), "svdf")
+    places = {0: ARENA, 5: ARENA + 64}
+    rows = [np.array([[value]], np.int8) for value in (60, -90, 20)]
+    device = Device(rows, model=model, places=places)
+    interpreter = Interpreter.from_model(model)
+    interpreter.invoke([rows[2]])  # what it heard before is forgotten
+    deadline = Deadline(1.0)
+    assert compare_with_device(device, firmware, interpreter, inference=2, deadline=deadline).equal
+    alone = Interpreter.from_model(model).invoke([rows[2]])[0]
+    assert device.memory.read(places[5], 1) != alone.tobytes()
 
 
 def off_by_one(operator, data):

@@ -56,10 +56,11 @@ def console(tmp_path):
 def test_counts_are_read_from_the_record_and_inferences_from_theirs(console):
     file = console(
         ("inference", {"index": 0, "status": 0}),
-        ("inference", {"index": 1, "status": 1}),
+        ("inference", {"index": 1, "status": 0}),
+        ("inference", {"index": 2, "status": 1}),
         ("lifecycle", {"operator": "Atan", **RIGHT, "order": "iprvrf"}),
     )
-    assert lifecycle(file, "Atan") == Lifecycle("Atan", RIGHT, "iprvrf", 1)
+    assert lifecycle(file, "Atan") == Lifecycle("Atan", RIGHT, "iprvrf", 2)
 
 
 def test_a_console_without_the_record_fails(console):
