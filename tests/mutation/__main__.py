@@ -99,7 +99,11 @@ def sample(code: Path, chance: random.Random) -> Iterator[Mutant]:
 
 
 def _meaning(source: str) -> str | None:
-    """The syntax tree without annotations, which do nothing at run time; None for no Python."""
+    """The syntax tree without what type checkers look after; None for no Python.
+
+    Annotations do nothing at run time, and who calls by place or by name where the other is
+    asked for is told by mypy.
+    """
     try:
         tree = ast.parse(source)
     except SyntaxError:
@@ -109,6 +113,11 @@ def _meaning(source: str) -> str | None:
             node.annotation = None if isinstance(node, ast.arg) else ast.Constant(None)
         if isinstance(node, ast.FunctionDef):
             node.returns = None
+        if isinstance(node, ast.arguments):
+            defaults = [one for one in node.kw_defaults if one is not None]
+            node.args = [*node.posonlyargs, *node.args, *node.kwonlyargs]
+            node.defaults, node.kw_defaults = [*node.defaults, *defaults], []
+            node.posonlyargs, node.kwonlyargs = [], []
     return ast.dump(tree)
 
 

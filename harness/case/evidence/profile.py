@@ -63,7 +63,7 @@ def _operators(ledger: Ledger, model: Model) -> None:
             for name in sorted(strange):
                 ledger.contradicts(f"op {name}: the model has no such operator", "op")
         elif [name for _, _, name in told] != names[: len(told)]:
-            wrong = next((n for n, one in enumerate(told) if [one[2]] != names[n : n + 1]), 0)
+            wrong = next(n for n, one in enumerate(told) if [one[2]] != names[n : n + 1])
             model_has = names[wrong] if wrong < len(names) else "none"
             message = f"node {wrong} of inference {inference} is {told[wrong][2]},"
             ledger.contradicts(f"{message} the model's is {model_has}", "op")

@@ -70,6 +70,7 @@ def test_a_step_from_a_baseline_names_what_grew(images, tmp_path, form: str) -> 
     assert f"baseline {used(one):,} B" in problem and "grew most: tflite::" in problem
     tables = "\n".join(found.tables)
     assert "SOFTMAX" in tables and "appeared" in tables and "Symbols" in tables
+    assert len(problem.split("grew most: ")[1].split(", tflite::")) <= 3
 
 
 def test_operators_and_files_have_budgets_of_their_own(images, tmp_path) -> None:

@@ -20,6 +20,7 @@ from harness.case.spec import Case
 from harness.findings import Finding, Kind
 from harness.model import Model
 from harness.uart import Console
+from harness.uart.records import ALLOCATIONS
 
 MODEL = Model.from_file(paths.models() / "hello_world_int8.tflite")
 ROWS = [np.array([[value]], np.int8) for value in (-128, 3, 127)]
@@ -212,6 +213,13 @@ def test_an_image_of_ones_own_must_end_but_not_after_it_failed():
 )
 def test_a_tensor_is_the_models(field, value, words):
     assert any(words in one for one in messages(with_field(BUILTIN, "tensor", field, value), OWN))
+
+
+def test_of_a_long_list_of_allocations_the_beginning_is_shown():
+    many = [told("allocation", type=ALLOCATIONS[0]) for _ in range(99)]
+    (said,) = [one for one in messages([*without(BUILTIN, "allocation")[:-1], *many, BUILTIN[-1]])
+               if one.startswith("allocations of")]  # fmt: skip
+    assert len(said) == len("allocations of ") + 200 + len(" came, not each type once and in order")
 
 
 def test_a_tensor_too_many_is_unexpected():
@@ -437,6 +445,15 @@ def test_a_record_that_was_sent_twice_may_be_answered_twice():
 def test_a_record_that_was_sent_once_is_answered_once():
     assert resent(told("nak", of=0), times=1) == {Kind.RECORD_UNEXPECTED}
     assert resent(told("ack", of=0), times=1) == {Kind.RECORD_UNEXPECTED}
+
+
+@pytest.mark.parametrize(("of", "good"), [(1, True), (2, True), (0, True), (3, False), (7, False)])
+def test_refused_is_the_record_that_is_waited_for_or_the_one_before(of, good):
+    """Or 0, for a line that was too broken to have a number."""
+    at = [n for n, (kind, _) in enumerate(FED) if kind == "ack"][1] + 1
+    spoilt = [*FED[:at], told("nak", of=of), *FED[at:]]
+    found_kinds = kinds(spoilt, HOST, Measured(sent=[1, 2, 2, *[1] * 4]))
+    assert (Kind.RECORD_CONTRADICTS not in found_kinds) is good
 
 
 def test_a_refusal_names_what_was_sent():

@@ -53,6 +53,11 @@ def test_right_outputs_are_counted_and_nothing_is_said():
     assert check(run(X, Y)) == OutputCheck(3, 0, 3)
 
 
+def test_inferences_beyond_the_hosts_inputs_are_held_against_nothing():
+    known = [[X[0]]]
+    assert check(run(X, Y), known=known).compared == 1
+
+
 def test_integers_have_no_tolerance_of_their_own():
     told = check(run(X, [Y[0], off_by(1)[1], Y[2]]))
     assert (told.compared, told.mismatches, told.inferences) == (3, 1, 3)

@@ -181,6 +181,20 @@ def test_every_measure_is_a_field_of_the_document_and_is_used_somewhere():
     assert all(one.name or one.label for one in MEASURES)
 
 
+def test_what_an_image_takes_is_exact_and_what_a_clock_says_is_noisy():
+    assert {one.name for one in MEASURES if one.noisy} == {"cycles", "microjoules", "wall_seconds"}
+
+
+def test_a_machines_own_time_and_the_number_of_values_are_never_worse():
+    assert {one.field for one in MEASURES if not one.gated} == {
+        "microjoules", "wall_seconds", "outputs_compared",
+    }  # fmt: skip
+
+
+def test_a_size_alone_does_not_know_the_chips():
+    assert Size(1, 2) == Size(1, 2, 0, 0)
+
+
 def test_a_size_that_is_not_known_is_none():
     assert (Measures().flash, Measures(size=Size(1, 2)).ram) == (None, 2)
 

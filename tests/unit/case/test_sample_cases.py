@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from harness.build.configurations import load
 from harness.case.samples import sample_case
 from harness.errors import UsageError
 
@@ -28,3 +29,21 @@ def test_a_builder_that_there_is_not_is_refused() -> None:
     with pytest.raises(UsageError, match="no builder 'make'") as refused:
         sample_case("digits", "exact", builder="make")
     assert refused.value.hint.startswith("one of standalone, ")
+
+
+def test_an_image_that_feeds_itself_makes_as_many_inferences_as_the_table_says() -> None:
+    sample = load().samples["hello_world"]
+    once = sample_case("hello_world", "exact")
+    assert sample.inferences > 1
+    assert (once.inferences, once.rows, once.inputs) == (sample.inferences, sample.rows, None)
+
+
+def test_a_fed_image_makes_as_many_inferences_as_it_is_sent_rows() -> None:
+    fed = sample_case("hello_world", "console")
+    assert fed.inferences == 1
+    assert fed.inputs is not None and fed.inputs.name == "hello_world_test.npz"
+
+
+def test_hundreds_of_inferences_have_more_of_the_hosts_time() -> None:
+    guards = [sample_case("digits", name).guard for name in ("exact", "console")]
+    assert guards == [120.0, 600.0]
