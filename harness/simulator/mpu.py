@@ -23,7 +23,6 @@ TYPE, CTRL, RNR, RBAR, RLAR, MAIR0, MAIR1 = 0x90, 0x94, 0x98, 0x9C, 0xA0, 0xC0, 
 TT_READ, TT_WRITE = 1 << 18, 1 << 19
 #: Bytes of the smallest region.
 GRANULE = 32
-_SECURE = 1  # the bank of the security state that Unicorn's core is in
 
 
 @dataclass(frozen=True)
@@ -43,8 +42,8 @@ class Enforcer(Protocol):
     stale: bool
     stop_after: bool
 
-    def protect(self, bank: int, ctrl: int, bases: list[int], limits: list[int], /) -> None:
-        """Put the registers in force."""
+    def protect(self, ctrl: int, bases: list[int], limits: list[int], /) -> None:
+        """Put the registers in force; with a ``ctrl`` of zero nothing is checked."""
         ...
 
 
@@ -94,7 +93,7 @@ class Mpu:
         self._core.stale = False
         if wanted != self._in_force:
             self._in_force = wanted
-            self._core.protect(_SECURE, ctrl, self.bases, self.limits)
+            self._core.protect(ctrl, self.bases, self.limits)
 
     def take_over(self, from_: Mpu, *, negative: bool) -> None:
         """The security state changes: this MPU is in force from now on, ``from_`` no longer."""

@@ -8,7 +8,7 @@
 //   idle.c     loops that can change nothing, skipped to the next event
 //   frame.c    exception frames
 //   worlds.c   the two security states: priorities, who may run where, the change between them
-//   mpu.c       whether a change of the MPU takes a right away
+//   mpu.c      what the MPU allows, and whether a change of it takes a right away
 //   state.c    the processor's registers where Unicorn's interface does not show them
 //   profile.c  what ran, how often
 //   methods.c  what Python may ask (evidence.c: about what ran; properties.c: see and set)
@@ -28,7 +28,8 @@ enum { REG_XPSR = 120, REG_EPSR = 121, REG_PRIMASK = 123, REG_BASEPRI = 124, REG
 enum { REG_XPSR_NZCVQG = 138 };
 enum { HOOK_INTR = 1, HOOK_BLOCK = 8, HOOK_MEM_INVALID = 1008 };
 enum { MEM_WRITE_UNMAPPED = 20, MEM_FETCH_UNMAPPED = 21, MEM_WRITE_PROT = 22, MEM_FETCH_PROT = 24 };
-enum { CTL_REMOVE_CACHE = 9 | (2 << 26) | (1 << 30), CTL_FLUSH_TLB = 11 | (1 << 30) };
+enum { CTL_REMOVE_CACHE = 9 | (2 << 26) | (1 << 30) };
+enum { CTL_FLUSH_TB = 10 | (1 << 30), CTL_FLUSH_TLB = 11 | (1 << 30) };
 // Unicorn's exception numbers: SVC, a refused fetch, a refused access, a return from an exception.
 enum { RAISED_SVC = 2, RAISED_FETCH = 3, RAISED_DATA = 4, RAISED_RETURN = 8 };
 
@@ -160,9 +161,12 @@ typedef struct Core {
   int exception, error, fault_type, fault_size;
   unsigned int fault_address, fault_status;
   bool stop_after, fp_disabled, skip_idle;
-  uint32_t mpu_ctrl;  // 0 while nothing is checked; the registers in force
+  uint32_t mpu_ctrl;  // the registers in force: the firmware's, or those of mpu_open()
   uint32_t mpu_bases[MPU_REGIONS], mpu_limits[MPU_REGIONS];
-  bool stale;  // changes of the MPU wait for the next block
+  bool mpu_off;      // the firmware's is: nothing is refused
+  bool ram_runs;     // code has run in writable memory
+  bool watches_ram;  // accesses to writable memory may be refused
+  bool stale;        // changes of the MPU wait for the next block
   int extras;
 
   int reason;
@@ -201,6 +205,7 @@ int core_step(Core *c);
 void core_retire(Core *c, uint32_t pc);
 void core_invalidate(Core *c);
 bool core_attach(Core *c);
+bool core_watch_ram(Core *c);
 
 // access.c
 bool access_hook(void *uc, int type, uint64_t address, int size, int64_t value, void *user);
@@ -220,7 +225,7 @@ void core_change_world(Core *c);
 // state.c
 const char *state_find(Core *c);  // NULL, or what is not as expected
 void state_note_fault(Core *c);
-void state_protect(Core *c, int bank, uint32_t ctrl, const uint32_t *bases, const uint32_t *limits);
+void state_protect(Core *c, uint32_t ctrl, const uint32_t *bases, const uint32_t *limits);
 void state_limits(Core *c, uint32_t *psplim, uint32_t *msplim);
 void state_set_limits(Core *c, uint32_t psplim, uint32_t msplim);
 void state_exchange_banks(Core *c);
@@ -229,6 +234,7 @@ void state_clear_monitor(Core *c);
 void state_save(Core *c, uint8_t *into);
 void state_load(Core *c, const uint8_t *from);
 size_t state_size(const Core *c);
+bool state_admit_code(Core *c);
 
 // mpu.c
 typedef struct {
@@ -236,6 +242,8 @@ typedef struct {
   const uint32_t *bases, *limits;
 } Regions;
 bool mpu_shrinks(const Core *c, const Regions *before, const Regions *after);
+bool mpu_stops_code(const Core *c, const Regions *before, const Regions *after);
+void mpu_open(const Core *c, uint32_t *bases, uint32_t *limits);
 
 // frame.c
 bool frame_enter(Core *c, int number, uint32_t pc, uint32_t vector_address, uint32_t exc_return);

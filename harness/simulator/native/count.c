@@ -330,6 +330,9 @@ int core_run(Core *c, double seconds) {
     if (!c->failed && c->reason == REASON_CUT) emulate_cut(c, c->block, address_of(c, c->cut));
     if (!c->failed && c->reason == REASON_REPLAY) replay(c);
     if (c->failed) return REASON_ERROR;
+    if (c->reason == REASON_EXCEPTION && c->exception == RAISED_FETCH && state_admit_code(c)) {
+      continue;
+    }
     if (c->stop_after && c->reason == REASON_NONE) return REASON_DEVICE;
     if (c->reason != REASON_NONE) return c->reason;
     if (is_late(c)) return REASON_BUDGET;
@@ -368,7 +371,21 @@ void core_invalidate(Core *c) {
   }
 }
 
+static bool watch(Core *c, uint64_t from, uint64_t to) {
+  size_t hook;
+  return !c->api.hook_add(c->uc, &hook, HOOK_MEM_INVALID, (void *)access_hook, c, from, to);
+}
+
+// Stores to pages that are watched are slow, whether they are refused or not.
+bool core_watch_ram(Core *c) {
+  const Area *ram = &c->code[c->code_count - 1];
+  if (c->watches_ram) return true;
+  c->watches_ram = watch(c, ram->base, ram->base + ram->size - 1);
+  return c->watches_ram;
+}
+
 bool core_attach(Core *c) {
+  const Area *ram = &c->code[c->code_count - 1];
   size_t hook;
   c->best_pending = c->active_priority = NO_PRIORITY;
   c->group_mask = 0xFF;
@@ -380,5 +397,5 @@ bool core_attach(Core *c) {
   c->skip_idle = true;
   return !c->api.hook_add(c->uc, &hook, HOOK_BLOCK, (void *)on_block, c, 1, 0) &&
          !c->api.hook_add(c->uc, &hook, HOOK_INTR, (void *)on_exception, c, 1, 0) &&
-         !c->api.hook_add(c->uc, &hook, HOOK_MEM_INVALID, (void *)access_hook, c, 1, 0);
+         watch(c, 0, ram->base - 1) && watch(c, (uint64_t)ram->base + ram->size, UINT64_MAX);
 }

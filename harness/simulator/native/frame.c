@@ -32,7 +32,7 @@ static uint8_t *frame_at(Core *c, uint32_t address, uint32_t size, bool write, b
   if (!area || area->stable || area->size - (address - area->base) < size) return NULL;
   if (!core_may_stack(c, area, address) || !core_may_stack(c, area, address + size - 1))
     return NULL;
-  for (uint32_t at = address; c->mpu_ctrl && at < address + size; at = (at | (GRANULE - 1)) + 1) {
+  for (uint32_t at = address; !c->mpu_off && at < address + size; at = (at | (GRANULE - 1)) + 1) {
     if (!mpu_allows(c, at, write, privileged)) return NULL;
   }
   return area->host + (address - area->base);

@@ -117,6 +117,13 @@ static PyObject *set_rights(PyObject *self, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
+static PyObject *watch_ram(PyObject *self, PyObject *unused) {
+  (void)unused;
+  if (core_watch_ram(CORE(self))) Py_RETURN_NONE;
+  PyErr_SetString(PyExc_RuntimeError, "Unicorn refused a hook");
+  return NULL;
+}
+
 static PyObject *invalidate(PyObject *self, PyObject *unused) {
   (void)unused;
   core_invalidate(CORE(self));
@@ -179,16 +186,14 @@ static PyObject *ignore_breakpoint(PyObject *self, PyObject *address) {
 }
 
 static PyObject *protect(PyObject *self, PyObject *arguments) {
-  int bank;
   unsigned int ctrl;
   PyObject *base_list, *limit_list;
-  if (!PyArg_ParseTuple(arguments, "iIOO", &bank, &ctrl, &base_list, &limit_list)) return NULL;
+  if (!PyArg_ParseTuple(arguments, "IOO", &ctrl, &base_list, &limit_list)) return NULL;
   Py_ssize_t base_count, limit_count = 0;
   uint32_t *bases = numbers(base_list, &base_count);
   uint32_t *limits = bases ? numbers(limit_list, &limit_count) : NULL;
-  bool fits =
-      limits && base_count == MPU_REGIONS && limit_count == MPU_REGIONS && (bank == 0 || bank == 1);
-  if (fits) state_protect(CORE(self), bank, ctrl, bases, limits);
+  bool fits = limits && base_count == MPU_REGIONS && limit_count == MPU_REGIONS;
+  if (fits) state_protect(CORE(self), ctrl, bases, limits);
   free(bases);
   free(limits);
   if (!fits) {
@@ -293,6 +298,7 @@ PyMethodDef core_methods[] = {
     {"priority", priority, METH_NOARGS, "What an exception must be below to be taken."},
     {"change_world", change_world, METH_NOARGS, "Exchange the registers of the security states."},
     {"set_rights", set_rights, METH_VARARGS, "What the security states may do in each granule."},
+    {"watch_ram", watch_ram, METH_NOARGS, "Accesses to RAM may be refused from now on."},
     {"other", other, METH_NOARGS, "PRIMASK, FAULTMASK, BASEPRI, CONTROL of the other state."},
     {"set_limits", set_limits, METH_VARARGS, "Set PSPLIM and MSPLIM."},
     {"invalidate", invalidate, METH_NOARGS, "Code changed: decode it again."},

@@ -4,9 +4,15 @@
 // added needs no telling: the access is looked up again where it is not remembered. Nor does data
 // in a page in which a region ends, which is looked up at each access; but code that ran there is
 // found again without a look. Only what is taken away makes Unicorn forget all pages, which costs
-// some 2 us and a lookup for each page in use; now and then 1,000 times as much, as Unicorn then
-// doubles a table when its count of used pages has gone below zero (a device's page that is put out
-// of the table is counted out twice).
+// some 2 us and a lookup for each page in use; 1,000 times as much where Unicorn's count of used
+// pages has gone below zero (a page whose accesses it looks at is counted out twice), as it then
+// doubles a table: one more reason for stores that it does not look at.
+//
+// Unicorn stores to a page at full speed only where no code can run; everywhere else each store
+// looks for translations to be dropped, which makes a program half as fast. So data RAM is
+// execute-never while the firmware's MPU is off, until code runs there for the first time.
+#include <string.h>
+
 #include "core.h"
 
 enum {
@@ -74,6 +80,43 @@ static bool loses(const Core *c, const Regions *before, const Regions *after, ui
     if (code_ran(c, page) && loses_fetches(before, after, page)) return true;
     if (to - page < PAGE) return false;
   }
+}
+
+// Does code that ran lose the right to? Its translations would outlive what is stored there now.
+bool mpu_stops_code(const Core *c, const Regions *before, const Regions *after) {
+  for (int i = 0; i < c->code_count && c->ram_runs; i++) {
+    const Area *area = &c->code[i];
+    if (area->stable) continue;
+    for (uint32_t page = area->base; page - area->base < area->size; page += PAGE) {
+      if (code_ran(c, page) && loses_fetches(before, after, page)) return true;
+    }
+  }
+  return false;
+}
+
+typedef struct {
+  uint32_t *bases, *limits;
+  int count;
+} Filling;
+
+static void add(Filling *f, uint32_t from, uint32_t to, uint32_t flags) {
+  if (from > to) return;
+  f->bases[f->count] = from | UNPRIVILEGED | flags;
+  f->limits[f->count++] = (to & ~31u) | ENABLE;
+}
+
+// The default memory map (Armv8-M ARM, "The system address map") as regions, but for data RAM.
+void mpu_open(const Core *c, uint32_t *bases, uint32_t *limits) {
+  const Area *ram = &c->code[c->code_count - 1];
+  Filling f = {bases, limits, 0};
+  memset(bases, 0, MPU_REGIONS * sizeof *bases);
+  memset(limits, 0, MPU_REGIONS * sizeof *limits);
+  add(&f, 0, ram->base - 1, 0);
+  add(&f, ram->base, ram->base + ram->size - 1, NEVER_EXECUTE);
+  add(&f, ram->base + ram->size, 0x3FFFFFFF, 0);
+  add(&f, 0x40000000, 0x5FFFFFFF, NEVER_EXECUTE);
+  add(&f, 0x60000000, 0x9FFFFFFF, 0);
+  add(&f, 0xA0000000, 0xFFFFFFFF, NEVER_EXECUTE);
 }
 
 bool mpu_shrinks(const Core *c, const Regions *before, const Regions *after) {

@@ -17,5 +17,6 @@ void profile_clear(Core *c) {
     memset(area->covered, 0, area->size / 16);
   }
   c->again = 1;
+  if (c->ram_runs) c->api.ctl(c->uc, CTL_FLUSH_TB);
   c->api.ctl(c->uc, CTL_FLUSH_TLB);  // see code_ran() in mpu.c
 }

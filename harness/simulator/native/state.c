@@ -30,6 +30,7 @@ enum {
   RLAR = 1216,
 };
 enum { BANK = 4, SECURE_BANK = 1 };
+enum { MPU_ALWAYS = 3 };  // MPU_CTRL: enabled, whatever the priority
 
 static uint8_t *at(Core *c, size_t distance) {
   return (uint8_t *)c->context + c->layout.system + distance;
@@ -87,14 +88,14 @@ static bool refuses(Core *c, uint32_t address) {
 static bool mpu_works(Core *c) {
   uint32_t bases[MPU_REGIONS] = {0}, limits[MPU_REGIONS] = {0};
   uint32_t pc = core_reg(c, REG_PC);
-  state_protect(c, SECURE_BANK, 1, bases, limits);
+  state_protect(c, 1, bases, limits);
   bool works = refuses(c, 0x104);
   bases[5] = 0x400 | 3 << 1 | 1;
   limits[5] = 0x7E0 | 1;
-  state_protect(c, SECURE_BANK, 1 | 4, bases, limits);
+  state_protect(c, 1 | 4, bases, limits);
   works = works && refuses(c, 0x504);
   bases[5] = limits[5] = 0;
-  state_protect(c, SECURE_BANK, 0, bases, limits);
+  state_protect(c, 0, bases, limits);
   core_set_reg(c, REG_PC, pc | 1);
   c->fault_address = 0;
   c->reason = REASON_NONE;
@@ -139,21 +140,49 @@ void state_note_fault(Core *c) {
   c->fault_status = word(c, FAULT_STATUS);
 }
 
-void state_protect(Core *c, int bank, uint32_t ctrl, const uint32_t *bases,
-                   const uint32_t *limits) {
+static void enforce(Core *c, const Regions *after) {
   save(c);
-  set_word(c, MPU_CTRL + (size_t)bank * BANK, ctrl);
+  set_word(c, MPU_CTRL + BANK, after->ctrl);
   restore(c);
   // The pointers are those of the processor itself; restore() took the registers behind them back.
-  memcpy(pointer(c, RBAR + (size_t)bank * sizeof(void *)), bases, MPU_REGIONS * sizeof *bases);
-  memcpy(pointer(c, RLAR + (size_t)bank * sizeof(void *)), limits, MPU_REGIONS * sizeof *limits);
-  const Regions before = {c->mpu_ctrl, c->mpu_bases, c->mpu_limits}, after = {ctrl, bases, limits};
-  if (mpu_shrinks(c, &before, &after)) c->api.ctl(c->uc, CTL_FLUSH_TLB);
-  c->mpu_ctrl = ctrl;
-  memcpy(c->mpu_bases, bases, sizeof c->mpu_bases);
-  memcpy(c->mpu_limits, limits, sizeof c->mpu_limits);
+  size_t size = MPU_REGIONS * sizeof *after->bases, bank = SECURE_BANK * sizeof(void *);
+  memcpy(pointer(c, RBAR + bank), after->bases, size);
+  memcpy(pointer(c, RLAR + bank), after->limits, size);
+  const Regions before = {c->mpu_ctrl, c->mpu_bases, c->mpu_limits};
+  if (mpu_stops_code(c, &before, after)) c->api.ctl(c->uc, CTL_FLUSH_TB);
+  if (mpu_shrinks(c, &before, after)) c->api.ctl(c->uc, CTL_FLUSH_TLB);
+  c->mpu_ctrl = after->ctrl;
+  memcpy(c->mpu_bases, after->bases, size);
+  memcpy(c->mpu_limits, after->limits, size);
+}
+
+// Put the firmware's MPU in force; a `ctrl` of zero is one that checks nothing.
+void state_protect(Core *c, uint32_t ctrl, const uint32_t *bases, const uint32_t *limits) {
+  uint32_t open_bases[MPU_REGIONS], open_limits[MPU_REGIONS];
+  const Regions own = {ctrl, bases, limits};
+  const Regions open = {MPU_ALWAYS, open_bases, open_limits};
+  c->mpu_off = ctrl == 0;
+  if (c->mpu_off && !c->ram_runs) {
+    mpu_open(c, open_bases, open_limits);
+    enforce(c, &open);
+  } else {
+    enforce(c, &own);
+  }
   c->stale = false;
   core_limit(c);
+}
+
+// A fetch was refused: true where that was mpu_open()'s doing, which it is no longer.
+bool state_admit_code(Core *c) {
+  const uint32_t none[MPU_REGIONS] = {0};
+  const Area *area = core_area(c->code, c->code_count, c->fault_address);
+  if (!c->mpu_off || c->ram_runs || !area || area->stable) return false;
+  c->ram_runs = true;
+  bool stale = c->stale;
+  state_protect(c, 0, none, none);
+  c->stale = stale;
+  core_limit(c);
+  return true;
 }
 
 void state_limits(Core *c, uint32_t *psplim, uint32_t *msplim) {
@@ -219,14 +248,17 @@ void state_clear_monitor(Core *c) {
 
 size_t state_size(const Core *c) { return c->layout.end - c->layout.registers; }
 
+// The MPU's registers are Python's matter, and stay in force whatever is loaded.
 void state_save(Core *c, uint8_t *into) {
   save(c);
+  set_word(c, MPU_CTRL + BANK, 0);
   memcpy(into, (uint8_t *)c->context + c->layout.registers, state_size(c));
 }
 
 void state_load(Core *c, const uint8_t *from) {
   save(c);
   memcpy((uint8_t *)c->context + c->layout.registers, from, state_size(c));
+  set_word(c, MPU_CTRL + BANK, c->mpu_ctrl);
   restore(c);
   c->sequential = 0;
 }

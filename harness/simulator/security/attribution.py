@@ -118,6 +118,7 @@ class Attribution:
             if self._stretches:
                 self._open()
             return
+        self._engine.core.watch_ram()
         for index, name in enumerate(self._origins):
             self._engine.core.set_rights(index, self._granules(name))
         self._open_pages()

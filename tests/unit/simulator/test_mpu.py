@@ -235,3 +235,20 @@ def test_an_access_over_the_edge_of_a_region_faults_behind_it(bench: Bench) -> N
     region = Region(992, 64)
     bench.start((region,), ENABLE, PAIR, True, 1052)
     assert bench.outcome().address == bench.arena + 1056
+
+
+@pytest.mark.parametrize("slices", [None, 1, 7])
+def test_code_in_ram_is_run_as_it_was_written_last_whether_the_mpu_is_on_or_off(
+    build: Callable[[str], Firmware], slices: int | None
+) -> None:
+    machine = Machine(build("ramcode"))
+    while machine.run(until_tick=HZ, until_executed=machine.core.executed + (slices or HZ)) is (
+        End.CONDITION
+    ):
+        pass
+    found = machine.firmware.symbol("results")
+    assert found is not None
+    words = struct.unpack("<21I", machine.read_memory(found.address, 84))
+    wanted = [n for r in range(4) for n in (10 * r + 1, 10 * r + 2, r + 1, 10 * r + 4, 10 * r + 3)]
+    assert list(words) == [*wanted, 1]
+    machine.close()
