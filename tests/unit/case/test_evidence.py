@@ -273,6 +273,13 @@ def test_a_status_is_a_finding_and_end_does_not_count_it():
     assert "end says 3 inferences, 2 ended with status 0" in messages(records)
 
 
+def test_the_status_of_the_end_is_that_of_the_failure():
+    words = "end says status 1, nothing failed"
+    assert words in messages(with_field(BUILTIN, "end", "status", 1), OWN)
+    failed = [*BUILTIN[:-1], told("failed", status=2), told("end", inferences=3, status=1)]
+    assert "end says status 1, failed says 2" in messages(failed, OWN)
+
+
 def test_an_inference_is_called_by_its_number():
     assert "inference 1 is called 7" in messages(with_field(BUILTIN, "inference", "index", 7, 1))
 

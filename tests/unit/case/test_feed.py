@@ -5,14 +5,64 @@ from __future__ import annotations
 import pytest
 from device import line
 
-from harness.case.feed import Feeder, Tap
+from harness.case.feed import Feeder, Tap, hand_over
 from harness.errors import FirmwareFailed
+from harness.targets import Stop
 from harness.uart import Console
+from harness.uart.records import BLOCK, fill_blocks
+
+
+class Blocks:
+    """Hands what comes to a device in whole blocks alone; the first ``lost`` bytes never come."""
+
+    def __init__(self, device, lost: int) -> None:
+        self.device, self.lost = device, lost
+        self.block, self.text = b"", b""
+        self.pushes = 0
+
+    def __call__(self, data: bytes) -> bytes:
+        self.pushes += data == b"\n"
+        gone = min(self.lost, len(data))
+        self.lost -= gone
+        self.block += data[gone:]
+        whole = len(self.block) - len(self.block) % BLOCK
+        self.text, self.block = self.text + self.block[:whole], self.block[whole:]
+        *told, self.text = self.text.split(b"\n")
+        return b"".join(self.device(one) for one in told)
+
+
+@pytest.mark.parametrize("lost", [0, 1, 2, 3])
+def test_a_record_that_waits_in_an_unfinished_block_is_pushed_on_and_not_sent_again(
+    scripted, echo_device, lost
+):
+    blocks = Blocks(echo_device(), lost)
+    session = scripted([line(0, "ready")], end=Stop.DEADLINE, answer=blocks)
+    feeder = Feeder(Tap(session, Console()), session.deadline(60.0))
+    feeder.wait_ready()
+    rows = [[b"12"], [b"345"]]
+    filled = len(fill_blocks(next(hand_over(0, 0, rows[0]))[1])) - len(
+        next(hand_over(0, 0, rows[0]))[1]
+    )
+    assert filled >= 3  # nothing but empty lines is lost
+    for number, row in enumerate(rows):
+        feeder.infer(number, row)
+    feeder.done()
+    assert (blocks.pushes, feeder.sent) == (lost, [1] * 5)
 
 
 def feeder_of(session, console=None):
     tap = Tap(session, console or Console())
     return Feeder(tap, session.deadline(1.0))
+
+
+def test_what_a_session_printed_before_is_read_once(scripted):
+    session = scripted([b"booting\n", line(0, "ready")])
+    session.run(None, session.deadline(1.0))
+    console = Console()
+    tap = Tap(session, console)
+    tap.run(None, session.deadline(1.0))
+    assert console.line_count == 2
+    assert len(console.of_kind("ready")) == 1
 
 
 def test_an_image_that_has_asked_already_is_not_waited_for(scripted):

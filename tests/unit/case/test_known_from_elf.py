@@ -63,6 +63,7 @@ def observation(counters: Counters, sent: tuple[int, ...] | None = None) -> Obse
         (Counters("simulator", 1000, None, 5.0, 9.0), 1000),
         (Counters("renode", 1000, None, 2.0, 9.0), int(2.0 * 64e6 * 1.01)),
         (Counters("dwt", None, 77, None, 3.0), int(3.0 * 64e6 * 1.01)),
+        (Counters("uart", None, None, None, 3.0), int(3.0 * 64e6 * 1.01)),
     ],
 )
 def test_most_ticks_of_a_run_are_what_ran_or_what_its_clock_allows(counters, ticks):
