@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import IntEnum
 
+#: Of what can be interrupted by anything.
 NO_PRIORITY = 256
 XPSR_IT, XPSR_THUMB = 0x0600_FC00, 1 << 24
 #: Bits of ``Core.extras``: state outside the registers that exception entry must deal with, once

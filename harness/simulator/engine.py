@@ -14,7 +14,7 @@ from harness.simulator.counting import AccessHandler
 from harness.simulator.memorymap import Area, MemoryMap
 
 if TYPE_CHECKING:
-    from harness.simulator._native import Core, Registers
+    from harness.simulator._native import Core, Nvic, Registers
 
 #: Device windows and the private peripheral bus: mapped without rights, so that every access asks.
 WINDOW_SIZE = 0x90_0000
@@ -52,6 +52,7 @@ class Engine:
 
     def __init__(self, memory_map: MemoryMap, access: AccessHandler) -> None:
         self._native = native.load()
+        self.nvic: Nvic = self._native.Nvic(memory_map.irqs, memory_map.priority_bits)
         self._library = uc.load()
         self.version = int(self._library.uc_version(None, None))
         #: Another object for each content that flash had since the start.
@@ -78,7 +79,9 @@ class Engine:
         code = [_row(flash, stable=True), _row(ram, stable=False)]
         windows = [_row(window, stable=False) for window in self._windows]
         try:
-            core: Core = self._native.Core(self._handle, functions, access, code, windows)
+            core: Core = self._native.Core(
+                self._handle, functions, access, code, windows, self.nvic
+            )
         except NotImplementedError as error:
             raise EnvironmentMissing(
                 f"the simulator does not know this version of unicorn: {error}",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from harness.simulator.counting import EXTRA_EXCLUSIVE, EXTRA_LIMITS
 from harness.simulator.engine import Engine
@@ -22,7 +23,6 @@ from harness.simulator.nvic import (
     NUMBER,
     SECURE_FAULT,
     USAGE_FAULT,
-    Nvic,
 )
 from harness.simulator.security.worlds import Worlds
 from harness.simulator.status import (
@@ -35,6 +35,9 @@ from harness.simulator.status import (
     STKOF,
     UNSTKERR,
 )
+
+if TYPE_CHECKING:
+    from harness.simulator._native import Nvic
 
 XPSR_T = 1 << 24
 # Plain numbers: looking up a member of an enumeration takes longer than reading the register.
@@ -67,9 +70,7 @@ class Entry(Escalation):
     def __init__(self, engine: Engine, nvic: Nvic, worlds: Worlds, heard: FaultListener) -> None:
         super().__init__(engine, nvic, worlds, heard)
         self._ram = engine.stores["ram"]
-        self.nonsecure = False  # frames as a non-secure image expects them, without its other half
         self.sleep_on_exit = False
-        self.entries = 0
         self.after_reset: Callable[[], None] | None = None
 
     # memory as the processor's own accesses see it
@@ -122,7 +123,7 @@ class Entry(Escalation):
         """Stack the state that is to go on at ``pc`` and go to the handler of ``number``."""
         worlds = self._worlds
         exc_return, across = _SECURE_TO_SECURE, False
-        if self.nonsecure:
+        if self._core.nonsecure_frames:
             exc_return = _PREFIX | DCRS
         elif worlds.divided:
             target = self._nvic.is_nonsecure(number)
@@ -137,7 +138,6 @@ class Entry(Escalation):
 
     def _entered(self, number: int) -> None:
         self._nvic.activate(number)
-        self.entries += 1
         mpu = self._worlds.now.mpu
         if number & NUMBER <= HARD_FAULT or self._core.stale or mpu.negative:
             self.synchronize()
@@ -223,7 +223,7 @@ class Entry(Escalation):
                 self._lock_up(0)
                 return
             self._core.write(_XPSR_NZCVQG, self._core.read(_XPSR) & ~0x1FF | HARD_FAULT)
-            self._nvic.pending &= ~(1 << number)
+            self._nvic.unpend(number)
             number = self._hard_fault(number)
             if self._worlds.divided:
                 exc_return = self._across(number, exc_return, tail=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from harness.simulator.engine import Engine
 from harness.simulator.faults import BLOCKS_KEPT, FaultRecord, exception_name, status_names
@@ -17,7 +17,6 @@ from harness.simulator.nvic import (
     NUMBER,
     SECURE_FAULT,
     SVCALL,
-    Nvic,
 )
 from harness.simulator.scb import BFHFNMIGN, FAULT_ENABLES
 from harness.simulator.security.worlds import NAMES, Worlds
@@ -31,6 +30,9 @@ from harness.simulator.status import (
     PRECISERR,
     SFARVALID,
 )
+
+if TYPE_CHECKING:
+    from harness.simulator._native import Nvic
 
 _CONTROL, _XPSR, _PC = int(Reg.CONTROL), int(Reg.XPSR), int(Reg.PC)
 SPSEL = 2
@@ -157,7 +159,7 @@ class Escalation:
         exception = registers[16] & 0x1FF
         process = not exception and bool(self._core.read(_CONTROL) & SPSEL)
         if stacking:
-            exception = 0 if not self._nvic.active else exception
+            exception = exception if self._nvic.active_beside(0) else 0
         secure_fault = cause == SECURE_FAULT
         scb = self._worlds.of(cause).scb
         names = status_names(

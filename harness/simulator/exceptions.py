@@ -65,7 +65,7 @@ class Exceptions(Entry):
                 number |= NONSECURE
             own = DCRS if worlds.nonsecure else DCRS | S | ES
             alone = alone and exc_return & (DCRS | S | ES) == own
-        if not nvic.active >> number & 1 or exc_return & 0x00FF_FF82 != 0x00FF_FF80:
+        if not nvic.is_active(number) or exc_return & 0x00FF_FF82 != 0x00FF_FF80:
             self._bad_return(exc_return)
             return
         if number != NMI and (number & NUMBER != HARD_FAULT or core.read(_FAULTMASK)):
@@ -170,13 +170,13 @@ class Exceptions(Entry):
     def _bad_return(self, exc_return: int) -> None:
         number = self._core.read(_XPSR) & 0x1FF
         number = self._own(number)
-        if self._nvic.active >> number & 1:
+        if self._nvic.is_active(number):
             self._nvic.deactivate(number)
         self.fault(USAGE_FAULT, INVPC, exc_return & ~1)
 
     def _refuse_return(self, number: int, exc_return: int) -> None:
         """Non-secure code returns with a secure EXC_RETURN (Armv8-M ARM, R_SMFL)."""
-        if self._nvic.active >> number & 1:
+        if self._nvic.is_active(number):
             self._nvic.deactivate(number)
         self._fault_in_return(SECURE_FAULT, INVER, exc_return & ~ES)
 

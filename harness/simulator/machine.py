@@ -180,10 +180,11 @@ class Machine(Nrf9160):
         # WFI wakes for what would be taken if PRIMASK were clear; WFE only for what is taken.
         if self.sleeping == "wfe":
             return self.core.deliverable()
-        base = self.core.read(Reg.BASEPRI) & self.core.group_mask
-        if base and self.core.squashed:
+        nonsecure = self.core.nonsecure
+        base = self.core.read(Reg.BASEPRI) & self.nvic.group_mask(nonsecure)
+        if base and nonsecure and self.nvic.squashed:
             base = (base >> 1) + SQUASHED
-        now = min(self.core.active_priority, base) if base else self.core.active_priority
+        now = min(self.nvic.active_priority, base) if base else self.nvic.active_priority
         return self.nvic.group_priority(number) < now
 
     def _execute(self, until_tick: int, until_executed: int, seconds: float) -> None:

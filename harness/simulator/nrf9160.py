@@ -19,7 +19,7 @@ from harness.simulator.exceptions import Exceptions
 from harness.simulator.faults import FaultRecord
 from harness.simulator.library import CORE_REGISTERS, Access, Reg
 from harness.simulator.mpu import Mpu
-from harness.simulator.nvic import NONSECURE, SYSTICK, Nvic, NvicRegisters
+from harness.simulator.nvic import NONSECURE, SYSTICK, NvicRegisters
 from harness.simulator.peripherals import MODELS, Device, split
 from harness.simulator.peripherals.base import Nordic
 from harness.simulator.peripherals.clock import Clock
@@ -107,7 +107,7 @@ class Nrf9160:
         self.engine = Engine(chip, self._access)
         self.core = self.engine.core
         self._power_on = self.core.save_state()
-        self.nvic = Nvic(self.core, chip.irqs, chip.priority_bits)
+        self.nvic = self.engine.nvic
         self.dwt = Dwt(lambda: self.core.executed + self.slept)
         self.shared = Shared()
         worlds = self._world(nonsecure=False), self._world(nonsecure=True)
@@ -163,7 +163,7 @@ class Nrf9160:
             store = self.engine.store_of(address, len(data))
             assert store is not None
             store.slice(address, len(data))[:] = data
-        self.exceptions.nonsecure = self.image.non_secure
+        self.core.nonsecure_frames = self.image.non_secure
         self.findings += self.image.start.notes(non_secure=self.image.non_secure)
 
     def _start(self) -> None:

@@ -7,7 +7,7 @@ not at all.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from harness.simulator.dwt import Dwt
 from harness.simulator.mpu import Mpu
@@ -15,17 +15,17 @@ from harness.simulator.nvic import (
     BANKED,
     BUS_FAULT,
     DEBUG_MONITOR,
-    FIRST_IRQ,
     NMI,
     NONSECURE,
     NUMBER,
     PENDSV,
     SECURE_FAULT,
     SYSTICK,
-    Nvic,
-    bits,
 )
 from harness.simulator.status import BFARVALID, MMARVALID
+
+if TYPE_CHECKING:
+    from harness.simulator._native import Nvic
 
 SLEEPONEXIT, SLEEPDEEP, SEVONPEND = 1 << 1, 1 << 2, 1 << 4
 USERSETMPEND, UNALIGN_TRP, DIV_0_TRP, BFHFNMIGN = 1 << 1, 1 << 3, 1 << 4, 1 << 8
@@ -148,11 +148,35 @@ class Scb:
 
     def reset(self) -> None:
         """Values after a reset; what is shared is reset by its owner."""
-        self.vtor = self.scr = self.status = self.mmfar = 0
+        self.status = self.mmfar = 0
         self.ccr = _CCR_RESET
         self.enables = 0
         self.storage: dict[int, int] = {0x234: _FPCCR_RESET}
         self.cpacr = 0
+
+    @property
+    def vtor(self) -> int:
+        """VTOR, which the counting core keeps: it takes exceptions."""
+        return self._nvic.vtor_ns if self._nonsecure else self._nvic.vtor
+
+    @vtor.setter
+    def vtor(self, value: int) -> None:
+        if self._nonsecure:
+            self._nvic.vtor_ns = value
+        else:
+            self._nvic.vtor = value
+
+    @property
+    def scr(self) -> int:
+        """SCR, which the counting core keeps: it knows what an event is, and when to sleep."""
+        return self._nvic.scr_ns if self._nonsecure else self._nvic.scr
+
+    @scr.setter
+    def scr(self, value: int) -> None:
+        if self._nonsecure:
+            self._nvic.scr_ns = value
+        else:
+            self._nvic.scr = value
 
     # faults: banked ones, and those that both states share
 
@@ -258,12 +282,11 @@ class Scb:
         if self._nonsecure and not nvic.is_nonsecure(best):
             best = 0
         value = active | (best & NUMBER) << 12
-        running = nvic.active & ~(1 << active | 1 << (active | NONSECURE) if active else 0)
-        value |= (running == 0) << 11  # RETTOBASE
-        value |= (nvic.pending >> FIRST_IRQ & (1 << nvic.irqs) - 1 != 0) << 22
-        value |= (nvic.pending >> self.number(SYSTICK) & 1) << 26
-        value |= (nvic.pending >> self.number(PENDSV) & 1) << 28
-        return value | (nvic.pending >> NMI & 1 if self.sees_shared else 0) << 31
+        value |= (not nvic.active_beside(active)) << 11  # RETTOBASE
+        value |= nvic.pending_irqs() << 22
+        value |= nvic.is_pending(self.number(SYSTICK)) << 26
+        value |= nvic.is_pending(self.number(PENDSV)) << 28
+        return value | (self.sees_shared and nvic.is_pending(NMI)) << 31
 
     def _write_icsr(self, value: int) -> None:
         names = [(28, self.number(PENDSV)), (26, self.number(SYSTICK))]
@@ -277,12 +300,14 @@ class Scb:
 
     def _write_stir(self, value: int) -> None:
         number = 16 + (value & 0x1FF)
-        if not self._nonsecure or self._nvic.is_nonsecure(number):
+        if value & 0x1FF < self._nvic.irqs and (
+            not self._nonsecure or self._nvic.is_nonsecure(number)
+        ):
             self._nvic.pend(number)
 
     def _read_aircr(self) -> int:
         nvic = self._nvic
-        value = 0xFA05_0000 | nvic.groups[self._nonsecure] << 8
+        value = 0xFA05_0000 | nvic.group(self._nonsecure) << 8
         value |= _AIRCR_BFHFNMINS if nvic.faults_nonsecure else 0
         if self._nonsecure:
             return value
@@ -293,11 +318,11 @@ class Scb:
         if value >> 16 != _VECTKEY:
             return
         nvic = self._nvic
-        nvic.set_group(value >> 8 & 7, nonsecure=self._nonsecure)
+        nvic.set_group(value >> 8 & 7, self._nonsecure)
         if not self._nonsecure:
             self.shared.reset_secure_only = bool(value & _AIRCR_SYSRESETREQS)
             nvic.squashed = bool(value & _AIRCR_PRIS)
-            nvic.set_faults_nonsecure(bool(value & _AIRCR_BFHFNMINS))
+            nvic.faults_nonsecure = bool(value & _AIRCR_BFHFNMINS)
             self._host.security_changed()
         if value & _AIRCR_SYSRESETREQ and not (self._nonsecure and self.shared.reset_secure_only):
             self._host.request_reset()
@@ -305,14 +330,15 @@ class Scb:
     def _write_scr(self, value: int) -> None:
         kept = SLEEPONEXIT | SLEEPDEEP | SEVONPEND | (0 if self._nonsecure else _SLEEPDEEPS)
         self.scr = value & kept
-        mask = 1 << self._nonsecure
-        nvic = self._nvic
-        nvic.send_on_pend = nvic.send_on_pend & ~mask | (mask if value & SEVONPEND else 0)
 
-    def _mine(self, mask: int) -> list[int]:
-        """The system exceptions in a set that this state's SHCSR shows."""
-        found = [n for n in bits(mask) if n & NUMBER < FIRST_IRQ and self._owns(n & NUMBER)]
-        return [n & NUMBER for n in found if n == self.number(n & NUMBER)]
+    def _shown(self, exceptions: dict[int, int], *, active: bool) -> int:
+        """Bits of SHCSR for the system exceptions of this state that are active, or pending."""
+        return sum(
+            1 << bit
+            for exception, bit in exceptions.items()
+            if self._owns(exception)
+            and (self._nvic.is_active if active else self._nvic.is_pending)(self.number(exception))
+        )
 
     def _read_shcsr(self) -> int:
         value = self.enables
@@ -320,11 +346,8 @@ class Scb:
             value |= self.shared.enables
         elif self.sees_shared:
             value |= self.shared.enables & FAULT_ENABLES[BUS_FAULT]
-        for number in self._mine(self._nvic.active):
-            value |= 1 << _ACTIVE_BITS[number] if number in _ACTIVE_BITS else 0
-        for number in self._mine(self._nvic.pending):
-            value |= 1 << _PENDING_BITS[number] if number in _PENDING_BITS else 0
-        return value
+        value |= self._shown(_ACTIVE_BITS, active=True)
+        return value | self._shown(_PENDING_BITS, active=False)
 
     def _write_shcsr(self, value: int) -> None:
         self.enables = value & 0x5_0000
@@ -338,9 +361,7 @@ class Scb:
                 change(self.number(exception))
         for exception, bit in _ACTIVE_BITS.items():
             if exception not in (2, 3, DEBUG_MONITOR) and self._owns(exception):
-                number = self.number(exception)
-                nvic.active = nvic.active & ~(1 << number) | (value >> bit & 1) << number
-        nvic.update()
+                nvic.set_active(self.number(exception), value >> bit & 1)
 
     def _clear_cfsr(self, value: int) -> None:
         self.status &= ~value
@@ -383,7 +404,7 @@ class Scb:
         allowed = self.cpacr >> 20 & 3 != 0
         return allowed and (not self._nonsecure or bool(self.shared.nsacr >> 10 & 1))
 
-    _STATE = ("vtor", "scr", "status", "mmfar", "ccr", "enables", "cpacr")
+    _STATE = ("status", "mmfar", "ccr", "enables", "cpacr")
 
     def state(self) -> dict[str, Any]:
         """What a snapshot keeps."""

@@ -15,13 +15,13 @@ from harness.elf.thumb import instruction_length
 from harness.simulator.counting import XPSR_IT
 from harness.simulator.exceptions import Exceptions
 from harness.simulator.library import Reg
-from harness.simulator.nvic import USAGE_FAULT, Nvic
+from harness.simulator.nvic import USAGE_FAULT
 from harness.simulator.security.gateway import SG, Gateway
 from harness.simulator.security.worlds import Worlds
 from harness.simulator.status import NOCP, UNDEFINSTR
 
 if TYPE_CHECKING:
-    from harness.simulator._native import Core
+    from harness.simulator._native import Core, Nvic
 
 _FAULTMASK = 0x13
 _YIELD, _WFE, _WFI, _SEV = 1, 2, 3, 4

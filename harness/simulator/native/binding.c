@@ -84,6 +84,19 @@ static int take_functions(Unicorn *api, PyObject *addresses) {
   return 0;
 }
 
+// The interrupt controller tells this core of changes, and no other one.
+static int take_nvic(CoreObject *self, PyObject *object) {
+  if (!nvic_is_one(object) || ((NvicObject *)object)->nvic.core) {
+    PyErr_SetString(PyExc_TypeError, "Core takes an Nvic of its own");
+    return -1;
+  }
+  Py_INCREF(object);
+  self->nvic = object;
+  self->core.nvic = &((NvicObject *)object)->nvic;
+  self->core.nvic->core = &self->core;
+  return 0;
+}
+
 static int prepare(Core *c) {
   size_t writable = 1;
   for (int i = 0; i < c->code_count; i++) {
@@ -112,13 +125,15 @@ static int initialize(PyObject *object, PyObject *arguments, PyObject *keywords)
   CoreObject *self = (CoreObject *)object;
   Core *c = &self->core;
   unsigned long long uc;
-  PyObject *functions, *access, *code, *windows;
+  PyObject *functions, *access, *code, *windows, *nvic;
   if ((keywords && PyDict_Size(keywords)) || c->uc) {
-    PyErr_SetString(PyExc_TypeError, "Core takes its five arguments once, by position");
+    PyErr_SetString(PyExc_TypeError, "Core takes its six arguments once, by position");
     return -1;
   }
-  if (!PyArg_ParseTuple(arguments, "KOOOO", &uc, &functions, &access, &code, &windows)) return -1;
-  if (take_functions(&c->api, functions)) return -1;
+  if (!PyArg_ParseTuple(arguments, "KOOOOO", &uc, &functions, &access, &code, &windows, &nvic)) {
+    return -1;
+  }
+  if (take_functions(&c->api, functions) || take_nvic(self, nvic)) return -1;
   c->uc = (void *)(uintptr_t)uc;
   c->owner = self;
   c->access = call_access;
@@ -137,12 +152,16 @@ static int traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(((CoreObject *)object)->access);
   Py_VISIT(((CoreObject *)object)->served);
+  Py_VISIT(((CoreObject *)object)->nvic);
   return 0;
 }
 
 static int clear(PyObject *object) {
   Py_CLEAR(((CoreObject *)object)->access);
   Py_CLEAR(((CoreObject *)object)->served);
+  if (CORE(object)->nvic) CORE(object)->nvic->core = NULL;
+  CORE(object)->nvic = NULL;
+  Py_CLEAR(((CoreObject *)object)->nvic);
   return 0;
 }
 
@@ -216,10 +235,11 @@ static int add_type(PyObject *m, const char *name, PyType_Spec *type_spec) {
 
 PyMODINIT_FUNC PyInit__native(void) {
   PyObject *m = PyModule_Create(&module);
-  if (m && (add_type(m, "Core", &spec) || add_type(m, "Registers", &registers_spec) ||
-            PyModule_AddStringConstant(m, "SOURCES", CORE_SOURCES) ||
-            add_address(m, "MMIO_READ", (void (*)(void))mmio_read) ||
-            add_address(m, "MMIO_WRITE", (void (*)(void))mmio_write))) {
+  if (m &&
+      (add_type(m, "Core", &spec) || add_type(m, "Registers", &registers_spec) ||
+       add_type(m, "Nvic", &nvic_spec) || PyModule_AddStringConstant(m, "SOURCES", CORE_SOURCES) ||
+       add_address(m, "MMIO_READ", (void (*)(void))mmio_read) ||
+       add_address(m, "MMIO_WRITE", (void (*)(void))mmio_write))) {
     Py_CLEAR(m);
   }
   return m;

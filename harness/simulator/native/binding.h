@@ -13,7 +13,12 @@ typedef struct {
   PyObject_HEAD Core core;
   PyObject *access;
   PyObject *served;  // a list: the Registers that `core.served` points into
+  PyObject *nvic;    // what `core.nvic` points into
 } CoreObject;
+
+typedef struct {
+  PyObject_HEAD Nvic nvic;
+} NvicObject;
 
 typedef struct {
   PyObject_HEAD Registers registers;
@@ -35,6 +40,10 @@ PyObject *methods_clear_profile(PyObject *self, PyObject *unused);
 // registers.c
 extern PyType_Spec registers_spec;
 PyObject *methods_serve(PyObject *self, PyObject *arguments);
+
+// nvic_methods.c
+extern PyType_Spec nvic_spec;
+bool nvic_is_one(PyObject *object);
 
 int binding_fill(PyObject *tuple, Py_ssize_t at, PyObject *value);
 #endif  // HARNESS_SIMULATOR_NATIVE_BINDING_H_

@@ -6,12 +6,15 @@
 //   access.c   accesses that Unicorn asks about, and undoing what follows a refused one
 //   registers.c  devices' registers, and accesses that need no device
 //   idle.c     loops that can change nothing, skipped to the next event
+//   nvic.c     exceptions that wait and run, and their priorities
+//   exception.c  taking and leaving exceptions without a fault
 //   frame.c    exception frames
 //   worlds.c   the two security states: priorities, who may run where, the change between them
 //   mpu.c      what the MPU allows, and whether a change of it takes a right away
 //   state.c    the processor's registers where Unicorn's interface does not show them
 //   profile.c  what ran, how often
 //   methods.c  what Python may ask (evidence.c: about what ran; properties.c: see and set)
+//   nvic_methods.c  what Python may ask of the interrupt controller
 //   binding.c  the type `harness.simulator._native.Core`
 #ifndef HARNESS_SIMULATOR_NATIVE_CORE_H_
 #define HARNESS_SIMULATOR_NATIVE_CORE_H_
@@ -19,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "nvic.h"
 #include "registers.h"
 
 // Register ids, hook kinds and access kinds of Unicorn's public ARM interface.
@@ -52,7 +56,6 @@ enum {
 #define XPSR_IT 0x0600FC00u
 #define NEVER 0xFFFFFFF0ull
 #define NO_SPECIAL 0xFFFFu
-#define NO_PRIORITY 256
 #define MAX_AREAS 4
 #define TRACE_BLOCKS 256
 #define MAX_BLOCK 4096
@@ -152,12 +155,14 @@ typedef struct Core {
   long long branches;   // ticks that branches lasted beyond their instructions
   uint32_t sequential;  // where code goes on without a branch, 0 where that is not known
   long long charged;    // part of `executed` that slots were charged with
-  int best_pending, active_priority, group_mask;
+  Nvic *nvic;
+  unsigned taken;  // exceptions
   // What the masks of the running security state boost to, and those of the other one do.
   int primask_priority, faultmask_priority, other_priority;
-  bool squashed;   // BASEPRI means the lower half of the priorities (AIRCR.PRIS)
-  bool nonsecure;  // the security state; Unicorn's own is always secure
-  bool divided;    // each access to a device may be refused: none is answered without asking
+  bool nonsecure;         // the security state; Unicorn's own is always secure
+  bool plain_frames;      // no more than the lower half of the FP registers is stacked
+  bool nonsecure_frames;  // as a non-secure image expects them that runs alone
+  bool divided;           // each access to a device may be refused: none is answered without asking
   int exception, error, fault_type, fault_size;
   unsigned int fault_address, fault_status;
   bool stop_after, fp_disabled, skip_idle;
@@ -248,6 +253,10 @@ void mpu_open(const Core *c, uint32_t *bases, uint32_t *limits);
 // frame.c
 bool frame_enter(Core *c, int number, uint32_t pc, uint32_t vector_address, uint32_t exc_return);
 bool frame_leave(Core *c, uint32_t exc_return);
+bool frame_chain(Core *c, int number, uint32_t vector_address, uint32_t exc_return);
+
+// exception.c
+bool exception_take(Core *c);
 
 // profile.c
 void profile_clear(Core *c);

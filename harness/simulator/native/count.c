@@ -12,6 +12,9 @@
 // Instructions between two looks at the clock, at first and at most: a few milliseconds.
 #define FIRST_LOOK 2048
 #define LAST_LOOK 262144
+#define NO_LOOK INT64_MAX
+// Exceptions between two looks, which may be few instructions apart.
+#define TAKEN_BETWEEN_LOOKS 256
 
 // What is called seldom must not make dear what calls it: its registers would be saved each time.
 #ifdef __GNUC__
@@ -56,8 +59,7 @@ uint16_t core_halfword(const Area *area, uint32_t address) {
 
 // Must be called after each change of what it looks at.
 void core_limit(Core *c) {
-  bool always = c->best_pending < NO_PRIORITY || c->stale || c->idle.watching || c->branch_ticks ||
-                c->partial;
+  bool always = c->nvic->best || c->stale || c->idle.watching || c->branch_ticks || c->partial;
   c->limit = always ? -1 : c->stop_at < c->look_at ? c->stop_at : c->look_at;
 }
 
@@ -125,8 +127,9 @@ static void settle(Core *c, uint32_t pc) {
 }
 
 bool core_deliverable(Core *c) {
-  if (c->best_pending >= NO_PRIORITY || c->best_pending >= c->active_priority) return false;
-  return c->best_pending < core_priority(c);
+  const Nvic *n = c->nvic;
+  if (!n->best || n->best_pending >= n->active_priority) return false;
+  return n->best_pending < core_priority(c);
 }
 
 static bool is_late(const Core *c) { return c->wall && monotonic_ns() >= c->wall; }
@@ -174,7 +177,7 @@ static SELDOM void on_block_slow(Core *c) {
     return;
   }
   uint32_t special = first_special(c);
-  if (c->best_pending < NO_PRIORITY && core_deliverable(c)) {
+  if (core_deliverable(c)) {
     refuse_block(c, REASON_UNMASKED);
   } else if (c->stale) {
     refuse_block(c, REASON_SYNC);
@@ -311,11 +314,32 @@ static void replay(Core *c) {
   c->skip = 0;
 }
 
+static void look_soon(Core *c) {
+  c->step = FIRST_LOOK;
+  if (c->look_at > c->executed + c->step) c->look_at = c->executed + c->step;
+}
+
 static void begin(Core *c) {
   c->failed = false;
   c->stop_after = false;
-  c->step = FIRST_LOOK;
-  c->look_at = c->executed + c->step;
+  c->look_at = NO_LOOK;
+  look_soon(c);
+}
+
+static void run_on(Core *c) {
+  emulate(c, NEVER);
+  if (!c->failed && c->reason == REASON_CUT) emulate_cut(c, c->block, address_of(c, c->cut));
+  if (!c->failed && c->reason == REASON_REPLAY) replay(c);
+}
+
+// What ended the stretch was the core's own matter; it goes on.
+static bool goes_on(Core *c) {
+  if (c->reason == REASON_EXCEPTION && c->exception == RAISED_FETCH && state_admit_code(c)) {
+    return true;
+  }
+  if (!exception_take(c)) return false;
+  look_soon(c);
+  return ++c->taken % TAKEN_BETWEEN_LOOKS || !is_late(c);
 }
 
 // Run until a reason to return, for at most about `seconds` of wall time (0: no bound).
@@ -324,16 +348,16 @@ int core_run(Core *c, double seconds) {
   c->wall = seconds > 0 ? monotonic_ns() + (uint64_t)(seconds * 1e9) : 0;
   for (;;) {
     if (c->executed >= c->stop_at) return REASON_BUDGET;
-    if (core_deliverable(c)) return REASON_UNMASKED;
-    if (c->stale) return REASON_SYNC;
-    emulate(c, NEVER);
-    if (!c->failed && c->reason == REASON_CUT) emulate_cut(c, c->block, address_of(c, c->cut));
-    if (!c->failed && c->reason == REASON_REPLAY) replay(c);
-    if (c->failed) return REASON_ERROR;
-    if (c->reason == REASON_EXCEPTION && c->exception == RAISED_FETCH && state_admit_code(c)) {
-      continue;
+    if (core_deliverable(c)) {
+      c->reason = REASON_UNMASKED;
+    } else if (c->stale) {
+      return REASON_SYNC;
+    } else {
+      run_on(c);
     }
+    if (c->failed) return REASON_ERROR;
     if (c->stop_after && c->reason == REASON_NONE) return REASON_DEVICE;
+    if (goes_on(c)) continue;
     if (c->reason != REASON_NONE) return c->reason;
     if (is_late(c)) return REASON_BUDGET;
   }
@@ -387,8 +411,7 @@ bool core_watch_ram(Core *c) {
 bool core_attach(Core *c) {
   const Area *ram = &c->code[c->code_count - 1];
   size_t hook;
-  c->best_pending = c->active_priority = NO_PRIORITY;
-  c->group_mask = 0xFF;
+  c->plain_frames = true;
   c->faultmask_priority = -1;
   c->other_priority = NO_PRIORITY;
   c->generation = 2;

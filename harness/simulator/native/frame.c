@@ -93,6 +93,18 @@ bool frame_enter(Core *c, int number, uint32_t pc, uint32_t vector_address, uint
   return true;
 }
 
+// Stand at the next handler; what is stacked stays where it is.
+bool frame_chain(Core *c, int number, uint32_t vector_address, uint32_t exc_return) {
+  uint32_t vector;
+  if (!vector_of(c, vector_address, &vector)) return false;
+  core_set_reg(c, REG_XPSR_NZCVQG, (core_reg(c, REG_XPSR) & ~0x1FFu) | (uint32_t)number);
+  core_set_reg(c, REG_LR, exc_return);
+  core_set_reg(c, REG_PC, vector);
+  core_set_reg(c, REG_EPSR, XPSR_THUMB);
+  refresh(c);
+  return true;
+}
+
 // Go back to what the frame that `exc_return` means holds.
 bool frame_leave(Core *c, uint32_t exc_return) {
   uint32_t words[EXTENDED / 4];

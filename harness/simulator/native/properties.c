@@ -26,18 +26,6 @@ static int set_stop_at(PyObject *self, PyObject *value, void *unused) {
   return PyErr_Occurred() ? -1 : 0;
 }
 
-static PyObject *get_best_pending(PyObject *self, void *unused) {
-  (void)unused;
-  return PyLong_FromLong(CORE(self)->best_pending);
-}
-
-static int set_best_pending(PyObject *self, PyObject *value, void *unused) {
-  (void)unused;
-  CORE(self)->best_pending = (int)PyLong_AsLong(value);
-  core_limit(CORE(self));
-  return PyErr_Occurred() ? -1 : 0;
-}
-
 static PyObject *get_stale(PyObject *self, void *unused) {
   (void)unused;
   return PyBool_FromLong(CORE(self)->stale);
@@ -52,13 +40,12 @@ static int set_stale(PyObject *self, PyObject *value, void *unused) {
 
 #define FIELD(name) offsetof(CoreObject, core.name)
 PyMemberDef core_members[] = {
-    {"active_priority", T_INT, FIELD(active_priority), 0, "Group priority active."},
-    {"group_mask", T_INT, FIELD(group_mask), 0, "Group priority bits."},
+    {"plain_frames", T_BOOL, FIELD(plain_frames), 0, "Frames of 16 FP registers at most."},
+    {"nonsecure_frames", T_BOOL, FIELD(nonsecure_frames), 0, "As a non-secure image expects."},
     {"primask_priority", T_INT, FIELD(primask_priority), 0, "What PRIMASK boosts to."},
     {"faultmask_priority", T_INT, FIELD(faultmask_priority), 0, "What FAULTMASK boosts to."},
     {"other_priority", T_INT, FIELD(other_priority), 0, "Boost by the other state's masks."},
     {"divided", T_BOOL, FIELD(divided), 0, "Ask the machine about each access to a device."},
-    {"squashed", T_BOOL, FIELD(squashed), 0, "BASEPRI is in the lower half (AIRCR.PRIS)."},
     {"exception", T_INT, FIELD(exception), READONLY, "Unicorn's exception number."},
     {"error", T_INT, FIELD(error), READONLY, "Unicorn's error number."},
     {"fault_type", T_INT, FIELD(fault_type), READONLY, "Unicorn's access type."},
@@ -94,7 +81,6 @@ PyGetSetDef core_properties[] = {
     {"nonsecure", get_nonsecure, set_nonsecure, "The security state.", NULL},
     {"executed", get_executed, set_executed, "Instructions executed.", NULL},
     {"stop_at", get_stop_at, set_stop_at, "Value of executed to stop at.", NULL},
-    {"best_pending", get_best_pending, set_best_pending, "Group priority pending, or 256.", NULL},
     {"stale", get_stale, set_stale, "Changes of the MPU wait for the next block.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

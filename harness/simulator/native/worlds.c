@@ -10,11 +10,12 @@ static int lower(int one, int other) { return one < other ? one : other; }
 
 // What a new exception must be below: the active ones and the masks of both security states.
 int core_priority(Core *c) {
-  int now = lower(c->active_priority, c->other_priority);
+  const NvicState *s = &c->nvic->state;
+  int now = lower(c->nvic->active_priority, c->other_priority);
   if (core_reg(c, REG_FAULTMASK) & 1) now = lower(now, c->faultmask_priority);
   if (core_reg(c, REG_PRIMASK) & 1) now = lower(now, c->primask_priority);
-  int base = (int)(core_reg(c, REG_BASEPRI) & 0xFF) & c->group_mask;
-  if (base && c->squashed) base = base / 2 + 0x80;
+  int base = (int)(core_reg(c, REG_BASEPRI) & 0xFF) & s->group_masks[c->nonsecure];
+  if (base && c->nonsecure && s->squashed) base = base / 2 + 0x80;
   return base ? lower(now, base) : now;
 }
 

@@ -8,16 +8,19 @@ of one class each; the page rights follow :class:`Attribution`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.simulator.counting import NO_PRIORITY
 from harness.simulator.engine import Engine
 from harness.simulator.library import Reg
 from harness.simulator.mpu import Mpu
-from harness.simulator.nvic import HARD_FAULT, NMI, NONSECURE, SQUASHED, Nvic, NvicRegisters
+from harness.simulator.nvic import HARD_FAULT, NMI, NONSECURE, SQUASHED, NvicRegisters
 from harness.simulator.scb import Scb, Shared
 from harness.simulator.security.attribution import Attribution
 from harness.simulator.systick import SysTick
+
+if TYPE_CHECKING:
+    from harness.simulator._native import Nvic
 
 #: Names of the security states, by Worlds.nonsecure.
 NAMES = ("secure", "non-secure")
@@ -51,8 +54,6 @@ class Worlds:
         self.divided = False
         #: The blocks of the state that runs.
         self.now = worlds[0]
-        #: False where frames of the state that runs hold all 32 FP registers (FPCCR.TS).
-        self.plain_frames = True
 
     def reset(self) -> None:
         """The core comes out of reset in the secure state."""
@@ -69,6 +70,11 @@ class Worlds:
     def __getitem__(self, nonsecure: bool) -> World:
         return self._worlds[nonsecure]
 
+    @property
+    def plain_frames(self) -> bool:
+        """False where frames of the state that runs hold all 32 FP registers (FPCCR.TS)."""
+        return self._core.plain_frames
+
     # the state
 
     def change(self, *, sfpa: bool = True) -> None:
@@ -80,7 +86,6 @@ class Worlds:
         core.change_world()
         before, self.nonsecure = self.now, core.nonsecure
         self.now = self._worlds[self.nonsecure]
-        core.group_mask = self._nvic.group_masks[self.nonsecure]
         core.fp_disabled = not self._fp_allowed[self.nonsecure]
         if self.nonsecure and not self.attribution.restricted:
             self.attribution.update(self.shared.sau_ctrl, nonsecure=True)
@@ -94,15 +99,14 @@ class Worlds:
         """What the masks of both states boost to (Armv8-M ARM, ExecutionPriority)."""
         core, nvic = self._core, self._nvic
         self.divided = self.attribution.divided
-        self.plain_frames = self.nonsecure or not self._worlds[0].scb.clears_fp
-        core.squashed = self.nonsecure and nvic.squashed
+        self._core.plain_frames = self.nonsecure or not self._worlds[0].scb.clears_fp
         core.primask_priority, core.faultmask_priority = self._boosts(self.nonsecure)
         primask, faultmask, basepri, _ = core.other()
         other = not self.nonsecure
         boosts = self._boosts(other)
         now = boosts[0] if primask else NO_PRIORITY
         now = min(now, boosts[1] if faultmask else NO_PRIORITY)
-        base = basepri & nvic.group_masks[other]
+        base = basepri & nvic.group_mask(other)
         if base:
             now = min(now, (base >> 1) + SQUASHED if other and nvic.squashed else base)
         core.other_priority = now
@@ -118,13 +122,15 @@ class Worlds:
     def negative(self) -> bool:
         """True where the running state's MPU minds HFNMIENA (Armv8-M ARM, IsReqExecPriNeg)."""
         nvic = self._nvic
-        mask = 1 << (HARD_FAULT | (NONSECURE if self.nonsecure else 0))
-        mask |= 1 << NMI if nvic.is_nonsecure(NMI) == self.nonsecure else 0
-        return bool(nvic.active & mask) or bool(self._core.read(Reg.FAULTMASK) & 1)
+        if nvic.is_active(HARD_FAULT | (NONSECURE if self.nonsecure else 0)):
+            return True
+        if nvic.is_active(NMI) and nvic.is_nonsecure(NMI) == self.nonsecure:
+            return True
+        return bool(self._core.read(Reg.FAULTMASK) & 1)
 
     def update_fp_access(self) -> None:
         """CPACR, NSACR or FPCCR changed: whether floating-point instructions may run."""
-        self.plain_frames = self.nonsecure or not self._worlds[0].scb.clears_fp
+        self._core.plain_frames = self.nonsecure or not self._worlds[0].scb.clears_fp
         allowed = [world.scb.fp_allowed for world in self._worlds]
         if allowed != self._fp_allowed:
             self._fp_allowed = allowed
@@ -143,9 +149,7 @@ class Worlds:
         self.now = self._worlds[self.nonsecure]
         self.update_fp_access()
         self._core.fp_disabled = not self._fp_allowed[self.nonsecure]
-        self._core.group_mask = self._nvic.group_masks[self.nonsecure]
         if changed:
             attribution.divided = state["divided"]
             attribution.update(sau_ctrl, nonsecure=self.nonsecure)
         self.update()
-        self._nvic.update()

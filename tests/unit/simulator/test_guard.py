@@ -15,7 +15,7 @@ HZ = 64_000_000
 GUARD = 0.5
 
 
-@pytest.mark.parametrize("name", ["chatter", "idle", "tickless"])
+@pytest.mark.parametrize("name", ["chatter", "idle", "tickless", "calls"])
 def test_the_guard_ends_a_run_within_a_second_of_its_time(
     build: Callable[[str], Firmware], name: str
 ) -> None:

@@ -1,0 +1,56 @@
+// Exceptions that are pending and active, and their priorities (Armv8-M ARM, B3 and D1.2, NVIC_*).
+#ifndef HARNESS_SIMULATOR_NATIVE_NVIC_H_
+#define HARNESS_SIMULATOR_NATIVE_NVIC_H_
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { NMI = 2, HARD_FAULT = 3, BUS_FAULT = 5, SVCALL = 11, FIRST_IRQ = 16 };
+// Added to the number of an exception of the non-secure state that the secure one has, too.
+enum { NONSECURE = 512, NUMBER = NONSECURE - 1 };
+enum { NO_PRIORITY = 256 };
+enum { MAX_IRQS = 96, WORDS = 1 + MAX_IRQS / 32 };
+// Sets of exceptions. Word 0 has the system's (the secure ones in its lower half, the non-secure
+// ones in the upper), the others have 32 interrupts each, as NVIC_ISER and its like.
+enum { ENABLED, PENDING, ACTIVE, LINES, TARGETS_NONSECURE, SETS };
+enum { SCR_SLEEPONEXIT = 2, SCR_SEVONPEND = 16 };
+
+// Everything that a snapshot keeps.
+typedef struct {
+  uint32_t sets[SETS][WORDS];
+  uint32_t vtor[2], scr[2];  // of the secure, of the non-secure state
+  uint8_t priorities[FIRST_IRQ + MAX_IRQS], banked_priorities[FIRST_IRQ];
+  uint8_t groups[2], group_masks[2];  // AIRCR.PRIGROUP; the bits of a priority that preempt
+  bool squashed, faults_nonsecure;    // AIRCR.PRIS, BFHFNMINS
+  bool event;                         // the event register that WFE waits for
+} NvicState;
+
+struct Core;
+
+typedef struct {
+  NvicState state;
+  int irqs;
+  uint8_t implemented;  // bits of a priority
+  // Made of the state: the exception to be taken first (0: none), its group priority, and that of
+  // what is active.
+  int best, best_pending, active_priority;
+  struct Core *core;  // to be told of changes; NULL before there is one
+} Nvic;
+
+void nvic_reset(Nvic *n);
+void nvic_update(Nvic *n);
+bool nvic_has(const Nvic *n, int set, int number);
+void nvic_put(Nvic *n, int set, int number, bool value);
+int nvic_priority(const Nvic *n, int number);
+int nvic_group_priority(const Nvic *n, int number);
+void nvic_set_priority(Nvic *n, int number, uint8_t value);
+void nvic_set_group(Nvic *n, bool nonsecure, unsigned group);
+void nvic_set_faults_nonsecure(Nvic *n, bool value);
+void nvic_pend(Nvic *n, int number);
+void nvic_unpend(Nvic *n, int number);
+void nvic_activate(Nvic *n, int number);
+void nvic_deactivate(Nvic *n, int number);
+void nvic_line(Nvic *n, int irq, bool level);
+// Registers by their offset in the System Control Space, as one security state sees them.
+uint32_t nvic_read(const Nvic *n, uint32_t offset, bool nonsecure);
+void nvic_write(Nvic *n, uint32_t offset, uint32_t value, bool nonsecure);
+#endif  // HARNESS_SIMULATOR_NATIVE_NVIC_H_
