@@ -12,26 +12,18 @@ struct ReluData {
   ActivationRange activation;
 };
 
-void* Init(TfLiteContext* context, const char*, size_t) {
-  return context->AllocatePersistentBuffer(context, sizeof(ReluData));
-}
-
-TfLiteStatus PrepareCommon(TfLiteContext* context, TfLiteNode* node, const TfLiteTensor** input,
-                           const TfLiteTensor** output) {
-  TF_LITE_ENSURE(context, node->user_data != nullptr);
-  MicroContext* micro_context = GetMicroContext(context);
-  *input = micro_context->AllocateTempInputTensor(node, 0);
-  *output = micro_context->AllocateTempOutputTensor(node, 0);
-  TF_LITE_ENSURE(context, *input != nullptr && *output != nullptr);
-  TF_LITE_ENSURE_TYPES_EQ(context, (*input)->type, (*output)->type);
-  TF_LITE_ENSURE(context, (*input)->type == kTfLiteInt8 || (*input)->type == kTfLiteFloat32);
+TfLiteStatus GetEndsOfOneType(TfLiteContext* context, const TfLiteNode* node, micro::Ends* ends) {
+  TF_LITE_ENSURE_STATUS(micro::GetEnds(context, node, ends));
+  const auto [input, output] = *ends;
+  TF_LITE_ENSURE_TYPES_EQ(context, input->type, output->type);
+  TF_LITE_ENSURE(context, input->type == kTfLiteInt8 || input->type == kTfLiteFloat32);
   return kTfLiteOk;
 }
 
 TfLiteStatus PrepareRelu(TfLiteContext* context, TfLiteNode* node) {
-  const TfLiteTensor* input;
-  const TfLiteTensor* output;
-  TF_LITE_ENSURE_STATUS(PrepareCommon(context, node, &input, &output));
+  micro::Ends ends;
+  TF_LITE_ENSURE_STATUS(GetEndsOfOneType(context, node, &ends));
+  const auto [input, output] = ends;
   auto* data = static_cast<ReluData*>(node->user_data);
   if (input->type == kTfLiteInt8) {
     data->input_zero_point = input->params.zero_point;
@@ -45,9 +37,9 @@ TfLiteStatus PrepareRelu(TfLiteContext* context, TfLiteNode* node) {
 
 // Input and output share one quantization: only the range is clamped.
 TfLiteStatus PrepareRelu6(TfLiteContext* context, TfLiteNode* node) {
-  const TfLiteTensor* input;
-  const TfLiteTensor* output;
-  TF_LITE_ENSURE_STATUS(PrepareCommon(context, node, &input, &output));
+  micro::Ends ends;
+  TF_LITE_ENSURE_STATUS(GetEndsOfOneType(context, node, &ends));
+  const auto [input, output] = ends;
   auto* data = static_cast<ReluData*>(node->user_data);
   if (input->type == kTfLiteInt8) {
     return QuantizedActivationRange(context, kTfLiteActRelu6, input, &data->activation);
@@ -85,11 +77,11 @@ TfLiteStatus Invoke(TfLiteContext* context, TfLiteNode* node) {
 }  // namespace
 
 TFLMRegistration Register_RELU() {
-  return micro::RegisterOp(Init, PrepareRelu, Invoke<kTfLiteActRelu>);
+  return micro::RegisterOp<ReluData>(PrepareRelu, Invoke<kTfLiteActRelu>);
 }
 
 TFLMRegistration Register_RELU6() {
-  return micro::RegisterOp(Init, PrepareRelu6, Invoke<kTfLiteActRelu6>);
+  return micro::RegisterOp<ReluData>(PrepareRelu6, Invoke<kTfLiteActRelu6>);
 }
 
 }  // namespace tflite

@@ -15,10 +15,6 @@ struct AddData {
   QuantizedMultiplier output_scale;
 };
 
-void* Init(TfLiteContext* context, const char*, size_t) {
-  return context->AllocatePersistentBuffer(context, sizeof(AddData));
-}
-
 TfLiteStatus Prepare(TfLiteContext* context, TfLiteNode* node) {
   auto* data = static_cast<AddData*>(node->user_data);
   TF_LITE_ENSURE(context, data != nullptr);
@@ -48,6 +44,6 @@ TfLiteStatus Invoke(TfLiteContext* context, TfLiteNode* node) {
 
 }  // namespace
 
-TFLMRegistration Register_ADD() { return micro::RegisterOp(Init, Prepare, Invoke); }
+TFLMRegistration Register_ADD() { return micro::RegisterOp<AddData>(Prepare, Invoke); }
 
 }  // namespace tflite

@@ -28,6 +28,6 @@ TfLiteStatus Invoke(TfLiteContext* context, TfLiteNode* node) {
 
 }  // namespace
 
-TFLMRegistration Register_CONV_2D() { return micro::RegisterOp(InitConvolution, Prepare, Invoke); }
+TFLMRegistration Register_CONV_2D() { return micro::RegisterOp<ConvolutionData>(Prepare, Invoke); }
 
 }  // namespace tflite

@@ -76,10 +76,6 @@ int PaddingBefore(TfLitePadding padding, int input, int filter, int stride, int 
   return missing > 0 ? missing / 2 : 0;
 }
 
-void* InitConvolution(TfLiteContext* context, const char*, size_t) {
-  return context->AllocatePersistentBuffer(context, sizeof(ConvolutionData));
-}
-
 TfLiteStatus PrepareConvolution(TfLiteContext* context, TfLiteNode* node,
                                 const ConvolutionOptions& options, int channels,
                                 ConvolutionData* data) {

@@ -65,8 +65,6 @@ struct FilterLayout {
 void Convolve(TfLiteContext* context, TfLiteNode* node, const ConvolutionOptions& options,
               const ConvolutionData& data, const FilterLayout& layout, int depth);
 
-void* InitConvolution(TfLiteContext* context, const char* buffer, size_t length);
-
 }  // namespace tflite
 
 #endif  // TFLM_HIL_STANDALONE_CONVOLUTION_H_

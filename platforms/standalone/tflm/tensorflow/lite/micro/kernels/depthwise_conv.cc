@@ -27,7 +27,7 @@ TfLiteStatus Invoke(TfLiteContext* context, TfLiteNode* node) {
 }  // namespace
 
 TFLMRegistration Register_DEPTHWISE_CONV_2D() {
-  return micro::RegisterOp(InitConvolution, Prepare, Invoke);
+  return micro::RegisterOp<ConvolutionData>(Prepare, Invoke);
 }
 
 }  // namespace tflite

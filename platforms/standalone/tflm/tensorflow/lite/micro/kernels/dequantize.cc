@@ -4,19 +4,11 @@
 namespace tflite {
 namespace {
 
-void* Init(TfLiteContext* context, const char*, size_t) {
-  return context->AllocatePersistentBuffer(context, sizeof(TfLiteQuantizationParams));
-}
-
 TfLiteStatus Prepare(TfLiteContext* context, TfLiteNode* node) {
   auto* data = static_cast<TfLiteQuantizationParams*>(node->user_data);
-  TF_LITE_ENSURE(context, data != nullptr);
-  MicroContext* micro_context = GetMicroContext(context);
-  const TfLiteTensor* input = micro_context->AllocateTempInputTensor(node, 0);
-  const TfLiteTensor* output = micro_context->AllocateTempOutputTensor(node, 0);
-  TF_LITE_ENSURE(context, input != nullptr && output != nullptr);
-  TF_LITE_ENSURE_TYPES_EQ(context, input->type, kTfLiteInt8);
-  TF_LITE_ENSURE_TYPES_EQ(context, output->type, kTfLiteFloat32);
+  micro::Ends ends;
+  TF_LITE_ENSURE_STATUS(micro::GetEnds(context, node, kTfLiteInt8, kTfLiteFloat32, &ends));
+  const auto [input, output] = ends;
   *data = input->params;
   return kTfLiteOk;
 }
@@ -34,6 +26,8 @@ TfLiteStatus Invoke(TfLiteContext* context, TfLiteNode* node) {
 
 }  // namespace
 
-TFLMRegistration Register_DEQUANTIZE() { return micro::RegisterOp(Init, Prepare, Invoke); }
+TFLMRegistration Register_DEQUANTIZE() {
+  return micro::RegisterOp<TfLiteQuantizationParams>(Prepare, Invoke);
+}
 
 }  // namespace tflite

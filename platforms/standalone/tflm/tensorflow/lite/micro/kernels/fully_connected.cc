@@ -19,10 +19,6 @@ struct FullyConnectedData {
   QuantizedMultiplier* channels;  // one an output where the weights' scales differ, else null
 };
 
-void* Init(TfLiteContext* context, const char*, size_t) {
-  return context->AllocatePersistentBuffer(context, sizeof(FullyConnectedData));
-}
-
 TfLiteStatus PrepareInt8(TfLiteContext* context, TfLiteNode* node, const TfLiteTensor* input,
                          FullyConnectedData* data) {
   MicroContext* micro_context = GetMicroContext(context);
@@ -134,6 +130,8 @@ TfLiteStatus Invoke(TfLiteContext* context, TfLiteNode* node) {
 
 }  // namespace
 
-TFLMRegistration Register_FULLY_CONNECTED() { return micro::RegisterOp(Init, Prepare, Invoke); }
+TFLMRegistration Register_FULLY_CONNECTED() {
+  return micro::RegisterOp<FullyConnectedData>(Prepare, Invoke);
+}
 
 }  // namespace tflite

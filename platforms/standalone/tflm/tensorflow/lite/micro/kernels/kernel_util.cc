@@ -23,6 +23,23 @@ TFLMRegistration RegisterOp(void* (*init)(TfLiteContext* context, const char* bu
   return {init, free, prepare, invoke, reset, 0, nullptr};
 }
 
+TfLiteStatus GetEnds(TfLiteContext* context, const TfLiteNode* node, Ends* ends) {
+  TF_LITE_ENSURE(context, node->user_data != nullptr);
+  MicroContext* micro_context = GetMicroContext(context);
+  ends->input = micro_context->AllocateTempInputTensor(node, 0);
+  ends->output = micro_context->AllocateTempOutputTensor(node, 0);
+  TF_LITE_ENSURE(context, ends->input != nullptr && ends->output != nullptr);
+  return kTfLiteOk;
+}
+
+TfLiteStatus GetEnds(TfLiteContext* context, const TfLiteNode* node, TfLiteType input_type,
+                     TfLiteType output_type, Ends* ends) {
+  TF_LITE_ENSURE_STATUS(GetEnds(context, node, ends));
+  TF_LITE_ENSURE_TYPES_EQ(context, ends->input->type, input_type);
+  TF_LITE_ENSURE_TYPES_EQ(context, ends->output->type, output_type);
+  return kTfLiteOk;
+}
+
 const TfLiteEvalTensor* GetEvalInput(const TfLiteContext* context, const TfLiteNode* node,
                                      int index) {
   const TfLiteIntArray& inputs = *node->inputs;

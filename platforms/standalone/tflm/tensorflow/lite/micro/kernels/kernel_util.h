@@ -19,6 +19,27 @@ TFLMRegistration RegisterOp(void* (*init)(TfLiteContext* context, const char* bu
                             void (*free)(TfLiteContext* context, void* buffer) = nullptr,
                             void (*reset)(TfLiteContext* context, void* buffer) = nullptr);
 
+// The same for a kernel that keeps one Data a node, which its Prepare fills in.
+template <typename Data>
+TFLMRegistration RegisterOp(TfLiteStatus (*prepare)(TfLiteContext* context, TfLiteNode* node),
+                            TfLiteStatus (*invoke)(TfLiteContext* context, TfLiteNode* node)) {
+  auto* init = +[](TfLiteContext* context, const char*, size_t) {
+    return context->AllocatePersistentBuffer(context, sizeof(Data));
+  };
+  return RegisterOp(init, prepare, invoke);
+}
+
+// The first input and the first output of a node, for the time of its Prepare. What the node keeps
+// is there, too, where this succeeds.
+struct Ends {
+  const TfLiteTensor* input;
+  const TfLiteTensor* output;
+};
+TfLiteStatus GetEnds(TfLiteContext* context, const TfLiteNode* node, Ends* ends);
+// The same for a kernel that knows one type of each.
+TfLiteStatus GetEnds(TfLiteContext* context, const TfLiteNode* node, TfLiteType input_type,
+                     TfLiteType output_type, Ends* ends);
+
 // Null for an optional input that is left out.
 const TfLiteEvalTensor* GetEvalInput(const TfLiteContext* context, const TfLiteNode* node,
                                      int index);

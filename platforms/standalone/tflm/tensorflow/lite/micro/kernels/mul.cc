@@ -10,10 +10,6 @@ struct MulData {
   QuantizedMultiplier scale;
 };
 
-void* Init(TfLiteContext* context, const char*, size_t) {
-  return context->AllocatePersistentBuffer(context, sizeof(MulData));
-}
-
 TfLiteStatus Prepare(TfLiteContext* context, TfLiteNode* node) {
   auto* data = static_cast<MulData*>(node->user_data);
   TF_LITE_ENSURE(context, data != nullptr);
@@ -36,6 +32,6 @@ TfLiteStatus Invoke(TfLiteContext* context, TfLiteNode* node) {
 
 }  // namespace
 
-TFLMRegistration Register_MUL() { return micro::RegisterOp(Init, Prepare, Invoke); }
+TFLMRegistration Register_MUL() { return micro::RegisterOp<MulData>(Prepare, Invoke); }
 
 }  // namespace tflite

@@ -14,10 +14,6 @@ struct PadData {
   int32_t value;            // what is added: the output's zero point
 };
 
-void* Init(TfLiteContext* context, const char*, size_t) {
-  return context->AllocatePersistentBuffer(context, sizeof(PadData));
-}
-
 int64_t PaddingAt(const TfLiteTensor* paddings, int index) {
   return paddings->type == kTfLiteInt64 ? paddings->data.i64[index] : paddings->data.i32[index];
 }
@@ -94,6 +90,6 @@ TfLiteStatus Invoke(TfLiteContext* context, TfLiteNode* node) {
 
 }  // namespace
 
-TFLMRegistration Register_PAD() { return micro::RegisterOp(Init, Prepare, Invoke); }
+TFLMRegistration Register_PAD() { return micro::RegisterOp<PadData>(Prepare, Invoke); }
 
 }  // namespace tflite

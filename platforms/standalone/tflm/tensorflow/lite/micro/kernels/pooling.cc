@@ -10,18 +10,12 @@ struct PoolingData {
   ActivationRange activation;
 };
 
-void* Init(TfLiteContext* context, const char*, size_t) {
-  return context->AllocatePersistentBuffer(context, sizeof(PoolingData));
-}
-
 TfLiteStatus Prepare(TfLiteContext* context, TfLiteNode* node) {
   const auto* options = static_cast<const TfLitePoolParams*>(node->builtin_data);
   auto* data = static_cast<PoolingData*>(node->user_data);
-  TF_LITE_ENSURE(context, data != nullptr);
-  MicroContext* micro_context = GetMicroContext(context);
-  const TfLiteTensor* input = micro_context->AllocateTempInputTensor(node, 0);
-  const TfLiteTensor* output = micro_context->AllocateTempOutputTensor(node, 0);
-  TF_LITE_ENSURE(context, input != nullptr && output != nullptr);
+  micro::Ends ends;
+  TF_LITE_ENSURE_STATUS(micro::GetEnds(context, node, &ends));
+  const auto [input, output] = ends;
   TF_LITE_ENSURE_TYPES_EQ(context, input->type, kTfLiteInt8);
   TF_LITE_ENSURE_EQ(context, input->dims->size, 4);
   data->pad_height = PaddingBefore(options->padding, input->dims->data[1], options->filter_height,
@@ -102,11 +96,11 @@ TfLiteStatus Invoke(TfLiteContext* context, TfLiteNode* node) {
 }  // namespace
 
 TFLMRegistration Register_AVERAGE_POOL_2D() {
-  return micro::RegisterOp(Init, Prepare, Invoke<Average>);
+  return micro::RegisterOp<PoolingData>(Prepare, Invoke<Average>);
 }
 
 TFLMRegistration Register_MAX_POOL_2D() {
-  return micro::RegisterOp(Init, Prepare, Invoke<Maximum>);
+  return micro::RegisterOp<PoolingData>(Prepare, Invoke<Maximum>);
 }
 
 }  // namespace tflite

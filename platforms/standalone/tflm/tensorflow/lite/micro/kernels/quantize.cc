@@ -12,17 +12,11 @@ struct QuantizeData {
   QuantizedMultiplier rescale;  // from the input's steps to the output's, int8 to int8
 };
 
-void* Init(TfLiteContext* context, const char*, size_t) {
-  return context->AllocatePersistentBuffer(context, sizeof(QuantizeData));
-}
-
 TfLiteStatus Prepare(TfLiteContext* context, TfLiteNode* node) {
   auto* data = static_cast<QuantizeData*>(node->user_data);
-  TF_LITE_ENSURE(context, data != nullptr);
-  MicroContext* micro_context = GetMicroContext(context);
-  const TfLiteTensor* input = micro_context->AllocateTempInputTensor(node, 0);
-  const TfLiteTensor* output = micro_context->AllocateTempOutputTensor(node, 0);
-  TF_LITE_ENSURE(context, input != nullptr && output != nullptr);
+  micro::Ends ends;
+  TF_LITE_ENSURE_STATUS(micro::GetEnds(context, node, &ends));
+  const auto [input, output] = ends;
   TF_LITE_ENSURE_TYPES_EQ(context, output->type, kTfLiteInt8);
   TF_LITE_ENSURE(context, input->type == kTfLiteFloat32 || input->type == kTfLiteInt8);
   data->scale = output->params.scale;
@@ -60,6 +54,6 @@ TfLiteStatus Invoke(TfLiteContext* context, TfLiteNode* node) {
 
 }  // namespace
 
-TFLMRegistration Register_QUANTIZE() { return micro::RegisterOp(Init, Prepare, Invoke); }
+TFLMRegistration Register_QUANTIZE() { return micro::RegisterOp<QuantizeData>(Prepare, Invoke); }
 
 }  // namespace tflite

@@ -18,10 +18,6 @@ struct MeanData {
   int output_stride[kDimensions];  // of each input dimension in the output; 0 where it is reduced
 };
 
-void* Init(TfLiteContext* context, const char*, size_t) {
-  return context->AllocatePersistentBuffer(context, sizeof(MeanData));
-}
-
 // Which dimensions of the input are reduced, as a bit mask.
 TfLiteStatus ReducedDimensions(TfLiteContext* context, const TfLiteTensor* axes, int dimensions,
                                unsigned* mask) {
@@ -119,6 +115,6 @@ TfLiteStatus Invoke(TfLiteContext* context, TfLiteNode* node) {
 
 }  // namespace
 
-TFLMRegistration Register_MEAN() { return micro::RegisterOp(Init, Prepare, Invoke); }
+TFLMRegistration Register_MEAN() { return micro::RegisterOp<MeanData>(Prepare, Invoke); }
 
 }  // namespace tflite

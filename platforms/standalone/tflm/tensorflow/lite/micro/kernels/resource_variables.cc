@@ -25,10 +25,6 @@ TfLiteStatus CheckHandle(TfLiteContext* context, TfLiteNode* node) {
   return kTfLiteOk;
 }
 
-void* InitHandle(TfLiteContext* context, const char*, size_t) {
-  return context->AllocatePersistentBuffer(context, sizeof(int32_t));
-}
-
 // The number is known here and never changes: the output points at it for good.
 TfLiteStatus PrepareHandle(TfLiteContext* context, TfLiteNode* node) {
   if (Variables(context) == nullptr) {
@@ -82,7 +78,7 @@ TfLiteStatus InvokeAssign(TfLiteContext* context, TfLiteNode* node) {
 }  // namespace
 
 TFLMRegistration Register_VAR_HANDLE() {
-  return micro::RegisterOp(InitHandle, PrepareHandle, InvokeHandle);
+  return micro::RegisterOp<int32_t>(PrepareHandle, InvokeHandle);
 }
 
 TFLMRegistration Register_READ_VARIABLE() {

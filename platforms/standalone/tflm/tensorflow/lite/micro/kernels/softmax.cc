@@ -14,20 +14,12 @@ struct SoftmaxData {
   int32_t smallest_difference;  // below it an exponential counts as zero
 };
 
-void* Init(TfLiteContext* context, const char*, size_t) {
-  return context->AllocatePersistentBuffer(context, sizeof(SoftmaxData));
-}
-
 TfLiteStatus Prepare(TfLiteContext* context, TfLiteNode* node) {
   const auto* options = static_cast<const TfLiteSoftmaxParams*>(node->builtin_data);
   auto* data = static_cast<SoftmaxData*>(node->user_data);
-  TF_LITE_ENSURE(context, data != nullptr);
-  MicroContext* micro_context = GetMicroContext(context);
-  const TfLiteTensor* input = micro_context->AllocateTempInputTensor(node, 0);
-  const TfLiteTensor* output = micro_context->AllocateTempOutputTensor(node, 0);
-  TF_LITE_ENSURE(context, input != nullptr && output != nullptr);
-  TF_LITE_ENSURE_TYPES_EQ(context, input->type, kTfLiteInt8);
-  TF_LITE_ENSURE_TYPES_EQ(context, output->type, kTfLiteInt8);
+  micro::Ends ends;
+  TF_LITE_ENSURE_STATUS(micro::GetEnds(context, node, kTfLiteInt8, kTfLiteInt8, &ends));
+  const auto [input, output] = ends;
   // The operator's definition fixes its output: 1/256 a step from -128.
   TF_LITE_ENSURE_EQ(context, output->params.zero_point, INT8_MIN);
   TF_LITE_ENSURE(context, output->params.scale == 1.0f / 256.0f);
@@ -90,6 +82,6 @@ TfLiteStatus Invoke(TfLiteContext* context, TfLiteNode* node) {
 
 }  // namespace
 
-TFLMRegistration Register_SOFTMAX() { return micro::RegisterOp(Init, Prepare, Invoke); }
+TFLMRegistration Register_SOFTMAX() { return micro::RegisterOp<SoftmaxData>(Prepare, Invoke); }
 
 }  // namespace tflite

@@ -45,10 +45,6 @@ Range Resolve(int begin, int end, int step, int extent, bool whole_begin, bool w
   return {first, step, places > 0 ? places : 0};
 }
 
-void* Init(TfLiteContext* context, const char*, size_t) {
-  return context->AllocatePersistentBuffer(context, sizeof(SliceData));
-}
-
 // The range of dimension `index`, from the options and the three constant inputs.
 TfLiteStatus RangeOf(TfLiteContext* context, const TfLiteNode* node, int index, int extent,
                      Range* range) {
@@ -137,6 +133,6 @@ TfLiteStatus Invoke(TfLiteContext* context, TfLiteNode* node) {
 
 }  // namespace
 
-TFLMRegistration Register_STRIDED_SLICE() { return micro::RegisterOp(Init, Prepare, Invoke); }
+TFLMRegistration Register_STRIDED_SLICE() { return micro::RegisterOp<SliceData>(Prepare, Invoke); }
 
 }  // namespace tflite
