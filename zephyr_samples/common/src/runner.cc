@@ -178,14 +178,33 @@ bool Runner::FillBuiltin(uint32_t inference, tflite::MicroInterpreter& interpret
   return true;
 }
 
-void Runner::RunBuiltin(const tflite::MicroOpResolver& resolver, uint8_t* arena, FillInputs fill,
-                        DescribeOutputs describe) {
+template <typename Inferences>
+void Runner::Run(const tflite::MicroOpResolver& resolver, uint8_t* arena, Inferences infer) {
   const tflite::Model* model = OpenModel();
   if (model == nullptr) return;
   tflite::MicroAllocator* allocator = tflite::MicroAllocator::Create(arena, image_.arena_bytes);
   tflite::MicroInterpreter interpreter(model, resolver, allocator, Variables(allocator),
                                        &profiler_);
   if (!Open(interpreter)) return;
+  infer(interpreter);
+  // Operators that keep state hear of the end; a lifecycle record tells whether they did.
+  const TfLiteStatus status = interpreter.Reset();
+  if (status != kTfLiteOk) Fail("invoke", status);
+}
+
+void Runner::RunBuiltin(const tflite::MicroOpResolver& resolver, uint8_t* arena, FillInputs fill,
+                        DescribeOutputs describe) {
+  Run(resolver, arena,
+      [&](tflite::MicroInterpreter& interpreter) { InferBuiltin(interpreter, fill, describe); });
+}
+
+void Runner::RunConsole(const tflite::MicroOpResolver& resolver, uint8_t* arena) {
+  Run(resolver, arena,
+      [this](tflite::MicroInterpreter& interpreter) { InferForHost(interpreter); });
+}
+
+void Runner::InferBuiltin(tflite::MicroInterpreter& interpreter, FillInputs fill,
+                          DescribeOutputs describe) {
   for (uint32_t inference = 0; inference < image_.inferences; ++inference) {
     const bool filled = fill != nullptr ? fill(inference, interpreter) == kTfLiteOk
                                         : FillBuiltin(inference, interpreter);
@@ -201,16 +220,9 @@ void Runner::RunBuiltin(const tflite::MicroOpResolver& resolver, uint8_t* arena,
     profiler_.Print(inference);
     if (describe != nullptr) describe(inference, interpreter);
   }
-  Finish(interpreter);
 }
 
-void Runner::RunConsole(const tflite::MicroOpResolver& resolver, uint8_t* arena) {
-  const tflite::Model* model = OpenModel();
-  if (model == nullptr) return;
-  tflite::MicroAllocator* allocator = tflite::MicroAllocator::Create(arena, image_.arena_bytes);
-  tflite::MicroInterpreter interpreter(model, resolver, allocator, Variables(allocator),
-                                       &profiler_);
-  if (!Open(interpreter)) return;
+void Runner::InferForHost(tflite::MicroInterpreter& interpreter) {
   Console console;
   const uint32_t wanted = InputBytes(interpreter);
   Record("ready").Count("input_bytes", wanted);
@@ -248,13 +260,6 @@ void Runner::RunConsole(const tflite::MicroOpResolver& resolver, uint8_t* arena)
       console.Refuse(record, "kind");
     }
   }
-  Finish(interpreter);
-}
-
-void Runner::Finish(tflite::MicroInterpreter& interpreter) {
-  // Operators that keep state hear of it; a lifecycle record tells whether they did.
-  const TfLiteStatus status = interpreter.Reset();
-  if (status != kTfLiteOk) Fail("invoke", status);
 }
 
 void Runner::PrintLifecycles() { Lifecycle::PrintAll(); }

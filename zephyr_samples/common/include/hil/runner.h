@@ -81,7 +81,12 @@ class Runner {
   bool Open(tflite::MicroInterpreter& interpreter);
   bool Infer(uint32_t inference, tflite::MicroInterpreter& interpreter);
   bool FillBuiltin(uint32_t inference, tflite::MicroInterpreter& interpreter);
-  void Finish(tflite::MicroInterpreter& interpreter);
+  // Makes an interpreter in `arena` and hands it to `infer`.
+  template <typename Inferences>
+  void Run(const tflite::MicroOpResolver& resolver, uint8_t* arena, Inferences infer);
+  void InferBuiltin(tflite::MicroInterpreter& interpreter, FillInputs fill,
+                    DescribeOutputs describe);
+  void InferForHost(tflite::MicroInterpreter& interpreter);
 
   const Image image_;
   const MakeVariables make_variables_;
