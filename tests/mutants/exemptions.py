@@ -33,6 +33,7 @@ _SOME = ("plus one", "minus one", "doubled and more")
 _NAMES = ("another known one*", "unknown", "cut")
 _MEASURED = "only the device measures it; what bounds it (the run, the whole, the arena) still does"
 _LABEL = "a name that the image gives itself: of an ELF of one's own nothing else tells it"
+_ASKED_AGAIN = "the host asks again, and is told again: the record was taken once"
 _OPTIONAL = "an ELF of one's own need not say it"
 _OWN = "ELF of*"
 
@@ -56,9 +57,10 @@ EXEMPTIONS: tuple[Exemption, ...] = (
         "ack",
         "of",
         ("minus one",),
-        "the host asks again, and is told again: the record was taken once",
+        _ASKED_AGAIN,
         "*console",
     ),
+    Exemption("ack", "", ("dropped",), _ASKED_AGAIN, "*console"),
     # an ELF of one's own
     Exemption("boot", "sample", _NAMES, _LABEL, _OWN),
     Exemption("boot", "board", _NAMES, _LABEL, _OWN),
@@ -79,6 +81,13 @@ EXEMPTIONS: tuple[Exemption, ...] = (
         "a float's last bit, in an input that only the image tells, moves the output by less than"
         " the tolerance",
         "ELF of atan*",
+    ),
+    Exemption(
+        "input",
+        "hex",
+        ("lowest bit of the first byte",),
+        "an input that only the image tells, where its neighbour has the same output",
+        "ELF of hello_world*",
     ),
     # results in text
     Exemption(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from replay import Recording, Said
@@ -180,13 +180,21 @@ def _fields(good: Recording, i: int, known: Mapping[str, Sequence[str]]) -> Iter
 
     for name, value in line.fields:
         others = [one for one in known.get(f"{line.kind}.{name}", ()) if one != value]
-        changes = dict(_values(name, value, others))
+        changes = _once(_values(name, value, others))
         for change, new in changes.items():
             yield mutant(change, name, _with(line, name, new).fields)
         yield mutant("left out", name, [pair for pair in line.fields if pair[0] != name])
         other = next(iter(changes.values()))
         yield mutant("told twice", name, [(name, other), *line.fields])
     yield mutant("a field too many", "", [*line.fields, ("surprise", "1")])
+
+
+def _once(changes: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Changes by their names; of two that come to the same the first: 1 minus one is zero."""
+    names: dict[str, str] = {}
+    for change, value in changes:
+        names.setdefault(value, change)
+    return {change: value for value, change in names.items()}
 
 
 def _values(name: str, value: str, others: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -58,6 +58,8 @@ def _departures(
     if model is None:
         return found
     nodes = sum(node.name == operator for node in model.operators)
+    if not nodes and any(calls.values()):
+        return [*found, "it was called, and the model has no such operator"]
     if is_allocated and nodes and "invoke" not in stages:
         found += Lifecycle(operator, calls, order, done).departures(nodes)
         if calls["reset"] % nodes:

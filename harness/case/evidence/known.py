@@ -80,7 +80,7 @@ def known_of(case: Case, firmware: Firmware | None, model: Model | None, fed: Ro
     required: frozenset[str] = frozenset()
     lifecycles = None
     if variant is not None:
-        facts += _of_table(variant, case)
+        facts += [*_of_table(variant, case), _board(firmware)]
         if not fed and not variant.console:
             inputs = builtin_inputs(variant.sample, model)
             inferences = variant.sample.inferences
@@ -142,7 +142,6 @@ def _of_table(variant: Variant, case: Case) -> Iterator[Fact]:
     sample = variant.sample
     yield Fact("boot", "sample", (sample.name,), table)
     yield Fact("boot", "runtime", (variant.runtime,), f"the builder {case.builder}")
-    yield Fact("boot", "board", _BOARDS, "the build")
     yield Fact("boot", "build", (_build_id(variant, case),), "the generated header")
     yield Fact("resolver", "name", (variant.configuration.name,), table)
     yield Fact("resolver", "declared", (variant.slots,), table)
@@ -153,6 +152,13 @@ def _of_table(variant: Variant, case: Case) -> Iterator[Fact]:
     yield Fact("arena", "declared", (variant.arena,), table)
     yield Fact("inference", "source", ("dwt",), "the sample's code")
     yield Fact("stack", "name", ("main",), "the sample's code")
+
+
+def _board(firmware: Firmware | None) -> Fact:
+    """The board that the build was for: its name stands in the image."""
+    data = [segment.data for segment in firmware.segments] if firmware else []
+    named = [one for one in _BOARDS if any(f"{one}\0".encode() in part for part in data)]
+    return Fact("boot", "board", tuple(named or _BOARDS), "the build")
 
 
 def _build_id(variant: Variant, case: Case) -> str:

@@ -14,6 +14,7 @@ from harness import paths
 from harness.build.configurations import load
 from harness.case.evidence import Fact, Known, Measured, check_evidence, known_of
 from harness.case.evidence.builtin import builtin_inputs
+from harness.case.lifecycle import METHODS
 from harness.case.outputs import check_outputs
 from harness.case.samples import sample_case
 from harness.case.spec import Case
@@ -561,6 +562,15 @@ def test_the_kernels_that_count_are_those_of_the_table():
         "lifecycle of Other, which is no own kernel",
         *lives(operator="Other")[2:],
     ]
+
+
+def test_an_operator_that_the_model_does_not_have_is_never_called():
+    own = known_of(Case("own"), None, ATAN, ())
+    assert messages(lived(operator="Other"), own) == [
+        "lifecycle of Other: it was called, and the model has no such operator"
+    ]
+    none = dict.fromkeys(METHODS, 0)
+    assert messages(lived("", operator="Other", **none), own) == []
 
 
 def test_a_kernel_tells_its_life_once():

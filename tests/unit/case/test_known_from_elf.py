@@ -10,6 +10,7 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 from harness.case.evidence import Fact, known_of
 from harness.case.observe import Observation
 from harness.case.run import _measured
+from harness.case.samples import sample_case
 from harness.case.spec import Case
 from harness.elf import Firmware
 from harness.targets import Counters, Stop
@@ -51,6 +52,26 @@ def test_the_slots_of_a_resolver_stand_in_its_symbols(facts):
 
 def test_the_main_stack_is_an_object_too(facts):
     assert facts(MadeSymbol("z_main_stack", 0x2000_0000, 4096, "object"))[1] == 4096
+
+
+@pytest.mark.parametrize(
+    ("text", "boards"),
+    [
+        (b"nrf9160dk/nrf9160\0", {"nrf9160dk/nrf9160"}),
+        (b"nrf9160dk/nrf9160/ns\0", {"nrf9160dk/nrf9160/ns"}),
+        (b"nrf9160dk_nrf9160_ns\0", {"nrf9160dk_nrf9160_ns"}),
+        (b"", {"nrf9160dk/nrf9160", "nrf9160dk_nrf9160"}),
+    ],
+)
+def test_the_board_of_a_sample_is_the_one_whose_name_stands_in_the_image(tmp_path, text, boards):
+    path = tmp_path / "a.elf"
+    code = MadeSection(".text", 0x100, bytes(64) + text, load=0x100, executable=True)
+    path.write_bytes(write_elf([code], []))
+    case = sample_case("hello_world", "exact")
+    known = known_of(case, Firmware.from_elf(path), None, ())
+    (fact,) = (one for one in known.facts if (one.kind, one.field) == ("boot", "board"))
+    assert boards <= set(fact.values)
+    assert (fact.values == tuple(boards)) is bool(text)
 
 
 def observation(counters: Counters, sent: tuple[int, ...] | None = None) -> Observation:
