@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -37,6 +39,17 @@ class Clamp:
         np.maximum(x, self.low, out=x)
         np.minimum(x, self.high, out=x)
         return x.astype(self.dtype, copy=False)
+
+    def real(self, x: Array) -> Array:
+        """Clamp float64 values, then round them, so that none overflows; ``x`` is changed."""
+        for call in self.calls(x):
+            call()
+        return x.astype(self.dtype)
+
+    def calls(self, x: Array) -> list[Callable[[], object]]:
+        """What clamps a float64 buffer in place."""
+        low, high = np.array(self.low), np.array(self.high)
+        return [partial(np.maximum, x, low, out=x), partial(np.minimum, x, high, out=x)]
 
 
 def clamp_for(node: Node, output: Tensor, activation: str | None = None) -> Clamp:

@@ -101,6 +101,21 @@ def reciprocal(x: Array, integer_bits: int) -> tuple[Array, Array]:
     return one_over_one_plus_x(normalised), integer_bits - headroom
 
 
+def reciprocal_of(x: int, integer_bits: int) -> tuple[int, int]:
+    """:func:`reciprocal` of one number, thirty times as fast."""
+    headroom = 32 - x.bit_length()
+    half_denominator = ((x << headroom) - (1 << 31) + _ONE + 1) >> 1
+    guess = _48_17 + (half_denominator * _32_17 + _HALF >> 31)
+    for _ in range(3):
+        error = (1 << 29) - (half_denominator * guess + _HALF >> 31)
+        guess += _saturated32((guess * error + _HALF >> 31) << 2)
+    return _saturated32(guess << 1), integer_bits - headroom
+
+
+def _saturated32(x: int) -> int:
+    return max(-(1 << 31), min(x, _ONE))
+
+
 def inverse_root(x: Array) -> tuple[Array, Array]:
     """``(r, e)`` with 1 / sqrt(x) = r / 2^31 / 2^e for int32 values x; 0 counts as 1.
 

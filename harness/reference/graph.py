@@ -31,7 +31,7 @@ _ELEMENTS_OF_WORK = 1 << 12
 
 
 #: Index, shape and type of a tensor.
-_Place = tuple[int, tuple[int, ...], np.dtype[Any]]
+Place = tuple[int, tuple[int, ...], np.dtype[Any]]
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,32 @@ class Step:
     work: int = 1
 
     @cached_property
-    def places(self) -> tuple[_Place, ...]:
+    def places(self) -> tuple[Place, ...]:
         """Index, shape and type of each output."""
-        return tuple(
-            (tensor.index, tensor.shape, NUMPY_TYPES[tensor.dtype]) for tensor in self.outputs
-        )
+        return _places(self.outputs)
+
+    @property
+    def elements(self) -> int:
+        """Of all its tensors together."""
+        return sum(tensor.elements for tensor in (*self.node.inputs, *self.outputs) if tensor)
+
+    def check(self, results: Sequence[Array]) -> None:
+        """Compare what the operator gave, with a leading axis of runs, with what it declares."""
+        places = self.places
+        if len(results) != len(places):
+            raise BadModel(
+                f"{self.where}: gives {len(results)} outputs, but the model declares {len(places)}"
+            )
+        for (_, shape, dtype), result in zip(places, results, strict=False):
+            if result.shape[1:] != shape or result.dtype != dtype:
+                raise BadModel(
+                    f"{self.where}: gives {result.dtype} {list(result.shape[1:])}, but the model"
+                    f" declares {dtype} {list(shape)}"
+                )
+
+
+def _places(tensors: Sequence[Tensor]) -> tuple[Place, ...]:
+    return tuple((tensor.index, tensor.shape, NUMPY_TYPES[tensor.dtype]) for tensor in tensors)
 
 
 class Budget(threading.local):
@@ -75,18 +96,21 @@ class Graph:
         self.tensors = subgraph.tensors
         self.inputs = tuple(self.tensors[index] for index in subgraph.inputs)
         self.outputs = tuple(self.tensors[index] for index in subgraph.outputs)
-        self._sources = subgraph.inputs
+        self.sources = _places(self.inputs)
         self.bytes = check_tensors(self.name, subgraph)
         self.constants = {
             tensor.index: constant(tensor)[None]
             for tensor in self.tensors
             if tensor.constant and not tensor.variable and tensor.dtype in NUMPY_TYPES
         }
-        self._fixed: dict[int, Array | None] = {-1: None, **self.constants}
+        self.fixed: dict[int, Array | None] = {-1: None, **self.constants}
         self.steps: tuple[Step, ...] = ()
-        self._plan: list[tuple[Step, Run, tuple[int, ...], tuple[_Place, ...]]] = []
-        self.state: dict[int, Array] = {}
-        self._budget = budget
+        self.state = {
+            tensor.index: np.empty((1, *tensor.shape), NUMPY_TYPES[tensor.dtype])
+            for tensor in self.tensors
+            if tensor.variable
+        }
+        self.budget = budget
         self._work = 1
         check_order(self.name, subgraph, self.constants)
         self.reset()
@@ -94,25 +118,18 @@ class Graph:
     def prepare(self, steps: Sequence[Step]) -> None:
         """Take the operators, made ready."""
         self.steps = tuple(steps)
-        self._plan = [(step, step.run, step.inputs, step.places) for step in steps]
         self._work = 1 + sum(step.work for step in steps)
 
     def reset(self) -> None:
         """Set every variable tensor as TFLM does: int8 to its zero point, other types to 0."""
-        self.state = {
-            tensor.index: np.full(
-                (1, *tensor.shape),
-                tensor.zero_point if tensor.dtype == "int8" else 0,
-                NUMPY_TYPES[tensor.dtype],
-            )
-            for tensor in self.tensors
-            if tensor.variable
-        }
+        for index, value in self.state.items():
+            tensor = self.tensors[index]
+            value[...] = tensor.zero_point if tensor.dtype == "int8" else 0
 
     def call(self, values: Sequence[Array]) -> list[Array]:
         """Run it for an operator of another graph."""
-        self._budget.left -= self._work
-        if self._budget.left < 0:
+        self.budget.left -= self._work
+        if self.budget.left < 0:
             raise BadModel(
                 f"{self.name}: an inference runs more than {MAX_WORK:,} operators",
                 hint="does a loop of the model never end?",
@@ -122,22 +139,13 @@ class Graph:
 
     def run(self, inputs: Sequence[Array]) -> dict[int, Array]:
         """All computed tensors by index, with a leading axis of runs."""
-        values = dict(zip(self._sources, inputs, strict=True))
-        known = self._fixed | self.state | values
-        for step, run, needed, places in self._plan:
-            results = run([known[index] for index in needed])
-            if len(results) != len(places):
-                raise BadModel(
-                    f"{step.where}: gives {len(results)} outputs, but the model declares"
-                    f" {len(step.outputs)}"
-                )
-            for (index, shape, dtype), result in zip(places, results, strict=False):
-                if result.shape[1:] != shape or result.dtype != dtype:
-                    raise BadModel(
-                        f"{step.where}: gives {result.dtype} {list(result.shape[1:])}, but the"
-                        f" model declares {dtype} {list(shape)}"
-                    )
-                values[index] = known[index] = result
+        values = {place[0]: array for place, array in zip(self.sources, inputs, strict=True)}
+        known = self.fixed | self.state | values
+        for step in self.steps:
+            results = step.run([known[index] for index in step.inputs])
+            step.check(results)
+            for place, result in zip(step.places, results, strict=True):
+                values[place[0]] = known[place[0]] = result
         return values
 
     def value(self, values: Mapping[int, Array], index: int) -> Array:
@@ -195,7 +203,7 @@ class Program:
         self.memory.reset(restart=restart)
 
     def run(self, inputs: Sequence[Array]) -> dict[int, Array]:
-        """One inference: all computed tensors of the main graph."""
+        """Independent inferences: all computed tensors of the main graph."""
         self.budget.start()
         # Overflow and NaN are values here, as they are on the device.
         with np.errstate(all="ignore"), one_thread(self.elements):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any
+from weakref import ref
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from harness.reference.batch import in_chunks
 from harness.reference.fixedpoint import Array
 from harness.reference.graph import Program, Step
 from harness.reference.node import NUMPY_TYPES
+from harness.reference.plan import Plan
 from harness.reference.registry import Kernels
 from harness.reference.values import LastValues
 
@@ -50,9 +53,14 @@ class Interpreter:
         self._program = Program.of(self.model, self.kernels, arithmetic)
         self._main = self._program.graphs[0]
         self._run_bytes = sum(graph.bytes for graph in self._program.graphs)
-        self._wanted = tuple((each.shape, NUMPY_TYPES[each.dtype]) for each in self._main.inputs)
+        self._wanted = tuple(
+            (each.shape, NUMPY_TYPES[each.dtype], each) for each in self._main.inputs
+        )
         self._results = tuple(tensor.index for tensor in self._main.outputs)
-        self._values: dict[int, Array] = {}
+        self._plan: Plan | None = None
+        self._lock = Lock()
+        self._values: Mapping[int, Array] = {}
+        self._seen: Callable[[], LastValues | None] = _nobody
 
     @classmethod
     def from_file(
@@ -122,7 +130,11 @@ class Interpreter:
 
         Model inputs are among them, constants are not. Empty before the first inference.
         """
-        return LastValues(self.model, self._values)
+        seen = self._seen()
+        if seen is None:
+            seen = LastValues(self.model, self._values)
+            self._seen = ref(seen)
+        return seen
 
     def run_operator(self, index: int, values: Mapping[int, Array | None]) -> list[Array] | None:
         """The outputs of operator ``index`` alone, from ``values`` by tensor index.
@@ -152,22 +164,50 @@ class Interpreter:
         Those are zero points. A subgraph that CALL_ONCE has run does not run again; see
         :meth:`restart`.
         """
-        self._values = {}
-        self._program.reset(restart=False)
+        with self._lock:
+            self._forget()
+            self._program.reset(restart=False)
 
     def restart(self) -> None:
         """As after a reboot: :meth:`reset`, and CALL_ONCE initialises anew."""
-        self._values = {}
-        self._program.reset(restart=True)
+        with self._lock:
+            self._forget()
+            self._program.reset(restart=True)
 
     def invoke(self, inputs: Sequence[Any]) -> list[Array]:
         """One inference: one array for each input, of its shape and dtype; the outputs likewise.
 
         Raises UsageError where number, shape or dtype of the arrays is wrong.
         """
-        arrays = self._checked(inputs, 0)
-        self._values = self._program.run([array[None].copy() for array in arrays])
-        return [self._main.value(self._values, index)[0].copy() for index in self._results]
+        arrays = inputs if self._fit(inputs) else self._checked(inputs, 0)
+        with self._lock:
+            plan = self._planned()
+            outputs = plan.run(arrays)
+            self._values = plan.values
+        return outputs
+
+    def _fit(self, inputs: Sequence[Any]) -> bool:
+        """True for what nearly everybody gives, a list of the right arrays: the quick check."""
+        if type(inputs) is not list or len(inputs) != len(self._wanted):
+            return False
+        for given, (shape, dtype, _) in zip(inputs, self._wanted, strict=True):
+            if type(given) is not np.ndarray or given.shape != shape or given.dtype is not dtype:
+                return False
+        return True
+
+    def _planned(self) -> Plan:
+        """The plan of one inference, made at the first, free to write on its buffers."""
+        if self._plan is None:
+            self._plan = Plan(self._main)
+        self._forget()
+        return self._plan
+
+    def _forget(self) -> None:
+        """No values any more; the mapping that somebody has of them keeps what it shows."""
+        seen = self._seen()
+        if seen is not None:
+            seen.keep()
+        self._seen, self._values = _nobody, {}
 
     def invoke_batch(self, inputs: Sequence[Any], runs: int | None = None) -> list[Array]:
         """Many inferences at once: arrays of shape (runs, *input shape) -> (runs, *output shape).
@@ -184,13 +224,20 @@ class Interpreter:
             return [self._main.value(values, index) for index in self._results]
 
         if self.stateful:
-            # Each run must give its values up before the next one changes what is remembered.
-            parts = [[y.copy() for y in run(slice(i, i + 1))] for i in range(count)]
-        elif not arrays:
+            return self._one_by_one(arrays, count)
+        if not arrays:
             parts = [run(slice(0, 1))] * count
         else:
             parts = in_chunks(count, max(1, CHUNK_BYTES // max(self._run_bytes, 1)), run)
         return [_joined(column, count) for column in zip(*parts, strict=True)]
+
+    def _one_by_one(self, arrays: Sequence[Array], count: int) -> list[Array]:
+        with self._lock:
+            values = {index: value.copy() for index, value in self._values.items()}
+            plan = self._planned()
+            rows = [plan.run([array[row] for array in arrays]) for row in range(count)]
+            self._values = values
+        return [np.stack(column) for column in zip(*rows, strict=True)]
 
     def _runs(self, arrays: Sequence[Array], runs: int | None) -> int:
         if not isinstance(runs, int | None) or (runs is not None and runs < 0):
@@ -217,7 +264,7 @@ class Interpreter:
                 f"{self.model.name}: {len(inputs)} inputs given, the model has {len(self._wanted)}"
             )
         arrays = []
-        for given, (shape, dtype), tensor in zip(inputs, self._wanted, self.inputs, strict=True):
+        for given, (shape, dtype, tensor) in zip(inputs, self._wanted, strict=True):
             array = given if type(given) is np.ndarray else _array(given, tensor)
             if array.dtype != dtype or array.shape[lead:] != shape or array.ndim < lead:
                 before = "(runs, ...) of " if lead else ""
@@ -228,6 +275,10 @@ class Interpreter:
                 )
             arrays.append(array)
         return arrays
+
+
+def _nobody() -> None:
+    """Stands for a mapping that nobody has any more."""
 
 
 def loaded(model: Model | Path | str) -> Model:

@@ -71,6 +71,11 @@ class Memory:
             resource.default = tensor.zero_point & 0xFF
             resource.buffer = np.full(tensor.elements * width, resource.default, np.uint8)
 
+    def buffer(self, number: int) -> Array | None:
+        """The resource's bytes themselves, which stay where they are; None where it has none."""
+        known = 0 <= number < len(self._resources)
+        return self._resources[number].buffer if known else None
+
     def read(self, number: int, size: int) -> Array:
         """A copy of the resource's ``size`` bytes."""
         return self._bytes(number, size).copy()

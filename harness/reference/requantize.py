@@ -11,6 +11,7 @@ import numpy as np
 from harness.model import Tensor
 from harness.reference.activation import Clamp, clamp_for
 from harness.reference.fixedpoint import Array, Multiplier, wrap32
+from harness.reference.folding import Folded
 from harness.reference.node import NUMPY_TYPES, Node
 from harness.reference.rows import row_scaler
 
@@ -91,7 +92,7 @@ class Requantizer:
 
     int8 activations accumulate in 32 bits. int16 activations do in 64 bits, or in 32 bits where
     the bias is int32. ``wraps`` says whether 32 bits may overflow (they wrap, as in the C++).
-    ``rows`` does the same faster, where nothing wraps and the bias is a constant.
+    ``rows`` does the same faster, where nothing wraps and the bias is the constant ``added``.
     """
 
     multiplier: Multiplier
@@ -101,6 +102,7 @@ class Requantizer:
     wraps: bool
     bias: int
     rows: Callable[[Array], Array] | None = None
+    added: Array | None = None
 
     @classmethod
     def of(
@@ -129,11 +131,23 @@ class Requantizer:
         output = node.output()
         clamp = clamp_for(node, output)
         value = node.constant(bias) if given else np.zeros(channels, np.int64)
-        rows: Callable[[Array], Array] | None = None
+        rows, added = None, None
         if value is not None and not wide and not wraps and shift <= 0:
             added = value.ravel()[:channels].astype(np.int64)
             rows = row_scaler(multiplier, added, clamp, output, largest)
-        return cls(multiplier, output.zero_point, clamp, wide, wraps, bias if given else -1, rows)
+        place = bias if given else -1
+        return cls(multiplier, output.zero_point, clamp, wide, wraps, place, rows, added)
+
+    def folded(self, weights: Array, x: Tensor) -> Folded | None:
+        """Product and requantization in one, for constant ``weights`` (depth, channels) and ``x``.
+
+        None where 32 or 64 bits could overflow, or where that is not exact.
+        """
+        if self.added is None:
+            return None
+        zero_points = x.zero_point, self.zero_point
+        largest = -int(np.iinfo(x.dtype).min)
+        return Folded.of(weights, self.multiplier, self.added, zero_points, self.clamp, largest)
 
     def __call__(self, accumulators: Array, values: Any) -> Array:
         """Accumulators (runs, ..., channels) of any type; ``values`` are the node's inputs."""

@@ -36,7 +36,7 @@ _WIDE, _NARROW = np.dtype(np.int64), np.dtype(np.int32)
 #: Numerators below this are exact in double precision.
 _EXACT = 1 << 53
 #: What moves halves off the half: r stays below 2^22.
-_AWAY = 1 + 2.0**-24
+AWAY = 1 + 2.0**-24
 
 
 def row_scaler(
@@ -77,7 +77,7 @@ class RealScaler:
         if multiplier.rounding == "single":
             factor = factor * 2.0**exponent
         else:
-            second = np.tile(2.0**exponent * _AWAY, times)
+            second = np.tile(2.0**exponent * AWAY, times)
         offset = np.tile(bias * factor + 0.5, times)
         return cls(
             len(offset),

@@ -14,11 +14,19 @@ class UnknownTensor(UsageError, KeyError):
 
 
 class LastValues(Mapping[int, Array]):
-    """What one inference computed: copies, by tensor index."""
+    """What one inference computed: copies, by tensor index.
+
+    ``values`` are the interpreter's own buffers; before it writes on them again it calls
+    :meth:`keep`.
+    """
 
     def __init__(self, model: Model, values: Mapping[int, Array]) -> None:
         self._model = model
         self._values = values
+
+    def keep(self) -> None:
+        """Take the values out of the buffers."""
+        self._values = {index: value.copy() for index, value in self._values.items()}
 
     def __getitem__(self, index: int) -> Array:
         if index in self._values:

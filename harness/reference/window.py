@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.reference.bind import Call, Workspace, copied
 from harness.reference.fixedpoint import Array
 from harness.reference.node import Node
 
@@ -96,8 +97,23 @@ class Window:
         if (h.padded, w.padded) == (h.size, w.size):
             return x
         padded = np.full((len(x), h.padded, w.padded, x.shape[3]), value, x.dtype)
-        padded[:, h.before : h.before + h.size, w.before : w.before + w.size] = x
+        self.inside(padded)[...] = x
         return padded
+
+    def inside(self, padded: Array) -> Array:
+        """The part of a padded image that is the image."""
+        h, w = self.height, self.width
+        return padded[:, h.before : h.before + h.size, w.before : w.before + w.size]
+
+    def bound(self, x: Array, value: float, work: Workspace) -> tuple[Array, list[Call]]:
+        """A padded buffer of ``x``, and what brings ``x`` into it; the buffer ``x`` itself where
+        nothing is padded.
+        """
+        h, w = self.height, self.width
+        if (h.padded, w.padded) == (h.size, w.size):
+            return x, []
+        padded = work.keep((len(x), h.padded, w.padded, x.shape[3]), x.dtype, value)
+        return padded, [copied(self.inside(padded), x)]
 
     @property
     def pointwise(self) -> bool:

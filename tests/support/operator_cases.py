@@ -170,7 +170,7 @@ def single(
 
 
 def agree(oracle: Oracle, case: Case) -> None:
-    """The reference gives what the official interpreter gives, inference after inference."""
+    """The reference gives what the official interpreter gives, one at a time and in a batch."""
     try:
         expected, _ = oracle.run(case.model, case.inputs, case.outputs, arena=case.arena)
     except Refused:
@@ -182,18 +182,32 @@ def agree(oracle: Oracle, case: Case) -> None:
         assume(False)
     model = Model.from_bytes(case.model)
     interpreter = Interpreter.from_model(model, oracle.arithmetic(model.operators[0].name))
-    for arrays, wanted in zip(case.inputs, expected, strict=True):
-        bounds = case.bound(interpreter, arrays) if case.bound else [None] * case.outputs
+    columns = [np.stack(column) for column in zip(*case.inputs, strict=True)]
+    together = interpreter.invoke_batch(columns, len(expected))
+    interpreter.restart()
+    for row, (arrays, wanted) in enumerate(zip(case.inputs, expected, strict=True)):
         obtained = interpreter.invoke(arrays)
-        written = case.written(wanted) if case.written else [...] * case.outputs
-        for tensor, got, want, bound, part in zip(
-            interpreter.outputs, obtained, wanted, bounds, written, strict=True
-        ):
-            assert got.dtype == want.dtype
-            # The official Python interface gives a scalar the shape of one element.
-            assert got.size == want.size == math.prod(tensor.shape)
-            _hold(got.ravel()[part], want.ravel()[part], bound, case.ulps)
+        _compare(case, interpreter, arrays, obtained, wanted)
+        _compare(case, interpreter, arrays, [each[row] for each in together], wanted)
     oracle.agreed.update(signatures(interpreter.model))
+
+
+def _compare(
+    case: Case,
+    interpreter: Interpreter,
+    arrays: Sequence[np.ndarray],
+    obtained: Sequence[np.ndarray],
+    wanted: Sequence[np.ndarray],
+) -> None:
+    bounds = case.bound(interpreter, arrays) if case.bound else [None] * case.outputs
+    written = case.written(wanted) if case.written else [...] * case.outputs
+    for tensor, got, want, bound, part in zip(
+        interpreter.outputs, obtained, wanted, bounds, written, strict=True
+    ):
+        assert got.dtype == want.dtype
+        # The official Python interface gives a scalar the shape of one element.
+        assert got.size == want.size == math.prod(tensor.shape)
+        _hold(got.ravel()[part], want.ravel()[part], bound, case.ulps)
 
 
 def _hold(got: np.ndarray, want: np.ndarray, bound: Any, ulps: int) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from harness.reference import gemmlowp
+from harness.reference.bind import byte_table, every_byte
 from harness.reference.fixedpoint import (
     Array,
     Multiplier,
@@ -41,22 +42,12 @@ def _checked(node: Node, allowed: str, *, symmetric: bool = True) -> str:
 def elementwise(node: Node, function: Callable[[Array], Array]) -> Run:
     """``function`` of every element; float32 is computed in double precision, rounded once."""
     if node.input(0).dtype == "int8":
-        return _table(function)
+        return byte_table(function(every_byte()).astype(np.int8))
 
     def run(values: Sequence[Any]) -> list[Array]:
         x = values[0]
         wide = x.astype(np.float64 if x.dtype.kind == "f" else np.int64)
         return [function(wide).astype(x.dtype)]
-
-    return run
-
-
-def _table(function: Callable[[Array], Array]) -> Run:
-    every = np.arange(256, dtype=np.uint8).view(np.int8)
-    table = function(every.astype(np.int64)).astype(np.int8)
-
-    def run(values: Sequence[Any]) -> list[Array]:
-        return [table[values[0].view(np.uint8)]]
 
     return run
 

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from harness.model import Tensor
 from harness.reference.activation import clamp_for
+from harness.reference.bind import Call, Prepared, Workspace, copied
 from harness.reference.exact import ExactMatrix
 from harness.reference.fixedpoint import Array
 from harness.reference.node import Node, Run
@@ -230,7 +232,15 @@ def _windows(
             sums = _gathered(window, window.pad(images, 0), matrix.matrix, groups)
         return [finish(sums.reshape(-1, *output.shape), values)]
 
-    return run
+    folded = finish.folded(joined, x) if isinstance(finish, Requantizer) else None
+    if folded is None or groups > 1:
+        return run
+
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
+        padded, before = window.bound(inputs[0].reshape(x.shape), x.zero_point, work)
+        return [*before, *folded.bind(window.view(padded), outputs[0], work)]
+
+    return Prepared(run, bind)
 
 
 def _gathered(window: Window, padded: Array, matrix: Array, groups: int) -> Array:
@@ -274,7 +284,42 @@ def _depthwise(node: Node, window: Window, weights: Array) -> Run:
             _taps(window, padded, rows, sums[block])
         return [finish(sums.reshape(-1, *output.shape), values)]
 
-    return run
+    folded = (
+        finish.folded(weights.reshape(-1, outputs), x) if isinstance(finish, Requantizer) else None
+    )
+    if folded is None or x.shape[0] != 1:
+        return run
+    w = folded.matrix[:-1].reshape(kh, kw, 1, 1, outputs)
+
+    def bind(inputs: Sequence[Any], outs: Sequence[Array], work: Workspace) -> list[Call]:
+        image, before = _image(inputs[0].reshape(x.shape), window, repeat, x.zero_point, work)
+        taps = window.view(image)[0].transpose(2, 3, 0, 1, 4)
+        rows = work.keep((kh, kw, 1, *taps.shape[3:]), np.float64)
+        rows[...] = w
+        offset = work.keep(output.shape[1:], np.float64)
+        offset[...] = folded.matrix[-1]
+        terms = work.share("terms", taps.shape, np.float64)
+        u = work.share("sums", offset.shape, np.float64)
+        return [
+            *before,
+            partial(np.multiply, taps, rows, terms),
+            partial(np.add.reduce, terms.reshape(kh * kw, *u.shape), 0, None, u),
+            partial(np.add, u, offset, u),
+            *folded.finish.calls(u.reshape(-1, outputs), outs[0], work),
+        ]
+
+    return Prepared(run, bind)
+
+
+def _image(
+    x: Array, window: Window, repeat: int, zero_point: int, work: Workspace
+) -> tuple[Array, list[Call]]:
+    """A padded float64 buffer of ``x`` with each channel repeated, and what fills it."""
+    h, w = window.height, window.width
+    shape = (len(x), h.padded, w.padded, x.shape[3] * repeat)
+    image = work.keep(shape, np.float64, zero_point)
+    inside = window.inside(image).reshape(*x.shape, repeat)
+    return image, [copied(inside, x[..., None])]
 
 
 def _taps(window: Window, padded: Array, rows: Array, sums: Array) -> None:

@@ -15,8 +15,10 @@ import numpy as np
 
 from harness.model import Tensor
 from harness.reference.activation import clamp_for
+from harness.reference.bind import Call, Prepared, Workspace, copied, product_of
 from harness.reference.exact import FLOAT64_EXACT, ExactMatrix
 from harness.reference.fixedpoint import Array
+from harness.reference.folding import Folded
 from harness.reference.node import Node, Run
 from harness.reference.requantize import (
     Requantizer,
@@ -85,16 +87,32 @@ def _product(
 
 def _real(node: Node, weights: Tensor, shape: tuple[int, int]) -> Run:
     output = node.output()
+    columns = output.shape[-1]
     clamp = clamp_for(node, output)
     product, _ = _product(node, weights, shape, ExactMatrix.real)
 
     def run(values: Sequence[Any]) -> list[Array]:
         y = product(values)
         if node.present(2):
-            y = y + values[2][:, None, : output.shape[-1]]
-        return [clamp(y.astype(np.float32)).reshape(len(y), *output.shape)]
+            y = y + values[2][:, None, :columns]
+        return [clamp.real(y).reshape(len(y), *output.shape)]
 
-    return run
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call] | None:
+        w, bias = (node.constant(index) if node.present(index) else None for index in (1, 2))
+        if w is None or (bias is None and node.present(2)):
+            return None
+        added = np.zeros(columns) if bias is None else bias[:columns]
+        matrix = np.vstack([w.reshape(-1, shape[1])[:columns].T, added], dtype=np.float64)
+        x = work.keep((shape[0], len(matrix)), np.float64, 1.0)
+        y = work.share("sums", (shape[0], columns), np.float64)
+        return [
+            copied(x[:, :-1], inputs[0].reshape(shape)),
+            product_of(x, matrix, y),
+            *clamp.calls(y),
+            copied(outputs[0].reshape(y.shape), y),
+        ]
+
+    return Prepared(run, bind)
 
 
 def _quantized(node: Node, weights: Tensor, shape: tuple[int, int]) -> Run:
@@ -111,14 +129,33 @@ def _quantized(node: Node, weights: Tensor, shape: tuple[int, int]) -> Run:
     largest = largest_input(x)
     product, bound = _product(node, weights, shape, lambda w: ExactMatrix.of(w, largest))
     requantize = Requantizer.of(node, multiplier, columns, bound=bound)
-    fixed, rows = node.constant(1), requantize.rows
-    if fixed is not None and isinstance(rows, RealScaler) and fixed.size <= _SMALL:
-        w = fixed.reshape(-1, shape[1])[:columns].T.astype(np.int64) - _weight_offset(weights)
-        fused = rows.fused(w, -int(np.iinfo(x.dtype).min), x.zero_point)
-        return lambda values: [fused(values[0].reshape(-1, shape[1])).reshape(-1, *output.shape)]
 
     def run(values: Sequence[Any]) -> list[Array]:
         y = requantize(product(values), values)
         return [y.reshape(len(y), *output.shape)]
 
-    return run
+    fixed = node.constant(1)
+    if fixed is None:
+        return run
+    w = fixed.reshape(-1, shape[1])[:columns].T.astype(np.int64) - _weight_offset(weights)
+    small = _fused(node, requantize, w) if fixed.size <= _SMALL else None
+    return _bindable(small or run, requantize.folded(w, x), shape)
+
+
+def _fused(node: Node, requantize: Requantizer, weights: Array) -> Run | None:
+    """Product and requantization in one, for any number of runs; None where that is not exact."""
+    x, output, rows = node.input(0), node.output(), requantize.rows
+    if not isinstance(rows, RealScaler):
+        return None
+    fused = rows.fused(weights, -int(np.iinfo(x.dtype).min), x.zero_point)
+    return lambda values: [fused(values[0].reshape(-1, len(weights))).reshape(-1, *output.shape)]
+
+
+def _bindable(run: Run, folded: Folded | None, shape: tuple[int, int]) -> Run:
+    if folded is None:
+        return run
+
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
+        return folded.bind(inputs[0].reshape(shape), outputs[0], work)
+
+    return Prepared(run, bind)

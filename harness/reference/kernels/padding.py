@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.reference.bind import Call, Prepared, Workspace, copied
 from harness.reference.fixedpoint import Array
 from harness.reference.kernels.shape import same_type
 from harness.reference.node import NUMPY_TYPES, Node, Run
@@ -58,7 +59,13 @@ def pad(node: Node) -> Run:
         y[inside] = values[0]
         return [y]
 
-    return run
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> list[Call] | None:
+        if given and inputs[2].flags.writeable:
+            return None
+        outputs[0][...] = inputs[2].reshape(-1)[0] if given else fill
+        return [copied(outputs[0][inside], inputs[0])]
+
+    return Prepared(run, bind)
 
 
 def mirror_pad(node: Node) -> Run:

@@ -7,11 +7,13 @@ do no requantization: input and output have the same scale and zero point.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from harness.reference.activation import FLOAT_MAX, clamp_for
+from harness.reference.bind import Call, Prepared, Workspace, copied, looked_up
 from harness.reference.fixedpoint import Array
 from harness.reference.node import NUMPY_TYPES, Node, Run
 from harness.reference.window import Window, check_products
@@ -42,7 +44,23 @@ def max_pool_2d(node: Node) -> Run:
         taps = _reduce(window, images, np.fmax)
         return np.asarray(np.fmax(taps, dtype.type(lowest), out=taps))
 
-    return _pool(node, window, lowest, dtype, largest)
+    run, clamp = _pool(node, window, lowest, dtype, largest), clamp_for(node, node.output())
+    if dtype.kind == "f":
+        return run
+
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
+        padded, calls = window.bound(inputs[0].reshape(node.input(0).shape), lowest, work)
+        first, *others = _taps(window, padded)
+        y = outputs[0].reshape(first.shape)
+        calls.append(copied(y, first))
+        calls += [partial(np.maximum, y, tap, out=y) for tap in others]
+        if clamp.low > lowest:
+            calls.append(partial(np.maximum, y, np.array(clamp.low, dtype), out=y))
+        if clamp.high < np.iinfo(dtype).max:
+            calls.append(partial(np.minimum, y, np.array(clamp.high, dtype), out=y))
+        return calls
+
+    return Prepared(run, bind)
 
 
 def average_pool_2d(node: Node) -> Run:
@@ -54,12 +72,34 @@ def average_pool_2d(node: Node) -> Run:
         sums = _reduce(window, images, np.add)
         if images.dtype.kind == "f":
             return np.asarray(sums / count, np.float32)
-        away = np.where(sums > 0, count // 2, -(count // 2))
-        # C's division truncates: the sign is taken off before and put back after.
-        return np.asarray(np.sign(sums) * (np.abs(sums + away) // count))
+        return _divided(sums, count)
 
     wide = np.dtype(np.float64 if node.input(0).dtype == "float32" else np.int64)
-    return _pool(node, window, 0, wide, average)
+    run, clamp = _pool(node, window, 0, wide, average), clamp_for(node, node.output())
+    if node.input(0).dtype != "int8" or count.min() != count.max():
+        return run
+    terms = int(count.max())
+    every = np.roll(np.arange(-128 * terms, 128 * terms + 1), -128 * terms)
+    table = clamp(_divided(every, np.array(terms)))
+
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
+        padded, calls = window.bound(inputs[0].reshape(node.input(0).shape), 0, work)
+        sums = work.share("index", node.output().shape, np.intp)
+        windows = window.view(padded)
+        return [
+            *calls,
+            partial(np.add.reduce, windows, (3, 4), np.intp, sums),
+            looked_up(table, sums, outputs[0].reshape(sums.shape), "wrap"),
+        ]
+
+    return Prepared(run, bind)
+
+
+def _divided(sums: Array, count: Array) -> Array:
+    """Integers divided, halves away from zero."""
+    away = np.where(sums > 0, count // 2, -(count // 2))
+    # C's division truncates: the sign is taken off before and put back after.
+    return np.asarray(np.sign(sums) * (np.abs(sums + away) // count))
 
 
 def l2_pool_2d(node: Node) -> Run:
@@ -105,10 +145,17 @@ def _pool(
 
 def _reduce(window: Window, padded: Array, combine: Callable[..., Array]) -> Array:
     """Combine the taps of every window: (N, out height, out width, C)."""
-    result: Array | None = None
-    for i in range(window.height.kernel):
-        for j in range(window.width.kernel):
-            tap = padded[:, window.height.tap(i), window.width.tap(j)]
-            result = tap.copy() if result is None else combine(result, tap, out=result)
-    assert result is not None  # a kernel has at least one tap
+    first, *others = _taps(window, padded)
+    result = first.copy()
+    for tap in others:
+        combine(result, tap, out=result)
     return result
+
+
+def _taps(window: Window, padded: Array) -> list[Array]:
+    """Views (N, out height, out width, C): of each place in a window, all windows' elements."""
+    return [
+        padded[:, window.height.tap(i), window.width.tap(j)]
+        for i in range(window.height.kernel)
+        for j in range(window.width.kernel)
+    ]

@@ -6,10 +6,19 @@ Source: TensorFlow Lite operator specification.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from harness.reference.bind import (
+    Call,
+    Prepared,
+    Workspace,
+    byte_table,
+    copied,
+    every_byte,
+)
 from harness.reference.fixedpoint import Array, Multiplier, wrap32
 from harness.reference.node import Node, Run
 from harness.reference.quantization import dequantize as to_real
@@ -34,16 +43,45 @@ def quantize(node: Node) -> Run:
         raise node.unsupported(f"{x.dtype} to {output.dtype} is not supported")
     scale = node.scale(output)
     if x.dtype == "float32":
-        return lambda values: [to_quantized(values[0], scale, output.zero_point, output.dtype)]
+        return _from_real(node)
     multiplier = Multiplier.of(node.scale(x) / scale, node.rounding)
     low, high = limits(output.dtype)
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        centred = wrap32(values[0].astype(np.int64) - x.zero_point)
+    def rescaled(q: Array) -> Array:
+        centred = wrap32(q.astype(np.int64) - x.zero_point)
         y = wrap32(multiplier.scale(centred) + output.zero_point)
-        return [np.clip(y, low, high).astype(output.dtype)]
+        return np.asarray(np.clip(y, low, high), output.dtype)
 
-    return run
+    if x.dtype in ("int8", "uint8"):
+        return byte_table(rescaled(every_byte(x.dtype)))
+    return lambda values: [rescaled(values[0])]
+
+
+def _from_real(node: Node) -> Run:
+    """float32 -> int8, int16, as :func:`harness.reference.quantization.quantize`."""
+    x, output, scale = node.input(0), node.output(), node.scale(node.output())
+    low, high = (np.array(end, np.float64) for end in limits(output.dtype))
+
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
+        # x + 1/2 is exact in double precision for each float32 value x that it does not swallow.
+        ratio = work.share("single", x.shape, np.float32)
+        whole, half = (work.share(name, x.shape, np.float64) for name in ("sums", "halves"))
+        return [
+            partial(np.divide, inputs[0].reshape(x.shape), np.array(scale, np.float32), ratio),
+            copied(whole, ratio),
+            partial(np.copysign, np.array(0.5), whole, half),
+            partial(np.add, whole, half, whole),
+            partial(np.trunc, whole, whole),
+            partial(np.add, whole, np.array(float(output.zero_point)), whole),
+            partial(np.maximum, whole, low, out=whole),
+            partial(np.minimum, whole, high, out=whole),
+            copied(outputs[0].reshape(x.shape), whole),
+        ]
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        return [to_quantized(values[0], scale, output.zero_point, output.dtype)]
+
+    return Prepared(run, bind, quiet=False)
 
 
 def dequantize(node: Node) -> Run:
@@ -53,4 +91,6 @@ def dequantize(node: Node) -> Run:
     if x.dtype not in ("int8", "int16", "uint8") or output.dtype != "float32":
         raise node.unsupported(f"{x.dtype} to {output.dtype} is not supported")
     scale = node.scale(x)
+    if x.dtype != "int16":
+        return byte_table(to_real(every_byte(x.dtype), scale, x.zero_point))
     return lambda values: [to_real(values[0], scale, x.zero_point)]

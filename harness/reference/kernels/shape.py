@@ -8,12 +8,13 @@ checked against it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from harness.model import Tensor
+from harness.reference.bind import Call, Prepared, Workspace, copied, moves
 from harness.reference.broadcast import whole_runs
 from harness.reference.fixedpoint import Array
 from harness.reference.node import Node, Run
@@ -60,7 +61,7 @@ def reshape(node: Node) -> Run:
     output = node.output()
     if node.input(0).elements != output.elements:
         raise node.bad(f"{list(node.input(0).shape)} cannot become {list(output.shape)}")
-    return lambda values: [values[0].reshape(-1, *output.shape)]
+    return moves(lambda values: [values[0].reshape(-1, *output.shape)])
 
 
 def squeeze(node: Node) -> Run:
@@ -88,7 +89,7 @@ def transpose(node: Node) -> Run:
         raise node.bad(f"permutation {order} of {len(x.shape)} axes")
     node.check_output([x.shape[axis] for axis in order])
     axes = (0, *(axis + 1 for axis in order))
-    return lambda values: [np.ascontiguousarray(np.transpose(values[0], axes))]
+    return moves(lambda values: [np.transpose(values[0], axes)])
 
 
 def pack(node: Node) -> Run:
@@ -103,7 +104,20 @@ def pack(node: Node) -> Run:
         raise node.bad("its inputs have different shapes")
     shape = list(parts[0].shape)
     node.check_output([*shape[:axis], len(parts), *shape[axis:]])
-    return lambda values: [np.stack(whole_runs(list(values)), axis + 1)]
+    places: list[int | slice] = list(range(len(parts)))
+    return _joined(lambda values: np.stack(values, axis + 1), axis + 1, places)
+
+
+def _joined(
+    join: Callable[[list[Array]], Array], axis: int, places: Sequence[int | slice]
+) -> Prepared:
+    """The inputs joined, each at its place of the output's ``axis`` (runs are the first)."""
+
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> list[Call]:
+        y, before = outputs[0], (slice(None),) * axis
+        return [copied(y[*before, place], x) for place, x in zip(places, inputs, strict=True)]
+
+    return Prepared(lambda values: [join(whole_runs(list(values)))], bind)
 
 
 def unpack(node: Node) -> Run:
@@ -117,9 +131,7 @@ def unpack(node: Node) -> Run:
         raise node.bad(f"axis {axis} of {list(x.shape)} for {len(node.outputs)} outputs")
     for index in range(len(node.outputs)):
         node.check_output([*x.shape[:axis], *x.shape[axis + 1 :]], index)
-    return lambda values: [
-        np.ascontiguousarray(np.take(values[0], index, axis + 1)) for index in range(x.shape[axis])
-    ]
+    return moves(lambda values: np.moveaxis(values[0], axis + 1, 0))
 
 
 def concatenation(node: Node) -> Run:
@@ -143,7 +155,9 @@ def concatenation(node: Node) -> Run:
         if [*part.shape[:axis], *part.shape[axis + 1 :]] != shape[:axis] + shape[axis + 1 :]:
             raise node.bad(f"{list(part.shape)} does not fit {shape}")
     node.check_output(shape)
-    return lambda values: [np.concatenate(whole_runs(list(values)), axis + 1)]
+    ends = np.cumsum([part.shape[axis] for part in parts]).tolist()
+    places = [slice(a, b) for a, b in zip([0, *ends], ends, strict=False)]
+    return _joined(lambda values: np.concatenate(values, axis + 1), axis + 1, places)
 
 
 #: TFLM's CONCATENATION takes no more inputs.
@@ -191,10 +205,7 @@ def _parts(node: Node, index: int, axis: int, sizes: Sequence[int]) -> Run:
         node.check_output([*shape[:axis], size, *shape[axis + 1 :]], number)
     cuts = np.cumsum(sizes)[:-1]
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        return [np.ascontiguousarray(p) for p in np.split(values[index], cuts, axis + 1)]
-
-    return run
+    return moves(lambda values: np.split(values[index], cuts, axis + 1))
 
 
 def slice_(node: Node) -> Run:
@@ -217,7 +228,7 @@ def _sliced(node: Node, begin: list[int], size: list[int]) -> Run:
         cuts.append(slice(start, stop))
     node.check_output([cut.stop - cut.start for cut in cuts])
     where = (slice(None), *cuts)
-    return lambda values: [np.ascontiguousarray(values[0][where])]
+    return moves(lambda values: [values[0][where]])
 
 
 def strided_slice(node: Node) -> Run:
@@ -244,7 +255,7 @@ def strided_slice(node: Node) -> Run:
             shape.append(len(chosen))
     node.check_output(shape)
     where = tuple(cuts)
-    return lambda values: [np.ascontiguousarray(values[0][where])]
+    return moves(lambda values: [values[0][where]])
 
 
 def _range(node: Node, axis: int, begin: int, end: int, stride: int) -> range:

@@ -7,11 +7,13 @@ gemmlowp's exponential with 5 integer bits for int8, an interpolated table for i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from harness.reference import gemmlowp
+from harness.reference.bind import Call, Prepared, Workspace, copied, looked_up
 from harness.reference.fixedpoint import (
     Array,
     Multiplier,
@@ -25,6 +27,8 @@ from harness.reference.tables import interpolated_table, look_up
 
 _INTEGER_BITS = 5
 _ACCUMULATOR_BITS = 12
+#: More rows than these are faster together.
+_MAX_ROWS = 16
 
 
 def softmax(node: Node) -> Run:
@@ -101,7 +105,43 @@ def _int8(node: Node) -> Run:
         y = np.where(counted[index], np.clip(y, low, high), low)
         return [y.astype(output.dtype)]
 
-    return run
+    length = x.shape[-1]
+    if x.elements > _MAX_ROWS * length or shares.max() * length >= 1 << 31:
+        return run
+    every = np.arange(low, high + 1).astype(output.dtype)
+
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
+        # Both roundings' shifts in one: the floor of a floor, of sums below 2^63.
+        index = work.share("index", (length,), np.intp)
+        terms = work.share("terms", (length,), np.int64)
+        top, total, inverse, half, shift = (np.array(0) for _ in range(5))
+
+        def set_factor() -> None:
+            r, over = gemmlowp.reciprocal_of(int(total), _ACCUMULATOR_BITS)
+            if over > bits:
+                raise node.aborts(f"its exponentials' sum is {2 << bits} or more")
+            inverse[...], shift[...] = r, over + 62 - bits
+            half[...] = (1 << 30) + (1 << (over + 61 - bits))
+
+        def row(q: Array, y: Array) -> list[Call]:
+            return [
+                copied(index, q),
+                partial(np.maximum.reduce, index, 0, None, top),
+                partial(np.subtract, top, index, index),
+                looked_up(shares, index, terms),
+                partial(np.add.reduce, terms, 0, None, total),
+                set_factor,
+                looked_up(exponentials, index, terms),
+                partial(np.multiply, terms, inverse, terms),
+                partial(np.add, terms, half, terms),
+                partial(np.right_shift, terms, shift, terms),
+                looked_up(every, terms, y),
+            ]
+
+        pairs = (array.reshape(-1, length) for array in (inputs[0], outputs[0]))
+        return [call for q, y in zip(*pairs, strict=True) for call in row(q, y)]
+
+    return Prepared(run, bind)
 
 
 def _int16(node: Node) -> Run:

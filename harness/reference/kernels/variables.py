@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from harness.model import Tensor
+from harness.reference.bind import Call, Prepared, Workspace, copied
 from harness.reference.fixedpoint import Array
 from harness.reference.memory import BadResource
 from harness.reference.node import NUMPY_TYPES, Node, Run
@@ -28,7 +29,13 @@ def var_handle(node: Node) -> Run:
     number = node.memory.handle(node.option("container"), node.option("shared_name"))
     node.memory.bind(node.graph, output.index, number)
     handle = np.full((1, *output.shape), number, np.int32)
-    return lambda values: [handle]
+
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> list[Call]:
+        outputs[0][...] = number
+        outputs[0].setflags(write=False)
+        return []
+
+    return Prepared(lambda values: [handle], bind)
 
 
 def _handle(node: Node) -> Tensor:
@@ -58,7 +65,19 @@ def read_variable(node: Node) -> Run:
         data = _of_memory(node, node.memory.read, int(values[0].item()), size)
         return [data.view(dtype).reshape(1, *output.shape)]
 
-    return run
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> list[Call] | None:
+        buffer = _fixed_buffer(node, inputs[0], outputs[0])
+        return None if buffer is None else [copied(outputs[0].reshape(-1).view(np.uint8), buffer)]
+
+    return Prepared(run, bind)
+
+
+def _fixed_buffer(node: Node, handle: Array, value: Array) -> Array | None:
+    """The resource's buffer, if handle and size are already known to be right."""
+    if handle.flags.writeable:
+        return None
+    buffer = node.memory.buffer(int(handle.item()))
+    return buffer if buffer is not None and buffer.size == value.nbytes else None
 
 
 def assign_variable(node: Node) -> Run:
@@ -77,4 +96,8 @@ def assign_variable(node: Node) -> Run:
         _of_memory(node, node.memory.assign, int(values[0].item()), values[1])
         return []
 
-    return run
+    def bind(inputs: Sequence[Any], _: Sequence[Array], __: Workspace) -> list[Call] | None:
+        buffer = _fixed_buffer(node, inputs[0], inputs[1])
+        return None if buffer is None else [copied(buffer, inputs[1].reshape(-1).view(np.uint8))]
+
+    return Prepared(run, bind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Thread
 
@@ -14,7 +15,7 @@ from threadpoolctl import ThreadpoolController
 
 from harness import paths
 from harness.arithmetic import Arithmetic
-from harness.errors import UsageError
+from harness.errors import BadModel, UsageError
 from harness.model import Model
 from harness.reference import Interpreter, Kernels, Node, Run
 
@@ -82,6 +83,67 @@ def test_outputs_and_tensors_are_never_views_of_anything() -> None:
         assert not np.shares_memory(x, other)
         other[...] = 99
     assert seen[0].tolist() == seen[2].tolist() == interpreter.tensors[2].tolist() == [0, 1, 2, 3]
+
+
+def _twice() -> Model:
+    """RELU, then RELU6 on the same two tensors, turned round: each is written again."""
+    tensors = [T((4,), "int8", 1.0), T((4,), "int8", 1.0)]
+    operators = [Op("RELU", [0], [1]), Op("RELU6", [1], [0])]
+    return Model.from_bytes(build(tensors, operators, [0], [1, 0]))
+
+
+def test_values_that_were_given_out_outlive_the_next_inference() -> None:
+    interpreter = Interpreter(_twice())
+    first = interpreter.invoke([np.array([-3, 3, 7, 9], np.int8)])
+    seen = interpreter.tensors
+    interpreter.invoke([np.array([1, 1, 1, 1], np.int8)])
+    assert [each.tolist() for each in first] == [[0, 3, 7, 9], [0, 3, 6, 6]]
+    assert seen[0].tolist() == [0, 3, 6, 6]
+    interpreter.reset()
+    assert not interpreter.tensors
+    assert seen[1].tolist() == [0, 3, 7, 9]
+
+
+def test_an_inference_that_fails_leaves_no_values() -> None:
+    def once(_: Node) -> Run:
+        answers = iter([[np.zeros((1, 4), np.int8)]])
+        return lambda values: next(answers, [])
+
+    kernels = Kernels.default().with_builtin("RELU6", once)
+    interpreter, x = Interpreter(_twice(), kernels=kernels), np.zeros(4, np.int8)
+    interpreter.invoke([x])
+    seen = interpreter.tensors
+    with pytest.raises(BadModel, match="gives 0 outputs"):
+        interpreter.invoke([x + 1])
+    assert not interpreter.tensors
+    assert seen[1].tolist() == [0, 0, 0, 0]
+
+
+def test_a_kernel_may_hold_what_it_was_given() -> None:
+    held = []
+
+    def holding(_: Node) -> Run:
+        def run(values: Sequence[np.ndarray]) -> list[np.ndarray]:
+            held.append(values[0])
+            return [values[0]]
+
+        return run
+
+    kernels = Kernels.default().with_builtin("RELU6", holding)
+    interpreter = Interpreter(_twice(), kernels=kernels)
+    for value in (1, 2):
+        interpreter.invoke([np.full(4, value, np.int8)])
+    assert [each[0, 0] for each in held] == [1, 2]
+
+
+def test_an_interpreter_may_be_shared_by_threads() -> None:
+    interpreter = Interpreter(_network())
+    images = [np.random.default_rng(seed).integers(-128, 128, (1, 8, 8, 1)) for seed in range(8)]
+    rows = [[image.astype(np.int8)] for image in images] * 25
+    with ThreadPoolExecutor(4) as pool:
+        together = [each[0] for each in pool.map(interpreter.invoke, rows)]
+    alone = [interpreter.invoke(row)[0] for row in rows]
+    assert np.array_equal(together, alone)
 
 
 def test_a_tensor_without_a_value_says_why() -> None:

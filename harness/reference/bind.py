@@ -1,0 +1,136 @@
+"""Operators tied to buffers that stay where they are: what one inference at a time runs.
+
+NumPy takes longer to find out what is asked of it than small operators take to compute. So all
+that can be known is worked out when an operator is bound: shapes, views, work buffers, constants.
+What is left is a list of calls without arguments, nearly each of them one NumPy function.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from harness.reference.fixedpoint import Array
+from harness.reference.node import Run
+
+#: Does one part of an operator's work, from buffers into a buffer.
+Call = Callable[[], object]
+#: Bytes of one work buffer, and of all buffers that the bound operators of a model keep. What is
+#: larger runs unbound, and loses little by it.
+MAX_BUFFER = 1 << 19
+MAX_KEPT = 1 << 24
+#: Products up to which a BLAS keeps to one thread, of two matrices and of a vector and a matrix
+#: (OpenBLAS starts others from 2^18 and from 9,216 on).
+_MAX_PRODUCTS = 1 << 18
+_MAX_MATRIX = 1 << 13
+
+
+class TooLarge(Exception):
+    """An operator whose buffers a plan does not give; it runs unbound."""
+
+
+@dataclass
+class Workspace:
+    """Where the bound operators of one plan have their buffers."""
+
+    _kept: int = 0
+    _shared: dict[str, Array] = field(default_factory=dict)
+
+    def keep(self, shape: Sequence[int], dtype: Any, value: float = 0) -> Array:
+        """A buffer for one operator alone, filled with ``value``."""
+        self._kept += _size(shape, dtype)
+        if self._kept > MAX_KEPT:
+            raise TooLarge
+        return np.full(shape, value, dtype)
+
+    def share(self, name: str, shape: Sequence[int], dtype: Any) -> Array:
+        """A buffer that holds something within one operator only; one memory for each ``name``."""
+        size = _size(shape, dtype)
+        if name not in self._shared:
+            self._shared[name] = np.empty(MAX_BUFFER, np.uint8)
+        buffer: Array = self._shared[name][:size].view(dtype)
+        return buffer.reshape(shape)
+
+
+def _size(shape: Sequence[int], dtype: Any) -> int:
+    """Bytes of such a buffer. Raises TooLarge."""
+    size: int = math.prod(shape) * np.dtype(dtype).itemsize
+    if not 0 < size <= MAX_BUFFER:
+        raise TooLarge
+    return size
+
+
+#: Binds an operator: the buffers of its inputs (None: left out) and outputs, each of one run; an
+#: input that cannot be written is a constant. None where this operator cannot be bound. Raises
+#: TooLarge.
+Bind = Callable[[Sequence[Any], Sequence[Array], Workspace], "Sequence[Call] | None"]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A :data:`~harness.reference.node.Run` that can be bound, too.
+
+    ``quiet``: what is bound gives rise to no floating-point warning.
+    """
+
+    run: Run
+    bind: Bind
+    quiet: bool = True
+
+    def __call__(self, values: Sequence[Any]) -> list[Array]:
+        """Run it on arrays with a leading axis of runs."""
+        return self.run(values)
+
+
+def copied(target: Array, source: Array) -> Call:
+    """``target[...] = source``, in the target's type."""
+    return partial(target.__setitem__, ..., source)
+
+
+def product_of(x: Array, matrix: Array, output: Array) -> Call:
+    """``x @ matrix`` into ``output``, all contiguous, of one float type, by one thread."""
+    count = x.size // len(matrix)
+    if count * matrix.size > (_MAX_PRODUCTS if count > 1 else _MAX_MATRIX):
+        raise TooLarge
+    return partial(x.dot, matrix, output)
+
+
+def looked_up(table: Array, index: Array, output: Array, mode: str = "clip") -> Call:
+    """``table[index]`` into a contiguous ``output`` of the table's type."""
+    return partial(table.take, index, None, output, mode)
+
+
+def every_byte(dtype: str = "int8") -> Array:
+    """The 256 values of int8 or uint8, in the order of their bytes, as int64."""
+    return np.arange(256, dtype=np.uint8).view(dtype).astype(np.int64)
+
+
+def byte_table(table: Array) -> Prepared:
+    """An operator of one input of one byte an element: ``table`` has what each byte gives."""
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        return [table[values[0].view(np.uint8)]]
+
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> list[Call]:
+        x = inputs[0].view(np.uint8)
+        return [looked_up(table, x.reshape(-1), outputs[0].reshape(-1))]
+
+    return Prepared(run, bind)
+
+
+def moves(views: Callable[[Sequence[Any]], Iterable[Array]]) -> Prepared:
+    """An operator that computes nothing: its outputs are views of its inputs."""
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        return [np.ascontiguousarray(view) for view in views(values)]
+
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> list[Call]:
+        pairs = zip(outputs, views(inputs), strict=True)
+        return [copied(output, view.reshape(output.shape)) for output, view in pairs]
+
+    return Prepared(run, bind)

@@ -1,0 +1,137 @@
+"""A matrix product and its requantization folded together: a product, a rounding, a table.
+
+For weights w and bias b of a channel, inputs x of zero point z0, multiplier m, shift -e, output
+zero point z (see :mod:`harness.reference.rows`), and with a 1 behind the inputs of each row,
+
+    u = sum x w m / 2^31 + (b - z0 sum w) m / 2^31 + 1/2          r = floor(u)
+    single:  y = floor(u') + z,                 u' = (u - 1/2) / 2^e + 1/2
+    double:  y = round(r / 2^e) + z,            halves away from zero
+
+Every term is a multiple of 2^-31 (u) or 2^-(31 + e) (u'). While the magnitudes of all terms
+together stay below 2^52 such units, double precision holds every partial sum in any order.
+
+The two roundings of ``double`` are one where no result below the zero point is seen (RELU), because
+r, a floor, reaches a whole number where u does. For k >= 1 and e >= 1
+
+    y - z >= k  <=>  r >= k 2^e - 2^(e-1)  <=>  u' + 2^-(e+1) >= k
+
+so that y = floor(u' + 2^-(e+1)) + z. For e = 0 there is no second rounding, and y = floor(u') + z
+for all k. Where one e serves all channels, r is the index of a table that does the second rounding.
+The clamp, the zero point and the output's type are a table's work everywhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from harness.reference.activation import Clamp
+from harness.reference.bind import Call, Workspace, copied, looked_up, product_of
+from harness.reference.fixedpoint import Array, Multiplier, rounding_right_shift
+from harness.reference.rows import AWAY
+
+_EXACT = 2.0**52
+#: Entries of the longest table.
+_LONGEST = 1 << 17
+
+
+@dataclass(frozen=True)
+class Finish:
+    """From u, or u' moved to the table's first entry, to the output.
+
+    ``second`` is the second rounding's factor, one for each channel. None: the table does it, or
+    there is none. What is below such a table is its first entry: truncation serves as floor.
+    """
+
+    second: Array | None
+    table: Array
+
+    def calls(self, u: Array, output: Array, work: Workspace) -> list[Call]:
+        """``u`` (rows, channels), which is changed, into ``output`` of as many elements."""
+        index = work.share("index", u.shape, np.intp)
+        flat = output.reshape(u.shape)
+        if self.second is None:
+            return [copied(index, u), looked_up(self.table, index, flat)]
+        second = work.keep(u.shape, np.float64)
+        second[...] = self.second
+        return [
+            partial(np.floor, u, u),
+            partial(np.multiply, u, second, u),
+            partial(np.rint, u, u),
+            copied(index, u),
+            looked_up(self.table, index, flat, "wrap"),
+        ]
+
+
+@dataclass(frozen=True)
+class Folded:
+    """``matrix`` (depth + 1, channels) takes rows of inputs, each with a 1 behind it, to u."""
+
+    matrix: Array
+    finish: Finish
+
+    @classmethod
+    def of(
+        cls,
+        weights: Array,
+        multiplier: Multiplier,
+        bias: Array,
+        zero_points: tuple[int, int],
+        clamp: Clamp,
+        largest: int = 128,
+    ) -> Folded | None:
+        """Integer ``weights`` (depth, channels), multipliers below 1, ``bias`` (channels,).
+
+        ``zero_points`` are the input's and the output's, ``largest`` is the largest magnitude of an
+        input. None where the sums are not exact, or no table holds all results.
+        """
+        weights = weights.astype(np.int64)
+        exponent = np.broadcast_to(-multiplier.shift, bias.shape).astype(np.float64)
+        seen_above = clamp.low >= zero_points[1]
+        once = multiplier.rounding == "single" or seen_above or not exponent.any()
+        down = 2.0**-exponent if once else np.ones(bias.shape)
+        factor = np.broadcast_to(multiplier.multiplier, bias.shape) * 2.0**-31 * down
+        offset = (bias - zero_points[0] * weights.sum(axis=0)) * factor + 0.5
+        if multiplier.rounding == "double" and seen_above:
+            offset += np.where(exponent > 0, down / 2, 0)
+        matrix = np.vstack([weights * factor, offset])
+        reach = np.abs(matrix[:-1]).sum(axis=0) * largest + np.abs(offset)
+        if np.any(reach >= _EXACT * 2.0**-31 * down):
+            return None
+        left = 0 if once else int(exponent[0])
+        low, high = (int(end) - zero_points[1] for end in (clamp.low, clamp.high))
+        if (once or (exponent == left).all()) and (high - low) << left < _LONGEST:
+            matrix[-1] -= low << left
+            first, entries = low << left, ((high - low) << left) + 1
+            table = _table(first, entries, left, zero_points[1], clamp.dtype)
+            return cls(matrix, Finish(None, table))
+        results = float((reach * 2.0**-exponent).max(initial=0)) + 2
+        if results > _LONGEST // 2:
+            return None
+        half = 1 << int(results).bit_length()
+        index = np.clip(np.roll(np.arange(-half, half), half), low, high) + zero_points[1]
+        return cls(matrix, Finish(2.0**-exponent * AWAY, index.astype(clamp.dtype)))
+
+    def bind(self, rows: Array, output: Array, work: Workspace) -> list[Call]:
+        """``rows`` of inputs, a view of any number of axes, the last ones of which are one row."""
+        depth, channels = self.matrix.shape
+        count = rows.size // (depth - 1)
+        x = work.keep((count, depth), np.float64, 1.0)
+        u = work.share("sums", (count, channels), np.float64)
+        return [
+            copied(x[:, :-1].reshape(rows.shape), rows),
+            product_of(x, self.matrix, u),
+            *self.finish.calls(u, output, work),
+        ]
+
+
+@lru_cache(maxsize=64)
+def _table(first: int, entries: int, shift: int, zero_point: int, dtype: np.dtype[Any]) -> Array:
+    """What is left to do for each r from ``first`` on: the second rounding, the zero point."""
+    table = rounding_right_shift(np.arange(first, first + entries), shift) + zero_point
+    table = table.astype(dtype)
+    table.setflags(write=False)
+    return table

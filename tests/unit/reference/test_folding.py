@@ -1,0 +1,119 @@
+"""The folded forms of single inferences against the steps that they stand for."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from harness.arithmetic import Rounding
+from harness.reference import gemmlowp
+from harness.reference.activation import Clamp
+from harness.reference.bind import Workspace
+from harness.reference.fixedpoint import Multiplier
+from harness.reference.folding import Folded
+
+_multipliers = st.one_of(
+    st.integers(1 << 30, (1 << 31) - 1),
+    st.sampled_from([0, 1 << 30, (1 << 30) + 1, (1 << 31) - 1, 3 << 29, 5 << 28]),
+)
+_roundings: st.SearchStrategy[Rounding] = st.sampled_from(["double", "single"])
+
+
+def _in_steps(
+    sums: np.ndarray, multiplier: Multiplier, bias: np.ndarray, zero_point: int, clamp: Clamp
+) -> np.ndarray:
+    scaled = multiplier.scale(sums.astype(np.int64) + bias) + zero_point
+    return np.clip(scaled, clamp.low, clamp.high).astype(clamp.dtype)
+
+
+def _folded(folded: Folded, x: np.ndarray, channels: int) -> np.ndarray:
+    y = np.zeros((len(x), channels), folded.finish.table.dtype)
+    for call in folded.bind(x, y, Workspace()):
+        call()
+    return y
+
+
+@given(
+    data=st.data(),
+    rounding=_roundings,
+    channels=st.integers(1, 4),
+    depth=st.integers(1, 12),
+    shifts=st.lists(st.integers(0, 31), min_size=4, max_size=4),
+    same_shift=st.booleans(),
+    zero_points=st.tuples(st.integers(-128, 127), st.integers(-128, 127)),
+    kind=st.sampled_from(["all", "relu", "nearly relu", "part"]),
+    dtype=st.sampled_from(["int8", "int16"]),
+)
+def test_a_folded_product_is_what_its_steps_give(
+    *,
+    data: st.DataObject,
+    rounding: Rounding,
+    channels: int,
+    depth: int,
+    shifts: list[int],
+    same_shift: bool,
+    zero_points: tuple[int, int],
+    kind: str,
+    dtype: str,
+) -> None:
+    shift = np.array(shifts[:1] * channels if same_shift else shifts[:channels])
+    raw = np.array([data.draw(_multipliers) for _ in range(channels)])
+    multiplier = Multiplier(raw, -shift, rounding)
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    w = rng.integers(-127, 128, (depth, channels))
+    x = rng.integers(-128, 128, (40, depth)).astype(np.int8)
+    x[0], x[1] = -128, 127
+    # Biases that put the sums where they round, and the results where they are clamped.
+    bias = rng.integers(-(1 << 14), 1 << 14, channels) << data.draw(st.integers(0, 5))
+    info = np.iinfo(dtype)
+    low, high = {
+        "all": (info.min, info.max),
+        "relu": (zero_points[1], info.max),
+        "nearly relu": (zero_points[1] - 1, info.max),
+        "part": (zero_points[1] - 20, zero_points[1] + 9),
+    }[kind]
+    clamp = Clamp(max(low, info.min), min(high, info.max), np.dtype(dtype))
+    folded = Folded.of(w, multiplier, bias, zero_points, clamp)
+    if folded is not None:
+        expected = _in_steps(
+            (x.astype(np.int64) - zero_points[0]) @ w, multiplier, bias, zero_points[1], clamp
+        )
+        assert np.array_equal(_folded(folded, x, channels), expected)
+
+
+@given(
+    rounding=_roundings,
+    multiplier=_multipliers,
+    shift=st.integers(0, 14),
+    start=st.integers(-(1 << 17), 1 << 17),
+    zero_point=st.integers(-128, 127),
+    relu=st.booleans(),
+)
+@example("double", 1 << 30, 1, -20, 0, False)
+@example("double", 1 << 30, 1, -20, 0, True)
+def test_every_sum_of_a_stretch_is_rounded_alike(
+    rounding: Rounding, multiplier: int, shift: int, start: int, zero_point: int, relu: bool
+) -> None:
+    """All of 4,096 neighbouring sums: no tie between two results is left out."""
+    both = Multiplier(np.array([multiplier] * 2), np.array([-shift, -shift - 1]), rounding)
+    clamp = Clamp(zero_point if relu else -128, 127, np.dtype(np.int8))
+    w = np.array([[1, 1], [127, 127]])
+    x = np.stack([np.tile(np.arange(-64, 63), 33), np.repeat(np.arange(-16, 17), 127)], axis=1)
+    x = x.astype(np.int8)
+    bias = np.array([start, start])
+    folded = Folded.of(w, both, bias, (0, zero_point), clamp)
+    assert folded is not None
+    expected = _in_steps(x.astype(np.int64) @ w, both, bias, zero_point, clamp)
+    assert np.array_equal(_folded(folded, x, 2), expected)
+
+
+@given(
+    st.one_of(
+        st.integers(1, (1 << 31) - 1),
+        st.builds(lambda bits, less: (1 << bits) - less, st.integers(1, 31), st.integers(0, 1)),
+    ).filter(lambda x: 0 < x < 1 << 31)
+)
+def test_the_reciprocal_of_a_number_is_that_of_an_array(x: int) -> None:
+    factor, exponent = gemmlowp.reciprocal(np.array([x], np.int64), 12)
+    assert gemmlowp.reciprocal_of(x, 12) == (factor.item(), exponent.item())
