@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
 from harness.findings import Finding, Findings, Kind
 from harness.uart.lines import Line, LineSplitter
-from harness.uart.numbers import integer
 from harness.uart.order import check_order
 from harness.uart.readers import OwnedReaders
 from harness.uart.recording import Recording
@@ -21,19 +22,17 @@ from harness.uart.tensors import Tensors, assemble
 #: What is read and kept of one console, in bytes and in lines; of the rest only the size is told.
 LARGEST = 64 << 20
 MOST_LINES = 1_000_000
-#: Boots that are told apart by their banners.
-_MOST_BOOTS = 1000
 #: Operators that a profile holds.
 _MOST_PROFILED = 100_000
 #: Bytes that are looked at in one go.
-_BLOCK = 1 << 16
+_BLOCK = 65_536
 
 _BANNER = "*** Booting Zephyr OS"
 _HANDED_OVER = "Jumping to the first image slot"  # MCUboot prints the same banner before that
 _HALT = "Halting system"  # of Zephyr's fatal error handler: it never comes back
 _NO_TENSORS = "AllocateTensors() failed"  # what the samples say before they give up
 _TICKS = re.compile(r"^(?P<operator>[A-Za-z_]\w{0,80}) took (?P<ticks>\d{1,20}) ticks \(")
-_RATE = re.compile(r"ticks_per_second (?P<hz>\d{1,20})$")
+_NO_RATE = re.compile(r"ticks_per_second 0{1,20}$")
 
 #: What a `failed` record's stage means; a refused registration has findings of its own.
 _STAGES = {
@@ -69,10 +68,10 @@ class Console:
         self._left_out = 0  # bytes behind the limit
         self._splitter = LineSplitter()
         self._records = RecordReader()
-        self._tensors = 0, Tensors()  # of so many records
+        self._tensors: Tensors | None = Tensors()  # None: a record came since they were joined
         self._readers = OwnedReaders()
         self._own = Findings()
-        self._banners: list[int] = []  # console lines of the first ones
+        self._banners = array("Q")  # their console lines
 
     def feed(self, data: bytes, time: float = 0.0) -> None:
         """Take bytes as they arrive, cut anywhere."""
@@ -116,9 +115,9 @@ class Console:
             owner = owner or one.owner
         # A record may stand behind a log message on the same line, so every reader sees every line.
         self._readers.feed(line, owner)
-        if PREFIX in line.text:
-            self._records.feed(line)
-        if _BANNER in line.text and len(self._banners) < _MOST_BOOTS:
+        if PREFIX in line.text and self._records.feed(line):
+            self._tensors = None
+        if _BANNER in line.text:
             self._banners.append(line.number)
         elif self._banners and _HANDED_OVER in line.text:
             self._banners.pop()
@@ -131,7 +130,7 @@ class Console:
         if match := _TICKS.match(line.text):
             if len(self.profile) < _MOST_PROFILED:
                 self.profile.append(OperatorTicks(match["operator"], int(match["ticks"])))
-        elif (match := _RATE.match(line.text)) and integer(match["hz"]) == 0:
+        elif _NO_RATE.match(line.text):
             message = "the profiler's clock runs at 0 ticks per second: the stock tick source"
             self._own.add(Finding(Kind.ZERO_TICKS, message, "ticks_per_second", line.number))
 
@@ -144,7 +143,7 @@ class Console:
             self._own.add(Finding(Kind.CONSOLE_FLOOD, message, line=self.line_count))
 
     def _check_ticks(self) -> None:
-        if self.profile and all(entry.ticks == 0 for entry in self.profile):
+        if self.profile and not any(entry.ticks for entry in self.profile):
             message = f"all {len(self.profile)} profiled operators took 0 ticks"
             self._own.add(Finding(Kind.ZERO_TICKS, message, "profile"))
 
@@ -164,11 +163,10 @@ class Console:
 
     def _check_boots(self) -> None:
         """An image boots once; the banner and the first record of one boot are one boot."""
-        starts = [self.records.lines[start] for start, _ in self.boots[:_MOST_BOOTS]]
-        lines = max(starts, self._banners, key=len)
+        starts = [self.records.lines[start] for start in self.records.boots]
+        lines = max(starts, list(self._banners), key=len)
         if len(lines) > 1:
-            boots = max(len(self._banners), len(self.boots))
-            message = f"the image booted {boots} times"
+            message = f"the image booted {len(lines)} times"
             self._own.add(Finding(Kind.REBOOTED, message, line=lines[1]))
 
     def _check_end(self) -> None:
@@ -194,22 +192,20 @@ class Console:
     @property
     def tensors(self) -> Tensors:
         """The tensors of the last boot that arrived whole."""
-        count, tensors = self._tensors
-        if count != len(self.records):
-            tensors = assemble(self.records, *self.boots[-1], Findings())
-            self._tensors = len(self.records), tensors
-        return tensors
+        if self._tensors is None:
+            self._tensors = assemble(self.records, *self.boots[-1], Findings())
+        return self._tensors
 
     @property
     def findings(self) -> list[Finding]:
-        """All findings so far, in the order of their lines."""
+        """All findings so far, in the order of their lines; those without a line come last."""
         found = [
             *self._records.findings,
             *self._readers,
             *self._own,
             *(finding for one in self.scrapers for finding in one.findings),
         ]
-        return sorted(found, key=lambda finding: finding.line or self.line_count + 1)
+        return sorted(found, key=lambda finding: finding.line or math.inf)
 
     @property
     def ended(self) -> bool:

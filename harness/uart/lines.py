@@ -18,7 +18,7 @@ LONGEST = 8192
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,32}[A-Za-z]")
 _ANSI_BYTES = re.compile(_ANSI.pattern.encode())
 _SHOWN = [chr(byte) if byte == 9 or 32 <= byte < 127 else f"\\x{byte:02x}" for byte in range(256)]
-_CONTROL = {chr(byte): _SHOWN[byte] for byte in range(160) if not 32 <= byte < 127}
+_CONTROL = {chr(byte): _SHOWN[byte] for byte in range(160)}
 
 
 class Line(NamedTuple):
@@ -28,7 +28,7 @@ class Line(NamedTuple):
     time: float  # seconds on the target's clock, of the chunk that ended the line
     text: str
     raw: bytes
-    complete: bool = True  # False: the session ended, or LONGEST was reached, before a line end
+    complete: bool  # False: the session ended, or LONGEST was reached, before a line end
 
 
 class LineSplitter:
@@ -43,9 +43,8 @@ class LineSplitter:
         *ended, rest = (self._pending + data).split(b"\n")
         self._pending = b""
         for raw in ended:
-            if len(raw) > LONGEST:
-                raw = yield from self._cut(raw, time)  # noqa: PLW2901
-            yield from self._lines(raw, time, complete=True)
+            end = yield from self._cut(raw, time)
+            yield from self._lines(end, time, complete=True)
         self._pending = yield from self._cut(rest, time)
 
     def flush(self, time: float = 0.0) -> Iterator[Line]:
@@ -63,7 +62,7 @@ class LineSplitter:
                 stop -= raw[stop] & 0xC0 == 0x80
             yield from self._lines(raw[start:stop], time, complete=False)
             start = stop
-        return raw[start:] if start else raw
+        return raw[start:]
 
     def _lines(self, raw: bytes, time: float, *, complete: bool) -> Iterator[Line]:
         """One line, or several where the text grows beyond LONGEST because it is no text."""

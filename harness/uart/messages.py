@@ -9,7 +9,7 @@ line and in the few lines that follow. Wordings of older revisions stand beside 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from harness.findings import Finding, Findings, Kind
 from harness.model.schema import OPERATOR_NAMES
@@ -41,10 +41,10 @@ class Rule:
 
     def match(self, text: str) -> re.Match[str] | None:
         """The message in a line, or its first half; None where there is none."""
-        first = text.find(self.literal)
-        if first < 0:
+        if self.literal not in text:
             return None
-        return self.pattern.match(text, first) or self.pattern.match(text, text.rfind(self.literal))
+        first, last = text.find(self.literal), text.rfind(self.literal)
+        return self.pattern.match(text, first) or self.pattern.match(text, last)
 
 
 def _rule(kind: Kind, literal: str, rest: str = "", then: str | None = None) -> Rule:
@@ -145,7 +145,6 @@ RULES: tuple[Rule, ...] = (
 
 #: Lines that hold none of these are no message, and no half of one.
 TRIGGERS = tuple(dict.fromkeys(rule.literal for rule in RULES))
-_RULES = {literal: [rule for rule in RULES if rule.literal == literal] for literal in TRIGGERS}
 
 
 @dataclass
@@ -156,7 +155,7 @@ class _Half:
     text: str
     line: int
     groups: dict[str, str | None]
-    patience: int = field(default=_REACH)
+    patience: int = _REACH
 
 
 class MessageReader:
@@ -174,12 +173,10 @@ class MessageReader:
 
     def feed(self, line: Line) -> None:
         """Look at one line."""
-        text = line.text
-        if self._half is not None and self._second_half(text):
+        if self._second_half(line.text):
             return
-        for rule in (one for literal in TRIGGERS if literal in text for one in _RULES[literal]):
-            match = rule.match(text)
-            if match is not None:
+        for rule in RULES:
+            if match := rule.match(line.text):
                 self._take(rule, match, line)
                 return
 
@@ -195,10 +192,10 @@ class MessageReader:
 
     def _second_half(self, text: str) -> bool:
         half = self._half
-        if half is None or half.rule.then is None:
+        if half is None:
             return False
-        match = half.rule.then.search(text)
-        if match is not None:
+        assert half.rule.then is not None
+        if match := half.rule.then.search(text):
             half.groups |= match.groupdict()
             half.text = f"{half.text} {match.group().strip()[:_WIDTH]}"
             self.finish()

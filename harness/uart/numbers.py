@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 import re
 
-#: Digits of the longest number that is read: 64 bits have 20, a printed double some more.
-_LONGEST = 40
 _NUMBER = re.compile(
     r"(?P<mantissa>[-+]?\d{1,20}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,4})?)"
-    r"(?:\*2\^(?P<power>[-+]?\d{1,3}))?"
+    r"(?:\*2\^(?P<power>[-+]?\d{1,3}))?",
+    re.ASCII,
 )
 
 
@@ -18,8 +17,7 @@ def number(text: str) -> float | None:
 
     Infinity, NaN and what is too large for a float are none.
     """
-    text = text.strip()
-    match = _NUMBER.fullmatch(text) if len(text) <= _LONGEST and text.isascii() else None
+    match = _NUMBER.fullmatch(text.strip())
     if match is None:
         return None
     value = float(match["mantissa"]) * 2.0 ** int(match["power"] or 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 from harness.findings import Finding, Findings, Kind
 from harness.uart.store import KIND_NAMES, KIND_NUMBERS, Records
@@ -36,7 +37,7 @@ MAY_FOLLOW: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 _FORBIDDEN = frozenset(
-    KIND_NUMBERS[before] << 8 | KIND_NUMBERS[kind]
+    (KIND_NUMBERS[before], KIND_NUMBERS[kind])
     for kind, known in MAY_FOLLOW.items()
     for before in KIND_NAMES
     if before not in known
@@ -55,9 +56,6 @@ def check_order(records: Records, start: int, stop: int, found: Findings) -> Non
 
 
 def _misplaced(kinds: bytearray, start: int, stop: int) -> Iterable[int]:
-    before = kinds[start] if start < stop else 0
-    for at in range(start + 1, stop):
-        kind = kinds[at]
-        if before << 8 | kind in _FORBIDDEN:
+    for at, pair in enumerate(pairwise(kinds[start:stop]), start + 1):
+        if pair in _FORBIDDEN:
             yield at
-        before = kind

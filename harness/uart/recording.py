@@ -14,8 +14,9 @@ from typing import IO, cast
 from harness.uart.lines import Line
 
 #: Bytes that a console without a folder of its own keeps in memory.
-_IN_MEMORY = 1 << 20
-_BLOCK = 1 << 16
+_IN_MEMORY = 1_000_000
+#: Bytes that are read of the file in one go.
+_BLOCK = 65_536
 
 
 def _spool() -> IO[bytes]:

@@ -58,6 +58,11 @@ def _count(name: str, least: int = 0, most: int = LARGEST, *, required: bool = T
     return Field(name, int, read, required)
 
 
+def _signed(name: str) -> Field:
+    """A decimal number of 32 bits, with a sign where it is below zero."""
+    return _count(name, -(1 << 31), (1 << 31) - 1)
+
+
 def _word(name: str) -> Field:
     """Eight hex digits, read as a number: a CRC-32, or the bits of a float."""
 
@@ -151,20 +156,20 @@ FROM_DEVICE = _kinds(
     resolver=(_text("name"), _count("declared"), _count("registered"), _count("refused")),
     tensor=(
         _choice("role", "input", "output"), _count("index"), _text("type"), _shape("shape"),
-        _word("scale"), _count("zero_point", -(1 << 31), (1 << 31) - 1),
+        _word("scale"), _signed("zero_point"),
     ),
     arena=(_count("declared"), _count("used")),
     allocation=(
         _choice("type", *ALLOCATIONS), _count("requested"), _count("used"), _count("count"),
     ),
-    failed=(_choice("stage", *STAGES), _count("status", -(1 << 31), (1 << 31) - 1)),
+    failed=(_choice("stage", *STAGES), _signed("status")),
     input=(_count("inference"), *_PART),
     output=(_count("inference"), *_PART),
     layer=(*_OPERATOR, *_PART),
     op=(*_OPERATOR, _count("ticks"), _count("untold", 1, required=False)),
     inference=(
         _count("index"), _count("ticks"), _choice("source", "dwt", "systick"), _count("hz"),
-        _count("status", -(1 << 31), (1 << 31) - 1),
+        _signed("status"),
     ),
     lifecycle=(
         _text("operator"), _count("init"), _count("prepare"), _count("invoke"), _count("free"),
@@ -174,7 +179,7 @@ FROM_DEVICE = _kinds(
     ready=(_count("input_bytes"),),
     ack=(_count("of"),),
     nak=(_count("of"), _choice("reason", "crc", "format", "sequence", "range", "kind")),
-    end=(_count("inferences"), _count("status", -(1 << 31), (1 << 31) - 1)),
+    end=(_count("inferences"), _signed("status")),
 )  # fmt: skip
 
 #: Records that the host sends.
@@ -223,7 +228,7 @@ def encode_tensor(sequence: int, kind: str, index: int, data: bytes) -> Iterator
         sequence += 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Unread:
     """What starts like a record and is none. ``sound``: its CRC-32 is right, its content is not."""
 
@@ -281,7 +286,7 @@ def parse(text: str, kinds: Kinds = FROM_DEVICE) -> Record | Unread | None:
         fields = _fields(kind, match["fields"], kinds)
     except ValueError as error:
         return Unread(str(error), sound=True, sequence=sequence, kind=kind)
-    if text.find(PREFIX, match.end()) >= 0:
+    if PREFIX in text[match.end() :]:
         return Unread("a second record stands behind it", sound=True, sequence=sequence, kind=kind)
     return Record(sequence, sys.intern(kind), fields)
 

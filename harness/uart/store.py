@@ -15,31 +15,29 @@ from harness.uart.records import FROM_DEVICE, Field, Record, Unread, Value, pars
 KIND_NAMES = tuple(FROM_DEVICE)
 KIND_NUMBERS = {name: number for number, name in enumerate(KIND_NAMES)}
 
-_ABSENT = -(1 << 62)  # an optional number that a record does not have
-
 
 class _Column:
-    """One field of all records of one kind."""
+    """One field of all records of one kind; one that may be left out is None where it is."""
 
     def __init__(self, field: Field) -> None:
-        self.numbers: array[int] | None = array("q") if field.type is int else None
-        self.values: list[Value] = []
+        number = field.type is int and field.required
+        self.numbers: array[int] | None = array("q") if number else None
+        self.values: list[Value | None] = []
         self._data: bytearray | None = bytearray() if field.type is bytes else None
         self._ends = array("Q", [0])
 
     def append(self, value: Value | None) -> None:
         if self.numbers is not None:
-            self.numbers.append(_ABSENT if value is None else value)  # type: ignore[arg-type]
+            self.numbers.append(value)  # type: ignore[arg-type]
         elif self._data is not None:
             self._data += value  # type: ignore[arg-type]
             self._ends.append(len(self._data))
         else:
-            self.values.append(value)  # type: ignore[arg-type]
+            self.values.append(value)
 
     def __getitem__(self, row: int) -> Value | None:
         if self.numbers is not None:
-            number = self.numbers[row]
-            return None if number == _ABSENT else number
+            return self.numbers[row]
         if self._data is not None:
             return bytes(self._data[self._ends[row] : self._ends[row + 1]])
         return self.values[row]
@@ -115,7 +113,7 @@ class Records(_MadeWhenAskedFor):
         return self._positions[kind]
 
     def numbers(self, kind: str, name: str) -> array[int]:
-        """A field that holds numbers, of all records of ``kind``."""
+        """A field that holds numbers and is never left out, of all records of ``kind``."""
         numbers = self._columns[kind][name].numbers
         assert numbers is not None
         return numbers
@@ -152,7 +150,6 @@ class RecordReader:
     def __init__(self) -> None:
         self.records = Records()
         self.findings = Findings()
-        self._expected = 0
         self._unread = 0  # records since the last good one that took a number and told nothing
 
     def feed(self, line: Line) -> Record | None:
@@ -176,12 +173,14 @@ class RecordReader:
 
     def _accept(self, record: Record) -> Record | None:
         records = self.records
-        if not records.boots or record.kind == "boot":
-            self._new_boot()
-        elif record.sequence < self._expected and self._is_old(record):
-            return None
-        self._report_lost(record)
-        self._expected = record.sequence + 1
+        first = not records or record.kind == "boot"
+        if not first and record.sequence <= records.sequences[-1]:
+            if self._is_old(record):
+                return None
+            first = True  # the count began again, and the boot record itself was lost
+        if first:
+            records.boots.append(len(records))
+        self._report_lost(0 if first else records.sequences[-1] + 1, record)
         self._unread = 0
         records.append(record)
         return record
@@ -189,28 +188,22 @@ class RecordReader:
     def _is_old(self, record: Record) -> bool:
         """Whether a record with a number that is past already belongs to the boot that runs."""
         records, start = self.records, self.records.boots[-1]
-        at = bisect.bisect_left(records.sequences, record.sequence, start)
-        same_number = at < len(records) and records.sequences[at] == record.sequence
-        if not same_number and record.sequence:
+        earlier = records[bisect.bisect_left(records.sequences, record.sequence, start)]
+        if earlier.sequence != record.sequence and record.sequence:
             message = f"record {record.sequence} ({record.kind}) came after record"
-            message = f"{message} {self._expected - 1}"
+            message = f"{message} {records.sequences[-1]}"
             self.findings.add(Finding(Kind.RECORD_UNEXPECTED, message, record.kind, record.line))
             return True
-        earlier = records[at]
         if (earlier.kind, earlier.fields) == (record.kind, record.fields):
             message = f"record {record.sequence} ({record.kind}) came twice"
             self.findings.add(Finding(Kind.RECORD_REPEATED, message, record.kind, record.line))
             return True
-        self._new_boot()  # the count began again, and the boot record itself was lost
         return False
 
-    def _new_boot(self) -> None:
-        self.records.boots.append(len(self.records))
-        self._expected = self._unread = 0
-
-    def _report_lost(self, record: Record) -> None:
-        first, last = self._expected, record.sequence - 1
-        if last - first + 1 <= self._unread:
+    def _report_lost(self, first: int, record: Record) -> None:
+        """``first`` is the number that a record was to have, where none was lost."""
+        last = record.sequence - 1
+        if record.sequence - first <= self._unread:
             return
         which = f"record {first}" if first == last else f"records {first} to {last}"
         unread = f", {self._unread} of them garbled" if self._unread else ""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Protocol
 
 from harness.findings import Finding, Findings, Kind
@@ -144,31 +145,35 @@ class Scraper(ABC):
 def against_values(results: Sequence[Scraped], wanted: Wanted) -> Check:
     """Results against those that the case lists: each one, in order, and no more than listed."""
     listed = len(wanted.values)
-    rows: list[str] = []
-    compared = wrong = 0
-    for index, result in enumerate(results):
-        if index >= listed and not wanted.repeats:
-            break
-        for name, value in wanted.values[index % listed].items():
-            compared += 1
-            told = _difference(result.values.get(name), value, wanted.tolerance or 0.0)
-            if told:
-                wrong += 1
-                if len(rows) < SHOWN:
-                    rows.append(f"result {index}: {name} is {told}")
-    problems = [f"{wrong} of {compared} values differ"] if wrong else []
-    if len(results) < listed:
-        problems.insert(0, f"{len(results)} results came, {listed} are expected")
-    elif len(results) > listed and not wanted.repeats:
-        first = results[listed]
-        problems.append(f"{len(results)} results came, {listed} are expected")
+    held = results if wanted.repeats else results[:listed]
+    extra = results[len(held) :]
+    pairs = [(result, wanted.values[index % listed]) for index, result in enumerate(held)]
+    wrong, rows = first_rows(
+        f"result {index}: {name} is {told}"
+        for index, (result, values) in enumerate(pairs)
+        for name, value in values.items()
+        if (told := _difference(result.values.get(name), value, wanted.tolerance or 0.0))
+    )
+    compared = sum(len(values) for _, values in pairs)
+    came = f"{len(results)} results came, {listed} are expected"
+    problems = [came] if len(results) < listed else []
+    problems += [f"{wrong} of {compared} values differ"] if wrong else []
+    problems += [came] if extra else []
+    if extra:
+        first = extra[0]
         rows.append(f"result {listed}, not expected: line {first.line} {first.text[:80]!r}")
-    if wrong > SHOWN:
-        rows.append(f"and {wrong - SHOWN:,} more")
     hint = ""
     if wrong and wanted.repeats and len(results) > listed:
         hint = "with `ends = false`, expect.values begin again after the last: list a whole round"
     return Check(compared, wrong, tuple(problems), "\n".join(rows), hint)
+
+
+def first_rows(rows: Iterable[str]) -> tuple[int, list[str]]:
+    """How many rows there are, and the first SHOWN of them, with one that counts the rest."""
+    left = iter(rows)
+    shown = list(islice(left, SHOWN))
+    more = sum(1 for _ in left)
+    return len(shown) + more, [*shown, f"and {more:,} more"] if more else shown
 
 
 def _difference(got: Value | None, value: Value, tolerance: float) -> str:

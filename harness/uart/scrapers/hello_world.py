@@ -9,6 +9,7 @@ inference i is i / cycle * 2 pi. A cycle has 20 inferences, 1000 in newer releas
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,13 +18,13 @@ from harness.uart.lines import Line
 from harness.uart.numbers import number
 from harness.uart.scrapers.base import (
     HELD_BY,
-    SHOWN,
     Check,
     Predict,
     Scraped,
     Scraper,
     Wanted,
     against_values,
+    first_rows,
 )
 
 #: Inferences from x = 0 to x = 2 pi.
@@ -88,32 +89,23 @@ def _close(printed: float, exact: float) -> bool:
 
 def _check_sequence(x: Sequence[float]) -> Check:
     """Each x is the next of the sample's sequence, from whatever point it begins."""
-    cycle = max(CYCLES, key=lambda cycle: _steps_right(x, cycle))
-    rows: list[str] = []
-    wrong = 0
-    place = _nearest(x[0], cycle)
-    for index, value in enumerate(x):
-        exact = place / cycle * 2 * math.pi
-        if not _close(value, exact):
-            wrong += 1
-            if len(rows) < SHOWN:
-                rows.append(f"result {index}: x is {value:.6f}, the sample goes on at {exact:.6f}")
-        place = (place + 1) % cycle
-    if not wrong:
+    missed = min((_misses(x, cycle) for cycle in CYCLES), key=len)
+    if not missed:
         return Check()
+    wrong, rows = first_rows(
+        f"result {index}: x is {x[index]:.6f}, the sample goes on at {exact:.6f}"
+        for index, exact in missed.items()
+    )
     problem = f"{wrong} of {len(x)} printed x are not the sequence that the sample makes"
     return Check(0, wrong, (problem,), "\n".join(rows))
 
 
-def _steps_right(x: Sequence[float], cycle: int) -> int:
-    """How many of the first x fit a cycle of so many inferences."""
-    start = _nearest(x[0], cycle)
-    exact = ((start + i) % cycle / cycle * 2 * math.pi for i in range(len(x)))
-    return sum(_close(value, other) for value, other in zip(x[:100], exact, strict=False))
-
-
-def _nearest(x: float, cycle: int) -> int:
-    return round(min(max(x, 0.0), 7.0) / (2 * math.pi) * cycle) % cycle
+def _misses(x: Sequence[float], cycle: int) -> dict[int, float]:
+    """What the sample's sequence has where ``x`` has something else, by the place in ``x``."""
+    start = round(x[0] % math.tau / math.tau * cycle)
+    exact = (place % cycle / cycle * math.tau for place in itertools.count(start))
+    pairs = enumerate(zip(x, exact, strict=False))  # the sequence goes on for ever
+    return {index: other for index, (value, other) in pairs if not _close(value, other)}
 
 
 def _check_model(x: Sequence[float], y: Sequence[float], wanted: Wanted) -> Check:
@@ -135,10 +127,9 @@ def _check_model(x: Sequence[float], y: Sequence[float], wanted: Wanted) -> Chec
     count = len(wrong[name])
     if not count:
         return Check(len(x), details=f"inputs quantized by {name}")
-    rows = [
-        f"x {x[i]:.6f}: y {y[i]:.6f}, the model says {answers[name][i][0]:.6f}"
-        for i in wrong[name][:SHOWN]
-    ]
+    _, rows = first_rows(
+        f"x {x[i]:.6f}: y {y[i]:.6f}, the model says {answers[name][i][0]:.6f}" for i in wrong[name]
+    )
     problem = f"{count} of {len(x)} printed values are not what the model computes"
     return Check(len(x), count, (problem,), "\n".join(rows))
 

@@ -27,10 +27,9 @@ def compile_regex(pattern: str, what: str) -> re2._Regexp:
     try:
         compiled = re2.compile(pattern, options)
     except re2.error as error:
-        told = error.args[0] if error.args else ""
-        why = told.decode("utf-8", "replace") if isinstance(told, bytes) else str(told)
+        (why,) = error.args  # UTF-8
         raise UsageError(
-            f"{what} {pattern!r} is broken: {why}",
+            f"{what} {pattern!r} is broken: {why.decode('utf-8', 'replace')}",
             hint="RE2's syntax: no look-around, no back-references",
         ) from error
     if compiled.search(""):

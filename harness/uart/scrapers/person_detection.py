@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 from harness.uart.lines import Line
-from harness.uart.numbers import number
 from harness.uart.scrapers.base import Scraped, Scraper
 
 _LINE = re.compile(
@@ -22,9 +21,8 @@ class PersonDetection(Scraper):
         if "person score" not in line.text:
             return
         match = _LINE.search(line.text)
-        scores = {name: number(text) for name, text in match.groupdict().items()} if match else {}
-        values = {name: value for name, value in scores.items() if value is not None}
-        if len(values) == 2:
-            self.keep(Scraped(values, line.number, line.text))
-        else:
+        if match is None:
             self._unparsed(line, "no two scores")
+            return
+        scores = {name: float(text) for name, text in match.groupdict().items()}
+        self.keep(Scraped(scores, line.number, line.text))

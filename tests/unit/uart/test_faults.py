@@ -1,5 +1,7 @@
 """Fault dumps of Zephyr, line by line."""
 
+import pytest
+
 from harness.findings import Kind
 from harness.uart import Console
 
@@ -61,6 +63,32 @@ def test_a_dump_that_never_ends_is_closed():
     (fault,) = faults(endless + dump(0x20).replace("*****", ""))
     assert fault.value("pc") is None
     assert len(fault.message) < 500
+
+
+@pytest.mark.parametrize(("between", "pc"), [(38, 0x20), (39, 0x20), (40, None)])
+def test_a_dump_has_forty_lines_behind_its_banner(between, pc):
+    lines = ["hello"] * 50 + ["***** BUS FAULT *****"] + ["noise"] * between
+    lines.append("(r15/pc): 0x00000020")
+    (fault,) = faults("".join(f"{line}\n" for line in lines))
+    assert fault.value("pc") == pc
+
+
+def test_of_a_dump_the_first_eight_details_are_told():
+    details = "".join(f"<err> os:   detail {n}\n" for n in range(10))
+    (fault,) = faults("***** BUS FAULT *****\n" + details)
+    assert fault.message == "Bus fault: " + "; ".join(f"detail {n}" for n in range(8))
+
+
+def test_another_voice_within_a_dump_is_none_of_its_details():
+    text = dump(0x10).replace("<err> os: r0/a1", "I: hello\n<err> os: r0/a1")
+    (fault,) = faults(text)
+    assert fault.message == "Usage fault: Illegal use of the EPSR: lr 0x00005875, pc 0x00000010"
+
+
+def test_a_dump_says_nothing_of_the_one_before():
+    first, second = faults(dump(0x10) + "***** BUS FAULT *****\n")
+    assert (first.line, second.line) == (1, 8)
+    assert (second.message, second.values) == ("Bus fault", ())
 
 
 def test_line_numbers_of_findings_are_those_of_the_console():

@@ -36,6 +36,33 @@ def test_text_of_any_language_stays_and_a_line_that_is_no_utf8_shows_its_bytes()
     assert texts(b"\x1b[31mred\x1b[0m \xff\n") == ["red \\xff"]
 
 
+def shown(code: int) -> str:
+    return chr(code) if code == 9 or 32 <= code < 127 else f"\\x{code:02x}"
+
+
+def codes(count: int) -> list[int]:
+    return [code for code in range(count) if code != 10]
+
+
+def test_of_ascii_the_printable_characters_and_tabs_are_themselves():
+    for code in codes(128):
+        assert texts(bytes([code]) + b".\n") == [shown(code) + "."]
+
+
+def test_in_a_line_that_is_no_utf8_only_ascii_is_itself():
+    for code in codes(256):
+        assert texts(bytes([code]) + b".\xff\n") == [shown(code) + ".\\xff"]
+
+
+def test_in_text_of_any_language_control_characters_are_shown():
+    for code in codes(160):
+        assert texts(f"{chr(code)}ü\n".encode()) == [shown(code) + "ü"]
+
+
+def test_a_blank_that_does_not_break_is_no_control_character():
+    assert texts("1\xa0000\n".encode()) == ["1\xa0000"]
+
+
 @given(st.binary(max_size=200))
 def test_no_byte_gives_a_control_character(data):
     for text in texts(data):
@@ -44,9 +71,13 @@ def test_no_byte_gives_a_control_character(data):
 
 def test_lines_are_numbered_from_one_and_timed_by_the_chunk_that_ends_them():
     splitter = LineSplitter()
-    found = [*splitter.feed(b"a\nb", 1.0), *splitter.feed(b"c\n", 2.0), *splitter.flush(3.0)]
-    assert [(line.number, line.time) for line in found] == [(1, 1.0), (2, 2.0)]
-    assert [line.text for line in found] == ["a", "bc"]
+    found = [*splitter.feed(b"a\nb", 1.0), *splitter.feed(b"c\nd", 2.0), *splitter.flush(3.0)]
+    assert [(line.number, line.time) for line in found] == [(1, 1.0), (2, 2.0), (3, 3.0)]
+    assert [line.text for line in found] == ["a", "bc", "d"]
+
+
+def test_lines_that_nobody_timed_came_at_zero():
+    assert {line.time for line in lines(b"a\nb")} == {0.0}
 
 
 def test_a_last_line_without_a_line_end_is_read():
@@ -71,6 +102,16 @@ def test_a_long_line_is_cut_and_loses_nothing(length, ended):
 def test_a_long_line_is_not_cut_within_a_character():
     found = lines(("a" + "é" * LONGEST + "\n").encode())
     assert "".join(line.text for line in found) == "a" + "é" * LONGEST
+
+
+def test_a_line_gives_way_to_a_character_by_three_bytes_at_most():
+    found = lines(b"\x80" * (LONGEST + 100))
+    assert sum(len(line.raw) for line in found[:4]) == LONGEST - 3
+
+
+def test_what_is_no_text_fills_its_lines():
+    found = lines(b"\xff" * LONGEST + b"\n")
+    assert [len(line.text) for line in found] == [LONGEST] * 4
 
 
 @pytest.mark.parametrize("byte", [b"\0", b"\xff", b"\x80", b"\x1b"])

@@ -1,6 +1,7 @@
 import pytest
 
 from harness.findings import Kind
+from harness.model.schema import OPERATOR_NAMES
 from harness.uart import Console
 
 
@@ -94,6 +95,55 @@ def test_a_first_half_whose_second_never_comes_is_a_finding_all_the_same():
 def test_colours_do_not_hide_a_message():
     text = "\x1b[1;31m<err> os: >>> ZEPHYR FATAL ERROR 4: Kernel panic on CPU 0\x1b[0m\r\n"
     assert read(text) == [(Kind.KERNEL_PANIC, "Kernel panic", {"reason": 4})]
+
+
+def test_a_message_is_told_once_and_one_about_something_else_again():
+    said = "<err> {}: it went wrong\r\n"
+    text = said.format("spi") * 3 + said.format("uart") + "Invoke failed\r\n"
+    assert [(kind, subject) for kind, subject, _ in read(text)] == [
+        (Kind.LOG_ERROR, "spi"),
+        (Kind.LOG_ERROR, "uart"),
+        (Kind.INVOKE_FAILED, ""),
+    ]
+
+
+def test_beyond_the_messages_that_are_told_apart_each_one_counts(monkeypatch):
+    monkeypatch.setattr("harness.uart.messages._MOST", 2)
+    text = "".join(f"<err> {name}: wrong\r\n" for name in "aabbccc")
+    assert [subject for _, subject, _ in read(text)] == ["a", "b", "c", "c", "c"]
+
+
+def test_a_message_is_found_at_its_first_and_at_its_last_place():
+    said = "Node ADD (number 1f) failed to invoke with status 1"
+    for text in (f"Node X, {said}\r\n", f"{said}, Node X\r\n"):
+        assert read(text) == [(Kind.INVOKE_FAILED, "ADD", {"node": 1, "status": 1})]
+
+
+def test_a_first_half_that_another_one_follows_is_a_finding():
+    half = "Couldn't register builtin op #{}, resolver size \r\n"
+    found = read(half.format(3) + half.format(25) + "is too small (1).\r\n")
+    assert found == [
+        (Kind.RESOLVER_TOO_SMALL, "CONV_2D", {"number": 3}),
+        (Kind.RESOLVER_TOO_SMALL, "SOFTMAX", {"number": 25, "declared": 1}),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "name"), [(0, "ADD"), (25, "SOFTMAX"), (len(OPERATOR_NAMES), "#")]
+)
+def test_an_operator_is_named_by_its_code_or_by_its_number(code, name):
+    text = f"Couldn't register builtin op #{code}, resolver size is too small (1)\r\n"
+    assert read(text)[0][1] == (f"#{code}" if name == "#" else name)
+
+
+def test_of_each_half_of_a_message_six_hundred_characters_are_kept():
+    text = f"Couldn't register builtin op #{'1' * 900}, resolver size\r\nis too small (2)\r\n"
+    long = f"ASSERTION FAIL [{'a' * 400}] @ {'b' * 300}"
+    halves, whole = Console(), Console()
+    halves.feed(text.encode())
+    whole.feed(f"{long}\r\n".encode())
+    assert halves.findings[0].message == f"{text[:600]} is too small (2)"
+    assert whole.findings[0].message == long[:600]
 
 
 def test_an_ordinary_sentence_is_no_finding():

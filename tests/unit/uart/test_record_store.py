@@ -1,14 +1,14 @@
-"""All records of a console: their numbers, their order, their tensors, their boots."""
+"""All records of a console: their numbers, their order, their boots."""
 
 import itertools
 
 import pytest
-from device import FIELDS, line, lines, parts, told
+from device import FIELDS, line, lines, told
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.findings import Kind
-from harness.uart import Console, TensorKey
+from harness.uart import Console, encode
 from harness.uart.records import parse
 from harness.uart.store import Records
 
@@ -74,9 +74,38 @@ def test_lost_records_are_a_finding_that_names_their_numbers(number, words):
     assert console.findings[0].line == 2
 
 
+def test_records_that_came_leave_none_to_be_lost():
+    console = console_of(BOOT, line(1, "resolver"), line(2, "failed"), line(3, "end"))
+    assert kinds(console) == [Kind.ALLOCATION_FAILED]
+
+
 def test_the_first_record_may_be_the_lost_one():
     assert Kind.RECORD_LOST in kinds(console_of(line(1, "failed")))
     assert Kind.RECORD_LOST not in kinds(console_of(line(0, "failed")))
+
+
+def test_a_first_record_that_is_garbled_is_not_reported_as_lost_too():
+    console = console_of(line(0, "boot").replace(b"sample", b"sAmple"), line(1, "failed"))
+    assert kinds(console) == [Kind.RECORD_GARBLED, Kind.ALLOCATION_FAILED]
+
+
+def test_garbled_records_stand_for_as_many_lost_ones_and_no_more():
+    bad = line(1, "arena").replace(b"used", b"usEd")
+    console = console_of(BOOT, bad, bad, line(3, "failed"), bad, line(6, "end"))
+    lost = [f.message for f in console.findings if f.kind is Kind.RECORD_LOST]
+    assert lost == ["records 4 to 5 did not arrive, 1 of them garbled"]
+
+
+def test_a_garbled_record_tells_its_line_and_why():
+    garbled = console_of(BOOT, b"~HIL 1 fai\n").findings[-1]
+    message = "a record on line 2 is garbled: it does not have the form of a record"
+    assert (garbled.kind, garbled.line, garbled.message) == (Kind.RECORD_GARBLED, 2, message)
+
+
+def test_a_malformed_record_tells_its_number_its_line_and_why():
+    bad = console_of(BOOT, encode(1, "hello", {})).findings[-1]
+    message = "record 1 on line 2 makes no sense: there is no record 'hello'"
+    assert (bad.kind, bad.line, bad.message) == (Kind.RECORD_MALFORMED, 2, message)
 
 
 def test_a_garbled_record_is_not_reported_as_lost_too():
@@ -109,8 +138,30 @@ def test_a_repeated_record_is_a_finding_and_counts_once():
 
 def test_a_record_that_comes_late_is_a_finding_and_is_not_taken():
     console = console_of(BOOT, line(2, "failed"), line(1, "resolver"))
-    assert Kind.RECORD_UNEXPECTED in kinds(console)
+    late = next(f for f in console.findings if f.kind is Kind.RECORD_UNEXPECTED)
+    assert (late.subject, late.line) == ("resolver", 3)
+    assert late.message == "record 1 (resolver) came after record 2"
     assert not console.of_kind("resolver")
+
+
+def test_a_record_that_is_another_one_with_a_past_number_begins_a_boot():
+    console = console_of(BOOT, line(1, "resolver"), line(2, "failed"), line(1, "failed"))
+    assert console.boots == [(0, 3), (3, 4)]
+    lost = [f.message for f in console.findings if f.kind is Kind.RECORD_LOST]
+    assert lost == ["record 0 did not arrive"]
+
+
+def test_a_record_repeats_one_of_its_own_boot_only():
+    boot = BOOT + line(1, "resolver") + line(2, "failed")
+    console = console_of(boot, boot, line(1, "resolver"))
+    assert console.boots == [(0, 3), (3, 6)]
+    repeated = [f for f in console.findings if f.kind is Kind.RECORD_REPEATED]
+    assert [(f.line, f.subject) for f in repeated] == [(7, "resolver")]
+
+
+def test_a_first_number_that_comes_late_begins_a_boot():
+    console = console_of(line(1, "resolver"), line(2, "failed"), line(0, "failed"))
+    assert console.boots == [(0, 2), (2, 3)]
 
 
 def test_a_second_boot_record_is_a_second_boot():
@@ -140,71 +191,6 @@ def test_a_boot_that_lost_its_first_record_is_a_boot():
 )
 def test_banners_of_zephyr_are_boots_and_a_boot_loaders_is_none(text, boots):
     assert (Kind.REBOOTED in kinds(console_of(text, BOOT, line(1, "failed")))) is boots
-
-
-@given(st.binary(min_size=1, max_size=100))
-def test_a_tensor_is_joined_from_its_parts(data):
-    told_parts = parts("output", 3, 0, data)
-    console = console_of(lines([told("boot"), *told_parts]))
-    assert dict(console.tensors) == {TensorKey("output", 3, 0): data}
-
-
-def test_tensors_are_found_by_kind_inference_index_and_node():
-    console = console_of(
-        lines(
-            [
-                *parts("input", 0, 0, b"a"), *parts("input", 0, 1, b"b"),
-                *parts("output", 0, 0, b"c"), *parts("input", 2, 0, b"d"),
-                *parts("layer", 0, 0, b"e", node=1, operator="ADD"),
-            ]
-        )
-    )  # fmt: skip
-    tensors = console.tensors
-    assert tensors[TensorKey("input", 0, 1)] == b"b"
-    assert tensors[TensorKey("layer", 0, 0, 1)] == b"e"
-    assert list(tensors.inferences("input", 0)) == [0, 2]
-    assert list(tensors.inferences("input", 5)) == []
-    assert tensors.places("input") == [(0, -1), (1, -1)]
-    assert len(tensors) == 5
-    assert TensorKey("input", 1, 0) not in tensors
-
-
-def torn(*offsets: int) -> list[Kind]:
-    """The findings about an 8-byte tensor of 4-byte parts."""
-    made = [told("output", offset=offset, total=8) for offset in offsets]
-    return kinds(console_of(lines([told("boot"), told("failed"), *made])))
-
-
-@pytest.mark.parametrize("offsets", [(0,), (4,), (4, 0), (0, 0), (0, 4, 4), (0, 2)])
-def test_parts_that_do_not_stand_behind_each_other_are_a_finding(offsets):
-    found = torn(*offsets)
-    assert Kind.RECORD_TRUNCATED in found
-
-
-def test_parts_that_do_have_no_such_finding():
-    assert Kind.RECORD_TRUNCATED not in torn(0, 4)
-
-
-def test_a_part_that_tells_another_size_is_a_finding():
-    made = [told("output", total=8), told("output", offset=4, total=9)]
-    console = console_of(lines([told("boot"), told("failed"), *made]))
-    assert Kind.RECORD_TRUNCATED in kinds(console)
-    assert not console.tensors
-
-
-def test_a_tensor_that_comes_again_is_a_finding_and_the_first_one_stays():
-    again = [*parts("output", 0, 0, b"a"), *parts("output", 0, 0, b"b")]
-    console = console_of(lines([told("boot"), *again]))
-    assert Kind.RECORD_REPEATED in kinds(console)
-    assert dict(console.tensors) == {TensorKey("output", 0, 0): b"a"}
-
-
-def test_a_tensor_of_an_earlier_inference_is_a_finding_and_is_not_taken():
-    console = console_of(
-        lines([told("boot"), *parts("output", 1, 0, b"a"), *parts("output", 0, 0, b"b")])
-    )
-    assert Kind.RECORD_REPEATED in kinds(console)
-    assert dict(console.tensors) == {TensorKey("output", 1, 0): b"a"}
 
 
 def test_a_console_has_ended_with_its_end_record():
@@ -294,6 +280,16 @@ def test_records_in_the_order_of_a_run_have_no_finding(order):
 )
 def test_a_record_in_another_place_is_a_finding_about_it(order, kind):
     assert misplaced(order) == [kind]
+
+
+def test_a_record_in_another_place_is_told_with_what_stood_before_it():
+    console = console_of(lines([told("boot"), told("arena"), told("resolver"), told("failed")]))
+    wrong = next(f for f in console.findings if f.kind is Kind.RECORD_UNEXPECTED)
+    assert (wrong.line, wrong.message) == (3, "record 2 (resolver) may not follow arena")
+
+
+def test_two_records_in_other_places_are_told_each():
+    assert misplaced("boot stack stack failed input") == ["stack", "failed", "input"]
 
 
 def test_what_follows_the_end_record_is_told_so():

@@ -1,5 +1,6 @@
 """One record: how it is spelt, and what its fields may hold."""
 
+import re
 import zlib
 
 import pytest
@@ -14,9 +15,13 @@ from harness.uart.records import (
     TO_DEVICE,
     Record,
     Unread,
+    each_in,
     encode_tensor,
     fill_blocks,
     parse,
+    pattern,
+    with_ticks,
+    without_ticks,
 )
 
 
@@ -159,6 +164,18 @@ def test_a_field_that_may_be_left_out_may_be_there():
     assert read(line(0, "op", untold=3)).integer("untold") == 3
 
 
+@pytest.mark.parametrize(
+    "part", [{"total": 1 << 20}, {"hex": "00" * 64, "total": 64}, {"hex": "ff", "total": 1}]
+)
+def test_a_part_has_up_to_64_bytes_and_its_tensor_up_to_a_megabyte(part):
+    assert isinstance(read(line(0, "output", **part)), Record)
+
+
+def test_a_value_that_is_refused_is_shown_by_its_first_forty_characters():
+    told = why("ack", of="x" * 100)
+    assert told == f"'of' of ack is '{'x' * 40}', not a number from 0 to 4294967295"
+
+
 @pytest.mark.parametrize(("offset", "good"), [(0, True), (1, False), (4, False)])
 def test_a_part_lies_within_its_tensor(offset, good):
     assert isinstance(read(line(0, "output", offset=offset)), Record) is good
@@ -185,6 +202,18 @@ def test_a_flipped_bit_never_gives_another_record(position, bit):
     assert parsed is None or isinstance(parsed, Unread)
 
 
+def test_a_text_without_a_record_gives_none():
+    assert parse("an ordinary line") is None
+
+
+def test_a_record_that_no_console_told_has_no_line():
+    assert read(line(3, "ack")) == Record(3, "ack", {"of": 0}, 0)
+
+
+def test_what_has_no_right_crc_tells_neither_number_nor_kind():
+    assert parse("~HIL 7 ack of=0") == Unread("it does not have the form of a record", False, 0, "")
+
+
 def test_a_wrong_crc_is_told_from_a_wrong_form():
     good = line(0, "end").decode().rstrip()
     assert parse(good[:-1] + "g").why == "it does not have the form of a record"
@@ -209,3 +238,50 @@ def test_empty_lines_fill_whole_blocks(data):
     assert len(filled) % 16 == 0
     assert len(filled) - len(data) < 16
     assert filled == b"\n" * (len(filled) - len(data)) + data
+
+
+def test_a_record_behind_one_that_a_reset_cut_short_is_read_too():
+    found = each_in(b"noise ~HIL 3 inference ind" + line(0, "boot") + line(1, "failed"))
+    assert [(record.sequence, record.kind) for record in found] == [(0, "boot"), (1, "failed")]
+
+
+def test_a_line_without_records_has_none():
+    assert list(each_in(b"an ordinary line\xff\n")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (line(3, "arena"), True),
+        (b"noise " + line(4294967295, "stack"), True),
+        (line(3, "ack"), False),
+        (line(3, "arena").rstrip(), False),
+    ],
+)
+def test_a_run_may_stop_at_the_end_of_a_line_with_a_record_of_some_kinds(text, found):
+    assert bool(re.search(pattern("arena", "stack"), text)) is found
+
+
+def test_ticks_may_be_set_in_a_record_and_its_crc_is_right():
+    said = with_ticks(b"noise " + line(3, "op", ticks=17, untold=2), 123)
+    (record,) = each_in(said)
+    assert (record.integer("ticks"), record.integer("untold")) == (123, 2)
+    assert said.startswith(b"noise ~HIL 3 op ")
+    assert said.endswith(b"\r\n")
+
+
+def test_ticks_that_are_set_have_at_most_32_bits():
+    (record,) = each_in(with_ticks(line(3, "op"), 1 << 40))
+    assert record.integer("ticks") == (1 << 32) - 1
+
+
+def test_a_record_without_ticks_is_not_touched():
+    assert with_ticks(line(3, "stack"), 123) == line(3, "stack")
+
+
+@pytest.mark.parametrize("kind", ["op", "inference"])
+def test_without_ticks_two_runs_that_took_other_times_are_the_same(kind):
+    one, other = line(3, kind, ticks=17), line(3, kind, ticks=99999)
+    assert without_ticks(one) == without_ticks(other) != one
+    assert without_ticks(one) != without_ticks(line(4, kind, ticks=17))
+    assert without_ticks(line(3, "stack")) == line(3, "stack")

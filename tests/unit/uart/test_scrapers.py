@@ -1,6 +1,5 @@
 """Values out of text, and the judgement of what they are held against."""
 
-import math
 from dataclasses import FrozenInstanceError
 
 import pytest
@@ -8,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import UsageError
-from harness.findings import Kind
 from harness.uart import Console, scraper
 from harness.uart.numbers import integer, number
-from harness.uart.scrapers import SCRAPERS, Wanted
+from harness.uart.scrapers import SCRAPERS, EndLine, Scraper, Wanted, scrapers_that_fit
 
 
 def judge(console: Console, **wanted):
@@ -161,6 +159,89 @@ def test_differences_are_listed_up_to_twenty_and_counted(scrape):
     assert told.details.splitlines()[-1] == "and 80 more"
 
 
+@pytest.mark.parametrize(("count", "more"), [(20, ()), (21, ("and 1 more",))])
+def test_twenty_differences_are_listed_each(scrape, count, more):
+    console = scrape(r"/y=(?P<y>\S+)/", "y=1\n" * count)
+    told = judge(console, values=tuple({"y": 2.0} for _ in range(count)))
+    rows = told.details.splitlines()
+    assert rows[:20] == [f"result {n}: y is '1', expected 2" for n in range(20)]
+    assert tuple(rows[20:]) == more
+
+
+def test_a_result_that_nobody_expects_is_shown_by_its_first_eighty_characters(scrape):
+    long = f"y=2 {'x' * 100}"
+    told = judge(scrape(r"/y=(?P<y>\S+)/", f"y=1\n\n{long}\ny=3\n"), values=({"y": 1},))
+    assert told.details == f"result 1, not expected: line 3 {long[:80]!r}"
+    assert told.mismatches == 0
+
+
+def test_results_that_are_missing_are_told_before_those_that_differ(scrape):
+    told = judge(scrape(r"/y=(?P<y>\S+)/", "y=1\n"), values=({"y": 2}, {"y": 2}))
+    assert told.problems == ("1 results came, 2 are expected", "1 of 1 values differ")
+
+
+def test_results_too_many_are_told_behind_those_that_differ(scrape):
+    told = judge(scrape(r"/y=(?P<y>\S+)/", "y=1\ny=1\n"), values=({"y": 2},))
+    assert told.problems == ("1 of 1 values differ", "2 results came, 1 are expected")
+
+
+@pytest.mark.parametrize(
+    ("text", "repeats", "hint"),
+    [
+        ("y=1\ny=9\ny=9\n", True, True),  # a second round that differs
+        ("y=1\ny=9\n", True, False),  # the first round differs
+        ("y=9\n", True, False),  # not even a round
+        ("y=1\ny=2\ny=1\n", True, False),  # nothing differs
+        ("y=1\ny=9\ny=9\n", False, False),  # no rounds
+    ],
+)
+def test_a_later_round_that_differs_has_a_hint(scrape, text, repeats, hint):
+    values = ({"y": 1}, {"y": 2})
+    told = judge(scrape(r"/y=(?P<y>\S+)/", text), values=values, repeats=repeats)
+    assert bool(told.hint) is hint
+
+
+def test_a_number_that_misses_a_decimal_by_a_rounding_is_that_decimal(scrape):
+    console = scrape("person_detection", "person score: 0.3, no person score: 1\n")
+    assert judge(console, values=({"person": 0.1 + 0.2},)).problems == ()
+    assert judge(console, values=({"person": 0.3000000001},)).problems
+
+
+def test_a_line_that_cannot_be_read_is_shown_by_its_first_200_characters(scrape):
+    text = "x_value: " + "1" * 300
+    (finding,) = scrape("hello_world", f"hello\n{text}\n").findings
+    assert finding.line == 2
+    assert finding.message == f"line 2 {text[:200]!r}: half of a hello_world result"
+
+
+def test_the_first_results_are_kept_of_a_flood(scrape, monkeypatch):
+    monkeypatch.setattr("harness.uart.scrapers.base.MOST_RESULTS", 2)
+    one = scrape(r"/y=(?P<y>\S+)/", "y=1\ny=2\ny=3\n").scrapers[0]
+    assert [dict(result.values) for result in one.results] == [{"y": "1"}, {"y": "2"}]
+
+
+def test_a_scraper_must_say_how_it_reads_a_line():
+    with pytest.raises(TypeError, match="feed"):
+        Scraper()
+
+
+def test_scrapers_that_fit_are_named_with_how_much_they_read():
+    console = Console()
+    console.feed(b"x_value: 1.0, y_value: 2.0\n" * 3 + b"Testing a\n")
+    assert scrapers_that_fit(console.read_lines()) == {"hello_world": 3, "unit_tests": 1}
+
+
+def test_the_end_of_a_run_may_be_a_line_of_the_users_own():
+    one = EndLine("all done")
+    seen = []
+    for text in ("hello", "so, all done.", "bye"):
+        console = Console([one])
+        console.feed(f"{text}\n".encode())
+        seen.append(one.ended)
+    assert seen == [False, True, True]
+    assert one.results == []
+
+
 def test_results_that_nothing_is_held_against_are_a_problem(scrape):
     console = scrape(r"/y=(?P<y>\S+)/", "y=1\n")
     assert judge(console).problems == ("the results were read but held against nothing",)
@@ -180,108 +261,3 @@ def test_a_flood_of_results_is_counted_and_no_pass(scrape, monkeypatch):
     told = judge(console, values=({"y": 1},), repeats=True)
     assert len(console.scrapers[0].results) == 3
     assert told.problems == ("2 results more than 3 came, held by nothing",)
-
-
-# hello_world
-
-
-def sine(xs, *, truncate: bool):
-    return [math.sin(x) for x in xs]
-
-
-def lines(places, cycle=20, y=math.sin) -> str:
-    xs = [place % cycle / cycle * 2 * math.pi for place in places]
-    return "".join(f"x_value: {x:.6f}, y_value: {y(x):.6f}\n\n" for x in xs)
-
-
-@pytest.mark.parametrize("cycle", [20, 1000])
-@pytest.mark.parametrize("start", [0, 7, 19])
-def test_the_samples_own_sequence_passes_from_wherever_it_starts(scrape, start, cycle):
-    console = scrape("hello_world", lines(range(start, start + 45), cycle))
-    told = judge(console, predict=sine)
-    assert (told.compared, told.mismatches, told.problems) == (45, 0, ())
-
-
-@pytest.mark.parametrize(
-    "places",
-    [
-        [0] * 20,  # zeros
-        [0, 1, 1, 2],  # repeated
-        [0, 1, 3, 4],  # left out
-        [3, 2, 1, 0],  # backwards
-        [*range(15), 0, 1],  # begun again too early
-    ],
-)
-def test_another_sequence_of_x_fails_although_each_y_is_right(scrape, places):
-    told = judge(scrape("hello_world", lines(places)), predict=sine)
-    assert told.mismatches
-    assert "not the sequence that the sample makes" in told.problems[0]
-
-
-def test_a_y_that_the_model_does_not_make_fails(scrape):
-    text = lines(range(20)).replace("y_value: 0.809017", "y_value: 0.809027", 1)
-    told = judge(scrape("hello_world", text), predict=sine)
-    assert told.problems == ("1 of 20 printed values are not what the model computes",)
-    assert "the model says 0.809017" in told.details
-
-
-def test_inputs_may_be_quantized_by_truncation_throughout_and_not_in_turns(scrape):
-    def quantized(xs, *, truncate):
-        return [math.floor(x * 8 + (0.0 if truncate else 0.5)) for x in xs]
-
-    cut = scrape("hello_world", lines(range(20), y=lambda x: math.floor(x * 8)))
-    told = judge(cut, predict=quantized)
-    assert (told.problems, told.details) == ((), "inputs quantized by truncation")
-    turns = iter([0.5] * 10 + [0.0] * 10)
-    mixed = scrape("hello_world", lines(range(20), y=lambda x: math.floor(x * 8 + next(turns))))
-    assert judge(mixed, predict=quantized).mismatches
-
-
-def test_half_a_result_and_empty_numbers_are_findings(scrape):
-    console = scrape("hello_world", "x_value: 1.0\nx_value: , y_value: \ny_value: 1, x_value: 2\n")
-    assert [finding.kind for finding in console.findings] == [Kind.UNPARSED_VALUE] * 3
-    assert "printf built without floats" in console.findings[1].message
-    assert console.scrapers[0].results == []
-
-
-def test_hello_world_against_nothing_asks_for_a_model(scrape):
-    told = judge(scrape("hello_world", lines(range(3))))
-    assert told.problems and "--model" in told.hint
-
-
-def test_hello_world_holds_listed_values_and_the_sequence(scrape):
-    console = scrape("hello_world", lines([0, 0]))
-    values = ({"x": 0, "y": 0}, {"x": 0, "y": 0})
-    told = judge(console, values=values)
-    assert "not the sequence" in told.problems[0]
-    assert told.compared == 4
-    both = judge(console, values=values, predict=lambda x, truncate: [0.0] * len(x))
-    assert both.compared == 6
-
-
-# person detection
-
-
-@pytest.mark.parametrize(
-    ("text", "person"),
-    [
-        ("person score: 113, no person score: -113", 113),
-        ("person score:72% no person score 28%", None),
-        ("person score:72%, no person score: 28%", 72),
-        ("person score: x, no person score: 1", None),
-    ],
-)
-def test_person_scores_are_read_or_a_finding(scrape, text, person):
-    console = scrape("person_detection", text + "\n")
-    read = [result.values["person"] for result in console.scrapers[0].results]
-    assert read == ([person] if person is not None else [])
-    assert bool(console.findings) == (person is None)
-
-
-@pytest.mark.parametrize(
-    "text", ["x_value: 1.0\n", "x_value: 1.0 y_value: 2.0\n", "y_value: 2.0\n", "x_value: 1.0,\n"]
-)
-def test_half_of_a_hello_world_result_is_called_so(scrape, text):
-    (finding,) = scrape("hello_world", text).findings
-    assert finding.kind is Kind.UNPARSED_VALUE
-    assert finding.message.endswith("half of a hello_world result")

@@ -6,6 +6,8 @@ import pytest
 from values import data_classes
 
 import harness.uart
+from harness.uart import OperatorTicks, Record, TensorKey
+from harness.uart.scrapers import Scraped
 
 #: What grows while a console comes in, and is not handed out.
 GROWING = {"_Half", "_Open", "_Running", "_Suite"}
@@ -14,3 +16,8 @@ GROWING = {"_Half", "_Open", "_Running", "_Suite"}
 @pytest.mark.parametrize("found", data_classes(harness.uart), ids=lambda one: one.__name__)
 def test_a_value_cannot_be_changed(found: type) -> None:
     assert found.__dataclass_params__.frozen is (found.__name__ not in GROWING)
+
+
+@pytest.mark.parametrize("found", [OperatorTicks, Record, Scraped, TensorKey])
+def test_what_comes_by_the_thousand_is_held_without_a_dictionary(found: type) -> None:
+    assert found.__dictoffset__ == 0

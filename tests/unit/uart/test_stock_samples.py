@@ -1,0 +1,212 @@
+"""The stock samples' results: hello_world's x and y, person detection's two scores."""
+
+import math
+
+import pytest
+
+from harness.findings import Kind
+from harness.uart import Console
+from harness.uart.scrapers import Wanted
+
+
+def judge(console: Console, **wanted):
+    return console.scrapers[0].check(Wanted(**wanted))
+
+
+def sine(xs, *, truncate: bool):
+    return [math.sin(x) for x in xs]
+
+
+def lines(places, cycle=20, y=math.sin) -> str:
+    xs = [place % cycle / cycle * 2 * math.pi for place in places]
+    return "".join(f"x_value: {x:.6f}, y_value: {y(x):.6f}\n\n" for x in xs)
+
+
+@pytest.mark.parametrize("cycle", [20, 1000])
+@pytest.mark.parametrize("start", [0, 7, 19, 999])
+def test_the_samples_own_sequence_passes_from_wherever_it_starts(scrape, start, cycle):
+    console = scrape("hello_world", lines(range(start, start + 45), cycle))
+    told = judge(console, predict=sine)
+    assert (told.compared, told.mismatches, told.problems) == (45, 0, ())
+
+
+@pytest.mark.parametrize(
+    "places",
+    [
+        [0] * 20,  # zeros
+        [0, 1, 1, 2],  # repeated
+        [0, 1, 3, 4],  # left out
+        [3, 2, 1, 0],  # backwards
+        [*range(15), 0, 1],  # begun again too early
+    ],
+)
+def test_another_sequence_of_x_fails_although_each_y_is_right(scrape, places):
+    told = judge(scrape("hello_world", lines(places)), predict=sine)
+    assert told.mismatches
+    assert "not the sequence that the sample makes" in told.problems[0]
+
+
+def test_a_y_that_the_model_does_not_make_fails(scrape):
+    text = lines(range(20)).replace("y_value: 0.809017", "y_value: 0.809027", 1)
+    told = judge(scrape("hello_world", text), predict=sine)
+    assert told.problems == ("1 of 20 printed values are not what the model computes",)
+    assert "the model says 0.809017" in told.details
+
+
+def test_inputs_may_be_quantized_by_truncation_throughout_and_not_in_turns(scrape):
+    def quantized(xs, *, truncate):
+        return [math.floor(x * 8 + (0.0 if truncate else 0.5)) for x in xs]
+
+    cut = scrape("hello_world", lines(range(20), y=lambda x: math.floor(x * 8)))
+    told = judge(cut, predict=quantized)
+    assert (told.problems, told.details) == ((), "inputs quantized by truncation")
+    turns = iter([0.5] * 10 + [0.0] * 10)
+    mixed = scrape("hello_world", lines(range(20), y=lambda x: math.floor(x * 8 + next(turns))))
+    assert judge(mixed, predict=quantized).mismatches
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x_value: 1.0\n",
+        "x_value: 1.0 y_value: 2.0\n",
+        "y_value: 2.0\n",
+        "x_value: 1.0,\n",
+        "x_value: 1.0, or y_value: 2.0\n",
+    ],
+)
+def test_half_of_a_hello_world_result_is_called_so(scrape, text):
+    (finding,) = scrape("hello_world", text).findings
+    assert finding.kind is Kind.UNPARSED_VALUE
+    assert finding.message.endswith("half of a hello_world result")
+
+
+def test_half_a_result_and_empty_numbers_are_findings(scrape):
+    console = scrape("hello_world", "x_value: 1.0\nx_value: , y_value: \ny_value: 1, x_value: 2\n")
+    assert [finding.kind for finding in console.findings] == [Kind.UNPARSED_VALUE] * 3
+    assert "printf built without floats" in console.findings[1].message
+    assert console.scrapers[0].results == []
+
+
+def test_hello_world_against_nothing_asks_for_a_model(scrape):
+    told = judge(scrape("hello_world", lines(range(3))))
+    assert told.problems and "--model" in told.hint
+
+
+def test_hello_world_holds_listed_values_and_the_sequence(scrape):
+    console = scrape("hello_world", lines([0, 0]))
+    values = ({"x": 0, "y": 0}, {"x": 0, "y": 0})
+    told = judge(console, values=values)
+    assert "not the sequence" in told.problems[0]
+    assert told.compared == 4
+    both = judge(console, values=values, predict=lambda x, truncate: [0.0] * len(x))
+    assert both.compared == 6
+
+
+def floor(xs, *, truncate: bool):
+    return [float(math.floor(x)) for x in xs]
+
+
+@pytest.mark.parametrize("off", [1, -1])
+def test_what_the_model_makes_of_another_x_is_wrong(scrape, off):
+    text = lines(range(1, 20), y=lambda x: math.floor(x) + off)
+    assert judge(scrape("hello_world", text), predict=floor).mismatches == 19
+
+
+@pytest.mark.parametrize(("place", "border", "y"), [(1, 0.3141592, 1), (2, 0.6283187, 0)])
+def test_an_x_that_was_printed_on_the_other_side_of_a_border_is_right(scrape, place, border, y):
+    def step(xs, *, truncate):
+        return [float(x >= border) for x in xs]
+
+    console = scrape("hello_world", lines([place], y=lambda x: y))
+    assert step([float(console.scrapers[0].results[0].values["x"])], truncate=False) != [y]
+    assert judge(console, predict=step).problems == ()
+
+
+@pytest.mark.parametrize(
+    ("exact", "printed", "right"),
+    [
+        (0, "0.0000015", True),
+        (0, "0.0000016", False),
+        (0, "-0.0000016", False),
+        (1000, "1000.0009", True),
+        (1000, "1000.0011", False),
+        (-1000, "-1000.0009", True),
+        (-1000, "-1000.0011", False),
+    ],
+)
+def test_a_printed_number_has_six_decimals_or_seven_digits(scrape, exact, printed, right):
+    console = scrape("hello_world", f"x_value: 0, y_value: {printed}\n")
+    told = judge(console, predict=lambda xs, truncate: [exact] * len(xs))
+    assert (told.mismatches == 0) is right
+
+
+@pytest.mark.parametrize(("printed", "right"), [("1.5", True), ("0.5", True), ("1.6", False)])
+def test_a_y_may_be_off_by_the_tolerance(scrape, printed, right):
+    console = scrape("hello_world", f"x_value: 0, y_value: {printed}\n")
+    told = judge(console, predict=lambda xs, truncate: [1.0] * len(xs), tolerance=0.5)
+    assert (told.mismatches == 0) is right
+
+
+@pytest.mark.parametrize("x", ["1e308", "-1e308", "7"])
+def test_an_x_that_no_sample_has_is_no_part_of_its_sequence(scrape, x):
+    told = judge(scrape("hello_world", f"x_value: {x}, y_value: 0\n"), values=({"y": 0},))
+    assert told.mismatches == 1
+    assert told.problems == ("1 of 1 printed x are not the sequence that the sample makes",)
+
+
+def test_an_x_that_is_another_is_told_with_the_one_of_the_sample(scrape):
+    text = lines([0, 1, 2]).replace("x_value: 0.314159", "x_value: 0.324159")
+    told = judge(scrape("hello_world", text), predict=sine, tolerance=1)
+    assert told.mismatches == 1
+    assert told.details.splitlines()[-1] == (
+        "result 1: x is 0.324159, the sample goes on at 0.314159"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "floats"),
+    [
+        ("x_value: , y_value: ", False),
+        ("x_value: 1, y_value: ", True),
+        ("x_value: , y_value: 1", True),
+    ],
+)
+def test_only_where_both_numbers_are_empty_printf_may_have_no_floats(scrape, text, floats):
+    (finding,) = scrape("hello_world", text + "\n").findings
+    assert ("printf" in finding.message) is not floats
+
+
+def test_no_result_is_told_so(scrape):
+    assert judge(scrape("hello_world", "hello\n"), predict=sine).problems == (
+        "no result was printed",
+    )
+
+
+def test_results_are_compared_with_the_model_and_with_the_list(scrape):
+    console = scrape("hello_world", lines([0, 1, 2]))
+    told = judge(console, values=({"y": 9},) * 3, predict=floor, tolerance=0.5)
+    assert told.compared == 6
+    assert told.mismatches == 3 + 1
+    assert told.problems == (
+        "1 of 3 printed values are not what the model computes", "3 of 3 values differ",
+    )  # fmt: skip
+
+
+# person detection
+
+
+@pytest.mark.parametrize(
+    ("text", "person"),
+    [
+        ("person score: 113, no person score: -113", 113),
+        ("person score:72% no person score 28%", None),
+        ("person score:72%, no person score: 28%", 72),
+        ("person score: x, no person score: 1", None),
+    ],
+)
+def test_person_scores_are_read_or_a_finding(scrape, text, person):
+    console = scrape("person_detection", text + "\n")
+    read = [result.values["person"] for result in console.scrapers[0].results]
+    assert read == ([person] if person is not None else [])
+    assert bool(console.findings) == (person is None)
