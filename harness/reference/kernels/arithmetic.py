@@ -13,6 +13,7 @@ import numpy as np
 
 from harness.model import Tensor
 from harness.reference.activation import Clamp, clamp_for
+from harness.reference.bind import Call, Prepared, Workspace, copied, every_byte, looked_up
 from harness.reference.broadcast import aligned, check_broadcast
 from harness.reference.fixedpoint import Array, Multiplier, wrap32
 from harness.reference.node import Node, Run
@@ -32,13 +33,35 @@ def check_pair(node: Node, allowed: str) -> str:
 
 def _plain(node: Node, function: Callable[[Array, Array], Array], clamp: Clamp | None) -> Run:
     """An operator on the values as they are; float32 results are single operations."""
-    rank = len(node.output().shape)
+    return _pairwise(node, function if clamp is None else lambda a, b: clamp(function(a, b)))
+
+
+def _pairwise(node: Node, function: Callable[[Array, Array], Array]) -> Run:
+    """``function`` of both inputs, broadcast. Bound, one of int8 is a table of all pairs."""
+    output = node.output()
+    rank = len(output.shape)
 
     def run(values: Sequence[Any]) -> list[Array]:
-        y = function(aligned(values[0], rank), aligned(values[1], rank))
-        return [y if clamp is None else clamp(y)]
+        return [function(aligned(values[0], rank), aligned(values[1], rank))]
 
-    return run
+    if (node.input(0).dtype, output.dtype) != ("int8", "int8"):
+        return run
+
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
+        every = every_byte().astype(np.int8)
+        table = work.keep((256, 256), np.int8)
+        table[...] = function(every[:, None], every)
+        # The first input's byte is the high one of a little-endian index.
+        pair = work.share("pairs", (1, *output.shape, 2), np.uint8)
+        x, y = (aligned(value, rank).view(np.uint8) for value in inputs[:2])
+        index = pair.reshape(-1).view("<u2")
+        return [
+            copied(pair[..., 1], x),
+            copied(pair[..., 0], y),
+            looked_up(table.reshape(-1), index, outputs[0].reshape(-1)),
+        ]
+
+    return Prepared(run, bind)
 
 
 def int32_clamp(node: Node) -> Clamp:
@@ -86,15 +109,13 @@ def _rescaled_sum(node: Node, reals: tuple[float, float, float], sign: int) -> R
     m0, m1, m_out = (smaller_than_one(node, real) for real in reals)
     first, second = _term(x0, m0, 1), _term(x1, m1, sign)
     clamp = clamp_for(node, output)
-    rank = len(output.shape)
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        total = first(aligned(values[0], rank)) + second(aligned(values[1], rank))
-        y = m_out.scale(wrap32(total))
+    def total(a: Array, b: Array) -> Array:
+        y = m_out.scale(wrap32(first(a) + second(b)))
         y += output.zero_point
-        return [clamp(y)]
+        return clamp(y)
 
-    return run
+    return _pairwise(node, total)
 
 
 def _term(x: Tensor, multiplier: Multiplier, sign: int) -> Callable[[Array], Array]:

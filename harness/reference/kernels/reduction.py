@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from harness.reference.bind import Bind, Call, Prepared, Workspace, looked_up
 from harness.reference.fixedpoint import Array, Multiplier, wrap32
 from harness.reference.kernels.shape import positive_axis
 from harness.reference.node import Node, Run
@@ -68,12 +70,37 @@ def _mean_or_sum(node: Node, axes: tuple[int, ...], *, is_mean: bool) -> Run:
         multiplier = _divided(multiplier, count)
     low, high = limits(output.dtype)
 
-    def quantized(values: Sequence[Any]) -> list[Array]:
-        sums = values[0].astype(np.int64).sum(axis=where)
+    def rescaled(sums: Array) -> Array:
         y = multiplier.scale(wrap32(wrap32(sums) - x.zero_point * count)) + output.zero_point
-        return [np.clip(y, low, high).astype(output.dtype).reshape(-1, *output.shape)]
+        return np.asarray(np.clip(y, low, high), output.dtype)
 
-    return quantized
+    def quantized(values: Sequence[Any]) -> list[Array]:
+        return [rescaled(values[0].astype(np.int64).sum(axis=where)).reshape(-1, *output.shape)]
+
+    return Prepared(quantized, _sum_table(rescaled, where, count)) if dtype == "int8" else quantized
+
+
+#: Of so many int8 elements all sums together are a table.
+_MAX_COUNT = 512
+
+
+def _sum_table(rescaled: Callable[[Array], Array], where: tuple[int, ...], count: int) -> Bind:
+    """``rescaled`` of the sums of ``count`` int8 elements, from a table of all of them."""
+
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call] | None:
+        if not 0 < count <= _MAX_COUNT:
+            return None
+        half = 128 * count
+        table = work.keep((2 * half,), np.int8)
+        table[...] = rescaled(np.roll(np.arange(-half, half), half))
+        kept = [size for axis, size in enumerate(inputs[0].shape) if axis not in where]
+        sums = work.share("index", kept, np.intp)
+        return [
+            partial(np.add.reduce, inputs[0], where, np.intp, sums),
+            looked_up(table, sums, outputs[0].reshape(kept), "wrap"),
+        ]
+
+    return bind
 
 
 def _divided(multiplier: Multiplier, count: int) -> Multiplier:
