@@ -27,6 +27,8 @@ from harness.targets.base import Session, Stop
 
 #: sizeof(TfLiteEvalTensor): data, dims, type; data comes first.
 _EVAL_TENSOR = 12
+#: An operator asks for each of its tensors, perhaps more than once.
+_MOST_ASKED = 256
 _INVOKE = "tflite::MicroInterpreter::Invoke"
 _GET_TENSOR = "GetEvalTensor"
 
@@ -91,7 +93,8 @@ def dump_layers(
     numbers of their own; :class:`FirmwareFailed` where the image does not come that far, and
     :class:`CheckFailed` where it runs another model.
     """
-    if len(model.subgraphs) > 1:
+    _, *branches = model.subgraphs
+    if branches:
         raise UsageError(
             f"{model.name} has {len(model.subgraphs)} subgraphs; layers are read of one alone",
             hint="tflm-hil run compares the outputs of any model",
@@ -134,9 +137,10 @@ class _Walk:
 
     def __init__(self, session: Session, deadline: Deadline) -> None:
         self._session, self._deadline = session, deadline
-        self._ask = 0  # address of GetEvalTensor
-        self._tensors = 0  # address of the first TfLiteEvalTensor
-        self._asked = -1  # the tensor that is asked for where the core stands
+        # All are found by `locate`.
+        self._ask: int  # address of GetEvalTensor
+        self._tensors: int  # address of the first TfLiteEvalTensor
+        self._asked: int  # the tensor that is asked for where the core stands
 
     def to(self, address: int, what: str) -> None:
         """Run to an address; where the core stands at this function already, to its next call."""
@@ -168,7 +172,7 @@ class _Walk:
 
     def to_tensor(self, outputs: Collection[int], operator: str) -> None:
         """Run to where ``operator`` asks for one of its outputs."""
-        for _ in range(256):  # an operator asks for each of its tensors, perhaps more than once
+        for _ in range(_MOST_ASKED):
             self._next()
             if self._asked in outputs:
                 return

@@ -123,7 +123,7 @@ def _stacks(ledger: Ledger, known: Known, *, whole: bool) -> None:
         ledger.unexpected(f"stack {name} came {names.count(name)} times", "stack")
     for record in records:
         size, used = record.integer("size"), record.integer("used")
-        if not 0 < used <= size:
+        if not used or used > size:
             message = f"stack {record.text('name')} says {used} of {size} bytes are used"
             ledger.contradicts(message, "stack", record.line)
         limit = known.stack_bytes if record.text("name") == "main" else None

@@ -80,8 +80,6 @@ def _ticks(ledger: Ledger, measured: Measured) -> None:
 def _tensors_of(ledger: Ledger, known: Known) -> None:
     """Every tensor of the model once in every good inference, and no other tensor."""
     if known.model is None:
-        for kind in ("input", "output"):
-            ledger.rows(kind)
         return
     good = good_inferences(ledger)
     needed = {"output": good, "input": [] if known.fed else good}

@@ -50,7 +50,7 @@ def _operators(ledger: Ledger, model: Model) -> None:
         ledger.numbers("op", "inference"), ledger.numbers("op", "node"),
         ledger.texts("op", "operator"), strict=True,
     )  # fmt: skip
-    nested = len(model.subgraphs) > 1  # a branch's operators are events of their own
+    _, *branches = model.subgraphs  # their operators are events of their own
     first = ledger.rows("op").start
     for inference, group in groupby(enumerate(rows, first), key=lambda one: one[1][0]):
         told = [(row, node, operator) for row, (_, node, operator) in group]
@@ -58,7 +58,7 @@ def _operators(ledger: Ledger, model: Model) -> None:
         count = len(told) + (untold if isinstance(untold, int) else 0)
         if [node for _, node, _ in told] != list(range(len(told))):
             ledger.contradicts(f"the nodes of inference {inference} are not 0, 1, 2, ...", "op")
-        elif nested:
+        elif branches:
             strange = {str(name) for _, _, name in told} - set(model.operator_names)
             for name in sorted(strange):
                 ledger.contradicts(f"op {name}: the model has no such operator", "op")

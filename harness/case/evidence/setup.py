@@ -89,25 +89,26 @@ def _shown(field: str, record: Record) -> str:
 
 def _spelt(field: str, value: Value) -> str:
     if field == "scale" and isinstance(value, int):
-        return f"{struct.unpack('<f', struct.pack('<I', value))[0]:.9g}"
+        (real,) = struct.unpack("<f", struct.pack("<I", value))
+        return f"{real:.9g}"
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def _arena(ledger: Ledger, known: Known) -> None:
     for record in ledger.take("arena"):
         declared, used = record.integer("declared"), record.integer("used")
-        if not 0 < used <= declared:
+        if not used or used > declared:
             message = f"arena says {used} of {declared} bytes are used"
             ledger.contradicts(message, "arena", record.line)
         computed = _largest(known.model)
-        if used < computed:
+        if computed is not None and used < computed:
             message = f"arena says {used} bytes are used, one tensor alone takes {computed}"
             ledger.contradicts(message, "arena", record.line)
 
 
-def _largest(model: Model | None) -> int:
-    """Bytes of the largest tensor that is computed: the arena holds it whole."""
+def _largest(model: Model | None) -> int | None:
+    """Bytes of the largest tensor that is computed, if one is: the arena holds it whole."""
     if model is None:
-        return 0
+        return None
     places = {at for operator in model.operators for at in operator.outputs if at >= 0}
-    return max((tensor_bytes(model.tensors[at]) for at in places), default=0)
+    return max((tensor_bytes(model.tensors[at]) for at in places), default=None)

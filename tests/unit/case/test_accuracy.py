@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pytest
 from device import lines, parts, told
+from model_builder import Graph, T, build_graphs
 
 from harness import paths
 from harness.case.accuracy import Accuracy, accuracy
@@ -63,6 +64,23 @@ def test_an_accuracy_of_nothing_equals_none(right):
 def test_a_part_of_the_test_set_is_no_accuracy(console, model):
     with pytest.raises(UsageError, match="3 of 4 test inputs were answered"):
         accuracy(console(3, 1, 4), model)
+
+
+def test_an_answer_that_is_missing_hides_none_behind_it(console, model):
+    file = console(3, 1, 4, 1)
+    rows = [
+        row for row in file.read_bytes().splitlines(keepends=True) if b"inference=1 " not in row
+    ]
+    file.write_bytes(b"".join(rows))
+    with pytest.raises(UsageError, match="3 of 4 test inputs were answered"):
+        accuracy(file, model)
+
+
+def test_the_first_output_of_several_is_the_answer(console, model):
+    scores, more = T((1, 10), "int8", 1.0), T((1, 10), "float32")
+    graph = Graph([scores, more], [], [0], [0, 1])
+    model.write_bytes(build_graphs([graph]))
+    assert accuracy(console(3, 1, 4, 7), model).right == 3
 
 
 def test_more_outputs_than_the_test_set_has_rows_are_refused(console, model):

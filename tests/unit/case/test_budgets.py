@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from elf_writer import MadeSection, MadeSymbol, write_elf
 from little_tflm import compile_little, has_gcc
 
 from harness import footprint, paths
@@ -71,6 +72,42 @@ def test_a_step_from_a_baseline_names_what_grew(images, tmp_path, form: str) -> 
     tables = "\n".join(found.tables)
     assert "SOFTMAX" in tables and "appeared" in tables and "Symbols" in tables
     assert len(problem.split("grew most: ")[1].split(", tflite::")) <= 3
+
+
+def made(folder: Path, name: str, **symbols: int) -> Path:
+    """An image of these functions, so many bytes each."""
+    at, found = 8, []
+    for symbol, size in symbols.items():
+        found.append(MadeSymbol(symbol, at + 1, size, "func"))
+        at += size
+    text = MadeSection(".text", 0, bytes(at), load=0, executable=True)
+    path = folder / name
+    path.write_bytes(write_elf([text], found, entry=9))
+    return path
+
+
+def test_the_three_symbols_that_grew_most_are_named(tmp_path) -> None:
+    before = made(tmp_path, "main.elf", a=12, b=12, c=12, d=12, e=12)
+    after = Firmware.from_elf(made(tmp_path, "z.elf", a=16, b=32, c=20, d=48, e=8))
+    (problem,) = check_budgets(
+        case(tmp_path, 'flash = "+0"', before.name), after, Measures()
+    ).problems
+    assert problem.endswith("; grew most: d +36, b +20, c +8")
+
+
+def test_a_symbol_that_grew_by_a_byte_is_named_and_one_that_shrank_is_not(tmp_path) -> None:
+    before = made(tmp_path, "main.elf", a=12, b=8)
+    after = Firmware.from_elf(made(tmp_path, "z.elf", a=8, b=9))
+    size = f"flash = {used(after) - 1}"
+    (problem,) = check_budgets(case(tmp_path, size, before.name), after, Measures()).problems
+    assert problem.endswith("; grew most: b +1")
+
+
+def test_a_region_over_its_budget_in_which_nothing_grew_names_nothing(tmp_path) -> None:
+    same = made(tmp_path, "main.elf", a=10)
+    image = Firmware.from_elf(same)
+    (problem,) = check_budgets(case(tmp_path, "flash = 1", same.name), image, Measures()).problems
+    assert "grew most" not in problem
 
 
 def test_operators_and_files_have_budgets_of_their_own(images, tmp_path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from model_builder import Graph, T, build_graphs
 
 from harness import paths
 from harness.build.configurations import load
@@ -45,6 +46,27 @@ def test_hello_worlds_angles_go_round_once_in_steps_of_the_input():
     values = np.array([np.frombuffer(data, np.int8)[0] for (data,) in rows], float)
     angles = (values - tensor.zero_point) * tensor.scale
     assert np.abs(angles - np.arange(20) / 20 * 2 * np.pi).max() <= tensor.scale / 2 + 1e-6
+
+
+def test_angles_beyond_the_inputs_range_are_its_ends():
+    graph = Graph([T((1, 1), "int8", 0.02, -128)], [], [0], [0])
+    rows = builtin_inputs(
+        sample("hello_world", inputs="", inferences=20),
+        Model.from_bytes(build_graphs([graph]), "finer"),
+    )
+    assert [np.frombuffer(data, np.int8)[0] for (data,) in rows][-4:] == [123, 127, 127, 127]
+    below = Graph([T((1, 1), "int8", 0.02, -140)], [], [0], [0])
+    rows = builtin_inputs(
+        sample("hello_world", inputs="", inferences=100),
+        Model.from_bytes(build_graphs([below]), "lower"),
+    )
+    assert [np.frombuffer(data, np.int8)[0] for (data,) in rows][:5] == [
+        -128,
+        -128,
+        -128,
+        -128,
+        -127,
+    ]
 
 
 def test_hello_worlds_angles_as_floats_are_single_precision():

@@ -109,7 +109,7 @@ def test_a_name_too_long_for_a_folder_is_refused(tmp_path):
     (tmp_path / "a.elf").write_bytes(b"")
     file = tmp_path / "hil.toml"
     file.write_text(f'[[case]]\nname = "{"x" * 201}"\nelf = "a.elf"\n')
-    with pytest.raises(UsageError, match="too long"):
+    with pytest.raises(UsageError, match=f"the name of case '{'x' * 40}'... is too long"):
         load_cases(file)
     file.write_text(f'[[case]]\nname = "{"x" * 200}"\nelf = "a.elf"\n')
     assert len(load_cases(file)) == 1
@@ -148,6 +148,7 @@ def test_firmware_that_never_ends_says_so_and_one_that_does_may_say_how(case_fil
     [
         ("ends = false\n", "ends needs a scraper"),
         ("watch = 2\n", "watch needs a scraper"),
+        ("watch = 2\nends = false\n", "ends needs a scraper"),
         ('scraper = "ztest"\nwatch = 0\n', "watch: 0 is no time"),
         ('scraper = "ztest"\nends_at = "("\n', "is broken"),
         ('scraper = "ztest"\nends_at = "x*"\n', "matches an empty line"),
@@ -203,4 +204,17 @@ def test_a_model_is_named_by_its_path_or_as_one_of_the_projects(tmp_path):
 def test_a_file_of_inputs_that_there_is_not_is_refused(case_file):
     text = '[[case]]\nname = "mine"\nelf = "zephyr.elf"\ninputs = "rows.npy"\n'
     with pytest.raises(UsageError, match=r"inputs: there is no file .*rows\.npy"):
+        load_cases(case_file(text))
+
+
+def test_further_images_are_loaded_beside_an_elf(case_file):
+    (case,) = load_cases(case_file(MINE + 'beside = ["zephyr.elf"]\n'))
+    assert case.beside == (case.elf,)
+    with pytest.raises(UsageError, match="beside: there is no file"):
+        load_cases(case_file(MINE + 'beside = ["nowhere.elf"]\n'))
+
+
+def test_nothing_is_loaded_beside_a_sample(case_file):
+    text = '[[case]]\nname = "m"\nsample = "hello_world"\nbeside = ["zephyr.elf"]\n'
+    with pytest.raises(UsageError, match="beside goes with elf"):
         load_cases(case_file(text))

@@ -48,6 +48,7 @@ def test_another_end_of_the_run_is_a_difference_even_where_the_console_is_equal(
 def test_ram_is_not_held_where_the_runs_stand_at_different_points():
     one, other = seen(RUN, symbols=(("a", b"1"),)), seen(RUN * 2, symbols=(("a", b"2"),))
     assert compare(one, other).equal
+    assert compare(other, one).equal
     assert not compare(one, replace(other, console=RUN)).equal
 
 
@@ -103,6 +104,8 @@ def test_a_failed_record_is_an_end_too():
 def test_the_line_that_differs_is_counted_from_one():
     check = compare(seen(b"a\r\nb\r\n" + END), seen(b"a\r\nc\r\n" + END))
     assert check.difference == "console line 2: 'b' against 'c'"
+    turned = compare(check.second, check.first)
+    assert turned.difference == "console line 2: 'c' against 'b'"
 
 
 def test_the_first_byte_in_ram_that_differs_is_named_by_object_and_offset():
@@ -221,3 +224,9 @@ def test_an_object_that_the_image_does_not_have_is_refused(scripted, firmware, n
 
 def test_a_target_that_cannot_read_memory_shows_no_objects(scripted, firmware):
     assert look(session(scripted, Closed()), firmware, Stop.IDLE).symbols == ()
+
+
+def test_a_target_that_shows_no_objects_is_equal_in_all_that_it_shows():
+    one = seen(RUN + END, symbols=(("arena", b"12"),))
+    assert compare(one, seen(RUN + END)).equal
+    assert compare(seen(RUN + END), one).equal

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from device import Told, builtin_run, closing, fed_run, lines, parts, set_up, told
+from model_builder import Graph, T, build_graphs
 
 from harness import paths
 from harness.build.configurations import load
@@ -240,6 +241,24 @@ def test_an_arena_holds_what_is_used_of_it(declared, used, good):
     assert (Kind.RECORD_CONTRADICTS not in kinds(records, OWN)) is good
 
 
+def test_an_arena_that_nothing_uses_is_told_once_where_nothing_is_computed():
+    graph = Graph([T((1, 1), "int8", 1.0)], [], [0], [0])
+    model = Model.from_bytes(build_graphs([graph]), "straight")
+    records = [*with_field(set_up(model), "arena", "used", 0), *closing(model, 0)]
+    said = messages(records, known_of(Case("own"), None, model, ()))
+    assert [one for one in said if one.startswith("arena")] == [
+        "arena says 0 of 65536 bytes are used"
+    ]
+
+
+def test_an_image_that_was_cut_off_behind_its_arena_has_told_all_of_its_tensors():
+    until = next(n for n, one in enumerate(BUILTIN) if one[0] == "arena") + 1
+    words = "1 of 2 tensor records came"
+    assert words not in messages(BUILTIN[:until], OWN)
+    assert words in messages([*BUILTIN[:2], *BUILTIN[3:until]], OWN)
+    assert words not in messages(BUILTIN[:3], OWN)  # more may have come
+
+
 @pytest.mark.parametrize(("declared", "registered", "good"), [(1, 1, 1), (1, 2, 0), (1, 0, 0)])
 def test_a_resolver_holds_what_is_registered_and_what_ran(declared, registered, good):
     records = with_field(BUILTIN, "resolver", "declared", declared)
@@ -403,6 +422,12 @@ def test_a_profile_that_ends_early_says_so():
     assert found(counted) == []
 
 
+def test_a_profile_counts_no_more_operators_than_the_model_has():
+    last = sum(kind == "op" for kind, _ in BUILTIN) - 1
+    more = with_field(BUILTIN, "op", "untold", 1, nth=last)
+    assert messages(more) == ["4 of 3 operators of inference 2 were profiled"]
+
+
 def test_operators_behind_the_models_last_one_are_none_of_its():
     last = max(at for at, one in enumerate(BUILTIN) if one[0] == "op")
     more = told("op", inference=2, node=3, operator="FULLY_CONNECTED")
@@ -492,6 +517,11 @@ def test_one_ready_comes_before_each_inference_and_one_behind_the_last():
     assert f"3 {words}" in messages(without_last, HOST, SENT)
     twice_first = [*FED[: READIES[0]], FED[READIES[0]], *FED[READIES[0] :]]
     assert f"5 {words}" in messages(twice_first, HOST, SENT)
+
+
+def test_an_image_that_was_fed_nothing_is_ready_once():
+    records = [*set_up(MODEL), told("ready", input_bytes=1), told("ack"), *closing(MODEL, 0)]
+    assert messages(records, OWN, Measured(sent=[1])) == []
 
 
 def test_an_image_that_failed_on_the_way_is_not_asked_for_the_rest_of_its_readies():

@@ -86,3 +86,38 @@ def test_an_image_that_has_not_asked_yet_is_waited_for(scripted):
     session = scripted([b"booting\n", line(0, "ready")])
     feeder_of(session).wait_ready()
     assert session.time == pytest.approx(2e-3)
+
+
+def test_the_answer_to_a_record_is_found_among_other_records(scripted):
+    device = [line(1, "ack", of=7), line(2, "op"), line(3, "ack", of=0)]
+    session = scripted([line(0, "ready")], answer=lambda data: device.pop(0) if device else b"")
+    feeder = feeder_of(session)
+    feeder.wait_ready()
+    session.answer = lambda data: b"".join(device)
+    feeder.done()
+    assert feeder.sent == [1]
+
+
+def test_a_device_that_is_deaf_is_pushed_as_often_as_a_block_has_bytes_before_each_try(scripted):
+    written: list[bytes] = []
+    session = scripted(
+        [line(0, "ready")], end=Stop.DEADLINE, answer=lambda data: written.append(data) or b""
+    )
+    feeder = Feeder(Tap(session, Console()), session.deadline(60.0))
+    feeder.wait_ready()
+    with pytest.raises(FirmwareFailed, match=r"did not take done in 3 tries \(no answer\)"):
+        feeder.done()
+    assert [data == b"\n" for data in written] == [False, *[True] * (BLOCK - 1)] * 3
+    assert session.time == pytest.approx(1e-3 + 3 * (2.0 + (BLOCK - 1) * 0.05), abs=1e-3)
+
+
+def test_a_record_that_is_refused_three_times_is_told_with_the_last_reason(scripted):
+    reasons = ["crc", "crc", "format"]
+    session = scripted(
+        [line(0, "ready")], answer=lambda data: line(4 - len(reasons), "nak", reason=reasons.pop(0))
+    )
+    feeder = feeder_of(session)
+    feeder.wait_ready()
+    with pytest.raises(FirmwareFailed, match=r"in 3 tries \(nak: format\)"):
+        feeder.done()
+    assert feeder.sent == [3]

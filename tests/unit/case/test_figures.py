@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from device import Told, lines, told
 from elf_writer import MadeSection, MadeSymbol, write_elf
@@ -9,16 +11,19 @@ from model_builder import build_graphs
 from seeds_more import stream
 
 from harness import paths
+from harness.case import figures
 from harness.case.figures import (
     Measures,
     library_of,
     measure,
     operator_ticks,
+    profiled,
     size_of,
     time_of,
 )
-from harness.case.result import OperatorTicks, Size
+from harness.case.result import OperatorTicks, Profiled, Size
 from harness.elf import Firmware
+from harness.elf.coverage import Coverage
 from harness.elf.wrapped import wrap
 from harness.errors import BadElf
 from harness.model import Model
@@ -150,3 +155,20 @@ def test_a_time_is_told_with_what_it_is_worth():
     assert time_of(None, 64_000) == "1 ms (DWT cycles at 64 MHz)"
     assert time_of(96_000, None) == "at least 1.5 ms (one cycle an instruction at 64 MHz)"
     assert time_of(None, None) == ""
+
+
+@pytest.mark.parametrize(
+    ("registrations", "coverage", "found"),
+    [
+        (["CONV_2D"], Coverage({}, {}), (Profiled("CONV_2D", 70), Profiled("the rest", 30))),
+        (["CONV_2D"], None, ()),
+        ([], Coverage({}, {}), ()),
+        ([], None, ()),
+    ],
+)
+def test_a_traced_image_that_registers_operators_is_profiled_by_them(
+    monkeypatch, registrations, coverage, found
+):
+    groups = {"CONV_2D": 70, "the rest": 30}
+    monkeypatch.setattr(figures.operators, "instructions", lambda image, starts: groups)
+    assert profiled(SimpleNamespace(registrations=registrations), coverage) == found

@@ -89,3 +89,11 @@ def test_what_a_file_holds_is_never_carried_out(tmp_path, name):
     with pytest.raises(UsageError, match="not a whole"):
         load_inputs(path, MODEL)
     assert not trace.exists()
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int16, np.complex64])
+def test_only_floats_are_real_values(file, dtype):
+    wrong = np.zeros((3, 64), dtype)
+    with pytest.raises(UsageError, match=f"wants int8 .* the file has {np.dtype(dtype)}") as told:
+        load_inputs(file(wrong), MODEL, real=True)
+    assert told.value.hint == ""

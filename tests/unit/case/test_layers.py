@@ -23,7 +23,7 @@ from harness.targets import Stop
 
 MODEL = Model.from_file(paths.models() / "hello_world_int8.tflite")
 INVOKE, ASK, AFTER, KERNEL = 0x101, 0x201, 0x300, 0x400
-TENSORS, ARENA = 0x2000_0100, 0x2000_1000
+TENSORS, ARENA, DIMENSIONS = 0x2000_0100, 0x2000_1000, 0x0001_2345
 #: Where the planner put the computed tensors: the last one where the first one was.
 PLACES = {0: ARENA, 7: ARENA + 64, 8: ARENA + 128, 9: ARENA + 64}
 
@@ -42,7 +42,8 @@ class Device:
         self.memory = SimpleNamespace(read=self._read)
         self._bytes = bytearray(0x2000)
         for tensor, place in places.items():
-            struct.pack_into("<I", self._bytes, TENSORS - 0x2000_0000 + 12 * tensor, place)
+            at = TENSORS - 0x2000_0000 + 12 * tensor
+            struct.pack_into("<III", self._bytes, at, place, DIMENSIONS, 9)  # data, dims, type
         self._steps = self._program(inputs, spoil, twice)
         self.end = Stop.IDLE
 
@@ -70,6 +71,8 @@ class Device:
             yield {"pc": AFTER}
 
     def run_to_address(self, address, deadline):
+        if self.registers["pc"] == address:
+            return Stop.CONDITION
         for registers in self._steps:
             self.registers.update(registers)
             if self.registers["pc"] == address:

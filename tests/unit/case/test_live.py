@@ -182,3 +182,9 @@ def test_what_was_printed_is_kept_with_its_times(live):
 def test_a_case_without_an_elf_cannot_be_opened():
     with pytest.raises(UsageError, match="names no ELF"):
         Live.open(Case("nothing"), None)
+
+
+def test_what_came_before_the_first_wait_is_searched_from_its_beginning(live):
+    one = live(b"first\r\n", b"second\r\n")
+    one.run_for(1.0)
+    assert one.wait_for("^[a-z]+$").group() == "first"

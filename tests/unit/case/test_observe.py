@@ -206,3 +206,27 @@ def test_an_image_that_never_asks_for_input_is_told_how_it_ended(scripted):
 def test_a_fault_on_the_way_counts_where_the_exchange_broke_off(scripted):
     session = Faulting(scripted([BOOT, b"BOOM\n"]), b"BOOM")
     assert observe(session, Case("broken"), [[b"\0"]]).faults == (FAULT,)
+
+
+def test_what_follows_the_end_has_a_second_of_the_hosts_time_where_less_was_left(scripted):
+    guards: list[float] = []
+
+    class Watched(scripted):
+        def deadline(self, seconds, *, guard=60.0):
+            guards.append(guard)
+            return super().deadline(seconds, guard=guard)
+
+    observe(Watched([BOOT, line(1, "end")]), Case("slow", guard=1e-9))
+    assert guards == [1e-9, 1.0]
+
+
+def test_what_follows_the_end_has_what_is_left_of_the_hosts_time(scripted):
+    guards: list[float] = []
+
+    class Watched(scripted):
+        def deadline(self, seconds, *, guard=60.0):
+            guards.append(guard)
+            return super().deadline(seconds, guard=guard)
+
+    observe(Watched([BOOT, line(1, "end")]), Case("quick", guard=500.0))
+    assert guards == [500.0, pytest.approx(500.0, abs=60.0)]

@@ -90,3 +90,9 @@ def test_the_guard_of_the_whole_run_is_that_of_its_parts():
     board = Board()
     Presses(board, [Press(6, 0.5, 0.2)]).run(None, board.deadline(3.0, guard=7.0))
     assert board.guards == [pytest.approx(7.0, abs=1.0)] * 3
+
+
+def test_buttons_that_are_pressed_at_one_moment_have_no_run_between_them():
+    board = Board()
+    Presses(board, [Press(6, 0.5, 0.2), Press(7, 0.5, 0.2)]).run(None, board.deadline(3.0))
+    assert len(board.guards) == 3  # to the presses, to the releases, to the deadline

@@ -14,7 +14,7 @@ from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.spec import Case
 from harness.model import Model
 from harness.reference import Interpreter
-from harness.reference.float_error import allowed_in_batch
+from harness.reference.float_error import allowed_errors, allowed_in_batch
 from harness.uart import Console
 
 INT8 = Model.from_file(paths.models() / "hello_world_int8.tflite")
@@ -83,6 +83,18 @@ def as_floats(bounds: float) -> tuple[list[bytes], list[bytes]]:
 @pytest.mark.parametrize(("bounds", "wrong"), [(0, 0), (0.8, 0), (1.3, 5), (-0.8, 0), (-1.3, 5)])
 def test_floats_may_differ_by_what_the_order_of_their_sums_explains(bounds, wrong):
     assert check(run(*as_floats(bounds), FLOAT), FLOAT).mismatches == wrong
+
+
+def test_one_value_of_many_that_differs_has_the_bound_of_its_inference():
+    model = Model.from_file(paths.models() / "atan_float32.tflite")
+    rows = np.linspace(-3, 3, 2 * model.inputs[0].elements, dtype=np.float32)
+    rows = rows.reshape(2, *model.inputs[0].shape)
+    outputs = np.array(Interpreter(model).invoke_batch([rows])[0])
+    outputs.reshape(2, -1)[1, -1] += 1e-3
+    found = check(
+        run([one.tobytes() for one in rows], [one.tobytes() for one in outputs], model), model
+    )
+    assert (found.compared, found.mismatches) == (outputs.size, 1)
 
 
 def test_a_difference_of_floats_is_shown_with_the_digits_that_differ_and_the_bound():
@@ -173,3 +185,40 @@ def test_a_layer_that_was_not_dumped_hides_none_behind_it():
         dump = parts("layer", number, 0, data, node=node, operator=operator.name)
         records[ends[number] + 1 : ends[number] + 1] = dump
     assert check(records) == OutputCheck(3 + 16 + 16, 0, 3)
+
+
+def float_layers(bounds: float, tolerance: float | None) -> OutputCheck:
+    """A run that dumps the last operator's output, so many times the allowed error away."""
+    inputs, outputs = as_floats(0)
+    interpreter = Interpreter(FLOAT)
+    interpreter.invoke([np.frombuffer(inputs[0], np.float32).reshape(1, 1)])
+    operator = FLOAT.operators[-1]
+    at = operator.outputs[0]
+    moved = interpreter.tensors[at] + bounds * allowed_errors(interpreter)[at]
+    records = run(inputs, outputs, FLOAT)
+    place = next(n for n, one in enumerate(records) if one[0] == "inference")
+    data = moved.astype(np.float32).tobytes()
+    dump = parts("layer", 0, 0, data, node=operator.index, operator=operator.name)
+    records[place:place] = dump
+    return check(records, FLOAT, Case("c", elf=Path("x"), tolerance=tolerance))
+
+
+@pytest.mark.parametrize(
+    ("bounds", "tolerance", "wrong"), [(0.8, None, 0), (1.3, None, 1), (0.8, 0.0, 1), (9, 1.0, 0)]
+)
+def test_a_dumped_layer_of_floats_may_differ_as_an_output_may(bounds, tolerance, wrong):
+    told = float_layers(bounds, tolerance)
+    assert (told.compared, told.mismatches) == (6, wrong)
+
+
+@pytest.mark.parametrize(
+    "fields", [{"data": bytes(15)}, {"index": 1}, {"node": len(INT8.operators)}]
+)
+def test_a_dumped_layer_that_the_model_does_not_have_is_compared_with_nothing(fields):
+    """That it came is a finding of the records' own check."""
+    chosen = {"data": bytes(16), "index": 0, "node": 0, **fields}
+    data, index, node = (chosen[name] for name in ("data", "index", "node"))
+    records = builtin_run(INT8, ROWS)
+    at = next(n for n, one in enumerate(records) if one[0] == "inference")
+    records[at:at] = parts("layer", 0, index, data, node=node, operator="FULLY_CONNECTED")
+    assert check(records) == OutputCheck(3, 0, 3)

@@ -297,3 +297,11 @@ def test_each_verdict_has_the_exit_code_of_its_kind():
     assert {one.value: one.exit_code for one in Verdict} == {
         "pass": 0, "fail": 1, "firmware": 4, "error": 3, "skipped": 3,
     }  # fmt: skip
+
+
+def test_a_case_has_the_wall_seconds_that_passed_from_its_beginning_to_its_end(
+    case, tmp_path, monkeypatch
+):
+    clock = iter([10.0, 25.0])
+    monkeypatch.setattr(running, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    assert run_case(case(builtin_run(MODEL, ROWS)), tmp_path).wall_seconds == 15.0

@@ -47,3 +47,11 @@ def test_a_fed_image_makes_as_many_inferences_as_it_is_sent_rows() -> None:
 def test_hundreds_of_inferences_have_more_of_the_hosts_time() -> None:
     guards = [sample_case("digits", name).guard for name in ("exact", "console")]
     assert guards == [120.0, 600.0]
+
+
+@pytest.mark.parametrize(
+    ("builder", "seconds"), [("standalone", [20.0, 60.0]), ("zephyr", [20.0, 300.0])]
+)
+def test_a_test_set_has_the_time_of_its_kernels(builder: str, seconds: list[float]) -> None:
+    cases = [sample_case("digits", name, builder=builder) for name in ("exact", "console")]
+    assert [case.timeout for case in cases] == seconds

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import pytest
+from device import line
 
 from harness.case.observe import Observation
+from harness.case.outputs import OutputCheck
 from harness.case.spec import Case
-from harness.case.unfinished import time_hint
+from harness.case.unfinished import time_hint, unread, why_unfinished
 from harness.targets import Counters, Stop
 from harness.uart import Console
+from harness.uart import scraper as scraper_called
 
 CASE = Case("c")
 
 
-def seen(stop: Stop, complaint: str = "") -> Observation:
-    counters = Counters("simulator", 1000, None, 5.0, 9.0)
-    return Observation(Console(), stop, False, complaint, "", counters, (), (), None)
+def seen(
+    stop: Stop, complaint: str = "", *, said: bytes = b"", scraper: str = "", where: str = "",
+    clock: float | None = 5.0,
+) -> Observation:  # fmt: skip
+    counters = Counters("simulator", 1000, None, clock, 9.0)
+    console = Console([scraper_called(scraper)] if scraper else [])
+    console.feed(said)
+    console.finish()
+    return Observation(console, stop, False, complaint, where, counters, (), (), None)
 
 
 @pytest.mark.parametrize(
@@ -33,3 +42,47 @@ def test_more_time_is_advised_where_it_would_help(observation, words):
     hint = time_hint(CASE, observation)
     assert words in hint
     assert bool(hint) is bool(words)
+
+
+def test_a_silent_console_holds_nothing_that_a_scraper_would_read():
+    assert unread(CASE, seen(Stop.IDLE)) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("observation", "words"),
+    [
+        (seen(Stop.IDLE), "the console stayed silent: it sleeps and nothing can wake it"),
+        (seen(Stop.LOCKUP, where="f at a.c:1"), "silent: the core locked up; pc is in f at a.c:1"),
+        (seen(Stop.LOCKUP, "the image ended"), "the console stayed silent: the image ended"),
+        (seen(Stop.DEADLINE), "silent: it ran on to the deadline of 2.5 s"),
+        (seen(Stop.DEADLINE, "before it asked"), "the deadline of 2.5 s before it asked"),
+        (seen(Stop.GUARD), "guard stopped it after 30 s at 5.000 s of the 2.5 s it has"),
+        (seen(Stop.GUARD, clock=None), "guard stopped it after 30 s"),
+        (seen(Stop.GUARD, "before", clock=0.0), "guard stopped it after 30 s before"),
+        (seen(Stop.IDLE, said=b"a\n"), "1 line and no record came, then it sleeps and nothing "),
+        (seen(Stop.IDLE, said=b"a\nb\n"), "2 lines and no record came, then"),
+        (seen(Stop.IDLE, said=line(0, "boot")), "1 line and 1 result came, then it sleeps"),
+    ],
+)
+def test_why_an_image_did_not_end_is_told_with_how_far_it_came(observation, words):
+    case = Case("c", timeout=2.5, guard=30.0)
+    assert words in f"{why_unfinished(case, observation, OutputCheck(inferences=1))}"
+
+
+def test_an_image_that_is_scraped_needs_no_record():
+    case = Case("c", scraper="hello_world")
+    said = why_unfinished(case, seen(Stop.IDLE, said=b"hello\n"), OutputCheck(inferences=2))
+    assert said.startswith("1 line and 2 results came, then")
+
+
+HELLO = b"x_value: 0.0, y_value: 0.0\n" * 2
+
+
+def test_results_that_another_scraper_would_read_are_told_with_its_name():
+    text = seen(Stop.IDLE, said=HELLO)
+    what, hint = unread(CASE, text)
+    assert what == "the image prints no records, and no scraper is given to read its text"
+    assert hint == "--scraper hello_world reads 2 results from it"
+    what, hint = unread(Case("c", scraper="ztest"), seen(Stop.IDLE, said=HELLO, scraper="ztest"))
+    assert what == "scraper ztest reads nothing from its text"
+    assert hint == "--scraper hello_world reads 2 results from it"
