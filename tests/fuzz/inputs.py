@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import struct
 from pathlib import Path
 
@@ -31,22 +32,28 @@ class Files:
 
     def __init__(self, folder: Path, elf: bytes, model: Path) -> None:
         self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
+        self._elf, self._model = elf, model.read_bytes()
+        self.make()
+        names = [path.name for path in folder.iterdir()]
+        self.names = tuple(sorted([*names, "none", "folder/none", "/dev/null", "/dev/zero"]))
+
+    def make(self) -> None:
+        """Make them anew: a command may have written over one, as it was told to."""
+        folder, elf, model = self.folder, self._elf, self._model
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
         (folder / "good.elf").write_bytes(elf)
         (folder / "cut.elf").write_bytes(elf[: len(elf) // 2])
         (folder / "empty.elf").touch()
-        (folder / "model.tflite").write_bytes(model.read_bytes())
-        (folder / "broken.tflite").write_bytes(model.read_bytes()[:200])
+        (folder / "model.tflite").write_bytes(model)
+        (folder / "broken.tflite").write_bytes(model[:200])
         (folder / "rows.npy").write_bytes(b"\x93NUMPY\x01\x00" + b"((((" * 20)
         (folder / "deep.toml").write_text("a = " + "[" * 3000)
         (folder / "deep.json").write_text("[" * 100_000)
         (folder / "good.toml").write_text('[[case]]\nname = "a"\nelf = "good.elf"\n')
-        (folder / "folder").mkdir(exist_ok=True)
-        if not (folder / "pipe").exists():
-            os.mkfifo(folder / "pipe")
-            (folder / "loop").symlink_to(folder / "loop")
-        names = [path.name for path in folder.iterdir()]
-        self.names = tuple(sorted([*names, "none", "folder/none", "/dev/null", "/dev/zero"]))
+        (folder / "folder").mkdir()
+        os.mkfifo(folder / "pipe")
+        (folder / "loop").symlink_to(folder / "loop")
 
 
 def word(chance: random.Random, files: Files) -> str:

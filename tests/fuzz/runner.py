@@ -131,6 +131,7 @@ class Fuzzer:
 
     def run(self, kind: str, number: int) -> Answer:
         """Make input ``number`` of a kind and run it."""
+        self.files.make()
         chance = random.Random(f"{self.seed}/{kind}/{number}")
         makers: dict[str, Callable[[random.Random], Answer]] = {
             "arguments": self._arguments,
