@@ -84,7 +84,8 @@ def judge(
         rest = [finding for finding in unexpected if finding not in fatal]
         return _no(Verdict.FIRMWARE, wrong_model, [*_messages(fatal), *_messages(rest), *lacking])
     # An image that ends with the very findings it should end with has said all it had to say.
-    if not seen.finished and (expected.outputs or lacking):
+    owes = bool(expected.outputs or lacking or _locked_up_unasked(seen, findings))
+    if not seen.finished and owes:
         others = [*lacking, *([outputs.problem] if outputs.mismatches else []), *over_budget]
         return _unfinished(case, seen, outputs, unexpected, others, wrong_model)
     problems = [*_messages(unexpected), *lacking]
@@ -96,6 +97,11 @@ def judge(
     if problems or wrong_model:
         return _no(Verdict.FAIL, wrong_model, problems, outputs.hint)
     return Judgement(Verdict.PASS, _praise(case, outputs))
+
+
+def _locked_up_unasked(seen: Observation, findings: Sequence[Finding]) -> bool:
+    """True for a lockup without the fault that a case may expect."""
+    return seen.stop is Stop.LOCKUP and not any(one.kind is Kind.FAULT for one in findings)
 
 
 def _no(

@@ -611,12 +611,18 @@ def test_a_kernel_tells_its_life_once():
     assert messages(told_twice, known) == ["lifecycle of Atan came 2 times"]
 
 
-@pytest.mark.parametrize(("reset", "good"), [(3, True), (6, True), (4, False), (5, False)])
-def test_every_node_of_a_kernel_is_reset_as_often(reset, good):
+@pytest.mark.parametrize(
+    ("reset", "own", "good"),
+    [
+        *[(6, True, True), (4, True, False), (5, True, False), (9, True, True), (3, True, True)],
+        *[(6, False, True), (5, False, False), (9, False, False), (3, False, False)],
+    ],
+)
+def test_every_node_of_a_kernel_is_reset_as_often_and_a_samples_as_its_order_says(reset, own, good):
     at = next(n for n, (kind, _) in enumerate(BUILTIN) if kind == "allocation")
     calls = {"init": 3, "prepare": 3, "invoke": 9, "free": 3, "reset": reset}
     life = told("lifecycle", operator="FULLY_CONNECTED", **calls)
-    known = replace(TABLE, lifecycles=frozenset({"FULLY_CONNECTED"}))
+    known = replace(TABLE, lifecycles=None if own else frozenset({"FULLY_CONNECTED"}))
     words = f"lifecycle of FULLY_CONNECTED: reset was called {reset} times for 3 nodes"
     said = messages([*BUILTIN[:at], life, *BUILTIN[at:]], known)
     assert said == ([] if good else [words])

@@ -234,6 +234,17 @@ def test_an_image_that_waits_for_input_is_told_from_one_that_hangs(judged):
     assert told.hint == "the image waits for input: give --inputs, or `inputs` in a case file"
 
 
+def test_a_lockup_is_no_end_whatever_is_expected_but_a_fault(judged):
+    refused = Expectation(outputs=False, findings=(("missing_operator", "CONV_2D"),))
+    said = [BOOT, MISSING, END]
+    assert judged(said, OutputCheck(), expected=refused).verdict is Verdict.PASS
+    told = judged(said, OutputCheck(), end=Stop.LOCKUP, expected=refused)
+    assert (told.verdict, "the core locked up" in told.reason) == (Verdict.FIRMWARE, True)
+    faulty = Expectation(outputs=False, findings=(("fault", ""),))
+    expected = judged([BOOT, END], OutputCheck(), end=Stop.LOCKUP, faults=[FAULT], expected=faulty)
+    assert expected.verdict is Verdict.PASS
+
+
 def test_wrong_outputs_before_a_hang_are_told_too(judged):
     outputs = OutputCheck(30, 4, 3, problem="4 of 30 output values differ")
     told = judged([BOOT], outputs, end=Stop.DEADLINE, budgets=["flash is over"])
