@@ -74,19 +74,25 @@ class TestScraper(Scraper):
 
     def _only_once(self, what: str, line: Line) -> None:
         """``what`` may stand in one place of the text."""
-        first = self._once.setdefault(what, line.number)
-        if first != line.number:
+        if what in self._once:
+            first = self._once[what]
             self._complain(f"{what} came on line {first} and again on line {line.number}")
+        else:
+            self._once[what] = line.number
 
     def _not_after_the_end(self, line: Line) -> None:
         """Nothing of a suite follows its last words."""
         if self.ended:
-            self._complain(f"line {line.number} {line.text[:80]!r} came after the end")
+            self._complain_of(line, "came after the end")
 
     def _complain(self, message: str) -> None:
         """The image contradicts itself."""
         if len(self._complaints) < _COMPLAINTS:
             self._complaints.append(message[:_WIDTH])
+
+    def _complain_of(self, line: Line, why: str) -> None:
+        """A line that cannot stand where it does."""
+        self._complain(f"line {line.number} {line.text[:80]!r} {why}")
 
     @property
     def between_tests(self) -> bool:
@@ -109,10 +115,9 @@ class TestScraper(Scraper):
             return Check(problems=("a suite of tests is held by expect.tests, not expect.values",))
         failed = [test for test in self.tests if not _as_wanted(test, wanted)]
         problems = [*_failures(failed, len(self.tests)), *self._known_ones(wanted)]
-        if not self.tests:
-            problems.append("no test ran")
-        elif self.count("skip") == len(self.tests):
-            problems.append(f"no test ran: {len(self.tests)} were skipped")
+        if all(test.state == "skip" for test in self.tests):
+            skipped = f": {len(self.tests)} were skipped" if self.tests else ""
+            problems.append(f"no test ran{skipped}")
         return Check(
             len(self.tests),
             len(failed),
@@ -127,8 +132,8 @@ class TestScraper(Scraper):
         seen = {test.name for test in self.tests}
         for name, state in wanted.tests.items():
             if name not in seen:
-                near = difflib.get_close_matches(name, seen, 1)
-                more = f"; is it {near[0]}?" if near else ""
+                near = next(iter(difflib.get_close_matches(name, seen)), "")
+                more = f"; is it {near}?" if near else ""
                 yield f"expect.tests names {name} ({state}), which did not run{more}"
         for test in self.tests:
             state = wanted.tests.get(test.name, test.state)

@@ -29,7 +29,7 @@ _FAILURE = re.compile(r"^\S{1,200}:\d{1,9}: Failure$")
 _OLD_TEST = re.compile(r"Testing (?P<name>\w{1,200})$")
 _OLD_TALLY = re.compile(r"(?P<passed>\d{1,9})/(?P<total>\d{1,9}) tests? passed")
 _OLD_FAILURE = " failed at "
-_CLOSING = re.compile(r"~{2,3}(?P<word>ALL TESTS PASSED|SOME TESTS FAILED)~{3}")
+_CLOSING = re.compile(r"~{2,3}(?:(?P<passed>ALL TESTS PASSED)|SOME TESTS FAILED)~{3}")
 
 
 class UnitTests(TestScraper):
@@ -55,7 +55,7 @@ class UnitTests(TestScraper):
         if match := _CLOSING.search(text):
             self._end_of_old_test()
             self._only_once("the closing line", line)
-            self._closed = match["word"] == "ALL TESTS PASSED"
+            self._closed = match["passed"] is not None
         elif text.startswith("[") and (match := _BRACKET.match(text)):
             self._bracket(match["word"], match["rest"].strip(), line)
         elif match := _OLD_TEST.match(text):
@@ -76,36 +76,40 @@ class UnitTests(TestScraper):
         self._begin(name, line)
 
     def _bracket(self, word: str, rest: str, line: Line) -> None:
-        if word == "RUN":
-            self._begin_once(rest, line)
-        elif word == "OK":
-            self._close("pass", rest)
-        elif word == "==========" and rest == "Running tests.":
-            self._only_once("Running tests", line)
-        elif word == "==========":
-            self._tally(_RAN.match(rest), "_ran", line)
-        elif word == "PASSED":
-            self._tally(_COUNT.match(rest), "_passed", line)
-        elif word == "FAILED" and self._running is not None:
-            self._close("fail", rest)
-        elif word == "FAILED":
-            match = _COUNT.match(rest)
-            if match is not None and match["listed"]:
-                self._tally(match, "_failed", line)
-            elif len(self._listed) < MOST_RESULTS:
-                self._listed.append(rest)
-        elif self._running is None:
-            self._complain(f"line {line.number} {line.text[:80]!r} makes no sense")
+        match word:
+            case "RUN":
+                self._begin_once(rest, line)
+            case "OK":
+                self._close("pass", rest)
+            case "==========" if rest == "Running tests.":
+                self._only_once("Running tests", line)
+            case "==========":
+                self._tally(_RAN.match(rest), "_ran", line)
+            case "PASSED":
+                self._tally(_COUNT.match(rest), "_passed", line)
+            case "FAILED" if self._running is not None:
+                self._close("fail", rest)
+            case "FAILED":
+                self._failed_or_listed(rest, line)
+            case _ if self._running is None:
+                self._complain_of(line, "makes no sense")
+
+    def _failed_or_listed(self, rest: str, line: Line) -> None:
+        count = _COUNT.match(rest)
+        if count is not None and count["listed"]:
+            self._tally(count, "_failed", line)
+        elif len(self._listed) < MOST_RESULTS:
+            self._listed.append(rest)
 
     def _tally(self, match: re.Match[str] | None, name: str, line: Line) -> None:
         self._end_unfinished()
         self._only_once(f"the number of tests that {name[1:]}", line)
         if self._closed is not None:
-            self._complain(f"line {line.number} {line.text[:80]!r} came after the closing line")
+            self._complain_of(line, "came after the closing line")
         if match is None:
-            self._complain(f"line {line.number} {line.text[:80]!r} makes no sense")
+            self._complain_of(line, "makes no sense")
         elif name != "_ran" and self._ran is None:
-            self._complain(f"line {line.number} {line.text[:80]!r} came before the tests' number")
+            self._complain_of(line, "came before the tests' number")
         else:
             setattr(self, name, integer(match["count"]))
 

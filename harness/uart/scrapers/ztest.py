@@ -22,15 +22,15 @@ _END = re.compile(rf" (?P<state>PASS|FAIL|SKIP) - (?P<test>\S{{1,200}}) in {_SEC
 _CLOSED = re.compile(r"TESTSUITE (?P<suite>\S{1,200}) (?P<word>succeeded|failed\.|skipped)$")
 _FAILURE = re.compile(r"\s{1,8}(?P<told>Assertion failed at \S{1,200}:\d{1,9}: .{1,300})")
 _SUITE = re.compile(
-    r"SUITE (?P<word>[A-Z]{1,8}) - {1,4}[\d.]{1,9}% \[(?P<suite>[^\]]{1,200})\]:"
+    r"SUITE (?P<word>(?P<failed>FAIL)|[A-Z]{1,8}) - {1,4}[\d.]{1,9}% \[(?P<suite>[^\]]{1,200})\]:"
     r" pass = (?P<pass>\d{1,9}), fail = (?P<fail>\d{1,9}), skip = (?P<skip>\d{1,9}),"
     rf" total = (?P<total>\d{{1,9}}) duration = {_SECONDS}$"
 )
 _ROW = re.compile(
     rf" - (?P<state>[A-Z]{{1,8}}) - \[(?P<name>[^\]]{{1,400}})\] duration = {_SECONDS}$"
 )
-_SUMMARY = re.compile(r"-{6} TESTSUITE SUMMARY (?P<word>START|END) -{6}$")
-_PROJECT = re.compile(r"PROJECT EXECUTION (?P<word>SUCCESSFUL|FAILED)\s*$")
+_SUMMARY = re.compile(r"-{6} TESTSUITE SUMMARY (?P<word>(?P<start>START)|END) -{6}$")
+_PROJECT = re.compile(r"PROJECT EXECUTION (?:(?P<passed>SUCCESSFUL)|FAILED)\s*$")
 _MARKS = ("TEST", "START", "PASS", "FAIL", "SKIP", "SUITE", "PROJECT", "Assertion", " - ")
 
 
@@ -88,14 +88,14 @@ class Ztest(TestScraper):
             self._end_unfinished()
             self._only_once(f"TESTSUITE SUMMARY {match['word']}", line)
             self._not_after_the_end(line)
-            self._in_summary = match["word"] == "START"
+            self._in_summary = match["start"] is not None
         elif match := _PROJECT.search(text):
             self._end_unfinished()
             self._close_suite("")
             self._only_once("PROJECT EXECUTION", line)
-            self._project = match["word"] == "SUCCESSFUL"
+            self._project = match["passed"] is not None
         elif self._running is None and (_ROW.match(text) or _SUITE.match(text)):
-            self._complain(f"line {line.number} {text[:80]!r} stands outside the summary")
+            self._complain_of(line, "stands outside the summary")
 
     def _read_summary(self, line: Line) -> None:
         """Between its two borders every line is a suite's, a test's, or empty."""
@@ -109,20 +109,20 @@ class Ztest(TestScraper):
             self._take_total(match)
         elif match := _SUMMARY.match(text):
             self._only_once(f"TESTSUITE SUMMARY {match['word']}", line)
-            self._in_summary = match["word"] == "START"
+            self._in_summary = match["start"] is not None
         elif _PROJECT.search(text):
             self._complain("the summary has no end")
             self._in_summary = False
             self._read_test(line)
         elif text.strip():
-            self._complain(f"line {line.number} {text[:80]!r} of the summary makes no sense")
+            self._complain_of(line, "of the summary makes no sense")
 
     def _take_total(self, match: re.Match[str]) -> None:
         names = ("pass", "fail", "skip", "total")
         told = {name: int(match[name]) for name in names}
         if len(self._totals) < MOST_RESULTS:
             self._totals[match["suite"]] = told
-        if (match["word"] == "FAIL") != (told["fail"] > 0):
+        if (match["failed"] is not None) != bool(told["fail"]):
             self._complain(f"the summary of {match['suite']} says {match['word']}, and counts"
                            f" {told['fail']} failures")  # fmt: skip
 
@@ -143,13 +143,15 @@ class Ztest(TestScraper):
         if suite is None:
             return
         states = {test.state for test in self.tests[suite.first :]}
-        bad = "fail" in states or "unfinished" in states
-        if not word:
-            self._complain(f"the closing line of TESTSUITE {suite.name} never came")
-        elif word == "succeeded" and bad:
-            self._complain(f"TESTSUITE {suite.name} says succeeded, and not all of its tests did")
-        elif word == "failed." and not bad:
-            self._complain(f"TESTSUITE {suite.name} says failed, and none of its tests did")
+        match word, not {"fail", "unfinished"}.isdisjoint(states):
+            case "", _:
+                self._complain(f"the closing line of TESTSUITE {suite.name} never came")
+            case "succeeded", True:
+                why = "says succeeded, and not all of its tests did"
+                self._complain(f"TESTSUITE {suite.name} {why}")
+            case "failed.", False:
+                why = "says failed, and none of its tests did"
+                self._complain(f"TESTSUITE {suite.name} {why}")
 
     @property
     def ended(self) -> bool:
@@ -163,7 +165,7 @@ class Ztest(TestScraper):
         states = {test.name: test.state for test in self.tests}
         if self._rows or self._totals:
             self._check_summary(states)
-        bad = any(state in ("fail", "unfinished") for state in states.values())
+        bad = not {"fail", "unfinished"}.isdisjoint(states.values())
         if self._project is None:
             self._complain("the closing line (PROJECT EXECUTION) never came")
         elif self._project and bad:

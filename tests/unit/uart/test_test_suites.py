@@ -225,7 +225,9 @@ def test_a_test_that_is_expected_to_pass_and_is_skipped_fails(scrape):
 # unit tests, line by line
 
 RUN = "[==========] Running tests.\n[ RUN      ] S.A\n[       OK ] S.A\n"
-RAN = "[==========] 1 tests ran.\n[  PASSED  ] 1 tests.\n"
+COUNTED = "[==========] 1 tests ran.\n"
+PASSED = "[  PASSED  ] 1 tests.\n"
+RAN = COUNTED + PASSED
 ALL = "~~~ALL TESTS PASSED~~~\n"
 
 
@@ -250,12 +252,12 @@ ALL = "~~~ALL TESTS PASSED~~~\n"
         ("Testing A\n" + ALL + "1/1 tests passed\n", "came after the end"),
         (RUN + RUN + RAN + ALL, "Running tests came on line 1 and again on line 4"),
         (RUN + RAN + RUN.replace("S.A", "S.B") + ALL, "S.B began after the tests were counted"),
-        (RUN + RAN[:25] + ALL, "how many tests ran and how many passed was never said"),
-        (RUN + RAN[25:] + ALL, "came before the tests' number"),
+        (RUN + COUNTED + ALL, "how many tests ran and how many passed was never said"),
+        (RUN + PASSED + ALL, "came before the tests' number"),
         (RUN + RAN + RAN + ALL, "the number of tests that ran came on line 4 and again on line 6"),
         (RUN + RAN.replace("1 tests ran", "-1 tests ran") + ALL, "makes no sense"),
         (RUN + RAN.replace("PASSED ", "PASSES ") + ALL, "makes no sense"),
-        (RUN + RAN[:25] + ALL + RAN[25:], "came after the closing line"),
+        (RUN + COUNTED + ALL + PASSED, "came after the closing line"),
         (RUN + RAN + ALL + ALL, "the closing line came on line 6 and again on line 7"),
         ("Testing A\n~~~SOME TESTS FAILED~~~\n", "no line says which"),
         (
@@ -334,7 +336,7 @@ def test_a_line_that_makes_no_sense_is_shown_by_its_first_eighty_characters(scra
     odd = "[  PASSED  ] " + "x" * 100
     (said,) = [
         one
-        for one in judge(scrape("unit_tests", RUN + RAN[:26] + odd + "\n" + ALL)).problems
+        for one in judge(scrape("unit_tests", RUN + COUNTED + odd + "\n" + ALL)).problems
         if "makes no sense" in one
     ]
     assert repr(odd[:80]) in said
