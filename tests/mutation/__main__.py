@@ -35,8 +35,6 @@ from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
 ROOT = Path(__file__).resolve().parents[2]
-_COPIED = ("harness", "tests", "platforms", "zephyr_samples", "robot", "docs", "examples")
-_FILES = ("pyproject.toml", "tox.ini", "README.md", "action.yml", "mkdocs.yml", "west.yml")
 #: A mutant that takes so many times the tests' processor seconds, and ten more, has been noticed.
 _PATIENCE = 3.0
 _LONGEST = 3600.0
@@ -121,6 +119,15 @@ def _meaning(source: str) -> str | None:
     return ast.dump(tree)
 
 
+def _checkout() -> list[str]:
+    """The files that git knows of or would take, and the simulator's core, which it ignores."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    core = (ROOT / "harness" / "simulator").glob("_native*.so")
+    names = [*listed.split("\0")[:-1], *(path.relative_to(ROOT).as_posix() for path in core)]
+    return [name for name in names if (ROOT / name).is_file()]
+
+
 class Copies:
     """Copies of the checkout, one for each job, in which mutants are tried."""
 
@@ -128,14 +135,9 @@ class Copies:
         self._free: Queue[Path] = Queue()
         for number in range(jobs):
             copy = folder / f"copy{number}"
-            copy.mkdir()
-            for name in _COPIED:
-                if (ROOT / name).is_dir():
-                    ignored = shutil.ignore_patterns("__pycache__", ".hypothesis")
-                    shutil.copytree(ROOT / name, copy / name, ignore=ignored)
-            for name in _FILES:
-                if (ROOT / name).is_file():
-                    shutil.copy2(ROOT / name, copy / name)
+            for name in _checkout():
+                (copy / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, copy / name)
             self._free.put(copy)
 
     def quickest_first(self, tests: Sequence[str]) -> list[str]:

@@ -23,7 +23,11 @@ from harness.model import Model
         '[[case]]\nname = "a"\nelf = "zephyr.elf"\ntimeout = nan',
         '[[case]]\nname = "a"\nelf = "zephyr.elf"\nguard = inf',
         '[[case]]\nname = "a"\nelf = "zephyr.elf"\ntolerance = -1.0',
+        "a = " + "[" * 5000 + "]" * 5000,
+        "a = " + "{b = " * 5000 + "1" + "}" * 5000,
+        "a." * 5000 + "b = 1",
     ],
+    ids=lambda text: text[:60],
 )
 def test_case_file_of_the_wrong_shape_is_refused(tmp_path, text: str) -> None:
     (tmp_path / "zephyr.elf").write_bytes(b"")
