@@ -8,6 +8,7 @@ from statistics import median
 
 from harness import targets
 from harness.build.builders import RUNTIME
+from harness.case.evidence.known import HZ
 from harness.case.result import ImageSize, Measures, OperatorTicks, Profiled, Size
 from harness.elf import Firmware
 from harness.elf.coverage import Coverage
@@ -17,8 +18,6 @@ from harness.footprint import operators, regions
 from harness.model import Model
 from harness.uart import Console
 
-#: The core's clock.
-HZ = 64_000_000
 #: Functions of CMSIS-NN end in the type that they compute.
 _CMSIS_NN = re.compile(r"arm_\w+_s(?:4|8|16)(?:_\w+)?$")
 

@@ -25,7 +25,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from harness import files
-from harness.case.figures import HZ
+from harness.case.evidence.known import HZ
 from harness.errors import CheckFailed, UsageError
 
 _INTERPRETER = "(interpreter)"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.case.artifacts import write_result
-from harness.case.figures import HZ
+from harness.case.evidence.known import HZ
 from harness.case.result import CaseResult, Measures
 from harness.errors import CheckFailed
 from harness.history.calibration import Calibration, Supply, Time, kernels

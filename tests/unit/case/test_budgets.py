@@ -110,6 +110,16 @@ def test_a_region_over_its_budget_in_which_nothing_grew_names_nothing(tmp_path) 
     assert "grew most" not in problem
 
 
+def test_ten_of_what_changed_are_shown_and_the_rest_is_counted(tmp_path) -> None:
+    sizes = {f"f{number:02}": 12 for number in range(12)}
+    before = made(tmp_path, "main.elf", **sizes)
+    after = Firmware.from_elf(made(tmp_path, "z.elf", **dict.fromkeys(sizes, 16)))
+    tables = check_budgets(case(tmp_path, 'flash = "+0"', before.name), after, Measures()).tables
+    (symbols,) = (table for table in tables if table.startswith("Symbols that changed"))
+    assert sum(name in symbols for name in sizes) == 10
+    assert "... and 2 more" in symbols
+
+
 def test_operators_and_files_have_budgets_of_their_own(images, tmp_path) -> None:
     limits = 'operators = { SOFTMAX = 1, ADD = 0 }, files = { "no_such.cc" = 5 }'
     problems = check_budgets(case(tmp_path, limits), images[1], Measures()).problems

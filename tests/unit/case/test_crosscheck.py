@@ -163,6 +163,9 @@ def test_the_comparison_as_json_types():
 # --- what is collected of a session
 
 
+ARENAS = {"tensor_arena", "_ZN12_GLOBAL__N_15ArenaE", "arena_last"}
+
+
 @pytest.fixture
 def firmware(tmp_path):
     path = tmp_path / "own.elf"
@@ -176,6 +179,9 @@ def firmware(tmp_path):
         MadeSymbol("arena_size", 0x20, 4, section=0),
         MadeSymbol("arena_end", 0x2000_0020, 0, section=1),
         MadeSymbol("counter", 0x2000_0010, 1, section=1),
+        MadeSymbol("arena_below", 0x1FFF_FFFF, 1, section=1),
+        MadeSymbol("arena_above", 0x4000_0000, 1, section=1),
+        MadeSymbol("arena_last", 0x3FFF_FFFF, 1, section=1),
     ]
     path.write_bytes(write_elf(sections, symbols, entry=9))
     return Firmware.from_elf(path)
@@ -198,14 +204,15 @@ def session(scripted, memory):
 
 
 def test_arenas_are_objects_in_ram_with_that_word_in_their_names(firmware):
-    assert [one.name for one in arenas(firmware)] == ["tensor_arena", "_ZN12_GLOBAL__N_15ArenaE"]
+    assert {one.name for one in arenas(firmware)} == ARENAS
 
 
 def test_a_run_leaves_console_and_arenas(scripted, firmware):
     made = run(session(scripted, Memory()), firmware, ConsoleMatch(rb" end "), 1.0)
     assert (made.target, made.stop, made.console) == ("scripted", Stop.CONDITION, RUN + END)
     assert dict(made.symbols) == {
-        "tensor_arena": b"\0\1\2\3", "(anonymous namespace)::Arena": b"\x08\x09"
+        "tensor_arena": b"\0\1\2\3", "(anonymous namespace)::Arena": b"\x08\x09",
+        "arena_last": b"\xff",
     }  # fmt: skip
 
 
@@ -230,3 +237,16 @@ def test_a_target_that_shows_no_objects_is_equal_in_all_that_it_shows():
     one = seen(RUN + END, symbols=(("arena", b"12"),))
     assert compare(one, seen(RUN + END)).equal
     assert compare(seen(RUN + END), one).equal
+
+
+def test_a_run_has_a_minute_of_the_hosts_time(scripted, firmware):
+    guards: list[float] = []
+
+    class Timed(scripted):
+        def deadline(self, seconds, *, guard=0.0):
+            guards.append(guard)
+            return super().deadline(seconds, guard=guard)
+
+    run(session(Timed, Memory()), firmware, None, 1.0)
+    run(session(Timed, Memory()), firmware, None, 1.0, guard=7.0)
+    assert guards == [60.0, 7.0]

@@ -63,3 +63,12 @@ def test_a_compilers_words_become_one_line_and_details():
     assert _one_line(full)[0] == "x.elf cannot be linked: region `FLASH' overflowed by 9 bytes"
     tool = "nrfutil ended with exit code 33\nerasing\nthe target did not respond\n"
     assert _one_line(tool)[0] == "nrfutil ended with exit code 33: the target did not respond"
+
+
+def test_of_many_wrong_models_three_are_named(scripted):
+    model = Model.from_file(paths.models() / "digits_int8.tflite")
+    boots = [line(number, "boot", model_crc32=f"{number:08x}") for number in range(1, 6)]
+    told = _wrong_model(observe(scripted(boots), Case("c")), model)
+    assert [one.partition(",")[0] for one in told] == [
+        f"the image runs a model with CRC-32 {number:08x}" for number in (1, 2, 3)
+    ]

@@ -380,6 +380,13 @@ def test_ticks_are_more_than_none_and_less_than_all():
     assert messages(BUILTIN, OWN, Measured(ticks=2999)) == [words]
 
 
+def test_what_no_single_record_says_has_no_line():
+    (finding,) = found(BUILTIN, OWN, Measured(ticks=2999))
+    assert (finding.subject, finding.line) == ("inference", 0)
+    (finding,) = found(BUILTIN, replace(OWN, inferences=2))
+    assert (finding.kind, finding.line) == (Kind.RECORD_UNEXPECTED, 0)
+
+
 def test_ticks_are_those_of_the_chip():
     words = "inference says hz 1, the chip says 64000000"
     assert messages(with_field(BUILTIN, "inference", "hz", 1), OWN) == [words]
@@ -536,6 +543,13 @@ def test_the_line_of_a_later_record_is_its_own():
     assert [(one.kind, one.line) for one in found(wrong)] == [(Kind.ZERO_TICKS, at + 1)]
 
 
+def test_an_old_answer_that_comes_again_is_not_the_next_one():
+    last = max(n for n, (kind, _) in enumerate(FED) if kind == "ack")
+    old = [*FED[:last], told("ack", of=2), *FED[last:]]
+    words = "record 2 was acknowledged, 6 was to be next"
+    assert messages(old, HOST, Measured(sent=[1, 1, 2, *[1] * 4])) == [words]
+
+
 def test_every_record_that_was_sent_is_acknowledged():
     words = "7 of 8 host records were acknowledged"
     assert words in messages(FED, HOST, Measured(sent=[1] * 8))
@@ -684,6 +698,13 @@ def test_end_has_the_status_of_what_failed(status, good):
     assert (kinds(records, known) == {Kind.ALLOCATION_FAILED}) is good
 
 
+def test_the_first_end_is_the_one_that_counts():
+    again = [*BUILTIN, told("end", inferences=9)]
+    assert "end says 9 inferences, 3 ended with status 0" not in messages(again, OWN)
+    wrong = [*BUILTIN[:-1], told("end", inferences=9), BUILTIN[-1]]
+    assert "end says 9 inferences, 3 ended with status 0" in messages(wrong, OWN)
+
+
 def test_nothing_fails_with_status_0():
     records = [told("boot"), told("failed", status=0), told("end")]
     assert "failed at 'allocate' with status 0" in messages(records, Known())
@@ -695,6 +716,11 @@ def test_an_image_that_neither_allocates_nor_fails_is_told():
 
 
 # --- what is known
+
+
+def test_of_an_image_that_nothing_is_known_of_nothing_is_wanted():
+    assert Known() == Known(None, (), None, False, None, frozenset(), None, None)
+    assert Measured() == Measured(None, None)
 
 
 VARIANTS = [

@@ -97,3 +97,12 @@ def test_only_floats_are_real_values(file, dtype):
     with pytest.raises(UsageError, match=f"wants int8 .* the file has {np.dtype(dtype)}") as told:
         load_inputs(file(wrong), MODEL, real=True)
     assert told.value.hint == ""
+
+
+def test_real_values_are_taken_as_a_batch_where_that_is_asked_for(file):
+    tensor = MODEL.inputs[0]
+    real = (ROWS.astype(np.float32) - tensor.zero_point) * np.float32(tensor.scale)
+    (batch,) = load_batch(file(real), MODEL, real=True)
+    assert (batch.ravel() == ROWS.ravel()).all()
+    with pytest.raises(UsageError, match="wants int8"):
+        load_batch(file(real), MODEL)

@@ -44,6 +44,14 @@ def test_the_arena_is_the_object_of_this_name_in_ram(facts):
     assert facts(MadeSymbol(ARENA, 0x2000_0000, 0, "object"))[0] == []
 
 
+@pytest.mark.parametrize(
+    ("address", "counts"),
+    [(0x1FFF_FFFF, False), (0x2000_0000, True), (0x3FFF_FFFF, True), (0x4000_0000, False)],
+)
+def test_ram_is_what_the_architecture_calls_so(facts, address, counts):
+    assert bool(facts(MadeSymbol(ARENA, address, 1, "object"))[0]) is counts
+
+
 def test_the_slots_of_a_resolver_stand_in_its_symbols(facts):
     found, _ = facts(MadeSymbol(RESOLVER, 0x101, 16, "func"))
     source = "the ELF's MicroMutableOpResolver"

@@ -188,3 +188,9 @@ def test_what_came_before_the_first_wait_is_searched_from_its_beginning(live):
     one = live(b"first\r\n", b"second\r\n")
     one.run_for(1.0)
     assert one.wait_for("^[a-z]+$").group() == "first"
+
+
+def test_memory_and_pins_are_those_of_the_session(live):
+    one = live()
+    one.session.memory, one.session.pins = object(), object()
+    assert (one.memory, one.pins) == (one.session.memory, one.session.pins)

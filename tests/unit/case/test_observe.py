@@ -230,3 +230,9 @@ def test_what_follows_the_end_has_what_is_left_of_the_hosts_time(scripted):
 
     observe(Watched([BOOT, line(1, "end")]), Case("quick", guard=500.0))
     assert guards == [500.0, pytest.approx(500.0, abs=60.0)]
+
+
+def test_what_follows_an_end_is_read_for_a_twentieth_of_a_second(scripted):
+    session = scripted([BOOT, line(1, "end")], end=Stop.DEADLINE)
+    observe(session, Case("short"))
+    assert session.time == pytest.approx(0.002 + 0.05)

@@ -212,7 +212,7 @@ def test_a_dumped_layer_of_floats_may_differ_as_an_output_may(bounds, tolerance,
 
 
 @pytest.mark.parametrize(
-    "fields", [{"data": bytes(15)}, {"index": 1}, {"node": len(INT8.operators)}]
+    "fields", [{"data": bytes(15)}, {"index": 1}, {"index": 2}, {"node": len(INT8.operators)}]
 )
 def test_a_dumped_layer_that_the_model_does_not_have_is_compared_with_nothing(fields):
     """That it came is a finding of the records' own check."""
@@ -222,3 +222,7 @@ def test_a_dumped_layer_that_the_model_does_not_have_is_compared_with_nothing(fi
     at = next(n for n, one in enumerate(records) if one[0] == "inference")
     records[at:at] = parts("layer", 0, index, data, node=node, operator="FULLY_CONNECTED")
     assert check(records) == OutputCheck(3, 0, 3)
+
+
+def test_a_check_that_found_nothing_counts_nothing():
+    assert OutputCheck() == OutputCheck(0, 0, 0, "", "", "", "", ())

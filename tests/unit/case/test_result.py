@@ -9,6 +9,7 @@ from results import case_result
 from harness.case.measures import MEASURES, properties
 from harness.case.result import (
     CaseResult,
+    Evidence,
     ImageSize,
     Judgement,
     Measures,
@@ -216,3 +217,8 @@ def test_an_error_becomes_a_verdict_by_its_class(error, verdict):
 def test_an_error_and_the_verdict_on_it_end_with_the_same_code():
     for kind in (CheckFailed, FirmwareFailed, EnvironmentMissing, TargetLost):
         assert Verdict.of(kind("x")).exit_code == kind.exit_code
+
+
+def test_a_result_of_which_nothing_is_known_counts_nothing():
+    assert Evidence() == Evidence((), 0, 0, 0, (), "", None, None)
+    assert Measures().wall_seconds == 0.0
