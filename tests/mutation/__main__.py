@@ -197,7 +197,11 @@ def try_room(name: str, count: int, seed: int, jobs: int, folder: Path) -> tuple
     """Try ``count`` mutants of a room; how many were noticed, and of how many."""
     table = tomllib.loads((Path(__file__).parent / "rooms.toml").read_text(encoding="utf-8"))
     room = table["rooms"][name]
-    same = {(row["file"], row["is"], row.get("becomes")) for row in table.get("same", ())}
+    same = {
+        (row["file"], row["is"], becomes)
+        for row in table.get("same", ())
+        for becomes in (one if isinstance(one := row.get("becomes"), list) else [one])
+    }
     copies = Copies(folder, jobs)
     started, used = time.monotonic(), _processor_seconds()
     try:
