@@ -193,6 +193,10 @@ def _processor_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def _listed(value: str | list[str] | None) -> list[str | None]:
+    return [*value] if isinstance(value, list) else [value]
+
+
 def try_room(name: str, count: int, seed: int, jobs: int, folder: Path) -> tuple[int, int]:
     """Try ``count`` mutants of a room; how many were noticed, and of how many."""
     table = tomllib.loads((Path(__file__).parent / "rooms.toml").read_text(encoding="utf-8"))
@@ -200,7 +204,7 @@ def try_room(name: str, count: int, seed: int, jobs: int, folder: Path) -> tuple
     same = {
         (row["file"], row["is"], becomes)
         for row in table.get("same", ())
-        for becomes in (one if isinstance(one := row.get("becomes"), list) else [one])
+        for becomes in _listed(row.get("becomes"))
     }
     copies = Copies(folder, jobs)
     started, used = time.monotonic(), _processor_seconds()
