@@ -17,7 +17,7 @@ from harness.simulator.counting import XPSR_THUMB, Reason
 from harness.simulator.events import NEVER
 from harness.simulator.faults import FaultRecord, image_of, report, what, where
 from harness.simulator.library import ERR_EXCEPTION, Access, Reg
-from harness.simulator.nrf9160 import INSTRUCTIONS, Nrf9160
+from harness.simulator.nrf9160 import INSTRUCTIONS, Chunk, Nrf9160
 from harness.simulator.nvic import BUS_FAULT, MEM_MANAGE, SQUASHED, USAGE_FAULT
 from harness.simulator.security.gateway import FNC_RETURN
 from harness.simulator.status import (
@@ -81,6 +81,7 @@ class Machine(Nrf9160):
 
     def printed(self, data: bytes) -> None:
         """The console sent bytes; a run that waits for a pattern in them ends."""
+        self._collect()
         super().printed(data)
         if self._pattern is not None and not self._hit:
             self._recent += data
@@ -89,6 +90,14 @@ class Machine(Nrf9160):
                 self._hit = True
                 self.core.stop_after = True
                 self.core.stop_at = min(self.core.stop_at, self.core.executed)
+
+    def _collect(self) -> None:
+        """Take what the counting core let the console send."""
+        if self.core.has_sent:
+            hertz, slept = self.memory_map.cpu_hz, self.slept
+            chunks = self.core.collect()
+            self.console += [Chunk((tick + slept) / hertz, data) for tick, data in chunks]
+            self.silent_resets = 0
 
     # running
 
@@ -109,6 +118,7 @@ class Machine(Nrf9160):
         self._recent.clear()
         self._hit = False
         self._code_in_ram = self.core.has_run(1)
+        self.core.collects = pattern is None
         try:
             while True:
                 end = self._settled(until_tick, until_executed, guard)
@@ -124,6 +134,7 @@ class Machine(Nrf9160):
                 self._execute(until_tick, until_executed, seconds)
         finally:
             self._pattern = None
+            self.core.collects = False
 
     def _settled(self, until_tick: int, until_executed: int, guard: Deadline | None) -> End | None:
         """Carry out what is due between two stretches of execution; an End stops the run."""
@@ -196,6 +207,7 @@ class Machine(Nrf9160):
         ahead = min(self.events.next_time, until_tick) - self.now
         core.stop_at = min(core.executed + max(ahead, 1), until_executed)
         reason = core.run(seconds)
+        self._collect()
         pc = self.bus.pc()
         if reason == _EXCEPTION:
             self._exception(core.exception, pc)

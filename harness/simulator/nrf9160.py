@@ -98,7 +98,7 @@ class Nrf9160:
         for name, device in self.devices.items():
             if isinstance(device, Uarte) and device is not self.uart:
                 device.sink = self.sent.setdefault(name, bytearray()).extend
-        self.uart.sink, self.uart.paced = self.printed, paced
+        self.uart.attend(self.printed, paced=paced)
         self._place(booted)
         self._start()
 
@@ -134,6 +134,7 @@ class Nrf9160:
         for device in self.devices.values():
             device.connect(self.devices)
         self._dppic = self._device("DPPIC", Dppic)
+        self.core.set_channels(self._dppic.regs)
         self._spu = self.attribution.spu = self._device("SPU", Spu)
         self.bus.views = {
             "P0": NonSecureView(self.devices["P0"], split.GPIO, lambda: self._spu.nonsecure_pins),
@@ -151,7 +152,7 @@ class Nrf9160:
 
     def _device(self, name: str, kind: type[T]) -> T:
         device = self.devices[name]
-        assert isinstance(device, kind), f"{name} is no {kind.__name__}"
+        assert isinstance(device, kind), name
         return device
 
     def _place(self, booted: bool) -> None:
@@ -219,6 +220,8 @@ class Nrf9160:
     def rewired(self) -> None:
         """A task was subscribed to a DPPI channel, or is no longer."""
         self._listeners.clear()
+        for device in self.devices.values():
+            device.regs.stops_itself = 0
 
     def publish(self, channel: int, publisher: Nordic) -> None:
         """An event on a DPPI channel triggers every subscribed task, if the channel is on."""
@@ -227,8 +230,10 @@ class Nrf9160:
         devices = self._listeners.get(channel)
         if devices is None:
             nordic = (d for d in self.devices.values() if isinstance(d, Nordic))
-            devices = tuple(d for d in nordic if channel in d.subscriptions)
+            devices = tuple(d for d in nordic if d.subscriptions.get(channel))
             self._listeners[channel] = devices
+            if devices == (publisher,) and isinstance(publisher, Uarte):
+                publisher.note_channel(channel)
         for device in devices:
             if self._may_use(channel, device):
                 device.channel(channel)

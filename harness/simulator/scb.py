@@ -10,11 +10,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 from harness.simulator.dwt import Dwt
+from harness.simulator.identification import ID
 from harness.simulator.mpu import Mpu
 from harness.simulator.nvic import (
     BANKED,
     BUS_FAULT,
     DEBUG_MONITOR,
+    FIRST_IRQ,
     NMI,
     NONSECURE,
     NUMBER,
@@ -33,7 +35,6 @@ _SLEEPDEEPS = 1 << 3
 _VECTKEY = 0x05FA
 _AIRCR_SYSRESETREQ, _AIRCR_SYSRESETREQS = 1 << 2, 1 << 3
 _AIRCR_BFHFNMINS, _AIRCR_PRIS = 1 << 13, 1 << 14
-_CPUID = 0x410F_D213  # Cortex-M33 r0p3
 _CCR_RESET = 0x201  # STKALIGN, which v8-M fixes at one
 _FPCCR_RESET = 0xC000_0000  # ASPEN, LSPEN
 _FPCCR_SECURE = 0x3C00_0000  # LSPENS, CLRONRET(S), TS: not for the non-secure state
@@ -46,13 +47,17 @@ _SHARED_ENABLES = 1 << 17 | 1 << 19
 _ACTIVE_BITS = {4: 0, 5: 1, 3: 2, 6: 3, 7: 4, 2: 5, 11: 7, 12: 8, 14: 10, 15: 11}
 _PENDING_BITS = {6: 12, 4: 13, 5: 14, 11: 15, 7: 20, 3: 21}
 
-#: Identification registers from 0x40 (ID_PFR0) on: Cortex-M33 TRM, B2.
-_ID = {
-    0x40: 0x0000_0030, 0x44: 0x0000_0210, 0x48: 0x0020_0000, 0x50: 0x0010_1F40,
-    0x58: 0x0100_0000, 0x60: 0x0110_1110, 0x64: 0x0221_2000, 0x68: 0x2023_2232,
-    0x6C: 0x0111_1131, 0x70: 0x0131_0132, 0x78: 0x0000_0000, 0x7C: 0x8000_0000,
-    0x240: 0x1011_0021, 0x244: 0x1100_0011, 0x248: 0x0000_0040,
-}  # fmt: skip
+
+def _kept_by_the_core(name: str) -> Any:
+    """A register of each state that the counting core needs to take exceptions."""
+
+    def place(scb: Scb) -> str:
+        return f"{name}_ns" if scb._nonsecure else name
+
+    return property(
+        lambda scb: getattr(scb._nvic, place(scb)),
+        lambda scb, value: setattr(scb._nvic, place(scb), value),
+    )
 
 
 class Host(Protocol):
@@ -112,9 +117,6 @@ class Scb:
             0x04: self._read_icsr,
             0x0C: self._read_aircr,
             0x24: self._read_shcsr,
-            0x28: lambda: self.cfsr,
-            0x2C: lambda: self.hfsr,
-            0x38: lambda: self.bfar,
             0x8C: lambda: self.shared.nsacr,
             0xFC: lambda: self._dwt.trace << 24,
         }
@@ -154,29 +156,8 @@ class Scb:
         self.storage: dict[int, int] = {0x234: _FPCCR_RESET}
         self.cpacr = 0
 
-    @property
-    def vtor(self) -> int:
-        """VTOR, which the counting core keeps: it takes exceptions."""
-        return self._nvic.vtor_ns if self._nonsecure else self._nvic.vtor
-
-    @vtor.setter
-    def vtor(self, value: int) -> None:
-        if self._nonsecure:
-            self._nvic.vtor_ns = value
-        else:
-            self._nvic.vtor = value
-
-    @property
-    def scr(self) -> int:
-        """SCR, which the counting core keeps: it knows what an event is, and when to sleep."""
-        return self._nvic.scr_ns if self._nonsecure else self._nvic.scr
-
-    @scr.setter
-    def scr(self, value: int) -> None:
-        if self._nonsecure:
-            self._nvic.scr_ns = value
-        else:
-            self._nvic.scr = value
+    vtor = _kept_by_the_core("vtor")
+    scr = _kept_by_the_core("scr")
 
     # faults: banked ones, and those that both states share
 
@@ -223,8 +204,6 @@ class Scb:
         """FPCCR.TS: all FP registers are the secure state's."""
         return bool(self.storage.get(0x234, 0) & FPCCR_TS)
 
-    # registers
-
     def read(self, offset: int) -> int:
         """The word at ``offset``."""
         if offset in self._readers:
@@ -239,7 +218,7 @@ class Scb:
             return self._mpu.read(offset)
         if 0xD0 <= offset <= 0xE8:
             return 0  # the SAU has no regions; none of it is the non-secure state's
-        return _CPUID if offset == 0 else _ID.get(offset, self.storage.get(offset, 0))
+        return ID.get(offset, self.storage.get(offset, 0))
 
     def write(self, offset: int, value: int) -> None:
         """Write the word at ``offset``."""
@@ -256,7 +235,7 @@ class Scb:
                 self._set_priority(offset - 0x14 + i, value >> 8 * i & 0xFF)
         elif 0x90 <= offset < 0xC8:
             self._mpu.write(offset, value)
-        elif offset not in _ID and offset != 0 and not 0xD0 <= offset <= 0xE8:
+        elif offset not in ID and not 0xD0 <= offset <= 0xE8:
             self.storage[offset] = value
 
     def _owns(self, exception: int) -> bool:
@@ -299,10 +278,9 @@ class Scb:
                 self._nvic.unpend(number)
 
     def _write_stir(self, value: int) -> None:
-        number = 16 + (value & 0x1FF)
-        if value & 0x1FF < self._nvic.irqs and (
-            not self._nonsecure or self._nvic.is_nonsecure(number)
-        ):
+        number = FIRST_IRQ + (value & 0x1FF)
+        mine = not self._nonsecure or self._nvic.is_nonsecure(number)
+        if mine and number < FIRST_IRQ + self._nvic.irqs:
             self._nvic.pend(number)
 
     def _read_aircr(self) -> int:
@@ -333,12 +311,9 @@ class Scb:
 
     def _shown(self, exceptions: dict[int, int], *, active: bool) -> int:
         """Bits of SHCSR for the system exceptions of this state that are active, or pending."""
-        return sum(
-            1 << bit
-            for exception, bit in exceptions.items()
-            if self._owns(exception)
-            and (self._nvic.is_active if active else self._nvic.is_pending)(self.number(exception))
-        )
+        holds = self._nvic.is_active if active else self._nvic.is_pending
+        mine = (n for n in exceptions if self._owns(n))
+        return sum(1 << exceptions[n] for n in mine if holds(self.number(n)))
 
     def _read_shcsr(self) -> int:
         value = self.enables
@@ -417,4 +392,7 @@ class Scb:
         self.storage = dict(state["storage"])
 
 
-_PLAIN = {0x08: "vtor", 0x10: "scr", 0x14: "ccr", 0x34: "mmfar", 0x88: "cpacr"}
+_PLAIN = {
+    0x08: "vtor", 0x10: "scr", 0x14: "ccr", 0x28: "cfsr", 0x2C: "hfsr", 0x34: "mmfar", 0x38: "bfar",
+    0x88: "cpacr",
+}  # fmt: skip

@@ -49,6 +49,7 @@ void Egu1(void) __attribute__((weak));        // absent: a null vector
 void Rtc0(void) __attribute__((weak));        // absent: a null vector
 void Gpiote0(void) __attribute__((weak));     // absent: a null vector
 void Power(void) __attribute__((weak));       // absent: a null vector
+void Uarte0(void) __attribute__((weak));      // absent: a null vector
 
 void Reset(void) {
   SCB_CPACR = 0x00F00000;
@@ -65,5 +66,6 @@ __attribute__((section(".vectors"), used)) const Vector vectors[16 + 65] = {
     [14] = PendSv,      [16 + 13] = Gpiote0,
     [36] = Rtc0,        [16 + 27] = Egu0,
     [16 + 28] = Egu1,   [16 + 5] = Power,
+    [16 + 8] = Uarte0,
 };
 #endif  // TESTS_FIRMWARE_MACHINE_H_

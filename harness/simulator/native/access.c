@@ -55,6 +55,8 @@ static bool wants_stop(Core *c) {
 
 static bool ask(Core *c, bool write, uint32_t address, int size, uint64_t value) {
   uint32_t word = 0;
+  c->look_at -= ACCESS_INSTRUCTIONS;
+  core_limit(c);
   if (!c->access(c, write, address, size, value, &word, &c->failed)) return false;
   if (write) return true;
   if (core_area(c->code, c->code_count, address)) return true;  // memory itself answers
@@ -87,6 +89,14 @@ static bool answer(Core *c, bool write, uint32_t address, int size, uint64_t val
   return registers_write(at, address - at->base, (uint32_t)value);
 }
 
+// An access that more depends on than a register; false: ask the machine.
+static bool carry_out(Core *c, bool write, uint32_t address, int size, uint64_t value) {
+  if (size != 4 || address & 3 || c->divided) return false;
+  const Served *at = served_at(c, address);
+  if (!at || !write || !(value & 1)) return false;
+  return at->registers->rules[(address - at->base) / 4] & SEND && uarte_start(c, at->registers);
+}
+
 // Unicorn restored the IT state for this callback; the running block does not expect it.
 static bool go_on(Core *c) {
   if (core_reg(c, REG_XPSR) & XPSR_IT) core_set_reg(c, REG_EPSR, XPSR_THUMB);
@@ -101,8 +111,6 @@ bool access_hook(void *uc, int type, uint64_t address64, int size, int64_t value
   bool write = is_write(type);
   c->accesses++;
   if (answer(c, write, address, size, (uint64_t)value)) return go_on(c);
-  c->look_at -= ACCESS_INSTRUCTIONS;
-  core_limit(c);
   c->fault_type = type;
   c->fault_address = address;
   c->fault_size = size;
@@ -121,7 +129,8 @@ bool access_hook(void *uc, int type, uint64_t address64, int size, int64_t value
   if (!(write && c->access_count <= c->skip)) {
     uint64_t mask = size < 8 ? (1ULL << 8 * size) - 1 : ~0ULL;
     c->executed = here;  // what the machine reads as "now" during the access
-    allowed = ask(c, write, address, size, (uint64_t)value & mask);
+    allowed = carry_out(c, write, address, size, (uint64_t)value) ||
+              ask(c, write, address, size, (uint64_t)value & mask);
     c->executed = end;
   }
   if (c->failed || !allowed) {

@@ -40,6 +40,7 @@ PyObject *methods_clear_profile(PyObject *self, PyObject *unused);
 // registers.c
 extern PyType_Spec registers_spec;
 PyObject *methods_serve(PyObject *self, PyObject *arguments);
+PyObject *methods_set_channels(PyObject *self, PyObject *registers);
 
 // nvic_methods.c
 extern PyType_Spec nvic_spec;

@@ -5,6 +5,7 @@
 //   count.c    blocks, budgets, cuts: a run that stops at an exact instruction
 //   access.c   accesses that Unicorn asks about, and undoing what follows a refused one
 //   registers.c  devices' registers, and accesses that need no device
+//   uarte.c    bytes that are sent
 //   idle.c     loops that can change nothing, skipped to the next event
 //   nvic.c     exceptions that wait and run, and their priorities
 //   exception.c  taking and leaving exceptions without a fault
@@ -112,6 +113,18 @@ typedef struct {
   size_t end;        // first byte behind what a snapshot keeps
 } Layout;
 
+// Bytes that were sent and not collected yet; ticks count instructions and branches, not sleep.
+#define OUTBOX_CHUNKS 1024
+typedef struct {
+  struct {
+    long long tick;
+    uint32_t size;
+  } chunks[OUTBOX_CHUNKS];
+  uint8_t bytes[65536];
+  unsigned count;
+  uint32_t used;
+} Outbox;
+
 // A search for a loop that can change nothing; see idle.c.
 typedef struct {
   bool watching;
@@ -139,6 +152,9 @@ typedef struct Core {
   int window_count;
   Served served[MAX_SERVED];  // registers whose plain accesses the core answers
   int served_count, last_served;
+  Registers *channels;  // the DPPIC's
+  bool collects;        // what is sent may wait in the outbox
+  Outbox outbox;
   uint8_t *shadow;  // copy of the writable areas while a block is undone
   uint32_t *breakpoints;
   size_t breakpoint_count;
@@ -215,6 +231,9 @@ bool core_watch_ram(Core *c);
 // access.c
 bool access_hook(void *uc, int type, uint64_t address, int size, int64_t value, void *user);
 void access_undo(Core *c);
+
+// uarte.c
+bool uarte_start(Core *c, Registers *r);
 
 // idle.c
 void idle_begin(Core *c);

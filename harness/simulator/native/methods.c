@@ -117,6 +117,22 @@ static PyObject *set_rights(PyObject *self, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
+// The bytes that were sent since, with their ticks; the outbox is empty then.
+static PyObject *collect(PyObject *self, PyObject *unused) {
+  Outbox *out = &CORE(self)->outbox;
+  PyObject *list = PyList_New(0);
+  const char *bytes = (char *)out->bytes;
+  (void)unused;
+  for (unsigned i = 0; list && i < out->count; bytes += out->chunks[i++].size) {
+    PyObject *chunk =
+        Py_BuildValue("Ly#", out->chunks[i].tick, bytes, (Py_ssize_t)out->chunks[i].size);
+    if (!chunk || PyList_Append(list, chunk)) Py_CLEAR(list);
+    Py_XDECREF(chunk);
+  }
+  out->count = out->used = 0;
+  return list;
+}
+
 static PyObject *watch_ram(PyObject *self, PyObject *unused) {
   (void)unused;
   if (core_watch_ram(CORE(self))) Py_RETURN_NONE;
@@ -320,6 +336,8 @@ PyMethodDef core_methods[] = {
     {"has_run", methods_has_run, METH_O, "Did any code of an area run?"},
     {"coverage", methods_coverage, METH_O, "Bit a halfword of an area: executed."},
     {"serve", methods_serve, METH_VARARGS, "Answer plain accesses to registers at an address."},
+    {"set_channels", methods_set_channels, METH_O, "The DPPIC's registers."},
+    {"collect", collect, METH_NOARGS, "Bytes that were sent: [(tick, bytes)]."},
     {"clear_profile", methods_clear_profile, METH_NOARGS, "Forget profile, coverage."},
     {NULL, NULL, 0, NULL},
 };

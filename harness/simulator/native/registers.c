@@ -2,6 +2,7 @@
 // `harness.simulator._native.Registers`.
 #include "registers.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,10 +28,22 @@ bool registers_take(const Served *at, uint32_t offset) {
 }
 
 bool registers_write(const Served *at, uint32_t offset, uint32_t value) {
-  const Registers *r = at->registers;
+  Registers *r = at->registers;
   if (!registers_take(at, offset)) return false;
   r->words[offset / 4] = r->rules[offset / 4] & PLAIN_WRITE ? value : value & 1;
   return true;
+}
+
+void registers_drive(Registers *r, Nvic *nvic) {
+  bool level = false;
+  if (r->irq < 0) return;
+  for (uint32_t enabled = r->words[INTERRUPT_ENABLE / 4], i = FIRST_EVENT / 4; enabled; i++) {
+    level |= enabled & 1 && r->words[i];
+    enabled >>= 1;
+  }
+  if (level == r->level) return;
+  r->level = level;
+  nvic_line(nvic, r->irq, level);
 }
 
 #define REGISTERS(object) (&((RegistersObject *)(object))->registers)
@@ -50,6 +63,7 @@ static int initialize(PyObject *self, PyObject *arguments, PyObject *keywords) {
   r->words = calloc(size / 4, 4);
   r->rules = calloc(size / 4, 1);
   r->size = size;
+  r->irq = -1;
   if (r->words && r->rules) return 0;
   PyErr_NoMemory();
   return -1;
@@ -152,7 +166,7 @@ PyObject *methods_serve(PyObject *self, PyObject *arguments) {
     return NULL;
   }
   Area *window = core_area(c->windows, c->window_count, base);
-  const Registers *r = &((RegistersObject *)registers)->registers;
+  Registers *r = &((RegistersObject *)registers)->registers;
   if (c->served_count == MAX_SERVED || !window || r->size > window->size - (base - window->base)) {
     PyErr_SetString(PyExc_ValueError, "no room for registers there");
     return NULL;
@@ -161,6 +175,24 @@ PyObject *methods_serve(PyObject *self, PyObject *arguments) {
   c->served[c->served_count++] = (Served){base, r, window->host + (base - window->base)};
   Py_RETURN_NONE;
 }
+
+PyObject *methods_set_channels(PyObject *self, PyObject *registers) {
+  if (PyType_GetSlot(Py_TYPE(registers), Py_tp_init) != (void *)initialize) {
+    PyErr_SetString(PyExc_TypeError, "set_channels() takes Registers");
+    return NULL;
+  }
+  if (PyList_Append(((CoreObject *)self)->served, registers)) return NULL;
+  CORE(self)->channels = REGISTERS(registers);
+  Py_RETURN_NONE;
+}
+
+#define FIELD(name) offsetof(RegistersObject, registers.name)
+static PyMemberDef members[] = {
+    {"irq", T_INT, FIELD(irq), 0, "The interrupt line, -1 for none."},
+    {"level", T_BOOL, FIELD(level), 0, "Of it, as the interrupt controller was told last."},
+    {"stops_itself", T_UINT, FIELD(stops_itself), 0, "Channels that only its STOPTX hears."},
+    {NULL, 0, 0, 0, NULL},
+};
 
 static PyMethodDef methods[] = {
     {"serve", serve, METH_VARARGS, "What the core answers itself at an offset."},
@@ -176,6 +208,7 @@ static PyType_Slot slots[] = {
     {Py_tp_init, initialize},
     {Py_tp_dealloc, dealloc},
     {Py_tp_methods, methods},
+    {Py_tp_members, members},
     {Py_mp_subscript, get},
     {Py_mp_ass_subscript, set},
     {0, NULL},

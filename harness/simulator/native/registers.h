@@ -4,24 +4,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "nvic.h"
+
 // What the core may answer itself; every other access is the machine's matter.
 enum {
   PLAIN_READ = 1,   // a read gives the word
   PLAIN_WRITE = 2,  // a write stores the word
   EVENT_WRITE = 4,  // an event's: bit 0 is stored; may change the interrupt line
+  SEND = 8,         // a write of 1 is the task STARTTX of a UARTE
 };
 
 typedef struct {
   uint32_t size;  // bytes
   uint32_t *words;
-  uint8_t *rules;  // one a word
+  uint8_t *rules;         // one a word
+  int irq;                // of the interrupt line, -1 for none
+  bool level;             // of it, as the interrupt controller was told last
+  uint32_t stops_itself;  // DPPI channels that nothing but this UARTE's STOPTX listens to
 } Registers;
 
 // Registers that answer at an address.
 #define MAX_SERVED 128
 typedef struct {
   uint32_t base;
-  const Registers *registers;
+  Registers *registers;
   uint8_t *window;  // where Unicorn fetches what is read at `base`
 } Served;
 
@@ -33,4 +39,6 @@ bool registers_read(const Served *at, uint32_t offset);
 bool registers_write(const Served *at, uint32_t offset, uint32_t value);
 // Would registers_write() be true?
 bool registers_take(const Served *at, uint32_t offset);
+// Drive the interrupt line from events and INTEN.
+void registers_drive(Registers *r, Nvic *nvic);
 #endif  // HARNESS_SIMULATOR_NATIVE_REGISTERS_H_

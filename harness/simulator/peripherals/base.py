@@ -25,7 +25,7 @@ SUBSCRIBE, PUBLISH = 0x080, 0x080
 SHORTS, INTEN, INTENSET, INTENCLR, INTPEND = 0x200, 0x300, 0x304, 0x308, 0x30C
 ENABLE_BIT = 1 << 31
 #: What the counting core answers itself (native/registers.h).
-PLAIN_READ, PLAIN_WRITE, EVENT_WRITE = 1, 2, 4
+PLAIN_READ, PLAIN_WRITE, EVENT_WRITE, SEND = 1, 2, 4, 8
 
 State = dict[str, Any]
 
@@ -272,11 +272,14 @@ class Nordic(Device):
         super().reset()
         self.subscriptions = {}
         self.chip.rewired()
-        self._level = False  # of the interrupt line, as the NVIC was told last
+        self.regs.level = False
+        self.regs.stops_itself = 0
+        if self.irq is not None and self.INTERRUPTS:
+            self.regs.irq = self.irq
 
     def restore(self, state: State) -> None:
         super().restore(state)
-        self._level = self.INTERRUPTS and bool(self.regs[INTEN] & self._raised())
+        self.regs.level = self.INTERRUPTS and bool(self.regs[INTEN] & self._raised())
         self.subscriptions = {}
         self.chip.rewired()
         for offset in self._tasks:
@@ -340,8 +343,8 @@ class Nordic(Device):
         if self.irq is not None and self.INTERRUPTS:
             enabled = self.regs[INTEN]
             level = bool(enabled and enabled & self._raised())
-            if level != self._level:
-                self._level = level
+            if level != self.regs.level:
+                self.regs.level = level
                 self.chip.line(self.irq, level)
 
 

@@ -13,7 +13,15 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from harness.simulator.memorymap import Block
-from harness.simulator.peripherals.base import ENABLE_BIT, INTEN, PUBLISH, Chip, Nordic, Register
+from harness.simulator.peripherals.base import (
+    ENABLE_BIT,
+    INTEN,
+    PUBLISH,
+    SEND,
+    Chip,
+    Nordic,
+    Register,
+)
 
 ENABLED = 8
 _RXDRDY, _RXDRDY_BIT = 0x108, 1 << 2
@@ -94,6 +102,11 @@ class Uarte(Nordic):
         self.pointer = self.room = self.received = 0
         self.sending = 0
 
+    def note_channel(self, channel: int) -> None:
+        """Nobody else listens to ``channel``: tell the core where that means STOPTX alone."""
+        if self.subscriptions[channel] == [self.TASKS["STOPTX"]]:
+            self.regs.stops_itself |= 1 << channel
+
     def _ticks_a_byte(self) -> int:
         m = self.chip.memory_map
         baud = max(1, self.regs[0x524] * m.timer_hz >> 32)
@@ -101,6 +114,12 @@ class Uarte(Nordic):
         return m.cpu_hz * bits // baud
 
     # sending
+
+    def attend(self, sink: Callable[[bytes], None], *, paced: bool) -> None:
+        """Give ``sink`` what is sent, but for what the counting core collects (native/uarte.c)."""
+        self.sink, self.paced = sink, paced
+        if not paced:
+            self.regs.serve(self.TASKS["STARTTX"], SEND)
 
     def task_starttx(self) -> None:
         if self.regs[0x500] != ENABLED:

@@ -45,7 +45,7 @@ def evidence(machine: Machine) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("step", [7, 100, HZ])
 @pytest.mark.parametrize(
-    "name", ["compute", "exceptions", "receive", "pins", "tickless", "threads"]
+    "name", ["compute", "exceptions", "receive", "pins", "tickless", "threads", "sender"]
 )
 def test_a_run_is_the_same_where_the_core_answers(build: Build, name: str, step: int) -> None:
     asked, answered = asking(build(name)), Machine(build(name))
@@ -69,6 +69,21 @@ def test_the_core_asks_about_events_whose_interrupt_is_on_and_about_tasks(build:
     machine.run(until_executed=2000, until_tick=HZ)
     assert {0x000, 0x304} <= set(asked)  # TASKS_TRIGGER and INTENSET of the EGUs
     assert not {0x524, 0x544, 0x548} & set(asked)  # storage of the UARTE
+
+
+def test_the_core_asks_about_transfers_that_concern_others_alone(build: Build) -> None:
+    machine = Machine(build("sender"))
+    asked: list[int] = []
+    write = machine.uart.write
+
+    def noted(offset: int, value: int) -> None:
+        asked.append(offset)
+        write(offset, value)
+
+    machine.uart.write = noted  # type: ignore[method-assign]
+    machine.run(until_tick=HZ)
+    assert len(machine.console) > 1500
+    assert 1 < asked.count(0x008) < 10  # a channel's first use, another task on it, flash, no bytes
 
 
 @given(writes=st.lists(st.tuples(offsets, st.integers(0, 2**32 - 1))))
