@@ -175,6 +175,16 @@ def test_a_baseline_that_is_none_is_refused(images, tmp_path, text: str, word: s
         check_budgets(case(tmp_path, 'flash = "+0"', "b.json"), images[0], Measures())
 
 
+def test_a_run_of_other_cases_or_on_another_target_is_no_baseline(images, tmp_path) -> None:
+    others = [
+        {"name": name, "target": target, "flash": 1}
+        for name, target in (("a", "simulator"), ("z", "simulator"), ("mine", "renode"))
+    ]
+    (tmp_path / "run.json").write_text(json.dumps({"cases": others}))
+    with pytest.raises(UsageError, match="has no case 'mine' on target 'simulator'"):
+        check_budgets(case(tmp_path, 'flash = "+0"', "run.json"), images[0], Measures())
+
+
 def test_a_step_without_a_baseline_is_refused_when_the_file_is_read(tmp_path) -> None:
     with pytest.raises(UsageError, match="step from a baseline, and the case names none"):
         case(tmp_path, 'flash = "+1 %"')

@@ -31,12 +31,20 @@ PLACES = {0: ARENA, 7: ARENA + 64, 8: ARENA + 128, 9: ARENA + 64}
 class Device:
     """Runs the model: each inference calls Invoke, each kernel asks for tensors and then writes.
 
-    ``spoil`` changes what an operator writes; ``twice`` lets kernels ask for each tensor twice.
+    ``spoil`` changes what an operator writes; ``twice`` lets kernels ask for each tensor twice;
+    ``asks`` are the tensors that the kernel of an operator asks for.
     """
 
     def __init__(
-        self, inputs, spoil=lambda operator, data: data, twice=False, model=MODEL, places=PLACES
+        self,
+        inputs,
+        spoil=lambda operator, data: data,
+        twice=False,
+        model=MODEL,
+        places=PLACES,
+        asks=lambda operator: (operator.inputs[0], operator.outputs[0]),
     ) -> None:
+        self.asks = asks
         self.model, self.places = model, places
         self.registers = {"pc": 0, "lr": 0, "r0": 0, "r1": 0}
         self.memory = SimpleNamespace(read=self._read)
@@ -62,7 +70,7 @@ class Device:
             layers = table(interpreter, [row]).layers
             yield {"pc": INVOKE & ~1, "lr": AFTER | 1}
             for operator, layer in zip(self.model.operators, layers, strict=True):
-                for tensor in (operator.inputs[0], operator.outputs[0]):
+                for tensor in self.asks(operator):
                     for _ in range(1 + twice):
                         yield {"pc": ASK & ~1, "lr": KERNEL | 1, "r1": tensor}
                         yield {"pc": KERNEL, "r0": TENSORS + 12 * tensor}
@@ -221,3 +229,22 @@ def test_a_model_with_subgraphs_is_refused_before_the_device_is_asked(image):
     model = Model.from_bytes(build_graphs(loop()), "loop")
     with pytest.raises(UsageError, match="loop has 3 subgraphs"):
         dump_layers(None, image, model, deadline=Deadline(1.0))
+
+
+def single(asks):
+    """The layers of a model of one operator, whose kernel asks for these tensors."""
+    model = Model.from_bytes(build_graphs([MEMORY]), "svdf")
+    places = {0: ARENA, 5: ARENA + 64}
+    return Device([ROWS[0]], model=model, places=places, asks=asks), model
+
+
+def test_a_kernel_may_ask_for_its_output_first(firmware):
+    device, model = single(lambda operator: (operator.outputs[0], operator.inputs[0]))
+    found = dump_layers(device, firmware, model, deadline=Deadline(1.0))
+    assert dict(found.outputs) == {(0, 0): device.memory.read(ARENA + 64, 1)}
+
+
+def test_a_first_operator_that_never_asks_for_its_output_belongs_to_another_model(firmware):
+    device, model = single(lambda operator: [operator.inputs[0]] * 300)
+    with pytest.raises(CheckFailed, match=r"SVDF.* never asked for its output"):
+        dump_layers(device, firmware, model, deadline=Deadline(1.0))
