@@ -29,7 +29,7 @@ class Accuracy:
     @property
     def equal(self) -> bool:
         """True where the device is right as often as the card says, over the whole test set."""
-        return self.total > 0 and abs(self.measured - self.card) < 0.5 / self.total
+        return bool(self.total) and abs(self.measured - self.card) < 0.5 / self.total
 
 
 def accuracy(console_file: Path, model_file: Path) -> Accuracy:

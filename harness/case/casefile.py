@@ -104,9 +104,9 @@ def load_cases(path: Path) -> list[Case]:
         raise UsageError(f"{path} has no [[case]]", hint="see docs/cases.md for an example")
     cases = [case for row in document.case for case in _cases({**document.defaults, **row}, path)]
     names = [(case.name, case.target) for case in cases]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice:
-        raise UsageError(f"{path}: two cases are called {twice[0]!r}")
+    for number, (name, target_name) in enumerate(names):
+        if (name, target_name) in names[:number]:
+            raise UsageError(f"{path}: two cases are called {name!r}")
     _one_folder_each(cases, path)
     return cases
 

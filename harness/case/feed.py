@@ -164,7 +164,7 @@ class Feeder:
 
     def _stop_at_the_end(self, what: str) -> None:
         console = self._tap.console
-        for record in console.of_kind("failed")[:1]:
+        for record in console.of_kind("failed"):
             raise FirmwareFailed(f"the image failed at {record.text('stage')!r} instead of {what}")
         if console.ended:
             raise FirmwareFailed(f"the image ended instead of {what}")

@@ -62,9 +62,10 @@ def lifecycle(console_file: Path, operator: str) -> Lifecycle:
             f"{len(told)} lifecycle records of {operator} came, not one",
             hint="the kernel must count its calls with hil::Lifecycle, the image come to its end",
         )
+    (record,) = told
     done = list(console.records.numbers("inference", "status")).count(0)
-    calls = {method: told[0].integer(method) for method in METHODS}
-    return Lifecycle(operator, calls, told[0].text("order"), done)
+    calls = {method: record.integer(method) for method in METHODS}
+    return Lifecycle(operator, calls, record.text("order"), done)
 
 
 def nodes_of(model_file: Path, operator: str) -> int:
@@ -73,6 +74,6 @@ def nodes_of(model_file: Path, operator: str) -> int:
     Raises :class:`CheckFailed` where none is: nothing could then be held against anything.
     """
     count = sum(node.name == operator for node in Model.from_file(model_file).operators)
-    if count == 0:
+    if not count:
         raise CheckFailed(f"{model_file.name} has no operator {operator}")
     return count

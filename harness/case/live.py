@@ -130,7 +130,8 @@ class Live(Closing):
             return bool(found)
 
         self._until(seen, _LINE_END, f"no line matched {regex!r}")
-        return found[0]
+        (match,) = found
+        return match
 
     def wait_for_inferences(self, count: int = 1) -> None:
         """Run until the image has done ``count`` inferences in all."""

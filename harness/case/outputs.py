@@ -146,7 +146,7 @@ class _Comparisons:
             if not row:
                 return
             self._interpreter.invoke(
-                [_stack([data], one)[0] for data, one in zip(row, model.inputs, strict=True)]
+                [_array(data, one) for data, one in zip(row, model.inputs, strict=True)]
             )
             errors = allowed_errors(self._interpreter) if self._tolerance is None else {}
             for index, node in places:
@@ -158,7 +158,7 @@ class _Comparisons:
                 name = f"layer {node} ({model.operators[node].name}) of inference {number}"
                 wanted = self._interpreter.tensors[tensor.index]
                 allowed = errors.get(tensor.index, self._tolerance)
-                self._hold(_stack([data], tensor)[0], wanted, name, {}, allowed)
+                self._hold(_array(data, tensor), wanted, name, {}, allowed)
 
     def _inputs(self, tensors: Tensors, known: Rows, number: int) -> Sequence[bytes]:
         """The host's own inputs where it has any, else what the image says that it read."""
@@ -214,7 +214,12 @@ def _nbytes(tensor: Tensor) -> int:
     return math.prod(tensor.shape) * np.dtype(tensor.dtype).itemsize
 
 
+def _array(data: bytes, tensor: Tensor) -> Array:
+    """A tensor from its bytes."""
+    little_endian = np.dtype(tensor.dtype).newbyteorder("<")
+    return np.frombuffer(data, little_endian).reshape(tensor.shape)
+
+
 def _stack(parts: Sequence[bytes], tensor: Tensor) -> Array:
     """One tensor of several inferences, with a leading batch axis."""
-    little_endian = np.dtype(tensor.dtype).newbyteorder("<")
-    return np.frombuffer(b"".join(parts), little_endian).reshape(len(parts), *tensor.shape)
+    return np.stack([_array(part, tensor) for part in parts])

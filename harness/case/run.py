@@ -223,6 +223,6 @@ def _details(seen: Observation, outputs: OutputCheck) -> list[str]:
     for fault in seen.faults:
         reports.setdefault((fault.kind, fault.pc), fault.report)
     shown = list(reports.values())[:_FAULTS_SHOWN]
-    if len(seen.faults) > len(shown) > 0:
+    if len(seen.faults) > len(shown):
         shown.append(f"{len(seen.faults) - len(shown)} more faults")
     return [text for text in (outputs.details, *shown) if text]

@@ -45,7 +45,7 @@ def _predict(case: Case, model: Model) -> Predict:
             if source.scale
             else values.astype(np.float32)
         )
-        (out,) = interpreter.invoke_batch([fed.reshape(-1, *source.shape)])
+        (out,) = interpreter.invoke_batch([fed.reshape(len(values), *source.shape)])
         flat = out.reshape(-1)
         answers = dequantize(flat, sink.scale, sink.zero_point) if sink.scale else flat
         told: list[float] = answers.astype(np.float64).tolist()

@@ -61,7 +61,9 @@ def time_hint(case: Case, seen: Observation) -> str:
     if records and records[-1].kind == "ready" and case.inputs is None:
         return "the image waits for input: give --inputs, or `inputs` in a case file"
     if seen.stop is Stop.DEADLINE and case.scraper and seen.console.scrapers[0].results:
-        return _scraped_hint(case, declares=seen.console.scrapers[0].end is not None)
+        return _scraped_hint(
+            case, declares=any(one.end is not None for one in seen.console.scrapers)
+        )
     if seen.stop is Stop.DEADLINE and seen.complaint:
         return "more inferences need more time (--timeout, or `timeout` in a case file)"
     return ""

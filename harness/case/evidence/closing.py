@@ -53,7 +53,7 @@ def _departures(
     found = [
         f"{letters[one]} was called {calls[letters[one]]} times, the order is {order!r}"
         for one in letters
-        if (calls[letters[one]] > 0) != (one in order) or order.count(one) > calls[letters[one]]
+        if bool(calls[letters[one]]) != (one in order) or order.count(one) > calls[letters[one]]
     ]
     if known.model is None:
         return found

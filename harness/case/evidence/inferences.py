@@ -68,7 +68,7 @@ def _ticks(ledger: Ledger, measured: Measured) -> None:
     """Each takes some time; together they take no more than the harness has counted."""
     ticks = ledger.numbers("inference", "ticks")
     for number, count in enumerate(ticks):
-        if count == 0:
+        if not count:
             line = ledger.line("inference", number)
             message = f"inference {number} took 0 ticks"
             ledger.findings.add(Finding(Kind.ZERO_TICKS, message, "inference", line))

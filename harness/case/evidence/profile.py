@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from harness.case.evidence.inferences import good_inferences
 from harness.case.evidence.known import Known, tensor_bytes
 from harness.case.evidence.ledger import Ledger
 from harness.findings import Finding, Kind
@@ -22,7 +23,7 @@ def check_profile(ledger: Ledger, known: Known) -> None:
 
 def _zero_ticks(ledger: Ledger) -> None:
     ticks = ledger.numbers("op", "ticks")
-    zeros = [number for number, count in enumerate(ticks) if count == 0]
+    zeros = [number for number, count in enumerate(ticks) if not count]
     if zeros:
         message = f"{len(zeros)} of {len(ticks)} profiled operators took 0 ticks"
         line = ledger.line("op", zeros[0])
@@ -77,8 +78,7 @@ def _all_or_none(ledger: Ledger, known: Known) -> None:
     profiled = set(ledger.numbers("op", "inference"))
     if not profiled and "op" not in known.required:
         return
-    indices, status = (ledger.numbers("inference", name) for name in ("index", "status"))
-    good = {index for index, code in zip(indices, status, strict=True) if code == 0}
+    good = set(good_inferences(ledger))
     if not ledger.has("end") and good:
         good -= {max(good)}  # it may have stopped before the last profile
     for inference in sorted(good - profiled):

@@ -110,5 +110,5 @@ def _largest(model: Model | None) -> int | None:
     """Bytes of the largest tensor that is computed, if one is: the arena holds it whole."""
     if model is None:
         return None
-    places = {at for operator in model.operators for at in operator.outputs if at >= 0}
+    places = {at for operator in model.operators for at in operator.outputs}
     return max((tensor_bytes(model.tensors[at]) for at in places), default=None)

@@ -61,6 +61,12 @@ def test_an_accuracy_of_nothing_equals_none(right):
     assert Accuracy(right, 1, float(right)).equal
 
 
+def test_a_card_half_an_answer_away_is_another_accuracy():
+    assert not Accuracy(3, 4, 0.625).equal
+    assert not Accuracy(3, 4, 0.875).equal
+    assert Accuracy(3, 4, 0.8).equal
+
+
 def test_a_part_of_the_test_set_is_no_accuracy(console, model):
     with pytest.raises(UsageError, match="3 of 4 test inputs were answered"):
         accuracy(console(3, 1, 4), model)

@@ -218,3 +218,14 @@ def test_nothing_is_loaded_beside_a_sample(case_file):
     text = '[[case]]\nname = "m"\nsample = "hello_world"\nbeside = ["zephyr.elf"]\n'
     with pytest.raises(UsageError, match="beside goes with elf"):
         load_cases(case_file(text))
+
+
+@pytest.mark.parametrize(("said", "held"), [("", True), ("numpy", True), ("none", False)])
+def test_outputs_are_held_against_the_reference_unless_the_case_says_none(case_file, said, held):
+    (case,) = load_cases(case_file(MINE + (f'reference = "{said}"\n' if said else "")))
+    assert case.reference is held
+
+
+def test_a_case_twice_on_one_target_is_two_of_one_name(case_file):
+    with pytest.raises(UsageError, match="two cases are called 'mine'"):
+        load_cases(case_file(MINE + 'targets = ["renode", "simulator", "renode"]\n'))

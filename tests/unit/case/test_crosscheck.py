@@ -140,6 +140,8 @@ def test_the_ticks_that_lie_furthest_apart_are_told():
     check = compare(ticked(5000, 100, 7), ticked(5000, 1300, 9))
     assert check.ticks == "ticks of 3 inferences: 1 equal, furthest apart 100 and 1,300"
     assert compare(seen(RUN), seen(RUN)).ticks == ""
+    fewer = compare(ticked(5, 9), ticked(5))
+    assert fewer.ticks == "ticks of 1 inferences: 1 equal, furthest apart 5 and 5"
 
 
 def test_equal_runs_say_what_was_compared_and_others_what_differs():

@@ -209,7 +209,7 @@ def test_an_image_of_ones_own_must_end_but_not_after_it_failed():
         ("shape", "1,2", "says shape 1,2, hello_world_int8.tflite says 1,1"),
         ("scale", "3cc9d9b6", "scale 0.0246399455, hello_world_int8.tflite says 0.0246399436"),
         ("zero_point", 0, "says zero_point 0, hello_world_int8.tflite says -128"),
-        ("index", 1, "says index 1"),
+        ("index", 1, "says index 1, hello_world_int8.tflite says 0"),
         ("role", "output", "says role output"),
     ],
 )
@@ -287,8 +287,9 @@ def test_an_image_that_failed_owes_no_more_inferences():
     assert kinds(failed, TABLE) == {Kind.INPUT_FAILED}
 
 
-def test_a_status_is_a_finding_and_end_does_not_count_it():
-    records = with_field(BUILTIN, "inference", "status", 1, nth=2)
+@pytest.mark.parametrize("status", [1, -1])
+def test_a_status_is_a_finding_and_end_does_not_count_it(status):
+    records = with_field(BUILTIN, "inference", "status", status, nth=2)
     assert Kind.INFERENCE_FAILED in kinds(records)
     assert "end says 3 inferences, 2 ended with status 0" in messages(records)
 
@@ -510,8 +511,8 @@ def test_each_refusal_is_read_in_turn():
 
 def test_an_answer_in_the_middle_that_nobody_asked_for_is_named_with_its_line():
     at = next(n for n, (kind, _) in enumerate(BUILTIN) if kind == "inference")
-    said = found([*BUILTIN[:at], told("nak", of=0), *BUILTIN[at:]])
-    (one,) = [one for one in said if one.message == "1 answers came, and the host sent nothing"]
+    said = found([*BUILTIN[:at], *[told("nak", of=0)] * 2, *BUILTIN[at:]])
+    (one,) = [one for one in said if one.message == "2 answers came, and the host sent nothing"]
     assert (one.subject, one.line) == ("nak", at + 1)
 
 
@@ -538,7 +539,7 @@ def test_an_image_that_failed_on_the_way_is_not_asked_for_the_rest_of_its_readie
 
 
 def test_the_line_of_a_later_record_is_its_own():
-    wrong = with_field(BUILTIN, "op", "ticks", 0, nth=4)
+    wrong = with_field(with_field(BUILTIN, "op", "ticks", 0, nth=4), "op", "ticks", 0, nth=6)
     at = [n for n, (kind, _) in enumerate(BUILTIN) if kind == "op"][4]
     assert [(one.kind, one.line) for one in found(wrong)] == [(Kind.ZERO_TICKS, at + 1)]
 
@@ -677,6 +678,41 @@ def test_each_stack_is_told_once_and_fits():
     assert messages(BUILTIN, smaller) == ["stack main says 4096 bytes, the ELF has 4095"]
 
 
+def test_another_stack_than_main_may_be_larger_than_that_of_main():
+    at = next(n for n, (kind, _) in enumerate(BUILTIN) if kind == "stack")
+    for name in ("idle", "worker"):
+        more = [*BUILTIN[:at], told("stack", name=name, size=9999), *BUILTIN[at:]]
+        assert found(more, replace(TABLE, stack_bytes=4096)) == []
+
+
+def test_the_last_arena_is_the_one_that_allocations_fit_into():
+    at = next(n for n, (kind, _) in enumerate(BUILTIN) if kind == "arena")
+    for first, last in ((65536, 60001), (60001, 65536)):
+        two = [told("arena", declared=size, used=60000) for size in (first, last)]
+        records = [*BUILTIN[:at], *two, *BUILTIN[at + 1 :]]
+        taken = sum(fields["used"] for kind, fields in BUILTIN if kind == "allocation")
+        over = with_field(records, "allocation", "used", 60002 - taken + 8, nth=6)
+        wanted = [f"allocations take 60002 bytes of an arena of {last}"] if last == 60001 else []
+        assert [one for one in messages(over) if one.startswith("allocations take")] == wanted
+
+
+def test_allocations_out_of_order_are_told_at_the_first():
+    at = next(n for n, (kind, _) in enumerate(BUILTIN) if kind == "allocation")
+    swapped = [*BUILTIN[:at], BUILTIN[at + 1], BUILTIN[at], *BUILTIN[at + 2 :]]
+    (finding,) = found(swapped)
+    assert finding.message.startswith(f"allocations of {ALLOCATIONS[1]}, {ALLOCATIONS[0]}, ")
+    assert finding.line == at + 1
+
+
+def test_eval_tensors_of_another_size_are_not_the_models():
+    counted = next(fields["count"] for kind, fields in BUILTIN if kind == "allocation")
+    for size in (12 * counted - 1, 12 * counted + 1):
+        records = with_field(BUILTIN, "allocation", "requested", size)
+        records = with_field(records, "allocation", "used", 12 * counted + 9)
+        words = f"allocation of eval_tensor says {size} bytes for {counted} tensors"
+        assert messages(records) == [words]
+
+
 @pytest.mark.parametrize(
     ("field", "value", "nth"),
     [("count", 9, 0), ("requested", 12, 0), ("count", 4, 5), ("requested", 9, 6), ("used", 7, 6)],
@@ -688,6 +724,14 @@ def test_allocations_are_the_models(field, value, nth):
 def test_allocations_fit_into_the_arena():
     records = with_field(BUILTIN, "allocation", "used", 65536, nth=6)
     assert any("bytes of an arena of 65536" in one for one in messages(records))
+
+
+@pytest.mark.parametrize(("status", "good"), [(2, False), (3, True)])
+def test_end_has_the_status_of_the_last_failure(status, good):
+    failures = [told("failed", status=2), told("failed", status=3)]
+    records = [told("boot"), *failures, told("end", status=status)]
+    wrong = [one for one in messages(records, Known()) if one.startswith("end says status")]
+    assert wrong == ([] if good else ["end says status 2, failed says 3"])
 
 
 @pytest.mark.parametrize(("status", "good"), [(0, False), (1, True), (2, False)])
@@ -708,6 +752,8 @@ def test_the_first_end_is_the_one_that_counts():
 def test_nothing_fails_with_status_0():
     records = [told("boot"), told("failed", status=0), told("end")]
     assert "failed at 'allocate' with status 0" in messages(records, Known())
+    negative = with_field(records, "failed", "status", -1)
+    assert not [one for one in messages(negative, Known()) if one.startswith("failed at")]
 
 
 def test_an_image_that_neither_allocates_nor_fails_is_told():

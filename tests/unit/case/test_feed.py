@@ -121,3 +121,13 @@ def test_a_record_that_is_refused_three_times_is_told_with_the_last_reason(scrip
     with pytest.raises(FirmwareFailed, match=r"in 3 tries \(nak: format\)"):
         feeder.done()
     assert feeder.sent == [3]
+
+
+@pytest.mark.parametrize("of", [4, 6])
+def test_the_answer_to_another_record_is_none(scripted, of):
+    session = scripted([line(0, "ready")], answer=lambda data: line(1, "ack", of=of))
+    tap = Tap(session, Console())
+    feeder = Feeder(tap, session.deadline(60.0), sequence=5)
+    feeder.wait_ready()
+    with pytest.raises(FirmwareFailed, match=r"in 3 tries \(no answer\)"):
+        feeder.done()

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from device import Told, lines, told
 from elf_writer import MadeSection, MadeSymbol, write_elf
-from model_builder import build_graphs
+from model_builder import Graph, Op, T, build_graphs
 from seeds_more import stream
 
 from harness import paths
@@ -129,6 +129,13 @@ def test_an_operator_is_of_the_type_of_its_first_output():
     assert operator_ticks(said)[0].kernel == ""
 
 
+def test_of_several_outputs_the_first_is_the_operators_type():
+    tensors = [T((1,), "float32"), T((1,), "int8", 1.0), T((1,), "int32")]
+    graph = Graph(tensors, [Op("CUSTOM", [0], [1, 2], custom="Own")], [0], [1, 2])
+    model = Model.from_bytes(build_graphs([graph]), "two")
+    assert operator_ticks(console(op(0, "Own", 3)), "x", model)[0].kernel == "x int8"
+
+
 def test_an_operator_without_outputs_has_no_type():
     model = Model.from_bytes(build_graphs(stream()), "stream")
     node = next(one.index for one in model.operators if not one.outputs)
@@ -149,6 +156,9 @@ def test_whose_kernels_an_image_has_is_seen_by_their_names(firmware, tmp_path):
         path = tmp_path / f"{name}.elf"
         path.write_bytes(write_elf([text], [MadeSymbol(name, 9, 8, "func")], entry=9))
         assert library_of(Firmware.from_elf(path), "prebuilt") == library
+    for kind in ("object", "notype"):
+        path.write_bytes(write_elf([text], [MadeSymbol("arm_convolve_s8", 8, 8, kind)], entry=9))
+        assert library_of(Firmware.from_elf(path), "prebuilt") == "reference"
 
 
 def test_a_time_is_told_with_what_it_is_worth():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from model_builder import Graph, T, build_graphs
 
 from harness import paths
 from harness.case.inputs import load_batch, load_inputs
@@ -106,3 +107,41 @@ def test_real_values_are_taken_as_a_batch_where_that_is_asked_for(file):
     assert (batch.ravel() == ROWS.ravel()).all()
     with pytest.raises(UsageError, match="wants int8"):
         load_batch(file(real), MODEL)
+
+
+def model_of(*tensors):
+    graph = Graph(tensors, [], list(range(len(tensors))), [0])
+    return Model.from_bytes(build_graphs([graph]), "own")
+
+
+ADD = model_of(T((2,), "int8", 1.0, name="a"), T((2,), "int8", 1.0, name="b"))
+PAIRS = np.arange(6, dtype=np.int8).reshape(3, 2)
+
+
+def test_of_several_inputs_each_has_an_array_by_its_name_or_its_index(file):
+    rows = [[row.tobytes(), (row + 6).tobytes()] for row in PAIRS]
+    assert load_inputs(file(a=PAIRS, b=PAIRS + np.int8(6)), ADD) == rows
+    assert load_inputs(file(**{"0": PAIRS, "1": PAIRS + np.int8(6)}), ADD) == rows
+
+
+def test_an_array_without_a_name_is_none_of_several_inputs(file):
+    with pytest.raises(UsageError, match=r"no array for input .a. \(it has one unnamed array\)"):
+        load_inputs(file(PAIRS), ADD)
+    with pytest.raises(UsageError, match=r"no array for input .a. \(it has int8\)"):
+        load_inputs(file(int8=PAIRS), ADD)
+
+
+def test_every_input_has_as_many_rows(file):
+    with pytest.raises(UsageError, match="the same number of rows for each input"):
+        load_inputs(file(a=PAIRS, b=PAIRS[:2]), ADD)
+
+
+def test_a_model_without_inputs_takes_none(file):
+    graph = Graph([T((2,), "int8", 1.0)], [], [], [0])
+    with pytest.raises(UsageError, match="the same number of rows"):
+        load_inputs(file(PAIRS), Model.from_bytes(build_graphs([graph]), "none"))
+
+
+def test_rows_of_another_shape_are_told_with_both(file):
+    with pytest.raises(UsageError, match=r"wants int8 \(2,\) a row, the file has int8 \(3,\)"):
+        load_inputs(file(a=np.zeros((2, 3), np.int8), b=PAIRS), ADD)

@@ -121,6 +121,11 @@ def test_a_wrong_model_stands_first_and_hides_nothing(judged):
     assert told.problems == (WRONG, "nothing came")
 
 
+def test_a_wrong_model_alone_is_a_reason(judged):
+    told = judged([BOOT, END], models=[WRONG])
+    assert (told.verdict, told.reason, told.problems) == (Verdict.FAIL, WRONG, (WRONG,))
+
+
 def test_a_wrong_model_stands_before_a_fault_and_before_a_hang(judged):
     told = judged([BOOT, END], faults=[FAULT], models=[WRONG])
     assert told.verdict is Verdict.FIRMWARE

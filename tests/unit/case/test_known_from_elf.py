@@ -60,6 +60,8 @@ def test_the_slots_of_a_resolver_stand_in_its_symbols(facts):
 
 def test_the_main_stack_is_an_object_too(facts):
     assert facts(MadeSymbol("z_main_stack", 0x2000_0000, 4096, "object"))[1] == 4096
+    assert facts(MadeSymbol("z_main_stack_2", 0x2000_0000, 4096, "object"))[1] is None
+    assert facts(MadeSymbol("z_main_stack", 0x2000_0000, 0, "object"))[1] is None
 
 
 @pytest.mark.parametrize(

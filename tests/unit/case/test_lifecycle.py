@@ -70,6 +70,12 @@ def test_a_console_without_the_record_fails(console):
         lifecycle(file, "Atan")
 
 
+def test_a_console_with_several_of_the_record_fails(console):
+    life = ("lifecycle", {"operator": "Atan", **RIGHT, "order": "iprvrf"})
+    with pytest.raises(CheckFailed, match="2 lifecycle records of Atan"):
+        lifecycle(console(life, life), "Atan")
+
+
 def test_nodes_are_counted_in_the_model():
     assert nodes_of(paths.models() / "atan_float32.tflite", "Atan") == 1
 

@@ -96,3 +96,9 @@ def test_buttons_that_are_pressed_at_one_moment_have_no_run_between_them():
     board = Board()
     Presses(board, [Press(6, 0.5, 0.2), Press(7, 0.5, 0.2)]).run(None, board.deadline(3.0))
     assert len(board.guards) == 3  # to the presses, to the releases, to the deadline
+
+
+def test_a_press_at_the_beginning_has_no_run_before_it():
+    board = Board()
+    Presses(board, [Press(6, 0.0, 0.2)]).run(None, board.deadline(3.0))
+    assert len(board.guards) == 2  # to the release, to the deadline

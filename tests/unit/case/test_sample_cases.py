@@ -55,3 +55,8 @@ def test_hundreds_of_inferences_have_more_of_the_hosts_time() -> None:
 def test_a_test_set_has_the_time_of_its_kernels(builder: str, seconds: list[float]) -> None:
     cases = [sample_case("digits", name, builder=builder) for name in ("exact", "console")]
     assert [case.timeout for case in cases] == seconds
+
+
+def test_the_rows_of_a_fed_sample_are_those_that_the_table_names() -> None:
+    fed = sample_case("digits", "console")
+    assert fed.inputs is not None and fed.inputs.name == "digits_test.npz"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from harness import paths
+from harness.case.observe import scrapers_of
 from harness.case.outputs import check_outputs
 from harness.case.spec import Case
 from harness.model import Model
@@ -82,3 +83,11 @@ def test_several_problems_are_one_line_and_details(model):
     told = check("Running TESTSUITE s\nSTART - a\n", None, "ztest")
     assert told.problem == "s.a began and did not end (and 2 more)"
     assert "the closing line (PROJECT EXECUTION) never came" in told.details
+
+
+def test_the_results_of_an_image_with_a_last_line_are_those_of_its_scraper(model):
+    console = Console(scrapers_of(Case("c", scraper="hello_world", ends_at="^done$")))
+    console.feed((printed(model, 20) + "done\n").encode())
+    console.finish()
+    told = check_outputs(console, Case("c", elf=Path("x"), scraper="hello_world"), model)
+    assert (told.compared, told.inferences, told.problem) == (20, 20, "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from device import line
 
@@ -86,3 +88,27 @@ def test_results_that_another_scraper_would_read_are_told_with_its_name():
     what, hint = unread(Case("c", scraper="ztest"), seen(Stop.IDLE, said=HELLO, scraper="ztest"))
     assert what == "scraper ztest reads nothing from its text"
     assert hint == "--scraper hello_world reads 2 results from it"
+
+
+@pytest.mark.parametrize("kind", ["boot", "stack"])
+def test_an_image_that_does_not_ask_last_of_all_waits_for_no_input(kind):
+    said = line(0, "ready") + line(1, kind)
+    assert time_hint(CASE, seen(Stop.IDLE, said=said)) == ""
+
+
+def test_an_image_that_was_given_input_waits_for_no_other():
+    case = Case("c", inputs=Path("rows.npy"))
+    assert time_hint(case, seen(Stop.IDLE, said=line(0, "ready"))) == ""
+
+
+def test_results_that_the_scraper_has_read_are_read():
+    case = Case("c", scraper="hello_world", ends_at="^done$")
+    observation = seen(Stop.IDLE, said=HELLO, scraper="hello_world")
+    assert unread(case, observation) == ("", "")
+
+
+def test_text_that_the_given_scraper_alone_would_read_needs_no_other():
+    assert unread(Case("c", scraper="ztest"), seen(Stop.IDLE, said=b"x\n", scraper="ztest")) == (
+        "",
+        "",
+    )

@@ -39,6 +39,11 @@ def test_a_toml_is_a_case_file_where_those_are_asked_for(here):
     assert find("hil.toml", here).elf == here / "hil.toml"
 
 
+def test_a_file_of_any_other_name_is_no_case_file(here):
+    (here / "own.uf2").write_bytes((here / "own.elf").read_bytes())
+    assert find("own.uf2", here, case_files=True) == What("own.uf2", elf=here / "own.uf2")
+
+
 def test_a_folder_stands_for_its_case_file_or_its_image(here):
     assert find("cases", here, case_files=True).case_file == here / "cases/hil.toml"
     assert find("built", here, case_files=True).elf == here / "built"
