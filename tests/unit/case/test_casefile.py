@@ -96,6 +96,12 @@ def test_sizes(text, value):
     assert size(text, "here") == value
 
 
+@pytest.mark.parametrize("text", ["+5", "+1 %", 0, "0 KB"])
+def test_a_step_or_nothing_is_no_size(text):
+    with pytest.raises(UsageError, match=f"here: {text!r} is no size".replace("+", r"\+")):
+        size(text, "here")
+
+
 @pytest.mark.parametrize("names", [("a b", "a_b"), ("CASE", "case"), ("é!", "é?")])
 def test_two_cases_do_not_share_a_folder(tmp_path, names):
     (tmp_path / "a.elf").write_bytes(b"")

@@ -140,7 +140,9 @@ def test_all_problems_are_kept_beside_a_short_reason(judged):
     assert told.problems[1:] == ("flash is over", "ram is over")
 
 
-@pytest.mark.parametrize(("count", "last"), [(50, "budget 49"), (51, "and 1 more")])
+@pytest.mark.parametrize(
+    ("count", "last"), [(50, "budget 49"), (51, "and 1 more"), (120, "and 70 more")]
+)
 def test_of_many_problems_fifty_are_kept_and_the_rest_is_counted(judged, count, last):
     told = judged([BOOT, END], budgets=[f"budget {n}" for n in range(count)])
     assert told.problems[49] == "budget 49"
