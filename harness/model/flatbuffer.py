@@ -48,9 +48,10 @@ class Buffer:
     def scalar(self, kind: str, position: int) -> Any:
         """The scalar of type ``kind`` (a key of SCALARS) at ``position``."""
         try:
-            return struct.unpack_from(SCALARS[kind], self.data, position)[0]
+            (value,) = struct.unpack_from(SCALARS[kind], self.data, position)
         except struct.error:
             raise Malformed(f"offset {position} is outside the file") from None
+        return value
 
     def follow(self, position: int) -> int:
         """The position that the offset at ``position`` points to."""
@@ -88,7 +89,7 @@ class Table:
     @classmethod
     def empty(cls) -> Table:
         """A table without any field: every read gives the default."""
-        return cls(Buffer(struct.pack("<HHi", 4, 4, 4)), 4)
+        return cls(Buffer(b"\4\0\4\0" + b"\4\0\0\0"), 4)  # a vtable and the table behind it
 
     def _field(self, slot: int) -> int:
         """The position of a field's value, or 0 where the field is absent."""

@@ -36,7 +36,8 @@ def scalars(data: bytes) -> Mapping[str, int | float]:
 def _number(data: bytes, position: int, width: int, formats: Mapping[int, str]) -> int | float:
     if position < 0:
         raise ValueError("an offset leaves the buffer")
-    value: int | float = struct.unpack_from(formats[width], data, position)[0]
+    value: int | float
+    (value,) = struct.unpack_from(formats[width], data, position)
     return value
 
 
@@ -47,7 +48,7 @@ def _unsigned(data: bytes, position: int, width: int) -> int:
 def _target(data: bytes, position: int, width: int) -> int:
     """Where the offset at ``position`` points to: backwards."""
     target = position - _unsigned(data, position, width)
-    if not 0 <= target < len(data):
+    if target < 0:
         raise ValueError("an offset leaves the buffer")
     return target
 

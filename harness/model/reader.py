@@ -123,8 +123,7 @@ def _operator(index: int, table: Table, codes: tuple[_Code, ...], tensors: int) 
     _check_indices(f"an input {where}", inputs, tensors, optional=True)
     _check_indices(f"an output {where}", outputs, tensors, optional=False)
     _check_indices(f"an intermediate {where}", intermediates, tensors, optional=True)
-    kind = int(table.scalar(schema.OPTIONS_TYPE, "uint8"))
-    name = schema.OPTION_TABLES[kind - 1] if 0 < kind <= len(schema.OPTION_TABLES) else ""
+    name = schema.OPTION_TABLES.get(int(table.scalar(schema.OPTIONS_TYPE, "uint8")), "")
     custom = table.raw(schema.CUSTOM_OPTIONS)
     if custom is not None:
         table.buffer.spend(len(custom))
@@ -192,6 +191,4 @@ def _quantization(what: str, table: Table | None, shape: tuple[int, ...]) -> Qua
     if any(not -(1 << 31) <= zero < 1 << 31 for zero in zero_points):
         raise Malformed(f"{what} has a zero point outside 32 bits")
     axis = int(table.scalar(schema.QUANTIZED_DIMENSION, "int32"))
-    if len(zero_points) < len(scales):
-        zero_points *= len(scales)
-    return Quantization(scales, zero_points[: len(scales)], axis)
+    return Quantization(scales, zero_points * (len(scales) // len(zero_points)), axis)

@@ -28,7 +28,7 @@ INTERMEDIATES = 8
 #: Tensor
 SHAPE, TYPE, BUFFER, NAME, QUANTIZATION, IS_VARIABLE, SPARSITY = range(7)
 #: QuantizationParameters
-SCALE, ZERO_POINT, DETAILS_TYPE, QUANTIZED_DIMENSION = 2, 3, 4, 6
+SCALE, ZERO_POINT, QUANTIZED_DIMENSION = 2, 3, 6
 #: Buffer
 DATA, DATA_OFFSET, DATA_SIZE = range(3)
 
@@ -107,8 +107,8 @@ HashtableImport HashtableSize VarHandle ReadVariable AssignVariable Random Bucke
 DynamicUpdateSlice UnsortedSegmentProd UnsortedSegmentMax UnsortedSegmentMin
 UnsortedSegmentSum ATan2 Sign Bitcast BitwiseXor RightShift
 """
-#: BuiltinOptions, a union: its type number is 1 for the first name (0: none)
-OPTION_TABLES = tuple(_OPTIONS.split())
+#: BuiltinOptions, a union: its tables by their type number, from 1 on (0: none)
+OPTION_TABLES: Mapping[int, str] = MappingProxyType(dict(enumerate(_OPTIONS.split(), 1)))
 
 _ENUMS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
@@ -190,15 +190,15 @@ def _field(table: Table, slot: int, kind: str, default: str) -> Any:
         return readers[kind]()
     if kind in _ENUMS:
         return _enum(table, slot, kind, int(default or 0))
-    absent: Any = {"bool": default == "1", "float32": 0.0}.get(kind, int(default or 0))
-    return table.scalar(slot, kind, absent)
+    absent = {"bool": bool, "float32": float}.get(kind, int)
+    return table.scalar(slot, kind, absent(int(default or 0)))
 
 
 def fields(name: str) -> tuple[tuple[int, str, str, str], ...]:
     """(slot, field, kind, default) of the options table ``name``, deprecated slots left out."""
     rows = []
     for slot, row in enumerate(_FIELDS.get(name, "").split()):
-        if row != "-":
+        if row.strip("-"):
             field, _, rest = row.partition(":")
             kind, _, default = rest.partition("=")
             rows.append((slot, field, kind, default))

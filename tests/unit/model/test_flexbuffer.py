@@ -75,6 +75,35 @@ def test_an_offset_out_of_the_buffer_is_refused():
         scalars(bytes(data))
 
 
+#: {"a": 5}, the number behind an offset to the buffer's first byte.
+INDIRECT = bytes([
+    5, ord("a"), 0,  # the number; the key
+    1, 3,  # the vector of keys: its length, the offset to the key
+    1, 1, 1, 8, 24,  # the map: offset to the keys, their width, its length, the offset, its type
+    2, 36, 1,  # the root: its offset, that it is a map, its width
+])  # fmt: skip
+
+
+def test_an_offset_may_point_to_the_first_byte() -> None:
+    assert scalars(INDIRECT) == {"a": 5}
+
+
+@pytest.mark.parametrize("place", [4, 5, 8, 10])
+def test_an_offset_before_the_buffer_is_refused(place: int) -> None:
+    data = bytearray(INDIRECT)
+    data[place] = place + 1
+    with pytest.raises(NoFlexMap, match="leaves the buffer"):
+        scalars(bytes(data))
+
+
+def test_a_number_of_64_bits_without_sign_is_read() -> None:
+    builder = flexbuffers.Builder()
+    with builder.Map():
+        builder.Key("large")
+        builder.UInt((1 << 64) - 1)
+    assert scalars(bytes(builder.Finish())) == {"large": (1 << 64) - 1}
+
+
 @given(st.binary(max_size=80))
 def test_garbage_is_a_map_or_is_refused(data):
     try:

@@ -17,7 +17,7 @@ def relu6(
     return Model.from_bytes(build(tensors, [Op(operator, [0], [1])], [0], [1]), "m.tflite")
 
 
-@pytest.mark.parametrize("change", [{"scale": 0.25}, {"zero": -128}])
+@pytest.mark.parametrize("change", [{"scale": 0.25}, {"scale": 1.0}, {"zero": -128}, {"zero": 3}])
 def test_a_relu6_between_two_ranges_is_noted(change: dict[str, float]) -> None:
     (note,) = pitfalls(relu6(**change))
     assert note.startswith("operator 0 RELU6: tflite-micro does not rescale from (0.5, 0) to (")
@@ -28,8 +28,35 @@ def test_a_relu6_with_one_range_is_not() -> None:
 
 
 def test_other_activations_and_other_types_are_not() -> None:
-    assert pitfalls(relu6(scale=0.25, operator="RELU")) == ()
-    assert pitfalls(relu6(scale=0.25, dtype="float32")) == ()
+    for operator in ("RELU", "TANH"):
+        assert pitfalls(relu6(scale=0.25, operator=operator)) == ()
+    for dtype in ("float32", "uint8"):
+        assert pitfalls(relu6(scale=0.25, dtype=dtype)) == ()
+
+
+@pytest.mark.parametrize(("inputs", "outputs"), [([], [1]), ([0], []), ([-1], [1])])
+def test_a_relu6_that_lacks_a_tensor_is_not(inputs: list[int], outputs: list[int]) -> None:
+    tensors = [T([1, 4], scale=0.5), T([1, 4], scale=0.25)]
+    data = build(tensors, [Op("RELU6", inputs, outputs)], [0], [1])
+    assert pitfalls(Model.from_bytes(data)) == ()
+
+
+def weighted(operator: str, inputs: list[int], scales: list[float]) -> Model:
+    tensors = [T([1, 4], scale=0.5), T([1, 4], scale=0.5), T([4, 4], scale=scales)]
+    return Model.from_bytes(build(tensors, [Op(operator, inputs, [1])], [0], [1]))
+
+
+def test_weights_of_several_scales_are_noted_for_a_fully_connected_only() -> None:
+    several = [0.1, 0.2, 0.3, 0.4]
+    assert len(pitfalls(weighted("FULLY_CONNECTED", [0, 2], several))) == 1
+    assert pitfalls(weighted("FULLY_CONNECTED", [0, 2], [0.1])) == ()
+    for operator in ("CONV_2D", "TRANSPOSE_CONV"):
+        assert pitfalls(weighted(operator, [0, 2], several)) == ()
+
+
+@pytest.mark.parametrize("inputs", [[0], [0, -1], []])
+def test_a_fully_connected_without_weights_has_none_of_several_scales(inputs: list[int]) -> None:
+    assert pitfalls(weighted("FULLY_CONNECTED", inputs, [0.1, 0.2, 0.3, 0.4])) == ()
 
 
 def test_per_channel_weights_of_a_fully_connected_are_noted() -> None:

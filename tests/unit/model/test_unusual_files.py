@@ -2,34 +2,24 @@
 
 from __future__ import annotations
 
-import flatbuffers
-import numpy as np
 import pytest
-from model_builder import Op, T, build
 
 from harness.errors import BadModel
 from harness.model import Model
 
-schema = pytest.importorskip("ai_edge_litert.schema_py_generated")
+pytest.importorskip("ai_edge_litert.schema_py_generated")
 
-WEIGHTS = np.arange(-6, 6, dtype=np.int8).reshape(3, 4)
+from spoilt_models import WEIGHTS, spoilt
 
 
 def changed(change) -> bytes:
     """A small model after ``change`` of its weights' tensor and buffer."""
-    tensors = [
-        T((1, 4), "int8", 0.5, 3),
-        T((3, 4), "int8", [0.1, 0.2, 0.3], 0, WEIGHTS),
-        T((1, 3), "int8", 0.25, -1),
-    ]
-    dense = Op("FULLY_CONNECTED", [0, 1, -1], [2], ("FullyConnected", {}))
-    data = build(tensors, [dense], [0], [2])
-    model = schema.ModelT.InitFromObj(schema.Model.GetRootAs(bytearray(data)))
-    weights = model.subgraphs[0].tensors[1]
-    change(weights, model.buffers[weights.buffer])
-    builder = flatbuffers.Builder(1024)
-    builder.Finish(model.Pack(builder), b"TFL3")
-    return bytes(builder.Output())
+
+    def of_weights(model) -> None:
+        weights = model.subgraphs[0].tensors[1]
+        change(weights, model.buffers[weights.buffer])
+
+    return spoilt(of_weights)
 
 
 def with_data_behind(offset_from_end: int, size: int) -> bytes:

@@ -112,6 +112,7 @@ def test_a_line_gives_way_to_a_character_by_three_bytes_at_most():
 def test_what_is_no_text_fills_its_lines():
     found = lines(b"\xff" * LONGEST + b"\n")
     assert [len(line.text) for line in found] == [LONGEST] * 4
+    assert [line.number for line in found] == [1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("byte", [b"\0", b"\xff", b"\x80", b"\x1b"])

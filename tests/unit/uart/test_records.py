@@ -5,7 +5,7 @@ import zlib
 
 import pytest
 from device import FIELDS, line
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.uart import encode
@@ -222,6 +222,7 @@ def test_a_wrong_crc_is_told_from_a_wrong_form():
 
 
 @given(st.binary(min_size=1, max_size=300))
+@example(bytes(range(130)))
 def test_a_tensor_is_cut_into_records_that_hold_all_of_it(data):
     records = [read(one, TO_DEVICE) for _, one in encode_tensor(5, "input", 2, data)]
     assert b"".join(record.fields["hex"] for record in records) == data
