@@ -94,6 +94,11 @@ def test_a_test_owns_what_is_said_whichever_scraper_tells_of_it():
         assert console_of(said, scrapers=scrapers).findings == []
 
 
+def test_a_test_that_begins_on_the_first_line_owns_what_it_says():
+    said = b"START - a\nInvoke failed\n PASS - a in 0.1 seconds\n"
+    assert console_of(said, scrapers=("ztest",)).findings == []
+
+
 # profiles
 
 
