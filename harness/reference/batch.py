@@ -21,12 +21,13 @@ def in_chunks(runs: int, chunk: int, run: Callable[[slice], T]) -> list[T]:
     """
     workers = min(MAX_WORKERS, os.cpu_count() or 1, -(-runs // chunk))
     if workers == 1:
-        return [run(part) for part in _slices(runs, chunk)]
+        return [run(part) for part in slices(0, runs, chunk)]
     rounds = -(-runs // (chunk * workers))
-    parts = _slices(runs, -(-runs // (rounds * workers)))  # no worker waits in the last round
+    parts = slices(0, runs, -(-runs // (rounds * workers)))  # no worker waits in the last round
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(run, parts))
 
 
-def _slices(runs: int, chunk: int) -> list[slice]:
-    return [slice(start, min(start + chunk, runs)) for start in range(0, runs, chunk)]
+def slices(first: int, end: int, chunk: int) -> list[slice]:
+    """The runs from ``first`` to ``end`` in slices of up to ``chunk``."""
+    return [slice(start, min(start + chunk, end)) for start in range(first, end, chunk)]

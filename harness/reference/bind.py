@@ -123,8 +123,19 @@ def byte_table(table: Array) -> Prepared:
     return Prepared(run, bind)
 
 
-def moves(views: Callable[[Sequence[Any]], Iterable[Array]]) -> Prepared:
-    """An operator that computes nothing: its outputs are views of its inputs."""
+#: From the inputs' arrays to the outputs as views of them.
+Views = Callable[[Sequence[Any]], Iterable[Array]]
+
+
+@dataclass(frozen=True)
+class Moves(Prepared):
+    """An operator that computes nothing."""
+
+    views: Views = iter
+
+
+def moves(views: Views) -> Moves:
+    """An operator whose outputs are views of its inputs."""
 
     def run(values: Sequence[Any]) -> list[Array]:
         return [np.ascontiguousarray(view) for view in views(values)]
@@ -133,4 +144,4 @@ def moves(views: Callable[[Sequence[Any]], Iterable[Array]]) -> Prepared:
         pairs = zip(outputs, views(inputs), strict=True)
         return [copied(output, view.reshape(output.shape)) for output, view in pairs]
 
-    return Prepared(run, bind)
+    return Moves(run, bind, views=views)

@@ -34,6 +34,8 @@ from harness.reference.fixedpoint import Array, Multiplier, rounding_right_shift
 from harness.reference.rows import AWAY
 
 _EXACT = 2.0**52
+#: Elements of a matrix that gains by being scaled.
+_SMALL = 1 << 13
 #: Entries of the longest table.
 _LONGEST = 1 << 17
 
@@ -48,6 +50,15 @@ class Finish:
 
     second: Array | None
     table: Array
+
+    def __call__(self, u: Array) -> Array:
+        """``u`` (rows, channels), which is changed, as outputs."""
+        if self.second is None:
+            return self.table.take(u.astype(np.intp), mode="clip")
+        np.floor(u, out=u)
+        np.multiply(u, self.second, out=u)
+        np.rint(u, out=u)
+        return self.table.take(u.astype(np.intp), mode="wrap")
 
     def calls(self, u: Array, output: Array, work: Workspace) -> list[Call]:
         """``u`` (rows, channels), which is changed, into ``output`` of as many elements."""
@@ -114,6 +125,17 @@ class Folded:
         half = 1 << int(results).bit_length()
         index = np.clip(np.roll(np.arange(-half, half), half), low, high) + zero_points[1]
         return cls(matrix, Finish(2.0**-exponent * AWAY, index.astype(clamp.dtype)))
+
+    @property
+    def small(self) -> bool:
+        """True where one product in double precision is faster than steps in single precision."""
+        return self.matrix.size <= _SMALL
+
+    def __call__(self, rows: Array) -> Array:
+        """Rows of inputs (rows, depth) to outputs (rows, channels)."""
+        u = np.matmul(rows, self.matrix[:-1])
+        np.add(u, self.matrix[-1], out=u)
+        return self.finish(u)
 
     def bind(self, rows: Array, output: Array, work: Workspace) -> list[Call]:
         """``rows`` of inputs, a view of any number of axes, the last ones of which are one row."""

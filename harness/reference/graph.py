@@ -36,7 +36,10 @@ Place = tuple[int, tuple[int, ...], np.dtype[Any]]
 
 @dataclass(frozen=True)
 class Step:
-    """One operator, ready to run."""
+    """One operator, ready to run.
+
+    ``keeps``: it has a buffer of its own, which outlives an inference.
+    """
 
     operator: Operator
     run: Run
@@ -45,6 +48,7 @@ class Step:
     where: str
     node: Node
     work: int = 1
+    keeps: bool = False
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
@@ -137,15 +141,21 @@ class Graph:
         known = self.run(values)
         return [self.value(known, tensor.index) for tensor in self.outputs]
 
-    def run(self, inputs: Sequence[Array]) -> dict[int, Array]:
-        """All computed tensors by index, with a leading axis of runs."""
+    def run(
+        self, inputs: Sequence[Array], instead: Mapping[int, Run] | None = None
+    ) -> dict[int, Array]:
+        """All computed tensors by index, with a leading axis of runs.
+
+        ``instead`` has what is to be run instead of an operator, by its place.
+        """
         values = {place[0]: array for place, array in zip(self.sources, inputs, strict=True)}
         known = self.fixed | self.state | values
-        for step in self.steps:
-            results = step.run([known[index] for index in step.inputs])
+        runs = instead or {}
+        for place, step in enumerate(self.steps):
+            results = runs.get(place, step.run)([known[index] for index in step.inputs])
             step.check(results)
-            for place, result in zip(step.places, results, strict=True):
-                values[place[0]] = known[place[0]] = result
+            for (index, _, _), result in zip(step.places, results, strict=True):
+                values[index] = known[index] = result
         return values
 
     def value(self, values: Mapping[int, Array], index: int) -> Array:
@@ -176,6 +186,7 @@ class Program:
             for operator in graph.operators:
                 node = _node(graph, operator, graphs, memory, arithmetic)
                 _check_types(node)
+                cells = memory.cells
                 try:
                     with np.errstate(all="ignore"):
                         run = kernels.find(node)(node)
@@ -184,7 +195,10 @@ class Program:
                     continue
                 work = _work(node)
                 inputs = tuple(max(index, -1) for index in operator.inputs)
-                steps.append(Step(operator, run, inputs, node.outputs, node.where, node, work))
+                keeps = memory.cells > cells
+                steps.append(
+                    Step(operator, run, inputs, node.outputs, node.where, node, work, keeps)
+                )
             graph.prepare(steps)
         if refused:
             raise _together(refused)
@@ -202,12 +216,14 @@ class Program:
             graph.reset()
         self.memory.reset(restart=restart)
 
-    def run(self, inputs: Sequence[Array]) -> dict[int, Array]:
-        """Independent inferences: all computed tensors of the main graph."""
+    def run(
+        self, inputs: Sequence[Array], instead: Mapping[int, Run] | None = None
+    ) -> dict[int, Array]:
+        """Inferences at once, see :meth:`Graph.run`: all computed tensors of the main graph."""
         self.budget.start()
         # Overflow and NaN are values here, as they are on the device.
         with np.errstate(all="ignore"), one_thread(self.elements):
-            return self.graphs[0].run(inputs)
+            return self.graphs[0].run(inputs, instead)
 
 
 def _node(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -13,17 +14,21 @@ import numpy as np
 from harness.arithmetic import Arithmetic
 from harness.errors import UsageError
 from harness.model import Model, Operator, Tensor
-from harness.reference.batch import in_chunks
+from harness.reference.batch import in_chunks, slices
 from harness.reference.fixedpoint import Array
 from harness.reference.graph import Program, Step
-from harness.reference.node import NUMPY_TYPES
+from harness.reference.node import NUMPY_TYPES, Run
 from harness.reference.plan import Plan
 from harness.reference.registry import Kernels
+from harness.reference.streams import Streams, streams
 from harness.reference.values import LastValues
 
 #: What one chunk of a batch may take for its tensors: sums take eight times as much, which the
 #: cache should hold.
 CHUNK_BYTES = 1 << 20
+#: How much more a chunk of consecutive inferences may take: most of its bytes are windows, which
+#: sums are much smaller than.
+_WINDOWS = 4
 
 
 class Interpreter:
@@ -59,6 +64,7 @@ class Interpreter:
         self._results = tuple(tensor.index for tensor in self._main.outputs)
         self._plan: Plan | None = None
         self._lock = Lock()
+        self._begun = False  # CALL_ONCE has run
         self._values: Mapping[int, Array] = {}
         self._seen: Callable[[], LastValues | None] = _nobody
 
@@ -173,6 +179,7 @@ class Interpreter:
         with self._lock:
             self._forget()
             self._program.reset(restart=True)
+            self._begun = False
 
     def invoke(self, inputs: Sequence[Any]) -> list[Array]:
         """One inference: one array for each input, of its shape and dtype; the outputs likewise.
@@ -183,7 +190,7 @@ class Interpreter:
         with self._lock:
             plan = self._planned()
             outputs = plan.run(arrays)
-            self._values = plan.values
+            self._values, self._begun = plan.values, True
         return outputs
 
     def _fit(self, inputs: Sequence[Any]) -> bool:
@@ -212,32 +219,55 @@ class Interpreter:
     def invoke_batch(self, inputs: Sequence[Any], runs: int | None = None) -> list[Array]:
         """Many inferences at once: arrays of shape (runs, *input shape) -> (runs, *output shape).
 
-        The result is that of :meth:`invoke` on one after another. Models with variable tensors
-        really run that way; all others run vectorised, in chunks that bound the memory, on several
-        cores. ``runs`` is how many of a model without inputs (default 1).
+        The result is that of :meth:`invoke` on one after another. Models that remember more than
+        their last rows (see :mod:`harness.reference.streams`) really run that way; all others run
+        vectorised, in chunks that bound the memory, those without a state on several cores.
+        ``runs`` is how many of a model without inputs (default 1).
         """
         arrays = self._checked(inputs, 1)
         count = self._runs(arrays, runs)
 
-        def run(part: slice) -> list[Array]:
-            values = self._program.run([array[part] for array in arrays])
-            return [self._main.value(values, index) for index in self._results]
-
         if self.stateful:
-            return self._one_by_one(arrays, count)
-        if not arrays:
-            parts = [run(slice(0, 1))] * count
+            parts = self._consecutive(arrays, count)
+        elif not arrays:
+            parts = [self._together(arrays, slice(0, 1))] * count
         else:
-            parts = in_chunks(count, max(1, CHUNK_BYTES // max(self._run_bytes, 1)), run)
+            parts = in_chunks(count, self._chunk, lambda part: self._together(arrays, part))
         return [_joined(column, count) for column in zip(*parts, strict=True)]
 
-    def _one_by_one(self, arrays: Sequence[Array], count: int) -> list[Array]:
+    @property
+    def _chunk(self) -> int:
+        """How many inferences at once use the memory well."""
+        return max(1, CHUNK_BYTES // max(self._run_bytes, 1))
+
+    def _together(
+        self, arrays: Sequence[Array], part: slice, instead: Mapping[int, Run] | None = None
+    ) -> list[Array]:
+        values = self._program.run([array[part] for array in arrays], instead)
+        return [self._main.value(values, index) for index in self._results]
+
+    def _consecutive(self, arrays: Sequence[Array], count: int) -> list[list[Array]]:
+        """Inferences of a model with a state, in parts.
+
+        The first one after a start is alone: it runs what CALL_ONCE calls.
+        """
         with self._lock:
             values = {index: value.copy() for index, value in self._values.items()}
-            plan = self._planned()
-            rows = [plan.run([array[row] for array in arrays]) for row in range(count)]
-            self._values = values
-        return [np.stack(column) for column in zip(*rows, strict=True)]
+            plan, remembered = self._planned(), self._streams
+            alone = count if remembered is None else 0 if self._begun else 1
+            rows = [plan.run([array[row] for array in arrays]) for row in range(alone)]
+            parts = [[output[None] for output in row] for row in rows]
+            if remembered is not None:
+                for part in slices(alone, count, _WINDOWS * self._chunk):
+                    instead = remembered.instead(part.stop - part.start)
+                    outputs = self._together(arrays, part, instead)
+                    parts.append([_joined([each], part.stop - part.start) for each in outputs])
+            self._values, self._begun = values, True
+        return parts
+
+    @cached_property
+    def _streams(self) -> Streams | None:
+        return streams(self._program)
 
     def _runs(self, arrays: Sequence[Array], runs: int | None) -> int:
         if not isinstance(runs, int | None) or (runs is not None and runs < 0):

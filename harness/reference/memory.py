@@ -42,6 +42,11 @@ class Memory:
         """True where an inference can depend on an earlier one through this memory."""
         return bool(self._resources or self._cells)
 
+    @property
+    def cells(self) -> int:
+        """How many buffers operators have of their own."""
+        return len(self._cells)
+
     def handle(self, container: str | None, shared_name: str | None) -> int:
         """The number of the resource of this name; a new one where there is none.
 

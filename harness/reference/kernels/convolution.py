@@ -240,7 +240,12 @@ def _windows(
         padded, before = window.bound(inputs[0].reshape(x.shape), x.zero_point, work)
         return [*before, *folded.bind(window.view(padded), outputs[0], work)]
 
-    return Prepared(run, bind)
+    def small(values: Sequence[Any]) -> list[Array]:
+        images = values[0].reshape(-1, *x.shape[1:])
+        rows = window.pad(images, x.zero_point).reshape(-1, size)
+        return [folded(rows).reshape(-1, *output.shape)]
+
+    return Prepared(small if folded.small and whole else run, bind)
 
 
 def _gathered(window: Window, padded: Array, matrix: Array, groups: int) -> Array:
@@ -260,29 +265,19 @@ def _gathered(window: Window, padded: Array, matrix: Array, groups: int) -> Arra
 
 
 def _depthwise(node: Node, window: Window, weights: Array) -> Run:
-    """Depthwise convolution, tap by tap over whole images: ``weights`` (kh, kw, outputs)."""
+    """Depthwise convolution: ``weights`` (kh, kw, outputs)."""
     x, output = node.input(0), node.output()
     kh, kw, outputs = weights.shape
     matrix, finish = _matrix_and_finish(
         node, weights.reshape(kh * kw, outputs), wide_biases="int64"
     )
-    # One row of outputs is one stretch of memory: the weights are repeated along it.
-    rows = np.tile(matrix.matrix.reshape(kh, kw, 1, outputs), (1, 1, window.width.out, 1))
-    rows = rows.reshape(kh, kw, window.width.out * outputs)
-    repeat = outputs // x.shape[3]
     check_products(node, output.elements * kh * kw)
+    product = (_one_window if window.whole else _tap_by_tap)(node, window, matrix)
+    repeat = outputs // x.shape[3]
 
     def run(values: Sequence[Any]) -> list[Array]:
         images = values[0].reshape(-1, *x.shape[1:])
-        sums = np.empty((len(images), window.height.out, rows.shape[2]), matrix.dtype)
-        step = max(1, _BLOCK // (x.elements // x.shape[0] * repeat))
-        for start in range(0, len(images), step):
-            block = slice(start, start + step)
-            padded = window.pad(matrix.centred(images[block], x.zero_point), 0)
-            if repeat > 1:
-                padded = np.repeat(padded, repeat, axis=3)
-            _taps(window, padded, rows, sums[block])
-        return [finish(sums.reshape(-1, *output.shape), values)]
+        return [finish(product(images).reshape(-1, *output.shape), values)]
 
     folded = (
         finish.folded(weights.reshape(-1, outputs), x) if isinstance(finish, Requantizer) else None
@@ -309,6 +304,45 @@ def _depthwise(node: Node, window: Window, weights: Array) -> Run:
         ]
 
     return Prepared(run, bind)
+
+
+def _one_window(node: Node, window: Window, matrix: ExactMatrix) -> Callable[[Array], Array]:
+    """Sums (N, outputs) where the only window is the whole image."""
+    zero_point, (taps, outputs) = node.input(0).zero_point, matrix.matrix.shape
+    repeat = outputs // node.input(0).shape[3]
+    outside = zero_point * matrix.matrix.sum(axis=0)  # what the zero point adds to each sum
+
+    def sums(images: Array) -> Array:
+        padded = window.pad(images.astype(matrix.dtype), zero_point)
+        if repeat > 1:
+            padded = np.repeat(padded, repeat, axis=3)
+        total = np.einsum("ntc,tc->nc", padded.reshape(-1, taps, outputs), matrix.matrix)
+        return np.asarray(total - outside)
+
+    return sums
+
+
+def _tap_by_tap(node: Node, window: Window, matrix: ExactMatrix) -> Callable[[Array], Array]:
+    """Sums (N, out height, out width * outputs), of a block of images at a time."""
+    x, outputs = node.input(0), matrix.matrix.shape[1]
+    kernel, width = (window.height.kernel, window.width.kernel), window.width.out
+    # One row of outputs is one stretch of memory: the weights are repeated along it.
+    rows = np.tile(matrix.matrix.reshape(*kernel, 1, outputs), (1, 1, width, 1))
+    rows = rows.reshape(*kernel, width * outputs)
+    repeat = outputs // x.shape[3]
+    step = max(1, _BLOCK // (x.elements // x.shape[0] * repeat))
+
+    def sums(images: Array) -> Array:
+        total = np.empty((len(images), window.height.out, rows.shape[2]), matrix.dtype)
+        for start in range(0, len(images), step):
+            block = slice(start, start + step)
+            padded = window.pad(matrix.centred(images[block], x.zero_point), 0)
+            if repeat > 1:
+                padded = np.repeat(padded, repeat, axis=3)
+            _taps(window, padded, rows, total[block])
+        return total
+
+    return sums
 
 
 def _image(

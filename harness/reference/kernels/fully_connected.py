@@ -18,7 +18,6 @@ from harness.reference.activation import clamp_for
 from harness.reference.bind import Call, Prepared, Workspace, copied, product_of
 from harness.reference.exact import FLOAT64_EXACT, ExactMatrix
 from harness.reference.fixedpoint import Array
-from harness.reference.folding import Folded
 from harness.reference.node import Node, Run
 from harness.reference.requantize import (
     Requantizer,
@@ -29,7 +28,6 @@ from harness.reference.requantize import (
     product_multiplier,
     weight_scales,
 )
-from harness.reference.rows import RealScaler
 from harness.reference.window import check_products
 
 
@@ -52,10 +50,6 @@ def fully_connected(node: Node) -> Run:
     if check_weight_types(node, weights) == "float32":
         return _real(node, weights, (batches, depth))
     return _quantized(node, weights, (batches, depth))
-
-
-#: Weights of a matrix that is scaled together with its product.
-_SMALL = 1 << 12
 
 
 def _weight_offset(weights: Tensor) -> int:
@@ -138,24 +132,14 @@ def _quantized(node: Node, weights: Tensor, shape: tuple[int, int]) -> Run:
     if fixed is None:
         return run
     w = fixed.reshape(-1, shape[1])[:columns].T.astype(np.int64) - _weight_offset(weights)
-    small = _fused(node, requantize, w) if fixed.size <= _SMALL else None
-    return _bindable(small or run, requantize.folded(w, x), shape)
-
-
-def _fused(node: Node, requantize: Requantizer, weights: Array) -> Run | None:
-    """Product and requantization in one, for any number of runs; None where that is not exact."""
-    x, output, rows = node.input(0), node.output(), requantize.rows
-    if not isinstance(rows, RealScaler):
-        return None
-    fused = rows.fused(weights, -int(np.iinfo(x.dtype).min), x.zero_point)
-    return lambda values: [fused(values[0].reshape(-1, len(weights))).reshape(-1, *output.shape)]
-
-
-def _bindable(run: Run, folded: Folded | None, shape: tuple[int, int]) -> Run:
+    folded = requantize.folded(w, x)
     if folded is None:
         return run
+
+    def small(values: Sequence[Any]) -> list[Array]:
+        return [folded(values[0].reshape(-1, shape[1])).reshape(-1, *output.shape)]
 
     def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
         return folded.bind(inputs[0].reshape(shape), outputs[0], work)
 
-    return Prepared(run, bind)
+    return Prepared(small if folded.small else run, bind)

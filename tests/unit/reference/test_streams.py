@@ -1,0 +1,141 @@
+"""Batches of streaming models: at once where only old rows are remembered, and always right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from model_builder import Graph, Op, T, build_graphs
+
+from harness import paths
+from harness.arithmetic import Arithmetic
+from harness.model import Model
+from harness.reference import Interpreter, Kernels
+from harness.reference.graph import Program
+from harness.reference.streams import streams
+
+_NAME = ("VarHandle", {"SharedName": "rows"})
+_OTHER = ("VarHandle", {"SharedName": "others"})
+
+
+def _constant(values: list[int]) -> T:
+    return T((len(values),), "int32", data=np.array(values))
+
+
+def _model(
+    old: int, new: int, width: int = 2, *, start: int | None = None, **more: list[Op]
+) -> Model:
+    """Keeps ``old`` rows, takes ``new`` ones, gives all of them and what their end is.
+
+    Tensors: 0 new rows, 1 handle, 2 old rows, 3 joined, 4 begin, 5 end, 6 strides, 7 kept,
+    8 joined again, 9 another handle, 10 more old rows.
+    """
+    kept, joined = T((1, old, width), "int8", 0.5, 3), T((1, old + new, width), "int8", 0.5, 3)
+    handle, cut = T((), "resource"), new if start is None else start
+    tensors = [
+        T((1, new, width), "int8", 0.5, 3),
+        handle,
+        kept,
+        joined,
+        *map(_constant, ([0, cut, 0], [0, cut + old, 0], [1, 1, 1])),
+        kept,
+        joined,
+        handle,
+        kept,
+    ]
+    masks = {"BeginMask": 5, "EndMask": 5}
+    operators = [
+        Op("CALL_ONCE", [], [], ("CallOnce", {"InitSubgraphIndex": 1})),
+        Op("VAR_HANDLE", [], [1], _NAME),
+        Op("READ_VARIABLE", [1], [2]),
+        Op("CONCATENATION", more.get("join", [2, 0]), [3], ("Concatenation", {"Axis": 1})),
+        Op("STRIDED_SLICE", [3, 4, 5, 6], [7], ("StridedSlice", masks)),
+        Op("ASSIGN_VARIABLE", [1, 7], []),
+        Op("RELU", [3], [8]),
+        *more.get("then", []),
+    ]
+    first = T(kept.shape, "int8", 0.5, 3, data=np.arange(old * width).reshape(kept.shape))
+    init = [Op("VAR_HANDLE", [], [0], _NAME), Op("ASSIGN_VARIABLE", [0, 1], [])]
+    main = Graph(tensors, operators, [0], [8, 7, *more.get("out", [])])
+    return Model.from_bytes(build_graphs([main, Graph([handle, first], init, [], [])]))
+
+
+def _at_once(model: Model) -> bool:
+    return streams(Program.of(model, Kernels.default(), Arithmetic())) is not None
+
+
+def _hold(model: Model, sizes: list[int], seed: int = 0) -> None:
+    """Batches of those sizes, one after another, and the single inferences that they stand for."""
+    rng = np.random.default_rng(seed)
+    together, alone = Interpreter(model), Interpreter(model)
+    for size in sizes:
+        x = [rng.integers(-128, 128, (size, *t.shape)).astype(np.int8) for t in model.inputs]
+        obtained = together.invoke_batch(x)
+        rows = [alone.invoke([each[row] for each in x]) for row in range(size)]
+        for got, want in zip(obtained, zip(*rows, strict=True), strict=True):
+            np.testing.assert_array_equal(got, np.stack(want))
+
+
+@given(
+    old=st.integers(1, 6),
+    new=st.integers(1, 4),
+    width=st.integers(1, 3),
+    sizes=st.lists(st.integers(1, 9), min_size=1, max_size=3),
+)
+def test_old_rows_and_new_ones(old: int, new: int, width: int, sizes: list[int]) -> None:
+    model = _model(old, new, width)
+    assert _at_once(model)
+    _hold(model, sizes)
+
+
+def test_the_samples_stream_runs_at_once_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.reference.interpreter.CHUNK_BYTES", 3000)
+    model = Model.from_file(paths.models() / "chime_int8.tflite")
+    assert _at_once(model)
+    _hold(model, [1, 50, 7])
+
+
+def test_a_reset_and_a_restart_come_between_batches() -> None:
+    interpreter, x = Interpreter(_model(3, 1)), np.ones((2, 1, 1, 2), np.int8)
+    first = interpreter.invoke_batch([x])[0]
+    interpreter.reset()
+    after_reset = interpreter.invoke_batch([x])[0]
+    interpreter.restart()
+    assert np.array_equal(interpreter.invoke_batch([x])[0], first)
+    assert after_reset[0].ravel().tolist() == [3] * 6 + [3] * 2
+    assert not np.array_equal(after_reset, first)
+
+
+def test_a_batch_leaves_the_tensors_of_the_last_inference_alone() -> None:
+    interpreter, x = Interpreter(_model(3, 1)), np.ones((4, 1, 1, 2), np.int8)
+    interpreter.invoke([x[0]])
+    before = interpreter.tensors[3].tolist()
+    interpreter.invoke_batch([x + 1])
+    assert interpreter.tensors[3].tolist() == before
+
+
+_READ_AGAIN = [Op("READ_VARIABLE", [1], [10])]
+_TWO = [
+    Op("VAR_HANDLE", [], [9], _OTHER),
+    Op("ASSIGN_VARIABLE", [9, 7], []),
+    Op("READ_VARIABLE", [9], [10]),
+]
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param(_model(3, 2, join=[0, 2]), id="the new rows come first"),
+        pytest.param(_model(3, 2, start=1), id="what is kept is not the end"),
+        pytest.param(_model(3, 2, out=[2]), id="old rows are an output"),
+        pytest.param(_model(3, 2, then=_READ_AGAIN, out=[10]), id="rows are read again"),
+        pytest.param(_model(3, 2, then=_TWO, out=[10]), id="another resource"),
+        pytest.param(
+            _model(3, 2, then=[Op("ASSIGN_VARIABLE", [1, 2], [])]), id="old rows are kept again"
+        ),
+    ],
+)
+def test_what_is_remembered_in_another_way_runs_one_by_one(model: Model) -> None:
+    assert not _at_once(model)
+    _hold(model, [1, 5, 3])
