@@ -1,0 +1,99 @@
+"""Bytes by source file, and by library as a map file tells them."""
+
+from __future__ import annotations
+
+from harness.elf.layout import Part
+from harness.footprint.files import (
+    LITERALS,
+    NO_DEBUG,
+    PADDING,
+    Contribution,
+    FileCost,
+    _made_by_compiler,
+    by_file,
+    by_library,
+    contributions,
+)
+
+MAP = """
+Archive member included to satisfy reference by file (symbol)
+
+ .text.gone     0x00000000       0x10 dropped.o
+Linker script and memory map
+
+ .text.b        0x00000020        0x8 /x/libtflite.a(b.cc.obj)
+ .text.a        0x00000010        0xc /x/libtflite.a(a.cc.obj)
+ .text._a_name_that_takes_the_whole_line
+                0x00000030        0x4 app/main.o
+ .text.empty    0x00000034        0x0 app/empty.o
+"""
+
+
+def part(name: str, address: int, size: int, kind: str = "function", region: str = "FLASH") -> Part:
+    return Part(name, kind, region, ".text", address, address, size)
+
+
+def test_a_map_file_is_read_by_address_from_its_memory_map_on():
+    assert contributions(MAP) == [
+        Contribution(0x10, 12, "libtflite.a", "a.cc.obj"),
+        Contribution(0x20, 8, "libtflite.a", "b.cc.obj"),
+        Contribution(0x30, 4, "main.o", ""),
+    ]
+
+
+def test_a_map_file_without_its_heading_is_read_whole():
+    assert contributions(" .text  0x0 0x4 a.o\n .data  0x20000000 0x8 b.o\n") == [
+        Contribution(0, 4, "a.o", ""), Contribution(0x2000_0000, 8, "b.o", ""),
+    ]  # fmt: skip
+
+
+def test_parts_belong_to_the_library_that_they_lie_in():
+    parts = [
+        part("before", 0x0C, 4), part("a", 0x10, 10), part("fill", 0x1A, 2, "padding"),
+        part("between", 0x1C, 4, "padding"), part("b", 0x20, 8), part("beyond", 0x28, 8),
+        part("main", 0x30, 4), part("hole", 0x30, 5, "gap"),
+    ]  # fmt: skip
+    assert by_library(parts, MAP) == (
+        FileCost("libtflite.a", {"FLASH": 20}),
+        FileCost("(not in the map file)", {"FLASH": 12}),
+        FileCost(PADDING, {"FLASH": 9}),
+        FileCost("main.o", {"FLASH": 4}),
+    )
+
+
+def test_files_are_summed_region_by_region_the_largest_first():
+    parts = [
+        part("a", 0, 10), part("b", 16, 4), part("c", 32, 3),
+        part("x", 0x2000_0000, 5, "object", "RAM"), part("y", 48, 6, "strings"),
+        part("z", 64, 1, "padding"), part("h", 66, 1, "gap"), part("u", 80, 9, "unnamed"),
+    ]  # fmt: skip
+    files = {0: "m.cc", 16: "b.cc", 32: "a.cc", 0x2000_0000: "m.cc"}
+    assert by_file(parts, files) == (
+        FileCost("m.cc", {"FLASH": 10, "RAM": 5}), FileCost(NO_DEBUG, {"FLASH": 9}),
+        FileCost(LITERALS, {"FLASH": 6}), FileCost("b.cc", {"FLASH": 4}),
+        FileCost("a.cc", {"FLASH": 3}), FileCost(PADDING, {"FLASH": 2}),
+    )  # fmt: skip
+
+
+def test_files_of_one_size_stand_by_their_names():
+    parts = [part("b", 0, 4), part("a", 4, 4)]
+    assert [one.path for one in by_file(parts, {0: "b.cc", 4: "a.cc"})] == ["a.cc", "b.cc"]
+
+
+def test_a_row_has_its_regions_beside_its_path():
+    assert FileCost("a.cc", {"FLASH": 3, "RAM": 1}).to_json() == {
+        "path": "a.cc", "FLASH": 3, "RAM": 1,
+    }  # fmt: skip
+
+
+def test_what_the_compiler_made_belongs_to_what_it_was_made_for():
+    named = {
+        "_ZN6tflite1A1fEv": "a.cc", "_ZN6tflite1A1gEv": "a.cc", "_ZN6tflite1A1hEv": "inline.h",
+        "_Z6onlyfnv": "only.cc",
+    }  # fmt: skip
+    made = [
+        part("_ZTVN6tflite1AE", 1, 4, "object"), part("_ZTIN6tflite1AE", 2, 4, "object"),
+        part("_ZTSN6tflite1AE", 3, 4, "object"), part("_ZTVN6tflite1BE", 4, 4, "object"),
+        part("_ZGVZ6onlyfnvE1x", 5, 4, "object"), part("_ZGVZ5otherfnvE1x", 6, 4, "object"),
+    ]  # fmt: skip
+    assert _made_by_compiler(made, named) == {1: "a.cc", 2: "a.cc", 3: "a.cc", 5: "only.cc"}
