@@ -2,7 +2,8 @@
 //
 // Nothing is linked against Unicorn: the addresses of its functions are passed in.
 //   thumb.c    what must be known of Thumb instructions
-//   count.c    blocks, budgets, cuts: a run that stops at an exact instruction
+//   count.c    blocks and budgets: each instruction is counted
+//   run.c      runs and cuts: a run stops at an exact instruction
 //   access.c   accesses that Unicorn asks about, and undoing what follows a refused one
 //   registers.c  devices' registers, and accesses that need no device
 //   uarte.c    bytes that are sent
@@ -140,37 +141,44 @@ typedef struct {
 } Idle;
 
 typedef struct Core {
+  // What on_block() needs stands together.
+  uint32_t again;        // address of a block that needs no second look, or 1
+  uint32_t block_count;  // instructions of the current block
+  long long executed;
+  long long limit;  // on_block_slow() has something to do once `executed` is above it
+  Slot *slot;
+  long long charged;  // part of `executed` that slots were charged with
+  uint32_t block, block_size;
+  uint32_t trace_next;
+  uint16_t generation;
+  Area code[MAX_AREAS];  // executable memory: flash first
+  long long stop_at;
+
   void *uc;
   Unicorn api;
   void *owner;  // the Python object, for access_callback
   // The machine's answer to an access; false to refuse it. `*failed`: the callback itself broke.
   bool (*access)(struct Core *c, bool write, uint32_t address, int size, uint64_t value,
                  uint32_t *answer, bool *failed);
-  Area code[MAX_AREAS];  // executable memory: flash first
   int code_count;
   Area windows[MAX_AREAS];  // device windows, with what their registers read as
   int window_count;
   Served served[MAX_SERVED];  // registers whose plain accesses the core answers
   int served_count, last_served;
   Registers *channels;  // the DPPIC's
-  bool collects;        // what is sent may wait in the outbox
-  Outbox outbox;
-  uint8_t *shadow;  // copy of the writable areas while a block is undone
+  uint8_t *shadow;      // copy of the writable areas while a block is undone
   uint32_t *breakpoints;
   size_t breakpoint_count;
   Layout layout;
   void *context, *idle_context;
   size_t context_bytes;
 
-  long long executed, stop_at;
-  long long limit;      // on_block_slow() has something to do once `executed` is above it
   long long look_at;    // time to look at the clock and for an idle loop
   long long step;       // instructions between two such looks
   uint64_t wall;        // ns of the monotonic clock at which run() returns, 0 for never
   bool branch_ticks;    // a taken branch lasts a tick longer
   long long branches;   // ticks that branches lasted beyond their instructions
   uint32_t sequential;  // where code goes on without a branch, 0 where that is not known
-  long long charged;    // part of `executed` that slots were charged with
   Nvic *nvic;
   unsigned taken;  // exceptions
   // What the masks of the running security state boost to, and those of the other one do.
@@ -191,10 +199,7 @@ typedef struct Core {
   int extras;
 
   int reason;
-  uint64_t again;  // size << 32 | address of a block that needs no second look, or 1
-  uint32_t block, block_size, block_count, cut, until;
-  Slot *slot;
-  uint16_t generation;
+  uint32_t cut, until;
   bool partial, single, aborting, shadowed, failed;
   long long access_here;
   int access_count, skip;
@@ -203,7 +208,8 @@ typedef struct Core {
   bool ignoring;
   Idle idle;
   uint32_t trace[TRACE_BLOCKS];
-  uint32_t trace_next;
+  bool collects;  // what is sent may wait in the outbox
+  Outbox outbox;
 } Core;
 
 // thumb.c
@@ -221,12 +227,15 @@ bool core_deliverable(Core *c);
 void core_limit(Core *c);
 void core_settle_charge(Core *c);
 uint32_t core_count_before(Core *c, uint32_t pc);
-int core_run(Core *c, double seconds);
-int core_step(Core *c);
 void core_retire(Core *c, uint32_t pc);
 void core_invalidate(Core *c);
 bool core_attach(Core *c);
 bool core_watch_ram(Core *c);
+
+// run.c
+bool core_is_late(const Core *c);
+int core_run(Core *c, double seconds);
+int core_step(Core *c);
 
 // access.c
 bool access_hook(void *uc, int type, uint64_t address, int size, int64_t value, void *user);

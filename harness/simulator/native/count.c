@@ -1,37 +1,23 @@
-// Counting, and stopping at an exact instruction.
+// Counting. Stopping at an exact instruction: run.c.
 //
 // Unicorn calls on_block() before each translated block. A block that would run past `stop_at`, or
 // holds an instruction that the machine carries out itself (WFI, TT, a breakpoint), is not entered;
 // its first part is run alone by asking Unicorn to stop "until" the address in its middle, which
 // cuts the translated block there.
-#include <string.h>
-#include <time.h>
 
 #include "core.h"
 
-// Instructions between two looks at the clock, at first and at most: a few milliseconds.
-#define FIRST_LOOK 2048
+// Instructions between two looks at the clock at most: a few milliseconds.
 #define LAST_LOOK 262144
-#define NO_LOOK INT64_MAX
-// Exceptions between two looks, which may be few instructions apart.
-#define TAKEN_BETWEEN_LOOKS 256
 
 // What is called seldom must not make dear what calls it: its registers would be saved each time.
 #ifdef __GNUC__
 #define SELDOM __attribute__((noinline, cold))
+#define EXPECTED(condition) __builtin_expect(condition, 1)
 #else
 #define SELDOM
+#define EXPECTED(condition) (condition)
 #endif
-
-static uint64_t monotonic_ns(void) {
-  struct timespec now;
-#ifdef CLOCK_MONOTONIC
-  clock_gettime(CLOCK_MONOTONIC, &now);
-#else
-  timespec_get(&now, TIME_UTC);
-#endif
-  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 uint32_t core_reg(Core *c, int id) {
   uint32_t value = 0;
@@ -109,30 +95,11 @@ uint32_t core_count_before(Core *c, uint32_t pc) {
   return count;
 }
 
-static uint32_t address_of(Core *c, uint32_t index) {
-  Area *area = core_area(c->code, c->code_count, c->block);
-  uint32_t at = c->block;
-  for (uint32_t i = 0; area && i < index; i++) at += thumb_length(core_halfword(area, at));
-  return at;
-}
-
-// Take back what was counted for instructions of the current block from `pc` on.
-static void settle(Core *c, uint32_t pc) {
-  if (pc - c->block >= c->block_size) return;
-  uint32_t before = core_count_before(c, pc);
-  c->executed -= (long long)(c->block_count - before);
-  c->block_count = before;
-  c->block_size = pc - c->block;
-  c->sequential = pc;
-}
-
 bool core_deliverable(Core *c) {
   const Nvic *n = c->nvic;
   if (!n->best || n->best_pending >= n->active_priority) return false;
   return n->best_pending < core_priority(c);
 }
-
-static bool is_late(const Core *c) { return c->wall && monotonic_ns() >= c->wall; }
 
 static void look_later(Core *c) {
   c->step = c->step < LAST_LOOK ? 2 * c->step : LAST_LOOK;
@@ -191,7 +158,7 @@ static SELDOM void on_block_slow(Core *c) {
     idle_block(c);
     core_limit(c);
   } else if (c->executed > c->look_at) {
-    if (is_late(c)) {
+    if (core_is_late(c)) {
       refuse_block(c, REASON_BUDGET);
       return;
     }
@@ -218,7 +185,7 @@ static bool enter_block(Core *c, uint32_t address, uint32_t size) {
   Slot *s = c->slot = &area->slots[(address - area->base) >> 1];
   if (s->key != (size << 16 | c->generation)) decode(c, area, s, address, size);
   c->block_count = s->count;
-  c->again = s->key ? (uint64_t)size << 32 | address : 1;
+  c->again = s->key ? address : 1;
   return true;
 }
 
@@ -228,29 +195,36 @@ static SELDOM void on_new_block(Core *c, uint32_t address, uint32_t size) {
   if (c->executed > c->limit || c->slot->special != NO_SPECIAL) on_block_slow(c);
 }
 
+// Another block of flash that is known already.
+static void on_known_block(Core *c, uint32_t address, uint32_t size, Slot *s) {
+  c->slot->executed += (uint64_t)(c->executed - c->charged);
+  c->charged = c->executed;
+  c->trace[c->trace_next++ % TRACE_BLOCKS] = address;
+  c->slot = s;
+  c->block = address;
+  c->block_size = size;
+  c->block_count = s->count;
+  c->again = address;
+}
+
 static void on_block(void *uc, uint64_t address64, uint32_t size, void *user) {
   Core *c = user;
   uint32_t address = (uint32_t)address64;
-  const uint64_t this = (uint64_t)size << 32 | address;
   (void)uc;
-  // A loop of one block, most of the time of most programs, is looked up once. Another block of
-  // flash that is known already needs no more than this either.
-  if (this != c->again) {
-    uint32_t offset = address - c->code->base;
-    Slot *s = &c->code->slots[offset >> 1];
-    if (offset >= c->code->size || s->key != (size << 16 | c->generation) || !c->slot) {
-      on_new_block(c, address, size);
-      return;
-    }
-    c->slot->executed += (uint64_t)(c->executed - c->charged);
-    c->charged = c->executed;
-    c->trace[c->trace_next++ % TRACE_BLOCKS] = address;
-    c->slot = s;
-    c->block = address;
-    c->block_size = size;
-    c->block_count = s->count;
-    c->again = this;
+  // A loop of one block, most of the time of most programs, is looked up once.
+  if (EXPECTED(address == c->again)) {
+    c->executed += c->block_count;
+    if (EXPECTED(c->executed <= c->limit)) return;
+    on_block_slow(c);
+    return;
   }
+  uint32_t offset = address - c->code->base;
+  Slot *s = &c->code->slots[offset >> 1];
+  if (offset >= c->code->size || s->key != (size << 16 | c->generation) || !c->slot) {
+    on_new_block(c, address, size);
+    return;
+  }
+  on_known_block(c, address, size, s);
   c->executed += c->block_count;
   if (c->executed > c->limit) on_block_slow(c);
 }
@@ -263,113 +237,6 @@ static void on_exception(void *uc, uint32_t number, void *user) {
     if (number == RAISED_FETCH || number == RAISED_DATA) state_note_fault(c);
   }
   c->api.stop(uc);
-}
-
-// One uc_emu_start() from the current pc.
-static void emulate(Core *c, uint64_t until) {
-  uint32_t pc = core_reg(c, REG_PC), thumb = (core_reg(c, REG_XPSR) & XPSR_THUMB) != 0;
-  core_settle_charge(c);
-  c->reason = REASON_NONE;
-  c->until = (uint32_t)until;
-  c->aborting = false;
-  c->block_size = 0;
-  c->block_count = 0;
-  c->slot = NULL;
-  c->again = 1;
-  c->idle.watching = false;
-  core_limit(c);
-  int error = c->api.start(c->uc, pc | thumb, until, 0, 0);
-  bool fetch = c->fault_type == MEM_FETCH_PROT || c->fault_type == MEM_FETCH_UNMAPPED;
-  bool whole = c->exception == RAISED_SVC || c->exception == RAISED_RETURN;
-  if (c->aborting) {
-    access_undo(c);
-    settle(c, core_reg(c, REG_PC));
-  } else if ((c->reason == REASON_MEMORY && !fetch) || (c->reason == REASON_EXCEPTION && !whole)) {
-    settle(c, core_reg(c, REG_PC));
-  } else if (c->reason == REASON_NONE && error) {
-    c->reason = REASON_ERROR;
-    c->error = error;
-    settle(c, core_reg(c, REG_PC));
-  }
-}
-
-static void emulate_cut(Core *c, uint32_t from, uint32_t until) {
-  // The whole block may be in Unicorn's cache: it must be translated again, up to `until`.
-  c->api.ctl(c->uc, CTL_REMOVE_CACHE, (uint64_t)from, (uint64_t)until);
-  c->partial = true;
-  emulate(c, until);
-  c->partial = false;
-}
-
-static void replay(Core *c) {
-  uint32_t pc = core_reg(c, REG_PC);
-  Area *area = core_area(c->code, c->code_count, pc);
-  if (!area) return;
-  c->skip = c->access_count;
-  c->access_count = 0;
-  c->access_here = -1;
-  c->single = true;
-  emulate_cut(c, pc, pc + thumb_length(core_halfword(area, pc)));
-  c->single = false;
-  c->skip = 0;
-}
-
-static void look_soon(Core *c) {
-  c->step = FIRST_LOOK;
-  if (c->look_at > c->executed + c->step) c->look_at = c->executed + c->step;
-}
-
-static void begin(Core *c) {
-  c->failed = false;
-  c->stop_after = false;
-  c->look_at = NO_LOOK;
-  look_soon(c);
-}
-
-static void run_on(Core *c) {
-  emulate(c, NEVER);
-  if (!c->failed && c->reason == REASON_CUT) emulate_cut(c, c->block, address_of(c, c->cut));
-  if (!c->failed && c->reason == REASON_REPLAY) replay(c);
-}
-
-// What ended the stretch was the core's own matter; it goes on.
-static bool goes_on(Core *c) {
-  if (c->reason == REASON_EXCEPTION && c->exception == RAISED_FETCH && state_admit_code(c)) {
-    return true;
-  }
-  if (!exception_take(c)) return false;
-  look_soon(c);
-  return ++c->taken % TAKEN_BETWEEN_LOOKS || !is_late(c);
-}
-
-// Run until a reason to return, for at most about `seconds` of wall time (0: no bound).
-int core_run(Core *c, double seconds) {
-  begin(c);
-  c->wall = seconds > 0 ? monotonic_ns() + (uint64_t)(seconds * 1e9) : 0;
-  for (;;) {
-    if (c->executed >= c->stop_at) return REASON_BUDGET;
-    if (core_deliverable(c)) {
-      c->reason = REASON_UNMASKED;
-    } else if (c->stale) {
-      return REASON_SYNC;
-    } else {
-      run_on(c);
-    }
-    if (c->failed) return REASON_ERROR;
-    if (c->stop_after && c->reason == REASON_NONE) return REASON_DEVICE;
-    if (goes_on(c)) continue;
-    if (c->reason != REASON_NONE) return c->reason;
-    if (is_late(c)) return REASON_BUDGET;
-  }
-}
-
-// Run the one instruction at pc.
-int core_step(Core *c) {
-  uint32_t pc = core_reg(c, REG_PC);
-  Area *area = core_area(c->code, c->code_count, pc);
-  begin(c);
-  emulate_cut(c, pc, pc + (area ? thumb_length(core_halfword(area, pc)) : 2));
-  return c->reason;
 }
 
 // Count one instruction that the machine carried out itself.
