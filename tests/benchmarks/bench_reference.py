@@ -3,21 +3,18 @@
     python tests/benchmarks/bench_reference.py [model.tflite ...]
 
 Networks of the MLPerf Tiny class and the repository's models; files given are added. Each figure
-is the median of the medians of several rounds, in which the contestants take turns. Single
-inferences have one thread each, batches of large networks one for each core: run it on an idle
-machine. Nothing is asserted.
+is the processor time of one inference, of all threads, the best of several rounds in which the
+contestants take turns. Nothing is asserted.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
@@ -35,13 +32,15 @@ BATCH = 64
 
 
 def seconds(function: Callable[[], object], least: float = 0.05) -> float:
-    """The median of single calls over about ``least`` seconds."""
-    times: list[float] = []
-    while sum(times) < least or len(times) < 3:
-        start = time.perf_counter()
-        function()
-        times.append(time.perf_counter() - start)
-    return median(times)
+    """Processor time of a call, from as many in a row as take ``least`` seconds."""
+    count, taken = 1, 0.0
+    while taken < least:
+        count = max(2 * count, int(1.2 * count * least / taken)) if taken else count
+        start = time.process_time()
+        for _ in range(count):
+            function()
+        taken = max(time.process_time() - start, 1e-9)
+    return taken / count
 
 
 def inputs(model: Model) -> list[np.ndarray]:
@@ -107,7 +106,7 @@ def contest(model: Model) -> list[float]:
         lambda: reference.invoke_batch(batch, BATCH),
     ]
     rounds = [[seconds(each) for each in contestants] for _ in range(ROUNDS)]
-    micro, lite, own, many = (median(column) for column in zip(*rounds, strict=True))
+    micro, lite, own, many = (min(column) for column in zip(*rounds, strict=True))
     return [micro, lite if second else float("nan"), own, many / BATCH]
 
 
@@ -117,7 +116,7 @@ def main() -> None:
         print(json.dumps(contest(chosen(sys.argv[2]))))
         return
     names = [*NETWORKS, *map(str, sorted(paths.models().glob("*.tflite"))), *sys.argv[1:]]
-    print(f"{os.cpu_count()} cores; milliseconds an inference; x: times as fast as tflite-micro")
+    print("milliseconds of processor time an inference; x: times as fast as tflite-micro")
     print(f"{'model':<40}     TFLM   LiteRT      own    batch   own x  batch x")
     for name in names:
         done = subprocess.run(
