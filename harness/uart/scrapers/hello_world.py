@@ -97,7 +97,7 @@ def _check_sequence(x: Sequence[float]) -> Check:
         for index, exact in missed.items()
     )
     problem = f"{wrong} of {len(x)} printed x are not the sequence that the sample makes"
-    return Check(0, wrong, (problem,), "\n".join(rows))
+    return Check(mismatches=wrong, problems=(problem,), details="\n".join(rows))
 
 
 def _misses(x: Sequence[float], cycle: int) -> dict[int, float]:

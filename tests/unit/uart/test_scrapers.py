@@ -64,6 +64,26 @@ def test_a_scraper_that_cannot_fail_or_does_not_exist_is_refused(name):
         scraper(name)
 
 
+@pytest.mark.parametrize("name", ["", "/", "//", "/abc", "abc/", "Ztest"])
+def test_what_is_neither_a_name_nor_a_regex_is_no_scraper(name):
+    with pytest.raises(UsageError, match=f"no scraper '{name}'") as caught:
+        scraper(name)
+    assert caught.value.hint == (
+        "one of hello_world, person_detection, unit_tests, ztest, or /a regex/"
+    )
+
+
+def test_a_regex_of_one_character_reads_no_value():
+    with pytest.raises(UsageError, match="'a' has no named group"):
+        scraper("/a/")
+
+
+def test_a_broken_regex_is_told_by_its_error_alone(capfd):
+    with pytest.raises(UsageError):
+        scraper("/(/")
+    assert capfd.readouterr() == ("", "")
+
+
 # a regex of the user's own
 
 
@@ -244,7 +264,9 @@ def test_the_end_of_a_run_may_be_a_line_of_the_users_own():
 
 def test_results_that_nothing_is_held_against_are_a_problem(scrape):
     console = scrape(r"/y=(?P<y>\S+)/", "y=1\n")
-    assert judge(console).problems == ("the results were read but held against nothing",)
+    told = judge(console)
+    assert told.problems == ("the results were read but held against nothing",)
+    assert (told.compared, told.mismatches) == (0, 0)
     assert judge(console, tests={"a": "fail"}).problems
 
 

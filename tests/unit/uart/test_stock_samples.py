@@ -123,6 +123,15 @@ def test_an_x_that_was_printed_on_the_other_side_of_a_border_is_right(scrape, pl
     assert judge(console, predict=step).problems == ()
 
 
+@pytest.mark.parametrize(("place", "border", "says"), [(1, 0.3141592, 0), (2, 0.6283187, 1)])
+def test_a_wrong_y_is_told_with_what_the_model_makes_of_the_printed_x(scrape, place, border, says):
+    def step(xs, *, truncate):
+        return [float(x >= border) for x in xs]
+
+    told = judge(scrape("hello_world", lines([place], y=lambda x: 7)), predict=step)
+    assert told.details.endswith(f": y 7.000000, the model says {says}.000000")
+
+
 @pytest.mark.parametrize(
     ("exact", "printed", "right"),
     [
