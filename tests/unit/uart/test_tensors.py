@@ -84,11 +84,13 @@ def test_a_tensor_with_parts_too_many_is_one_finding():
     assert [(f.line, f.message) for f in torn] == [(2, message)]
 
 
-def test_a_torn_layer_is_told_with_its_node():
-    console = console_of(lines([told("boot"), told("layer", total=8), told("end")]))
+@pytest.mark.parametrize("node", [0, 3])
+def test_a_torn_layer_is_told_with_its_node(node):
+    console = console_of(lines([told("boot"), told("layer", node=node, total=8), told("end")]))
     torn = next(f for f in console.findings if f.kind is Kind.RECORD_TRUNCATED)
     assert torn.subject == "layer"
-    assert torn.message == ("layer 0 of inference 0, node 0: 4 of 8 bytes, or not in order")
+    message = f"layer 0 of inference 0, node {node}: 4 of 8 bytes, or not in order"
+    assert torn.message == message
 
 
 def test_a_tensor_that_comes_again_is_a_finding_and_the_first_one_stays():
