@@ -84,6 +84,7 @@ EXEMPTIONS: tuple[Exemption, ...] = (
     Exemption("inference", "source", ("another known one*",), _LABEL, _OWN),
     Exemption("stack", "name", _NAMES, _LABEL, _OWN),
     Exemption("lifecycle", "", ("dropped", "all are dropped"), _OPTIONAL, _OWN),
+    Exemption("lifecycle", "operator", ("another known one*",), _LABEL, _OWN),
     Exemption("lifecycle", "reset", _SOME, "who writes an image may reset it twice in a row", _OWN),
     Exemption("op", "", ("all are dropped",), _OPTIONAL, _OWN),
     Exemption("allocation", "", ("all are dropped",), _OPTIONAL, _OWN),

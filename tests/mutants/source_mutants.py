@@ -206,17 +206,16 @@ SOURCE_MUTANTS: tuple[SourceMutant, ...] = (
     _m(
         "a failed record of stage input, then all goes on",
         (
-            "if (!Open(interpreter)) return;\n  for",
-            "if (!Open(interpreter)) return;\n"
-            '  Record("failed").Text("stage", "input").Number("status", 1);\n  for',
+            "  infer(interpreter);",
+            '  Record("failed").Text("stage", "input").Number("status", 1);\n  infer(interpreter);',
         ),
     ),
     _m(
         "a failed record of stage register, then all goes on",
         (
-            "if (!Open(interpreter)) return;\n  for",
-            "if (!Open(interpreter)) return;\n"
-            '  Record("failed").Text("stage", "register").Number("status", 1);\n  for',
+            "  infer(interpreter);",
+            '  Record("failed").Text("stage", "register").Number("status", 1);\n'
+            "  infer(interpreter);",
         ),
     ),
     _m(

@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 
 import pytest
-from build_mutants import COMPILER, firmware_mutant, sample_mutant
+from build_mutants import COMPILER, FIRMWARE, edited, firmware_mutant, sample_mutant
 from source_mutants import SCRAPED_MUTANTS, SOURCE_MUTANTS, SourceMutant
 from test_transcripts import what_noticed
 
@@ -44,6 +44,15 @@ def _run(mutant: SourceMutant, way: str, elf, folder, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("harness.case.run.build_one", lambda *names: elf)
         return run_case(_case(mutant, way, elf), folder)
+
+
+@pytest.mark.parametrize(
+    ("folder", "mutants"),
+    [(paths.samples(), SOURCE_MUTANTS), (FIRMWARE, SCRAPED_MUTANTS)],
+)
+def test_every_row_still_finds_its_place_in_the_source(folder, mutants):
+    for mutant in mutants:
+        edited(folder / mutant.file, mutant.edits)
 
 
 def test_no_mutant_of_the_samples_sources_passes(
