@@ -11,6 +11,7 @@ from little_tflm import compile_little, has_gcc
 
 from harness.elf import Firmware
 from harness.errors import FirmwareFailed, UsageError
+from harness.footprint import arena_minimum
 from harness.footprint.arena import ArenaMinimum, Probe, Site, minimum, sites
 from harness.targets.simulator import open as open_simulator
 
@@ -76,6 +77,10 @@ def test_the_smallest_arena_is_found_to_the_byte(image, before, given):
     assert Probe(776, False, "AllocateTensors returned 1") in found.probes
     assert len(found.probes) == 1 + 11  # 2048 is bisected in eleven steps
     assert found.instructions > 0
+
+
+def test_the_simulator_is_where_it_is_searched_for(image):
+    assert arena_minimum(image()).minimum == 777
 
 
 def test_an_image_that_needs_all_of_its_arena_has_no_margin(image):

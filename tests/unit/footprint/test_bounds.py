@@ -1,0 +1,110 @@
+"""Bounds, sums and notes of an analysis, of images that are made up."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from harness.elf.layout import Layout, Part
+from harness.footprint.analysis import SectionCost, _sections, _what_cannot_be_said, ram_regions
+from harness.footprint.operators import (
+    Group,
+    Member,
+    OperatorCost,
+    OperatorReport,
+    Share,
+    agree,
+)
+
+
+@pytest.mark.parametrize(
+    ("reached", "measured", "operators", "agrees"),
+    [(0, 164, 1, True), (0, 165, 1, False), (0, -164, 1, True), (0, -165, 1, False),
+     (1_000, 1_190, 1, True), (1_000, 1_200, 1, False), (1_190, 1_000, 1, True),
+     (1_191, 1_000, 1, False), (0, 329, 2, True), (0, 330, 2, False)],
+)  # fmt: skip
+def test_two_figures_agree_within_160_bytes_an_operator_and_three_percent(
+    reached, measured, operators, agrees
+):
+    assert agree(reached, measured, operators) is agrees
+
+
+def cost(name: str, exclusive: int, *shares: Share) -> OperatorCost:
+    shared = sum(one.bytes for one in shares)
+    return OperatorCost(name, False, exclusive, shared, 0, shares, (Member("f", 5),), ("R",))
+
+
+BOTH, ALL = Share(("A", "B"), 30), Share(("A", "B", "C"), 7)
+REPORT = OperatorReport((cost("A", 10, BOTH, ALL), cost("B", 20, BOTH, ALL), cost("C", 1, ALL)),
+                        68, 5, 2)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("names", "together"),
+    [([], 0), (["A"], 47), (["A", "B"], 67), (["C"], 8), (["A", "B", "C"], 68), (["X"], 0)],
+)
+def test_a_set_of_operators_adds_each_shared_byte_once(names, together):
+    assert REPORT.together_of(names) == together
+
+
+def test_an_operator_is_a_row_with_what_stands_behind_its_figures():
+    assert REPORT.operators[2].to_json() == {
+        "operator": "C", "custom": False, "exclusive": 1, "shared": 7, "alone": 8, "ram": 0,
+        "shared_with": [{"operators": ["A", "B", "C"], "bytes": 7}],
+        "symbols": [{"name": "f", "bytes": 5}], "registrations": ["R"],
+    }  # fmt: skip
+    assert REPORT.to_json() == {"together": 68, "rest": 5, "unreached": 2}
+
+
+def test_a_group_takes_what_its_members_take():
+    assert Group("g", (Member("a", 5), Member("b", 2))).bytes == 7
+
+
+def test_ram_is_what_the_address_map_calls_so():
+    origins = (0, 0x1FFF_FFFF, 0x2000_0000, 0x3FFF_FFFF, 0x4000_0000)
+    regions = [SimpleNamespace(name=hex(origin), origin=origin) for origin in origins]
+    assert ram_regions(SimpleNamespace(regions=regions)) == {"0x20000000", "0x3fffffff"}
+
+
+def part(section: str, region: str, place: int, size: int, name: str = "f") -> Part:
+    return Part(name, "function", region, section, place, place, size)
+
+
+def test_a_section_that_is_stored_and_copied_has_a_part_of_each_region():
+    layout = Layout(
+        (part(".text", "FLASH", 0, 8), part(".text", "FLASH", 8, 4), part(".data", "FLASH", 12, 4),
+         part(".data", "RAM", 0x2000_0000, 4), part("", "FLASH", 16, 2, "(gap)")), (),
+    )  # fmt: skip
+    assert _sections(layout) == (
+        SectionCost(".text", "FLASH", 0, 12), SectionCost(".data", "FLASH", 12, 4),
+        SectionCost(".data", "RAM", 0x2000_0000, 4), SectionCost("(gap)", "FLASH", 16, 2),
+    )  # fmt: skip
+
+
+def notes(*, info: bytes = b"x", units: int = 0, lines: int = 0, symbols: int = 1, found: int = 1):
+    dwarf = SimpleNamespace(info=info, broken_units=units)
+    image = SimpleNamespace(
+        variables=SimpleNamespace(dwarf=dwarf),
+        line_table=SimpleNamespace(broken=lines),
+        symbols=(object(),) * symbols,
+    )
+    return _what_cannot_be_said(image, SimpleNamespace(operators=(object(),) * found))
+
+
+@pytest.mark.parametrize(
+    ("image", "words"),
+    [
+        ({"info": b""}, "no DWARF: bytes are not told by source file (all are under (no debug"),
+        ({"units": 2, "lines": 1}, "3 compilation units have garbled DWARF; their files are inc"),
+        ({"symbols": 0, "found": 0}, "no symbols: operators cannot be told apart"),
+        ({"found": 0}, "no registration function of tflite-micro (Register_*) is linked"),
+    ],
+)
+def test_what_an_image_cannot_say_is_a_note(image, words):
+    (note,) = notes(**image)
+    assert note.startswith(words)
+
+
+def test_an_image_that_says_all_has_no_note():
+    assert notes() == []

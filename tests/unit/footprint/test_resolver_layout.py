@@ -1,0 +1,101 @@
+"""How resolvers lie in memory, as the DWARF of an image tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from little_tflm import HEADER, compile_little, has_gcc
+
+from harness.elf import Firmware
+from harness.footprint.resolver_layout import ClassLayout, ResolverLayout, find_layout
+from harness.footprint.resolvers import find, slots_in_symbols, vtables
+
+FIELDS = {
+    "init": 0, "free": 4, "prepare": 8, "invoke": 12, "reset": 16, "builtin_code": 20,
+    "custom_name": 24,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Firmware]:
+    """The little firmware with another header, for two operators in so many slots."""
+    if not has_gcc():
+        pytest.skip("no arm-none-eabi-g++")
+
+    def build(was: str = "", now: str = "", **options) -> Firmware:
+        assert was in HEADER
+        folder = tmp_path_factory.mktemp("layout")
+        files = {"little.h": HEADER.replace(was, now) if was else HEADER}
+        return Firmware.from_elf(compile_little(folder, files=files, **options))
+
+    return build
+
+
+def test_layout_and_object_are_those_of_the_class(little: Firmware):
+    layout = find_layout(little)
+    assert layout == ResolverLayout("dwarf", 28, FIELDS, 4, {2: ClassLayout(4, 60)})
+    (resolver,) = find(little)
+    assert (resolver.name, resolver.slots, resolver.slot_bytes) == ("resolver", 2, 36)
+    assert resolver.bytes == layout.bytes_of(2) == 84
+    symbol = next(one for one in little.symbols if one.name == "_ZL8resolver")
+    assert resolver.address == symbol.address
+    assert slots_in_symbols(little) == {2}
+    assert list(vtables(little).values()) == [2]
+
+
+@pytest.mark.parametrize("dwarf", ["-gdwarf-3", "-gdwarf-4", "-gdwarf-5"])
+def test_every_version_of_dwarf_tells_the_same(built, dwarf):
+    image = built(dwarf=dwarf, slots=5, extra=("-gstrict-dwarf",))
+    expected = ResolverLayout("dwarf", 28, FIELDS, 4, {5: ClassLayout(4, 144)})
+    assert find_layout(image) == expected
+    assert [one.bytes for one in find(image)] == [192]
+
+
+def test_dwarf_2_has_offsets_as_expressions_and_no_classes_of_a_namespace(built):
+    image = built(dwarf="-gdwarf-2", extra=("-gstrict-dwarf",))
+    assert find_layout(image) == ResolverLayout("dwarf", 28, FIELDS, 4)
+
+
+def test_builtin_codes_of_one_byte_make_a_slot_smaller(built):
+    image = built("int builtin_codes_[N]", "unsigned char builtin_codes_[N]")
+    assert (find_layout(image).code_bytes, find_layout(image).slot_bytes) == (1, 33)
+
+
+def test_a_member_before_the_registrations_moves_them(built):
+    image = built(
+        "  TFLMRegistration registrations_[N];", "  int more_; TFLMRegistration registrations_[N];"
+    )
+    layout = find_layout(image)
+    assert layout.classes == {2: ClassLayout(8, 64)}
+    assert layout.registrations_at == 8
+
+
+#: gcc clears a record of eight words with a call.
+MEMSET = """
+extern "C" __attribute__((used)) inline void* memset(void* to, int value, unsigned size) {
+  for (unsigned at = 0; at < size; ++at) static_cast<volatile char*>(to)[at] = value;
+  return to;
+}
+"""
+
+
+def test_a_longer_registration_makes_a_slot_larger(built):
+    now = f"const char* custom_name; int version; }};\n{MEMSET}"
+    image = built("const char* custom_name;\n};", now)
+    layout = find_layout(image)
+    assert (layout.registration_bytes, layout.fields["version"]) == (32, 28)
+    assert [one.slot_bytes for one in find(image)] == [40]
+
+
+def test_the_record_that_resolvers_hold_is_the_one_that_counts(built):
+    other = "struct TfLiteRegistration { int init, prepare, invoke, builtin_code, a, b, c, d, e; };"
+    now = f"{other} inline TfLiteRegistration other_record; struct TFLMRegistration {{"
+    image = built("struct TFLMRegistration {", now)
+    assert find_layout(image).registration_bytes == 28
+
+
+def test_without_dwarf_the_layout_is_todays_and_the_symbols_tell_the_slots(built):
+    image = built(dwarf="", slots=5)
+    assert find_layout(image) == ResolverLayout()
+    assert [(one.slots, one.address, one.bytes) for one in find(image)] == [(5, 0, 192)]
