@@ -10,7 +10,7 @@ MMIO_READ: int
 MMIO_WRITE: int
 
 #: Rules of Registers.serve(), to be added up: what the core answers itself.
-PLAIN_READ, PLAIN_WRITE, EVENT_WRITE, SEND = 1, 2, 4, 8
+PLAIN_READ, PLAIN_WRITE, EVENT_WRITE, SEND, COUNT = 1, 2, 4, 8, 16
 
 class Registers:
     #: The interrupt line, -1 for none; its level as the interrupt controller was told last.
@@ -18,12 +18,19 @@ class Registers:
     level: bool
     #: DPPI channels that nothing but this UARTE's STOPTX listens to, as far as known.
     stops_itself: int
+    #: Of an RTC; see native/registers.h.
+    running: bool
+    base: int
+    since: int
+    edges: int
+    ticks: int
 
     def __init__(self, size: int, /) -> None: ...
     def __getitem__(self, offset: int, /) -> int: ...
     def __setitem__(self, offset: int, value: int, /) -> None: ...
     def serve(self, offset: int, rule: int, /) -> None: ...
     def raise_event(self, offset: int, /) -> bool: ...
+    def count(self, now: int, /) -> int: ...
     def save(self) -> bytes: ...
     def load(self, saved: bytes, /) -> None: ...
     def holds(self, saved: bytes, /) -> bool: ...
@@ -102,6 +109,8 @@ class Core:
     #: With ``branch_ticks`` a taken branch lasts a tick longer; ``branches`` counts these.
     branch_ticks: bool
     branches: int
+    #: Ticks slept: virtual time is instructions, branches and sleep.
+    slept: int
     #: Where code goes on without a branch, 0 where that is not known.
     sequential: int
     #: True while changes of the MPU wait for the next block of code.

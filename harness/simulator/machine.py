@@ -94,7 +94,7 @@ class Machine(Nrf9160):
     def _collect(self) -> None:
         """Take what the counting core let the console send."""
         if self.core.has_sent:
-            hertz, slept = self.memory_map.cpu_hz, self.slept
+            hertz, slept = self.memory_map.cpu_hz, self.core.slept
             chunks = self.core.collect()
             self.console += [Chunk((tick + slept) / hertz, data) for tick, data in chunks]
             self.silent_resets = 0
@@ -172,9 +172,9 @@ class Machine(Nrf9160):
                 if (until_tick < NEVER and time < NEVER) or (
                     until_tick < NEVER and self.uart.incoming
                 ):
-                    self.slept += until_tick - self.now
+                    self.core.slept += until_tick - self.now
                 return False
-            self.slept += max(0, time - self.now)
+            self.core.slept += max(0, time - self.now)
             self.events.run_due(self.now)
             if self.reset_reason is not None or self._hit:
                 return True

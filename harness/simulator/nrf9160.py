@@ -78,7 +78,6 @@ class Nrf9160:
         self._ram = self.memory_map.area("ram")
         self.image = loader.load(firmware, self.memory_map)
         self.events = EventQueue()
-        self.slept = 0
         self.resets = 0
         self.console: list[Chunk] = []
         self.faults: list[FaultRecord] = []
@@ -108,7 +107,7 @@ class Nrf9160:
         self.core = self.engine.core
         self._power_on = self.core.save_state()
         self.nvic = self.engine.nvic
-        self.dwt = Dwt(lambda: self.core.executed + self.slept)
+        self.dwt = Dwt(lambda: self.core.executed + self.core.slept)
         self.shared = Shared()
         worlds = self._world(nonsecure=False), self._world(nonsecure=True)
         self.scb, self.mpu = worlds[0].scb, worlds[0].mpu
@@ -183,7 +182,8 @@ class Nrf9160:
     @property
     def now(self) -> int:
         """Virtual time in ticks: instructions, sleep, and what branches took beyond these."""
-        return self.core.executed + self.slept + self.core.branches
+        core = self.core
+        return core.executed + core.slept + core.branches
 
     @property
     def seconds(self) -> float:

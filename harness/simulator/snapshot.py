@@ -61,7 +61,7 @@ def take(machine: Machine) -> Snapshot:
         machine.events.state(),
         machine.core.executed,
         machine.core.sequential,
-        machine.slept + machine.core.branches,
+        machine.core.slept + machine.core.branches,
         tuple((chunk.time, chunk.data) for chunk in machine.console),
         machine.resets,
         machine.sleeping,
@@ -82,7 +82,7 @@ def restore(machine: Machine, snapshot: Snapshot) -> None:
     core.extras |= snapshot.extras
     core.executed = core.stop_at = snapshot.executed
     core.sequential = snapshot.sequential
-    machine.slept, core.branches = snapshot.slept, 0
+    core.slept, core.branches = snapshot.slept, 0
     for name, state in snapshot.devices.items():
         if not machine.devices[name].holds(state):
             machine.devices[name].restore(state)

@@ -93,8 +93,15 @@ static bool answer(Core *c, bool write, uint32_t address, int size, uint64_t val
 static bool carry_out(Core *c, bool write, uint32_t address, int size, uint64_t value) {
   if (size != 4 || address & 3 || c->divided) return false;
   const Served *at = served_at(c, address);
-  if (!at || !write || !(value & 1)) return false;
-  return at->registers->rules[(address - at->base) / 4] & SEND && uarte_start(c, at->registers);
+  if (!at) return false;
+  uint32_t offset = address - at->base;
+  uint8_t rule = at->registers->rules[offset / 4];
+  if (write) return rule & SEND && value & 1 && uarte_start(c, at->registers);
+  if (!(rule & COUNT)) return false;
+  long long now = c->executed + c->slept + c->branches;
+  uint32_t counter = (uint32_t)registers_count(at->registers, now) & 0xFFFFFF;
+  memcpy(at->window + offset, &counter, sizeof counter);
+  return true;
 }
 
 // Unicorn restored the IT state for this callback; the running block does not expect it.

@@ -178,6 +178,7 @@ typedef struct Core {
   uint64_t wall;        // ns of the monotonic clock at which run() returns, 0 for never
   bool branch_ticks;    // a taken branch lasts a tick longer
   long long branches;   // ticks that branches lasted beyond their instructions
+  long long slept;      // ticks without instructions
   uint32_t sequential;  // where code goes on without a branch, 0 where that is not known
   Nvic *nvic;
   unsigned taken;  // exceptions

@@ -59,6 +59,7 @@ PyMemberDef core_members[] = {
     {"fp_disabled", T_BOOL, FIELD(fp_disabled), 0, "CPACR refuses FP instructions."},
     {"branch_ticks", T_BOOL, FIELD(branch_ticks), 0, "A taken branch lasts a tick longer."},
     {"branches", T_LONGLONG, FIELD(branches), 0, "Ticks that branches lasted so."},
+    {"slept", T_LONGLONG, FIELD(slept), 0, "Ticks slept."},
     {"sequential", T_UINT, FIELD(sequential), 0, "Where code goes on without a branch, or 0."},
     {"skip_idle", T_BOOL, FIELD(skip_idle), 0, "Skip loops that can change nothing."},
     {NULL, 0, 0, 0, NULL},

@@ -34,6 +34,12 @@ bool registers_write(const Served *at, uint32_t offset, uint32_t value) {
   return true;
 }
 
+long long registers_count(const Registers *r, long long now) {
+  if (!r->running) return r->base;
+  long long edge = now * r->edges / r->ticks;
+  return r->base + (edge - r->since) / ((r->words[PRESCALER / 4] & PRESCALERS) + 1);
+}
+
 void registers_drive(Registers *r, Nvic *nvic) {
   bool level = false;
   if (r->irq < 0) return;
@@ -64,6 +70,7 @@ static int initialize(PyObject *self, PyObject *arguments, PyObject *keywords) {
   r->rules = calloc(size / 4, 1);
   r->size = size;
   r->irq = -1;
+  r->edges = r->ticks = 1;
   if (r->words && r->rules) return 0;
   PyErr_NoMemory();
   return -1;
@@ -125,6 +132,16 @@ static PyObject *raise_event(PyObject *self, PyObject *offset) {
   r->words[index] = 1;
   return PyBool_FromLong(!is_silent(r, event) || r->words[SHORTS / 4] ||
                          r->words[(event + PUBLISH) / 4]);
+}
+
+static PyObject *count(PyObject *self, PyObject *now) {
+  long long tick = PyLong_AsLongLong(now);
+  if (PyErr_Occurred()) return NULL;
+  if (REGISTERS(self)->size <= PRESCALER || REGISTERS(self)->ticks <= 0) {
+    PyErr_SetString(PyExc_ValueError, "no counter");
+    return NULL;
+  }
+  return PyLong_FromLongLong(registers_count(REGISTERS(self), tick));
 }
 
 static PyObject *save(PyObject *self, PyObject *unused) {
@@ -190,6 +207,11 @@ PyObject *methods_set_channels(PyObject *self, PyObject *registers) {
 static PyMemberDef members[] = {
     {"irq", T_INT, FIELD(irq), 0, "The interrupt line, -1 for none."},
     {"level", T_BOOL, FIELD(level), 0, "Of it, as the interrupt controller was told last."},
+    {"running", T_BOOL, FIELD(running), 0, "Does the counter run?"},
+    {"base", T_LONGLONG, FIELD(base), 0, "Where it stood at edge `since`."},
+    {"since", T_LONGLONG, FIELD(since), 0, "See `base`."},
+    {"edges", T_LONGLONG, FIELD(edges), 0, "Edges of its clock in `ticks`."},
+    {"ticks", T_LONGLONG, FIELD(ticks), 0, "See `edges`."},
     {"stops_itself", T_UINT, FIELD(stops_itself), 0, "Channels that only its STOPTX hears."},
     {NULL, 0, 0, 0, NULL},
 };
@@ -197,6 +219,7 @@ static PyMemberDef members[] = {
 static PyMethodDef methods[] = {
     {"serve", serve, METH_VARARGS, "What the core answers itself at an offset."},
     {"raise_event", raise_event, METH_O, "Set an event; is an interrupt or a task concerned?"},
+    {"count", count, METH_O, "The counter of an RTC at a tick, without its wrap."},
     {"save", save, METH_NOARGS, "The contents, as bytes."},
     {"load", load, METH_O, "Take back what save() gave."},
     {"holds", holds, METH_O, "Is this what save() would give?"},

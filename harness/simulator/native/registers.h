@@ -12,6 +12,7 @@ enum {
   PLAIN_WRITE = 2,  // a write stores the word
   EVENT_WRITE = 4,  // an event's: bit 0 is stored; may change the interrupt line
   SEND = 8,         // a write of 1 is the task STARTTX of a UARTE
+  COUNT = 16,       // a read gives the counter of an RTC
 };
 
 typedef struct {
@@ -21,6 +22,10 @@ typedef struct {
   int irq;                // of the interrupt line, -1 for none
   bool level;             // of it, as the interrupt controller was told last
   uint32_t stops_itself;  // DPPI channels that nothing but this UARTE's STOPTX listens to
+  // Of an RTC: the counter stood at `base` at edge `since` of its clock, which has `edges` edges in
+  // `ticks` ticks of virtual time; it counts every PRESCALER + 1 of them while it runs.
+  bool running;
+  long long base, since, edges, ticks;
 } Registers;
 
 // Registers that answer at an address.
@@ -32,6 +37,7 @@ typedef struct {
 } Served;
 
 // Nordic's layout (nRF9160 PS, "Peripheral interface").
+enum { PRESCALER = 0x508, PRESCALERS = 0xFFF };
 enum { PUBLISH = 0x080, FIRST_EVENT = 0x100, SHORTS = 0x200, INTERRUPT_ENABLE = 0x300 };
 
 // Carry out an access of a word; false where that is not a matter of course.
@@ -39,6 +45,8 @@ bool registers_read(const Served *at, uint32_t offset);
 bool registers_write(const Served *at, uint32_t offset, uint32_t value);
 // Would registers_write() be true?
 bool registers_take(const Served *at, uint32_t offset);
+// The counter of an RTC at a tick, without its wrap.
+long long registers_count(const Registers *r, long long now);
 // Drive the interrupt line from events and INTEN.
 void registers_drive(Registers *r, Nvic *nvic);
 #endif  // HARNESS_SIMULATOR_NATIVE_REGISTERS_H_

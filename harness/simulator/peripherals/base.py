@@ -25,7 +25,7 @@ SUBSCRIBE, PUBLISH = 0x080, 0x080
 SHORTS, INTEN, INTENSET, INTENCLR, INTPEND = 0x200, 0x300, 0x304, 0x308, 0x30C
 ENABLE_BIT = 1 << 31
 #: What the counting core answers itself (native/registers.h).
-PLAIN_READ, PLAIN_WRITE, EVENT_WRITE, SEND = 1, 2, 4, 8
+PLAIN_READ, PLAIN_WRITE, EVENT_WRITE, SEND, COUNT = 1, 2, 4, 8, 16
 
 State = dict[str, Any]
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-from harness.simulator.peripherals.base import INTEN, Register, numbered
+from harness.simulator.peripherals.base import COUNT, INTEN, Register, numbered
 from harness.simulator.peripherals.counter import Counter
+
+if TYPE_CHECKING:
+    from harness.simulator._native import Registers
 
 WRAP = 1 << 24
 CHANNELS = 4
-EVTEN = 0x340
+EVTEN, _COUNTER = 0x340, 0x504
 _BITS = {"TICK": 1 << 0, "OVRFLW": 1 << 1} | {f"COMPARE[{n}]": 1 << 16 + n for n in range(CHANNELS)}
 
 
@@ -28,15 +31,51 @@ class Rtc(Counter):
         Register(EVTEN, "EVTEN"),
         Register(0x344, "EVTENSET"),
         Register(0x348, "EVTENCLR"),
-        Register(0x504, "COUNTER", access="r"),
+        Register(_COUNTER, "COUNTER", access="r"),
         Register(0x508, "PRESCALER"),
         Register(0x540, "CC", count=CHANNELS),
     )
     STATE: ClassVar[tuple[str, ...]] = ("running", "base", "edge")
 
     def reset(self) -> None:
+        m = self.chip.memory_map
+        self.regs.edges, self.regs.ticks = m.lfclk_hz, m.cpu_hz
         super().reset()
-        self.edge = 0  # number of the LFCLK edge at which the counter stood at base
+        self.edge = 0
+
+    def serve(self) -> Registers:
+        super().serve()
+        self.regs.serve(_COUNTER, COUNT)
+        return self.regs
+
+    # The counting core has what reading the counter takes.
+
+    @property
+    def running(self) -> bool:
+        """Between START and STOP."""
+        return self.regs.running
+
+    @running.setter
+    def running(self, value: bool) -> None:
+        self.regs.running = value
+
+    @property
+    def base(self) -> int:
+        """Where the counter stood at :attr:`edge`."""
+        return self.regs.base
+
+    @base.setter
+    def base(self, value: int) -> None:
+        self.regs.base = value
+
+    @property
+    def edge(self) -> int:
+        """Number of an edge of LFCLK."""
+        return self.regs.since
+
+    @edge.setter
+    def edge(self, value: int) -> None:
+        self.regs.since = value
 
     # time: edge n of the 32 768 Hz clock lies at tick ceil(n * cpu_hz / lfclk_hz)
 
@@ -54,9 +93,7 @@ class Rtc(Counter):
 
     def _total(self) -> int:
         """The counter without its wrap."""
-        if not self.running:
-            return self.base
-        return self.base + (self._edge_now() - self.edge) // self._step
+        return self.regs.count(self.chip.now)
 
     def _rebase(self, value: int) -> None:
         self.base = value % WRAP

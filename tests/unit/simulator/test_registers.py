@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 
 import pytest
@@ -45,7 +46,7 @@ def evidence(machine: Machine) -> tuple[object, ...]:
 
 @pytest.mark.parametrize("step", [7, 100, HZ])
 @pytest.mark.parametrize(
-    "name", ["compute", "exceptions", "receive", "pins", "tickless", "threads", "sender"]
+    "name", ["compute", "exceptions", "receive", "pins", "tickless", "threads", "sender", "counter"]
 )
 def test_a_run_is_the_same_where_the_core_answers(build: Build, name: str, step: int) -> None:
     asked, answered = asking(build(name)), Machine(build(name))
@@ -84,6 +85,24 @@ def test_the_core_asks_about_transfers_that_concern_others_alone(build: Build) -
     machine.run(until_tick=HZ)
     assert len(machine.console) > 1500
     assert 1 < asked.count(0x008) < 10  # a channel's first use, another task on it, flash, no bytes
+
+
+def test_the_counter_of_an_rtc_is_the_number_of_edges_of_its_clock(build: Build) -> None:
+    machine = Machine(build("counter"))
+    asked: list[int] = []
+    rtc = machine.devices["RTC0"]
+    rtc.read = lambda offset: asked.append(offset) or 0  # type: ignore[func-returns-value,method-assign]
+    machine.run(until_tick=HZ)
+    assert asked == []
+    found = machine.firmware.symbol("results")
+    assert found is not None
+    words = struct.unpack("<52I", machine.read_memory(found.address, 4 * 52))
+    first, cleared, overflown = words[1:11], words[11:13], words[15:51]
+    assert list(first) == [n // 2 + n % 2 + first[0] for n in range(10)]
+    assert cleared == (0, 1)
+    assert words[13:15] == (1, 0xFFFFF0)
+    assert list(overflown) == [(0xFFFFF0 + n // 2 + n % 2) % 2**24 for n in range(36)]
+    assert words[51] == 100
 
 
 @given(writes=st.lists(st.tuples(offsets, st.integers(0, 2**32 - 1))))
