@@ -75,16 +75,22 @@ Bind = Callable[[Sequence[Any], Sequence[Array], Workspace], "Sequence[Call] | N
 class Prepared:
     """A :data:`~harness.reference.node.Run` that can be bound, too.
 
-    ``quiet``: what is bound gives rise to no floating-point warning.
+    ``quiet``: what is bound gives rise to no floating-point warning. ``consecutive``: ``run`` takes
+    several runs for consecutive inferences, and leaves its variable tensors as the last one does.
     """
 
     run: Run
     bind: Bind
     quiet: bool = True
+    consecutive: bool = False
 
     def __call__(self, values: Sequence[Any]) -> list[Array]:
         """Run it on arrays with a leading axis of runs."""
         return self.run(values)
+
+
+def unbound(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> None:
+    """The :data:`Bind` of an operator that gains nothing by it."""
 
 
 def copied(target: Array, source: Array) -> Call:

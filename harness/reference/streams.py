@@ -4,7 +4,8 @@ A streaming model keeps the last rows of a tensor in a resource variable: READ_V
 CONCATENATION puts the new rows behind them, STRIDED_SLICE cuts off the end, and ASSIGN_VARIABLE
 keeps that for the next inference. The rows of many inferences are one sequence then, and what each
 inference sees is a window that moves along it: the new rows of all inferences can be computed
-before any of them is remembered.
+before any of them is remembered. An operator that keeps rows in a variable tensor, as SVDF does,
+says itself that it takes consecutive inferences.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from harness.model import Tensor
-from harness.reference.bind import Moves
+from harness.reference.bind import Moves, Prepared
 from harness.reference.fixedpoint import Array
 from harness.reference.graph import Graph, Program, Step
 from harness.reference.node import NUMPY_TYPES, Run
@@ -60,14 +61,27 @@ def streams(program: Program) -> Streams | None:
     graph = program.graphs[0]
     names = Counter(step.operator.name for step in graph.steps)
     kept_apart = any(step.keeps and step.operator.name != "CALL_ONCE" for step in graph.steps)
-    if kept_apart or names["IF"] or names["WHILE"] or any(each.state for each in program.graphs):
+    if kept_apart or names["IF"] or names["WHILE"]:
+        return None
+    if any(each.state for each in program.graphs[1:]):
         return None
     users = _Users.of(graph)
+    if not all(_looked_after(graph, users, index) for index in graph.state):
+        return None
     lines = tuple(_lines(graph, users))
     whole = len(lines) == names["READ_VARIABLE"] == names["ASSIGN_VARIABLE"]
     if not whole or len({line.resource for line in lines}) < len(lines):
         return None
     return Streams(graph, lines)
+
+
+def _looked_after(graph: Graph, users: _Users, variable: int) -> bool:
+    """Whether a variable tensor is that of one operator, which knows consecutive inferences."""
+    readers = users.readers.get(variable, [])
+    if len(readers) != 1 or readers[0] == len(graph.steps) or variable in users.writers:
+        return False
+    run = graph.steps[readers[0]].run
+    return isinstance(run, Prepared) and run.consecutive
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,17 @@ Source: TensorFlow Lite operator specification.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
-from harness.reference.activation import clamp_for
+from harness.reference.activation import Clamp, clamp_for
+from harness.reference.bind import Bind, Call, Prepared, Workspace, copied, unbound
 from harness.reference.exact import ExactMatrix
 from harness.reference.fixedpoint import Array, Multiplier, wrap32
+from harness.reference.folding import Folded
 from harness.reference.node import Node, Run
 from harness.reference.quantization import limits
 from harness.reference.requantize import largest_input
@@ -48,11 +52,21 @@ def svdf(node: Node) -> Run:
 
 
 def _advance(state: Array, memory: int, feature: Array) -> Array:
-    """Shift the state (runs, N, filters * memory) and append ``feature``; a view by filter."""
+    """Shift the state (1, N, filters * memory) and append ``feature`` (runs, N, filters).
+
+    Runs are consecutive. Gives what the state is in each: (runs, N, filters, memory).
+    """
     view = state.reshape(*state.shape[:2], -1, memory)
-    view[..., :-1] = view[..., 1:]
-    view[..., -1] = feature
-    return view
+    runs = len(feature)
+    if runs == 1:
+        view[..., :-1] = view[..., 1:]
+        view[..., -1] = feature
+        return view
+    sequence = np.concatenate([view[0, ..., 1:], np.moveaxis(feature, 0, -1)], axis=-1)
+    view[0] = sequence[..., runs - 1 :]
+    step = sequence.strides[-1]
+    windows = as_strided(sequence, (runs, *view.shape[1:]), (step, *sequence.strides))
+    return np.ascontiguousarray(windows)
 
 
 def _real(node: Node, memory: int, rank: int) -> Run:
@@ -75,7 +89,7 @@ def _real(node: Node, memory: int, rank: int) -> Run:
             y = y + bias[:, None]
         return [clamp(y.astype(np.float32))]
 
-    return run
+    return Prepared(run, unbound, consecutive=True)
 
 
 def _quantized(node: Node, memory: int, rank: int) -> Run:
@@ -90,22 +104,90 @@ def _quantized(node: Node, memory: int, rank: int) -> Run:
             raise node.unsupported(f"an {node.input(3).dtype} bias is not supported")
         if not abs(node.input(3).scale - float(scales[2] * scales[3])) < _BIAS_TOLERANCE:
             raise node.bad("its bias has another scale than state times time weights")
-    low, high = (np.array(end) for end in limits(state.dtype))
-    dot, total = _dot(node), _total(node, memory * rank)
+    folded = _folded(node, first)
+    feature_of, total = _feature(node, first, folded), _total(node, memory * rank)
 
     def run(values: Sequence[Any]) -> list[Array]:
         bias, past = values[3:5]
-        new = first.scale(dot(values))
-        new = np.minimum(np.maximum(new, low), high) + state.zero_point
-        _advance(past, memory, new.astype(past.dtype))
-        y = total(values)
+        past = _advance(past, memory, feature_of(values))
+        y = total(past, values[2])
         if bias is not None:
             y += bias[:, None]
         y = second.scale(wrap32(y))
         y += output.zero_point
         return [np.minimum(np.maximum(y, -128), 127).astype(np.int8)]
 
-    return run
+    fixed = node.constant(2), node.constant(3) if node.present(3) else np.array(0)
+    if folded is None or second.shift > 0 or any(value is None for value in fixed):
+        return Prepared(run, unbound, consecutive=True)
+    return Prepared(run, _bind(node, memory * rank, folded, second), consecutive=True)
+
+
+def _bind(node: Node, terms: int, folded: Folded, second: Multiplier) -> Bind:
+    """One inference; see :func:`_quantized`."""
+    x, time, output = node.input(0), node.input(2), node.output()
+    runs, units = output.shape
+
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
+        state = inputs[4].reshape(runs, *time.shape)
+        feature = work.keep((runs, time.shape[0]), state.dtype)
+        # Terms come first: sums over the first axis are the fastest.
+        times = work.keep((terms, runs, units), np.float64)
+        times[...] = inputs[2].reshape(units, 1, terms).T
+        products = work.share("terms", times.shape, np.float64)
+        sums = work.share("sums", (runs, units), np.float64)
+        y, sign = (work.share(name, sums.shape, np.int64) for name in ("whole", "sign"))
+        narrow = work.share("narrow", sums.shape, np.int32)
+        added = np.zeros(sums.shape, np.int64)
+        added += inputs[3] if inputs[3] is not None else 0
+        return [
+            *folded.bind(inputs[0].reshape(x.shape), feature, work),
+            copied(state[..., :-1], state[..., 1:]),
+            copied(state[..., -1], feature),
+            copied(products, np.moveaxis(state.reshape(runs, units, terms), -1, 0)),
+            partial(np.multiply, products, times, products),
+            partial(np.add.reduce, products, 0, None, sums),
+            copied(y, sums),
+            partial(np.add, y, added, y),
+            copied(narrow, y),  # of 32 bits
+            copied(y, narrow),
+            *second.calls(y, sign),
+            partial(np.add, y, np.array(output.zero_point), y),
+            partial(np.maximum, y, np.array(-128), out=y),
+            partial(np.minimum, y, np.array(127), out=y),
+            copied(outputs[0].reshape(y.shape), y),
+        ]
+
+    return bind
+
+
+def _folded(node: Node, first: Multiplier) -> Folded | None:
+    """Features and their scaling in one, where the weights are constant."""
+    x, state, fixed = node.input(0), node.input(4), node.constant(1)
+    if fixed is None or state.zero_point or first.shift > 0:
+        return None
+    clamp = Clamp(*limits(state.dtype), np.dtype(state.dtype))
+    bias = np.zeros(len(fixed), np.int64)
+    return Folded.of(fixed.T, first, bias, (x.zero_point, 0), clamp)
+
+
+def _feature(
+    node: Node, first: Multiplier, folded: Folded | None
+) -> Callable[[Sequence[Any]], Array]:
+    """The new features (runs, N, filters), of the state's type."""
+    x, state, dot = node.input(0), node.input(4), _dot(node)
+    low, high = (np.array(end) for end in limits(state.dtype))
+    dtype, shape = np.dtype(state.dtype), (x.shape[0], node.input(1).shape[0])
+
+    def feature(values: Sequence[Any]) -> Array:
+        if folded is not None:
+            rows = folded(values[0].reshape(-1, x.shape[1]))
+            return rows.reshape(-1, *shape)
+        new = first.scale(dot(values))
+        new = np.minimum(np.maximum(new, low), high) + state.zero_point
+        return np.asarray(new.astype(dtype))
+
+    return feature
 
 
 def _dot(node: Node) -> Callable[[Sequence[Any]], Array]:
@@ -124,19 +206,20 @@ def _dot(node: Node) -> Callable[[Sequence[Any]], Array]:
     return dot
 
 
-def _total(node: Node, terms: int) -> Callable[[Sequence[Any]], Array]:
+def _total(node: Node, terms: int) -> Callable[[Array, Array], Array]:
     """State * time weights summed over time and a unit's filters, not yet cut to 32 bits.
 
     A unit's filters lie together, so each unit is one stretch of ``terms`` products, none of which
     reaches 2^33.
     """
     zero, runs, fixed = node.input(4).zero_point, node.input(4).shape[0], node.constant(2)
-    ready = None if fixed is None else fixed.reshape(1, 1, -1, terms).astype(np.float64)
+    ready = None if fixed is None else fixed.reshape(-1, terms).astype(np.float64)
 
-    def total(values: Sequence[Any]) -> Array:
-        past = values[4].reshape(-1, runs, values[4][0, 0].size // terms, terms)
-        times = values[2].reshape(-1, 1, *past.shape[2:]) if ready is None else ready
-        products = (past - np.float64(zero)) * times
+    def total(past: Array, weights: Array) -> Array:
+        past = past.reshape(len(past), runs, -1, terms) - np.float64(zero)
+        if ready is not None:
+            return np.asarray(np.einsum("rnut,ut->rnu", past, ready), np.int64)
+        products = past * weights.reshape(-1, 1, *past.shape[2:])
         return np.asarray(products.sum(axis=-1), np.int64)
 
     return total

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from model_builder import Graph, Op, T, build_graphs
+from model_builder import Graph, Op, T, build, build_graphs
 
 from harness import paths
 from harness.arithmetic import Arithmetic
@@ -70,7 +70,7 @@ def _hold(model: Model, sizes: list[int], seed: int = 0) -> None:
     rng = np.random.default_rng(seed)
     together, alone = Interpreter(model), Interpreter(model)
     for size in sizes:
-        x = [rng.integers(-128, 128, (size, *t.shape)).astype(np.int8) for t in model.inputs]
+        x = [rng.integers(-128, 128, (size, *t.shape)).astype(t.dtype) for t in model.inputs]
         obtained = together.invoke_batch(x)
         rows = [alone.invoke([each[row] for each in x]) for row in range(size)]
         for got, want in zip(obtained, zip(*rows, strict=True), strict=True):
@@ -113,6 +113,48 @@ def test_a_batch_leaves_the_tensors_of_the_last_inference_alone() -> None:
     before = interpreter.tensors[3].tolist()
     interpreter.invoke_batch([x + 1])
     assert interpreter.tensors[3].tolist() == before
+
+
+@given(
+    memory=st.integers(1, 6),
+    batch=st.integers(1, 2),
+    rank=st.integers(1, 2),
+    state=st.sampled_from(["int8", "int16", "float32"]),
+    sizes=st.lists(st.integers(1, 9), min_size=1, max_size=3),
+)
+def test_svdf(memory: int, batch: int, rank: int, state: str, sizes: list[int]) -> None:
+    model = _svdf(memory, batch, rank, state)
+    assert _at_once(model)
+    _hold(model, sizes)
+
+
+def _svdf(memory: int, batch: int, rank: int, state: str, out: tuple[int, ...] = ()) -> Model:
+    """Three units; tensors: 0 input, 1 and 2 weights, 3 bias, 4 state, 5 output, 6 an addend."""
+    rng = np.random.default_rng(memory)
+    filters, real = 3 * rank, state == "float32"
+    dtype = "float32" if real else "int8"
+
+    def weights(kind: str, *shape: int) -> T:
+        data = rng.normal(size=shape) if real else rng.integers(-99, 99, shape)
+        return T(shape, kind, 0.0 if real else 1e-4 if kind == "int32" else 0.01, data=data)
+
+    tensors = [
+        T((batch, 4), dtype, 0.05, 0 if real else 3),
+        weights(dtype, filters, 4),
+        weights(state, filters, memory),
+        weights("float32" if real else "int32", 3),
+        T((batch, filters * memory), state, 0.01, variable=True),
+        T((batch, 3), dtype, 0.02, 0 if real else 5),
+    ]
+    options = ("SVDF", {"Rank": rank})
+    operators = [Op("SVDF", [0, 1, 2, 3, 4], [5], options)]
+    return Model.from_bytes(build(tensors, operators, [0], [5, *out]))
+
+
+def test_a_variable_that_is_an_output_runs_one_by_one() -> None:
+    model = _svdf(3, 1, 1, "int16", out=(4,))
+    assert not _at_once(model)
+    _hold(model, [1, 5, 3])
 
 
 _READ_AGAIN = [Op("READ_VARIABLE", [1], [10])]
