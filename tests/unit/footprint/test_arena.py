@@ -165,6 +165,22 @@ def test_takers_are_told_outermost_first_with_the_place_of_the_size(symbols):
 
 
 @pytest.mark.parametrize(
+    ("name", "index"),
+    [
+        ("_ZN6tflite16MicroInterpreterC1EPKNS_5ModelEPhj", 3),
+        ("_ZN6tflite25RecordingMicroInterpreterC1EPKNS_5ModelEPhj", 3),
+        ("_ZN6tflite23RecordingMicroAllocator6CreateEPhj", 1),
+        ("_ZN6tflite14MicroAllocator6CreateEPhj", 1),
+        ("_ZN6tflite26SingleArenaBufferAllocatorC1EPhj", 2),
+        ("_ZN6tflite21SimpleMemoryAllocator6CreateEPhj", 1),
+        ("_ZN6tflite21SimpleMemoryAllocatorC1EPhj", 2),
+    ],
+)
+def test_constructors_have_this_before_their_arguments(symbols, name, index):
+    assert [one.index for one in sites(symbols(MadeSymbol(name, 0x21, 8, "func")))] == [index]
+
+
+@pytest.mark.parametrize(
     ("name", "kind"),
     [
         (ALLOCATOR, "object"),

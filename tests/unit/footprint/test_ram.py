@@ -76,6 +76,11 @@ def test_the_high_water_mark_is_behind_the_filler(stack: bytes, used: int) -> No
     assert high_water(stack) == used
 
 
+@pytest.mark.parametrize(("equal", "used"), [(15, 64), (16, 48), (17, 47)])
+def test_sixteen_equal_bytes_are_filler_and_fewer_are_none(equal: int, used: int) -> None:
+    assert high_water(b"\x07" * equal + bytes(range(8, 72 - equal))) == used
+
+
 @given(st.integers(16, 300), st.binary(min_size=1, max_size=300))
 def test_what_was_written_is_counted_to_its_deepest_byte(free: int, written: bytes) -> None:
     stack = bytes([PAINT]) * free + written
