@@ -100,8 +100,8 @@ class Graph:
         self.tensors = subgraph.tensors
         self.inputs = tuple(self.tensors[index] for index in subgraph.inputs)
         self.outputs = tuple(self.tensors[index] for index in subgraph.outputs)
-        self.sources = _places(self.inputs)
         self.bytes = check_tensors(self.name, subgraph)
+        self.sources = _places(self.inputs)
         self.constants = {
             tensor.index: constant(tensor)[None]
             for tensor in self.tensors
@@ -112,7 +112,7 @@ class Graph:
         self.state = {
             tensor.index: np.empty((1, *tensor.shape), NUMPY_TYPES[tensor.dtype])
             for tensor in self.tensors
-            if tensor.variable
+            if tensor.variable and tensor.dtype in NUMPY_TYPES
         }
         self.budget = budget
         self._work = 1

@@ -23,7 +23,7 @@ def circular_buffer(node: Node) -> Run:
     """int8; the output is a variable tensor, zero points after a reset."""
     node.check_signature("int8 -> int8")
     shape, output = node.input(0).shape, node.output()
-    if len(shape) != 4 or len(output.shape) != 4 or shape[0] != 1:
+    if len(shape) != 4 or len(output.shape) != 4 or shape[0] != 1 or 0 in output.shape:
         raise node.bad(f"it takes {list(shape)} and gives {list(output.shape)}")
     slots = output.shape[1]
     if shape[1] != 1 or (shape[0], *shape[2:]) != (output.shape[0], *output.shape[2:]):

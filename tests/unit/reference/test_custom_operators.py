@@ -51,6 +51,13 @@ def test_a_circular_buffer_that_ends_inferences_early_is_refused_with_its_period
         Interpreter(Model.from_bytes(model))
 
 
+@given(data=st.data())
+def test_a_circular_buffer_without_slots_is_refused(data: st.DataObject) -> None:
+    model = ring(Draw(data), 0, {"cycles_max": 1}).model
+    with pytest.raises(BadModel, match="it takes"):
+        Interpreter(Model.from_bytes(model))
+
+
 def detection(draw: Draw, *, regular: bool) -> Case:
     count, classes, most = draw.int(1, 12), draw.int(1, 4), draw.int(1, 5)
     categories = draw.int(1, 3)

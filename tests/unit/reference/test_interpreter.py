@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -216,6 +217,14 @@ def test_a_tensor_read_before_it_is_computed_is_refused() -> None:
     model = build(tensors, [Op("NEG", [1], [2]), Op("NEG", [0], [1])], [0], [2])
     with pytest.raises(BadModel, match="reads tensor 1 before"):
         Interpreter(Model.from_bytes(model))
+
+
+def test_a_type_that_numpy_kernels_do_not_have_is_refused() -> None:
+    model = _unary("NEG")
+    graph = model.subgraphs[0]
+    tensors = (replace(graph.tensors[0], dtype="complex64"), graph.tensors[1])
+    with pytest.raises(UnsupportedOperator, match="has the type complex64"):
+        Interpreter(replace(model, subgraphs=(replace(graph, tensors=tensors),)))
 
 
 def test_an_output_that_nothing_computes_is_refused() -> None:
