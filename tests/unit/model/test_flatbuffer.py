@@ -41,6 +41,20 @@ def test_a_vector_ends_with_the_file_at_the_latest() -> None:
         Buffer(word(3) + bytes(4)).span(0, 2)
 
 
+@pytest.mark.parametrize(
+    ("read", "width"),
+    [
+        (lambda one: one.raw(0), 1),
+        (lambda one: one.text(0), 1),
+        (lambda one: one.vector(0, "int16"), 2),
+        (lambda one: list(one.tables(0)), 4),
+    ],
+)
+def test_a_field_that_is_a_vector_ends_with_the_file_at_the_latest(read, width: int) -> None:
+    with pytest.raises(Malformed, match="claims 3 elements, beyond the file"):
+        read(table(word(4), behind=word(3) + bytes(3 * width - 1)))
+
+
 def test_a_file_holds_sixteen_elements_a_byte_and_65536() -> None:
     most = 16 * 100 + 65536
     Buffer(bytes(100)).spend(most)
