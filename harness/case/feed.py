@@ -133,10 +133,9 @@ class Feeder:
             self._tap.session.write(fill_blocks(line))
             answer = self._answer(sequence, seen, _PATIENCE)
             for _ in range(BLOCK - 1):
-                if answer is not None:
-                    break
-                self._tap.session.write(_PUSH)
-                answer = self._answer(sequence, seen, _PATIENCE_AFTER_PUSH)
+                if answer is None:
+                    self._tap.session.write(_PUSH)
+                    answer = self._answer(sequence, seen, _PATIENCE_AFTER_PUSH)
             if answer is not None and answer.kind == "ack":
                 self._sequence = sequence + 1
                 return

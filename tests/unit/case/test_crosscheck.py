@@ -36,7 +36,9 @@ def test_an_image_with_an_end_may_not():
 
 
 def test_one_silent_target_is_a_difference():
-    assert not compare(seen(b""), seen(b"x\r\n")).equal
+    one = compare(seen(b""), seen(b"x\r\n"))
+    assert one.difference == "0 console lines (0 B) against 1 (3 B)"
+    assert compare(one.second, one.first).difference == "1 console lines (3 B) against 0 (0 B)"
     assert not compare(seen(b""), seen(b"")).equal
 
 

@@ -15,6 +15,7 @@ from harness import paths
 from harness.build.configurations import load
 from harness.case.evidence import Fact, Known, Measured, check_evidence, known_of
 from harness.case.evidence.builtin import builtin_inputs
+from harness.case.evidence.known import tensor_bytes
 from harness.case.lifecycle import METHODS
 from harness.case.outputs import check_outputs
 from harness.case.samples import sample_case
@@ -249,6 +250,12 @@ def test_an_arena_that_nothing_uses_is_told_once_where_nothing_is_computed():
     assert [one for one in said if one.startswith("arena")] == [
         "arena says 0 of 65536 bytes are used"
     ]
+
+
+def test_a_tensor_of_a_type_that_has_no_bytes_takes_none():
+    graph = Graph([T((2,), "resource"), T((2, 3), "int16", 1.0)], [], [0], [1])
+    model = Model.from_bytes(build_graphs([graph]), "typed")
+    assert [tensor_bytes(tensor) for tensor in model.tensors] == [0, 12]
 
 
 def test_an_image_that_was_cut_off_behind_its_arena_has_told_all_of_its_tensors():
