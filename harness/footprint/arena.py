@@ -184,7 +184,7 @@ class _Prober:
         self.probes: list[Probe] = []
         self.status: int | None = None
         self.site = self._run_to(hooks)
-        self.instructions = session.counters.instructions or 0
+        self.instructions = self._counted()
         self.printed = len(session.console)
         self.start = take(self.machine)
         self.machine.hook(hooks.allocate, self._entered)
@@ -236,17 +236,23 @@ class _Prober:
         """Go back, hand over an arena of ``size`` bytes, and run to the end of AllocateTensors."""
         restore(self.machine, self.start)
         self.status = None
-        faults, before = len(self.session.faults), self.session.counters.instructions or 0
+        faults, before = len(self.session.faults), self._counted()
         if self.site.index < _IN_REGISTERS:
             self.machine.write_register(f"r{self.site.index}", size)
         else:
             self.machine.write_memory(self._stack_place(), size.to_bytes(_WORD, "little"))
         deadline = self.session.deadline(self.seconds, guard=self.guard)
         stop = self.session.run(Elapsed(self.seconds), deadline)
-        self.instructions += (self.session.counters.instructions or 0) - before
+        self.instructions += self._counted() - before
         reason = "" if self.status == 0 else self._reason(stop, faults)
         self.probes.append(Probe(size, self.status == 0, reason))
         return self.status == 0
+
+    def _counted(self) -> int:
+        """Instructions since the session was opened; a machine counts them always."""
+        counted = self.session.counters.instructions
+        assert counted is not None
+        return counted
 
     def _stack_place(self) -> int:
         return self.machine.registers["sp"] + _WORD * max(self.site.index - _IN_REGISTERS, 0)

@@ -85,7 +85,7 @@ def _high_water(
     marks = {}
     for one in stacks:
         dimensions = firmware.variables.dimensions(one.address)
-        count = dimensions[0] if len(dimensions) > 1 else 1
+        count = dimensions[0] if len(dimensions) > 1 else None
         count = count if count and one.bytes % count == 0 else 1
         each = one.bytes // count
         marks[one.address] = tuple(

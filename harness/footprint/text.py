@@ -122,7 +122,7 @@ def _files(footprint: Footprint, region: str) -> Table:
 
 def _share(footprint: Footprint, region: str, sizes: dict[str, int]) -> str:
     used = footprint.region(region).used
-    return f"{100 * sizes.get(region, 0) / used:.2f}" if used else ""
+    return f"{100 * sizes[region] / used:.2f}" if used else ""
 
 
 def _symbols(footprint: Footprint, region: str) -> Table:

@@ -10,6 +10,8 @@ from little_tflm import compile_little
 
 from harness import footprint
 from harness.elf import Firmware
+from harness.footprint.analysis import ram_regions
+from harness.footprint.operators import REST, SHARED, UNREACHED, groups
 from harness.footprint.tree import grow, walk
 
 
@@ -32,8 +34,11 @@ def test_what_two_operators_call_is_shared_with_the_other_named(little: Firmware
     assert conv.shared == softmax.shared == shared.size
 
 
-def test_exclusive_shared_rest_and_unreached_are_the_whole_image(little: Firmware) -> None:
-    found = footprint.analyse(little)
+@pytest.mark.parametrize("image", ["little", "only_conv"])
+def test_exclusive_shared_rest_and_unreached_are_the_whole_image(
+    image: str, request: pytest.FixtureRequest
+) -> None:
+    found = footprint.analyse(request.getfixturevalue(image))
     report = found.operators
     counted = report.together + report.rest + report.unreached
     filler = sum(s.size for s in found.symbols if s.kind in ("padding", "gap")
@@ -123,3 +128,24 @@ def test_the_document_has_what_the_contract_names(little: Firmware) -> None:
     assert {"regions", "sections", "symbols", "files", "operators"} <= document.keys()
     assert document["regions"][0].keys() == {"name", "origin", "size", "used"}
     assert {"operator", "exclusive", "shared"} <= document["operators"][0].keys()
+
+
+def test_an_operators_largest_members_stand_first(little: Firmware) -> None:
+    for cost in footprint.analyse(little).operators.operators:
+        order = [(-member.bytes, member.name) for member in cost.members]
+        assert order == sorted(order)
+        assert len({member.bytes for member in cost.members}) > 2
+        assert sum(member.bytes for member in cost.members) == cost.exclusive
+
+
+def test_every_byte_of_flash_is_in_one_group_the_largest_first(little: Firmware) -> None:
+    report = footprint.analyse(little).operators
+    found = groups(little, ram_regions(little))
+    sizes = {group.name: group.bytes for group in found}
+    assert list(sizes.values()) == sorted(sizes.values(), reverse=True)
+    conv, softmax = report.operators
+    assert sizes == {
+        "CONV_2D": conv.exclusive, "SOFTMAX": softmax.exclusive, SHARED: conv.shared,
+        REST: report.rest, **({UNREACHED: report.unreached} if report.unreached else {}),
+    }  # fmt: skip
+    assert {group.name for group in found if group.operator} == {"CONV_2D", "SOFTMAX"}

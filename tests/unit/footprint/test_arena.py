@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
@@ -12,7 +13,8 @@ from little_tflm import compile_little, has_gcc
 from harness.elf import Firmware
 from harness.errors import FirmwareFailed, UsageError
 from harness.footprint import arena_minimum
-from harness.footprint.arena import ArenaMinimum, Probe, Site, minimum, sites
+from harness.footprint.arena import ArenaMinimum, Probe, Site, _Prober, minimum, sites
+from harness.targets.base import Stop
 from harness.targets.simulator import open as open_simulator
 
 #: Allocates with 777 bytes and more; ``FAIL`` is what it does with less.
@@ -202,3 +204,27 @@ def test_what_takes_no_arena_is_no_taker(symbols, name, kind):
 def test_an_image_that_does_not_show_where_it_takes_its_arena_is_refused(symbols, made, lacking):
     with pytest.raises(UsageError, match=f"takes its arena: no {lacking} in its symbols"):
         minimum(symbols(*made), open_simulator)
+
+
+def reason(*said: bytes, status: int | None = 1, faults: int = 0) -> str:
+    """Why a probe did not allocate, of an image that had printed one chunk before it."""
+    fault = SimpleNamespace(kind="BusFault", where="f at a.cc:1")
+    chunks = [SimpleNamespace(data=data) for data in (b"before the arena\n", *said)]
+    session = SimpleNamespace(faults=[fault] * (1 + faults), console=chunks)
+    prober = SimpleNamespace(session=session, status=status, printed=1)
+    return _Prober._reason(prober, Stop.DEADLINE, 1)
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        (reason(b"~HIL 1 arena\n", b" \n too ", b"small\r\nmore\n"), "too small"),
+        (reason(b"\xff\n"), "\\xff"),
+        (reason(), "AllocateTensors returned 1"),
+        (reason(b"~HIL 1 arena\n", status=7), "AllocateTensors returned 7"),
+        (reason(b"words\n", status=None), "AllocateTensors did not return (deadline)"),
+        (reason(b"words\n", faults=2), "BusFault in f at a.cc:1"),
+    ],
+)
+def test_a_probe_that_failed_says_why_in_the_images_words_where_it_has_some(told, words):
+    assert told == words

@@ -95,3 +95,18 @@ def test_each_build_is_told(build: Build):
 def test_nothing_to_leave_out_is_refused(build: Build):
     with pytest.raises(UsageError, match="little has no operators to leave out"):
         leave_one_out("little", [], build)
+
+
+def test_what_is_the_operators_own_is_no_change_elsewhere(found: LeaveOneOut):
+    """Its functions, and its text among the literals of all."""
+    names = {change.name for row in found.rows for change in row.elsewhere}
+    assert "(string literals)" not in names
+    assert not any("ConvEval" in name or "SoftmaxEval" in name for name in names)
+    assert all(change.difference for row in found.rows for change in row.elsewhere)
+
+
+def test_an_operators_figures_are_those_of_the_whole_image(found: LeaveOneOut, build: Build):
+    whole = footprint.analyse(Firmware.from_elf(build(list(ADD)))).operators.operators
+    assert [(row.exclusive, row.alone) for row in found.rows] == [
+        (cost.exclusive, cost.alone) for cost in whole
+    ]

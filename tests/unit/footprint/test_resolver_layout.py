@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 from little_tflm import HEADER, compile_little, has_gcc
 
 from harness.elf import Firmware
-from harness.footprint.resolver_layout import ClassLayout, ResolverLayout, find_layout
+from harness.elf.dwarf.format import At, Tag
+from harness.elf.dwarf.leb import GARBLED
+from harness.footprint.resolver_layout import ClassLayout, ResolverLayout, _element, find_layout
 from harness.footprint.resolvers import find, slots_in_symbols, vtables
 
 FIELDS = {
@@ -99,3 +102,35 @@ def test_without_dwarf_the_layout_is_todays_and_the_symbols_tell_the_slots(built
     image = built(dwarf="", slots=5)
     assert find_layout(image) == ResolverLayout()
     assert [(one.slots, one.address, one.bytes) for one in find(image)] == [(5, 0, 192)]
+
+
+def element(*entries: tuple[str | None, int, int | None, int]) -> tuple[str, int]:
+    """Name and size of an element by these entries (name, tag, size, type), by their offsets."""
+
+    def entry(offset: int) -> SimpleNamespace:
+        if offset >= len(entries):
+            raise GARBLED[0]
+        name, tag, size, kind = entries[offset]
+        numbers = {At.BYTE_SIZE: size, At.TYPE: kind}
+        return SimpleNamespace(tag=tag, value=lambda key: name, number=numbers.get)
+
+    return _element(SimpleNamespace(entry=entry), 0)
+
+
+ARRAY, RECORD, ALIAS = Tag.ARRAY_TYPE, Tag.STRUCTURE_TYPE, Tag.TYPEDEF
+
+
+@pytest.mark.parametrize(
+    ("entries", "found"),
+    [
+        ([], ("", 0)),
+        ([(None, ARRAY, 64, 1), ("int", RECORD, 4, None)], ("int", 4)),
+        ([(None, ARRAY, 64, 1), ("code", ALIAS, None, 2), ("char", RECORD, 1, None)], ("char", 1)),
+        ([("TFLMRegistration", ALIAS, None, 1), ("other", RECORD, 28, None)],
+         ("TFLMRegistration", 28)),
+        ([("named", ALIAS, None, 9)], ("named", 0)),
+        ([(None, ARRAY, 64, 0)], ("", 0)),
+    ],
+)  # fmt: skip
+def test_an_element_is_looked_for_behind_arrays_and_aliases(entries, found):
+    assert element(*entries) == found
