@@ -193,10 +193,11 @@ typedef struct Core {
   bool stop_after, fp_disabled, skip_idle;
   uint32_t mpu_ctrl;  // the registers in force: the firmware's, or those of mpu_open()
   uint32_t mpu_bases[MPU_REGIONS], mpu_limits[MPU_REGIONS];
-  bool mpu_off;      // the firmware's is: nothing is refused
-  bool ram_runs;     // code has run in writable memory
-  bool watches_ram;  // accesses to writable memory may be refused
-  bool stale;        // changes of the MPU wait for the next block
+  uint32_t mpu_fillers;  // which regions are those of mpu_fill(), a bit each
+  bool mpu_off;          // the firmware's is: nothing is refused
+  bool ram_runs;         // code has run in writable memory
+  bool watches_ram;      // accesses to writable memory may be refused
+  bool stale;            // changes of the MPU wait for the next block
   int extras;
 
   int reason;
@@ -274,10 +275,13 @@ bool state_admit_code(Core *c);
 typedef struct {
   uint32_t ctrl;
   const uint32_t *bases, *limits;
+  uint32_t fillers;
 } Regions;
 bool mpu_shrinks(const Core *c, const Regions *before, const Regions *after);
 bool mpu_stops_code(const Core *c, const Regions *before, const Regions *after);
 void mpu_open(const Core *c, uint32_t *bases, uint32_t *limits);
+bool mpu_is_filled(const Core *c, uint32_t address);
+uint32_t mpu_fill(const Core *c, uint32_t ctrl, uint32_t *bases, uint32_t *limits);
 
 // frame.c
 bool frame_enter(Core *c, int number, uint32_t pc, uint32_t vector_address, uint32_t exc_return);

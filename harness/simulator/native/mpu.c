@@ -10,7 +10,8 @@
 //
 // Unicorn stores to a page at full speed only where no code can run; everywhere else each store
 // looks for translations to be dropped, which makes a program half as fast. So data RAM is
-// execute-never while the firmware's MPU is off, until code runs there for the first time.
+// execute-never while the firmware's MPU is off, and where its background is all that allows it,
+// until code runs there for the first time.
 #include <string.h>
 
 #include "core.h"
@@ -119,14 +120,63 @@ void mpu_open(const Core *c, uint32_t *bases, uint32_t *limits) {
   add(&f, 0xA0000000, 0xFFFFFFFF, NEVER_EXECUTE);
 }
 
+// The first address from `at` on that no region holds, and in `*end` the last one before the next.
+static uint32_t gap_from(const Regions *r, uint32_t at, uint32_t last, uint32_t *end) {
+  *end = last;
+  for (int i = 0; i < MPU_REGIONS; i++) {
+    if (!enabled(r, i) || last_of(r, i) < at || first_of(r, i) > last) continue;
+    if (first_of(r, i) <= at) {
+      if (last_of(r, i) >= last) return last + 1;
+      return gap_from(r, last_of(r, i) + 1, last, end);
+    }
+    if (first_of(r, i) <= *end) *end = first_of(r, i) - 1;
+  }
+  return at;
+}
+
+// Let unused regions hold what only the background gives of data RAM: as before for loads and
+// stores, but execute-never. Which ones, a bit each; none where there are not enough.
+uint32_t mpu_fill(const Core *c, uint32_t ctrl, uint32_t *bases, uint32_t *limits) {
+  const Area *ram = &c->code[c->code_count - 1];
+  const Regions r = {ctrl, bases, limits, 0};
+  const uint32_t last = ram->base + ram->size - 1;
+  uint32_t end, fillers = 0;
+  if (!(ctrl & ENABLE) || !(ctrl & BACKGROUND)) return 0;
+  for (uint32_t at = gap_from(&r, ram->base, last, &end); at <= last;
+       at = gap_from(&r, at, last, &end)) {
+    int i = 0;
+    while (i < MPU_REGIONS && enabled(&r, i)) i++;
+    if (i == MPU_REGIONS) {
+      for (i = 0; i < MPU_REGIONS; i++) limits[i] &= fillers >> i & 1 ? ~(uint32_t)ENABLE : ~0u;
+      return 0;
+    }
+    bases[i] = at | NEVER_EXECUTE;
+    limits[i] = (end & ~31u) | ENABLE;
+    fillers |= 1u << i;
+  }
+  return fillers;
+}
+
+bool mpu_is_filled(const Core *c, uint32_t address) {
+  const Regions r = {c->mpu_ctrl, c->mpu_bases, c->mpu_limits, c->mpu_fillers};
+  for (int i = 0; i < MPU_REGIONS; i++) {
+    if (r.fillers >> i & 1 && first_of(&r, i) <= address && address <= last_of(&r, i)) return true;
+  }
+  return false;
+}
+
 bool mpu_shrinks(const Core *c, const Regions *before, const Regions *after) {
-  if (before->ctrl != after->ctrl) return true;
+  if (before->ctrl != after->ctrl || !before->fillers != !after->fillers) return true;
   for (int i = 0; i < MPU_REGIONS; i++) {
     if (before->bases[i] == after->bases[i] && before->limits[i] == after->limits[i]) continue;
-    if (enabled(before, i) && loses(c, before, after, first_of(before, i), last_of(before, i))) {
+    // Beside the firmware's regions, fillers give what other fillers gave.
+    bool filled = before->fillers >> i & 1, fills = after->fillers >> i & 1;
+    if (!filled && enabled(before, i) &&
+        loses(c, before, after, first_of(before, i), last_of(before, i))) {
       return true;
     }
-    if (enabled(after, i) && loses(c, before, after, first_of(after, i), last_of(after, i))) {
+    if (!fills && enabled(after, i) &&
+        loses(c, before, after, first_of(after, i), last_of(after, i))) {
       return true;
     }
   }

@@ -148,38 +148,48 @@ static void enforce(Core *c, const Regions *after) {
   size_t size = MPU_REGIONS * sizeof *after->bases, bank = SECURE_BANK * sizeof(void *);
   memcpy(pointer(c, RBAR + bank), after->bases, size);
   memcpy(pointer(c, RLAR + bank), after->limits, size);
-  const Regions before = {c->mpu_ctrl, c->mpu_bases, c->mpu_limits};
+  const Regions before = {c->mpu_ctrl, c->mpu_bases, c->mpu_limits, c->mpu_fillers};
   if (mpu_stops_code(c, &before, after)) c->api.ctl(c->uc, CTL_FLUSH_TB);
   if (mpu_shrinks(c, &before, after)) c->api.ctl(c->uc, CTL_FLUSH_TLB);
   c->mpu_ctrl = after->ctrl;
+  c->mpu_fillers = after->fillers;
   memcpy(c->mpu_bases, after->bases, size);
   memcpy(c->mpu_limits, after->limits, size);
 }
 
 // Put the firmware's MPU in force; a `ctrl` of zero is one that checks nothing.
 void state_protect(Core *c, uint32_t ctrl, const uint32_t *bases, const uint32_t *limits) {
-  uint32_t open_bases[MPU_REGIONS], open_limits[MPU_REGIONS];
-  const Regions own = {ctrl, bases, limits};
-  const Regions open = {MPU_ALWAYS, open_bases, open_limits};
+  uint32_t told_bases[MPU_REGIONS], told_limits[MPU_REGIONS];
+  Regions told = {ctrl, told_bases, told_limits, 0};
+  memcpy(told_bases, bases, sizeof told_bases);
+  memcpy(told_limits, limits, sizeof told_limits);
   c->mpu_off = ctrl == 0;
   if (c->mpu_off && !c->ram_runs) {
-    mpu_open(c, open_bases, open_limits);
-    enforce(c, &open);
-  } else {
-    enforce(c, &own);
+    mpu_open(c, told_bases, told_limits);
+    told.ctrl = MPU_ALWAYS;
+  } else if (!c->ram_runs) {
+    told.fillers = mpu_fill(c, ctrl, told_bases, told_limits);
   }
+  enforce(c, &told);
   c->stale = false;
   core_limit(c);
 }
 
-// A fetch was refused: true where that was mpu_open()'s doing, which it is no longer.
+// A fetch was refused: true where that was the doing of mpu_open() or mpu_fill(), which it is no
+// longer.
 bool state_admit_code(Core *c) {
-  const uint32_t none[MPU_REGIONS] = {0};
+  uint32_t bases[MPU_REGIONS], limits[MPU_REGIONS];
   const Area *area = core_area(c->code, c->code_count, c->fault_address);
-  if (!c->mpu_off || c->ram_runs || !area || area->stable) return false;
-  c->ram_runs = true;
   bool stale = c->stale;
-  state_protect(c, 0, none, none);
+  if (c->ram_runs || !area || area->stable) return false;
+  if (!c->mpu_off && !mpu_is_filled(c, c->fault_address)) return false;
+  memcpy(bases, c->mpu_bases, sizeof bases);
+  memcpy(limits, c->mpu_limits, sizeof limits);
+  for (int i = 0; i < MPU_REGIONS; i++) {
+    if (c->mpu_fillers >> i & 1) limits[i] = 0;
+  }
+  c->ram_runs = true;
+  state_protect(c, c->mpu_off ? 0 : c->mpu_ctrl, bases, limits);
   c->stale = stale;
   core_limit(c);
   return true;

@@ -112,6 +112,13 @@ def bench(build: Callable[[str], Firmware]) -> Iterator[Bench]:
     machine.close()
 
 
+@pytest.fixture(scope="module")
+def data_bench(build: Callable[[str], Firmware]) -> Iterator[Bench]:
+    machine = Machine(build("mpu"))
+    yield Bench(machine)
+    machine.close()
+
+
 def refused_at(
     regions: tuple[Region, ...], control: int, kind: int, user: bool, at: int
 ) -> int | None:
@@ -132,6 +139,28 @@ def refused_at(
         if not allowed:
             return offset
     return None
+
+
+def hold_against_the_architecture(
+    bench: Bench,
+    regions: tuple[Region, ...],
+    control: int,
+    kind: int,
+    user: bool,
+    at: int,
+    earlier: tuple[Region, ...] = (),
+) -> None:
+    assert bench.start(regions, control, kind, user, at, earlier) is End.CONDITION
+    outcome = bench.outcome()
+    refused = refused_at(regions, control, kind, user, at)
+    if refused is None:
+        assert outcome == Outcome(0, 0, 0)
+    elif kind == RUN:
+        assert (outcome.status, outcome.pc) == (IACCVIOL, bench.arena + at)
+    else:
+        assert outcome.status == DACCVIOL | MMARVALID
+        assert outcome.address == bench.arena + refused
+        assert bench.machine.firmware.locate(outcome.pc).function == "Access"
 
 
 regions = st.builds(
@@ -163,17 +192,44 @@ def test_each_access_passes_or_faults_as_the_architecture_says_whatever_was_allo
     user: bool,
     at: int,
 ) -> None:
-    assert bench.start(regions, control, kind, user, at, earlier) is End.CONDITION
-    outcome = bench.outcome()
-    refused = refused_at(regions, control, kind, user, at)
-    if refused is None:
-        assert outcome == Outcome(0, 0, 0)
-    elif kind == RUN:
-        assert (outcome.status, outcome.pc) == (IACCVIOL, bench.arena + at)
-    else:
-        assert outcome.status == DACCVIOL | MMARVALID
-        assert outcome.address == bench.arena + refused
-        assert bench.machine.firmware.locate(outcome.pc).function == "Access"
+    hold_against_the_architecture(bench, regions, control, kind, user, at, earlier)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    earlier=st.lists(regions, max_size=13).map(tuple),
+    regions=st.lists(regions, max_size=13).map(tuple),
+    control=st.sampled_from([ENABLE, ENABLE | PRIVDEFENA]),
+    kind=st.sampled_from([LOAD, STORE, BYTE, PAIR, LOAD_AS_USER, STORE_AS_USER]),
+    user=st.booleans(),
+    at=st.integers(0, ARENA // 4 - 2).map(lambda n: 4 * n),
+)
+def test_data_is_checked_so_while_no_code_has_run_in_ram(
+    data_bench: Bench,
+    earlier: tuple[Region, ...],
+    regions: tuple[Region, ...],
+    control: int,
+    kind: int,
+    user: bool,
+    at: int,
+) -> None:
+    hold_against_the_architecture(data_bench, regions, control, kind, user, at, earlier)
+
+
+@pytest.mark.parametrize("user", [False, True])
+@pytest.mark.parametrize("control", [ENABLE, ENABLE | PRIVDEFENA])
+@pytest.mark.parametrize(
+    "regions",
+    [(), (Region(64, 64),), (Region(0, 1024),), (Region(0, 1024, execute_never=True),)],
+)
+def test_the_first_code_in_ram_runs_where_it_may(
+    build: Callable[[str], Firmware], regions: tuple[Region, ...], control: int, user: bool
+) -> None:
+    fresh = Bench(Machine(build("mpu")))
+    hold_against_the_architecture(fresh, regions, control, STORE, user, 0)
+    hold_against_the_architecture(fresh, regions, control, RUN, user, 0)
+    hold_against_the_architecture(fresh, regions, control, STORE, user, 0)
+    fresh.machine.close()
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
