@@ -12,7 +12,7 @@ from harness.case.endings import HOW_IT_ENDED
 from harness.case.presses import Presses
 from harness.deadline import INSTANT, Deadline
 from harness.errors import FirmwareFailed
-from harness.targets.base import ConsoleMatch, Session, Stop
+from harness.targets.base import ConsoleChunk, ConsoleMatch, Session, Stop
 from harness.targets.pins import Press
 from harness.uart import Console, Record, encode
 from harness.uart.records import BLOCK, encode_tensor, fill_blocks, pattern
@@ -30,6 +30,9 @@ _PATIENCE_AFTER_PUSH = 0.05
 _PUSH = b"\n"
 #: Seconds on the target's clock after which a run looks at what came, whatever it was.
 _SLICE = 1.0
+#: Bytes without a line's end that are read in one go; a line that is cut for its length has a time
+#: that is at most so many bytes late.
+_JOINED = 256
 
 
 def out_of_time(deadline: Deadline) -> Stop | None:
@@ -57,8 +60,8 @@ class Tap:
 
     def _read(self) -> None:
         chunks = self.session.console
-        for chunk in chunks[self._taken :]:
-            self.console.feed(chunk.data, chunk.time)
+        for data, time in _joined(chunks[self._taken :]):
+            self.console.feed(data, time)
         self._taken = len(chunks)
 
     def until(self, done: Callable[[], bool], words: bytes, deadline: Deadline) -> Stop:
@@ -74,6 +77,23 @@ class Tap:
                 done()
                 return stop
         return Stop.CONDITION
+
+
+def _joined(chunks: Sequence[ConsoleChunk]) -> Iterator[tuple[bytes, float]]:
+    """Chunks joined up to one with a line's end, whose time is the line's.
+
+    A device may send byte by byte, and a line that grows is looked through at each part of it.
+    """
+    parts: list[bytes] = []
+    size = 0
+    for chunk in chunks:
+        parts.append(chunk.data)
+        size += len(chunk.data)
+        if size >= _JOINED or b"\n" in chunk.data:
+            yield b"".join(parts), chunk.time
+            parts, size = [], 0
+    if parts:
+        yield b"".join(parts), chunks[-1].time
 
 
 def hand_over(

@@ -65,6 +65,19 @@ def test_what_a_session_printed_before_is_read_once(scripted):
     assert len(console.of_kind("ready")) == 1
 
 
+def test_a_line_that_came_byte_by_byte_has_the_time_of_its_last_byte(scripted):
+    text = b"one\ntwo\n" + b"x" * 600 + b"\nrest"
+    session = scripted([bytes([one]) for one in text])
+    console = Console()
+    Tap(session, console).run(None, session.deadline(1e9))
+    console.finish()
+    ends = [0.004, 0.008, 0.609, 0.0]
+    told = [(one.text, end) for one, end in zip(console.read_lines(), ends, strict=True)]
+    assert [text for text, _ in told] == ["one", "two", "x" * 600, "rest"]
+    stamps = [float(line[1:13]) for line in console.transcript().splitlines()]
+    assert stamps == pytest.approx(ends)
+
+
 def test_an_image_that_has_asked_already_is_not_waited_for(scripted):
     console = Console()
     console.feed(line(0, "ready"))
