@@ -146,8 +146,10 @@ def moves(views: Views) -> Moves:
     def run(values: Sequence[Any]) -> list[Array]:
         return [np.ascontiguousarray(view) for view in views(values)]
 
-    def bind(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> list[Call]:
-        pairs = zip(outputs, views(inputs), strict=True)
-        return [copied(output, view.reshape(output.shape)) for output, view in pairs]
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> list[Call] | None:
+        sources = list(views(inputs))
+        if [view.shape for view in sources] != [output.shape for output in outputs]:
+            return None  # which the run says in words
+        return [copied(output, view) for output, view in zip(outputs, sources, strict=True)]
 
     return Moves(run, bind, views=views)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from harness.reference.bind import Call, Prepared, TooLarge, Workspace
+from harness.reference.bind import Call, Moves, Prepared, TooLarge, Workspace
 from harness.reference.blas import one_thread
 from harness.reference.fixedpoint import Array
 
@@ -78,6 +78,8 @@ def _bound(
 ) -> Sequence[Call] | None:
     if not isinstance(step.run, Prepared):
         return None
+    if len(outputs) > 1 and not isinstance(step.run, Moves):
+        return None  # all others have one; that it declares more is said when it runs
     try:
         return step.run.bind(inputs, outputs, work)
     except TooLarge:

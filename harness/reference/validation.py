@@ -98,4 +98,6 @@ def check_order(name: str, graph: Subgraph, constants: Collection[int]) -> None:
         known |= set(operator.outputs)
     for index in graph.outputs:
         if index not in known:
-            raise BadModel(f"{name}: nothing computes its output {graph.tensors[index].name!r}")
+            raise BadModel(
+                f"{name}: nothing computes its output {graph.tensors[index].name[:64]!r}"
+            )

@@ -227,6 +227,16 @@ def test_a_type_that_numpy_kernels_do_not_have_is_refused() -> None:
         Interpreter(replace(model, subgraphs=(replace(graph, tensors=tensors),)))
 
 
+@pytest.mark.parametrize("name", ["RELU", "RESHAPE"])
+def test_an_operator_that_declares_more_outputs_than_it_has_is_refused(name: str) -> None:
+    tensors = [T((3,), "int8", 0.5)] * 3
+    model = Model.from_bytes(build(tensors, [Op(name, [0], [1, 2])], [0], [1, 2]))
+    x = np.ones(3, np.int8)
+    for call, given in ((Interpreter.invoke, x), (Interpreter.invoke_batch, x[None])):
+        with pytest.raises(BadModel, match="gives 1 outputs, but the model declares 2"):
+            call(Interpreter(model), [given])
+
+
 def test_an_output_that_nothing_computes_is_refused() -> None:
     tensors = [T((3,), "float32")] * 3
     model = build(tensors, [Op("NEG", [0], [1])], [0], [2])
