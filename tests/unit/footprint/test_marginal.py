@@ -11,7 +11,8 @@ from little_tflm import compile_little, has_gcc
 from harness import footprint, logs
 from harness.elf import Firmware
 from harness.errors import UsageError
-from harness.footprint.marginal import LeaveOneOut, leave_one_out
+from harness.footprint.compare import Change
+from harness.footprint.marginal import LeaveOneOut, _net, leave_one_out
 
 Build = Callable[[Sequence[str]], Path]
 ADD = {"CONV_2D": "resolver.AddConv2D();", "SOFTMAX": "resolver.AddSoftmax();"}
@@ -110,3 +111,16 @@ def test_an_operators_figures_are_those_of_the_whole_image(found: LeaveOneOut, b
     assert [(row.exclusive, row.alone) for row in found.rows] == [
         (cost.exclusive, cost.alone) for cost in whole
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "after"), [("(string literals)", 16), ("(padding)", 20), ("main", 20)]
+)
+def test_of_the_literals_alone_the_operators_own_are_taken_away(name: str, after: int):
+    assert _net(Change(name, "FLASH", 10, 20), 4) == Change(name, "FLASH", 10, after)
+
+
+def test_an_operator_that_is_not_linked_costs_nothing(build: Build):
+    """Its name registers nothing: neither figure has a byte of it."""
+    (row,) = leave_one_out("little", ["ADD"], lambda names: build(["CONV_2D"])).rows
+    assert (row.exclusive, row.alone, row.measured, row.ram, row.elsewhere) == (0, 0, 0, 0, ())
