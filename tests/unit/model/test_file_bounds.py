@@ -79,6 +79,7 @@ def test_a_model_without_a_subgraph_is_none() -> None:
     ("data", "hint"),
     [
         (b"\x7fELF\1\1\1\0" + bytes(40), "it is an ELF, an image"),
+        (b"\xff" * 48, "is it a whole, unchanged .tflite file?"),
         (b"PK\3\4" + bytes(40), "is it a whole, unchanged .tflite file?"),
         (b"", "is it a whole, unchanged .tflite file?"),
         (b"\0\0\0\xf0TFL3", "is it a whole, unchanged .tflite file?"),
@@ -106,6 +107,7 @@ def test_a_version_that_is_not_there_is_1() -> None:
         (-1, -1, "BUILTIN_-1"),
         (127, len(OPERATOR_NAMES) - 1, OPERATOR_NAMES[-1]),
         (127, len(OPERATOR_NAMES), f"BUILTIN_{len(OPERATOR_NAMES)}"),
+        (127, 100_000, "BUILTIN_100000"),
     ],
 )
 def test_an_operators_number_is_the_larger_of_its_two(old: int, new: int, name: str) -> None:
@@ -123,8 +125,10 @@ def test_a_custom_operators_name_ends_at_its_first_zero() -> None:
 # operators
 
 
-def test_an_operator_has_one_of_the_codes() -> None:
-    assert refused(operator_with(opcodeIndex=1)) == "operator 0 has operator code 1 of 1"
+@pytest.mark.parametrize("number", [1, 99])
+def test_an_operator_has_one_of_the_codes(number: int) -> None:
+    told = f"operator 0 has operator code {number} of 1"
+    assert refused(operator_with(opcodeIndex=number)) == told
 
 
 @pytest.mark.parametrize(
@@ -134,7 +138,7 @@ def test_an_operator_has_one_of_the_codes() -> None:
 def test_the_tensors_of_an_operator_are_there(role: str, what: str, least: int) -> None:
     for index in (least, 2):
         assert read(operator_with(**{role: [index]})).operators[0] is not None
-    for index in (least - 1, 3):
+    for index in (-99, least - 1, 3, 99):
         told = refused(operator_with(**{role: [index]}))
         assert told.startswith(what)
         assert told.endswith(f"is tensor {index}, but there are 3 tensors")
@@ -147,7 +151,7 @@ def test_the_tensors_of_a_subgraph_are_there(role: str) -> None:
 
     for index in (0, 2):
         assert getattr(read(change(index)), role)[0].index == index
-    for index in (-1, 3):
+    for index in (-99, -1, 3, 99):
         told = f"a subgraph's {role[:-1]} is tensor {index}, but there are 3 tensors"
         assert refused(change(index)) == told
 
@@ -189,7 +193,7 @@ def test_a_tensor_has_up_to_eight_dimensions(rank: int) -> None:
     assert tensor.shape == (1,) * rank
 
 
-@pytest.mark.parametrize("shape", [[1] * 9, [-1], [3, -4]])
+@pytest.mark.parametrize("shape", [[1] * 9, [1] * 11, [-1], [3, -4]])
 def test_a_shape_of_another_form_is_refused(shape: list[int]) -> None:
     assert refused(weights_with(shape=shape)) == f"tensor 1 ('t1') has the shape {shape}"
 
@@ -219,12 +223,13 @@ def test_a_tensors_type_is_known() -> None:
     for number in (0, len(TENSOR_TYPES) - 1):
         change = weights_with(type=number, shape=[0], buffer=0)
         assert read(change).tensors[1].dtype == TENSOR_TYPES[number]
-    for number in (-1, len(TENSOR_TYPES)):
+    for number in (-99, -1, len(TENSOR_TYPES), 99):
         assert refused(weights_with(type=number)).endswith(f"has the unknown type {number}")
 
 
-def test_a_tensors_buffer_is_there() -> None:
-    assert refused(weights_with(buffer=2)).endswith("has buffer 2 of 2")
+@pytest.mark.parametrize("number", [2, 99])
+def test_a_tensors_buffer_is_there(number: int) -> None:
+    assert refused(weights_with(buffer=number)).endswith(f"has buffer {number} of 2")
 
 
 #: Bits of an element, by NumPy or by the type's own name.

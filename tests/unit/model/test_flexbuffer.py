@@ -96,6 +96,11 @@ def test_an_offset_before_the_buffer_is_refused(place: int) -> None:
         scalars(bytes(data))
 
 
+def test_a_map_whose_length_stands_before_the_buffer_is_refused() -> None:
+    with pytest.raises(NoFlexMap, match="leaves the buffer"):
+        scalars(bytes([0, 0, 0, 0, 3, 37, 1]))  # words of two bytes from the second byte on
+
+
 def test_a_number_of_64_bits_without_sign_is_read() -> None:
     builder = flexbuffers.Builder()
     with builder.Map():

@@ -36,9 +36,15 @@ def test_other_activations_and_other_types_are_not() -> None:
 
 @pytest.mark.parametrize(("inputs", "outputs"), [([], [1]), ([0], []), ([-1], [1])])
 def test_a_relu6_that_lacks_a_tensor_is_not(inputs: list[int], outputs: list[int]) -> None:
-    tensors = [T([1, 4], scale=0.5), T([1, 4], scale=0.25)]
+    tensors = [T([1, 4], scale=0.5), T([1, 4], scale=0.25), T([1, 4], scale=1.0)]
     data = build(tensors, [Op("RELU6", inputs, outputs)], [0], [1])
     assert pitfalls(Model.from_bytes(data)) == ()
+
+
+def test_a_relu6_is_noted_by_its_first_input_and_output() -> None:
+    tensors = [T([1, 4], scale=0.5), T([1, 4], scale=0.25)]
+    data = build(tensors, [Op("RELU6", [0, 1], [1, 0])], [0], [1])
+    assert len(pitfalls(Model.from_bytes(data))) == 1
 
 
 def weighted(operator: str, inputs: list[int], scales: list[float]) -> Model:
@@ -52,6 +58,12 @@ def test_weights_of_several_scales_are_noted_for_a_fully_connected_only() -> Non
     assert pitfalls(weighted("FULLY_CONNECTED", [0, 2], [0.1])) == ()
     for operator in ("CONV_2D", "TRANSPOSE_CONV"):
         assert pitfalls(weighted(operator, [0, 2], several)) == ()
+
+
+def test_weights_of_several_scales_may_be_the_first_tensor() -> None:
+    tensors = [T([4, 4], scale=[0.1, 0.2, 0.3, 0.4]), T([1, 4]), T([1, 4])]
+    data = build(tensors, [Op("FULLY_CONNECTED", [1, 0], [2])], [1], [2])
+    assert len(pitfalls(Model.from_bytes(data))) == 1
 
 
 @pytest.mark.parametrize("inputs", [[0], [0, -1], []])

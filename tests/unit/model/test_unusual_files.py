@@ -40,9 +40,10 @@ def test_data_behind_the_flatbuffer_is_read() -> None:
     assert bytes(model.tensors[1].data) == WEIGHTS.tobytes()
 
 
-def test_data_that_would_end_behind_the_file_is_refused() -> None:
+@pytest.mark.parametrize("shift", [1, 100])
+def test_data_that_would_end_behind_the_file_is_refused(shift: int) -> None:
     with pytest.raises(BadModel, match="of 12 bytes is outside the file"):
-        Model.from_bytes(with_data_behind(1, 12), "m")
+        Model.from_bytes(with_data_behind(shift, 12), "m")
 
 
 def zero_points(*values: int):
@@ -68,7 +69,7 @@ def test_a_number_of_zero_points_that_is_neither_one_nor_all_is_refused() -> Non
         Model.from_bytes(changed(zero_points(1, 2)), "m")
 
 
-@pytest.mark.parametrize("zero", [1 << 31, -(1 << 31) - 1])
+@pytest.mark.parametrize("zero", [1 << 31, -(1 << 31) - 1, 1 << 40, -(1 << 40)])
 def test_a_zero_point_beyond_32_bits_is_refused(zero: int) -> None:
     with pytest.raises(BadModel, match="zero point outside 32 bits"):
         Model.from_bytes(changed(zero_points(zero)), "m")

@@ -26,8 +26,12 @@ def two_graphs() -> bytes:
         [0],
         [2],
     )
-    other = Graph([T((7,), name="x")] * 2, [Op("NEG", [0], [1]), Op("", [0], [1], custom="Atan")],
-                  [0], [1])  # fmt: skip
+    other = Graph(
+        [T((7,), name="x")] * 2,
+        [Op("NEG", [1], [0]), Op("", [1], [0], custom="Atan")],
+        [1],
+        [0],
+    )
     return build_graphs([main, other], "a test")
 
 
