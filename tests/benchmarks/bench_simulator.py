@@ -66,6 +66,7 @@ def _rows() -> None:
         _against_unicorn("a loop of six instructions in registers", speed, "Mix")
         _exceptions(speed)
         _console(_compile("chatter", Path(folder)))
+        _userspace(_compile("userspace", Path(folder)))
         _idle(_compile("idle", Path(folder)))
     _snapshots(digits)
     _first_inferences()
@@ -189,6 +190,17 @@ def _console(firmware: Firmware) -> None:
         return seconds / (len(machine.console) - sent)
 
     print(f"a byte on the console, polled: {1e6 * _median(print_on):.1f} us")
+    machine.close()
+
+
+def _userspace(firmware: Firmware) -> None:
+    """System calls, changes of MPU regions and a console of single bytes, as user threads make."""
+    machine = Machine(firmware)
+
+    def go_on() -> float:
+        return _timed(lambda: machine.run(until_executed=machine.core.executed + 2_000_000))
+
+    print(f"user threads that print: {2 / _median(go_on):.0f} MIPS")
     machine.close()
 
 

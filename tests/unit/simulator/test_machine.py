@@ -151,6 +151,15 @@ def test_single_steps_give_the_same_run(build: Build) -> None:
     assert digest(stepped) == digest(whole)
 
 
+@pytest.mark.parametrize("step", [1, 7, 1000])
+def test_user_threads_run_the_same_in_slices(build: Build, step: int) -> None:
+    whole, sliced = Machine(build("userspace")), Machine(build("userspace"))
+    whole.run(until_executed=14_000, until_tick=HZ)
+    while sliced.core.executed < 14_000:
+        sliced.run(until_executed=sliced.core.executed + step, until_tick=HZ)
+    assert digest(sliced) == digest(whole)
+
+
 def test_a_run_stops_at_any_count_whatever_ran_before(build: Build) -> None:
     machine = Machine(build("masks"))
     start = snapshot.take(machine)
