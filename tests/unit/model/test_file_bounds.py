@@ -184,6 +184,23 @@ def test_options_of_no_table_are_none(kind: int) -> None:
     assert dict(read(operator_with(builtinOptionsType=kind)).operators[0].options) == {}
 
 
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [
+        (-1, "activation#-1"),
+        (0, "NONE"),
+        (5, "SIGN_BIT"),
+        (6, "activation#6"),
+        (99, "activation#99"),
+    ],
+)
+def test_an_enumeration_is_told_by_name_or_by_number(number: int, name: str) -> None:
+    def change(model) -> None:
+        model.subgraphs[0].operators[0].builtinOptions.fusedActivationFunction = number
+
+    assert read(change).operators[0].options["fused_activation_function"] == name
+
+
 # tensors
 
 
@@ -245,11 +262,12 @@ def test_every_type_of_a_fixed_size_is_known() -> None:
     assert TYPE_BITS.keys() == BITS.keys()
 
 
+@pytest.mark.parametrize("elements", [3, 16])
 @pytest.mark.parametrize("dtype", BITS)
-def test_a_constant_has_as_many_bytes_as_its_elements_need(dtype: str) -> None:
-    number, needed = TENSOR_TYPES.index(dtype), -(-3 * BITS[dtype] // 8)
+def test_a_constant_has_as_many_bytes_as_its_elements_need(dtype: str, elements: int) -> None:
+    number, needed = TENSOR_TYPES.index(dtype), -(-elements * BITS[dtype] // 8)
     for size in (needed - 1, needed, needed + 1):
-        change = weights_with(type=number, shape=[3], data=bytes(size))
+        change = weights_with(type=number, shape=[elements], data=bytes(size))
         if size == needed:
             assert len(read(change).tensors[1].data) == size
         elif size:

@@ -166,6 +166,16 @@ def test_the_defaults_of_the_schema_apply() -> None:
     assert schema.options("Conv2D", None)["dilation_h_factor"] == 1
 
 
+@pytest.mark.parametrize("table", schema.known_tables())
+def test_a_field_without_a_default_of_its_own_is_zero_or_the_first_name(table: str) -> None:
+    zero = {"bool": False, "float32": 0.0, "[int32]": None, "name": None, "activation": "NONE",
+            "padding": "SAME", "type": "float32", "mirror_mode": "REFLECT"}  # fmt: skip
+    read = schema.options(table, None)
+    for _, field, kind, default in schema.fields(table):
+        if not default:
+            assert read[field] == zero.get(kind, 0)
+
+
 def test_reading_a_model_imports_neither_numpy_nor_flatbuffers() -> None:
     code = (
         "import sys, harness.model;"

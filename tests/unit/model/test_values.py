@@ -10,7 +10,7 @@ from model_builder import Graph, Op, T, build_graphs
 from values import data_classes
 
 import harness.model
-from harness.model import Model, Operator, Tensor
+from harness.model import Model, Operator, Quantization, Tensor
 
 
 @pytest.mark.parametrize("found", data_classes(harness.model), ids=lambda one: one.__name__)
@@ -85,6 +85,10 @@ def test_a_tensor_that_says_no_more_is_computed_and_no_variable() -> None:
     tensor = Tensor(0, "x", (2, 3), "int8")
     assert (tensor.quantization, tensor.data, tensor.variable) == (None, None, False)
     assert tensor.elements == 6
+
+
+def test_a_quantization_that_says_no_more_lies_along_the_first_axis() -> None:
+    assert Quantization((0.5,), (3,)).axis == 0
 
 
 @pytest.mark.parametrize(
