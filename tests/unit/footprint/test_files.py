@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+from harness.elf.dwarf.format import At
+from harness.elf.dwarf.leb import GARBLED
 from harness.elf.layout import Part
 from harness.footprint.files import (
     LITERALS,
@@ -9,6 +13,7 @@ from harness.footprint.files import (
     PADDING,
     Contribution,
     FileCost,
+    Sources,
     _made_by_compiler,
     by_file,
     by_library,
@@ -97,3 +102,24 @@ def test_what_the_compiler_made_belongs_to_what_it_was_made_for():
         part("_ZGVZ6onlyfnvE1x", 5, 4, "object"), part("_ZGVZ5otherfnvE1x", 6, 4, "object"),
     ]  # fmt: skip
     assert _made_by_compiler(made, named) == {1: "a.cc", 2: "a.cc", 3: "a.cc", 5: "only.cc"}
+
+
+def test_a_unit_that_is_garbled_hides_none_behind_it():
+    numbers, texts = {At.STMT_LIST: 7}, {At.COMP_DIR: "/w"}
+    good = SimpleNamespace(number=numbers.get, value=texts.get)
+    table = SimpleNamespace(
+        find=lambda address: (0, 1, 5), offsets=[7],
+        headers=[SimpleNamespace(path=lambda file, folder: f"{folder}/{file}.cc")],
+    )  # fmt: skip
+
+    def entry(offset: int, unit: object) -> SimpleNamespace:
+        if not offset:
+            raise GARBLED[0]
+        return good
+
+    units = [SimpleNamespace(first=offset) for offset in (0, 1)]
+    dwarf = SimpleNamespace(units=units, entry=entry)
+    image = SimpleNamespace(variables=SimpleNamespace(dwarf=dwarf), line_table=table)
+    assert Sources(image).of_address(0x10) == "/w/1.cc"
+    table.find = lambda address: None
+    assert Sources(image).of_address(0x10) == ""

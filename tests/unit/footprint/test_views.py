@@ -188,6 +188,12 @@ def test_images_that_are_the_same_have_a_table_of_regions_alone():
     assert [title for title, _ in comparison_tables(same)] == ["Regions"]
 
 
+def test_of_files_those_that_changed_are_shown_alone():
+    files = (Change("a.cc", "FLASH", 4, 4), Change("b.cc", "FLASH", 4, 5))
+    found = dict(comparison_tables(Comparison("o", (), files, (), (), ())))
+    assert [row[0] for row in found["Files"][2]] == ["b.cc"]
+
+
 def test_a_swap_beyond_the_bound_is_told_so():
     far = Comparison("o", (), (), (), (), (), Swap(("ADD",), "vanished", 0, 500))
     assert comparison_tables(far)[1][1][2][0][-1] == "beyond the bound"
