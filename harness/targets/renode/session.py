@@ -275,4 +275,7 @@ def _fault_handlers(firmware: Firmware, table_at: int) -> list[int]:
         if table_at >= segment.load_address and len(table) >= 28:
             words = struct.unpack_from("<4I", table, 12)
             return sorted({word & ~1 for word in words} - {0})
-    raise UsageError(f"{firmware.path} holds no vector table at {table_at:#x}")
+    raise UsageError(
+        f"{firmware.path} holds no vector table at {table_at:#x}, or one without fault handlers",
+        hint="on Renode a run ends at them; --target simulator does without",
+    )
