@@ -11,7 +11,7 @@ from harness.uart.lines import Line
 
 
 def expected(*texts: str, ends: bool = True, step: float = 0.01) -> Printed | None:
-    lines = [Line(n, n * step, text, text.encode()) for n, text in enumerate(texts)]
+    lines = [Line(n, n * step, text, text.encode(), complete=True) for n, text in enumerate(texts)]
     return what_to_expect(lines, ends=ends, until=len(texts) * step)
 
 
