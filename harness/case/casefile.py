@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -103,9 +104,8 @@ def load_cases(path: Path) -> list[Case]:
     if not document.case:
         raise UsageError(f"{path} has no [[case]]", hint="see docs/cases.md for an example")
     cases = [case for row in document.case for case in _cases({**document.defaults, **row}, path)]
-    names = [(case.name, case.target) for case in cases]
-    for number, (name, target_name) in enumerate(names):
-        if (name, target_name) in names[:number]:
+    for (name, _), count in Counter((case.name, case.target) for case in cases).items():
+        if count > 1:
             raise UsageError(f"{path}: two cases are called {name!r}")
     _one_folder_each(cases, path)
     return cases

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from harness.findings import Kind
 from harness.model import Model
 from harness.reference import Interpreter
-from harness.uart import encode
+from harness.uart import Console, encode
 from harness.uart.records import ALLOCATIONS
 
 #: A kind and its fields: a record that has no number yet.
@@ -138,3 +139,17 @@ def fed_run(model: Model, rows: Sequence[np.ndarray[Any, Any]]) -> list[Told]:
         records += parts("output", number, 0, output)
         records += [told("inference", index=number), told("ready", input_bytes=wanted)]
     return [*records, told("ack", of=2 * len(rows)), *closing(model, len(rows))]
+
+
+def console_of(*data: bytes) -> Console:
+    """A console that heard these bytes, and then no more."""
+    console = Console()
+    for one in data:
+        console.feed(one)
+    console.finish()
+    return console
+
+
+def kinds(console: Console) -> list[Kind]:
+    """The kinds of its findings, in their order."""
+    return [finding.kind for finding in console.findings]

@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from device import FIELDS, line, lines, told
+from device import FIELDS, console_of, kinds, line, lines, told
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,18 +13,6 @@ from harness.uart.records import parse
 from harness.uart.store import Records
 
 BOOT, END = line(0, "boot"), line(2, "end")
-
-
-def console_of(*data: bytes) -> Console:
-    console = Console()
-    for one in data:
-        console.feed(one)
-    console.finish()
-    return console
-
-
-def kinds(console: Console) -> list[Kind]:
-    return [finding.kind for finding in console.findings]
 
 
 @given(st.lists(st.sampled_from(sorted(FIELDS)), max_size=30))

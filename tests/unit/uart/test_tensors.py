@@ -1,24 +1,12 @@
 """Tensors that are joined from records: by their parts, in the order of their inferences."""
 
 import pytest
-from device import lines, parts, told
+from device import console_of, kinds, lines, parts, told
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.findings import Kind
-from harness.uart import Console, TensorKey
-
-
-def console_of(*data: bytes) -> Console:
-    console = Console()
-    for one in data:
-        console.feed(one)
-    console.finish()
-    return console
-
-
-def kinds(console: Console) -> list[Kind]:
-    return [finding.kind for finding in console.findings]
+from harness.uart import TensorKey
 
 
 @given(st.binary(min_size=1, max_size=100))
