@@ -52,6 +52,7 @@ class Plan:
     def _calls_of(self, graph: Graph) -> list[Call]:
         """All operators' calls in their order; fills :attr:`values`."""
         known: dict[int, Array | None] = {**graph.fixed, **graph.state}
+        kept = {id(value) for value in known.values()}
         for (index, _, _), buffer in zip(graph.sources, self._inputs, strict=True):
             known[index] = self.values[index] = buffer
         work = Workspace()
@@ -63,7 +64,6 @@ class Plan:
             bound = _bound(step, inputs, outputs, work)
             if bound is None:
                 self._unbound += step.elements
-                kept = {id(value) for value in (*graph.fixed.values(), *graph.state.values())}
                 bound = [_as_in_a_batch(step, inputs, outputs, kept)]
             self._quiet &= isinstance(step.run, Prepared) and step.run.quiet
             calls += bound
