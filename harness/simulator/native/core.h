@@ -214,6 +214,9 @@ typedef struct Core {
   Outbox outbox;
 } Core;
 
+// Data RAM is the last area in which code may lie.
+static inline const Area *core_ram(const Core *c) { return &c->code[c->code_count - 1]; }
+
 // thumb.c
 uint32_t thumb_length(uint16_t first);
 bool thumb_is_special(uint16_t first, uint16_t second, int context);

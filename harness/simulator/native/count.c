@@ -269,14 +269,14 @@ static bool watch(Core *c, uint64_t from, uint64_t to) {
 
 // Stores to pages that are watched are slow, whether they are refused or not.
 bool core_watch_ram(Core *c) {
-  const Area *ram = &c->code[c->code_count - 1];
+  const Area *ram = core_ram(c);
   if (c->watches_ram) return true;
   c->watches_ram = watch(c, ram->base, ram->base + ram->size - 1);
   return c->watches_ram;
 }
 
 bool core_attach(Core *c) {
-  const Area *ram = &c->code[c->code_count - 1];
+  const Area *ram = core_ram(c);
   size_t hook;
   c->plain_frames = true;
   c->faultmask_priority = -1;

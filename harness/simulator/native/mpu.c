@@ -108,7 +108,7 @@ static void add(Filling *f, uint32_t from, uint32_t to, uint32_t flags) {
 
 // The default memory map (Armv8-M ARM, "The system address map") as regions, but for data RAM.
 void mpu_open(const Core *c, uint32_t *bases, uint32_t *limits) {
-  const Area *ram = &c->code[c->code_count - 1];
+  const Area *ram = core_ram(c);
   Filling f = {bases, limits, 0};
   memset(bases, 0, MPU_REGIONS * sizeof *bases);
   memset(limits, 0, MPU_REGIONS * sizeof *limits);
@@ -137,7 +137,7 @@ static uint32_t gap_from(const Regions *r, uint32_t at, uint32_t last, uint32_t 
 // Let unused regions hold what only the background gives of data RAM: as before for loads and
 // stores, but execute-never. Which ones, a bit each; none where there are not enough.
 uint32_t mpu_fill(const Core *c, uint32_t ctrl, uint32_t *bases, uint32_t *limits) {
-  const Area *ram = &c->code[c->code_count - 1];
+  const Area *ram = core_ram(c);
   const Regions r = {ctrl, bases, limits, 0};
   const uint32_t last = ram->base + ram->size - 1;
   uint32_t end, fillers = 0;
