@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from harness.model import Tensor
+from harness.reference.bind import Call, copied
 from harness.reference.fixedpoint import Array
 from harness.reference.node import NUMPY_TYPES, Node
 from harness.reference.quantization import limits, round_away
@@ -41,21 +42,19 @@ class Clamp:
 
     def real(self, x: Array) -> Array:
         """Clamp float64 values, then round them, so that none overflows; ``x`` is changed."""
-        self.in_place(x)()
-        return x.astype(self.dtype)
+        return x.clip(self.low, self.high, x).astype(self.dtype)
 
-    def in_place(self, x: Array) -> Callable[[], object]:
-        """What clamps a float64 buffer in place; NaN stays."""
-        low, high = np.array(self.low), np.array(self.high)
+    def stored(self, x: Array, output: Array) -> list[Call]:
+        """What clamps a float64 buffer and rounds it into ``output``; ``x`` is changed."""
+        low, high = self.low, self.high
 
-        def clamp() -> None:
-            np.maximum(x, low, out=x)
-            np.minimum(x, high, out=x)
+        def store_one() -> None:  # a third of the time that NumPy takes for one element
+            value = x.item()
+            output[...] = value if low <= value <= high else min(max(value, low), high)
 
-        def clamp_one() -> None:  # a quarter of the time that NumPy takes for one element
-            x[...] = min(max(x.item(), self.low), self.high)
-
-        return clamp_one if x.size == 1 else clamp
+        if x.size == 1:
+            return [store_one]
+        return [partial(x.clip, np.array(low), np.array(high), x), copied(output, x)]
 
 
 def clamp_for(node: Node, output: Tensor, activation: str | None = None) -> Clamp:

@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import setitem
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,9 @@ def unbound(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> No
 
 def copied(target: Array, source: Array) -> Call:
     """``target[...] = source``, in the target's type."""
-    return partial(target.__setitem__, ..., source)
+    if target.shape == source.shape:  # axes of one element take time, too
+        target, source = target.squeeze(), source.squeeze()
+    return partial(setitem, target, ..., source)
 
 
 def product_of(x: Array, matrix: Array, output: Array) -> Call:

@@ -58,9 +58,10 @@ class Interpreter:
         self._program = Program.of(self.model, self.kernels, arithmetic)
         self._main = self._program.graphs[0]
         self._run_bytes = sum(graph.bytes for graph in self._program.graphs)
-        self._wanted = tuple(
-            (each.shape, NUMPY_TYPES[each.dtype], each) for each in self._main.inputs
-        )
+        self._wanted = [
+            (place, each.shape, NUMPY_TYPES[each.dtype])
+            for place, each in enumerate(self._main.inputs)
+        ]
         self._results = tuple(tensor.index for tensor in self._main.outputs)
         self._plan: Plan | None = None
         self._lock = Lock()
@@ -197,8 +198,9 @@ class Interpreter:
         """True for what nearly everybody gives, a list of the right arrays: the quick check."""
         if type(inputs) is not list or len(inputs) != len(self._wanted):
             return False
-        for given, (shape, dtype, _) in zip(inputs, self._wanted, strict=True):
-            if type(given) is not np.ndarray or given.shape != shape or given.dtype is not dtype:
+        for place, shape, dtype in self._wanted:
+            given = inputs[place]
+            if type(given) is not np.ndarray or given.dtype is not dtype or given.shape != shape:
                 return False
         return True
 
@@ -211,10 +213,12 @@ class Interpreter:
 
     def _forget(self) -> None:
         """No values any more; the mapping that somebody has of them keeps what it shows."""
-        seen = self._seen()
-        if seen is not None:
-            seen.keep()
-        self._seen, self._values = _nobody, {}
+        if self._seen is not _nobody:
+            seen = self._seen()
+            if seen is not None:
+                seen.keep()
+            self._seen = _nobody
+        self._values = {}
 
     def invoke_batch(self, inputs: Sequence[Any], runs: int | None = None) -> list[Array]:
         """Many inferences at once: arrays of shape (runs, *input shape) -> (runs, *output shape).
@@ -294,7 +298,8 @@ class Interpreter:
                 f"{self.model.name}: {len(inputs)} inputs given, the model has {len(self._wanted)}"
             )
         arrays = []
-        for given, (shape, dtype, tensor) in zip(inputs, self._wanted, strict=True):
+        for given, (place, shape, dtype) in zip(inputs, self._wanted, strict=True):
+            tensor = self.inputs[place]
             array = given if type(given) is np.ndarray else _array(given, tensor)
             if array.dtype != dtype or array.shape[lead:] != shape or array.ndim < lead:
                 before = "(runs, ...) of " if lead else ""

@@ -28,7 +28,8 @@ class Plan:
     def __init__(self, graph: Graph) -> None:
         self.values: dict[int, Array] = {}
         self._start = graph.budget.start
-        self._inputs = [np.zeros((1, *shape), dtype) for _, shape, dtype in graph.sources]
+        buffers = (np.zeros(shape, dtype) for _, shape, dtype in graph.sources)
+        self._inputs = list(enumerate(buffers))
         self._quiet, self._unbound = True, 0
         self._calls = self._calls_of(graph)
         results = (graph.value(self.values, tensor.index) for tensor in graph.outputs)
@@ -36,8 +37,8 @@ class Plan:
 
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """From arrays of the inputs' shapes and types to copies of the outputs."""
-        for buffer, array in zip(self._inputs, inputs, strict=True):
-            buffer[...] = array
+        for place, buffer in self._inputs:
+            buffer[...] = inputs[place]
         if self._quiet:
             for call in self._calls:
                 call()
@@ -53,8 +54,8 @@ class Plan:
         """All operators' calls in their order; fills :attr:`values`."""
         known: dict[int, Array | None] = {**graph.fixed, **graph.state}
         kept = {id(value) for value in known.values()}
-        for (index, _, _), buffer in zip(graph.sources, self._inputs, strict=True):
-            known[index] = self.values[index] = buffer
+        for (index, _, _), (_, buffer) in zip(graph.sources, self._inputs, strict=True):
+            known[index] = self.values[index] = buffer[None]
         work = Workspace()
         calls: list[Call] = []
         for step in graph.steps:

@@ -102,8 +102,7 @@ def _real(node: Node, weights: Tensor, shape: tuple[int, int]) -> Run:
         return [
             copied(x[:, :-1], inputs[0].reshape(shape)),
             product_of(x, matrix, y),
-            clamp.in_place(y),
-            copied(outputs[0].reshape(y.shape), y),
+            *clamp.stored(y, outputs[0].reshape(y.shape)),
         ]
 
     return Prepared(run, bind)
