@@ -9,7 +9,8 @@ number is therefore the console; a lab file overrules that, and every answer say
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from harness.errors import EnvironmentMissing, UsageError
@@ -44,21 +45,10 @@ def attached(
 
     ``bench`` is a folder of virtual boards; ``$TFLM_HIL_VIRTUAL_BENCH`` names one too.
     """
-    probes: dict[str, list[Port]] = {}
-    for port in ports():
-        if port.vid in (SEGGER_VID, NORDIC_VID) and names.is_name(port.serial):
-            probes.setdefault(port.serial.lstrip("0"), []).append(port)
-    boards = []
-    for entry in lab.entries:
-        boards.append(_from_entry(entry, probes.pop(entry.probe.lstrip("0"), [])))
-    boards.extend(_from_usb(serial, found) for serial, found in probes.items())
     folder = bench or _bench_of_environment()
-    if folder is not None:
-        from harness.targets.board.virtual import bench as virtual_bench  # noqa: PLC0415
-
-        named = {board.probe.lstrip("0") for board in boards}
-        boards.extend(b for b in virtual_bench.boards(folder) if b.probe.lstrip("0") not in named)
-    return sorted(boards, key=lambda board: board.name)
+    seen = {board.probe.lstrip("0"): board for board in (*_on_bench(folder), *_on_usb(ports()))}
+    named = [_named(entry, seen.pop(entry.probe.lstrip("0"), None)) for entry in lab.entries]
+    return sorted((*named, *seen.values()), key=lambda board: board.name)
 
 
 def select(boards: list[Board], wanted: str | None = None) -> Board:
@@ -94,37 +84,51 @@ def _is(board: Board, wanted: str) -> bool:
     return board.name == wanted or (wanted.isdigit() and same_serial(board.probe, wanted))
 
 
-def _from_usb(serial: str, ports: list[Port]) -> Board:
-    device, how = application_port(ports)
-    return Board(
-        name=serial,
-        probe=serial,
-        port=device,
-        ports=tuple(sorted(p.device for p in ports)),
-        how=how,
-        kit=kit(serial),
+def _on_usb(ports: Iterable[Port]) -> Iterator[Board]:
+    probes: dict[str, list[Port]] = {}
+    for port in ports:
+        if port.vid in (SEGGER_VID, NORDIC_VID) and names.is_name(port.serial):
+            probes.setdefault(port.serial.lstrip("0"), []).append(port)
+    for serial, of_probe in probes.items():
+        device, how = application_port(of_probe)
+        yield Board(
+            name=serial,
+            probe=serial,
+            port=device,
+            ports=tuple(sorted(port.device for port in of_probe)),
+            how=how,
+            kit=kit(serial),
+        )
+
+
+def _on_bench(folder: Path | None) -> list[Board]:
+    if folder is None:
+        return []
+    from harness.targets.board.virtual import bench  # noqa: PLC0415
+
+    return bench.boards(folder)
+
+
+def _named(entry: Entry, seen: Board | None) -> Board:
+    """The board of a lab file's entry: what is seen of it, and what the file says on top."""
+    board = seen or Board(
+        entry.name,
+        entry.probe,
+        port="",
+        how="the lab file names no port and the probe is not attached here",
+        kit=kit(entry.probe),
     )
-
-
-def _from_entry(entry: Entry, ports: list[Port]) -> Board:
-    if entry.port:
-        port, how = entry.port, "named in the lab file"
-    elif ports:
-        port, how = application_port(ports)
-    else:
-        port, how = "", "the lab file names no port and the probe is not attached here"
-    return Board(
+    return replace(
+        board,
         name=entry.name,
         probe=entry.probe,
-        port=port,
-        ports=tuple(sorted(p.device for p in ports)),
+        port=entry.port or board.port,
+        how="named in the lab file" if entry.port else board.how,
         runner=entry.runner,
         baud=entry.baud,
-        tags=entry.tags,
-        how=how,
-        kit=kit(entry.probe),
+        tags=(*entry.tags, *board.tags),
         probe_host=entry.probe_host,
-        power_cycle=entry.power_cycle,
+        power_cycle=entry.power_cycle or board.power_cycle,
         labgrid=entry.labgrid,
     )
 

@@ -79,7 +79,8 @@ class Opening:
             return policy.attempt(once, self.lab.policy, recover=recover)
         except policy.INFRASTRUCTURE as error:
             if self.lab.policy.quarantine and (ill := self.illness(board)):
-                reason = f"{ill}; before that: {error.message.splitlines()[0]}"
+                first = error.message.splitlines()[0]
+                reason = ill if first == ill else f"{ill}; before that: {first}"
                 quarantine.add(board.name, board.probe, reason)
                 note = f"the board failed its health check ({ill}) and is now in quarantine"
                 error.hint = f"{error.hint}; {note}" if error.hint else note

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 
 from harness.errors import BoardUnavailable, FlashFailed, TargetLost
 from harness.findings import Kind
 from harness.targets.base import ConsoleMatch, Stop
-from harness.targets.board.lab import Lab, Policy
+from harness.targets.board.lab import Entry, Lab, Policy
 from harness.targets.board.policy import Quarantine
 
 END = ConsoleMatch(rb"~HIL \d+ end [^\n]*\n")
@@ -220,6 +221,15 @@ def test_a_board_that_stays_away_is_lost_and_goes_into_quarantine(
     note = Quarantine(lab.state).release("960000001")
     assert "left the bus" in note.reason
     next_case_works(board)
+
+
+def test_a_board_that_was_never_well_is_set_aside_for_one_reason(dk, run, firmware, lab):
+    dk("960000001")
+    entry = Entry("dk1", "960000001", port="/dev/no-such-port")
+    with within(6), pytest.raises(BoardUnavailable, match="no-such-port") as refused:
+        run(firmware(), lab=replace(lab, entries=(entry,)))
+    note = Quarantine(lab.state).release("960000001")
+    assert note.reason == refused.value.message.splitlines()[0]
 
 
 def test_a_flash_failure_of_a_healthy_board_does_not_set_it_aside(dk, run, firmware, lab):

@@ -8,6 +8,7 @@ from harness.errors import EnvironmentMissing, UsageError
 from harness.targets.board import discovery
 from harness.targets.board.identity import Port
 from harness.targets.board.lab import Entry, Lab
+from harness.targets.board.virtual import bench
 
 DK = "000960012345"
 
@@ -57,6 +58,18 @@ def test_a_lab_board_elsewhere_is_listed_though_no_probe_is_here():
         Lab((Entry("far", "960000009", port="rfc2217://h:4001"),)), ports=list
     )
     assert board.port == "rfc2217://h:4001"
+
+
+def test_a_lab_file_may_name_a_virtual_board_and_its_flash_tool(tmp_path):
+    folder = tmp_path / "960000007"
+    folder.mkdir()
+    ports = (("/dev/pts/8", 2), ("/dev/pts/7", 0))
+    bench.write(folder, bench.Presence("tryout", "960000007", 1, "socket", 115_200, ports))
+    entry = Entry("dk7", "000960000007", runner="jlink", tags=("modem",))
+    (board,) = discovery.attached(Lab((entry,)), ports=list, bench=tmp_path)
+    assert (board.name, board.port, board.runner) == ("dk7", "/dev/pts/7", "jlink")
+    assert board.tags == ("modem", "virtual")
+    assert (board.control, board.tools) == (folder, str(tmp_path / "bin"))
 
 
 def two():
