@@ -1,13 +1,14 @@
-"""Builds the simulator's test firmwares, once a session."""
+"""Builds the simulator's test firmwares, once a session; and a chip that needs none."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from bare_chip import BareChip, endless_loop
 
 from harness.elf import Firmware
 
@@ -35,3 +36,17 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Firmware]
         return built[name]
 
     return make
+
+
+@pytest.fixture(scope="session")
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
+    """An image that does nothing."""
+    return endless_loop(tmp_path_factory.mktemp("waiting") / "waiting.elf")
+
+
+@pytest.fixture
+def chip(waiting: Firmware) -> Iterator[BareChip]:
+    """A chip fresh from reset that runs it."""
+    made = BareChip(waiting)
+    yield made
+    made.machine.close()

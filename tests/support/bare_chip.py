@@ -1,0 +1,66 @@
+"""A whole nRF9160 whose program is an endless loop: tests set registers and let time pass."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+from elf_writer import MadeSection, write_elf
+
+from harness.elf import Firmware
+from harness.simulator.library import Reg
+from harness.simulator.machine import Machine
+
+HERE = 0xE7FE  # b .
+STACK, CODE = 0x2001_0000, 0x2002_0000
+#: Where the vector table ends: every vector leads here, where the program waits.
+LOOP = 4 * (16 + 65)
+
+
+def endless_loop(path: Path) -> Firmware:
+    """An image whose reset and every exception end in ``b .``, written to ``path``."""
+    vectors = struct.pack(f"<{16 + 65}I", STACK, *[LOOP | 1] * (15 + 65))
+    text = MadeSection(".text", 0, vectors + struct.pack("<2H", HERE, HERE), load=0)
+    path.write_bytes(write_elf([text], [], entry=LOOP | 1))
+    return Firmware.from_elf(path)
+
+
+class BareChip:
+    """The chip, as secure privileged code sees it until a test says otherwise."""
+
+    def __init__(self, firmware: Firmware) -> None:
+        self.machine = Machine(firmware)
+        self.machine.run(until_executed=1)
+
+    def read(self, address: int, size: int = 4) -> int:
+        """What a load gives; AssertionError where the chip refuses it."""
+        value = self.machine.bus.access(0, address, size, 0)
+        assert value is not None, f"0x{address:08x} cannot be read"
+        return value & (1 << 8 * size) - 1
+
+    def write(self, address: int, value: int, size: int = 4) -> None:
+        """What a store does; AssertionError where the chip refuses it."""
+        done = self.machine.bus.access(1, address, size, value)
+        assert done is not None, f"0x{address:08x} cannot be written"
+
+    def refuses(self, address: int, *, write: bool = False) -> bool:
+        """Whether a load of a word, or a store, is refused."""
+        return self.machine.bus.access(int(write), address, 4, 0) is None
+
+    @property
+    def now(self) -> int:
+        """Ticks since power-on."""
+        return self.machine.now
+
+    def wait(self, ticks: int) -> None:
+        """Let so much time pass."""
+        self.machine.run(until_tick=self.machine.now + ticks)
+
+    def play(self, *code: int, steps: int, **registers: int) -> None:
+        """Run ``steps`` instructions of ``code`` (halfwords) in RAM, with these core registers."""
+        machine = self.machine
+        machine.write_memory(CODE, struct.pack(f"<{len(code) + 1}H", *code, HERE))
+        for name, value in registers.items():
+            machine.write_register(name, value)
+        machine.core.write(Reg.PC, CODE | 1)
+        machine.run(until_executed=machine.core.executed + steps)

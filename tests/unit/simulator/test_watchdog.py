@@ -1,0 +1,141 @@
+"""WDT (nRF9160 PS, "WDT"): CRV + 1 cycles of 32 768 Hz, and a reset unless all channels reload."""
+
+from __future__ import annotations
+
+import pytest
+from bare_chip import BareChip
+
+BASE = 0x5001_8000
+START, TIMEOUT, RUNSTATUS, REQSTATUS = 0x000, 0x100, 0x400, 0x404
+CRV, RREN, CONFIG, RR = 0x504, 0x508, 0x50C, 0x600
+RELOAD = 0x6E52_4635
+RESETREAS, DOG = 0x5000_5400, 1 << 1
+
+
+def cycles(number: int) -> int:
+    """CPU ticks that cycles of LFCLK last, rounded up."""
+    return -(-number * 64_000_000 // 32_768)
+
+
+class Watchdog:
+    def __init__(self, chip: BareChip) -> None:
+        self.chip = chip
+
+    def __setitem__(self, offset: int, value: int) -> None:
+        self.chip.write(BASE + offset, value)
+
+    def __getitem__(self, offset: int) -> int:
+        return self.chip.read(BASE + offset)
+
+    @property
+    def resets(self) -> int:
+        return self.chip.machine.resets
+
+
+@pytest.fixture
+def dog(chip: BareChip) -> Watchdog:
+    return Watchdog(chip)
+
+
+@pytest.mark.parametrize(("crv", "lasts"), [(99, 100), (15, 16), (14, 16), (0, 16)])
+def test_it_bites_two_cycles_after_the_timeout(dog: Watchdog, crv: int, lasts: int) -> None:
+    """The smallest reload value is 15."""
+    dog[CRV] = crv
+    dog[START] = 1
+    dog.chip.wait(cycles(lasts) - 1)
+    assert dog[TIMEOUT] == 0
+    dog.chip.wait(1)
+    assert dog[TIMEOUT] == 1
+    dog.chip.wait(cycles(2) - 1)
+    assert dog.resets == 0
+    dog.chip.wait(1)
+    assert dog.resets == 1
+    assert dog.chip.read(RESETREAS) == DOG
+
+
+def test_a_reload_begins_the_whole_time_again(dog: Watchdog) -> None:
+    dog[CRV] = 99
+    dog[START] = 1
+    for _ in range(3):
+        dog.chip.wait(cycles(90))
+        dog[RR] = RELOAD
+    dog.chip.wait(cycles(100) - 1)
+    assert dog[TIMEOUT] == 0
+    dog.chip.wait(1)
+    assert dog[TIMEOUT] == 1
+
+
+def test_starting_it_again_is_no_reload(dog: Watchdog) -> None:
+    dog[CRV] = 99
+    dog[START] = 1
+    assert dog[RUNSTATUS] == 1
+    dog.chip.wait(cycles(90))
+    dog[START] = 1
+    dog.chip.wait(cycles(10))
+    assert dog[TIMEOUT] == 1
+
+
+@pytest.mark.parametrize("value", [0, RELOAD ^ 1, RELOAD + 1])
+def test_any_other_word_is_no_reload(dog: Watchdog, value: int) -> None:
+    dog[CRV] = 99
+    dog[START] = 1
+    dog.chip.wait(cycles(90))
+    dog[RR] = value
+    dog.chip.wait(cycles(10))
+    assert dog[TIMEOUT] == 1
+
+
+def test_every_channel_that_is_enabled_must_reload(dog: Watchdog) -> None:
+    dog[CRV], dog[RREN] = 99, 1 << 0 | 1 << 3 | 1 << 7
+    dog[START] = 1
+    assert dog[REQSTATUS] == 0b1000_1001
+    dog.chip.wait(cycles(50))
+    dog[RR + 4 * 3] = RELOAD
+    dog[RR + 4 * 5] = RELOAD  # not asked for
+    assert dog[REQSTATUS] == 0b1000_0001
+    dog[RR + 4 * 7] = RELOAD
+    assert dog[REQSTATUS] == 0b0000_0001
+    dog[RR] = RELOAD
+    assert dog[REQSTATUS] == 0b1000_1001
+    dog.chip.wait(cycles(100) - 1)
+    assert dog[TIMEOUT] == 0
+    dog.chip.wait(1)
+    assert dog[TIMEOUT] == 1
+
+
+def test_it_is_configured_before_it_starts_and_not_after(dog: Watchdog) -> None:
+    wanted = {CRV: 0x1234_5678, RREN: 0xA5, CONFIG: 9}
+    for offset, value in wanted.items():
+        dog[offset] = value
+    dog[START] = 1
+    for offset in wanted:
+        dog[offset] = 0
+    assert {offset: dog[offset] for offset in wanted} == wanted
+
+
+def test_there_are_eight_channels(dog: Watchdog) -> None:
+    dog[RREN] = 0xFFFF
+    assert dog[RREN] == 0xFF
+
+
+def test_reloads_before_the_start_are_ignored(dog: Watchdog) -> None:
+    dog[RR] = RELOAD
+    assert dog[REQSTATUS] == 1
+    dog.chip.wait(cycles(1000))
+    assert dog.resets == 0
+
+
+def test_its_interrupt_comes_before_the_reset(dog: Watchdog) -> None:
+    dog[CRV] = 15
+    dog[0x304] = 1
+    dog[START] = 1
+    dog.chip.wait(cycles(16))
+    assert dog.chip.read(0xE000_E200) >> 24 & 1
+
+
+def test_the_reset_ends_its_run(dog: Watchdog) -> None:
+    dog[CRV] = 15
+    dog[START] = 1
+    dog.chip.wait(cycles(100))
+    assert dog.resets == 1
+    assert dog[RUNSTATUS] == 0
