@@ -1,4 +1,4 @@
-"""The share of a test set that a device classified right, against what the model's card says."""
+"""The share of a test set that a device classified right, compared with the model's card."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.uart import Console, TensorKey
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Right answers of all, on the device and on the card."""
+    """Right answers on the device, and the share of them that the model's card states."""
 
     right: int
     total: int
@@ -28,14 +28,14 @@ class Accuracy:
 
     @property
     def equal(self) -> bool:
-        """True where the device is right as often as the card says, over the whole test set."""
+        """True if the device is right as often as the card says, over the whole test set."""
         return bool(self.total) and abs(self.measured - self.card) < 0.5 / self.total
 
 
 def accuracy(console_file: Path, model_file: Path) -> Accuracy:
     """Read a run's console and count the right answers among its outputs.
 
-    Raises :class:`UsageError` where the model has no card with an accuracy and a test set, and
+    Raises :class:`UsageError` if the model has no card with an accuracy and a test set, and
     :class:`CheckFailed` for more outputs than there are inputs.
     """
     card = _card(model_file)
@@ -52,9 +52,9 @@ def accuracy(console_file: Path, model_file: Path) -> Accuracy:
             continue
         total += 1
         right += int(np.argmax(np.frombuffer(data, sink.dtype)) == label)
-    told = len(console.tensors.inferences("output", 0))
-    if told > len(labels):
-        raise CheckFailed(f"{told} outputs came to {len(labels)} test inputs")
+    outputs = len(console.tensors.inferences("output", 0))
+    if outputs > len(labels):
+        raise CheckFailed(f"{outputs} outputs came for {len(labels)} test inputs")
     if total < len(labels):
         raise UsageError(f"{total} of {len(labels)} test inputs were answered: run all of them")
     return Accuracy(right, total, float(card["accuracy"]))
@@ -66,5 +66,5 @@ def _card(model_file: Path) -> dict[str, str]:
     except (OSError, KeyError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{model_file.name} has no card with a test set") from error
     if "accuracy" not in test:
-        raise UsageError(f"the card of {model_file.name} tells no accuracy")
+        raise UsageError(f"the card of {model_file.name} states no accuracy")
     return test

@@ -38,14 +38,14 @@ def folder(root: Path, name: str) -> Path:
 
 @contextmanager
 def recording(folder: Path) -> Iterator[Recording]:
-    """``console.bin`` as it comes and ``transcript.txt`` with time stamps, open while it runs."""
-    raw, transcript = folder / _CONSOLE, folder / _TRANSCRIPT
-    with files.growing(raw) as one, files.growing(transcript) as other:
-        yield Recording(one, other, raw)
+    """``console.bin``, the raw bytes, and ``transcript.txt`` with time stamps, open for a run."""
+    path = folder / _CONSOLE
+    with files.growing(path) as console, files.growing(folder / _TRANSCRIPT) as transcript:
+        yield Recording(console, transcript, path)
 
 
 def write_result(path: Path, result: CaseResult) -> None:
-    """``result.json``, and ``coverage.info`` where the case asked what ran."""
+    """Write ``result.json``, and ``coverage.info`` if the case was traced."""
     text = json.dumps(result.to_json(), indent=2, ensure_ascii=False)
     files.write(path / _RESULT, text + "\n")
     if result.evidence.coverage is not None:

@@ -1,4 +1,4 @@
-"""A case's budgets, held against its image and its run; with a baseline, what grew."""
+"""A case's budgets, checked against its image and its run; with a baseline, what grew."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _RUN_REGIONS = {"flash": ("FLASH", 0x0), "ram": ("RAM", 0x2000_0000)}
 
 @dataclass(frozen=True)
 class BudgetCheck:
-    """One line for each budget that is exceeded or that cannot be checked, and tables of why."""
+    """A line for each budget that is exceeded or cannot be checked, and tables of what grew."""
 
     problems: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
 
 
 def check_budgets(case: Case, firmware: Firmware, measures: Measures) -> BudgetCheck:
-    """Hold what an image takes and what its run measured against the case's budgets.
+    """Check what an image takes and what its run measured against the case's budgets.
 
     Raises :class:`UsageError` for a baseline that cannot be read.
     """
@@ -73,11 +73,11 @@ def _baseline(case: Case) -> Mapping[str, Any]:
 
     path = case.budgets.baseline
     assert path is not None
-    found = _run_document(path)
-    if found is None:
+    cases = _run_document(path)
+    if cases is None:
         return load_baseline(path)
-    rows = [row for row in found if isinstance(row, dict) and row.get("name") == case.name]
-    row = next((row for row in rows if row.get("target") == case.target), None)
+    namesakes = [row for row in cases if isinstance(row, dict) and row.get("name") == case.name]
+    row = next((row for row in namesakes if row.get("target") == case.target), None)
     if row is None:
         raise UsageError(
             f"{path} has no case {case.name!r} on target {case.target!r}",
@@ -95,18 +95,18 @@ def _baseline(case: Case) -> Mapping[str, Any]:
 
 
 def _run_document(path: Path) -> list[Any] | None:
-    """The ``cases`` of a document of ``run --json``; None where the file is something else."""
+    """The ``cases`` of a document of ``run --json``; None if the file is something else."""
     data = files.read(path)
     try:
-        found = json.loads(data)
+        document = json.loads(data)
     except (ValueError, RecursionError):
         return None
-    cases = found.get("cases") if isinstance(found, dict) else None
+    cases = document.get("cases") if isinstance(document, dict) else None
     return cases if isinstance(cases, list) else None
 
 
 def _why(verdict: Verdict, changes: Comparison) -> str:
-    """The symbols that grew most in the region that is over its budget, in half a line."""
+    """For a region over its budget: the symbols that grew most, as the end of a message."""
     if verdict.kind != "region":
         return ""
     grown = [
@@ -118,12 +118,12 @@ def _why(verdict: Verdict, changes: Comparison) -> str:
 
 
 def _short(name: str) -> str:
-    """A symbol without the parameters that all kernels have."""
+    """A symbol's name without the parameters that all kernels have."""
     return name.replace("(TfLiteContext*, TfLiteNode*)", "").replace("(anonymous namespace)::", "")
 
 
 def _tables(changes: Comparison) -> tuple[str, ...]:
     from harness.footprint.text import comparison_tables, plain  # noqa: PLC0415
 
-    found = comparison_tables(changes, limit=_SHOWN)
-    return tuple(f"{title} that changed\n{plain(rows)}" for title, rows in found)
+    tables = comparison_tables(changes, limit=_SHOWN)
+    return tuple(f"{title} that changed\n{plain(rows)}" for title, rows in tables)

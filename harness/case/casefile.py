@@ -32,7 +32,7 @@ def _number_or_text(value: object) -> object:
     """A text, or a number that a device can print; a bool is neither."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not isinstance(value, str) and not (number and abs(value) <= sys.float_info.max):  # type: ignore[arg-type]
-        raise ValueError(f"{limits.short(value)} is no number and no text")
+        raise ValueError(f"{limits.short(value)} is neither a number nor a text")
     return value
 
 
@@ -96,9 +96,10 @@ def keys() -> tuple[tables.Key, ...]:
 
 
 def load_cases(path: Path) -> list[Case]:
-    """Read a case file: one case a ``[[case]]`` table and target, defaults from ``[defaults]``.
+    """Read a case file: one case for each target of each ``[[case]]``.
 
-    Paths are relative to the file. Raises :class:`UsageError` naming the case and the key.
+    ``[defaults]`` hold what a ``[[case]]`` leaves out. Paths are relative to the file. Raises
+    :class:`UsageError` that names the case and the key.
     """
     document = tables.read(_Document, files.read_toml(path), str(path))
     if not document.case:
@@ -112,7 +113,7 @@ def load_cases(path: Path) -> list[Case]:
 
 
 def _one_folder_each(cases: Iterable[Case], path: Path) -> None:
-    """Two names that differ only in what a path cannot hold would overwrite each other's files."""
+    """Refuse names that give the same folder: the cases would overwrite each other's files."""
     taken: dict[str, str] = {}
     for case in cases:
         folder = folder_name(case.name).casefold()
@@ -136,9 +137,9 @@ def _cases(table: Mapping[str, object], path: Path) -> Iterable[Case]:
         case = _case(row, path.parent)
         if not row.targets:
             raise UsageError("targets is empty, so nothing would run")
-        found = [case.on(name, _options(row, name)) for name in row.targets]
+        cases = [case.on(name, _options(row, name)) for name in row.targets]
         for name in row.options:
-            if all(name not in one.target_options for one in found):
+            if all(name not in case.target_options for case in cases):
                 known = ", ".join(all_options())
                 raise UsageError(
                     f"options: no option {limits.short(name)} of {' or '.join(row.targets)}",
@@ -146,11 +147,12 @@ def _cases(table: Mapping[str, object], path: Path) -> Iterable[Case]:
                 )
     except UsageError as error:
         raise UsageError(f"{where}: {error.message}", hint=error.hint) from error
-    yield from found
+    yield from cases
 
 
-def _options(row: _Row, name: str) -> dict[str, object]:
-    taker = target(name)  # refuses one that does not exist
+def _options(row: _Row, target_name: str) -> dict[str, object]:
+    """Those options of ``row`` that the target takes."""
+    taker = target(target_name)  # raises UsageError for an unknown name
     return {key: value for key, value in row.options.items() if taker.option(key) is not None}
 
 
@@ -163,10 +165,10 @@ def _case(row: _Row, here: Path) -> Case:
         case = replace(sample_case(row.sample, row.resolver, builder=row.builder), name=row.name)
     else:
         images = [_image("elf", str(row.elf), here)]
-        images += [_image("beside", one, here) for one in row.beside]
+        images += [_image("beside", name, here) for name in row.beside]
         case = Case(name=row.name, elf=images[0], beside=tuple(images[1:]))
     if row.scraper:
-        scraper(row.scraper)  # refuses one that does not exist
+        scraper(row.scraper)  # raises UsageError for an unknown name
     given: dict[str, Any] = {
         key: getattr(row, key)
         for key in ("inferences", "rows", "tolerance", "timeout", "guard", "watch")
@@ -202,21 +204,21 @@ def _presses(row: _Row) -> tuple[Press, ...]:
 
 
 def _ending(case: Case, row: _Row) -> Case:
-    """How the image ends; one that prints records says it itself."""
-    said = [key for key in ("ends", "ends_at", "watch") if getattr(row, key) is not None]
-    if said and not case.scraper:
-        raise UsageError(f"{said[0]} needs a scraper: records tell their own end")
+    """``case`` with how its image ends. An image that prints records says so in a record."""
+    given = [key for key in ("ends", "ends_at", "watch") if getattr(row, key) is not None]
+    if given and not case.scraper:
+        raise UsageError(f"{given[0]} needs a scraper: an image with records ends with a record")
     if row.ends_at and row.ends is False:
         raise UsageError("ends_at names an end, and ends = false says there is none")
     if row.ends_at is not None:
-        EndLine(row.ends_at)  # refuses a regex that cannot be used
+        EndLine(row.ends_at)  # raises UsageError for a broken regex
     case = replace(case, ends=row.ends is not False, ends_at=row.ends_at or "")
     check_ends(case)
     return case
 
 
 def check_ends(case: Case) -> None:
-    """Raises :class:`UsageError` where the case calls endless what its scraper knows the end of."""
+    """Raise :class:`UsageError` for ``ends = false`` if the scraper knows the image's last line."""
     if case.scraper and not case.ends and scraper(case.scraper).end is not None:
         raise UsageError(
             f"scraper {case.scraper} knows the last line of what it reads",
@@ -227,7 +229,7 @@ def check_ends(case: Case) -> None:
 def _expect(case: Case, expect: _Expect) -> Case:
     if not all(expect.values):
         raise UsageError("each of expect.values is a table of numbers and texts")
-    # Findings that must come are mostly why no output can; what is listed must come all the same.
+    # An image with expected findings usually gives no outputs, unless the case lists results.
     outputs = expect.outputs
     if outputs is None:
         outputs = not expect.findings or bool(expect.values or expect.tests)
@@ -243,27 +245,27 @@ def _expect(case: Case, expect: _Expect) -> Case:
 
 def _budgets(row: _Row, here: Path) -> Budgets:
     tables.only(row.budgets, _BUDGET_KEYS, "budgets")
-    found = from_table(row.budgets, figures=True)
+    budgets = from_table(row.budgets, figures=True)
     baseline = _path(row, "baseline", here) if row.baseline is not None else None
-    step = next((limit.name for limit in found if limit.relative), None)
-    if step and baseline is None:
+    relative = next((budget.name for budget in budgets if budget.relative), None)
+    if relative and baseline is None:
         raise UsageError(
-            f"the budget of {step} is a step from a baseline, and the case names none",
+            f"the budget of {relative} is a step from a baseline, and the case names none",
             hint='baseline = "main.json" (of footprint --json or run --json), or an ELF',
         )
-    return Budgets(found, baseline)
+    return Budgets(budgets, baseline)
 
 
 def size(value: object, where: str) -> int:
     """A number of bytes (or instructions): ``61440``, ``"60 KB"`` (1024), ``"3 M"`` (10^6)."""
-    found = parse_limit("figure", where, value)
-    if found.relative or not found.bytes:
-        raise UsageError(f"{where}: {value!r} is no size", hint='write 61440 or "60 KB"')
-    return found.bytes
+    limit = parse_limit("figure", where, value)
+    if limit.relative or not limit.bytes:
+        raise UsageError(f"{where}: {value!r} is not a size", hint='write 61440 or "60 KB"')
+    return limit.bytes
 
 
 def find_model(name: str, here: Path = Path()) -> Path:
-    """A model by path, or by the name of one of the project's own."""
+    """The file of a model: a path, or the name of one of the project's own models."""
     for candidate in (here / name, paths.models() / name, paths.models() / f"{name}.tflite"):
         if files.is_file(candidate):
             return candidate

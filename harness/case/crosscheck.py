@@ -1,9 +1,8 @@
 """One image on two targets: is what it printed, computed and left in RAM the same?
 
-The measured ticks of ``inference`` and ``op`` records are reported beside each other and not held
-equal, nor are the durations that test suites print; everything else on the console is. An image
-without an end of its own is cut off by the clock, on each target at another byte: there the shorter
-console must be how the longer one begins.
+The ticks of ``inference`` and ``op`` records and the durations that test suites print may differ;
+everything else on the console must be equal. An image that never ends is cut off by the clock, on
+each target at another byte: then the longer console must begin with the shorter one.
 """
 
 from __future__ import annotations
@@ -57,14 +56,14 @@ class Seen:
 
     @property
     def ended(self) -> bool:
-        """True where the image came to an end of its own."""
-        said = self._read.ended or bool(self._read.of_kind("failed"))
-        return said or _SUITE_END.search(self.console) is not None
+        """True if the image came to an end of its own."""
+        by_record = self._read.ended or bool(self._read.of_kind("failed"))
+        return by_record or _SUITE_END.search(self.console) is not None
 
 
 @dataclass(frozen=True)
 class CrossCheck:
-    """Two runs beside each other; ``difference`` names the first one and is empty where equal."""
+    """Two runs; ``difference`` describes where they first differ, "" if they are equal."""
 
     first: Seen
     second: Seen
@@ -72,28 +71,27 @@ class CrossCheck:
 
     @property
     def equal(self) -> bool:
-        """True where nothing differs but measured ticks."""
+        """True if nothing but measured ticks differs."""
         return not self.difference
 
     @property
     def compared(self) -> str:
-        """What was held against each other, in one line."""
-        one, other = self.first, self.second
-        shorter = min(len(one.console), len(other.console))
-        told = [f"{shorter:,} console bytes", f"{len(one.outputs)} output records"]
-        if len(one.console) != len(other.console):
-            told[0] += f" of {len(one.console):,} and {len(other.console):,}, cut off by the clock"
-        told += [f"{len(data):,} B of {name}" for name, data in one.symbols]
-        return ", ".join(told)
+        """What was compared, in one line."""
+        sizes = len(self.first.console), len(self.second.console)
+        console = f"{min(sizes):,} console bytes"
+        if sizes[0] != sizes[1]:
+            console += f" of {sizes[0]:,} and {sizes[1]:,}, cut off by the clock"
+        objects = [f"{len(data):,} B of {name}" for name, data in self.first.symbols]
+        return ", ".join([console, f"{len(self.first.outputs)} output records", *objects])
 
     @property
     def ticks(self) -> str:
-        """The measured ticks of both, in one line; empty where the image measured none."""
+        """The measured ticks of both, in one line; "" if the image measured none."""
         pairs = list(zip(self.first.ticks, self.second.ticks, strict=False))
         if not pairs:
             return ""
         furthest = max(pairs, key=lambda pair: abs(pair[0] - pair[1]))
-        same = sum(one == other for one, other in pairs)
+        same = sum(first == second for first, second in pairs)
         furthest_apart = f"furthest apart {furthest[0]:,} and {furthest[1]:,}"
         return f"ticks of {len(pairs)} inferences: {same} equal, {furthest_apart}"
 
@@ -134,7 +132,7 @@ def run(
 def look(
     session: Session, firmware: Firmware, stop: Stop, symbols: Sequence[str] | None = None
 ) -> Seen:
-    """What is compared, of a session that has run.
+    """Collect what is compared from a session that has run.
 
     ``symbols`` are objects in RAM, by default the tensor arenas; a target that cannot read memory
     shows none. Raises :class:`UsageError` for a name that the image does not have.
@@ -149,7 +147,7 @@ def look(
 
 
 def arenas(firmware: Firmware) -> list[Symbol]:
-    """The objects in RAM that are tensor arenas by their name."""
+    """The objects in RAM whose names say that they are tensor arenas."""
     return [s for s in firmware.symbols if s.size and s.address in _RAM and _ARENA.search(s.name)]
 
 
@@ -164,7 +162,7 @@ def _named(firmware: Firmware, name: str) -> Symbol:
 
 
 def compare(first: Seen, second: Seen) -> CrossCheck:
-    """Hold two runs against each other. Two runs that printed nothing are no evidence: unequal."""
+    """Compare two runs. Two that printed nothing prove nothing: they count as different."""
     return CrossCheck(first, second, _difference(first, second))
 
 
@@ -172,30 +170,30 @@ def _difference(first: Seen, second: Seen) -> str:
     if not first.console and not second.console:
         return "neither printed anything, so there is nothing to compare"
     cut_off = not first.ended and not second.ended
-    for index, (one, other) in enumerate(zip(first.outputs, second.outputs, strict=False)):
-        if one.fields != other.fields:
-            return f"output record {index}: {_spelt(one)} against {_spelt(other)}"
+    for index, (left, right) in enumerate(zip(first.outputs, second.outputs, strict=False)):
+        if left.fields != right.fields:
+            return f"output record {index}: {_spelt(left)} against {_spelt(right)}"
     if len(first.outputs) != len(second.outputs) and not cut_off:
         return f"{len(first.outputs)} output records against {len(second.outputs)}"
     console = _console_difference(first, second, cut_off=cut_off)
     if console:
         return console
     if first.stop is not second.stop:
-        return f"the run ended otherwise: {first.stop.value} against {second.stop.value}"
+        return f"the runs ended differently: {first.stop.value} against {second.stop.value}"
     return "" if len(first.console) != len(second.console) else _symbol_difference(first, second)
 
 
 def _console_difference(first: Seen, second: Seen, *, cut_off: bool) -> str:
-    one, other = (_without_times(seen.console) for seen in (first, second))
-    if one == other:
+    texts = [_without_times(seen.console) for seen in (first, second)]
+    shorter, longer = sorted(texts, key=len)
+    if shorter == longer or (cut_off and shorter and longer.startswith(shorter)):
         return ""
-    if cut_off and one and other and (one.startswith(other) or other.startswith(one)):
-        return ""
-    lines, others = one.splitlines(), other.splitlines()
-    for number, (left, right) in enumerate(zip(lines, others, strict=False), 1):
+    lines, other_lines = (text.splitlines() for text in texts)
+    for number, (left, right) in enumerate(zip(lines, other_lines, strict=False), 1):
         if left != right:
             return f"console line {number}: {_text(left)} against {_text(right)}"
-    return f"{len(lines)} console lines ({len(one)} B) against {len(others)} ({len(other)} B)"
+    sizes = [len(text) for text in texts]
+    return f"{len(lines)} console lines ({sizes[0]} B) against {len(other_lines)} ({sizes[1]} B)"
 
 
 def _without_times(console: bytes) -> bytes:
@@ -204,8 +202,8 @@ def _without_times(console: bytes) -> bytes:
 
 
 def _symbol_difference(first: Seen, second: Seen) -> str:
-    for (name, one), (_, other) in zip(first.symbols, second.symbols, strict=False):
-        for offset, (left, right) in enumerate(zip(one, other, strict=True)):
+    for (name, data), (_, other_data) in zip(first.symbols, second.symbols, strict=False):
+        for offset, (left, right) in enumerate(zip(data, other_data, strict=True)):
             if left != right:
                 return f"{name}+{offset:#x}: 0x{left:02x} against 0x{right:02x}"
     return ""
@@ -213,9 +211,9 @@ def _symbol_difference(first: Seen, second: Seen) -> str:
 
 def _spelt(record: Record) -> str:
     """An output record in words: which one, and its bytes."""
-    part = cast("bytes", record.fields["hex"]).hex()
+    data = cast("bytes", record.fields["hex"]).hex()
     place = f"offset {record.integer('offset')} of output {record.integer('index')}"
-    return f"{part} ({place}, inference {record.integer('inference')})"
+    return f"{data} ({place}, inference {record.integer('inference')})"
 
 
 def _text(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Cases in a row: one that cannot be run must not lose the others' results."""
+"""Cases one after the other: if one cannot be run, the others' results are still there."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def result_of(
     look: Look | None = None,
     passing: tuple[type[Exception], ...] = (),
 ) -> CaseResult:
-    """The result of ``case``; one that cannot be run at all has the verdict *error* and says why.
+    """Run ``case``; if :func:`run_case` raises, the result has the verdict *error* and the reason.
 
-    As :func:`run_case`, which raises there. ``passing`` are exceptions that a signal or a timer of
-    the caller raises in the middle of it: they are not the case's.
+    Exceptions of the types in ``passing`` are raised on: a signal or a timer of the caller raises
+    them, not the case.
     """
     started = time.monotonic()
     try:

@@ -1,10 +1,9 @@
-"""The words for a run that did not come to the image's own end."""
+"""How a run ended that did not come to the image's own end, in words."""
 
 from __future__ import annotations
 
 from harness.targets.base import Stop
 
-#: What happened instead.
 HOW_IT_ENDED = {
     Stop.CONDITION: "it had said its last words",
     Stop.DEADLINE: "it ran on to the deadline",

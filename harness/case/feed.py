@@ -1,6 +1,6 @@
 """The host's side of the console: read what comes, send inputs record by record.
 
-Inputs need no flow control: each record is acknowledged before the next is sent
+There is no flow control: the image acknowledges each record before the host sends the next
 (docs/records.md).
 """
 
@@ -23,34 +23,35 @@ _READY = pattern("ready", "failed", "end")
 _TRIES = 3
 #: Seconds on the target's clock to wait for one answer.
 _PATIENCE = 2.0
-#: The same for the answer to a push, which is near if it comes at all.
+#: The same for the answer to a push, which comes at once if at all.
 _PATIENCE_AFTER_PUSH = 0.05
-#: Bytes got lost on the way, and the record's end waits in an unfinished block: this pushes it on.
-#: One at a time: what came after the block's end would stand in the next one before its record.
+#: The device receives in blocks. If bytes got lost, the record's end waits in an unfinished block,
+#: and this byte helps to fill it. It is sent one at a time: any that came too many would stand in
+#: the next block, before the next record.
 _PUSH = b"\n"
-#: Seconds on the target's clock after which a run looks at what came, whatever it was.
+#: Seconds on the target's clock after which a run looks at what came in any case.
 _SLICE = 1.0
-#: Bytes without a line's end that are read in one go; a line that is cut for its length has a time
-#: that is at most so many bytes late.
+#: Bytes without a line end that are joined. A line that is cut for its length gets a time that is
+#: at most so many bytes late.
 _JOINED = 256
 
 
 def out_of_time(deadline: Deadline) -> Stop | None:
-    """The limit that is used up, if one is: what an image had no time for is not its fault."""
+    """The limit that is used up, if one is: then the image is not to blame for what is missing."""
     if deadline.guard_expired:
         return Stop.GUARD
     return Stop.DEADLINE if deadline.expired else None
 
 
 class Tap:
-    """Carries what a session's console prints to its reader, with the time it arrived at."""
+    """Passes a session's console output on to a :class:`Console`, with the time of each part."""
 
     def __init__(self, session: Session, console: Console, presses: Sequence[Press] = ()) -> None:
         self.session = session
         self.console = console
         self._run = Presses(session, presses).run if presses else session.run
         self._taken = 0
-        self._read()  # of a session that ran before
+        self._read()  # what the session printed before
 
     def run(self, pattern: bytes | None, deadline: Deadline) -> Stop:
         """Run the session, then read all that it printed."""
@@ -65,10 +66,10 @@ class Tap:
         self._taken = len(chunks)
 
     def until(self, done: Callable[[], bool], words: bytes, deadline: Deadline) -> Stop:
-        """Run until ``done``, which is asked whenever ``words`` came and once a second.
+        """Run until ``done()``, which is called whenever ``words`` came and once a second.
 
-        Gives CONDITION for that, and otherwise why the run came back: what the image's last words
-        say is read all the same, so ask once more.
+        Gives CONDITION then, and otherwise why the run stopped. The output up to there has been
+        read in that case too: call ``done()`` once more.
         """
         while not done():
             stop = self.run(words, deadline.part(min(_SLICE, deadline.remaining)))
@@ -80,9 +81,9 @@ class Tap:
 
 
 def _joined(chunks: Sequence[ConsoleChunk]) -> Iterator[tuple[bytes, float]]:
-    """Chunks joined up to one with a line's end, whose time is the line's.
+    """Chunks joined up to a line end, with the time of the last one.
 
-    A device may send byte by byte, and a line that grows is looked through at each part of it.
+    A device may send byte by byte, and each part of a growing line costs a search.
     """
     parts: list[bytes] = []
     size = 0
@@ -101,16 +102,16 @@ def hand_over(
 ) -> Iterator[tuple[int, bytes, str]]:
     """Number, line and name of each record that makes the image run inference ``number``."""
     for index, data in enumerate(inputs):
-        for at, line in encode_tensor(sequence, "input", index, data):
-            yield at, line, f"input {index} of inference {number}"
-            sequence = at + 1
+        for record, line in encode_tensor(sequence, "input", index, data):
+            yield record, line, f"input {index} of inference {number}"
+            sequence = record + 1
     yield sequence, encode(sequence, "run", {"inference": number}), "run"
 
 
 class Feeder:
     """Speaks the host's side of the record protocol over one session.
 
-    ``sequence``: the number of the next record, for a session that ran before.
+    ``sequence`` is the number of the next record, above 0 for a session that was fed before.
     """
 
     def __init__(self, tap: Tap, deadline: Deadline, sequence: int = 0) -> None:
@@ -125,17 +126,17 @@ class Feeder:
     def wait_ready(self) -> None:
         """Run until the image asks for input. Raises :class:`FirmwareFailed` if it never does."""
         while len(self._tap.console.of_kind("ready")) <= self._asked:
-            self._stop_at_the_end("asking for input")
+            self._raise_if_ended("asking for input")
             stop = self._tap.run(_READY, self._deadline)
             if stop is not Stop.CONDITION:
-                self._stop_at_the_end("asking for input")
+                self._raise_if_ended("asking for input")
                 if out_of_time(self._deadline):
                     raise FirmwareFailed("before it asked for input")
                 raise FirmwareFailed(f"the image did not ask for input: {HOW_IT_ENDED[stop]}")
         self._asked += 1
 
     def infer(self, number: int, inputs: Sequence[bytes]) -> None:
-        """Send the input tensors of inference ``number``, let it run, and wait for the next."""
+        """Send the input tensors of inference ``number`` and run until the image asks for more."""
         for sequence, line, what in hand_over(self._sequence, number, inputs):
             self._send(sequence, line, what)
         self.wait_ready()
@@ -163,11 +164,11 @@ class Feeder:
                 reason = f"nak: {answer.text('reason')}"
             if out_of_time(self._deadline):
                 raise FirmwareFailed(f"while it was sent {what}")
-        self._stop_at_the_end(f"taking {what}")
+        self._raise_if_ended(f"taking {what}")
         raise FirmwareFailed(f"the image did not take {what} in {_TRIES} tries ({reason})")
 
     def _answer(self, sequence: int, seen: int, seconds: float) -> Record | None:
-        """The ack of ``sequence`` or any nak that comes in time; None where neither does."""
+        """The ack of ``sequence`` or any nak that comes in time; None if neither does."""
         patience = self._deadline.part(min(seconds, self._deadline.remaining))
         stop = Stop.CONDITION
         while True:
@@ -181,7 +182,8 @@ class Feeder:
             seen = len(self._records)
             stop = self._tap.run(_ANSWER, patience)
 
-    def _stop_at_the_end(self, what: str) -> None:
+    def _raise_if_ended(self, what: str) -> None:
+        """Raise FirmwareFailed if the image failed or ended instead of doing ``what``."""
         console = self._tap.console
         for record in console.of_kind("failed"):
             raise FirmwareFailed(f"the image failed at {record.text('stage')!r} instead of {what}")

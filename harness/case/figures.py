@@ -18,27 +18,27 @@ from harness.footprint import operators, regions
 from harness.model import Model
 from harness.uart import Console
 
-#: Functions of CMSIS-NN end in the type that they compute.
+#: Names of CMSIS-NN's functions end in the type that they compute.
 _CMSIS_NN = re.compile(r"arm_\w+_s(?:4|8|16)(?:_\w+)?$")
 
 
 def size_of(firmware: Firmware) -> Size | None:
-    """FLASH and RAM as the linker reports them; None where the image does not tell.
+    """FLASH and RAM as the linker reports them; None if the image does not say.
 
     A HEX file knows nothing of RAM.
     """
     try:
-        found = {region.name: region for region in regions(firmware)}
+        by_name = {region.name: region for region in regions(firmware)}
     except HilError:
         return None
-    if not {"FLASH", "RAM"} <= found.keys():
+    if not {"FLASH", "RAM"} <= by_name.keys():
         return None
-    flash, ram = found["FLASH"], found["RAM"]
+    flash, ram = by_name["FLASH"], by_name["RAM"]
     return Size(flash.used, ram.used, flash.size, ram.size)
 
 
 def image_sizes(firmware: Firmware) -> tuple[ImageSize, ...]:
-    """What each of several images takes, the one that is looked at first; () where it is alone."""
+    """What each of several images takes, ``firmware`` first; () if it is the only one."""
     if not firmware.beside:
         return ()
     sizes = ((image, size_of(image)) for image in (firmware, *firmware.beside))
@@ -55,8 +55,8 @@ def measure(
     builder: str = "prebuilt",
 ) -> Measures:
     """Collect the figures of a run on ``target``."""
-    known = [ticks for ticks in console.records.numbers("inference", "ticks") if ticks]
-    typical = int(median(known)) if known else None
+    ticks = [count for count in console.records.numbers("inference", "ticks") if count]
+    typical = int(median(ticks)) if ticks else None
     sources = set(map(str, console.records.texts("inference", "source")))
     stacks = console.records.numbers("stack", "used")
     arenas = console.of_kind("arena")
@@ -77,15 +77,15 @@ def measure(
 
 
 def profiled(firmware: Firmware, coverage: Coverage | None) -> tuple[Profiled, ...]:
-    """Instructions by operator, of an image that was traced and registers operators."""
+    """Instructions by operator; () for an image that was not traced or registers no operators."""
     if coverage is None or not firmware.registrations:
         return ()
-    found = operators.instructions(firmware, coverage.starts)
-    return tuple(Profiled(name, count) for name, count in found.items())
+    instructions = operators.instructions(firmware, coverage.starts)
+    return tuple(Profiled(name, count) for name, count in instructions.items())
 
 
 def time_of(instructions: int | None, cycles: int | None) -> str:
-    """What ticks of one inference say of its time; "" where there are none."""
+    """The time of one inference in words; "" if neither count is known."""
     if cycles is not None:
         return f"{cycles / HZ * 1000:,.4g} ms (DWT cycles at 64 MHz)"
     if instructions is not None:
@@ -105,10 +105,10 @@ def library_of(firmware: Firmware, builder: str) -> str:
 def operator_ticks(
     console: Console, library: str = "", model: Model | None = None
 ) -> tuple[OperatorTicks, ...]:
-    """The ticks of each operator in one inference, by the ``op`` records; most first.
+    """The ticks of each operator in one inference, from the ``op`` records; most first.
 
-    Nodes of one operator and type are added up; of several inferences the median counts. Types
-    are those of the first outputs in ``model``.
+    The ticks of nodes with one operator and type are added up, then the median over inferences is
+    taken. A node's type is that of its first output in ``model``.
     """
     inferences: defaultdict[int, Counter[tuple[str, str]]] = defaultdict(Counter)
     records = console.records
@@ -119,14 +119,13 @@ def operator_ticks(
     for inference, node, operator, ticks in rows:
         kernel = f"{library} {_type(model, node)}".strip()
         inferences[inference][str(operator), kernel] += ticks
-    names = {name for one in inferences.values() for name in one}
-    found = [
-        OperatorTicks(
-            key[0], int(median(one[key] for one in inferences.values() if key in one)), key[1]
-        )
-        for key in names
-    ]
-    return tuple(sorted(found, key=lambda one: (-one.ticks, one.operator, one.kernel)))
+    keys = {key for counts in inferences.values() for key in counts}
+    profile = []
+    for operator, kernel in keys:
+        key = operator, kernel
+        typical = median(counts[key] for counts in inferences.values() if key in counts)
+        profile.append(OperatorTicks(operator, int(typical), kernel))
+    return tuple(sorted(profile, key=lambda row: (-row.ticks, row.operator, row.kernel)))
 
 
 def _type(model: Model | None, node: int) -> str:

@@ -1,4 +1,4 @@
-"""Input tensors from ``.npy`` and ``.npz`` files, one row an inference."""
+"""Input tensors from ``.npy`` and ``.npz`` files, one row per inference."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from harness.reference.quantization import quantize
 def load_inputs(path: Path, model: Model, *, real: bool = False) -> list[list[bytes]]:
     """The bytes of each input tensor of each inference.
 
-    ``.npy``: the only input, shape ``(inferences, *shape)``. ``.npz``: one array an input, by the
-    tensor's name, by its index, or by its dtype where there is one input only.
+    ``.npy``: the only input, shape ``(inferences, *shape)``. ``.npz``: one array per input, by the
+    tensor's name, by its index, or by its dtype if there is one input only.
 
-    ``real``: floats for quantized inputs are quantized. Raises :class:`UsageError` where the file
+    ``real``: floats for quantized inputs are quantized. Raises :class:`UsageError` if the file
     does not fit the model.
     """
     arrays = _read(path)
@@ -40,7 +40,7 @@ def load_inputs(path: Path, model: Model, *, real: bool = False) -> list[list[by
             array = quantize(array, tensor.scale, tensor.zero_point, tensor.dtype)
         if str(array.dtype) != tensor.dtype or array[0].size != int(np.prod(tensor.shape)):
             raise UsageError(
-                f"{path}: input {tensor.name!r} wants {tensor.dtype} {tuple(tensor.shape)} a row, "
+                f"{path}: input {tensor.name!r} takes rows of {tensor.dtype} {tensor.shape}, "
                 f"the file has {array.dtype} {array.shape[1:]}",
                 hint="reference --quantize takes real values" if array.dtype.kind == "f" else "",
             )
@@ -53,11 +53,11 @@ def load_inputs(path: Path, model: Model, *, real: bool = False) -> list[list[by
 def load_batch(
     path: Path, model: Model, *, real: bool = False
 ) -> list[np.ndarray[Any, np.dtype[Any]]]:
-    """The same as one array an input, of shape ``(inferences, *shape)`` and the input's dtype."""
+    """The same as one array per input, of shape ``(inferences, *shape)`` and the input's dtype."""
     rows = load_inputs(path, model, real=real)
     return [
-        np.stack([np.frombuffer(row[i], t.dtype).reshape(t.shape) for row in rows])
-        for i, t in enumerate(model.inputs)
+        np.stack([np.frombuffer(row[index], tensor.dtype).reshape(tensor.shape) for row in rows])
+        for index, tensor in enumerate(model.inputs)
     ]
 
 
@@ -65,11 +65,11 @@ def _read(path: Path) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
     data = files.read(path)
     try:
         _check_size(data)
-        # An .npz is read when it is asked for an array, so both steps can find it broken.
+        # An .npz reads its arrays when they are taken out, so both steps can find it broken.
         loaded = np.load(BytesIO(data), allow_pickle=False)
         return {"": loaded} if isinstance(loaded, np.ndarray) else dict(loaded)
-    except Exception as error:  # of a broken file zipfile and NumPy raise a dozen kinds
-        # NumPy's own words advise to unpickle what it cannot read: not of a file from anywhere.
+    except Exception as error:  # zipfile and NumPy raise a dozen kinds for a broken file
+        # NumPy's own message advises to unpickle the file, which is unsafe: leave it out.
         raise UsageError(
             f"cannot read the inputs {path}: not a whole .npy or .npz file of numbers",
             hint="write them with numpy.save or savez",
@@ -77,7 +77,7 @@ def _read(path: Path) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
 
 
 def _check_size(data: bytes) -> None:
-    """A small .npz can unpack to more than a machine holds. Raises ValueError."""
+    """Raise ValueError for an .npz that would unpack to more than a machine holds."""
     if data[:2] == b"PK":
         with zipfile.ZipFile(BytesIO(data)) as archive:
             if sum(entry.file_size for entry in archive.infolist()) > files.MOST_BYTES:

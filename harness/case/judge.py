@@ -28,22 +28,22 @@ def findings_of(
     seen: Observation, model: Model | None, firmware: Firmware | None = None
 ) -> tuple[Finding, ...]:
     """All findings of console and target, with the names that only model and ELF know."""
-    found = [
+    findings = [
         _name_place(_name_custom(finding, model), firmware) for finding in seen.console.findings
     ]
     for fault in seen.faults:
-        found.append(Finding(Kind.FAULT, str(fault), fault.kind, values=(("pc", fault.pc),)))
+        findings.append(Finding(Kind.FAULT, str(fault), fault.kind, values=(("pc", fault.pc),)))
     if seen.stop is Stop.RESET_LOOP:
         message = f"the firmware reset itself {seen.counters.resets} times"
-        found.append(Finding(Kind.RESET_LOOP, message))
-    elif seen.counters.resets and not any(one.kind is Kind.REBOOTED for one in found):
+        findings.append(Finding(Kind.RESET_LOOP, message))
+    elif seen.counters.resets and not any(known.kind is Kind.REBOOTED for known in findings):
         message = f"the firmware reset itself ({seen.counters.resets} times)"
-        found.append(Finding(Kind.REBOOTED, message))
-    return (*found, *seen.findings)
+        findings.append(Finding(Kind.REBOOTED, message))
+    return (*findings, *seen.findings)
 
 
 def _name_place(finding: Finding, firmware: Firmware | None) -> Finding:
-    """A fault dump on the console holds addresses only; the ELF knows what lies there."""
+    """``finding`` with the place of a fault: the console has its address, the ELF its function."""
     if firmware is None or finding.kind is not Kind.FAULT:
         return finding
     for name, word in (("pc", "in"), ("lr", "called from")):
@@ -55,7 +55,7 @@ def _name_place(finding: Finding, firmware: Firmware | None) -> Finding:
 
 
 def _name_custom(finding: Finding, model: Model | None) -> Finding:
-    """TFLM does not say which custom operator is missing; the model does."""
+    """``finding`` with the custom operators of the model: TFLM does not say which is missing."""
     unnamed = finding.kind is Kind.MISSING_CUSTOM_OPERATOR and not finding.subject
     if not unnamed or model is None or not model.custom_operator_names:
         return finding
@@ -73,8 +73,8 @@ def judge(
 ) -> Judgement:
     """Whether the run was what the case wants.
 
-    ``wrong_model`` says that the image runs another model than the one it is held against: that
-    stands first in every reason, because all the rest may follow from it.
+    ``wrong_model`` says that the image runs another model than it is compared with. It comes first
+    in every reason, because everything else may follow from it.
     """
     expected = case.expected
     unexpected = expected.unexpected(findings)
@@ -83,9 +83,9 @@ def judge(
     if fatal:
         rest = [finding for finding in unexpected if finding not in fatal]
         return _no(Verdict.FIRMWARE, wrong_model, [*_messages(fatal), *_messages(rest), *lacking])
-    # An image that ends with the very findings it should end with has said all it had to say.
-    owes = bool(expected.outputs or lacking or _locked_up_unasked(seen, findings))
-    if not seen.finished and owes:
+    # An image that stops with exactly the findings it should stop with needs no end of its own.
+    must_end = bool(expected.outputs or lacking or _locked_up_without_fault(seen, findings))
+    if not seen.finished and must_end:
         others = [*lacking, *([outputs.problem] if outputs.mismatches else []), *over_budget]
         return _unfinished(case, seen, outputs, unexpected, others, wrong_model)
     problems = [*_messages(unexpected), *lacking]
@@ -99,15 +99,15 @@ def judge(
     return Judgement(Verdict.PASS, _praise(case, outputs))
 
 
-def _locked_up_unasked(seen: Observation, findings: Sequence[Finding]) -> bool:
-    """True for a lockup without the fault that a case may expect."""
-    return seen.stop is Stop.LOCKUP and not any(one.kind is Kind.FAULT for one in findings)
+def _locked_up_without_fault(seen: Observation, findings: Sequence[Finding]) -> bool:
+    faulted = any(finding.kind is Kind.FAULT for finding in findings)
+    return seen.stop is Stop.LOCKUP and not faulted
 
 
 def _no(
     verdict: Verdict, wrong_model: Sequence[str], problems: Sequence[str], hint: str = ""
 ) -> Judgement:
-    """The reason is the first problem, behind a wrong model if there is one."""
+    """A judgement whose reason is the first problem, after a wrong model if there is one."""
     rest = list(dict.fromkeys(map(_readable, problems)))
     more = f" (and {len(rest) - 1:,} more)" if len(rest) > 1 else ""
     reason = "; ".join([*wrong_model, *rest[:1]]) + more
@@ -117,7 +117,7 @@ def _no(
 
 
 def _readable(problem: str) -> str:
-    """One line of a length that can be read, whatever a device put into it."""
+    """``problem`` as one line of bounded length, whatever a device put into it."""
     line = " ".join(problem.split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
 
@@ -134,19 +134,19 @@ def _unfinished(
     others: Sequence[str],
     wrong_model: Sequence[str],
 ) -> Judgement:
-    """The image did not come to its end: its own words for that, or that it hung."""
-    # That no end record came is what being unfinished means, and no reason of its own.
-    told = [one.message for one in unexpected if one.kind is not Kind.RECORD_TRUNCATED]
+    """The judgement on an image that did not come to its end: what it reported, or that it hung."""
+    # A missing end record is what "unfinished" means, and no reason of its own.
+    messages = [one.message for one in unexpected if one.kind is not Kind.RECORD_TRUNCATED]
     reason = why_unfinished(case, seen, outputs)
     problem, hint = unread(case, seen)
     if problem:
-        return _no(Verdict.FAIL, wrong_model, [*told, f"{problem} ({reason})", *others], hint)
+        return _no(Verdict.FAIL, wrong_model, [*messages, f"{problem} ({reason})", *others], hint)
     hint = hint or time_hint(case, seen)
-    if told and seen.stop is Stop.CONDITION:
-        return _no(Verdict.FAIL, wrong_model, [*told, *others])
-    if told:
-        rest = [*told[1:], *others]
-        return _no(Verdict.FAIL, wrong_model, [f"{told[0]} ({reason})", *rest], hint)
+    if messages and seen.stop is Stop.CONDITION:
+        return _no(Verdict.FAIL, wrong_model, [*messages, *others])
+    if messages:
+        first, *rest = messages
+        return _no(Verdict.FAIL, wrong_model, [f"{first} ({reason})", *rest, *others], hint)
     return _no(Verdict.FIRMWARE, wrong_model, [reason, *others], hint)
 
 
@@ -161,6 +161,7 @@ def _output_problems(case: Case, outputs: OutputCheck) -> list[str]:
 
 
 def _praise(case: Case, outputs: OutputCheck) -> str:
+    """The reason of a pass."""
     if not case.expected.outputs and not case.expected.findings:
         return "no outputs, as expected"
     if not case.expected.outputs:

@@ -1,9 +1,9 @@
-"""Intermediate tensors of an image that runs: read from its memory, operator by operator.
+"""Intermediate tensors of a running image, read from its memory operator by operator.
 
-The firmware needs no change. Every kernel of TFLM asks ``GetEvalTensor(index)`` for its tensors
-(tensorflow/lite/c/common.h, TfLiteContext); where the core stands there tells which operator runs,
-and what it returns tells where the tensors lie. What an operator wrote is read when the next one
-asks for the tensor that it will write.
+The firmware needs no change. Every kernel of TFLM calls ``GetEvalTensor(index)`` for its tensors
+(tensorflow/lite/c/common.h, TfLiteContext). The index shows which operator runs, and the address
+that is returned shows where the tensors lie. The outputs of an operator are read when the next
+operator asks for a tensor to write.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from harness.targets.base import Session, Stop
 
 #: sizeof(TfLiteEvalTensor): data, dims, type; data comes first.
 _EVAL_TENSOR = 12
-#: An operator asks for each of its tensors, perhaps more than once.
+#: Most calls that one operator makes: one for each of its tensors, perhaps more.
 _MOST_ASKED = 256
 _INVOKE = "tflite::MicroInterpreter::Invoke"
 _GET_TENSOR = "GetEvalTensor"
@@ -56,10 +56,9 @@ def compare_with_device(
 ) -> LayerReport:
     """Run the device to the end of its ``inference`` and name the first operator that differs.
 
-    The reference gets the inputs that the device had; where outputs depend on earlier inferences,
-    those of all inferences from the first on. Without a ``tolerance`` integers must be
-    equal to the bit, float32 sums to what their order explains. Raises what :func:`dump_layers`
-    does.
+    The reference gets the inputs that the device had, for a stateful model those of all earlier
+    inferences too. Without a ``tolerance`` integers must be equal to the bit, and float32 sums may
+    differ by what their order explains. Raises what :func:`dump_layers` raises.
     """
     model = interpreter.model
     dump = dump_layers(session, firmware, model, inference=inference, deadline=deadline)
@@ -90,8 +89,8 @@ def dump_layers(
 
     Raises :class:`UsageError` for an image without the functions to stop at (another runtime, or
     stripped), a target that cannot stop there or a model with subgraphs, whose tensors have
-    numbers of their own; :class:`FirmwareFailed` where the image does not come that far, and
-    :class:`CheckFailed` where it runs another model.
+    numbers of their own; :class:`FirmwareFailed` if the image does not come that far, and
+    :class:`CheckFailed` if it runs another model.
     """
     _, *branches = model.subgraphs
     if branches:
@@ -109,23 +108,23 @@ def dump_layers(
         walk.locate(ask)
         inputs.append(tuple(walk.read(tensor) for tensor in model.inputs))
     outputs: dict[tuple[int, int], bytes] = {}
-    before: Operator | None = None
+    previous: Operator | None = None
     for operator in model.operators:
         if not operator.outputs:  # ASSIGN_VARIABLE writes no tensor
             continue
-        if before is None:
+        if previous is None:
             walk.first(operator.outputs, str(operator))
         else:
             walk.to_tensor(operator.outputs, str(operator))
-            _keep(outputs, walk, model, before)
-        before = operator
+            _read_outputs(outputs, walk, model, previous)
+        previous = operator
     walk.to(end, "the end of Invoke()")
-    if before is not None:
-        _keep(outputs, walk, model, before)
+    if previous is not None:
+        _read_outputs(outputs, walk, model, previous)
     return LayerDump(inputs[-1], outputs, tuple(inputs[:-1]))
 
 
-def _keep(
+def _read_outputs(
     outputs: dict[tuple[int, int], bytes], walk: _Walk, model: Model, operator: Operator
 ) -> None:
     for index, tensor in enumerate(operator.outputs):
@@ -133,17 +132,17 @@ def _keep(
 
 
 class _Walk:
-    """Moves a session from one tensor that is asked for to the next."""
+    """Moves a session from one call of GetEvalTensor to the next."""
 
     def __init__(self, session: Session, deadline: Deadline) -> None:
         self._session, self._deadline = session, deadline
-        # All are found by `locate`.
+        # `locate` sets these.
         self._ask: int  # address of GetEvalTensor
         self._tensors: int  # address of the first TfLiteEvalTensor
-        self._asked: int  # the tensor that is asked for where the core stands
+        self._asked: int  # the tensor that the current call asks for
 
     def to(self, address: int, what: str) -> None:
-        """Run to an address; where the core stands at this function already, to its next call."""
+        """Run to an address; if the core is at this function already, to its next call."""
         registers = self._session.registers
         if registers["pc"] & ~1 == address:
             self.to(registers["lr"] & ~1, f"the return from {what}")
@@ -154,7 +153,7 @@ class _Walk:
             )
 
     def locate(self, ask: int) -> None:
-        """Find the tensors by the first one that a kernel asks for."""
+        """Find the tensors in memory, from the first one that a kernel asks for."""
         self._ask = ask
         self._next()
         index = self._asked
@@ -166,12 +165,12 @@ class _Walk:
         self._asked = self._session.registers["r1"]
 
     def first(self, outputs: Collection[int], operator: str) -> None:
-        """Run to where the first operator asks for one of its outputs, unless it has already."""
+        """Run until the first operator asks for one of its outputs, unless it has already."""
         if self._asked not in outputs:
             self.to_tensor(outputs, operator)
 
     def to_tensor(self, outputs: Collection[int], operator: str) -> None:
-        """Run to where ``operator`` asks for one of its outputs."""
+        """Run until ``operator`` asks for one of its outputs."""
         for _ in range(_MOST_ASKED):
             self._next()
             if self._asked in outputs:
@@ -184,5 +183,5 @@ class _Walk:
         """The bytes of a tensor as they are now."""
         size = tensor.elements * NUMPY_TYPES[tensor.dtype].itemsize
         memory = self._session.memory
-        at = memory.read(self._tensors + _EVAL_TENSOR * tensor.index, 4)
-        return memory.read(int.from_bytes(at, "little"), size) if size else b""
+        pointer = memory.read(self._tensors + _EVAL_TENSOR * tensor.index, 4)
+        return memory.read(int.from_bytes(pointer, "little"), size) if size else b""

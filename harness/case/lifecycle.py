@@ -1,8 +1,8 @@
 """Which of a custom operator's methods the runtime called, how often, and in which order.
 
 The documented rules (TensorFlow, "Custom operators", and the reference of ``TfLiteRegistration``):
-init comes once for each node of the graph, each init has its free, prepare comes before the first
-invoke, and invoke comes once for each node in each inference.
+init is called once for each node of the graph, free once for each init, prepare before the first
+invoke, and invoke once for each node in each inference.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from harness.uart import Console
 
 METHODS = ("init", "prepare", "invoke", "free", "reset")
 
-#: All inits, all prepares, then resets and invokes as they come, at last the frees. tflite-micro
-#: has reset beside the documented four and calls it at the end of AllocateTensors(), too.
+#: All inits, all prepares, then resets and invokes in any order, at last the frees. tflite-micro
+#: has reset beside the documented four and calls it at the end of AllocateTensors() too.
 _ORDER = re.compile("i(pr?(vr?)*)?f")
 
 
@@ -27,8 +27,8 @@ _ORDER = re.compile("i(pr?(vr?)*)?f")
 class Lifecycle:
     """The calls that one operator's kernel counted in one run.
 
-    ``order`` has a letter a call (init, prepare, in``v``oke, free, reset), runs of one letter told
-    once. ``inferences`` is how many the image completed.
+    ``order`` has a letter for each call (init, prepare, in``v``oke, free, reset); repeated letters
+    stand once. ``inferences`` is how many the image completed.
     """
 
     operator: str
@@ -37,7 +37,7 @@ class Lifecycle:
     inferences: int
 
     def departures(self, nodes: int) -> Iterator[str]:
-        """Where this departs from the documented rules for a graph with ``nodes`` such nodes."""
+        """How this departs from the documented rules for a graph with ``nodes`` such nodes."""
         wanted = {"init": nodes, "free": nodes, "invoke": nodes * self.inferences}
         if self.inferences or self.calls["prepare"] > nodes:
             wanted["prepare"] = nodes
@@ -45,34 +45,31 @@ class Lifecycle:
             if self.calls[method] != count:
                 yield f"{method} was called {self.calls[method]} times, not {count}"
         if not _ORDER.fullmatch(self.order):
-            yield f"the calls came in the order {self.order or 'of none at all'}"
+            yield f"the calls came in the order {self.order or '(none)'}"
 
 
 def lifecycle(console_file: Path, operator: str) -> Lifecycle:
-    """Read what the kernel of ``operator`` counted from a run's console.
+    """Read from a run's console what the kernel of ``operator`` counted.
 
-    Raises :class:`CheckFailed` where the console holds no such record, or several.
+    Raises :class:`CheckFailed` if the console holds no such record, or several.
     """
     console = Console()
     console.feed(console_file.read_bytes())
     console.finish()
-    told = [one for one in console.of_kind("lifecycle") if one.text("operator") == operator]
-    if len(told) != 1:
+    records = [one for one in console.of_kind("lifecycle") if one.text("operator") == operator]
+    if len(records) != 1:
         raise CheckFailed(
-            f"{len(told)} lifecycle records of {operator} came, not one",
+            f"{len(records)} lifecycle records of {operator} came, not one",
             hint="the kernel must count its calls with hil::Lifecycle, the image come to its end",
         )
-    (record,) = told
-    done = list(console.records.numbers("inference", "status")).count(0)
+    (record,) = records
+    completed = list(console.records.numbers("inference", "status")).count(0)
     calls = {method: record.integer(method) for method in METHODS}
-    return Lifecycle(operator, calls, record.text("order"), done)
+    return Lifecycle(operator, calls, record.text("order"), completed)
 
 
 def nodes_of(model_file: Path, operator: str) -> int:
-    """How many nodes of the model are ``operator``.
-
-    Raises :class:`CheckFailed` where none is: nothing could then be held against anything.
-    """
+    """How many nodes of the model are ``operator``. Raises :class:`CheckFailed` if none is."""
     count = sum(node.name == operator for node in Model.from_file(model_file).operators)
     if not count:
         raise CheckFailed(f"{model_file.name} has no operator {operator}")

@@ -1,4 +1,4 @@
-"""A session that stays open: an image run step by step, for Robot's keywords, pytest and Python."""
+"""An image run step by step in an open session, for Robot keywords, pytest and Python."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Live(Closing):
     """An image on a target, run as far as each step asks; a context manager.
 
     What a step waits for must come within ``case.timeout`` seconds of the target's clock, counted
-    over all steps since the start or the last :meth:`reset`. A step that waits in vain raises
+    over all steps since the start or the last :meth:`reset`. Otherwise the step raises
     :class:`~harness.errors.FirmwareFailed`, which says how the run ended and where the core was.
     """
 
@@ -55,7 +55,7 @@ class Live(Closing):
     def open(cls, case: Case, shared: Shared) -> Live:
         """Load the image of ``case`` on its target.
 
-        Raises :class:`~harness.errors.EnvironmentMissing` where this machine has no such target.
+        Raises :class:`~harness.errors.EnvironmentMissing` if this machine has no such target.
         """
         if case.elf is None:
             raise UsageError(f"case {case.name!r} names no ELF")
@@ -79,14 +79,14 @@ class Live(Closing):
 
     @property
     def inferences(self) -> int:
-        """How many inferences the console has told of, over all boots."""
+        """How many inferences the console has shown so far, over all boots."""
         scraped = self.console.scrapers
         return len(scraped[0].results) if scraped else len(self.console.of_kind("inference"))
 
     @property
     def findings(self) -> list[Finding]:
         """What is wrong with what was printed so far; notes are left out."""
-        return [one for one in self.console.findings if one.kind not in NOTES]
+        return [finding for finding in self.console.findings if finding.kind not in NOTES]
 
     @property
     def ended(self) -> bool:
@@ -113,25 +113,25 @@ class Live(Closing):
     def wait_for(self, regex: str) -> re2._Match[str]:
         """Run until a line (or the beginning of one) matches ``regex``, an RE2 expression.
 
-        Text is searched once: the next call goes on behind the match. Gives the match, which has
-        ``group()`` as those of :mod:`re` have.
+        Text is searched once: the next call continues after the match. Gives the match, which has
+        ``group()`` as a match of :mod:`re` has.
         """
         compiled = compile_regex(regex, "the regex to wait for")
-        found: list[re2._Match[str]] = []
+        found: re2._Match[str] | None = None
 
         def seen() -> bool:
-            if not found:  # text is used up by a search
+            nonlocal found
+            if found is None:  # a search uses up the text
                 chunks = self.session.console
                 for chunk in chunks[self._read :]:
                     self._lines.feed(chunk.data)
                 self._read = len(chunks)
-                match = self._lines.search(compiled)
-                found.extend([match] if match else [])
-            return bool(found)
+                found = self._lines.search(compiled)
+            return found is not None
 
         self._until(seen, _LINE_END, f"no line matched {regex!r}")
-        (match,) = found
-        return match
+        assert found is not None
+        return found
 
     def wait_for_inferences(self, count: int = 1) -> None:
         """Run until the image has done ``count`` inferences in all."""
@@ -149,9 +149,9 @@ class Live(Closing):
         self._until(lambda: self.ended, _INFERENCE, "the image did not come to its end")
 
     def check_outputs(self) -> OutputCheck:
-        """Hold every output that came so far against the NumPy reference, to the bit.
+        """Compare every output that came so far with the NumPy reference, to the bit.
 
-        Raises :class:`~harness.errors.CheckFailed` where one differs and where none came.
+        Raises :class:`~harness.errors.CheckFailed` if one differs or none came.
         """
         model = Model.from_file(self.case.model) if self.case.model else None
         check = check_outputs(self.console, self.case, model)
@@ -160,10 +160,10 @@ class Live(Closing):
         return check
 
     def check_reported(self, kind: Kind, subject: str = "") -> None:
-        """Raises CheckFailed without a finding of ``kind`` (about ``subject``, if given)."""
-        found = self.console.findings
-        if not any(one.kind is kind and subject in ("", one.subject) for one in found):
-            listed = ", ".join(f"{one.kind} {one.subject}".strip() for one in found) or "nothing"
+        """Raise CheckFailed if no finding of ``kind`` came (about ``subject``, if given)."""
+        findings = self.console.findings
+        if not any(one.kind is kind and subject in ("", one.subject) for one in findings):
+            listed = ", ".join(f"{one.kind} {one.subject}".strip() for one in findings) or "nothing"
             raise CheckFailed(f"no {kind} {subject}".strip() + f"; found: {listed}")
 
     def _new_deadline(self) -> Deadline:
@@ -172,20 +172,20 @@ class Live(Closing):
     def _until(
         self, done: Callable[[], bool], words: bytes, problem: str | Callable[[], str]
     ) -> None:
-        """Run until ``done``; raise FirmwareFailed, which begins with ``problem``, if it is not."""
+        """Run until ``done()``; otherwise raise FirmwareFailed, whose text begins ``problem``."""
         stop = self._tap.until(lambda: done() or self.console.flooded, words, self._deadline)
         if done():
             return
-        told = problem if isinstance(problem, str) else problem()
         ending = HOW_IT_ENDED[out_of_time(self._deadline) or stop]
         if self.console.flooded:
             ending = "it printed more than is read of one console"
         place = self.session.where() or "an unknown place"
-        raise FirmwareFailed(f"{told}: {ending}; pc is in {place}")
+        message = problem if isinstance(problem, str) else problem()
+        raise FirmwareFailed(f"{message}: {ending}; pc is in {place}")
 
 
 class _Lines:
-    """Console text that nobody has waited for yet."""
+    """Console text that :meth:`Live.wait_for` has not searched yet."""
 
     def __init__(self) -> None:
         self._decode = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode
@@ -207,7 +207,7 @@ class _Lines:
         self._last = last
 
     def search(self, regex: re2._Regexp) -> re2._Match[str] | None:
-        """The first match; what stands before it and itself are used up."""
+        """The first match; it and the text before it are used up."""
         while self._whole:
             line = self._whole.popleft()
             match = regex.search(line)

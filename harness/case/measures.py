@@ -1,4 +1,4 @@
-"""The list of what is measured of a case: what each figure is called, its unit, who tells it."""
+"""The list of what is measured of a case: each figure's names, unit and source."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ class Measure:
     """One figure of a case, smaller is better.
 
     ``field`` is its name in ``run --json``, ``name`` in a history ("": not kept there), ``label``
-    as a property of a test in JUnit files ("": not shown there). ``source`` is fixed, or "" where
-    it is the target's own. ``noisy`` figures are compared with the spread that they had; all
-    others are the same for the same image. ``gated``: a larger value is worse, and not just the
-    machine's load.
+    as a property of a test in JUnit files ("": not shown there). ``source`` is "" if it depends on
+    the target. ``noisy`` figures are compared with their earlier spread; all others are the same
+    for the same image. ``gated``: a larger value is a regression, not just the machine's load.
     """
 
     name: str
@@ -53,6 +52,6 @@ MEASURES = (
 
 def properties(result: CaseResult) -> dict[str, object]:
     """What was measured, by its names in JUnit files; what was not measured is left out."""
-    told = result.to_json()
-    shown = (one for one in MEASURES if one.label and told[one.field] is not None)
-    return {one.label: told[one.field] for one in shown}
+    values = result.to_json()
+    shown = (measure for measure in MEASURES if measure.label)
+    return {one.label: values[one.field] for one in shown if values[one.field] is not None}

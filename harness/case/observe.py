@@ -1,8 +1,8 @@
 """Run an image until it has ended; judge nothing.
 
-An image ends with its `end` or `failed` record, with the last words that its scraper or its case
-knows, or asleep with nothing that can wake it. The deadline is no end. Firmware that never ends on
-purpose (``ends = false``) is watched for a while after the results that were asked for.
+An image ends with its ``end`` or ``failed`` record, with the last line that its scraper or its case
+knows, or asleep with nothing that can wake it. The deadline is not an end. Firmware that never ends
+on purpose (``ends = false``) is watched for a while after the results that were asked for.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from harness.uart.recording import Recording
 from harness.uart.records import pattern
 from harness.uart.scrapers import EndLine
 
-#: A run stops here to look whether the image is over.
+#: A run stops at these to check whether the image has ended.
 _LAST_WORDS = rb"(?:AllocateTensors\(\) failed|Halting system)[^\n]{0,300}\n"
 _CLOSING = pattern("end", "failed") + b"|" + _LAST_WORDS
 #: Seconds on the target's clock for what still follows (a log thread, a fault dump).
 _AFTERMATH = 0.05
-#: What ends an image's life for good, even in the time that follows its end.
+#: What counts even after the image's own end.
 _GONE = (Stop.LOCKUP, Stop.RESET_LOOP)
 
 
@@ -40,7 +40,7 @@ class Observation:
     complaint: str  # why the exchange with the image broke off; "" if it did not
     where: str  # where the core was at the end, "" for an image that finished
     counters: Counters
-    faults: tuple[Fault, ...]  # but those that its tests provoked
+    faults: tuple[Fault, ...]  # except those that its tests provoked
     findings: tuple[Finding, ...]  # the target's own
     sent: tuple[int, ...] | None = None  # how often each host record was sent; None: nothing was
 
@@ -65,12 +65,10 @@ def observe(
             _feed(feeder, inputs)
         except FirmwareFailed as failed:
             complaint = failed.message
-    # A broken exchange ends the run: what the image still has to say comes in the aftermath.
-    broken_off = out_of_time(deadline) or Stop.CONDITION
-    owned = 0
-    stop = broken_off
+    # A broken exchange ends the run; the image's last lines come in the aftermath.
+    stop, provoked = out_of_time(deadline) or Stop.CONDITION, 0
     if not complaint:
-        stop, owned = _listen(tap, case, deadline)
+        stop, provoked = _listen(tap, case, deadline)
     if stop is Stop.CONDITION and not console.flooded:
         stop = _watch(tap, case, deadline)
     finished = stop not in _GONE and _finished(console, case, stop)
@@ -83,14 +81,14 @@ def observe(
         complaint,
         where,
         session.counters,
-        tuple(session.faults)[owned:],
+        tuple(session.faults)[provoked:],
         tuple(session.findings),
         tuple(feeder.sent) if feeder is not None else None,
     )
 
 
 def scrapers_of(case: Case) -> list[Scraper]:
-    """The scraper that reads the results of ``case``, and what knows its last line."""
+    """The scraper that reads the results of ``case``, and one for its last line if it names it."""
     scrapers = [scraper(case.scraper)] if case.scraper else []
     return scrapers + ([EndLine(case.ends_at)] if case.ends_at else [])
 
@@ -103,22 +101,22 @@ def _feed(feeder: Feeder, inputs: Sequence[Sequence[bytes]]) -> None:
 
 
 def _listen(tap: Tap, case: Case, deadline: Deadline) -> tuple[Stop, int]:
-    """Run to the image's end; gives, too, how many faults its tests had provoked by then."""
+    """Run to the image's end; also gives how many faults its tests had provoked by then."""
     ends = [_CLOSING, *(one.end for one in tap.console.scrapers if one.end is not None)]
-    pattern = b"|".join(b"(?:" + one + b")" for one in ends)
-    owned = 0
+    words = b"|".join(b"(?:" + end + b")" for end in ends)
+    provoked = 0
 
     def over() -> bool:
-        nonlocal owned
-        if any(one.between_tests for one in tap.console.scrapers):
-            owned = len(tap.session.faults)
+        nonlocal provoked
+        if any(scraper.between_tests for scraper in tap.console.scrapers):
+            provoked = len(tap.session.faults)
         return _over(tap.console, case)
 
-    return tap.until(over, pattern, deadline), owned
+    return tap.until(over, words, deadline), provoked
 
 
 def _watch(tap: Tap, case: Case, deadline: Deadline) -> Stop:
-    """What comes after the end counts, too."""
+    """Run on after the end: what comes then counts too."""
     seconds = case.watch if case.scraper else _AFTERMATH
     guard = max(deadline.guard_remaining, 1.0)
     stop = tap.run(None, tap.session.deadline(seconds, guard=guard))
@@ -126,15 +124,15 @@ def _watch(tap: Tap, case: Case, deadline: Deadline) -> Stop:
 
 
 def _over(console: Console, case: Case) -> bool:
-    """True when nothing more is to be waited for, good or bad."""
+    """True when there is nothing more to wait for, good or bad."""
     watched = bool(case.scraper) and not case.ends and _enough(console, case)
     return _declared(console) or console.gave_up or console.flooded or watched
 
 
 def _declared(console: Console) -> bool:
-    """The image itself says that it is over."""
-    said = console.ended or bool(console.of_kind("failed"))
-    return said or any(one.ended for one in console.scrapers)
+    """True if the image itself said that it is over."""
+    by_record = console.ended or bool(console.of_kind("failed"))
+    return by_record or any(scraper.ended for scraper in console.scrapers)
 
 
 def _enough(console: Console, case: Case) -> bool:
@@ -142,7 +140,7 @@ def _enough(console: Console, case: Case) -> bool:
 
 
 def _finished(console: Console, case: Case, stop: Stop) -> bool:
-    """True for an end of the image's own: in words, or asleep after all that was asked for."""
+    """True if the image came to its own end: said so, or sleeps after all that was asked for."""
     if _declared(console):
         return True
     if not case.scraper or console.gave_up or console.flooded:

@@ -1,4 +1,4 @@
-"""Are the outputs right? Recorded and scraped values against the NumPy reference."""
+"""Are the outputs right? Recorded and scraped values compared with the NumPy reference."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ Rows = Sequence[Sequence[bytes]]
 
 @dataclass(frozen=True)
 class OutputCheck:
-    """How many values were compared, how many differ, and what there is to say about it."""
+    """How many values were compared, how many differ, and what is wrong."""
 
     compared: int = 0
     mismatches: int = 0
     inferences: int = 0
-    problem: str = ""  # one line; "" where all is right
+    problem: str = ""  # one line; "" if all is right
     details: str = ""
     hint: str = ""  # what to try
     praise: str = ""  # a pass in words; "" for the usual ones
@@ -46,10 +46,10 @@ class OutputCheck:
 def check_outputs(
     console: Console, case: Case, model: Model | None, known: Rows = ()
 ) -> OutputCheck:
-    """Hold everything that the console gave against the reference or the case's own values.
+    """Compare everything that the console gave with the reference or the case's own values.
 
-    ``known`` holds the input tensors that the host is sure of, inference by inference, because it
-    sent them or because the table names them: they are the truth, whatever the image says.
+    ``known`` holds the input tensors of each inference if the host knows them, because it sent them
+    or because the table names them. What the image claims to have read does not matter then.
     """
     if console.scrapers:
         return _from_scraper(check_scraped(console, case, model), len(console.scrapers[0].results))
@@ -57,13 +57,13 @@ def check_outputs(
         problem = "the case asks for no reference and gives no expected values"
         return OutputCheck(problem=problem)
     if model is None:
-        problem = "no model is given to hold the outputs against"
+        problem = "no model is given to compare the outputs with"
         return OutputCheck(problem=problem, hint="--model, or `model` in a case file")
     return _recorded(console, case, model, known)
 
 
 def _from_scraper(check: Check, results: int) -> OutputCheck:
-    """The first problem in the reason's line, the others before the details."""
+    """``check`` with its first problem in one line and the others in the details."""
     first, *others = check.problems or ("",)
     more = f" (and {len(others)} more)" if others else ""
     details = "\n".join([*others, *([check.details] if check.details else [])])
@@ -80,62 +80,63 @@ def _from_scraper(check: Check, results: int) -> OutputCheck:
 
 
 def _recorded(console: Console, case: Case, model: Model, known: Rows) -> OutputCheck:
-    """Raw tensors from ``output`` records, every one of them, boot by boot."""
+    """Compare the tensors of all ``output`` records, boot by boot."""
     interpreter = Interpreter.from_model(model, case.arithmetic)
-    found = _Comparisons(interpreter, case.tolerance)
+    comparisons = _Comparisons(interpreter, case.tolerance)
     for start, stop in console.boots:
         tensors = assemble(console.records, start, stop, Findings())
         interpreter.restart()
-        found.boot(tensors, known)
-    return found.result()
+        comparisons.boot(tensors, known)
+    return comparisons.result()
 
 
 class _Comparisons:
-    """What is compared of all boots of one image."""
+    """The comparisons of all boots of one image."""
 
     def __init__(self, interpreter: Interpreter, tolerance: float | None) -> None:
         self._interpreter = interpreter
         self._model = interpreter.model
         self._tolerance = tolerance
         self._compared = self._mismatches = self._inferences = 0
-        self._without: list[int] = []  # inferences with outputs that nothing can be said of
+        self._without: list[int] = []  # inferences whose outputs cannot be compared
         self._reports: list[str] = []
 
     def boot(self, tensors: Tensors, known: Rows) -> None:
-        """Compare the outputs of one boot; ``known`` are the inputs that the host is sure of."""
-        count = range(len(self._model.outputs))
-        told = sorted({n for index in count for n in tensors.inferences("output", index)})
-        rows = {number: self._inputs(tensors, known, number) for number in told}
-        whole = [number for number in told if rows[number] and self._has_outputs(tensors, number)]
-        self._without += sorted(set(told) - set(whole))
-        if not whole:
+        """Compare the outputs of one boot; ``known`` are the inputs that the host knows."""
+        indices = range(len(self._model.outputs))
+        seen = sorted({n for index in indices for n in tensors.inferences("output", index)})
+        rows = {number: self._inputs(tensors, known, number) for number in seen}
+        complete = [number for number in seen if rows[number] and self._has_all(tensors, number)]
+        self._without += sorted(set(seen) - set(complete))
+        if not complete:
             return
-        self._inferences += len(whole)
+        self._inferences += len(complete)
         inputs = [
-            _stack([rows[number][index] for number in whole], tensor)
+            _stack([rows[number][index] for number in complete], tensor)
             for index, tensor in enumerate(self._model.inputs)
         ]
         expected = self._interpreter.invoke_batch(inputs)
         for index, tensor in enumerate(self._model.outputs):
-            parts = [tensors[TensorKey("output", number, index)] for number in whole]
+            parts = [tensors[TensorKey("output", number, index)] for number in complete]
             others = alternatives(self._interpreter, inputs, index, batch=True)
             got = _stack(parts, tensor)
             allowed = self._allowed(inputs, index, got, expected[index])
-            self._hold(got, expected[index], tensor.name, others, allowed)
+            self._compare(got, expected[index], tensor.name, others, allowed)
         self._layers(tensors, rows)
 
     def _allowed(
         self, inputs: Sequence[Array], index: int, got: Array, want: Array
     ) -> float | Array | None:
-        """By how much an output may differ; worked out for the inferences that do."""
+        """By how much an output may differ, computed only for the inferences that do differ."""
         if self._tolerance is not None or want.dtype != np.float32:
             return self._tolerance
         runs = np.array([row.any() for row in got != want])
         return allowed_in_batch(self._interpreter, inputs, index, runs) if runs.any() else None
 
     def _layers(self, tensors: Tensors, rows: Mapping[int, Sequence[bytes]]) -> None:
-        """Dumped outputs of operators, inference by inference; those that nothing is like differ
-        in the records' own check already.
+        """Compare dumped outputs of operators, inference by inference.
+
+        The check of the records reports those that the model does not have.
         """
         places = tensors.places("layer")
         if not places:
@@ -146,7 +147,7 @@ class _Comparisons:
             if not row:
                 return
             self._interpreter.invoke(
-                [_array(data, one) for data, one in zip(row, model.inputs, strict=True)]
+                [_array(data, source) for data, source in zip(row, model.inputs, strict=True)]
             )
             errors = allowed_errors(self._interpreter) if self._tolerance is None else {}
             for index, node in places:
@@ -158,10 +159,13 @@ class _Comparisons:
                 name = f"layer {node} ({model.operators[node].name}) of inference {number}"
                 wanted = self._interpreter.tensors[tensor.index]
                 allowed = errors.get(tensor.index, self._tolerance)
-                self._hold(_array(data, tensor), wanted, name, {}, allowed)
+                self._compare(_array(data, tensor), wanted, name, {}, allowed)
 
     def _inputs(self, tensors: Tensors, known: Rows, number: int) -> Sequence[bytes]:
-        """The host's own inputs where it has any, else what the image says that it read."""
+        """The inputs of inference ``number``: the host's, if it knows any, or those recorded.
+
+        () if they do not fit the model.
+        """
         model = self._model
         if known:
             row: Sequence[bytes] = known[number] if number < len(known) else ()
@@ -171,13 +175,14 @@ class _Comparisons:
         sizes = [len(data) for data in row]
         return row if sizes == [_nbytes(tensor) for tensor in model.inputs] else ()
 
-    def _has_outputs(self, tensors: Tensors, number: int) -> bool:
+    def _has_all(self, tensors: Tensors, number: int) -> bool:
+        """Whether every output of inference ``number`` is there, with the right size."""
         return all(
             len(tensors.get(TensorKey("output", number, index), b"")) == _nbytes(tensor)
             for index, tensor in enumerate(self._model.outputs)
         )
 
-    def _hold(
+    def _compare(
         self,
         got: Array,
         want: Array,

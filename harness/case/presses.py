@@ -1,4 +1,4 @@
-"""Buttons that are pressed while a case runs, each at its time on the target's clock."""
+"""Buttons pressed while a case runs, each at its time on the target's clock."""
 
 from __future__ import annotations
 
@@ -8,29 +8,30 @@ from harness.deadline import Deadline
 from harness.targets.base import Session, Stop, Until
 from harness.targets.pins import Press
 
+#: Seconds, longer than any run: a deadline so far away serves as a clock.
 _LONG = 1e9
 
 
 class Presses:
     """Runs a session from one press or release to the next.
 
-    The time of an image that sleeps for good stands still: the next press wakes it at once.
+    The clock of an image that sleeps for good stands still: the next press wakes it at once.
     """
 
     def __init__(self, session: Session, presses: Sequence[Press]) -> None:
         self._session = session
         self._clock = session.deadline(_LONG)
-        moments: list[tuple[float, int, bool | None]] = []
+        edges: list[tuple[float, int, bool | None]] = []  # time, pin, level; None: released
         for press in presses:
-            moments.append((press.at, press.pin, False))
-            moments.append((press.at + press.seconds, press.pin, None))
-        self._moments = sorted(moments, key=lambda moment: moment[0])
-        self._slept = 0.0  # what the clock of a sleeping image would have run
+            edges.append((press.at, press.pin, False))
+            edges.append((press.at + press.seconds, press.pin, None))
+        self._edges = sorted(edges, key=lambda edge: edge[0])
+        self._slept = 0.0  # seconds that the clock of a sleeping image would have run
 
     def run(self, until: Until | None, deadline: Deadline) -> Stop:
-        """As :meth:`Session.run`, with what is to be pressed meanwhile."""
-        while self._moments:
-            wait = self._moments[0][0] - (_LONG - self._clock.remaining) - self._slept
+        """As :meth:`Session.run`, with the presses that are due meanwhile."""
+        while self._edges:
+            wait = self._edges[0][0] - (_LONG - self._clock.remaining) - self._slept
             if wait > 0:
                 if wait >= deadline.remaining:
                     break
@@ -39,6 +40,6 @@ class Presses:
                     self._slept += wait
                 elif stop is not Stop.DEADLINE:
                     return stop
-            _, pin, level = self._moments.pop(0)
+            _, pin, level = self._edges.pop(0)
             self._session.pins.drive(pin, level)
         return self._session.run(until, deadline)

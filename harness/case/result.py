@@ -1,4 +1,4 @@
-"""What came of a case; ``to_json`` is the stable contract of ``tflm-hil run --json``."""
+"""The result of a case; ``to_json`` is the stable contract of ``tflm-hil run --json``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Verdict(StrEnum):
 
     @classmethod
     def of(cls, error: HilError) -> Verdict:
-        """What an error in the middle of a case means for it."""
+        """The verdict on a case that ``error`` ended."""
         match error:
             case EnvironmentMissing():
                 return cls.SKIPPED
@@ -52,7 +52,7 @@ _EXIT_CODES = {
 
 @dataclass(frozen=True)
 class Size:
-    """Bytes used in each memory region, by the linker's own reckoning, of so many (0: unknown)."""
+    """Bytes used in each memory region as the linker counts them, and its size (0: unknown)."""
 
     flash: int
     ram: int
@@ -62,7 +62,7 @@ class Size:
 
 @dataclass(frozen=True)
 class ImageSize:
-    """One of several images that ran together: its world, what it takes of the chip in bytes."""
+    """One of several images that ran together: its world, and the bytes it takes of the chip."""
 
     name: str
     world: str  # "secure", "non-secure"
@@ -81,7 +81,7 @@ class OperatorTicks:
 
 @dataclass(frozen=True)
 class Profiled:
-    """Instructions from boot to end of what belongs to one operator, to several, or to none."""
+    """Instructions, from boot to end, of code that belongs to one operator, several, or none."""
 
     group: str
     instructions: int
@@ -111,7 +111,7 @@ class Judgement:
 
     verdict: Verdict
     reason: str
-    problems: tuple[str, ...] = ()  # all that is wrong, the weightiest first
+    problems: tuple[str, ...] = ()  # all that is wrong, the most important first
     hint: str = ""  # what to try
 
     def __str__(self) -> str:
@@ -129,12 +129,12 @@ class Evidence:
     tests: tuple[TestResult, ...] = ()  # of an image that runs tests
     details: str = ""  # several lines: tables, fault reports
     console: Path | None = None
-    coverage: Coverage | None = None  # what ran, where the case asked for it
+    coverage: Coverage | None = None  # what ran, if the case was traced
 
 
 @dataclass(frozen=True)
 class Measures:
-    """What was measured; None where the image or the target does not tell."""
+    """What was measured; None if neither the image nor the target gives it."""
 
     size: Size | None = None
     images: tuple[ImageSize, ...] = ()  # of several that ran together; the first is `size`'s
@@ -145,29 +145,29 @@ class Measures:
     cycles: int | None = None  # the same on a board
     ticks_source: str = ""
     operators: tuple[OperatorTicks, ...] = ()  # of an image that profiles itself; most ticks first
-    profiled: tuple[Profiled, ...] = ()  # where the case asked for a profile; most first
+    profiled: tuple[Profiled, ...] = ()  # if the case was traced; most first
     total_instructions: int | None = None
     virtual_seconds: float | None = None
     wall_seconds: float = 0.0
     milliseconds: float | None = None  # of an inference, by a board's calibration
     milliseconds_spread: float | None = None
-    microjoules: float | None = None  # of an inference, where the lab knows its supply
+    microjoules: float | None = None  # of an inference, if the lab's supply is known
     time: str = ""  # of an inference, in words with where it comes from
 
     @property
     def flash(self) -> int | None:
-        """Bytes used of it."""
+        """Bytes of flash used."""
         return self.size.flash if self.size else None
 
     @property
     def ram(self) -> int | None:
-        """Bytes used of it."""
+        """Bytes of RAM used."""
         return self.size.ram if self.size else None
 
 
 @dataclass(frozen=True)
 class CaseResult:
-    """What ran, how it ended, what was seen of it and what was measured."""
+    """What ran, how it ended, what was seen and what was measured."""
 
     setup: Setup
     judgement: Judgement
@@ -182,20 +182,20 @@ class CaseResult:
     def to_json(self) -> dict[str, Any]:
         """The result as JSON types: the fields of all parts in one object."""
         parts = (self.setup, self.judgement, self.evidence, self.measures)
-        told = {name: value for part in parts for name, value in vars(part).items()}
-        coverage = told["coverage"]
-        del told["size"]
-        summed = {
+        values = {name: value for part in parts for name, value in vars(part).items()}
+        coverage = values["coverage"]
+        del values["size"]
+        spelt_out = {
             "flash": self.measures.flash,
             "ram": self.measures.ram,
             "coverage": _coverage_json(coverage) if coverage else None,
-            "findings": [{**vars(one), "values": dict(one.values)} for one in told["findings"]],
-            "wall_seconds": round(told["wall_seconds"], 6),
+            "findings": [{**vars(one), "values": dict(one.values)} for one in values["findings"]],
+            "wall_seconds": round(values["wall_seconds"], 6),
         }
-        document: dict[str, Any] = plain(told | summed)
+        document: dict[str, Any] = plain(values | spelt_out)
         return document
 
-    if not TYPE_CHECKING:  # who has types names the part
+    if not TYPE_CHECKING:  # typed code names the part
 
         def __getattr__(self, name: str) -> Any:
             """A field of a part, in short: ``result.instructions``, ``result.reason``."""
@@ -212,10 +212,10 @@ _PART_OF = {
 
 
 def _coverage_json(coverage: Coverage) -> dict[str, object]:
-    """Lines in sum (an LCOV file has them all), instructions function by function."""
-    ran, lines = coverage.lines
+    """Lines in total (an LCOV file lists them), instructions function by function."""
+    lines_run, lines = coverage.lines
     return {
-        "lines_run": ran,
+        "lines_run": lines_run,
         "lines": lines,
         "instructions": coverage.instructions,
         "functions": [

@@ -34,13 +34,13 @@ from harness.model import Model
 from harness.targets.base import Session, Stop
 from harness.uart.recording import Recording
 
-#: What a compiler or a linker complains of; that ld failed is no news.
-_TELLING = re.compile(
-    r"(?:\berror: (?!ld returned)|(?=undefined reference|multiple definition|region `))(?P<told>.+)"
+#: An error message of a compiler or a linker. That ld failed says nothing new.
+_ERROR = re.compile(
+    r"(?:\berror: (?!ld returned)|(?=undefined reference|multiple definition|region `))(?P<text>.+)"
 )
-#: A board's crystal, and a simulator's clock that goes in steps.
+#: A board's crystal is not exact, and a simulator's clock goes in steps.
 _CLOCK_TOLERANCE = 1.01
-#: Models that an image may claim to be, one a boot.
+#: Wrong models that are named: an image may claim another one at each boot.
 _MODELS_SHOWN = 3
 #: Fault reports that a result carries; the findings list them all.
 _FAULTS_SHOWN = 3
@@ -55,9 +55,9 @@ def run_case(case: Case, output: Path, *, look: Look | None = None) -> CaseResul
 
     ``look`` sees the session after the run, before it is closed.
 
-    Raises :class:`UsageError` for a case that makes no sense, :class:`CannotWrite` where its files
-    cannot be left. Everything else becomes a verdict:
-    a target that is not here is *skipped*, an environment that broke is an *error*.
+    Raises :class:`UsageError` for a case that makes no sense, :class:`CannotWrite` if its files
+    cannot be written. Everything else becomes a verdict: *skipped* if the target is not on this
+    machine, *error* if the environment broke.
     """
     started = time.monotonic()
     setup = setup_of(case)
@@ -70,8 +70,8 @@ def run_case(case: Case, output: Path, *, look: Look | None = None) -> CaseResul
         reason, details = _one_line(error.message)
         judgement = Judgement(Verdict.of(error), reason, hint=error.hint)
         result = CaseResult(setup, judgement, Evidence(details=details))
-    took = replace(result.measures, wall_seconds=time.monotonic() - started)
-    result = replace(result, measures=took)
+    measures = replace(result.measures, wall_seconds=time.monotonic() - started)
+    result = replace(result, measures=measures)
     artifacts.write_result(folder, result)
     return result
 
@@ -95,7 +95,7 @@ def _run(case: Case, folder: Path, look: Look | None) -> CaseResult:
         elf = case.elf
         if elf is None and case.sample:
             elf = build_one(case.sample, case.resolver, case.builder)
-    except EnvironmentMissing as error:  # no compiler: that is no reason to skip
+    except EnvironmentMissing as error:  # a missing compiler is an error, a missing target is not
         return CaseResult(setup_of(case), _broken(error))
     if elf is None:
         raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
@@ -112,7 +112,7 @@ def _broken(error: HilError) -> Judgement:
 
 @dataclass(frozen=True)
 class RunImage:
-    """What a case runs."""
+    """What a case runs: image, model, and the input tensors of each inference that it feeds."""
 
     firmware: Firmware
     model: Model | None
@@ -139,7 +139,7 @@ def _run_image(case: Case, image: RunImage, recording: Recording, look: Look | N
 
 
 def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> CaseResult:
-    """The verdict on what was seen of a run, what it rests on, and the run's figures."""
+    """The result of a run that has been observed: the verdict, its evidence and the figures."""
     firmware, model, inputs = image.firmware, image.model, image.inputs
     known = known_of(case, firmware, model, inputs)
     contradictions = check_evidence(seen.console, known, _measured(seen))
@@ -166,29 +166,29 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
 
 
 def _one_line(message: str) -> tuple[str, str]:
-    """A message of several lines (a tool's own words) as a reason and details.
+    """A message of several lines (with a tool's output) as a reason and details.
 
-    The reason is the first line and, behind it, what tells the error: the first line that says so
-    of a compiler or linker, the last line of any other tool.
+    The reason is the first line and the tool's own error: the first error of a compiler or linker,
+    the last line of any other tool.
     """
     first, _, rest = message.partition("\n")
     lines = [line.strip() for line in rest.splitlines() if line.strip()]
-    told = [match["told"] for line in lines if (match := _TELLING.search(line))]
-    words = [*told, *lines[-1:]]
-    return (f"{first.rstrip(' :')}: {words[0]}" if words else first), rest
+    errors = [match["text"] for line in lines if (match := _ERROR.search(line))]
+    causes = [*errors, *lines[-1:]]
+    return (f"{first.rstrip(' :')}: {causes[0]}" if causes else first), rest
 
 
 def _inputs(case: Case, model: Model | None) -> Sequence[Sequence[bytes]]:
     if case.inputs is None:
         return []
     if model is None:
-        raise UsageError(f"case {case.name!r} has inputs but no model to tell their shape")
+        raise UsageError(f"case {case.name!r} has inputs but no model, which gives their shapes")
     rows = load_inputs(case.inputs, model)
     return rows[: case.rows] if case.rows else rows
 
 
 def _measured(seen: Observation) -> Measured:
-    """Most ticks that a run can have had: its instructions, or what its clock lets the core run."""
+    """The most ticks that a run can have had: its instructions, or its time at the core's clock."""
     counters = seen.counters
     if counters.source == "simulator":
         return Measured(counters.instructions, seen.sent)
@@ -199,18 +199,18 @@ def _measured(seen: Observation) -> Measured:
 
 
 def _wrong_model(seen: Observation, model: Model | None) -> list[str]:
-    """The image says which model it runs; comparing it with another one proves nothing."""
+    """Messages about other models that the image says it runs."""
     if model is None:
         return []
-    told = set(seen.console.records.numbers("boot", "model_crc32"))
+    claimed = set(seen.console.records.numbers("boot", "model_crc32"))
     return [
-        f"the image runs {_model_of(f'{one:08x}')}, not {model.name} (CRC-32 {model.crc32:08x})"
-        for one in sorted(told - {model.crc32})[:_MODELS_SHOWN]
+        f"the image runs {_model_of(f'{crc:08x}')}, not {model.name} (CRC-32 {model.crc32:08x})"
+        for crc in sorted(claimed - {model.crc32})[:_MODELS_SHOWN]
     ]
 
 
 def _model_of(crc: str) -> str:
-    """The name of one of the project's models by its CRC-32, if it is one of them."""
+    """The model with this CRC-32 in words; its name, if it is one of the project's."""
     for path in sorted(paths.models().glob("*.tflite")):
         if f"{zlib.crc32(path.read_bytes()):08x}" == crc:
             return f"{path.name} (CRC-32 {crc})"
@@ -218,7 +218,7 @@ def _model_of(crc: str) -> str:
 
 
 def _details(seen: Observation, outputs: OutputCheck) -> list[str]:
-    """Tables and fault reports; a fault that comes again at the same place tells nothing new."""
+    """Tables and fault reports; repeated faults at one place are reported once."""
     reports: dict[tuple[str, int], str] = {}
     for fault in seen.faults:
         reports.setdefault((fault.kind, fault.pc), fault.report)

@@ -1,4 +1,4 @@
-"""Scraped results against what the case expects; the scraper itself judges them."""
+"""Scraped results checked against what the case expects, by the scraper itself."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def check_scraped(console: Console, case: Case, model: Model | None) -> Check:
-    """What the case's scraper makes of its results.
+    """Let the case's scraper check its results.
 
-    One that needs the model's answers gets a function that computes them.
+    It gets a function that computes the model's answers, if the case has a model.
     """
     scraper = console.scrapers[0]
     wanted = Wanted(
@@ -48,7 +48,7 @@ def _predict(case: Case, model: Model) -> Predict:
         (out,) = interpreter.invoke_batch([fed.reshape(len(values), *source.shape)])
         flat = out.reshape(-1)
         answers = dequantize(flat, sink.scale, sink.zero_point) if sink.scale else flat
-        told: list[float] = answers.astype(np.float64).tolist()
-        return told
+        numbers: list[float] = answers.astype(np.float64).tolist()
+        return numbers
 
     return predict

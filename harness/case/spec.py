@@ -17,7 +17,7 @@ from harness.targets.registry import DEFAULT, TARGETS
 
 @dataclass(frozen=True)
 class Budgets:
-    """Upper limits, and the file that steps from a baseline (``"+1 %"``) start at."""
+    """Upper limits, and the file with the baseline of relative ones (``"+1 %"``)."""
 
     limits: tuple[Budget, ...] = ()
     baseline: Path | None = None
@@ -33,7 +33,7 @@ class Case:
     sample: str = ""  # ... or a sample: built, unless `elf` is an image of it
     resolver: str = ""
     builder: str = "prebuilt"
-    built_with: BuildOptions = field(default_factory=BuildOptions)  # asked for beside a sample
+    built_with: BuildOptions = field(default_factory=BuildOptions)  # changes to a sample's build
     target: str = DEFAULT
     target_options: Mapping[str, object] = field(default_factory=dict)
     model: Path | None = None
@@ -45,15 +45,15 @@ class Case:
     arithmetic: Arithmetic = field(default_factory=Arithmetic)  # the reference's
     tolerance: float | None = None  # None: to the bit, float sums see reference/float_error
     expected: Expectation = field(default_factory=Expectation)
-    values: tuple[Mapping[str, float | str], ...] = ()  # for scrapers: of each result in turn
-    tests: Mapping[str, str] = field(default_factory=dict)  # known pass, fail, skip
-    ends: bool = True  # False: firmware that never ends on purpose is watched, see `watch`
+    values: tuple[Mapping[str, float | str], ...] = ()  # for scrapers: expected, result by result
+    tests: Mapping[str, str] = field(default_factory=dict)  # for scrapers: test -> pass, fail, skip
+    ends: bool = True  # False: the firmware never ends on purpose and is watched, see `watch`
     ends_at: str = ""  # for scrapers: a regex of the line with which the image ends
     watch: float = 1.0  # seconds on the target's clock after the last expected result, or the end
     budgets: Budgets = Budgets()
     timeout: float = 10.0  # seconds on the target's clock
     guard: float = 120.0  # wall seconds behind it
-    presses: tuple[Press, ...] = ()  # buttons that are pressed meanwhile
+    presses: tuple[Press, ...] = ()  # buttons that are pressed during the run
     trace: bool = False  # count what runs: instructions by function, lines
 
     def on(self, target: str, options: Mapping[str, object] | None = None) -> Case:
@@ -62,7 +62,7 @@ class Case:
 
 
 def on_targets(cases: Iterable[Case], targets: Sequence[str]) -> list[Case]:
-    """Each case once on each of ``targets``, whatever targets a case file names for it."""
+    """Each case once on each of ``targets``, instead of the targets that its case file names."""
     unique = {case.name: case for case in cases}.values()
     return [case.on(target) for case in unique for target in targets]
 
@@ -74,6 +74,6 @@ def target_names(text: str) -> list[str]:
         if name not in TARGETS:
             raise UsageError(
                 f"no target {name!r}" if name else f"{text!r} names no target",
-                hint=f"one of {', '.join(TARGETS)}; several with commas between",
+                hint=f"one of {', '.join(TARGETS)}; separate several with commas",
             )
     return names

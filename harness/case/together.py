@@ -1,4 +1,4 @@
-"""Run many cases at once, one process a core."""
+"""Run many cases at once, one process per core."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.case.result import CaseResult
 from harness.case.run import run_case
 from harness.case.spec import Case
 
-#: Called with each result as it comes, in no order, and how many came so far.
+#: Called with each result as it comes, in any order, and how many have come.
 Progress = Callable[[CaseResult, int], None]
 
 
@@ -23,10 +23,10 @@ def run_together(
     progress: Progress | None = None,
     results: dict[str, CaseResult] | None = None,
 ) -> dict[str, CaseResult]:
-    """The results of ``cases`` by name; what takes longest should stand first.
+    """The results of ``cases`` by name. The cases that take longest should come first.
 
-    A case that raises, or whose process dies, is left out: who runs it alone sees why. An
-    interrupt ends the processes; ``results`` then holds what came before it.
+    A case that raises, or whose process dies, is left out: run alone, it shows why. An interrupt
+    ends the processes; ``results`` then holds what came before it.
     """
     results = {} if results is None else results
     pool = ProcessPoolExecutor(initializer=interrupts.worker, initargs=(os.getpid(),))
@@ -37,20 +37,20 @@ def run_together(
                 result = future.result()
             except BrokenProcessPool:
                 break
-            except Exception:  # raised again, in a place of its own, where the case runs alone
+            except Exception:  # raised again when the case runs alone
                 continue
             results[result.setup.name] = result
             if progress is not None:
                 progress(result, len(results))
     except BaseException:
-        _end(pool)
+        _terminate(pool)
         raise
     pool.shutdown()
     return results
 
 
-def _end(pool: ProcessPoolExecutor) -> None:
-    """End the workers in the middle of what they do; their cases are lost."""
+def _terminate(pool: ProcessPoolExecutor) -> None:
+    """End the workers at once; their cases are lost."""
     for process in list(pool._processes.values()):
         process.terminate()
     pool.shutdown(wait=True, cancel_futures=True)

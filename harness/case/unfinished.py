@@ -1,4 +1,4 @@
-"""Why an image did not come to its end: a hang, a limit, or text that nothing was there to read."""
+"""Why an image did not come to its end: a hang, a limit, or text without a scraper to read it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from harness.case.outputs import OutputCheck
 from harness.case.spec import Case
 from harness.targets.base import Stop
 from harness.uart.scrapers import SCRAPERS, scrapers_that_fit
+from harness.words import count_of
 
 
 def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
@@ -23,18 +24,18 @@ def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
         end = f"{HOW_IT_ENDED[seen.stop]}{limit} {seen.complaint}".rstrip()
     if not seen.console.size:
         return f"the console stayed silent: {end}{where}"
-    said = f"{_count(seen.console.line_count, 'line')} and {_count(outputs.inferences, 'result')}"
+    lines, results = seen.console.line_count, count_of(outputs.inferences, "result")
     if not case.scraper and not seen.console.records:
-        said = f"{_count(seen.console.line_count, 'line')} and no record"
+        results = "no record"
     if seen.console.flooded:
         end = "the run was stopped: the console never rests"
-    return f"{said} came, then {end}{where}"
+    return f"{count_of(lines, 'line')} and {results} came, then {end}{where}"
 
 
 def unread(case: Case, seen: Observation) -> tuple[str, str]:
-    """That the console holds results which another scraper would have read, and what to try.
+    """The problem that another scraper would have read results from the console, and a hint.
 
-    The first is "" where no scraper reads anything.
+    The problem is "" if no other scraper reads anything.
     """
     scraped = seen.console.scrapers
     if seen.console.records or not seen.console.size or (scraped and scraped[0].results):
@@ -43,10 +44,10 @@ def unread(case: Case, seen: Observation) -> tuple[str, str]:
     fitting.pop(case.scraper, None)
     if fitting:
         name, count = max(fitting.items(), key=lambda item: item[1])
-        what = f"scraper {case.scraper} reads nothing from its text"
+        problem = f"scraper {case.scraper} reads nothing from its text"
         if not case.scraper:
-            what = "the image prints no records, and no scraper is given to read its text"
-        return what, f"--scraper {name} reads {_count(count, 'result')} from it"
+            problem = "the image prints no records, and no scraper is given to read its text"
+        return problem, f"--scraper {name} reads {count_of(count, 'result')} from it"
     if case.scraper:
         return "", ""
     known = ", ".join(SCRAPERS)
@@ -54,32 +55,27 @@ def unread(case: Case, seen: Observation) -> tuple[str, str]:
 
 
 def time_hint(case: Case, seen: Observation) -> str:
-    """What would let the image go on; "" where nothing is known to."""
+    """A hint what would let the image go on; "" if none is known."""
     records = seen.console.records
     if seen.stop is Stop.GUARD:
         return "a slow machine or target needs a larger guard (--guard, or `guard` in a case file)"
     if records and records[-1].kind == "ready" and case.inputs is None:
         return "the image waits for input: give --inputs, or `inputs` in a case file"
     if seen.stop is Stop.DEADLINE and case.scraper and seen.console.scrapers[0].results:
-        return _scraped_hint(
-            case, declares=any(one.end is not None for one in seen.console.scrapers)
-        )
+        declares = any(scraper.end is not None for scraper in seen.console.scrapers)
+        return _scraped_hint(case, declares=declares)
     if seen.stop is Stop.DEADLINE and seen.complaint:
         return "more inferences need more time (--timeout, or `timeout` in a case file)"
     return ""
 
 
 def _scraped_hint(case: Case, *, declares: bool) -> str:
-    """An image that gives results and does not end: it needs more time, or has no end."""
+    """For an image that gives results and does not end: it needs more time, or has no end."""
     if declares or case.ends_at:
         return "what takes longer needs more time (--timeout, or `timeout` in a case file)"
     if not case.ends:
         return "more results need more time (--timeout, or `timeout` in a case file)"
     return (
         "firmware that never ends, or sleeps for good: --never-ends, or `ends = false` in a case "
-        "file; one that tells its end in a line: `ends_at`"
+        "file; firmware with a last line: `ends_at`"
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

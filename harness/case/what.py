@@ -1,4 +1,4 @@
-"""What a user names to be looked at: an image, a sample, a case file. One rule, one wording."""
+"""What a user may name on the command line: an image, a sample, a case file."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from harness.case.spec import Case
 from harness.elf import together
 from harness.errors import UsageError
 
-#: The case file that a folder is looked through for.
+#: The case file that a folder stands for.
 CASE_FILE = "hil.toml"
 
 
 @dataclass(frozen=True)
 class What:
-    """One of the three: an image that is built already, the name of a sample, a case file.
-
-    An image is what :mod:`harness.elf.together` reads.
+    """What ``text`` names: exactly one of ``elf`` (any image that :mod:`harness.elf.together`
+    reads), ``sample`` and ``case_file`` is set.
     """
 
     text: str
@@ -29,9 +28,9 @@ class What:
     case_file: Path | None = None
 
     def case(self, resolver: str | None = None, builder: str | None = None) -> Case:
-        """The case of an image or a sample, with what a sample is expected to do.
+        """The case of an image, or of a sample with its expectations.
 
-        Raises :class:`UsageError` where an image is told how to be built.
+        Raises :class:`UsageError` if a resolver or a builder is given for an image.
         """
         if self.elf is None:
             return sample_case(self.sample, resolver or "exact", builder=builder or "standalone")
@@ -41,7 +40,7 @@ class What:
         return Case(name=together.name_of(self.elf), elf=self.elf)
 
     def image(self, resolver: str | None = None) -> Path:
-        """The image, or what the sample is built to (standalone)."""
+        """The image; a sample is built (standalone)."""
         case = self.case(resolver)
         if case.elf is not None:
             return case.elf
@@ -51,10 +50,10 @@ class What:
 
 
 def find(text: str, here: Path = Path(), *, case_files: bool = False) -> What:
-    """What ``text`` names: a file (from ``here``), or a sample.
+    """What ``text`` names: a file (relative to ``here``), or a sample.
 
     With ``case_files`` a ``.toml`` is a case file, and a folder stands for its ``hil.toml``. Raises
-    :class:`UsageError` where there is no such thing.
+    :class:`UsageError` if there is no such file or sample.
     """
     path = here / text
     expected = (

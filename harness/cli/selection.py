@@ -29,7 +29,7 @@ Options = Mapping[str, Any]
 def select(options: Options) -> list[Case]:
     """The cases that WHAT and the options ask for.
 
-    Raises :class:`UsageError` where there is no such thing, and for options that say nothing
+    Raises :class:`UsageError` if there is no such thing, and for options that say nothing
     about it.
     """
     what: What = options["what"]
@@ -119,7 +119,7 @@ def _adjust(case: Case, options: Options) -> Case:
         said["ends"] = False
     if (options["never_ends"] or options["watch"]) and not (case.scraper or options["scraper"]):
         raise UsageError(
-            "--never-ends and --watch need --scraper: records tell their own end",
+            "--never-ends and --watch need --scraper: an image with records ends with a record",
             hint="add --scraper NAME",
         )
     if options["model"] is not None:

@@ -1,6 +1,6 @@
-"""What an image's records say, held against everything that is known without them.
+"""Checks of an image's records against everything that is known without them.
 
-``docs/records.md`` lists what each field is held against. :class:`Known` is what is known before
+``docs/records.md`` lists what each field is checked against. :class:`Known` is what is known before
 the run (model, table, ELF, the host's inputs), :class:`Measured` what the harness itself counted;
 :func:`check_evidence` reads every record of every boot and gives findings.
 """

@@ -1,4 +1,4 @@
-"""The image's side of feeding: ready, ack, nak, against what the host sent."""
+"""The image's side of feeding: ready, ack and nak records, checked against what the host sent."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.uart.store import KIND_NUMBERS
 
 
 def check_answers(ledger: Ledger, known: Known, measured: Measured, *, whole: bool) -> None:
-    """Every host record was acknowledged, in order, and nothing else was answered."""
+    """Every host record must be acknowledged, in order, and nothing else answered."""
     ready = len(ledger.rows("ready"))
     acks, naks = ledger.numbers("ack", "of"), ledger.numbers("nak", "of")
     ledger.texts("nak", "reason")
@@ -31,27 +31,27 @@ def check_answers(ledger: Ledger, known: Known, measured: Measured, *, whole: bo
 
 
 def _in_order(ledger: Ledger, sent: Sequence[int]) -> None:
-    """Answers go up by one; as many come for a record as it was sent."""
-    acks, naks = list(ledger.numbers("ack", "of")), list(ledger.numbers("nak", "of"))
+    """The numbers of the answers go up by one; a record has no more answers than it was sent."""
+    acks, naks = iter(ledger.numbers("ack", "of")), iter(ledger.numbers("nak", "of"))
     kinds = ledger.records.kinds
     places = sorted((*ledger.places("ack"), *ledger.places("nak")))
-    expected, answers = 0, 0  # the record that is waited for, and answers to the one before it
-    next_ack = next_nak = 0
+    expected, answers = 0, 0  # the record to be acknowledged next, and all answers so far
     for place in places:
         line = ledger.records.lines[place]
         if kinds[place] == KIND_NUMBERS["nak"]:
-            of, next_nak = naks[next_nak], next_nak + 1
+            number = next(naks)
             answers += 1
-            if of not in (0, expected, expected - 1):
-                ledger.contradicts(f"record {of} was refused, {expected} was sent", "nak", line)
+            if number not in (0, expected, expected - 1):
+                message = f"record {number} was refused, {expected} was sent"
+                ledger.contradicts(message, "nak", line)
         else:
-            of, next_ack = acks[next_ack], next_ack + 1
-            if of == expected < len(sent):
+            number = next(acks)
+            if number == expected < len(sent):
                 expected, answers = expected + 1, answers + 1
-            elif of == expected - 1:
+            elif number == expected - 1:
                 answers += 1
             else:
-                message = f"record {of} was acknowledged, {expected} was to be next"
+                message = f"record {number} was acknowledged, {expected} was to be next"
                 ledger.contradicts(message, "ack", line)
     if answers > sum(sent):
         message = f"{answers} answers came to {sum(sent)} lines that the host sent"

@@ -1,4 +1,4 @@
-"""The inputs that the project's samples give themselves, made anew on the host."""
+"""The inputs that the project's samples generate themselves, computed on the host."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _TWO_PI = np.float32(6.28318531)
 
 
 def builtin_inputs(sample: Sample, model: Model | None) -> Sequence[Sequence[bytes]] | None:
-    """The input tensors of each inference; None where the application's own are not known."""
+    """The input tensors of each inference; None if it is not known what the application makes."""
     if model is None:
         return None
     if sample.inputs:
         return _stored(sample, model)
-    make = _MADE.get(sample.application)
+    make = _GENERATORS.get(sample.application)
     return None if make is None else make(sample, model)
 
 
 def _stored(sample: Sample, model: Model) -> Sequence[Sequence[bytes]]:
-    """Rows of a test set; a row that is too short or too long for the model stays what it is."""
-    found = generated.inputs_of(sample, paths.models())
-    assert found is not None
+    """Rows of a test set, cut into the model's inputs. The last may come out short or empty."""
+    test_set = generated.inputs_of(sample, paths.models())
+    assert test_set is not None
     rows = []
     for number in range(sample.inferences):
-        at = number * found.row_bytes
-        row, tensors = found.data[at : at + found.row_bytes], []
+        start = number * test_set.row_bytes
+        row, tensors = test_set.data[start : start + test_set.row_bytes], []
         for tensor in model.inputs:
             size = tensor.elements * np.dtype(tensor.dtype).itemsize
             tensors.append(row[:size])
@@ -75,7 +75,7 @@ def _noise_row(seed: int, tensors: Sequence[Tensor]) -> list[bytes]:
     return row
 
 
-_MADE: dict[str, Callable[[Sample, Model], Sequence[Sequence[bytes]]]] = {
+_GENERATORS: dict[str, Callable[[Sample, Model], Sequence[Sequence[bytes]]]] = {
     "hello_world": _angles,
     "benchmark": _noise,
 }

@@ -15,15 +15,15 @@ from harness.uart import Console
 
 
 def check_evidence(console: Console, known: Known, measured: Measured) -> list[Finding]:
-    """Hold every record against what is known and measured; a finding for each disagreement.
+    """Check every record against what is known and measured; a finding for each contradiction.
 
-    All boots are read, and the last one must be whole: that an image booted more than once is a
-    finding of its own. A console without records gives none.
+    All boots are read, and the last one must be complete. (That an image booted more than once is
+    another finding.) A console without records gives no findings.
     """
-    found = Findings()
+    findings = Findings()
     boots = console.boots
     for number, (start, stop) in enumerate(boots, 1):
-        ledger = Ledger(console.records, start, stop, found)
+        ledger = Ledger(console.records, start, stop, findings)
         last = number == len(boots)
         ended = last and (ledger.has("end") or ledger.has("failed"))
         check_facts(ledger, known)
@@ -33,4 +33,4 @@ def check_evidence(console: Console, known: Known, measured: Measured) -> list[F
         check_answers(ledger, known, measured, whole=ended)
         check_closing(ledger, known, whole=ended)
         ledger.close()
-    return list(found)
+    return list(findings)

@@ -15,7 +15,7 @@ _EVAL_TENSOR = 12
 
 
 def check_closing(ledger: Ledger, known: Known, *, whole: bool) -> None:
-    """What is told at the end agrees with itself, with the model, and with what came before."""
+    """The closing records must agree with each other, with the model and with what came before."""
     _lifecycles(ledger, known, whole=whole)
     _allocations(ledger, known, whole=whole)
     _stacks(ledger, known, whole=whole)
@@ -25,80 +25,80 @@ def check_closing(ledger: Ledger, known: Known, *, whole: bool) -> None:
 
 def _lifecycles(ledger: Ledger, known: Known, *, whole: bool) -> None:
     records = ledger.take("lifecycle")
-    told = [record.text("operator") for record in records]
-    for name in sorted({name for name in told if told.count(name) > 1}):
-        ledger.unexpected(f"lifecycle of {name} came {told.count(name)} times", "lifecycle")
+    names = [record.text("operator") for record in records]
+    _no_repeats(ledger, names, "lifecycle of", "lifecycle")
     stages = {record.text("stage") for record in ledger.take("failed")}
     wanted = known.lifecycles or frozenset()
     if whole and not stages & {"register", "schema"}:
-        for name in sorted(wanted - set(told)):
+        for name in sorted(wanted - set(names)):
             ledger.missing(f"no lifecycle of {name} came", "lifecycle")
     if known.lifecycles is not None:
-        for name in sorted(set(told) - wanted):
+        for name in sorted(set(names) - wanted):
             ledger.unexpected(f"lifecycle of {name}, which is no own kernel", "lifecycle")
-    done = len(good_inferences(ledger))
+    completed = len(good_inferences(ledger))
     for record in records:
-        for departure in _departures(record, known, done, stages, allocated(ledger)):
+        for departure in _departures(record, known, completed, stages, allocated(ledger)):
             message = f"lifecycle of {record.text('operator')}: {departure}"
             ledger.contradicts(message, "lifecycle", record.line)
 
 
 def _departures(
-    record: Record, known: Known, done: int, stages: set[str], is_allocated: bool
+    record: Record, known: Known, completed: int, stages: set[str], is_allocated: bool
 ) -> list[str]:
-    """Where the calls differ from what the runtime documents for so many inferences."""
+    """How the calls depart from what the runtime documents for ``completed`` inferences."""
     operator, order = record.text("operator"), record.text("order")
     calls = {method: record.integer(method) for method in METHODS}
     letters = dict(zip("ipvfr", METHODS, strict=True))
-    found = [
-        f"{letters[one]} was called {calls[letters[one]]} times, the order is {order!r}"
-        for one in letters
-        if bool(calls[letters[one]]) != (one in order) or order.count(one) > calls[letters[one]]
+    departures = [
+        f"{method} was called {calls[method]} times, the order is {order!r}"
+        for letter, method in letters.items()
+        if bool(calls[method]) != (letter in order) or order.count(letter) > calls[method]
     ]
     if known.model is None:
-        return found
+        return departures
     nodes = sum(node.name == operator for node in known.model.operators)
     if not nodes and any(calls.values()):
-        return [*found, "it was called, and the model has no such operator"]
+        return [*departures, "it was called, and the model has no such operator"]
     if is_allocated and nodes and "invoke" not in stages:
-        found += Lifecycle(operator, calls, order, done).departures(nodes)
-        # Who writes an image may reset it twice in a row; the samples' own code does not.
+        departures += Lifecycle(operator, calls, order, completed).departures(nodes)
+        # A user's image may reset twice in a row; the samples' own code does not.
         times = order.count("r") if known.lifecycles is not None else calls["reset"] // nodes
         if calls["reset"] != times * nodes:
-            found.append(f"reset was called {calls['reset']} times for {nodes} nodes")
+            departures.append(f"reset was called {calls['reset']} times for {nodes} nodes")
     elif calls["init"] != calls["free"] or calls["prepare"] > calls["init"]:
-        found.append(f"init, prepare and free were called {calls['init']}, {calls['prepare']} and"
-                     f" {calls['free']} times")  # fmt: skip
+        counts = f"{calls['init']}, {calls['prepare']} and {calls['free']} times"
+        departures.append(f"init, prepare and free were called {counts}")
     elif not is_allocated and calls["invoke"]:
-        found.append(f"invoke was called {calls['invoke']} times, and nothing was allocated")
-    return found
+        departures.append(f"invoke was called {calls['invoke']} times, and nothing was allocated")
+    return departures
 
 
 def _allocations(ledger: Ledger, known: Known, *, whole: bool) -> None:
-    """All types once and in order, or none; their counts are the model's."""
+    """All types must come once and in order, or none; their counts are the model's."""
     records = ledger.take("allocation")
     if not records:
         if whole and "allocation" in known.required and not ledger.has("failed"):
             ledger.missing("no allocation records came", "allocation")
         return
-    told = tuple(record.text("type") for record in records)
-    if whole and told != ALLOCATIONS:
-        message = f"allocations of {', '.join(told)[:200]} came, not each type once and in order"
+    types = tuple(record.text("type") for record in records)
+    if whole and types != ALLOCATIONS:
+        message = f"allocations of {', '.join(types)[:200]} came, not each type once and in order"
         ledger.contradicts(message, "allocation", records[0].line)
     arena = ledger.take("arena")
-    taken = sum(record.integer("used") for record in records)
-    if arena and taken > arena[-1].integer("declared"):
-        message = f"allocations take {taken} bytes of an arena of {arena[-1].integer('declared')}"
+    total = sum(record.integer("used") for record in records)
+    if arena and total > arena[-1].integer("declared"):
+        message = f"allocations take {total} bytes of an arena of {arena[-1].integer('declared')}"
         ledger.contradicts(message, "allocation")
     for record in records:
         requested, used = record.integer("requested"), record.integer("used")
         if requested > used:
             message = f"allocation of {record.text('type')}: {used} bytes for {requested}"
             ledger.contradicts(message, "allocation", record.line)
-        _counted(ledger, record, known.model)
+        _allocation_counts(ledger, record, known.model)
 
 
-def _counted(ledger: Ledger, record: Record, model: Model | None) -> None:
+def _allocation_counts(ledger: Ledger, record: Record, model: Model | None) -> None:
+    """An allocation counts the model's tensors or operators, with the right size for each."""
     if model is None:
         return
     counts = {
@@ -120,9 +120,7 @@ def _stacks(ledger: Ledger, known: Known, *, whole: bool) -> None:
     records = ledger.take("stack")
     if whole and not records and "stack" in known.required:
         ledger.missing("no stack record came", "stack")
-    names = [record.text("name") for record in records]
-    for name in sorted({name for name in names if names.count(name) > 1}):
-        ledger.unexpected(f"stack {name} came {names.count(name)} times", "stack")
+    _no_repeats(ledger, [record.text("name") for record in records], "stack", "stack")
     for record in records:
         size, used = record.integer("size"), record.integer("used")
         if not used or used > size:
@@ -134,6 +132,11 @@ def _stacks(ledger: Ledger, known: Known, *, whole: bool) -> None:
             ledger.contradicts(message, "stack", record.line)
 
 
+def _no_repeats(ledger: Ledger, names: list[str], what: str, subject: str) -> None:
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        ledger.unexpected(f"{what} {name} came {names.count(name)} times", subject)
+
+
 def _failed(ledger: Ledger) -> None:
     for record in ledger.take("failed"):
         if record.integer("status") == 0:
@@ -142,17 +145,17 @@ def _failed(ledger: Ledger) -> None:
 
 
 def _end(ledger: Ledger, known: Known, *, whole: bool) -> None:
-    """`end` counts the good inferences; its status is 0, or that of the last failure."""
+    """``end`` counts the good inferences; its status is 0, or that of the last failure."""
     ends, failed = ledger.take("end"), ledger.take("failed")
     if whole and not ends and "end" in known.required:
         ledger.missing("no end record came", "end")
     for record in ends[:1]:
-        done, told = len(good_inferences(ledger)), record.integer("inferences")
-        if told != done:
-            message = f"end says {told} inferences, {done} ended with status 0"
+        completed, claimed = len(good_inferences(ledger)), record.integer("inferences")
+        if claimed != completed:
+            message = f"end says {claimed} inferences, {completed} ended with status 0"
             ledger.contradicts(message, "end", record.line)
         status = record.integer("status")
         wanted = failed[-1].integer("status") if failed else 0
         if status != wanted:
-            other = f"failed says {wanted}" if failed else "nothing failed"
-            ledger.contradicts(f"end says status {status}, {other}", "end", record.line)
+            source = f"failed says {wanted}" if failed else "nothing failed"
+            ledger.contradicts(f"end says status {status}, {source}", "end", record.line)

@@ -10,7 +10,7 @@ from harness.uart.records import FROM_DEVICE
 
 
 def check_facts(ledger: Ledger, known: Known) -> None:
-    """Each field of ``known.facts`` says what its source says."""
+    """Each field in ``known.facts`` must have the value that its source says."""
     for fact in known.facts:
         if ledger.has(fact.kind):
             _check(ledger, fact)
@@ -18,11 +18,11 @@ def check_facts(ledger: Ledger, known: Known) -> None:
 
 def _check(ledger: Ledger, fact: Fact) -> None:
     numbers = FROM_DEVICE[fact.kind][fact.field].type is int
-    told_by_all: Sequence[int | str] = (
+    values: Sequence[int | str] = (
         ledger.numbers(fact.kind, fact.field) if numbers else ledger.texts(fact.kind, fact.field)
     )
-    for number, told in enumerate(told_by_all):
-        if told not in fact.values:
+    for number, value in enumerate(values):
+        if value not in fact.values:
             wanted = " or ".join(map(str, fact.values))
-            message = f"{fact.kind} says {fact.field} {told}, {fact.source} says {wanted}"
+            message = f"{fact.kind} says {fact.field} {value}, {fact.source} says {wanted}"
             ledger.contradicts(message, fact.kind, ledger.line(fact.kind, number))

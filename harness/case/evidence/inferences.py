@@ -17,7 +17,7 @@ Places = npt.NDArray[np.int64]
 
 
 def check_inferences(ledger: Ledger, known: Known, measured: Measured, *, whole: bool) -> None:
-    """Inferences 0 to N-1 once each, every one with all of its tensors and nothing else."""
+    """Inferences 0 to N-1 must come once each, with all of their tensors and nothing else."""
     _numbers(ledger)
     _own_numbers(ledger)
     _status(ledger)
@@ -35,18 +35,18 @@ def good_inferences(ledger: Ledger) -> list[int]:
 
 
 def _numbers(ledger: Ledger) -> None:
-    """Parts of tensors and profiles name the inference that they stand in."""
+    """Parts of tensors and profiles must name the inference in which they come."""
     ends: Places = np.array(ledger.places("inference"), np.int64)
     for kind, behind in (("input", 0), ("output", 0), ("op", 1), ("layer", 0)):
         places: Places = np.array(ledger.places(kind), np.int64)
-        told: Places = np.array(ledger.numbers(kind, "inference"), np.int64)
+        claimed: Places = np.array(ledger.numbers(kind, "inference"), np.int64)
         running = np.searchsorted(ends, places) - behind
-        wrong = told != running
+        wrong = claimed != running
         if kind == "layer":
-            wrong &= told != running - 1  # a dump may stand before the inference record or after
-        for at in np.flatnonzero(wrong):
-            message = f"{kind} says inference {told[at]} and stands in {running[at]}"
-            ledger.contradicts(message, kind, ledger.line(kind, int(at)))
+            wrong &= claimed != running - 1  # a dump may come before the inference record or after
+        for number in np.flatnonzero(wrong):
+            message = f"{kind} says inference {claimed[number]} and stands in {running[number]}"
+            ledger.contradicts(message, kind, ledger.line(kind, int(number)))
 
 
 def _own_numbers(ledger: Ledger) -> None:
@@ -65,7 +65,7 @@ def _status(ledger: Ledger) -> None:
 
 
 def _ticks(ledger: Ledger, measured: Measured) -> None:
-    """Each takes some time; together they take no more than the harness has counted."""
+    """Each inference takes some ticks; all together take no more than the harness counted."""
     ticks = ledger.numbers("inference", "ticks")
     for number, count in enumerate(ticks):
         if not count:
@@ -78,7 +78,7 @@ def _ticks(ledger: Ledger, measured: Measured) -> None:
 
 
 def _tensors_of(ledger: Ledger, known: Known) -> None:
-    """Every tensor of the model once in every good inference, and no other tensor."""
+    """Every tensor of the model must come once in every good inference, and no other tensor."""
     if known.model is None:
         return
     good = good_inferences(ledger)
@@ -102,25 +102,24 @@ def _complete(
     if kind != "output":
         return
     for inference in sorted(set(have) - set(ledger.numbers("inference", "index"))):
-        message = f"output {index} of inference {inference}, which no inference record tells of"
+        message = f"output {index} of inference {inference}, which has no inference record"
         ledger.unexpected(message, kind)
 
 
 def _sizes(ledger: Ledger, kind: str, index: int, tensor: Tensor) -> None:
     wanted = tensor_bytes(tensor)
-    rows = ledger.rows(kind)
-    indices, totals = ledger.numbers(kind, "index"), ledger.numbers(kind, "total")
-    for number in range(len(rows)):
-        if indices[number] == index and totals[number] != wanted:
-            message = f"{kind} {index} has {totals[number]} bytes, the model's {wanted}"
+    parts = zip(ledger.numbers(kind, "index"), ledger.numbers(kind, "total"), strict=True)
+    for number, (part_of, total) in enumerate(parts):
+        if part_of == index and total != wanted:
+            message = f"{kind} {index} has {total} bytes, the model's {wanted}"
             ledger.contradicts(message, kind, ledger.line(kind, number))
 
 
 def _inputs_are_the_hosts(ledger: Ledger, known: Known) -> None:
-    """What the image says that it read is what the host knows that it has to read."""
+    """The inputs that the image claims to have read must be those that the host knows."""
     if known.inputs is None:
         return
-    for inference, index, data in _told_inputs(ledger):
+    for inference, index, data in _claimed_inputs(ledger):
         row = known.inputs[inference] if inference < len(known.inputs) else ()
         if index < len(row) and data != row[index]:
             message = f"input {index} of inference {inference} is not the one that"
@@ -128,14 +127,14 @@ def _inputs_are_the_hosts(ledger: Ledger, known: Known) -> None:
             ledger.contradicts(message, "input")
 
 
-def _told_inputs(ledger: Ledger) -> Iterator[tuple[int, int, bytes]]:
+def _claimed_inputs(ledger: Ledger) -> Iterator[tuple[int, int, bytes]]:
     for index, _ in ledger.tensors.places("input"):
         for inference in ledger.tensors.inferences("input", index):
             yield inference, index, ledger.tensors[TensorKey("input", inference, index)]
 
 
 def _count(ledger: Ledger, known: Known) -> None:
-    """As many as were asked for, unless the image says that it failed."""
+    """As many inferences as were asked for must come, unless the image says that it failed."""
     came = len(ledger.numbers("inference", "index"))
     wanted = known.inferences
     if wanted is None or came == wanted:

@@ -1,4 +1,4 @@
-"""What is known of an image without asking it: from the model, the table, the ELF, the host."""
+"""What is known of an image before it runs: from the model, the table, the ELF, the host."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Rows = Sequence[Sequence[bytes]]
 
 @dataclass(frozen=True)
 class Fact:
-    """One field of each record of one kind must have one of these values; ``source`` says so."""
+    """``field`` of every record of ``kind`` must have one of ``values``, says ``source``."""
 
     kind: str
     field: str
@@ -45,11 +45,11 @@ class Fact:
 
 @dataclass(frozen=True)
 class Known:
-    """What every record is held against; None is what nobody but the image can tell.
+    """What every record is checked against; None for what only the image can say.
 
-    ``inputs`` are the input tensors of each inference, ``fed`` says that the host sent them.
-    ``inferences`` is how many there must be. ``required`` are kinds that must come beside those
-    that every image must send. ``lifecycles`` are the operators that count their calls.
+    ``inputs`` are the input tensors of each inference, ``fed`` says that the host sends them.
+    ``inferences`` is how many there must be. ``required`` are kinds of records that must come,
+    beside those that every image sends. ``lifecycles`` are the operators that count their calls.
     """
 
     model: Model | None = None
@@ -64,8 +64,8 @@ class Known:
 
 @dataclass(frozen=True)
 class Measured:
-    """What the harness counted: most ticks that a run can have, and how often each host record
-    was sent (None: the host sent nothing)."""
+    """What the harness counted: the most ticks that the run can have had, and how often each host
+    record was sent (None: the host sent nothing)."""
 
     ticks: int | None = None
     sent: Sequence[int] | None = None
@@ -114,7 +114,7 @@ def _of_model(model: Model | None) -> Iterator[Fact]:
 
 
 def _of_elf(firmware: Firmware | None) -> Iterator[Fact]:
-    """Sizes that the symbol table tells; nothing for a stripped image."""
+    """Sizes from the symbol table; nothing for a stripped image."""
     if firmware is None:
         return
     arenas = {
@@ -124,7 +124,7 @@ def _of_elf(firmware: Firmware | None) -> Iterator[Fact]:
     }
     if arenas:
         yield Fact("arena", "declared", tuple(sorted(arenas)), "the ELF's tensor_arena")
-    slots = {int(n) for symbol in firmware.symbols for n in _SLOTS.findall(symbol.name)}
+    slots = {int(count) for symbol in firmware.symbols for count in _SLOTS.findall(symbol.name)}
     if slots:
         source = "the ELF's MicroMutableOpResolver"
         yield Fact("resolver", "declared", tuple(sorted(slots)), source)
@@ -155,9 +155,9 @@ def _of_table(variant: Variant, case: Case) -> Iterator[Fact]:
 
 
 def _board(firmware: Firmware | None) -> Fact:
-    """The board that the build was for: its name stands in the image."""
+    """The board that the image was built for, whose name it contains."""
     data = [segment.data for segment in firmware.segments] if firmware else []
-    named = [one for one in _BOARDS if any(f"{one}\0".encode() in part for part in data)]
+    named = [board for board in _BOARDS if any(f"{board}\0".encode() in part for part in data)]
     return Fact("boot", "board", tuple(named or _BOARDS), "the build")
 
 
@@ -167,9 +167,9 @@ def _build_id(variant: Variant, case: Case) -> str:
     inputs = generated.inputs_of(variant.sample, models)
     model = case.built_with.model or models / variant.sample.model
     header = generated.config_header(variant, model.read_bytes(), inputs)
-    found = _BUILD.search(header)
-    assert found is not None
-    return found[1]
+    definition = _BUILD.search(header)
+    assert definition is not None
+    return definition[1]
 
 
 def _required(variant: Variant) -> Iterator[str]:

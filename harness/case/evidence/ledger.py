@@ -1,4 +1,4 @@
-"""The records of one boot, what was claimed of them, and what is wrong."""
+"""The records of one boot, which of them were read, and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from harness.uart.tensors import Tensors, assemble
 
 
 class Ledger:
-    """One boot. A check claims a kind when it reads all of its records; the rest is unexpected."""
+    """One boot. A check claims a kind by reading its records; what nobody claims is unexpected."""
 
     def __init__(self, records: Records, start: int, stop: int, findings: Findings) -> None:
         self.records = records
         self.findings = findings
         self._start, self._stop = start, stop
         self._claimed: set[str] = set()
-        # What does not fit together is the console's finding already.
+        # The console has reported parts that do not fit together already.
         self.tensors: Tensors = assemble(records, start, stop, Findings())
 
     def rows(self, kind: str) -> range:
-        """The places of this boot's records among all of their kind; claims them."""
+        """Which records of ``kind`` are this boot's, counted over all boots; claims them."""
         self._claimed.add(kind)
         positions = self.records.positions(kind)
         first = bisect.bisect_left(positions, self._start)
@@ -36,7 +36,7 @@ class Ledger:
         return first < len(positions) and positions[first] < self._stop
 
     def take(self, kind: str, most: int = 1000) -> list[Record]:
-        """The records of a kind of which a boot has few; claims them."""
+        """The records of ``kind``, at most ``most``; claims them."""
         rows = self.rows(kind)
         return [self.records[self.records.positions(kind)[row]] for row in rows[:most]]
 
@@ -51,7 +51,7 @@ class Ledger:
         return self.records.texts(kind, name)[rows.start : rows.stop]
 
     def places(self, kind: str) -> array[int]:
-        """Where this boot's records of ``kind`` stand among all records."""
+        """The positions of this boot's records of ``kind`` among all records; claims them."""
         rows = self.rows(kind)
         return self.records.positions(kind)[rows.start : rows.stop]
 
@@ -61,19 +61,19 @@ class Ledger:
         return self.records.lines[positions[self.rows(kind).start + number]]
 
     def missing(self, message: str, subject: str) -> None:
-        """Something that must have come did not."""
+        """Add a finding: something that must come did not."""
         self.findings.add(Finding(Kind.RECORD_MISSING, message, subject))
 
     def contradicts(self, message: str, subject: str, line: int = 0) -> None:
-        """A record says what is not so."""
+        """Add a finding: a record says what is not so."""
         self.findings.add(Finding(Kind.RECORD_CONTRADICTS, message, subject, line))
 
     def unexpected(self, message: str, subject: str, line: int = 0) -> None:
-        """A record came that nothing asked for."""
+        """Add a finding: a record came that nothing asked for."""
         self.findings.add(Finding(Kind.RECORD_UNEXPECTED, message, subject, line))
 
     def close(self) -> None:
-        """Whatever no check has read is unexpected."""
+        """Add a finding for every kind of record that no check has read."""
         for kind in KIND_NAMES:
             if kind in self._claimed or not self.has(kind):
                 continue

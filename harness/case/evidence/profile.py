@@ -1,4 +1,4 @@
-"""Operators one by one: their ticks, and their outputs where an image dumps them."""
+"""Operators one by one: their ticks, and their outputs if the image dumps them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from harness.model import Model
 
 
 def check_profile(ledger: Ledger, known: Known) -> None:
-    """The profile of an inference has each of the model's operators once and in order."""
+    """The profile of an inference must have each of the model's operators once and in order."""
     _zero_ticks(ledger)
     _ticks_fit(ledger)
     if known.model is not None:
@@ -53,20 +53,20 @@ def _operators(ledger: Ledger, model: Model) -> None:
     )  # fmt: skip
     _, *branches = model.subgraphs  # their operators are events of their own
     first = ledger.rows("op").start
-    for inference, group in groupby(enumerate(rows, first), key=lambda one: one[1][0]):
-        told = [(row, node, operator) for row, (_, node, operator) in group]
-        untold = ledger.records.value("op", "untold", told[-1][0])
-        count = len(told) + (untold if isinstance(untold, int) else 0)
-        if [node for _, node, _ in told] != list(range(len(told))):
+    for inference, group in groupby(enumerate(rows, first), key=lambda row: row[1][0]):
+        numbers, fields = zip(*group, strict=True)
+        _, nodes, operators = zip(*fields, strict=True)
+        untold = ledger.records.value("op", "untold", numbers[-1])
+        count = len(operators) + (untold if isinstance(untold, int) else 0)
+        if nodes != tuple(range(len(nodes))):
             ledger.contradicts(f"the nodes of inference {inference} are not 0, 1, 2, ...", "op")
         elif branches:
-            strange = {str(name) for _, _, name in told} - set(model.operator_names)
-            for name in sorted(strange):
+            for name in sorted(set(operators) - set(model.operator_names)):
                 ledger.contradicts(f"op {name}: the model has no such operator", "op")
-        elif [name for _, _, name in told] != names[: len(told)]:
-            wrong = next(n for n, one in enumerate(told) if [one[2]] != names[n : n + 1])
+        elif list(operators) != names[: len(operators)]:
+            wrong = next(n for n, name in enumerate(operators) if [name] != names[n : n + 1])
             model_has = names[wrong] if wrong < len(names) else "none"
-            message = f"node {wrong} of inference {inference} is {told[wrong][2]},"
+            message = f"node {wrong} of inference {inference} is {operators[wrong]},"
             ledger.contradicts(f"{message} the model's is {model_has}", "op")
         elif count != len(names):
             message = f"{count} of {len(names)} operators of inference {inference} were profiled"
@@ -86,7 +86,7 @@ def _all_or_none(ledger: Ledger, known: Known) -> None:
 
 
 def _layers(ledger: Ledger, model: Model) -> None:
-    """Dumped tensors belong to an operator of the model and have its size."""
+    """Dumped tensors must be outputs of the model's operators, with their sizes."""
     ledger.rows("layer")
     names = ledger.texts("layer", "operator")
     nodes, indices = ledger.numbers("layer", "node"), ledger.numbers("layer", "index")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from harness.case.evidence.known import Known, tensor_bytes
 from harness.case.evidence.ledger import Ledger
 from harness.model import Model, Tensor
-from harness.uart.records import Record, Value
+from harness.uart.records import Value
 
 #: Stages after which nothing is allocated.
 _BEFORE_ALLOCATION = ("schema", "register", "allocate")
@@ -16,15 +16,15 @@ _BEFORE_ALLOCATION = ("schema", "register", "allocate")
 
 def allocated(ledger: Ledger) -> bool:
     """Whether the image came past AllocateTensors, by its own records."""
-    came = any(map(ledger.has, ("arena", "tensor", "inference", "ready")))
-    failed = any(one.text("stage") in _BEFORE_ALLOCATION for one in ledger.take("failed"))
-    return came or not failed
+    came_past = any(map(ledger.has, ("arena", "tensor", "inference", "ready")))
+    failed = any(record.text("stage") in _BEFORE_ALLOCATION for record in ledger.take("failed"))
+    return came_past or not failed
 
 
 def check_setup(ledger: Ledger, known: Known, *, whole: bool) -> None:
-    """Exactly one boot record, and resolver, tensors and arena as model and ELF have them."""
+    """A boot record must come, and resolver, tensors and arena as model and ELF have them."""
     if not ledger.take("boot"):
-        ledger.missing("no boot record came: nothing tells which image ran", "boot")
+        ledger.missing("no boot record came: nothing says which image ran", "boot")
     _resolver(ledger, known, whole=whole)
     if whole and allocated(ledger) and not ledger.has("arena"):
         ledger.missing("no arena record came, and the image did not fail before it", "arena")
@@ -48,22 +48,23 @@ def _resolver(ledger: Ledger, known: Known, *, whole: bool) -> None:
 
 
 def _tensors(ledger: Ledger, known: Known, *, whole: bool) -> None:
-    told = ledger.take("tensor")
+    records = ledger.take("tensor")
     if known.model is None:
         return
     wanted = list(_wanted_tensors(known.model))
-    for record, (name, fields) in zip(told, wanted, strict=False):
+    for record, (name, fields) in zip(records, wanted, strict=False):
         for field, value in fields.items():
             if record.fields[field] != value:
-                message = f"tensor {name}: the image says {field} {_shown(field, record)}"
+                claimed = _spelt(field, record.fields[field])
+                message = f"tensor {name}: the image says {field} {claimed}"
                 message = f"{message}, {known.model.name} says {_spelt(field, value)}"
                 ledger.contradicts(message, "tensor", record.line)
-    for record in told[len(wanted) :]:
+    for record in records[len(wanted) :]:
         message = f"tensor {record.text('role')} {record.integer('index')}: the model has none"
         ledger.unexpected(message, "tensor", record.line)
     complete = ledger.has("arena") or (whole and allocated(ledger))
-    if complete and len(told) < len(wanted):
-        ledger.missing(f"{len(told)} of {len(wanted)} tensor records came", "tensor")
+    if complete and len(records) < len(wanted):
+        ledger.missing(f"{len(records)} of {len(wanted)} tensor records came", "tensor")
 
 
 def _wanted_tensors(model: Model) -> Iterator[tuple[str, dict[str, Value]]]:
@@ -78,16 +79,13 @@ def _wanted_tensors(model: Model) -> Iterator[tuple[str, dict[str, Value]]]:
 
 def _quantization(tensor: Tensor) -> dict[str, Value]:
     if tensor.quantization is not None and len(tensor.quantization.scales) != 1:
-        return {}  # the runtime's params hold one scale only
+        return {}  # TfLiteQuantizationParams holds one scale only
     (bits,) = struct.unpack("<I", struct.pack("<f", tensor.scale))
     return {"scale": bits, "zero_point": tensor.zero_point}
 
 
-def _shown(field: str, record: Record) -> str:
-    return _spelt(field, record.fields[field])
-
-
 def _spelt(field: str, value: Value) -> str:
+    """The value of a field as a person writes it."""
     if field == "scale" and isinstance(value, int):
         (real,) = struct.unpack("<f", struct.pack("<I", value))
         return f"{real:.9g}"
@@ -100,15 +98,15 @@ def _arena(ledger: Ledger, known: Known) -> None:
         if not used or used > declared:
             message = f"arena says {used} of {declared} bytes are used"
             ledger.contradicts(message, "arena", record.line)
-        computed = _largest(known.model)
-        if computed is not None and used < computed:
-            message = f"arena says {used} bytes are used, one tensor alone takes {computed}"
+        largest = _largest_output(known.model)
+        if largest is not None and used < largest:
+            message = f"arena says {used} bytes are used, one tensor alone takes {largest}"
             ledger.contradicts(message, "arena", record.line)
 
 
-def _largest(model: Model | None) -> int | None:
-    """Bytes of the largest tensor that is computed, if one is: the arena holds it whole."""
+def _largest_output(model: Model | None) -> int | None:
+    """Bytes of the largest tensor that an operator writes: the arena must hold it."""
     if model is None:
         return None
-    places = {at for operator in model.operators for at in operator.outputs}
-    return max((tensor_bytes(model.tensors[at]) for at in places), default=None)
+    written = {index for operator in model.operators for index in operator.outputs}
+    return max((tensor_bytes(model.tensors[index]) for index in written), default=None)

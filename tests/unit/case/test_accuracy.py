@@ -90,7 +90,7 @@ def test_the_first_output_of_several_is_the_answer(console, model):
 
 
 def test_more_outputs_than_the_test_set_has_rows_are_refused(console, model):
-    with pytest.raises(CheckFailed, match="5 outputs came to 4 test inputs"):
+    with pytest.raises(CheckFailed, match="5 outputs came for 4 test inputs"):
         accuracy(console(3, 1, 4, 1, 1), model)
 
 
@@ -104,5 +104,5 @@ def test_a_model_without_a_card_of_a_test_set_has_none(console, model, card):
 
 def test_a_card_without_an_accuracy_is_told_so(console, model):
     model.with_suffix(".toml").write_text('[test]\nfile = "set.npz"\n')
-    with pytest.raises(UsageError, match="tells no accuracy"):
+    with pytest.raises(UsageError, match="states no accuracy"):
         accuracy(console(3), model)

@@ -98,7 +98,7 @@ def test_sizes(text, value):
 
 @pytest.mark.parametrize("text", ["+5", "+1 %", 0, "0 KB"])
 def test_a_step_or_nothing_is_no_size(text):
-    with pytest.raises(UsageError, match=f"here: {text!r} is no size".replace("+", r"\+")):
+    with pytest.raises(UsageError, match=f"here: {text!r} is not a size".replace("+", r"\+")):
         size(text, "here")
 
 
@@ -163,20 +163,23 @@ def test_firmware_that_never_ends_says_so_and_one_that_does_may_say_how(case_fil
         ('scraper = "ztest"\nexpect.tests = { "s.a" = "broken" }\n', "not 'broken'"),
         (
             'scraper = "ztest"\nexpect.values = [{ a = true }]\n',
-            "no number and no text|numbers and texts",
+            "neither a number nor a text|numbers and texts",
         ),
-        ('scraper = "ztest"\nexpect.values = [{}]\n', "no number and no text|numbers and texts"),
+        (
+            'scraper = "ztest"\nexpect.values = [{}]\n',
+            "neither a number nor a text|numbers and texts",
+        ),
         (
             'scraper = "ztest"\nexpect.values = [{ a = nan }]\n',
-            "no number and no text|numbers and texts",
+            "neither a number nor a text|numbers and texts",
         ),
         (
             'scraper = "ztest"\nexpect.values = [{ a = -inf }]\n',
-            "no number and no text|numbers and texts",
+            "neither a number nor a text|numbers and texts",
         ),
         (
             f'scraper = "ztest"\nexpect.values = [{{ a = {"9" * 400} }}]\n',
-            "no number and no text|numbers and texts",
+            "neither a number nor a text|numbers and texts",
         ),
     ],
 )

@@ -44,7 +44,7 @@ def test_one_silent_target_is_a_difference():
 
 def test_another_end_of_the_run_is_a_difference_even_where_the_console_is_equal():
     check = compare(seen(RUN), seen(RUN, stop=Stop.LOCKUP))
-    assert check.difference == "the run ended otherwise: condition against lockup"
+    assert check.difference == "the runs ended differently: condition against lockup"
 
 
 def test_ram_is_not_held_where_the_runs_stand_at_different_points():

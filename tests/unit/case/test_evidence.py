@@ -176,7 +176,7 @@ def test_another_boot_in_the_middle_is_noticed(at):
 
 
 def test_an_image_says_that_it_boots():
-    assert "no boot record came: nothing tells which image ran" in messages(BUILTIN[1:], OWN)
+    assert "no boot record came: nothing says which image ran" in messages(BUILTIN[1:], OWN)
 
 
 @pytest.mark.parametrize(
@@ -315,7 +315,7 @@ def test_outputs_of_inferences_that_there_are_not_are_unexpected():
     at = next(n for n, (kind, _) in enumerate(BUILTIN) if kind == "output")
     for number in (100, 900):
         more = [*BUILTIN[: at + 1], *parts("output", number, 0, b"\1"), *BUILTIN[at + 1 :]]
-        assert f"output 0 of inference {number}, which no inference record tells of" in messages(
+        assert f"output 0 of inference {number}, which has no inference record" in messages(
             more, OWN
         )
 

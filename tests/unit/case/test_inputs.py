@@ -51,7 +51,7 @@ def test_real_values_are_quantized_where_that_is_asked_for(file):
     tensor = MODEL.inputs[0]
     real = (ROWS.astype(np.float32) - tensor.zero_point) * np.float32(tensor.scale)
     assert load_inputs(file(real), MODEL, real=True) == WANTED
-    with pytest.raises(UsageError, match=r"wants int8 .* a row, the file has float32") as refused:
+    with pytest.raises(UsageError, match=r"takes rows of int8 .*, the file has float32") as refused:
         load_inputs(file(real), MODEL)
     assert refused.value.hint == "reference --quantize takes real values"
 
@@ -95,7 +95,9 @@ def test_what_a_file_holds_is_never_carried_out(tmp_path, name):
 @pytest.mark.parametrize("dtype", [bool, np.int16, np.complex64])
 def test_only_floats_are_real_values(file, dtype):
     wrong = np.zeros((3, 64), dtype)
-    with pytest.raises(UsageError, match=f"wants int8 .* the file has {np.dtype(dtype)}") as told:
+    with pytest.raises(
+        UsageError, match=f"takes rows of int8 .* the file has {np.dtype(dtype)}"
+    ) as told:
         load_inputs(file(wrong), MODEL, real=True)
     assert told.value.hint == ""
 
@@ -105,7 +107,7 @@ def test_real_values_are_taken_as_a_batch_where_that_is_asked_for(file):
     real = (ROWS.astype(np.float32) - tensor.zero_point) * np.float32(tensor.scale)
     (batch,) = load_batch(file(real), MODEL, real=True)
     assert (batch.ravel() == ROWS.ravel()).all()
-    with pytest.raises(UsageError, match="wants int8"):
+    with pytest.raises(UsageError, match="takes rows of int8"):
         load_batch(file(real), MODEL)
 
 
@@ -143,5 +145,5 @@ def test_a_model_without_inputs_takes_none(file):
 
 
 def test_rows_of_another_shape_are_told_with_both(file):
-    with pytest.raises(UsageError, match=r"wants int8 \(2,\) a row, the file has int8 \(3,\)"):
+    with pytest.raises(UsageError, match=r"takes rows of int8 \(2,\), the file has int8 \(3,\)"):
         load_inputs(file(a=np.zeros((2, 3), np.int8), b=PAIRS), ADD)

@@ -40,7 +40,7 @@ def test_calls_are_expected_of_every_node():
 
 @pytest.mark.parametrize("order", ["", "pivf", "ivpf", "ipfv", "ipv", "iprvrfi", "ipvpvf"])
 def test_another_order_is_told(order):
-    said = f"the calls came in the order {order or 'of none at all'}"
+    said = f"the calls came in the order {order or '(none)'}"
     assert departures(order) == [said]
 
 

@@ -197,7 +197,7 @@ def test_an_unknown_model_is_called_by_its_number(case, tmp_path):
 
 def test_an_image_without_a_model_file_is_held_against_none(case, tmp_path):
     result = run_case(case(builtin_run(MODEL, ROWS), model=None), tmp_path)
-    assert result.reason == "no model is given to hold the outputs against"
+    assert result.reason == "no model is given to compare the outputs with"
     assert result.hint == "--model, or `model` in a case file"
 
 
