@@ -22,7 +22,7 @@ class Requirement:
 
     name: str
     purpose: str
-    package: str  # Debian's and Ubuntu's name; "" where they have none
+    package: str  # Debian's and Ubuntu's name; "" if they have none
     programs: tuple[str, ...] = ()  # any one of them
     files: tuple[str, ...] = ()  # glob patterns, any one of them
     look: Callable[[], str] | None = None  # where it is, "" if nowhere
@@ -189,7 +189,7 @@ def build_core(*, dry_run: bool = False) -> str:
 def install_commands(packages: Sequence[str]) -> list[list[str]]:
     """The commands that install ``packages``: with sudo where this user is not root.
 
-    Raises :class:`EnvironmentMissing` where there is no apt-get or no way to become root, naming
+    Raises :class:`EnvironmentMissing` if there is no apt-get or no way to become root, naming
     the command that somebody with the right would run.
     """
     by_hand = f"apt-get install --yes {' '.join(packages)}"
@@ -216,7 +216,7 @@ def install_commands(packages: Sequence[str]) -> list[list[str]]:
 def install(packages: Sequence[str]) -> None:
     """Install ``packages``; what apt says goes to this process's own output.
 
-    Raises :class:`EnvironmentMissing` where apt fails.
+    Raises :class:`EnvironmentMissing` if apt fails.
     """
     for command in install_commands(packages):
         if subprocess.run(command, check=False).returncode != 0:

@@ -74,7 +74,7 @@ class Finding:
     values: tuple[tuple[str, int], ...] = ()
 
     def value(self, name: str) -> int | None:
-        """The number called ``name`` in the message, or None where the message has none."""
+        """The number called ``name`` in the message, or None if the message has none."""
         return dict(self.values).get(name)
 
 

@@ -75,7 +75,7 @@ def _whole(value: object, what: str, least: int, most: int) -> int:
 
 
 def _number(value: object) -> float | None:
-    """``value`` as a float, infinite where it is too large for one; None where it is no number."""
+    """``value`` as a float, infinite where it is too large for one; None if it is no number."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:

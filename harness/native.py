@@ -28,7 +28,7 @@ _SECONDS = 120
 
 
 def load(sources: Path = _SOURCES) -> ModuleType:
-    """The counting core. Raises :class:`EnvironmentMissing` where none was built from ``sources``.
+    """The counting core. Raises :class:`EnvironmentMissing` if none was built from ``sources``.
 
     An extension module that was built for this very version of Python hides one for all of them,
     however old it is.
@@ -46,7 +46,7 @@ def load(sources: Path = _SOURCES) -> ModuleType:
 
 
 def find() -> str:
-    """Where the counting core lies; "" where this Python has none that fits."""
+    """Where the counting core lies; "" if this Python has none that fits."""
     try:
         return str(load().__file__)
     except EnvironmentMissing:

@@ -148,7 +148,7 @@ def _required(one: Field[Any]) -> bool:
 class Key:
     """A key of a table, for people: what it takes, and its value where it is left out.
 
-    ``default`` is as TOML has it, "" where the key has none.
+    ``default`` is as TOML has it, "" if the key has none.
     """
 
     name: str

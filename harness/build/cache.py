@@ -53,7 +53,7 @@ class Cache:
         self._swept = False
 
     def entry(self, key: str) -> Path | None:
-        """The folder of ``key``, or None where it was never made."""
+        """The folder of ``key``, or None if it was never made."""
         folder = self.root / key[:2] / key
         return folder if folder.is_dir() else None
 

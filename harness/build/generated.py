@@ -35,7 +35,7 @@ class Inputs:
 def read_array(file: Path, name: str, limit: int | None = None) -> Inputs:
     """The first ``limit`` entries along axis 0 of array ``name`` in an ``.npz`` file.
 
-    Raises UsageError where the file or the array is not there, cannot be read, is stored column by
+    Raises UsageError if the file or the array is not there, cannot be read, is stored column by
     column, or is truncated. Format: NumPy's own, versions 1 to 3 ("numpy.lib.format").
     """
     try:
@@ -68,7 +68,7 @@ def _shape(raw: bytes) -> tuple[int, int, int]:
 
 
 def inputs_of(sample: Sample, models: Path) -> Inputs | None:
-    """The built-in inputs of ``sample``; None where the application makes its own."""
+    """The built-in inputs of ``sample``; None if the application makes its own."""
     if not sample.inputs:
         return None
     file, _, name = sample.inputs.partition(":")

@@ -55,7 +55,7 @@ def build(tools: Toolchain, cache: Cache, runtime: Path) -> SecureImage:
 def merge(application: Path, secure: SecureImage) -> None:
     """Leave beside ``application`` the secure ELF and ``merged.hex``, which holds both.
 
-    Raises :class:`UsageError` where they overlap.
+    Raises :class:`UsageError` if they overlap.
     """
     folder = application.parent
     files.write(folder / _ELF, secure.elf.read_bytes())

@@ -124,7 +124,7 @@ def _run(arguments: Sequence[str] | None) -> int:
             raise UsageError("an argument holds a NUL character")
         colour = False if os.environ.get("NO_COLOR") else None
         code = cli.main(arguments, prog_name="tflm-hil", standalone_mode=False, color=colour)
-        if sys.stdout is not None:  # None where the caller closed it
+        if sys.stdout is not None:  # None if the caller closed it
             sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except click.exceptions.Exit as stop:

@@ -192,7 +192,7 @@ def _tell_one(study: Study, model: Model, number: int, json_file: Path | None) -
 
 
 def _hold(summary: Summary, limits: dict[str, float]) -> None:
-    """Raise :class:`CheckFailed` where a rate is not shown to keep within its budget."""
+    """Raise :class:`CheckFailed` if a rate is not shown to keep within its budget."""
     problems = []
     if summary.let_pass:
         problems.append(f"the harness lets {summary.let_pass:,} faults pass that change outputs")

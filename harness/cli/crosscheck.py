@@ -28,7 +28,7 @@ class CrossChecks:
 
     @property
     def wanted(self) -> bool:
-        """True where a case runs on more than one target."""
+        """True if a case runs on more than one target."""
         return any(len(targets) > 1 for targets in self._targets.values())
 
     def look(self, case: Case) -> Look | None:
@@ -61,7 +61,7 @@ class CrossChecks:
 
     @property
     def differ(self) -> bool:
-        """True where a comparison said no."""
+        """True if a comparison said no."""
         return any(not result.equal for _, result in self.results())
 
     def show(self, stream: TextIO) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def open_history(url: str | None) -> History:
-    """The history that an option or the environment names; UsageError where none does."""
+    """The history that an option or the environment names; UsageError if none does."""
     from harness.history.store import History  # noqa: PLC0415 - see cli/__init__
 
     if not url:
@@ -196,7 +196,7 @@ def check(
 ) -> None:
     """Say what got worse: a verdict, or a figure above the median of the last runs of a branch.
 
-    Exit code 1 where something did. Figures without noise (bytes, instructions) are worse when they
+    Exit code 1 if something did. Figures without noise (bytes, instructions) are worse when they
     are above at all; noisy ones by more than the spread that they had. The first run of the branch
     itself has nothing to be held against, and is no failure.
     """  # fmt: skip

@@ -61,7 +61,7 @@ def layers(  # noqa: PLR0917 - what click hands over, by name
 
     Runs ELF (or SAMPLE) to one inference, reads what each operator wrote from the target's memory,
     and compares it, given the inputs that the device had. The firmware needs no change, only its
-    symbol table. Exit code 1 where an operator differs.
+    symbol table. Exit code 1 if an operator differs.
 
     \b
     tflm-hil layers digits

@@ -59,7 +59,7 @@ class Existing(click.ParamType):  # type: ignore[type-arg]
     name = "file"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path; a usage error where there is no such file."""
+        """The path; a usage error if there is no such file."""
         path = Path(value)
         if not files.is_file(path):
             folder = files.is_folder(path)

@@ -92,7 +92,7 @@ class Destination(click.ParamType):  # type: ignore[type-arg]
         self.dash = dash
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        """The path; a usage error where nothing can be written to it."""
+        """The path; a usage error if nothing can be written to it."""
         path = Path(value)
         if path == STDOUT:
             if self.dash:
@@ -190,7 +190,7 @@ def screen() -> Console:
 def write_text(path: Path | None, text: str) -> None:
     """Write ``text`` where an option said; nothing where it was not given.
 
-    Raises :class:`CannotWrite` where that fails after all (a disk that is full, say).
+    Raises :class:`CannotWrite` if that fails after all (a disk that is full, say).
     """
     if path is None:
         return

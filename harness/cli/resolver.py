@@ -70,7 +70,7 @@ def check(
     tflm-hil resolver check --live stripped.elf model.tflite
     tflm-hil resolver check tfm_merged.hex model.tflite --beside zephyr.elf --beside tfm_s.elf
 
-    Exit code 1 where an operator is missing, refused or registered twice; 2 where ELF does not
+    Exit code 1 if an operator is missing, refused or registered twice; 2 if ELF does not
     tell (a stripped image: use --live). Notes are on what tflite-micro computes differently.
     """
     from harness.resolver.audit import (  # noqa: PLC0415 - see cli/__init__

@@ -169,7 +169,7 @@ def pairs(boards: Iterable[Mapping[str, Any]], simulators: Iterable[Mapping[str,
           ) -> tuple[Pair, ...]:  # fmt: skip
     """Cases (of documents of results) that ran the same image on a board and on a simulator.
 
-    Raises :class:`UsageError` where no image ran on both and passed.
+    Raises :class:`UsageError` if no image ran on both and passed.
     """
     counted = {_key(case): case for case in simulators if _usable(case, "instructions")}
     found = tuple(
@@ -213,7 +213,7 @@ def kernels(case: Mapping[str, Any]) -> dict[str, int]:
 def calibrate(measured: Sequence[Pair]) -> Calibration:
     """The quotients of each kernel, and how well they foretell a model that was left out.
 
-    Raises :class:`UsageError` where no kernel ran in two models: then nothing tells a spread.
+    Raises :class:`UsageError` if no kernel ran in two models: then nothing tells a spread.
     """
     ratios = _ratios(measured)
     left_out: dict[str, float] = {}

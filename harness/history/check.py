@@ -55,7 +55,7 @@ class Checked:
 def check(kept: History, base: str, last: int, run: Run | None = None) -> Checked:
     """Hold ``run`` (None: the newest that is kept) against the ``last`` runs of ``base``.
 
-    Raises :class:`UsageError` where there is no run, or none of ``base`` but for its own first one.
+    Raises :class:`UsageError` if there is no run, or none of ``base`` but for its own first one.
     """
     occasion, now = _seen(run) if run is not None else _newest(kept)
     others = [row for row in kept.runs(branch=base, last=last + 1) if row.occasion != occasion]

@@ -92,7 +92,7 @@ class CaseRow:
     target: str
     verdict: str
     reason: str
-    image: str  # SHA-256, "" where there is none
+    image: str  # SHA-256, "" if there is none
     figures: tuple[Figure, ...]
 
 
@@ -165,7 +165,7 @@ def _row(case: Mapping[str, Any]) -> CaseRow:
 
 
 def image_parts(elf: str, sha256: str) -> ImageParts | None:
-    """What the image at ``elf`` is made of; None where it is not there any more, or another one."""
+    """What the image at ``elf`` is made of; None if it is not there any more, or another one."""
     from harness.elf import Image  # noqa: PLC0415 - only a history asks what images are made of
     from harness.footprint import analyse  # noqa: PLC0415
 

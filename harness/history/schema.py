@@ -38,7 +38,7 @@ runs = Table(
     Column("id", Integer, primary_key=True),
     Column("key", String(64), nullable=False, unique=True),
     Column("started", Float, nullable=False),  # seconds since 1970, UTC
-    Column("commit", String(64), nullable=False),  # "" where nothing told
+    Column("commit", String(64), nullable=False),  # "" if nothing told
     Column("branch", String(255), nullable=False),
     Column("machine", String(255), nullable=False),
     Column("tool", String(64), nullable=False),  # version of tflm-hil
@@ -92,7 +92,7 @@ measures = Table(
 
 
 def version(connection: Connection, where: str) -> int:
-    """Of the tables that are there; 0 where there are none.
+    """Of the tables that are there; 0 if there are none.
 
     Raises :class:`UsageError` for a database of a newer tflm-hil, or of something else.
     """

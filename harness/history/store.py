@@ -65,7 +65,7 @@ class History(Closing):
         """The history at ``url``: a file's path, or a database URL; made where there is none.
 
         Raises :class:`UsageError` for a damaged file, a database of something else or of a newer
-        tflm-hil; :class:`EnvironmentMissing` where there is no driver or no server.
+        tflm-hil; :class:`EnvironmentMissing` if there is no driver or no server.
         """
         full = url if "://" in url else f"sqlite:///{Path(url).expanduser()}"
         try:
@@ -111,7 +111,7 @@ class History(Closing):
             yield connection
 
     def record(self, run: Run) -> bool:
-        """Keep ``run``; False where it is kept already.
+        """Keep ``run``; False if it is kept already.
 
         Images that are new here are read from their files first, for no writer waits for that.
         """
@@ -185,7 +185,7 @@ class History(Closing):
         return dict(found)
 
     def compiler(self, image: int | None) -> str:
-        """What made an image, "" where nothing tells."""
+        """What made an image, "" if nothing tells."""
         if image is None:
             return ""
         query = sql.select(schema.images.c.compiler).where(schema.images.c.id == image)

@@ -22,7 +22,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Trend:
-    """One figure of one case over its runs; None where a run did not measure it."""
+    """One figure of one case over its runs; None if a run did not measure it."""
 
     name: str
     source: str
@@ -36,7 +36,7 @@ class Trend:
 
     @property
     def noisy(self) -> bool:
-        """True where each run measures another value."""
+        """True if each run measures another value."""
         of = measure(self.name)
         return of is not None and of.noisy
 

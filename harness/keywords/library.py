@@ -282,7 +282,7 @@ class TflmHil(LiveSession, ImageChecks):
         return Path(str(self._variable("${OUTPUT DIR}", "."))) / "cases"
 
     def log_file(self) -> str:
-        """The name of Robot's log; "" where none will be beside the report."""
+        """The name of Robot's log; "" if none will be beside the report."""
         log = Path(str(self._variable("${LOG FILE}", "NONE")))
         return log.name if log.parent == self.output_folder().parent else ""
 

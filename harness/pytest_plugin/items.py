@@ -98,7 +98,7 @@ def calibration_file(config: pytest.Config) -> str | None:
 
 
 def check_calibration(config: pytest.Config) -> None:
-    """Read the calibration that was named; pytest's usage error where it is none."""
+    """Read the calibration that was named; pytest's usage error if it is none."""
     from harness.history.calibration import Calibration  # noqa: PLC0415 - where one is asked for
 
     try:

@@ -37,7 +37,7 @@ _LETTERS = {"pass": "p", "fail": "f", "firmware": "w", "error": "e", "skipped": 
 
 @dataclass(frozen=True)
 class Night:
-    """A run as the pages show it; ``url`` of its commit, "" where nothing tells."""
+    """A run as the pages show it; ``url`` of its commit, "" if nothing tells."""
 
     when: str
     commit: str
@@ -84,7 +84,7 @@ def write_site(history: History, folder: Path, *, commit_url: str = "", branch: 
     """Write the pages into ``folder``, which may be there; returns how many cases they show.
 
     ``commit_url`` has ``{commit}`` in it. Raises :class:`UsageError` for one that is no link,
-    :class:`CannotWrite` where a file cannot be written.
+    :class:`CannotWrite` if a file cannot be written.
     """
     if commit_url:
         _check_url(commit_url)

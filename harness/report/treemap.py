@@ -56,7 +56,7 @@ class Box:
 
 @cache
 def of_image(path: Path, sha256: str) -> tuple[Box, ...]:
-    """The map of an image's flash; () where the file is not there any more, or another one.
+    """The map of an image's flash; () if the file is not there any more, or another one.
 
     ``sha256`` tells the image that ran.
     """

@@ -38,7 +38,7 @@ _DEEPEST = 4  # folders below the one that is looked at
 
 @dataclass(frozen=True)
 class Found:
-    """What a folder holds. ``scraper`` is None where nothing was printed that could be read."""
+    """What a folder holds. ``scraper`` is None if nothing was printed that could be read."""
 
     elf: Path
     model: Path | None
@@ -48,7 +48,7 @@ class Found:
 
     @property
     def ends(self) -> bool:
-        """True where the image came to its end, or what reads it knows one."""
+        """True if the image came to its end, or what reads it knows one."""
         of_its_own = self.scraper in SCRAPERS and SCRAPERS[self.scraper]().end is not None
         return self.stop is Stop.IDLE or self.scraper == "" or of_its_own
 
@@ -56,7 +56,7 @@ class Found:
 def look(folder: Path) -> Found:
     """Look at a folder: its newest image, the model in it, what it prints on the simulator.
 
-    Raises :class:`UsageError` where there is no image that the simulator loads.
+    Raises :class:`UsageError` if there is no image that the simulator loads.
     """
     elf = _newest_image(folder)
     content = files.read(elf)
@@ -111,7 +111,7 @@ def texts(found: Found, folder: Path) -> dict[str, str]:
 
 
 def write(found: Found, folder: Path) -> list[Path]:
-    """Write them all, or none: raises :class:`UsageError` where one is there already."""
+    """Write them all, or none: raises :class:`UsageError` if one is there already."""
     wanted = {folder / name: text for name, text in texts(found, folder).items()}
     there = [path.relative_to(folder).as_posix() for path in wanted if path.exists()]
     if there:

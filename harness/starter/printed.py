@@ -29,7 +29,7 @@ class Printed:
 
 
 def what_to_expect(lines: Sequence[Line], *, ends: bool, until: float) -> Printed | None:
-    """What a case can expect of an image that printed ``lines``; None where it printed no word.
+    """What a case can expect of an image that printed ``lines``; None if it printed no word.
 
     ``until``: seconds on the target's clock that the image was looked at. A form of which nothing
     came in their second half is over, though the image goes on.
@@ -65,7 +65,7 @@ def _numbers(form: str, told: Sequence[str], *, over: bool) -> Printed | None:
 
 
 def _words(form: str, told: Sequence[str], *, over: bool) -> Printed | None:
-    """The longest text between numbers, as often as it came; once where it comes for ever."""
+    """The longest text between numbers, as often as it came; once if it comes for ever."""
     texts = form.split(_HOLE)
     longest = max(texts, key=lambda text: len(text.strip()))
     count = len(told) if over else 1
@@ -88,7 +88,7 @@ def _escaped(text: str) -> str:
 
 
 def _round(told: Sequence[str]) -> int:
-    """After how many values they begin again; 0 where they were not seen to, twice."""
+    """After how many values they begin again; 0 if they were not seen to, twice."""
     half = range(1, len(told) // 2 + 1)
     return next((n for n in half if all(a == b for a, b in zip(told, told[n:]))), 0)  # noqa: B905
 

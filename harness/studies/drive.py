@@ -44,7 +44,7 @@ def carry_out(
     """Do what ``store`` does not have yet; gives how many units the study's result is made of.
 
     That is all of them, or those up to the one at which ``consume`` had seen enough: where a study
-    ends does not depend on which unit came back first. Raises :class:`EnvironmentMissing` where
+    ends does not depend on which unit came back first. Raises :class:`EnvironmentMissing` if
     workers are lost again and again.
     """
     return _Driver(study, store, crew, consume, progress).run()
@@ -135,7 +135,7 @@ class _Driver:
             self._units = self._units[: self._next]
 
     def _enough(self) -> bool:
-        """Consume what follows on what was consumed; True where nothing more is needed."""
+        """Consume what follows on what was consumed; True if nothing more is needed."""
         while self._next < len(self._units) and self._next in self._done:
             self._feed(self._store.rows(self._next))
         return self._next >= len(self._units)

@@ -51,7 +51,7 @@ class InPlace(Executor):
 def crew(workers: int = 0, scheduler: str = "") -> Iterator[Crew]:
     """Workers: ``workers`` processes (0: one a core; 1: this one), or those of a Dask scheduler.
 
-    Raises :class:`EnvironmentMissing` where the scheduler does not answer, or Dask is not here.
+    Raises :class:`EnvironmentMissing` if the scheduler does not answer, or Dask is not here.
     """
     workers = workers or os.cpu_count() or 1
     if scheduler:

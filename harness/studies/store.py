@@ -24,7 +24,7 @@ class Store:
     """The parts of one study; a context manager. ``path`` None: kept in memory only.
 
     Raises :class:`UsageError` for a file that is no store or holds another study, and
-    :class:`CannotWrite` where it cannot be written.
+    :class:`CannotWrite` if it cannot be written.
     """
 
     def __init__(self, path: Path | None, study: Study) -> None:

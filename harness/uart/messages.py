@@ -40,7 +40,7 @@ class Rule:
     then: re.Pattern[str] | None = None
 
     def match(self, text: str) -> re.Match[str] | None:
-        """The message in a line, or its first half; None where there is none."""
+        """The message in a line, or its first half; None if there is none."""
         if self.literal not in text:
             return None
         first, last = text.find(self.literal), text.rfind(self.literal)

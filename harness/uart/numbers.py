@@ -13,7 +13,7 @@ _NUMBER = re.compile(
 
 
 def number(text: str) -> float | None:
-    """A printed number, decimal or ``mantissa*2^exponent``; None where the text is none.
+    """A printed number, decimal or ``mantissa*2^exponent``; None if the text is none.
 
     Infinity, NaN and what is too large for a float are none.
     """

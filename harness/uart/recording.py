@@ -32,7 +32,7 @@ class Recording:
         transcript: IO[bytes] | None = None,
         path: Path | None = None,
     ) -> None:
-        self.path = path  # of the bytes, None where they are temporary
+        self.path = path  # of the bytes, None if they are temporary
         self._raw = raw or _spool()
         self._transcript = transcript or _spool()
 

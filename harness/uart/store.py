@@ -17,7 +17,7 @@ KIND_NUMBERS = {name: number for number, name in enumerate(KIND_NAMES)}
 
 
 class _Column:
-    """One field of all records of one kind; one that may be left out is None where it is."""
+    """One field of all records of one kind; one that may be left out is None if it is."""
 
     def __init__(self, field: Field) -> None:
         number = field.type is int and field.required

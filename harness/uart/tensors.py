@@ -48,7 +48,7 @@ class Tensors(Mapping[TensorKey, bytes]):
         self._series: dict[tuple[str, int, int], _Series] = {}
 
     def add(self, key: TensorKey, data: bytes | bytearray) -> bool:
-        """Take one more; False where the inferences would not go up."""
+        """Take one more; False if the inferences would not go up."""
         series = self._series.setdefault((key.kind, key.index, key.node), _Series())
         if series.inferences and key.inference <= series.inferences[-1]:
             return False

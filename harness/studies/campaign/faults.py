@@ -23,7 +23,7 @@ SENT = "bytes that are sent to it"
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault; ``address`` is a register's number for ``registers``, 0 where nothing is hit.
+    """One fault; ``address`` is a register's number for ``registers``, 0 if nothing is hit.
 
     ``offset`` counts instructions from the beginning of the inference. ``mask`` holds the bits
     that flip, seen from ``address`` as a little-endian number. On the line ``address`` counts bytes
@@ -50,7 +50,7 @@ class Fault:
 
     @property
     def what(self) -> str:
-        """What it does to what, in words; "" where the model's name says all."""
+        """What it does to what, in words; "" if the model's name says all."""
         match self.model:
             case "lost":
                 return f"{self.tensor}: {self.mask} byte(s) lost"

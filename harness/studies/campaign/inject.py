@@ -119,7 +119,7 @@ class Injector:
         return result
 
     def watch(self, fault: Fault | None) -> bool:
-        """Run the inference, with ``fault`` or without one; True where it came to its end."""
+        """Run the inference, with ``fault`` or without one; True if it came to its end."""
         if fault is not None and fault.model in LINE:
             return bool(self._exchange(fault).ends)
         self.begin()

@@ -47,7 +47,7 @@ class Judge:
             return judge_seen(self._case, self._setup, self._image, seen)
 
     def rehearse(self) -> None:
-        """Raise :class:`CheckFailed` where the image does not pass without any fault."""
+        """Raise :class:`CheckFailed` if the image does not pass without any fault."""
         found = self.verdict(None)
         if not found.passed:
             raise CheckFailed(f"without a fault the image gets {found.judgement}")

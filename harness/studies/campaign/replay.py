@@ -24,7 +24,7 @@ class Replay:
 
     result: Result
     console: bytes
-    diverges: str  # the first operator whose output differs; "" where none does
+    diverges: str  # the first operator whose output differs; "" if none does
     differing: int  # bytes of that output that differ
     trace: tuple[str, ...]  # the last blocks of code before the outcome was known, oldest first
     report: str  # the fault's own report, if the processor faulted

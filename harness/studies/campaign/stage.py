@@ -125,8 +125,8 @@ def prepare(machine: Machine, model: Model, inference: int = 0, inputs: Inputs =
     """Boot to ``inference`` (0: the first), keep that state, and run it without a fault.
 
     ``inputs`` are sent to an image that asks for them, one row an inference. Raises
-    :class:`UsageError` for an image without the functions to stop at, :class:`FirmwareFailed` where
-    it does not come so far, :class:`CheckFailed` where it runs another model.
+    :class:`UsageError` for an image without the functions to stop at, :class:`FirmwareFailed` if
+    it does not come so far, :class:`CheckFailed` if it runs another model.
     """
     return _Rehearsal(machine, model, inputs).run(inference)
 

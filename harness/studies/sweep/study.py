@@ -24,7 +24,7 @@ from harness.studies.sweep.axes import Point
 from harness.studies.unit import Perform, Study, Unit
 
 _LONGEST = 400  # characters of a compiler's words
-#: Figures of a row that hang on the run alone, not on the host: None where there is none.
+#: Figures of a row that hang on the run alone, not on the host: None if there is none.
 FIGURES = (
     "flash", "ram", "arena_declared", "arena_used", "stack_used", "instructions", "cycles",
     "outputs_compared", "mismatches",
@@ -55,7 +55,7 @@ def _performing(parameters: Any, parcels: Mapping[str, bytes]) -> Iterator[Perfo
 def row(point: Point, folder: Path) -> dict[str, Any]:
     """Build, run and judge one point: its parameters, verdict, reason and measures.
 
-    Raises :class:`EnvironmentMissing` where the target or the compiler is not here.
+    Raises :class:`EnvironmentMissing` if the target or the compiler is not here.
     """
     try:
         case = _case(point)

@@ -81,7 +81,7 @@ class Check:
 class Scraper(ABC):
     """Reads results out of lines.
 
-    ``end`` is a bytes regex of the image's own last words, None where it has none: a run stops
+    ``end`` is a bytes regex of the image's own last words, None if it has none: a run stops
     there. ``ended`` says that they came. ``owner`` is the number of the test that is running, 0
     where none is: what an image prints meanwhile belongs to that test and is no finding.
     """
@@ -115,7 +115,7 @@ class Scraper(ABC):
 
     @property
     def between_tests(self) -> bool:
-        """True where tests ran and none is running: every fault so far was one of theirs."""
+        """True if tests ran and none is running: every fault so far was one of theirs."""
         return False
 
     def check(self, wanted: Wanted) -> Check:
@@ -177,7 +177,7 @@ def first_rows(rows: Iterable[str]) -> tuple[int, list[str]]:
 
 
 def _difference(got: Value | None, value: Value, tolerance: float) -> str:
-    """ "" where ``got`` is ``value``: the same text, or the same number within the tolerance."""
+    """ "" if ``got`` is ``value``: the same text, or the same number within the tolerance."""
     if got is None:
         return f"not there, expected {_shown(value)}"
     if isinstance(value, str):

@@ -96,7 +96,7 @@ class TestScraper(Scraper):
 
     @property
     def between_tests(self) -> bool:
-        """True where tests ran and none is running."""
+        """True if tests ran and none is running."""
         return bool(self.tests) and self._running is None
 
     def finish(self) -> None:

@@ -138,7 +138,7 @@ class Ztest(TestScraper):
             self._end(match["state"].lower(), _seconds(match["whole"], match["rest"]))
 
     def _close_suite(self, word: str) -> None:
-        """The suite that runs ends as ``word`` says; "" where its own line never came."""
+        """The suite that runs ends as ``word`` says; "" if its own line never came."""
         suite, self._suite = self._suite, None
         if suite is None:
             return
