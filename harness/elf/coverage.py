@@ -1,7 +1,7 @@
 """What an image executed: instructions by function, and the lines that ran.
 
-One form for every target that can tell. A target says how many instructions it counted at which
-addresses and which instructions ran at all; DWARF turns these into functions and lines.
+The same for every target that can trace. A target gives the number of instructions by address and
+the addresses that ran; symbols and DWARF turn these into functions and lines.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ class Block:
 
 @dataclass(frozen=True)
 class Coverage:
-    """``functions``: instructions executed in each, most first. ``files``: which lines ran.
+    """Instructions by function, and lines by file.
 
-    A function without a symbol goes by its address; of several with one name each goes with its
-    file. ``files`` maps the path that the compiler was
-    given to the lines that have code, each with whether one of its instructions ran. ``starts``
-    are the functions by their first address.
+    ``functions`` maps names to instructions executed, most first. A function without a symbol is
+    named by its address; functions of one name carry their file as well. ``files`` maps the path
+    that the compiler was given to its lines with code, each with whether one of its instructions
+    ran. ``starts`` maps the first addresses of functions to instructions executed.
     """
 
     functions: Mapping[str, int] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Coverage:
 
     @property
     def instructions(self) -> int:
-        """All that were executed while the target counted."""
+        """All instructions executed while the target counted."""
         return sum(self.functions.values())
 
     @property
@@ -55,7 +55,7 @@ class Coverage:
     def from_counts(
         cls, firmware: Firmware, counts: Mapping[int, int], executed: Iterable[int]
     ) -> Coverage:
-        """Of instructions counted at addresses of blocks, and the addresses of those that ran."""
+        """From instructions counted by address, and the addresses of instructions that ran."""
         counted: Counter[tuple[str, int, str]] = Counter()
         for address, count in counts.items():
             place = firmware.locate(address)
@@ -70,16 +70,16 @@ class Coverage:
 
     @classmethod
     def from_blocks(cls, firmware: Firmware, blocks: Iterable[Block]) -> Coverage:
-        """Of blocks; their instructions are those of the image."""
+        """From blocks that ran; the image says how long their instructions are."""
         counts: Counter[int] = Counter()
         executed: set[int] = set()
         code = _Code(firmware)
         for block in blocks:
             counts[block.address] += block.instructions * block.executions
-            at = block.address
+            address = block.address
             for _ in range(block.instructions):
-                executed.add(at)
-                at += code.length(at)
+                executed.add(address)
+                address += code.length(address)
         return cls.from_counts(firmware, counts, executed)
 
     def lcov(self) -> str:
@@ -92,7 +92,7 @@ class Coverage:
 
 
 def _named(counted: Counter[tuple[str, int, str]]) -> dict[str, int]:
-    """By name, most first; each of several functions of one name goes with its file.
+    """By name, most first; functions of one name carry their file as well.
 
     Every kernel of tflite-micro has an ``Invoke`` in an anonymous namespace.
     """
@@ -107,7 +107,7 @@ def _named(counted: Counter[tuple[str, int, str]]) -> dict[str, int]:
 
 
 class _Code:
-    """The image's instructions; two bytes each where it has none (code copied to RAM)."""
+    """Lengths of the image's instructions; two bytes where it has no code (code copied to RAM)."""
 
     def __init__(self, firmware: Firmware) -> None:
         self._segments = [(s.address, s.data) for s in firmware.loaded if s.data]
@@ -139,7 +139,7 @@ def _add_lines(files: dict[str, dict[int, bool]], firmware: Firmware, executed: 
         path = paths[number, index]
         if not path:
             continue
-        at = bisect_left(executed, start)
-        ran = at < len(executed) and executed[at] < end
+        first = bisect_left(executed, start)
+        ran = first < len(executed) and executed[first] < end
         hits = files.setdefault(path, {})
         hits[line] = hits.get(line, False) or ran

@@ -14,7 +14,7 @@ _REFERENCE = re.compile(r"[ST][0-9A-Z]*_")
 #: gigabytes. Names of firmware have at most 14; with 24, a name grows some six thousand times.
 _MOST_REFERENCES = 24
 _LONGEST = 2000
-#: What the demangler puts before the name of a thing that the compiler made.
+#: What the demangler puts before a name that the compiler made ("vtable for ").
 _MADE = re.compile(r"(?:[a-z][\w-]* )+for ")
 #: What may follow a parameter list: qualifiers of a member function, a clone's suffix.
 _BEHIND = re.compile(r"(?: const| volatile| &&?| \[[^\]]*\])+$")
@@ -26,7 +26,7 @@ _OPENING, _CLOSING = "(<{[", ")>}]"
 def demangle(name: str) -> str:
     """``name`` as c++filt prints it; as it stands if it is not mangled, or too tangled to unfold.
 
-    Raises :class:`EnvironmentMissing` where the machine has no C++ runtime library.
+    Raises :class:`EnvironmentMissing` if the machine has no C++ runtime library.
     """
     if not name.startswith(_PREFIX) or _is_tangled(name):
         return name
@@ -54,8 +54,8 @@ def qualified(name: str) -> str:
     text = demangle(plain)
     if text == plain:
         return plain
-    made = _MADE.match(text)
-    if made is not None:
+    compiler_made = _MADE.match(text)
+    if compiler_made is not None:
         return text
     text = _BEHIND.sub("", text)
     if text.endswith(")") and not text.endswith(("operator()", "(anonymous namespace)")):
@@ -64,28 +64,28 @@ def qualified(name: str) -> str:
 
 
 def _opening(text: str) -> int:
-    """Where the bracket that ends ``text`` opens; its length where none does."""
+    """The index of the bracket that the last character closes; ``len(text)`` if there is none."""
     depth = 0
-    for at in range(len(text) - 1, -1, -1):
-        depth += (text[at] == ")") - (text[at] == "(")
+    for index in range(len(text) - 1, -1, -1):
+        depth += (text[index] == ")") - (text[index] == "(")
         if depth == 0:
-            return at
+            return index
     return len(text)
 
 
 def _name_at(text: str) -> int:
-    """Where the name begins behind a return type: after the last space outside of brackets.
+    """Where the name starts after a return type: behind the last space outside of brackets.
 
     The name of an operator may hold a space itself (``operator new``), and so may the function
     around a local object (``A::f() const::x``).
     """
     operator = _OPERATOR.search(text)
-    depth, at = 0, 0
+    depth, start = 0, 0
     for index, letter in enumerate(text[: operator.start()] if operator else text):
         if letter in _OPENING:
             depth += 1
         elif letter in _CLOSING:
             depth -= 1
         elif letter == " " and depth == 0 and not text.startswith("const::", index + 1):
-            at = index + 1
-    return at
+            start = index + 1
+    return start

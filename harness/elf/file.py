@@ -1,7 +1,7 @@
 """An ELF file: segments, sections, symbols, stored bytes.
 
-Nothing is executed and no external tool is called. Everything beyond the headers is read when first
-asked for, so that opening a file is cheap. What is made of it stands in :mod:`harness.elf.image`.
+No external tool is called. Everything beyond the headers is read when first asked for, so that
+opening a file is cheap. :mod:`harness.elf.image` has the views that are built on it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Section:
-    """A section that occupies memory; ``load_address`` (LMA) is None where nothing is loaded."""
+    """A section that occupies memory; ``load_address`` (LMA) is None if nothing is loaded."""
 
     name: str
     address: int
@@ -51,7 +51,7 @@ class Section:
 
     @property
     def loaded(self) -> bool:
-        """True where the section's bytes are stored in the image (not .bss, not .noinit)."""
+        """True if the section's bytes are stored in the image (not .bss, not .noinit)."""
         return self.load_address is not None
 
     @property
@@ -83,7 +83,7 @@ class ElfFile:
     def from_elf(cls, path: str | Path) -> Self:
         """Read and check an ELF for a Cortex-M.
 
-        Raises :class:`BadElf` for a file that is no ELF, is truncated, is not 32-bit
+        Raises :class:`BadElf` for a file that is not an ELF, is truncated, is not 32-bit
         little-endian Arm, is not executable, or has nothing to load.
         """
         path = Path(path)
@@ -100,7 +100,7 @@ class ElfFile:
             )
         if not self.segments:
             raise BadElf(f"{self.path} has no segment to load")
-        _ = self._raw_sections  # a file cut off behind its segments is told now, not later
+        _ = self._raw_sections  # a file that is cut off behind its segments fails here
 
     @cached_property
     def elf(self) -> ELFFile:
@@ -118,7 +118,7 @@ class ElfFile:
 
     @cached_property
     def compiler(self) -> str:
-        """What the linked objects say made them (``.comment``), "" where nothing does."""
+        """The compilers named in ``.comment``, separated by commas; "" if there are none."""
         for raw in self._raw_sections:
             if raw.name == ".comment":
                 texts = reader.contents(raw, str(self.path)).split(b"\0")
@@ -129,13 +129,13 @@ class ElfFile:
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
         """PT_LOAD segments that occupy memory, in file order."""
-        found = []
+        segments = []
         for raw in self.elf.iter_segments("PT_LOAD"):
             header = raw.header
             skipped = self._headers_in(header["p_offset"], header["p_filesz"])
             if header["p_memsz"] > skipped:
                 start, end = header["p_offset"] + skipped, header["p_offset"] + header["p_filesz"]
-                found.append(
+                segments.append(
                     Segment(
                         header["p_vaddr"] + skipped,
                         header["p_paddr"] + skipped,
@@ -143,7 +143,7 @@ class ElfFile:
                         self.data[start:end],
                     )
                 )
-        return tuple(found)
+        return tuple(segments)
 
     @property
     def loaded(self) -> tuple[Segment, ...]:
@@ -153,8 +153,8 @@ class ElfFile:
     def _headers_in(self, offset: int, size: int) -> int:
         """Bytes at the start of a segment that are the file's own headers, not the image's.
 
-        A linker script without room for them makes GNU ld map a page with them (TF-M's does). What
-        comes behind them, up to the first section, is filler.
+        GNU ld maps a page with them if the linker script leaves no room for them (TF-M's). The
+        bytes between them and the first section are filler.
         """
         headers, table = int(self.elf["e_ehsize"]), int(self.elf["e_phoff"])
         if table <= headers:
@@ -178,14 +178,14 @@ class ElfFile:
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
-        """Sections that occupy memory, sorted by address; () where there is no section table."""
-        found = []
+        """Sections that occupy memory, sorted by address; () if there is no section table."""
+        sections = []
         for raw in self._raw_sections:
             flags, address, size = raw["sh_flags"], raw["sh_addr"], raw["sh_size"]
             if not flags & reader.SHF_ALLOC or not size:
                 continue
             stored = raw["sh_type"] != "SHT_NOBITS"
-            found.append(
+            sections.append(
                 Section(
                     raw.name,
                     address,
@@ -196,7 +196,7 @@ class ElfFile:
                     self.data[raw["sh_offset"] : raw["sh_offset"] + size] if stored else b"",
                 )
             )
-        return tuple(sorted(found, key=lambda s: (s.address, s.size)))
+        return tuple(sorted(sections, key=lambda s: (s.address, s.size)))
 
     def _load_address(self, address: int, size: int) -> int:
         for segment in self.segments:
@@ -212,7 +212,7 @@ class ElfFile:
         if not isinstance(table, SymbolTableSection):
             return (), ()
         names = {number: section.name for number, section in enumerate(sections)} | _SPECIAL
-        found: list[Symbol] = []
+        symbols: list[Symbol] = []
         mapping: list[tuple[int, str]] = []
         for raw in reader.symbols(table, str(self.path)):
             if raw.name[0] == "$" and raw.name[:2] in _MAPPING and raw.name[2:3] in ("", "."):
@@ -220,8 +220,8 @@ class ElfFile:
                 continue
             address = raw.value & ~1 if raw.kind == "func" else raw.value
             section = names.get(raw.index, str(raw.index))
-            found.append(Symbol(raw.name, address, raw.size, raw.kind, raw.binding, section))
-        return tuple(found), tuple(sorted(mapping))
+            symbols.append(Symbol(raw.name, address, raw.size, raw.kind, raw.binding, section))
+        return tuple(symbols), tuple(sorted(mapping))
 
     @property
     def symbols(self) -> tuple[Symbol, ...]:
@@ -247,7 +247,7 @@ class ElfFile:
         return {s.name: s.address for s in self.symbols if s.section == "SHN_ABS"}
 
     def read(self, address: int, size: int) -> bytes | None:
-        """``size`` bytes of the image at run-time ``address``; None where nothing is stored."""
+        """``size`` bytes of the image at run-time ``address``; None if nothing is stored."""
         for segment in self.segments:
             start = address - segment.address
             if start >= 0 and start + size <= len(segment.data):
@@ -255,9 +255,9 @@ class ElfFile:
         return None
 
     def debug_section(self, name: str) -> bytes:
-        """The bytes of ``.debug_<name>``, decompressed; b"" where the image has none."""
-        wanted = (f".debug_{name}", f".zdebug_{name}")
+        """The bytes of ``.debug_<name>``, decompressed; b"" if the image has none."""
+        names = (f".debug_{name}", f".zdebug_{name}")
         for raw in self._raw_sections:
-            if raw.name in wanted:
+            if raw.name in names:
                 return reader.contents(raw, str(self.path))
         return b""

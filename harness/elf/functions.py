@@ -8,19 +8,19 @@ from harness.errors import UsageError
 
 
 def address_of(image: Image, name: str) -> int:
-    """The address of the function with this qualified name, or this last part of one.
+    """The address of the function whose qualified name is ``name`` or ends with it.
 
-    Raises :class:`UsageError` where the image has none.
+    Raises :class:`UsageError` if the image has none.
     """
-    found = [
+    addresses = [
         symbol.address & ~1
         for symbol in image.symbols
         if symbol.kind == "func" and f"::{qualified(symbol.name)}".endswith(f"::{name}")
     ]
-    if not found:
+    if not addresses:
         raise UsageError(
             f"{image.path.name} has no function {name}()",
             hint="a TFLM image with its symbol table is needed; link-time optimization may have "
             "dissolved the function",
         )
-    return min(found)
+    return min(addresses)

@@ -20,13 +20,13 @@ from harness.elf.layout import Layout, Part
 from harness.elf.thumb import Kind, references, returned_constant
 from harness.elf.variables import Variables
 
-#: Sections whose content is reached by references alone; others are kept for their own sake.
+#: Sections whose content is kept only if something refers to it; others are always kept.
 _ORDINARY = re.compile(r"^\.?(text|rodata|datas?|bss|noinit|sdata|sbss|ramfunc)(\.|$)")
 _UNSEARCHED = re.compile(r"^\.ARM\.(exidx|extab)")
 _PRINTABLE = re.compile(rb"[\x20-\x7e\t\n\r\x1b]+")
-#: Share of non-zero words that must be pointers for data of unknown type to be searched.
+#: Data of unknown type is searched if at least this share of its non-zero words are pointers.
 _POINTER_SHARE = 0.25
-#: Bytes at most of a function that only returns nullptr, not optimized.
+#: The longest function, in bytes, that only returns nullptr (compiled without optimization).
 _NULL_FUNCTION = 32
 
 
@@ -53,8 +53,8 @@ class Graph:
     """``edges[i]`` are the nodes that node ``i`` refers to, ``calls[i]`` its branches out.
 
     ``ambiguous`` are edges to an address at which the section before ends: the reference may be to
-    that end (``__init_array_end``) and not to what happens to lie there. ``nulls`` are functions
-    that do nothing but return nullptr.
+    that end (``__init_array_end``) and not to the node there. ``nulls`` are functions that only
+    return nullptr.
     """
 
     nodes: tuple[Node, ...]
@@ -97,11 +97,11 @@ class Graph:
 
     def named(self) -> Mapping[str, int]:
         """Node numbers by symbol name, aliases included."""
-        found: dict[str, int] = {}
+        numbers: dict[str, int] = {}
         for number, node in enumerate(self.nodes):
             for name in (node.name, *node.aliases):
-                found.setdefault(name, number)
-        return found
+                numbers.setdefault(name, number)
+        return numbers
 
 
 def build(firmware: ElfFile, layout: Layout, variables: Variables | None = None) -> Graph:
@@ -126,7 +126,7 @@ class _Builder:
 
     def graph(self) -> Graph:
         whole = {node.address: self._targets(node) for node in self.nodes}
-        targets = {address for found in whole.values() for address, _ in found}
+        targets = {address for named in whole.values() for address, _ in named}
         sizes = {node.address: node.size for node in self.nodes}
         self.nodes = list(_split(self.nodes, targets, self.firmware))
         self.starts = [node.address for node in self.nodes]
@@ -138,18 +138,18 @@ class _Builder:
         for number, node in enumerate(self.nodes):
             uncut = sizes.get(node.address) == node.size
             for target, called in whole[node.address] if uncut else self._targets(node):
-                found = self._find(target)
-                if found is not None and found != number:
-                    edges[number].add(found)
-                    if ends.get(target, self.nodes[found].section) != self.nodes[found].section:
-                        ambiguous.add((number, found))
+                index = self._find(target)
+                if index is not None and index != number:
+                    edges[number].add(index)
+                    if ends.get(target, self.nodes[index].section) != self.nodes[index].section:
+                        ambiguous.add((number, index))
                     if called:
-                        calls[number].append(found)
+                        calls[number].append(index)
         _join_tails(self.nodes, edges, self.firmware)
         return Graph(
             tuple(self.nodes),
-            tuple(frozenset(found) for found in edges),
-            tuple(tuple(found) for found in calls),
+            tuple(map(frozenset, edges)),
+            tuple(map(tuple, calls)),
             frozenset(self._roots()),
             tuple(self.starts),
             frozenset(ambiguous),
@@ -175,7 +175,7 @@ class _Builder:
                 yield number
 
     def _targets(self, node: Node) -> list[tuple[int, bool]]:
-        """The addresses that a node names, and whether it branches there."""
+        """The addresses that a node refers to, each with whether it branches there."""
         data = self.firmware.read(node.address, node.size)
         if data is None or _UNSEARCHED.match(node.section):
             return []
@@ -186,12 +186,12 @@ class _Builder:
     def _code_targets(self, node: Node, data: bytes) -> Iterable[tuple[int, bool]]:
         first = bisect_right(self.data_ends, node.address)
         last = bisect_left(self.data_ranges, (node.end, 0))
-        for found in references(data, node.address, self.data_ranges[first:last]):
-            target = found.target
+        for reference in references(data, node.address, self.data_ranges[first:last]):
+            target = reference.target
             if node.address <= target & ~1 < node.end:
                 continue
-            branch = found.kind in (Kind.CALL, Kind.BRANCH)
-            if branch or found.kind is Kind.ADDRESS:
+            branch = reference.kind in (Kind.CALL, Kind.BRANCH)
+            if branch or reference.kind is Kind.ADDRESS:
                 yield target & ~1, branch
                 continue
             pointed = self._pointed(target)
@@ -216,11 +216,11 @@ class _Builder:
             return []
         skip = -node.address % 4
         words = memoryview(data[skip : skip + (len(data) - skip) // 4 * 4]).cast("I")
-        found = [target for word in words if word and (target := self._stored(word)) is not None]
+        targets = [target for word in words if word and (target := self._stored(word)) is not None]
         filled = sum(1 for word in words if word)
-        if knows is None and len(found) < _POINTER_SHARE * filled:
+        if knows is None and len(targets) < _POINTER_SHARE * filled:
             return []
-        return found
+        return targets
 
     def _stored(self, word: int) -> int | None:
         """Like _pointed, but stricter: small numbers in data look like flash addresses."""
@@ -248,9 +248,9 @@ def _nodes(parts: Sequence[Part]) -> list[Node]:
         node.sizes[part.region] = part.size
         by_address[part.address] = node
     for part in copies:
-        known = by_address.get(part.address)
-        if known is not None:
-            known.sizes[part.region] = known.sizes.get(part.region, 0) + part.size
+        loaded = by_address.get(part.address)
+        if loaded is not None:
+            loaded.sizes[part.region] = loaded.sizes.get(part.region, 0) + part.size
     return [by_address[address] for address in sorted(by_address)]
 
 
@@ -281,18 +281,18 @@ def _piece(node: Node, start: int, end: int, data: bytes | None) -> Node:
 
 
 def _join_tails(nodes: Sequence[Node], edges: list[set[int]], firmware: ElfFile) -> None:
-    """A literal that the linker merged into another one's tail is part of that one too."""
+    """Link each literal to the next node if its tail is shared with it (no NUL between them)."""
     for number, (node, following) in enumerate(pairwise(nodes)):
         if node.kind == following.kind == "strings" and node.end == following.address:
-            last = firmware.read(node.end - 1, 1)
-            if last not in (None, b"\0"):
+            last_byte = firmware.read(node.end - 1, 1)
+            if last_byte not in (None, b"\0"):
                 edges[number].add(number + 1)
 
 
 def summed(nodes: Iterable[Node]) -> dict[str, int]:
     """Bytes by region."""
-    found: dict[str, int] = defaultdict(int)
+    sizes: dict[str, int] = defaultdict(int)
     for node in nodes:
         for region, size in node.sizes.items():
-            found[region] += size
-    return dict(found)
+            sizes[region] += size
+    return dict(sizes)

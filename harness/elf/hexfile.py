@@ -1,4 +1,4 @@
-"""Intel HEX: what every flash tool of a Nordic bench takes."""
+"""Intel HEX, the format that every flash tool of the lab takes."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ def write(blocks: Iterable[Block]) -> str:
 def read(text: str, name: str = "hex file") -> list[Block]:
     """The blocks of an Intel HEX text, merged where they touch, in ascending order.
 
-    Raises :class:`UsageError` for a line that is no record, a wrong checksum, a missing end
+    Raises :class:`UsageError` for a line that is not a record, a wrong checksum, a missing end
     record, or two records that set the same byte differently.
     """
-    found: list[tuple[int, bytes]] = []
+    blocks: list[tuple[int, bytes]] = []
     base = 0
     ended = False
     for number, line in enumerate(text.splitlines(), start=1):
@@ -50,7 +50,7 @@ def read(text: str, name: str = "hex file") -> list[Block]:
             raise UsageError(f"{name}:{number}: data after the end record")
         address, kind, data = _parse(line.strip(), f"{name}:{number}")
         if kind == _DATA:
-            found.append((base + address, data))
+            blocks.append((base + address, data))
         elif kind == _LINEAR:
             base = int.from_bytes(data, "big") << 16
         elif kind == _SEGMENT:
@@ -59,7 +59,7 @@ def read(text: str, name: str = "hex file") -> list[Block]:
             ended = True
     if not ended:
         raise UsageError(f"{name}: no end record, the file is truncated")
-    return merge(found, name)
+    return merge(blocks, name)
 
 
 def merge(blocks: Iterable[Block], name: str = "image") -> list[Block]:
@@ -77,7 +77,7 @@ def merge(blocks: Iterable[Block], name: str = "image") -> list[Block]:
     return [(start, bytes(data)) for start, data in merged]
 
 
-def differences(wanted: Sequence[Block], held: Sequence[Block]) -> list[int]:
+def differences(wanted: Sequence[Block], present: Sequence[Block]) -> list[int]:
     """Addresses (the first of each block of ``wanted``) that ``held`` does not hold."""
     wrong = []
     for start, data in wanted:
@@ -85,7 +85,7 @@ def differences(wanted: Sequence[Block], held: Sequence[Block]) -> list[int]:
             begin <= start
             and start + len(data) <= begin + len(content)
             and content[start - begin : start - begin + len(data)] == data
-            for begin, content in held
+            for begin, content in present
         ):
             wrong.append(start)
     return wrong

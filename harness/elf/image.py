@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from harness.elf.registrations import Registration
     from harness.elf.variables import Variables
 
-#: Bytes at most that a function without a size is taken to reach.
+#: The most bytes that a function without a size is taken to have.
 _UNSIZED_REACH = 1024
 
 
 def _by_place(symbol: Symbol) -> tuple[int, int]:
-    """By address; of several at one, the one that tells its size comes last and is found."""
+    """Sort key: by address; of several at one address, the one with a size comes last and wins."""
     return symbol.address, symbol.size
 
 
 @dataclass(frozen=True)
 class Location:
-    """Where an address lies: function, and file and line where DWARF tells (else "" and 0)."""
+    """The function of an address, and its file and line; "" and 0 if DWARF does not say."""
 
     address: int
     function: str
     offset: int
     file: str = ""
     line: int = 0
-    image: str = ""  # of several images, the one that holds it; "" for the one that is looked at
+    image: str = ""  # the image beside this one that holds it; "" for this one
 
     def __str__(self) -> str:
         name = demangle(self.function) or f"0x{self.address:08x}"
@@ -48,11 +48,11 @@ class Location:
 
 @dataclass(frozen=True)
 class Image(ElfFile):
-    """An ELF with what it says about itself.
+    """An ELF and the views of it.
 
-    ``map_file`` (of GNU ld) and ``linker_script`` describe the memory regions better than the ELF
-    does, where they are given. ``beside`` are the other ELFs of several that lie in flash together,
-    ``composed`` what is put there of all of them; see :mod:`harness.elf.together`.
+    ``map_file`` (GNU ld's) and ``linker_script``, if given, describe the memory regions better than
+    the ELF. If several images lie in flash together, ``beside`` are the other ELFs, and
+    ``composed`` are the segments of all; see :mod:`harness.elf.together`.
     """
 
     map_file: Path | None = None
@@ -62,7 +62,7 @@ class Image(ElfFile):
 
     @property
     def name(self) -> str:
-        """What to call the image among others: the file's name, of Zephyr's the build folder's."""
+        """The file's name without its ending; the build folder's name for ``zephyr.elf``."""
         folder = self.path.absolute().parent
         if self.path.stem != "zephyr":
             return self.path.stem
@@ -70,24 +70,24 @@ class Image(ElfFile):
 
     @property
     def alone(self) -> Image:
-        """The image without those that are loaded with it."""
+        """This image without the images beside it."""
         return replace(self, beside=(), composed=()) if self.beside or self.composed else self
 
     @property
     def loaded(self) -> tuple[Segment, ...]:
-        """What is put into memory before the image is started: its own, or that of all images."""
+        """What is loaded into memory before the start: the segments of this image, or of all."""
         return self.composed or self.segments
 
     def symbol(self, name: str) -> Symbol | None:
-        """The symbol called ``name`` (mangled for C++), or None; ``IMAGE:NAME`` of one beside."""
+        """The symbol called ``name`` (mangled for C++), or None; ``IMAGE:NAME`` for one beside."""
         image, colon, rest = name.partition(":")
         if colon:
-            return next((one.symbol(rest) for one in self.beside if one.name == image), None)
+            return next((other.symbol(rest) for other in self.beside if other.name == image), None)
         return super().symbol(name)
 
     def holds(self, address: int) -> bool:
-        """True where bytes of this image's own file are at run-time ``address``."""
-        return any(0 <= address - one.address < len(one.data) for one in self.segments)
+        """True if bytes of this image's own file are at run-time ``address``."""
+        return any(0 <= address - segment.address < len(segment.data) for segment in self.segments)
 
     @cached_property
     def regions(self) -> tuple[Memory, ...]:
@@ -119,8 +119,8 @@ class Image(ElfFile):
 
     @cached_property
     def graph(self) -> Graph:
-        """What refers to what, with each registration's own data told from its neighbours'."""
-        entries = (entry for one in self.registrations for entry in one.entries)
+        """What refers to what; ambiguous edges to a registration's own data are dropped."""
+        entries = (entry for registration in self.registrations for entry in registration.entries)
         return self._references.settled(frozenset(entries))
 
     @cached_property
@@ -137,7 +137,7 @@ class Image(ElfFile):
     def locate(self, address: int) -> Location:
         """Function (and file and line, from DWARF) of an address; Thumb bit ignored.
 
-        What this image does not hold is looked for in those beside it.
+        An address that this image does not hold is looked up in the images beside it.
         """
         address &= ~1
         if self.beside and not self.holds(address):
@@ -149,9 +149,9 @@ class Image(ElfFile):
         name, offset = "", 0
         if index >= 0:
             function = functions[index]
-            # Assembly often tells no size: such a function reaches to the next one.
-            after = starts[index + 1] if index + 1 < len(starts) else address + 1
-            unsized = min(after - function.address, _UNSIZED_REACH)
+            # Assembly often has no size: such a function reaches to the next one.
+            following = starts[index + 1] if index + 1 < len(starts) else address + 1
+            unsized = min(following - function.address, _UNSIZED_REACH)
             if address < function.address + (function.size or unsized):
                 name, offset = function.name, address - function.address
         file, line = self._line(address)
@@ -161,14 +161,14 @@ class Image(ElfFile):
     def lines(self) -> tuple[list[int], list[tuple[str, int]]]:
         """DWARF line rows sorted by address: start addresses, and (file, line); ("", 0) ends a run.
 
-        A garbled line program ends at the point where it makes no sense; what came before it
-        stands. Raises :class:`BadElf` only where the section itself cannot be read.
+        Of a garbled line program the rows before the garbled place are kept. Raises
+        :class:`BadElf` only if the section itself cannot be read.
         """
         return self.line_table.named()
 
     @cached_property
     def line_table(self) -> LineTable:
-        """The decoded line programs, with the paths that :attr:`lines` leaves out."""
+        """The decoded line programs, with full paths."""
         from harness.elf.dwarf.lines import LineTable  # noqa: PLC0415 - only when a line is asked
 
         return LineTable(self)

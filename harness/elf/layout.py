@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from harness.elf.file import ElfFile, Section, Symbol
 from harness.elf.regions import Memory
 
-#: The longest run of filler bytes that is called padding; longer ones have some other cause.
+#: The longest run of filler bytes that counts as padding, in bytes.
 LONGEST_PADDING = 64
 _NAMED = frozenset({"func", "object", "notype", "common", "tls"})
 _BINDING_ORDER = {"global": 0, "weak": 1, "local": 2}
@@ -47,7 +47,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Layout:
-    """The regions' parts, sorted by place, and what in the image does not add up."""
+    """The regions' parts, sorted by place, and notes on what does not add up."""
 
     parts: tuple[Part, ...]
     notes: tuple[str, ...]
@@ -67,21 +67,21 @@ class _Extent:
 
 
 def extents(firmware: ElfFile) -> tuple[Section, ...]:
-    """What occupies memory: the sections, or segments as sections where there is no table."""
+    """What occupies memory: the sections, or segments as sections if there is no table."""
     if firmware.sections:
         return firmware.sections
-    found = []
+    sections = []
     for number, segment in enumerate(firmware.segments):
         stored = len(segment.data)
         name = f"segment {number}"
         if stored:
-            found.append(
+            sections.append(
                 Section(
                     name, segment.address, segment.load_address, stored, True, True, segment.data
                 )
             )
         if segment.size > stored:
-            found.append(
+            sections.append(
                 Section(
                     f"{name} (zeroed)",
                     segment.address + stored,
@@ -92,11 +92,11 @@ def extents(firmware: ElfFile) -> tuple[Section, ...]:
                     b"",
                 )
             )
-    return tuple(found)
+    return tuple(sections)
 
 
 def lay_out(firmware: ElfFile, memories: Sequence[Memory]) -> Layout:
-    """Split every region of ``memories`` into parts; bytes in no region are told in the notes."""
+    """Split every region of ``memories`` into parts; a note names sections in no region."""
     sections = extents(firmware)
     notes: list[str] = []
     pieces = {
@@ -105,9 +105,9 @@ def lay_out(firmware: ElfFile, memories: Sequence[Memory]) -> Layout:
     parts: list[Part] = []
     placed: set[int] = set()
     for memory in memories:
-        found = _placed(sections, memory)
-        placed.update(id(extent.section) for extent in found)
-        parts.extend(_fill(memory, found, pieces))
+        placed_extents = _placed(sections, memory)
+        placed.update(id(extent.section) for extent in placed_extents)
+        parts.extend(_fill(memory, placed_extents, pieces))
     for section in sections:
         if id(section) not in placed:
             notes.append(
@@ -115,26 +115,26 @@ def lay_out(firmware: ElfFile, memories: Sequence[Memory]) -> Layout:
                 f"0x{section.address:08x}"
             )
     if not firmware.symbols:
-        notes.append("the image is stripped: no symbols, so bytes are told by section only")
+        notes.append("the image is stripped: no symbols, so bytes are listed by section only")
     return Layout(tuple(parts), tuple(notes))
 
 
 def _placed(sections: Sequence[Section], memory: Memory) -> list[_Extent]:
-    found = []
+    placed_extents = []
     for section in sections:
         if memory.origin <= section.address < memory.end:
-            found.append(_Extent(section, section.address, False))
+            placed_extents.append(_Extent(section, section.address, False))
         load = section.load_address
         if load is not None and load != section.address and memory.origin <= load < memory.end:
-            found.append(_Extent(section, load, True))
-    return sorted(found, key=lambda extent: extent.place)
+            placed_extents.append(_Extent(section, load, True))
+    return sorted(placed_extents, key=lambda extent: extent.place)
 
 
 def _fill(
-    memory: Memory, found: Iterable[_Extent], pieces: dict[int, list[_Piece]]
+    memory: Memory, placed_extents: Iterable[_Extent], pieces: dict[int, list[_Piece]]
 ) -> Iterable[Part]:
     cursor = memory.origin
-    for extent in found:
+    for extent in placed_extents:
         section = extent.section
         if extent.place > cursor:
             yield Part("(gap)", "gap", memory.name, "", cursor, cursor, extent.place - cursor)
@@ -160,14 +160,14 @@ class _Piece:
 def _named(
     firmware: ElfFile, sections: Sequence[Section], notes: list[str]
 ) -> Iterable[tuple[Section, list[tuple[int, int, Symbol]]]]:
-    """Each section with its sorted (start, end, symbol); symbols that lie are told in notes."""
+    """Each section with its sorted (start, end, symbol); a note counts symbols that are wrong."""
     by_name: dict[str, list[Symbol]] = {}
     for symbol in firmware.symbols:
         if symbol.kind in _NAMED and (symbol.size or symbol.kind == "func"):
             by_name.setdefault(symbol.section, []).append(symbol)
-    lies = 0
+    misplaced = 0
     for section in sections:
-        found = []
+        spans = []
         symbols = sorted(
             by_name.get(section.name, ()),
             key=lambda s: (s.address, -s.size, _BINDING_ORDER.get(s.binding, 3), s.name),
@@ -177,13 +177,13 @@ def _named(
             size = symbol.size or _until_next(starts, index, section.end) - symbol.address
             end = symbol.address + size
             if section.address <= symbol.address < section.end:
-                lies += end > section.end
-                found.append((symbol.address, min(end, section.end), symbol))
+                misplaced += end > section.end
+                spans.append((symbol.address, min(end, section.end), symbol))
             else:
-                lies += 1
-        yield section, found
-    if lies:
-        notes.append(f"{lies} symbols reach outside their section; they are cut at its border")
+                misplaced += 1
+        yield section, spans
+    if misplaced:
+        notes.append(f"{misplaced} symbols reach outside their section; they are cut at its border")
 
 
 def _until_next(starts: Sequence[int], index: int, end: int) -> int:
@@ -193,7 +193,7 @@ def _until_next(starts: Sequence[int], index: int, end: int) -> int:
 
 
 def _pieces(section: Section, symbols: list[tuple[int, int, Symbol]]) -> list[_Piece]:
-    found: list[_Piece] = []
+    pieces: list[_Piece] = []
     cursor = section.address
     index = 0
     while index < len(symbols):
@@ -206,18 +206,18 @@ def _pieces(section: Section, symbols: list[tuple[int, int, Symbol]]) -> list[_P
         if end <= cursor:
             continue  # lies wholly inside the symbol before it
         if start > cursor:
-            found.append(_between(section, cursor, start))
+            pieces.append(_between(section, cursor, start))
         start = max(start, cursor)
         kind = {"func": "function", "notype": "label"}.get(symbol.kind, "object")
-        found.append(_Piece(symbol.name, kind, start, end - start, tuple(aliases)))
+        pieces.append(_Piece(symbol.name, kind, start, end - start, tuple(aliases)))
         cursor = end
     if cursor < section.end:
-        found.append(_between(section, cursor, section.end))
-    return found
+        pieces.append(_between(section, cursor, section.end))
+    return pieces
 
 
 def _between(section: Section, start: int, end: int) -> _Piece:
-    """What lies between two symbols: padding, string literals, or something without a name."""
+    """The bytes between two symbols: padding, string literals, or something without a name."""
     raw = section.data[start - section.address : end - section.address]
     size = end - start
     filler = (

@@ -1,10 +1,9 @@
-"""The ELF container as pyelftools reads it, with what is checked before it is believed.
+"""The ELF container, read by pyelftools, with checks that pyelftools leaves out.
 
 pyelftools trusts a file: counts and offsets that lead out of it surface as errors of its own, or
-as empty bytes. An image for a microcontroller is small, so every table is checked against the
-file's size first, and what is wrong is one :class:`BadElf` that names it. Only the rows of the
-symbol table are decoded here: a Zephyr image has ten thousand of them, which takes pyelftools a
-quarter of a second.
+as empty bytes. So every table is checked against the file's size first, and a broken one raises
+:class:`BadElf`. Only the symbol table is decoded here: a Zephyr image has ten thousand symbols,
+which takes pyelftools a quarter of a second.
 
 Names of constants follow the System V ABI, chapters 4 and 5.
 """
@@ -28,7 +27,7 @@ from harness.errors import BadElf
 
 T = TypeVar("T")
 
-#: No image for a microcontroller comes near; a header that says more is garbled.
+#: Far more than any image for a microcontroller has; a larger count is garbled.
 MOST_HEADERS = 100_000
 MOST_UNCOMPRESSED = 1 << 30
 SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 0x1, 0x2, 0x4
@@ -40,7 +39,7 @@ _BINDINGS = {0: "local", 1: "global", 2: "weak"}
 _MACHINES = {3: "x86", 8: "MIPS", 20: "PowerPC", 62: "x86-64", 94: "Xtensa", 183: "AArch64",
              243: "RISC-V"}  # fmt: skip
 _EM_ARM = 40
-#: What pyelftools raises for a file that is not what it says.
+#: What pyelftools raises for a broken file.
 _BROKEN = (ELFError, ConstructError, ValueError, KeyError, IndexError, OverflowError, TypeError,
            AttributeError, zlib.error)  # fmt: skip
 
@@ -58,7 +57,7 @@ class RawSymbol:
 
 
 def read(data: bytes, where: str) -> ELFFile:
-    """``data`` as pyelftools sees it, all of its tables inside the file.
+    """``data`` as pyelftools reads it, with all tables inside the file.
 
     Raises :class:`BadElf` for anything but a whole 32-bit little-endian Arm ELF; ``where`` names
     the file in the message.
@@ -79,18 +78,18 @@ def read(data: bytes, where: str) -> ELFFile:
 
 
 def guarded(question: Callable[[], T], where: str) -> T:
-    """The answer to a question to pyelftools; what it raises over a broken file as BadElf."""
+    """What ``question`` to pyelftools returns. Raises :class:`BadElf` if the file is broken."""
     try:
         return question()
     except _BROKEN as error:
-        told = str(error) or type(error).__name__
-        raise BadElf(f"{where} is a broken ELF file: {told}") from error
+        reason = str(error) or type(error).__name__
+        raise BadElf(f"{where} is a broken ELF file: {reason}") from error
 
 
 def sections(elf: ELFFile, data: bytes, where: str) -> tuple[Section, ...]:
     """All sections, each inside the file. Raises :class:`BadElf`."""
-    found = guarded(lambda: tuple(elf.iter_sections()), where)
-    for section in found:
+    table = guarded(lambda: tuple(elf.iter_sections()), where)
+    for section in table:
         name = section.name or "?"
         stored = section["sh_type"] not in ("SHT_NULL", "SHT_NOBITS")
         end = section["sh_offset"] + section["sh_size"]
@@ -100,11 +99,11 @@ def sections(elf: ELFFile, data: bytes, where: str) -> tuple[Section, ...]:
             )
         if section["sh_flags"] & SHF_ALLOC and section["sh_addr"] + section["sh_size"] > 1 << 32:
             raise BadElf(f"{where} is a broken ELF file: section {name} ends behind 4 GiB")
-    return found
+    return table
 
 
 def contents(section: Section, where: str) -> bytes:
-    """The section's bytes, decompressed. Raises :class:`BadElf` where they do not decompress."""
+    """The section's bytes, decompressed. Raises :class:`BadElf` if they do not decompress."""
     if section["sh_type"] == "SHT_NOBITS":
         return b""
     size = guarded(lambda: int(section.data_size), where)
@@ -117,7 +116,9 @@ def contents(section: Section, where: str) -> bytes:
             f"{where}: section {section.name} does not decompress: {error.__cause__}",
             hint="rewrite it with: objcopy --decompress-debug-sections",
         ) from error
-    if section.name.startswith(".zdebug") and data[:4] == b"ZLIB":  # GNU's way before the ABI's
+    if (
+        section.name.startswith(".zdebug") and data[:4] == b"ZLIB"
+    ):  # GNU's form, older than the ABI's
         size = int.from_bytes(data[4:12], "big")
         if size > MOST_UNCOMPRESSED:
             raise BadElf(f"{where}: section {section.name} claims {size} bytes uncompressed")
@@ -128,21 +129,21 @@ def contents(section: Section, where: str) -> bytes:
 def symbols(table: SymbolTableSection, where: str) -> list[RawSymbol]:
     """The symbols of ``table``, unnamed ones left out, in file order."""
     names = contents(table.stringtable, where)
-    rows = contents(table, where)
-    found = []
+    data = contents(table, where)
+    decoded = []
     for name_at, value, size, info, _, index in _SYMBOL.iter_unpack(
-        rows[: len(rows) // _SYMBOL.size * _SYMBOL.size]
+        data[: len(data) // _SYMBOL.size * _SYMBOL.size]
     ):
         name = string(names, name_at) if name_at else ""
         if name:
             kind = _KINDS.get(info & 15, f"type{info & 15}")
             binding = _BINDINGS.get(info >> 4, f"bind{info >> 4}")
-            found.append(RawSymbol(name, value, size, kind, binding, index))
-    return found
+            decoded.append(RawSymbol(name, value, size, kind, binding, index))
+    return decoded
 
 
 def string(table: bytes, offset: int) -> str:
-    """The NUL-terminated string at ``offset``, "" where it lies outside the table."""
+    """The NUL-terminated string at ``offset``, "" if it lies outside the table."""
     if not 0 <= offset < len(table):
         return ""
     end = table.find(b"\0", offset)
@@ -152,7 +153,7 @@ def string(table: bytes, offset: int) -> str:
 def _check_kind(data: bytes, where: str) -> None:
     if data[:4] != b"\x7fELF":
         model = data[4:8] == b"TFL3"
-        hint = "it is a .tflite model: the image goes first, the model behind it" if model else ""
+        hint = "it is a .tflite model: name the image first, then the model" if model else ""
         raise BadElf(f"{where} is not an ELF file", hint=hint)
     if len(data) < 20:
         raise BadElf(f"{where} is truncated: {len(data)} bytes hold no ELF header")
@@ -172,15 +173,15 @@ def _check_kind(data: bytes, where: str) -> None:
 
 
 def _check_table(
-    data: bytes, where: str, what: str, at: int, size: int, count: int, least: int
+    data: bytes, where: str, kind: str, offset: int, size: int, count: int, least: int
 ) -> None:
-    if not at or not count:
+    if not offset or not count:
         return
     if size < least or count > MOST_HEADERS:
-        raise BadElf(f"{where} is a broken ELF file: {count} {what} headers of {size} bytes")
-    if at + size * count > len(data):
+        raise BadElf(f"{where} is a broken ELF file: {count} {kind} headers of {size} bytes")
+    if offset + size * count > len(data):
         raise BadElf(
-            f"{where} is truncated: its {what} headers end at {at + size * count}, "
+            f"{where} is truncated: its {kind} headers end at {offset + size * count}, "
             f"the file has {len(data)} bytes"
         )
 

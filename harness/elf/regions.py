@@ -1,4 +1,4 @@
-"""Memory regions: names, origins and sizes, from whatever describes them best.
+"""Memory regions: names, origins and sizes, from the best source that there is.
 
 In this order: a map file's "Memory Configuration", a linker script's ``MEMORY`` command, the
 Kconfig values that every Zephyr image carries as absolute symbols, and last the nRF9160's own
@@ -45,39 +45,39 @@ def memories(
     Raises UsageError for a map file or linker script that cannot be read or describes no memory.
     """
     if map_file is not None:
-        found = from_map(_read(map_file))
-        if not found:
+        regions = from_map(_read(map_file))
+        if not regions:
             raise UsageError(
                 f"{map_file} has no memory configuration",
                 hint="pass a map file of GNU ld (-Wl,-Map=...), or leave it out",
             )
     elif linker_script is not None:
-        found = from_linker_script(_read(linker_script))
-        if not found:
+        regions = from_linker_script(_read(linker_script))
+        if not regions:
             raise UsageError(
                 f"{linker_script} has no MEMORY command with plain numbers",
                 hint="pass the preprocessed script, e.g. build/zephyr/linker.cmd",
             )
     else:
-        found = from_kconfig(firmware) or from_chip(firmware)
-    return tuple(sorted(found, key=lambda memory: memory.origin))
+        regions = from_kconfig(firmware) or from_chip(firmware)
+    return tuple(sorted(regions, key=lambda memory: memory.origin))
 
 
 def from_map(text: str) -> tuple[Memory, ...]:
-    """The "Memory Configuration" table of a GNU ld map file, () where it has none."""
+    """The "Memory Configuration" table of a GNU ld map file, () if it has none."""
     start = text.find("Memory Configuration")
     end = text.find("Linker script and memory map", start)
     if start < 0:
         return ()
-    found = []
+    regions = []
     for line in text[start : end if end >= 0 else len(text)].splitlines():
         fields = line.split()
         if len(fields) >= 3 and fields[1].startswith("0x") and fields[0] != "*default*":
             try:
-                found.append(Memory(fields[0], int(fields[1], 16), int(fields[2], 16), "map"))
+                regions.append(Memory(fields[0], int(fields[1], 16), int(fields[2], 16), "map"))
             except ValueError:
                 continue  # a line of prose that happens to hold a number
-    return tuple(found)
+    return tuple(regions)
 
 
 def from_linker_script(text: str) -> tuple[Memory, ...]:
@@ -86,7 +86,7 @@ def from_linker_script(text: str) -> tuple[Memory, ...]:
     block = re.search(r"\bMEMORY\s*\{([^}]*)\}", text)
     if block is None:
         return ()
-    found = []
+    regions = []
     entry = re.compile(
         r"(\w+)\s*(?:\([^)]*\))?\s*:\s*(?:ORIGIN|org|o)\s*=\s*([^,]+),"
         r"\s*(?:LENGTH|len|l)\s*=\s*([^\n,]+)",
@@ -95,8 +95,8 @@ def from_linker_script(text: str) -> tuple[Memory, ...]:
     for name, origin, length in entry.findall(block[1]):
         start, size = _number(origin), _number(length)
         if start is not None and size is not None:
-            found.append(Memory(name, start, size, "linker script"))
-    return tuple(found)
+            regions.append(Memory(name, start, size, "linker script"))
+    return tuple(regions)
 
 
 def from_kconfig(firmware: ElfFile) -> tuple[Memory, ...]:
@@ -123,7 +123,7 @@ def from_chip(firmware: ElfFile) -> tuple[Memory, ...]:
     behind TF-M) has the region from there to the bank's end.
     """
     table = tomllib.loads((paths.platforms() / "nrf9160.toml").read_text("utf-8"))["memory"]
-    found = []
+    regions = []
     for key, name in (("flash", "FLASH"), ("ram", "RAM")):
         origin, end = table[key]["origin"], table[key]["origin"] + table[key]["size"]
         ends = (
@@ -138,8 +138,8 @@ def from_chip(firmware: ElfFile) -> tuple[Memory, ...]:
         lowest = min(ends, default=origin)
         if lowest - origin >= _PARTITION[name]:
             origin = lowest
-        found.append(Memory(name, origin, end - origin, "nRF9160"))
-    return tuple(found)
+        regions.append(Memory(name, origin, end - origin, "nRF9160"))
+    return tuple(regions)
 
 
 def _read(path: Path) -> str:
@@ -147,16 +147,16 @@ def _read(path: Path) -> str:
 
 
 def _number(text: str) -> int | None:
-    """The value of a linker-script constant expression, None where it is more than arithmetic."""
+    """The value of a linker-script constant expression, None if it is more than arithmetic."""
     tokens: list[int | str] = []
-    at = 0
+    position = 0
     text = text.strip()
-    while at < len(text):
-        match = _TERM.match(text, at)
+    while position < len(text):
+        match = _TERM.match(text, position)
         if match is None:
             return None
         tokens.append(int(match[1], 0) * _UNITS[match[2].lower()] if match[1] else match[3])
-        at = match.end()
+        position = match.end()
     value, rest = _sum(tokens)
     return value if not rest else None
 

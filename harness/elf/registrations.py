@@ -16,7 +16,7 @@ from harness.elf.demangle import qualified
 from harness.elf.graph import Graph
 from harness.model.schema import OPERATOR_NAMES
 
-#: Custom operators that tflite-micro brings along: registration function -> name in the model.
+#: tflite-micro's own custom operators: registration function -> name in the model.
 #: Source: the Add* functions of micro_mutable_op_resolver.h.
 LIBRARY_CUSTOM: Mapping[str, str] = {
     "CIRCULAR_BUFFER": "CIRCULAR_BUFFER",
@@ -41,7 +41,7 @@ LIBRARY_CUSTOM: Mapping[str, str] = {
 
 _BUILTINS = frozenset(OPERATOR_NAMES)
 _BY_SPELLING = {name.replace("_", "").lower(): name for name in OPERATOR_NAMES}
-#: Registrations whose names are no builtin's (reference variants of older revisions).
+#: Registration functions of older revisions that are not named after their operator.
 _OLDER_NAMES = {"L2NORM_REF": "L2_NORMALIZATION"}
 #: Parsers that several operators share.
 _SHARED_PARSERS = {
@@ -73,8 +73,8 @@ class Registration:
 def find(graph: Graph) -> tuple[Registration, ...]:
     """The operators whose registration functions are linked, sorted by name.
 
-    A function that returns nullptr registers nothing: tflite-micro's Register_ETHOSU() does
-    where the image is built without that accelerator.
+    A function that returns nullptr registers nothing, such as tflite-micro's Register_ETHOSU()
+    in an image that is built without that accelerator.
     """
     register: dict[tuple[str, bool], list[int]] = {}
     parsers: dict[str, list[int]] = {}
@@ -82,17 +82,17 @@ def find(graph: Graph) -> tuple[Registration, ...]:
         if node.kind not in ("function", "label") or number in graph.nulls:
             continue
         for name in (node.name, *node.aliases):
-            known = registered_by(name)
-            if known is not None:
-                numbers = register.setdefault(known, [])
+            operator_key = registered_by(name)
+            if operator_key is not None:
+                numbers = register.setdefault(operator_key, [])
                 if number not in numbers:
                     numbers.append(number)
                 break
             for operator in _helps(name):
                 parsers.setdefault(operator, []).append(number)
     return tuple(
-        Registration(operator, custom, tuple(found), (*found, *parsers.get(operator, ())))
-        for (operator, custom), found in sorted(register.items())
+        Registration(operator, custom, tuple(functions), (*functions, *parsers.get(operator, ())))
+        for (operator, custom), functions in sorted(register.items())
     )
 
 
@@ -114,7 +114,7 @@ def registered_by(symbol: str) -> tuple[str, bool] | None:
 
 
 def _helps(symbol: str) -> Iterable[str]:
-    """The builtin operators for whose registration alone a parser or Add* function is there."""
+    """The builtin operators that a parser or Add* function exists for."""
     name = qualified(symbol)
     match = _PARSER.match(name) or _ADD.search(name)
     if match is None:

@@ -1,7 +1,7 @@
 """What a Thumb-2 function refers to: branches out of it and addresses that it loads.
 
 A decoder of the few encodings that form addresses, nothing more: it reads a whole image in tens
-of milliseconds, where a full disassembler takes seconds. Tests hold it against capstone.
+of milliseconds, while a full disassembler takes seconds. Tests compare it with capstone.
 
 Source: Armv8-M Architecture Reference Manual (DDI 0553), section C2.4, the encodings named below.
 """
@@ -47,7 +47,7 @@ def references(
 
     ``data_ranges`` are sorted (start, end) addresses that hold no instructions (literal pools and
     jump tables, from the image's mapping symbols). Words that an instruction loads relative to pc
-    are known to be data and are skipped without being told. Branch targets are even; literals and
+    are known to be data and are skipped as well. Branch targets are even; literals and
     constants are raw 32-bit values, with the Thumb bit of a function pointer as it stands.
     """
     decoder = _Decoder(code, address)
@@ -73,9 +73,9 @@ def references(
 
 
 def returned_constant(code: bytes) -> int | None:
-    """What a function returns in r0 that only moves constants and registers; else None.
+    """The constant that a function returns in r0; None if it does more than move registers.
 
-    A prologue and an epilogue are followed; a branch, a load or a store is too much.
+    Prologue and epilogue are followed; a branch, a load or a store gives None.
     """
     values: dict[int, int | None] = {}
     words = [int.from_bytes(code[at : at + 2], "little") for at in range(0, len(code) - 1, 2)]
@@ -106,7 +106,7 @@ def returned_constant(code: bytes) -> int | None:
 
 
 class _Decoder:
-    """One pass over a function: what its instructions so far have left in registers and pools."""
+    """One pass over a function: its literals and the halves of addresses found so far."""
 
     def __init__(self, code: bytes, address: int) -> None:
         self.code = code

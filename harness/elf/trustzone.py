@@ -1,4 +1,4 @@
-"""Which side of TrustZone an image is for, told by the image itself."""
+"""Which security state an image is for, as the image itself shows it."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _VENEERS = ".gnu.sgstubs"
 
 
 def gateways(image: Image) -> int | None:
-    """The address of the first secure gateway veneer among all that is loaded; None without."""
-    found = [
-        segment.load_address + at
+    """The address of the first secure gateway veneer that is loaded, or None."""
+    addresses = [
+        segment.load_address + offset
         for segment in image.loaded
-        if (at := _veneer(segment.data, segment.load_address)) is not None
+        if (offset := _veneer(segment.data, segment.load_address)) is not None
     ]
-    return min(found, default=None)
+    return min(addresses, default=None)
 
 
 def is_non_secure(image: Image) -> bool:
     """True for an image that expects secure firmware below it.
 
-    Zephyr's own Kconfig says so; any other image is non-secure if it calls gateways that another
-    image defines (absolute functions of an import library), secure if it has gateways. One that
-    says nothing is judged by TF-M's partitions.
+    A Zephyr image has it in its Kconfig. Any other image is secure if it has gateways, and
+    non-secure if it calls gateways of another image (absolute functions of an import library). If
+    it has neither, TF-M's partitions decide.
     """
     if any(segment.data and segment.load_address == 0 for segment in image.loaded):
         return False  # the core comes out of reset in the secure state
@@ -49,11 +49,11 @@ def side(image: Image) -> str:
 
 
 def _veneer(data: bytes, address: int) -> int | None:
-    at = data.find(_SG)
-    while at >= 0:
-        if not (address + at) & 3 and at + 8 <= len(data):
-            first, second = struct.unpack_from("<2H", data, at + 4)
+    offset = data.find(_SG)
+    while offset >= 0:
+        if not (address + offset) & 3 and offset + 8 <= len(data):
+            first, second = struct.unpack_from("<2H", data, offset + 4)
             if first & 0xF800 == 0xF000 and second & 0xD000 == 0x9000:
-                return at
-        at = data.find(_SG, at + 1)
+                return offset
+        offset = data.find(_SG, offset + 1)
     return None

@@ -1,4 +1,4 @@
-"""Static variables as DWARF describes them: where declared, of which type."""
+"""Static variables as DWARF describes them: the declaring file and the type."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Variables:
 
     @cached_property
     def entries(self) -> dict[int, Entry]:
-        """DWARF entries of variables in static memory, by address; 0 is a dropped one."""
-        found: dict[int, Entry] = {}
+        """DWARF entries of variables in static memory, by address; dropped ones (at 0) left out."""
+        entries: dict[int, Entry] = {}
         for unit in self.dwarf.units:
             for offset in self.dwarf.scan(unit, _VARIABLES, _BLOCKS):
                 try:
@@ -35,11 +35,11 @@ class Variables:
                 except GARBLED:
                     continue  # one variable less; the scan itself counts broken units
                 if address:
-                    found.setdefault(address, entry)
-        return found
+                    entries.setdefault(address, entry)
+        return entries
 
     def declared_in(self, address: int) -> str:
-        """The path of the file that declares the variable at ``address``, "" where not known."""
+        """The path of the file that declares the variable at ``address``, "" if not known."""
         entry = self.entries.get(address)
         if entry is None:
             return ""
@@ -61,16 +61,16 @@ class Variables:
         for _ in range(_DEEPEST):
             if not isinstance(offset, int):
                 return None
-            found = self.dwarf.entry(offset)
-            if found.tag not in _WRAPPERS:
-                return found
-            offset = found.number(At.TYPE)
+            kind = self.dwarf.entry(offset)
+            if kind.tag not in _WRAPPERS:
+                return kind
+            offset = kind.number(At.TYPE)
         return None
 
     def dimensions(self, address: int) -> tuple[int, ...]:
-        """The extents of the array at ``address``, outermost first; () for what is no array."""
+        """The extents of the array at ``address``, outermost first; () for anything else."""
         entry = self.entries.get(address)
-        found: list[int] = []
+        extents: list[int] = []
         try:
             offset = None if entry is None else self.dwarf.follow(entry, At.TYPE)
             for _ in range(_DEEPEST):
@@ -80,21 +80,21 @@ class Variables:
                 if kind.tag not in _WRAPPERS:
                     break
                 if kind.tag == Tag.ARRAY_TYPE:
-                    found += [self._extent(one) for one in self.dwarf.children(kind)]
+                    extents += [self._extent(subrange) for subrange in self.dwarf.children(kind)]
                 offset = kind.number(At.TYPE)
         except GARBLED:
             return ()
-        return tuple(found)
+        return tuple(extents)
 
     @staticmethod
     def _extent(subrange: Entry) -> int:
-        """DW_AT_count, or one more than DW_AT_upper_bound; 0 where neither is a number."""
+        """DW_AT_count, or one more than DW_AT_upper_bound; 0 if neither is a number."""
         count = subrange.number(At.COUNT)
         bound = subrange.number(At.UPPER_BOUND)
         return count if count is not None else 0 if bound is None else bound + 1
 
     def dwarf_name(self, entry: Entry) -> str:
-        """The name of a type, "" where it has none."""
+        """The name of a type, "" if it has none."""
         try:
             name = self.dwarf.follow(entry, At.NAME)
         except GARBLED:
@@ -102,8 +102,8 @@ class Variables:
         return name if isinstance(name, str) else ""
 
     def may_hold_pointers(self, address: int) -> bool | None:
-        """False for arrays of numbers, True for other types, None where DWARF tells no type."""
-        found = self.type_of(address)
-        if found is None:
+        """False for arrays of numbers, True for other types, None if DWARF has no type."""
+        kind = self.type_of(address)
+        if kind is None:
             return None
-        return found.tag not in _PLAIN
+        return kind.tag not in _PLAIN

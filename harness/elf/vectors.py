@@ -1,8 +1,8 @@
-"""Where an image starts: the vector table, and why that one.
+"""Where an image starts: its vector table, and why that one.
 
 The core boots from the start of flash. An image that leaves it empty is started by a bootloader or
-by secure firmware; then its symbols tell the table, or MCUboot's header, or a scan for what the
-core would boot.
+by secure firmware. Then the table is found by a symbol, by MCUboot's header, or by a scan for a
+table that the core would boot.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _HINT = "is it linked for the nRF9160 (flash at 0, RAM at 0x20000000)?"
 
 @dataclass(frozen=True)
 class Vectors:
-    """A vector table, what its first two words say, and how it was found."""
+    """A vector table, its first two words, and how it was found."""
 
     address: int
     stack: int
@@ -36,7 +36,7 @@ class Vectors:
     reason: str
 
     def notes(self, *, non_secure: bool) -> list[Finding]:
-        """The note on an image that is not started as the chip would be, and why here; or none."""
+        """A note if the image does not start where the chip does, with the reason."""
         if not self.address:
             return []
         missing, subject = (
@@ -54,7 +54,7 @@ class Vectors:
 def find(image: Image, flash: range, ram: range) -> Vectors:
     """The table that ``image`` is started from; ``flash`` and ``ram`` are the chip's.
 
-    Raises :class:`BadElf` where there is none, or where the core could not boot from it.
+    Raises :class:`BadElf` if there is none, or if the core could not boot from it.
     """
     address, reason = _address(image, flash, ram)
     if address is None:
@@ -67,7 +67,7 @@ def find(image: Image, flash: range, ram: range) -> Vectors:
 
 
 def named(image: Image) -> tuple[int, str] | None:
-    """The table that a symbol or TF-M's section names, and which; None where nothing does."""
+    """The table that a symbol or TF-M's section names, and that name; None if nothing does."""
     for name in _SYMBOLS:
         symbol = image.symbol(name)
         if symbol is not None:
@@ -81,19 +81,19 @@ def named(image: Image) -> tuple[int, str] | None:
 def _address(image: Image, flash: range, ram: range) -> tuple[int | None, str]:
     if _words(image, flash.start) is not None:
         return flash.start, "the start of flash"
-    told = named(image) or _behind_header(image, flash)
-    if told is not None:
-        return told
+    table = named(image) or _behind_header(image, flash)
+    if table is not None:
+        return table
     for address in _candidates(image, flash):
         words = _words(image, address)
         if words is not None and not _complaint(image, words, flash, ram):
             return address, "the first table that the core would boot"
-    # Nothing boots: what stands first is what the complaint is about.
+    # Nothing boots: the error is about the first place.
     return next(_candidates(image, flash), None), ""
 
 
 def _behind_header(image: Image, flash: range) -> tuple[int, str] | None:
-    for segment in sorted(image.loaded, key=lambda one: one.load_address):
+    for segment in sorted(image.loaded, key=lambda segment: segment.load_address):
         address, data = segment.load_address, segment.data
         if address in flash and len(data) >= _MCUBOOT.size:
             magic, _, size = _MCUBOOT.unpack_from(data)
@@ -103,7 +103,7 @@ def _behind_header(image: Image, flash: range) -> tuple[int, str] | None:
 
 
 def _candidates(image: Image, flash: range) -> Iterator[int]:
-    for segment in sorted(image.loaded, key=lambda one: one.load_address):
+    for segment in sorted(image.loaded, key=lambda segment: segment.load_address):
         start, end = segment.load_address, segment.load_address + len(segment.data)
         if start in flash:
             yield from range(-(-start // _ALIGNMENT) * _ALIGNMENT, end - 7, _ALIGNMENT)
@@ -111,22 +111,22 @@ def _candidates(image: Image, flash: range) -> Iterator[int]:
 
 def _words(image: Image, address: int) -> tuple[int, int] | None:
     for segment in image.loaded:
-        at = address - segment.load_address
-        if 0 <= at <= len(segment.data) - 8:
-            stack, entry = struct.unpack_from("<2I", segment.data, at)
+        offset = address - segment.load_address
+        if 0 <= offset <= len(segment.data) - 8:
+            stack, entry = struct.unpack_from("<2I", segment.data, offset)
             return stack, entry
     return None
 
 
 def _complaint(image: Image, words: tuple[int, int], flash: range, ram: range) -> str:
-    """Why the core could not boot from a table; "" where it could."""
+    """Why the core could not boot from a table; "" if it could."""
     stack, entry = words
     if not ram.start < stack <= ram.stop or stack & 3:
-        return f"starts with 0x{stack:08x}, which is no stack in RAM"
+        return f"starts with 0x{stack:08x}, which is not a stack in RAM"
     place = entry & ~1
     code = place in flash and any(
         0 <= place - segment.load_address < len(segment.data) for segment in image.loaded
     )
     if not entry & 1 or not code:
-        return f"has the reset vector 0x{entry:08x}, which is no Thumb code in flash"
+        return f"has the reset vector 0x{entry:08x}, which is not Thumb code in flash"
     return ""

@@ -117,7 +117,7 @@ def sites(firmware: Firmware) -> tuple[Site, ...]:
 
 
 def _size_argument(signature: str) -> int | None:
-    """The place of the size that follows an ``unsigned char*``, None where there is none."""
+    """The place of the size that follows an ``unsigned char*``, None if there is none."""
     inside = signature.partition("(")[2].rpartition(")")[0].split(", ")
     for index, (first, second) in enumerate(pairwise(inside)):
         if first == "unsigned char*" and second in ("unsigned int", "unsigned long"):
@@ -258,7 +258,7 @@ class _Prober:
         return self.machine.registers["sp"] + _WORD * max(self.site.index - _IN_REGISTERS, 0)
 
     def _used(self) -> int | None:
-        """The figure of the image's ``arena`` record, None where it prints none in two seconds."""
+        """The figure of the image's ``arena`` record, None if it prints none in two seconds."""
         wait = self.session.deadline(_RECORD_SECONDS, guard=self.guard)
         self.session.run(ConsoleMatch(records.pattern("arena")), wait)
         console = b"".join(chunk.data for chunk in self.session.console)

@@ -78,7 +78,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Verdict:
-    """One budget checked; ``limit`` or ``used`` is None where it could not be."""
+    """One budget checked; ``limit`` or ``used`` is None if it could not be."""
 
     name: str
     kind: str
@@ -194,7 +194,7 @@ def _known_absent(
 
 
 def measured(budget: Budget, document: Mapping[str, Any]) -> int | None:
-    """The bytes that a budget limits, None where the document has no such thing."""
+    """The bytes that a budget limits, None if the document has no such thing."""
     if budget.kind == "operator":
         rows = [
             r["exclusive"] for r in document.get("operators", ()) if r["operator"] == budget.name
@@ -217,7 +217,7 @@ def measured(budget: Budget, document: Mapping[str, Any]) -> int | None:
 
 
 def is_region(name: str, region: str) -> bool:
-    """True where a budget's name means the linker's ``region``."""
+    """True if a budget's name means the linker's ``region``."""
     return region.lower() in _OTHER_NAMES.get(name.lower(), (name.lower(),))
 
 
@@ -228,5 +228,5 @@ def _ram(document: Mapping[str, Any]) -> frozenset[str]:
 
 
 def _below(path: str, wanted: str) -> bool:
-    """True where ``path`` is or lies below ``wanted``, whose leading folders may be left out."""
+    """True if ``path`` is or lies below ``wanted``, whose leading folders may be left out."""
     return f"/{wanted.strip('/')}/" in f"/{path.strip('/')}/"

@@ -69,7 +69,7 @@ class Swap:
 
     @property
     def agrees(self) -> bool:
-        """True where both figures lie within the stated bound."""
+        """True if both figures lie within the stated bound."""
         return agree(self.reached, self.measured, len(self.operators))
 
     def to_json(self) -> dict[str, Any]:
@@ -91,7 +91,7 @@ class Comparison:
 
     @property
     def same(self) -> bool:
-        """True where nothing differs in size and nothing moved."""
+        """True if nothing differs in size and nothing moved."""
         changed = any(change.difference for change in self.regions)
         return not (changed or self.files or self.operators or self.symbols or self.moves)
 

@@ -50,7 +50,7 @@ class Marginal:
 
     @property
     def agrees(self) -> bool:
-        """True where the two figures lie within the stated bound."""
+        """True if the two figures lie within the stated bound."""
         return agree(self.exclusive, self.measured)
 
     @property
@@ -79,7 +79,7 @@ class LeaveOneOut:
 
     @property
     def agrees(self) -> bool:
-        """True where both figures of all operators together lie within the bound."""
+        """True if both figures of all operators together lie within the bound."""
         return agree(self.together, self.flash - self.none, len(self.rows))
 
     def to_json(self) -> dict[str, Any]:

@@ -36,7 +36,7 @@ BOUND_SHARE = 0.03
 
 
 def agree(reached: int, measured: int, operators: int = 1) -> bool:
-    """True where bytes by reachability and by measurement lie within the stated bound."""
+    """True if bytes by reachability and by measurement lie within the stated bound."""
     return abs(measured - reached) <= BOUND_BYTES * operators + BOUND_SHARE * abs(measured)
 
 

@@ -30,7 +30,7 @@ class Memory:
 
     ``used`` bytes were needed at some time (of a stack its high-water mark, of an arena what
     ``arena_used_bytes()`` says), ``least`` is the smallest size that works, ``wasted`` what could
-    be given back; each None where it is not known. A run measures those of arenas and stacks.
+    be given back; each None if it is not known. A run measures those of arenas and stacks.
     """
 
     purpose: str
@@ -60,7 +60,7 @@ def purposes(firmware: Firmware, parts: Sequence[Part], registered: int) -> tupl
 
 
 def _resolvers(firmware: Firmware, registered: int) -> Iterable[Memory]:
-    """Resolver objects; how many slots are filled is known where there is one."""
+    """Resolver objects; how many slots are filled is known if there is one."""
     found = [one for one in resolvers.find(firmware) if one.address]
     for one in found:
         slots = f"{one.slots} slots of {one.slot_bytes} B"

@@ -145,7 +145,7 @@ def _offset(member: Entry) -> int:
 
 
 def _element(dwarf: Dwarf, offset: int) -> tuple[str, int]:
-    """Name and size of an array's elements; "" and 0 where DWARF does not tell."""
+    """Name and size of an array's elements; "" and 0 if DWARF does not tell."""
     name = ""
     try:
         for _ in range(_DEEPEST):

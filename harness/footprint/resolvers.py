@@ -27,7 +27,7 @@ _VTABLE = re.compile(r"^_ZTV.*(?:MicroMutableOpResolverILj\d+E|AllOpsResolver)")
 class Declared:
     """A resolver that an image declares.
 
-    ``address`` is 0 where no static object was found (one on a stack, or no DWARF); ``slot_bytes``
+    ``address`` is 0 if no static object was found (one on a stack, or no DWARF); ``slot_bytes``
     is what one slot takes in RAM.
     """
 

@@ -92,7 +92,7 @@ class Table:
         return cls(Buffer(b"\4\0\4\0" + b"\4\0\0\0"), 4)  # a vtable and the table behind it
 
     def _field(self, slot: int) -> int:
-        """The position of a field's value, or 0 where the field is absent."""
+        """The position of a field's value, or 0 if the field is absent."""
         buffer = self.buffer
         buffer.spend(1)
         vtable = self.position - int(buffer.scalar("int32", self.position))

@@ -33,13 +33,13 @@ class Model:
 
     @classmethod
     def from_file(cls, path: Path | str) -> Model:
-        """Read ``path``. Raises :class:`BadModel` where it can't be read or is broken."""
+        """Read ``path``. Raises :class:`BadModel` if it can't be read or is broken."""
         path = Path(path)
         return cls.from_bytes(files.read(path, error=BadModel), path.name)
 
     @classmethod
     def from_bytes(cls, data: bytes, name: str = "model") -> Model:
-        """Read a model from ``data``. Raises :class:`BadModel` where it is broken."""
+        """Read a model from ``data``. Raises :class:`BadModel` if it is broken."""
         content = reader.read(data, name)
         return cls(name, bytes(data), content.version, content.description, content.subgraphs)
 

@@ -39,12 +39,12 @@ class Tensor:
 
     @property
     def scale(self) -> float:
-        """The scale (the first one of several), 0.0 where the tensor is not quantized."""
+        """The scale (the first one of several), 0.0 if the tensor is not quantized."""
         return self.quantization.scales[0] if self.quantization else 0.0
 
     @property
     def zero_point(self) -> int:
-        """The zero point (the first one of several), 0 where the tensor is not quantized."""
+        """The zero point (the first one of several), 0 if the tensor is not quantized."""
         return self.quantization.zero_points[0] if self.quantization else 0
 
     @property
@@ -54,7 +54,7 @@ class Tensor:
 
     @property
     def constant(self) -> bool:
-        """True where the file holds the tensor's value."""
+        """True if the file holds the tensor's value."""
         return self.data is not None
 
     def to_json(self) -> Mapping[str, Any]:

@@ -78,7 +78,7 @@ class Counters:
 
 @dataclass(frozen=True)
 class Fault:
-    """A processor fault as the target decoded it (addresses are 0 where it could not tell)."""
+    """A processor fault as the target decoded it (addresses are 0 if it could not tell)."""
 
     kind: str  # "UsageFault", "BusFault", "MemManage", "HardFault", "Lockup"
     reason: str  # the named status bits: "INVSTATE", "PRECISERR, BFARVALID", ...

@@ -23,25 +23,25 @@ class OrdinarySession(Closing):
         raise NotImplementedError
 
     def profile(self) -> None:
-        """Count from here on. Raises :class:`Unsupported` where nothing is counted."""
+        """Count from here on. Raises :class:`Unsupported` if nothing is counted."""
         self._cannot(Ability.TRACE)
 
     def coverage(self) -> Coverage:
-        """What ran since. Raises :class:`Unsupported` where nothing is counted."""
+        """What ran since. Raises :class:`Unsupported` if nothing is counted."""
         self._cannot(Ability.TRACE)
 
     @property
     def registers(self) -> Mapping[str, int]:
-        """r0 to r12, sp, lr, pc. Raises :class:`Unsupported` where they cannot be read."""
+        """r0 to r12, sp, lr, pc. Raises :class:`Unsupported` if they cannot be read."""
         self._cannot(Ability.STEP)
 
     def run_to_address(self, address: int, deadline: Deadline) -> Stop:
-        """Run to ``address``. Raises :class:`Unsupported` where a run cannot stop there."""
+        """Run to ``address``. Raises :class:`Unsupported` if a run cannot stop there."""
         self._cannot(Ability.STEP)
 
     @property
     def pins(self) -> Pins:
-        """Port 0 from outside. Raises :class:`Unsupported` where nobody can reach it."""
+        """Port 0 from outside. Raises :class:`Unsupported` if nobody can reach it."""
         self._cannot(Ability.PINS)
 
     def _cannot(self, ability: Ability) -> NoReturn:

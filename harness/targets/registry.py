@@ -59,11 +59,11 @@ class Target:
     pool: str = ""
 
     def can(self, ability: Ability) -> bool:
-        """True where its sessions can."""
+        """True if its sessions can."""
         return ability in self.abilities
 
     def option(self, name: str) -> TargetOption | None:
-        """The option called ``name``, None where it takes none of that name."""
+        """The option called ``name``, None if it takes none of that name."""
         return next((one for one in self.options if one.name == name), None)
 
     def make_pool(self) -> Closing | None:

@@ -35,14 +35,14 @@ class SimulatorMemory:
         self._machine = machine
 
     def read(self, address: int, size: int) -> bytes:
-        """``size`` bytes from ``address``. Raises :class:`UsageError` where there is no memory."""
+        """``size`` bytes from ``address``. Raises :class:`UsageError` if there is no memory."""
         try:
             return self._machine.read_memory(address, size)
         except ValueError as error:
             raise UsageError(f"simulator: {error}") from error
 
     def write(self, address: int, data: bytes) -> None:
-        """Write ``data`` at ``address``. Raises :class:`UsageError` where there is no memory."""
+        """Write ``data`` at ``address``. Raises :class:`UsageError` if there is no memory."""
         try:
             self._machine.write_memory(address, data)
         except ValueError as error:

@@ -35,7 +35,7 @@ _TICK = 1e-5  # seconds between two lines at least
 
 @dataclass(frozen=True)
 class Said:
-    """One line: a record of ``kind`` with ``fields``, or ``text`` where there is no kind."""
+    """One line: a record of ``kind`` with ``fields``, or ``text`` if there is no kind."""
 
     kind: str = ""
     fields: tuple[tuple[str, str], ...] = ()  # as they are spelt
@@ -213,7 +213,7 @@ def spell(number: int, kind: str, fields: Sequence[tuple[str, str]]) -> bytes:
 
 
 def read(text: str) -> tuple[int, str, tuple[tuple[str, str], ...]] | None:
-    """Number, kind and fields of the record in a line, None where there is none."""
+    """Number, kind and fields of the record in a line, None if there is none."""
     match = _RECORD.fullmatch(text)
     if match is None or zlib.crc32(text[: -len(" *12345678")].encode()) != int(match[4], 16):
         assert "~HIL" not in text, f"a good run printed {text!r}"

@@ -59,12 +59,12 @@ class Entry:
     children_at: int  # offset of the first child, 0: none
 
     def value(self, attribute: At) -> Value | None:
-        """An attribute's raw value, None where the entry has none."""
+        """An attribute's raw value, None if the entry has none."""
         found = self.attributes.get(attribute)
         return found[1] if found else None
 
     def number(self, attribute: At) -> int | None:
-        """An attribute's value where it is a number."""
+        """An attribute's value if it is a number, else None."""
         value = self.value(attribute)
         return value if isinstance(value, int) else None
 
@@ -106,7 +106,7 @@ class Dwarf:
     @cached_property
     def units(self) -> tuple[Unit, ...]:
         """All compilation units, in file order."""
-        found = []
+        units = []
         at = 0
         while at + 11 <= len(self.info):
             length = int.from_bytes(self.info[at : at + 4], "little")
@@ -120,9 +120,9 @@ class Dwarf:
                 self.broken_units += 1
                 unit = None
             if unit is not None:
-                found.append(unit)
+                units.append(unit)
             at = end
-        return tuple(found)
+        return tuple(units)
 
     @cached_property
     def _starts(self) -> list[int]:
@@ -154,30 +154,30 @@ class Dwarf:
         return Unit(at, end, version, self._abbreviations(table), first)
 
     def _abbreviations(self, at: int) -> dict[int, Abbreviation]:
-        known = self._abbreviation_tables.get(at)
-        if known is not None:
-            return known
+        cached = self._abbreviation_tables.get(at)
+        if cached is not None:
+            return cached
         table = self._abbreviation_tables[at] = read_abbreviations(self._abbrev, at)
         return table
 
     # -- walking ---------------------------------------------------------------------------------
 
-    def scan(self, unit: Unit, wanted: frozenset[int], into: frozenset[int]) -> Iterator[int]:
-        """Offsets of the unit's entries with a ``wanted`` tag; only ``into`` subtrees are entered.
+    def scan(self, unit: Unit, tags: frozenset[int], into: frozenset[int]) -> Iterator[int]:
+        """Offsets of the unit's entries with one of ``tags``; only ``into`` subtrees are entered.
 
         A garbled entry ends the unit. Entries without DW_AT_sibling (LLVM) are walked through.
         """
         try:
-            yield from self._scan(unit, wanted, into)
+            yield from self._scan(unit, tags, into)
         except GARBLED:
             self.broken_units += 1
 
-    def _scan(self, unit: Unit, wanted: frozenset[int], into: frozenset[int]) -> Iterator[int]:  # noqa: PLR0912
+    def _scan(self, unit: Unit, tags: frozenset[int], into: frozenset[int]) -> Iterator[int]:  # noqa: PLR0912
         # - one loop without calls for the common steps: it runs over half a million entries.
         info, end, table = self.info, unit.end, unit.abbreviations
         at = unit.first
         depth = 0
-        skipping = 0  # depth below which nothing is wanted; 0: everything is
+        skipping = 0  # depth below which entries are skipped; 0: none are
         while at < end:
             start = at
             code = info[at]
@@ -192,7 +192,7 @@ class Dwarf:
                     skipping = 0
                 continue
             abbreviation = table[code]
-            if not skipping and abbreviation.tag in wanted:
+            if not skipping and abbreviation.tag in tags:
                 yield start
             children = abbreviation.children
             enter = not children or abbreviation.tag in into or depth == 0
@@ -251,7 +251,7 @@ class Dwarf:
     # -- decoding --------------------------------------------------------------------------------
 
     def entry(self, offset: int, unit: Unit | None = None) -> Entry:
-        """The entry at ``offset``; one of GARBLED is raised where there is none."""
+        """The entry at ``offset``; one of GARBLED is raised if there is none."""
         unit = unit or self.unit_at(offset)
         if unit is None or not unit.first <= offset < unit.end:
             raise ValueError(f"no entry at 0x{offset:x}")
@@ -326,7 +326,7 @@ class Dwarf:
     # -- what entries mean -----------------------------------------------------------------------
 
     def follow(self, entry: Entry, attribute: At) -> Value | None:
-        """An attribute of an entry, or of what it specifies or is an instance of."""
+        """An attribute of an entry, or of its DW_AT_specification or DW_AT_abstract_origin."""
         for _ in range(_DEPTH):
             value = entry.value(attribute)
             if value is not None:
@@ -352,7 +352,7 @@ class Dwarf:
         return None
 
     def line_header(self, unit: Unit) -> LineHeader | None:
-        """The header of the unit's line program (its file table), None where it has none."""
+        """The header of the unit's line program (its file table), None if it has none."""
         if unit.offset not in self._line_headers:
             self._line_headers[unit.offset] = self._read_line_header(unit)
         return self._line_headers[unit.offset]
@@ -367,7 +367,7 @@ class Dwarf:
             return None
 
     def declared_in(self, entry: Entry) -> str:
-        """The path of the file in which an entry is declared, "" where that is not told."""
+        """The path of the file that declares an entry; "" if DWARF does not say."""
         index = self.follow(entry, At.DECL_FILE)
         head = self.line_header(entry.unit)
         if not isinstance(index, int) or head is None:

@@ -1,7 +1,7 @@
 """The format of DWARF's entries: tags, attributes, forms, and abbreviations compiled into steps.
 
 An abbreviation says which attributes an entry has and in which forms. Compiled, it is a list of
-steps that lead behind them: a number of bytes where that is fixed, else a code of what to read.
+steps that skip them: a number of bytes if that is fixed, else a code such as ``ULEB``.
 
 Source: DWARF Debugging Information Format 5, sections 7.5.3 to 7.5.6; 4 and 2 for older forms.
 """
@@ -15,7 +15,7 @@ from harness.elf.dwarf.leb import sleb, uleb
 
 
 class Tag(IntEnum):
-    """DW_TAG_*, as far as they are asked for."""
+    """The DW_TAG_* that are used."""
 
     ARRAY_TYPE = 0x01
     CLASS_TYPE = 0x02
@@ -37,7 +37,7 @@ class Tag(IntEnum):
 
 
 class At(IntEnum):
-    """DW_AT_*, as far as they are asked for."""
+    """The DW_AT_* that are used."""
 
     SIBLING = 0x01
     LOCATION = 0x02

@@ -46,14 +46,14 @@ class LineHeader:
     folder: str = ""  # of the compilation, as version 5 has it in the table itself
 
     def path(self, index: int, comp_dir: str = "") -> str:
-        """The normalized path of file ``index``, "" where the table has none."""
+        """The normalized path of file ``index``, "" if the table has none."""
         if not 0 <= index < len(self.names) or not self.names[index]:
             return ""
         joined = posixpath.join(comp_dir or self.folder, self.folders[index], self.names[index])
         return posixpath.normpath(joined)
 
     def name(self, index: int) -> str:
-        """The name of file ``index`` as the table spells it, "" where it has none."""
+        """The name of file ``index`` as the table spells it, "" if it has none."""
         return self.names[index] if 0 <= index < len(self.names) else ""
 
 
@@ -135,13 +135,13 @@ def _entries_5(data: bytes, at: int, line_strings: bytes, strings: bytes
     total, at = uleb(data, at)
     if total > len(data):
         raise ValueError("more files than bytes")
-    found = []
+    entries = []
     for _ in range(total):
         entry: dict[int, str | int] = {}
         for content, form in formats:
             entry[content], at = _value_5(data, at, form, line_strings, strings)
-        found.append(entry)
-    return found, at
+        entries.append(entry)
+    return entries, at
 
 
 def _value_5(data: bytes, at: int, form: int, line_strings: bytes, strings: bytes
@@ -177,18 +177,18 @@ class Sequence:
 
 
 def sequences(data: bytes, head: LineHeader) -> list[Sequence]:
-    """Run a line program; what was decoded before a garbled place stands.
+    """Run a line program; the sequences before a garbled place are kept.
 
-    Left out is what covers no address, or address 0 (dropped by the linker).
+    Sequences that cover no address, or address 0 (dropped by the linker), are left out.
     """
-    found: list[Sequence] = []
+    decoded: list[Sequence] = []
     try:
         for rows, end in _runs(data, head):
             if rows and 0 < rows[0][0] < end <= _ADDRESSES:
-                found.append(Sequence(tuple(rows), end))
+                decoded.append(Sequence(tuple(rows), end))
     except GARBLED:
-        return found
-    return found
+        return decoded
+    return decoded
 
 
 def _runs(data: bytes, head: LineHeader) -> Iterator[tuple[list[Row], int]]:  # noqa: PLR0912 - one
@@ -202,7 +202,7 @@ def _runs(data: bytes, head: LineHeader) -> Iterator[tuple[list[Row], int]]:  # 
         for op in range(256)
     ]  # fmt: skip
     address, file, line = 0, 1, 1
-    found: list[Row] = []
+    rows: list[Row] = []
     while at < end:
         op = data[at]
         at += 1
@@ -210,9 +210,9 @@ def _runs(data: bytes, head: LineHeader) -> Iterator[tuple[list[Row], int]]:  # 
             advance, step = steps[op]
             address += advance
             line += step
-            found.append((address, file, line))
+            rows.append((address, file, line))
         elif op == _COPY:
-            found.append((address, file, line))
+            rows.append((address, file, line))
         elif op == _ADVANCE_LINE:
             step, at = sleb(data, at)
             line += step
@@ -230,8 +230,8 @@ def _runs(data: bytes, head: LineHeader) -> Iterator[tuple[list[Row], int]]:  # 
             size, at = uleb(data, at)
             code = data[at] if size else 0
             if code == _END_SEQUENCE:
-                yield found, address
-                address, file, line, found = 0, 1, 1, []
+                yield rows, address
+                address, file, line, rows = 0, 1, 1, []
             elif code == _SET_ADDRESS:
                 address = int.from_bytes(data[at + 1 : at + size], "little") & 0xFFFFFFFF
             at += size
@@ -243,8 +243,8 @@ def _runs(data: bytes, head: LineHeader) -> Iterator[tuple[list[Row], int]]:  # 
 class LineTable:
     """All line programs of an image, sorted by address.
 
-    ``starts`` are addresses at which something else begins, ``places`` what: header number, file
-    index, line; or -1, 0, 0 where no program covers what follows.
+    ``starts`` are the addresses at which another line begins, ``places`` those lines: header
+    number, file index, line; or -1, 0, 0 if no program covers what follows.
     """
 
     def __init__(self, firmware: ElfFile) -> None:
@@ -254,7 +254,7 @@ class LineTable:
         self.headers: list[LineHeader] = []
         self.offsets: list[int] = []  # of each header in .debug_line
         self.broken = 0
-        found: list[tuple[Sequence, int]] = []
+        decoded: list[tuple[Sequence, int]] = []
         at = 0
         while at + 6 <= len(data):
             try:
@@ -262,16 +262,16 @@ class LineTable:
             except GARBLED:
                 self.broken += 1
             else:
-                found += [(sequence, len(self.headers)) for sequence in sequences(data, head)]
+                decoded += [(sequence, len(self.headers)) for sequence in sequences(data, head)]
                 self.headers.append(head)
                 self.offsets.append(at)
             at += 4 + int.from_bytes(data[at : at + 4], "little")
-        table = _table(found)
+        table = _table(decoded)
         self.starts = sorted(table)
         self.places = [table[start] for start in self.starts]
 
     def find(self, address: int) -> tuple[int, int, int] | None:
-        """Header number, file index and line of an address, None where no program covers it."""
+        """Header number, file index and line of an address, None if no program covers it."""
         index = bisect_right(self.starts, address) - 1
         place = self.places[index] if index >= 0 else None
         return place if place and place[0] >= 0 else None
@@ -284,16 +284,15 @@ class LineTable:
         ]
 
 
-def _table(found: list[tuple[Sequence, int]]) -> dict[int, tuple[int, int, int]]:
-    """What begins at which address; where sequences overlap, the earlier one holds to its end.
+def _table(decoded: list[tuple[Sequence, int]]) -> dict[int, tuple[int, int, int]]:
+    """The place that begins at each address; of overlapping sequences the earlier one wins.
 
-    Of several rows at one address the last one holds, but for rows at a sequence's end, which
-    cover nothing.
+    Of several rows at one address the last one wins; rows at a sequence's end cover nothing.
     """
-    found.sort(key=lambda one: (one[0].start, -one[0].end))
+    decoded.sort(key=lambda one: (one[0].start, -one[0].end))
     table: dict[int, tuple[int, int, int]] = {}
     covered = 0
-    for sequence, number in found:
+    for sequence, number in decoded:
         if sequence.end <= covered:
             continue
         place = None

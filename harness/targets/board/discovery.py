@@ -54,7 +54,7 @@ def attached(
 def select(boards: list[Board], wanted: str | None = None) -> Board:
     """The one board that ``wanted`` names (a name, a serial number, or a tag).
 
-    Without a name there has to be exactly one. Raises :class:`UsageError` where several fit and
+    Without a name there has to be exactly one. Raises :class:`UsageError` if several fit and
     lists them all, :class:`EnvironmentMissing` where
     none does.
     """

@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class FlashReport:
-    """What was done. ``programmed`` is False where the read-back showed the image already there."""
+    """What was done. ``programmed`` is False if the read-back showed the image already there."""
 
     programmed: bool
     reason: str

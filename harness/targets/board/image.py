@@ -60,7 +60,7 @@ class Image:
 def prepare(firmware: Firmware, folder: Path) -> Image:
     """The image to flash for ``firmware``; a HEX file is written into ``folder`` if needed.
 
-    Raises :class:`UsageError` where a segment lies outside flash, or where a non-secure image has
+    Raises :class:`UsageError` if a segment lies outside flash, or where a non-secure image has
     no merged file, or one that belongs to another build.
     """
     own = _flash_blocks(firmware)

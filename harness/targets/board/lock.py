@@ -45,7 +45,7 @@ class Holder:
 
     @property
     def alive(self) -> bool | None:
-        """Whether the process still runs; None where it is on another host."""
+        """Whether the process still runs; None if it is on another host."""
         if self.host != socket.gethostname():
             return None
         try:
@@ -98,7 +98,7 @@ class ProbeLock(Closing):
         )
 
     def _try(self) -> bool:
-        """Lock the file in use; False where another process holds it."""
+        """Lock the file in use; False if another process holds it."""
         name = self._lock_name()
         handle = self._state.open(name)
         try:
@@ -151,7 +151,7 @@ class ProbeLock(Closing):
         return before
 
     def holder(self) -> Holder | None:
-        """The note beside the lock, or None where there is none that can be read."""
+        """The note beside the lock, or None if there is none that can be read."""
         try:
             note = self._state.read_note(self._note)
             return Holder(**note) if note else None

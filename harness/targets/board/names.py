@@ -19,7 +19,7 @@ def is_name(text: str) -> bool:
 
 
 def checked(text: str, what: str) -> str:
-    """``text`` itself. Raises :class:`UsageError` where it breaks the rule for ``what``."""
+    """``text`` itself. Raises :class:`UsageError` if it breaks the rule for ``what``."""
     if is_name(text):
         return text
     shown = text if len(text) <= 40 else f"{text[:40]}..."

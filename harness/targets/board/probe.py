@@ -40,7 +40,7 @@ class PyocdMemory:
         self._session: Any = None
 
     def read(self, address: int, size: int) -> bytes:
-        """``size`` bytes from ``address``. Raises :class:`TargetLost` where the probe fails."""
+        """``size`` bytes from ``address``. Raises :class:`TargetLost` if the probe fails."""
         _in_range(address, size)
         if not size:
             return b""

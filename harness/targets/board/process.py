@@ -108,7 +108,7 @@ def run(
 ) -> Output:
     """Run ``command`` to its end or its time limit.
 
-    Raises :class:`EnvironmentMissing` where the program is not on the search path.
+    Raises :class:`EnvironmentMissing` if the program is not on the search path.
     """
     program = find(command.program, search_path)
     if program is None:

@@ -78,7 +78,7 @@ class StateFolder:
             raise self._unusable(f"it belongs to user {found.st_uid} and is not shared")
 
     def read(self, name: str) -> str:
-        """The text of a file; empty where there is none."""
+        """The text of a file; empty if there is none."""
         try:
             handle = self._open(name, os.O_RDONLY)
         except FileNotFoundError:
@@ -90,7 +90,7 @@ class StateFolder:
         return data.decode("utf-8", "backslashreplace").strip("\0\n")
 
     def read_note(self, name: str) -> Mapping[str, Any] | None:
-        """A note, None where there is none. Raises ValueError for one that is garbled."""
+        """A note, None if there is none. Raises ValueError for one that is garbled."""
         for attempt in range(_TRIES):
             text = self.read(name)
             if not text:
@@ -132,7 +132,7 @@ class StateFolder:
             os.close(folder)
 
     def open(self, name: str) -> int:
-        """A file that all users may write, made where there is none; the handle is the caller's."""
+        """A file that all users may write, made if there is none; the handle is the caller's."""
         for _ in range(_TRIES):
             # Two steps: the kernel refuses O_CREAT of another user's file in a sticky folder.
             with suppress(FileNotFoundError):
@@ -155,7 +155,7 @@ class StateFolder:
         return handle
 
     def _open(self, name: str, how: int) -> int:
-        """An existing file. Raises FileNotFoundError where there is none."""
+        """An existing file. Raises FileNotFoundError if there is none."""
         folder = self._folder()
         try:
             found = os.stat(name, dir_fd=folder, follow_symlinks=False)

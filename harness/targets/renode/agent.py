@@ -308,7 +308,7 @@ class Agent(object):
         self.tell("lockup", [self.register(PC), self.register(LR)], [])
 
     def asleep_for_good(self):
-        """True where no timer runs and no input is on its way to a core that executes nothing."""
+        """True if no timer runs and no input is on its way to a core that executes nothing."""
         if self.incoming or self.stopped:
             return False
         entries = self.machine.ClockSource.GetAllClockEntries()

@@ -82,7 +82,7 @@ def archive_for(
     """The archive of ``version`` for this machine.
 
     Raises :class:`UsageError` for a version that is not pinned, and :class:`EnvironmentMissing`
-    where there is none for this machine, or it cannot be installed here.
+    if there is none for this machine, or it cannot be installed here.
     """
     known = sorted({one.version for one in archives}, reverse=True)
     if version not in known:

@@ -29,7 +29,7 @@ class RenodePool(Closing):
     def server(self, renode: str | Path | None = None) -> RenodeServer:
         """A server that is not busy, of the program ``renode``.
 
-        Raises :class:`harness.errors.EnvironmentMissing` where there is none or it is too old: the
+        Raises :class:`harness.errors.EnvironmentMissing` if there is none or it is too old: the
         first answer again for each later case, for asking a Renode its version takes a second.
         """
         wanted = str(renode or "")

@@ -83,7 +83,7 @@ class RenodeServer(Closing):
 
     @property
     def folder(self) -> Path | None:
-        """Renode's own folder, which goes when it goes; None where ``connect`` is used."""
+        """Renode's own folder, which goes when it goes; None if ``connect`` is used."""
         return self._process.folder if self._process is not None else None
 
     def _start(self) -> Link:

@@ -137,7 +137,7 @@ def test_an_image_and_a_model_that_changed_places_are_told_apart(tmp_path, capsy
     model.write_bytes(b"\x1c\0\0\0TFL3" + bytes(40))
     image.write_bytes(b"\x7fELF" + bytes(60))
     assert main(["resolver", "check", str(model), str(image)]) == 2
-    assert "the image goes first, the model behind it" in capsys.readouterr().err
+    assert "name the image first, then the model" in capsys.readouterr().err
     assert main(["reference", str(image)]) == 2
     assert "it is an ELF, an image" in capsys.readouterr().err
 

@@ -60,7 +60,7 @@ def test_plain_bytes_go_where_their_name_says(tmp_path, address):
 
 
 def test_plain_bytes_without_an_address_are_refused_with_the_way(tmp_path):
-    with pytest.raises(HilError, match="does not say where it goes") as refused:
+    with pytest.raises(HilError, match="has no load address") as refused:
         together.read(written(tmp_path / "app.bin", b"bytes"))
     assert refused.value.hint == "name it as app.bin@ADDRESS"
 

@@ -28,7 +28,7 @@ class Runner:
     program_name: ClassVar[str]
     #: The tool versions that the commands were written for (from their documentation).
     written_for: ClassVar[str]
-    #: True where programming also resets and starts the image.
+    #: True if programming also resets and starts the image.
     resets: ClassVar[bool] = False
 
     serial: str

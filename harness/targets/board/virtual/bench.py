@@ -39,7 +39,7 @@ def write(folder: Path, presence: Presence) -> None:
 
 
 def read(folder: Path) -> Presence | None:
-    """The board of this folder, or None where there is none."""
+    """The board of this folder, or None if there is none."""
     try:
         values = json.loads((folder / STATE).read_text(encoding="utf-8"))
         values["ports"] = tuple((device, number) for device, number in values["ports"])

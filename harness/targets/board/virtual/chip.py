@@ -64,19 +64,19 @@ class Chip(Protocol):
         ...
 
     def read(self, address: int, size: int) -> bytes:
-        """Memory as a debug probe sees it; ValueError where there is none."""
+        """Memory as a debug probe sees it; ValueError if there is none."""
         ...
 
     def write(self, address: int, data: bytes) -> None:
-        """Write memory through the debug probe; ValueError where there is none."""
+        """Write memory through the debug probe; ValueError if there is none."""
         ...
 
     def read_pin(self, pin: int) -> bool:
-        """The level at a pin; ValueError where there are none."""
+        """The level at a pin; ValueError if there are none."""
         ...
 
     def drive_pin(self, pin: int, level: bool | None) -> None:
-        """Drive a pin, or let it go; ValueError where there are none."""
+        """Drive a pin, or let it go; ValueError if there are none."""
         ...
 
 

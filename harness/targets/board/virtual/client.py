@@ -28,7 +28,7 @@ class ControlError(Exception):
 def call(folder: Path, operation: str, **arguments: Any) -> dict[str, Any]:
     """One request to the board whose state is in ``folder``.
 
-    Raises :class:`ControlError` where it refuses or is not there.
+    Raises :class:`ControlError` if it refuses or is not there.
     """
     presence = benches.read(folder)
     if presence is None:
@@ -63,7 +63,7 @@ class VirtualMemory:
         self._folder = folder
 
     def read(self, address: int, size: int) -> bytes:
-        """``size`` bytes from ``address``. Raises :class:`TargetLost` where there is none."""
+        """``size`` bytes from ``address``. Raises :class:`TargetLost` if there is none."""
         try:
             reply = call(self._folder, "read", address=address, size=size)
         except ControlError as error:
@@ -89,7 +89,7 @@ class VirtualPins:
         self._folder = folder
 
     def read(self, pin: int) -> bool:
-        """The level at ``pin``. Raises :class:`TargetLost` where there is none."""
+        """The level at ``pin``. Raises :class:`TargetLost` if there is none."""
         return bool(self._do("pin", pin=pin)["level"])
 
     def drive(self, pin: int, level: bool | None) -> None:

@@ -65,7 +65,7 @@ class Terminal:
 
     @property
     def rate(self) -> int:
-        """The baud rate that the host has set; 0 where it is none of the usual ones."""
+        """The baud rate that the host has set; 0 if it is none of the usual ones."""
         return _RATES.get(termios.tcgetattr(self.master)[5], 0)
 
     def close(self) -> None:
@@ -184,7 +184,7 @@ class Board:
         return 0.002 if self.chip.idle or self.line.waiting >= _BACKLOG else 0.0
 
     def transmit(self) -> bool:
-        """Put on the host's side what has left the wire; True where the host has to read first."""
+        """Put on the host's side what has left the wire; True if the host has to read first."""
         if not self.outgoing:
             due = self.line.due()
             if not due:

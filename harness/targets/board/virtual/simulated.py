@@ -113,7 +113,7 @@ class SimulatorChip:
         self._wake()
 
     def read(self, address: int, size: int) -> bytes:
-        """Memory of the machine. Raises ValueError where there is none."""
+        """Memory of the machine. Raises ValueError if there is none."""
         if self._session is None:
             raise ValueError("the chip does not run")
         try:
@@ -122,7 +122,7 @@ class SimulatorChip:
             raise ValueError(error.message) from error
 
     def write(self, address: int, data: bytes) -> None:
-        """Memory of the machine. Raises ValueError where there is none."""
+        """Memory of the machine. Raises ValueError if there is none."""
         if self._session is None:
             raise ValueError("the chip does not run")
         try:

@@ -21,7 +21,7 @@ class HostRecord {
   uint32_t sequence() const { return sequence_; }
   bool Is(const char* kind) const;
 
-  // The decimal field `key`; false where there is none.
+  // The decimal field `key`; false if there is none.
   bool Count(const char* key, uint32_t* value) const;
 
   // Decodes the hex field `key` into at most `capacity` bytes and stores their number; false where

@@ -17,7 +17,7 @@ class MicroResourceVariables {
   static MicroResourceVariables* Create(MicroAllocator* allocator, int num_variables);
 
   // The number of the variable with this name, a new one's if there is none. A null container
-  // stands for any. Negative where there is no room for another.
+  // stands for any. Negative if there is no room for another.
   int CreateIdIfNoneFound(const char* container, const char* shared_name);
 
   // Gives a variable its memory, as much as the tensor has, unless it has some. It starts as the
@@ -43,7 +43,7 @@ class MicroResourceVariables {
   MicroResourceVariables(Variable* variables, int capacity)
       : variables_(variables), capacity_(capacity) {}
 
-  // Null where there is no such variable, or none of that size.
+  // Null if there is no such variable, or none of that size.
   Variable* Find(int id, size_t bytes) const;
 
   Variable* variables_;

@@ -13,11 +13,11 @@ namespace tflite {
 struct BroadcastPlan {
   static constexpr int kDimensions = 6;
   int extent[kDimensions];   // of the output, outermost first, padded with ones
-  int stride1[kDimensions];  // elements to step in input 1, 0 where it is broadcast
+  int stride1[kDimensions];  // elements to step in input 1, 0 if it is broadcast
   int stride2[kDimensions];
 };
 
-// False where the shapes do not broadcast to each other.
+// False if the shapes do not broadcast to each other.
 bool PlanBroadcast(const RuntimeShape& shape1, const RuntimeShape& shape2, BroadcastPlan* plan);
 
 // output[...] = combine(input1[...], input2[...]) over the whole plan.

@@ -15,7 +15,7 @@ struct MeanData {
   QuantizedMultiplier scale;       // from a sum of inputs to the output
   int32_t count;                   // inputs in one mean
   int sums;                        // scratch buffer: one sum an output
-  int output_stride[kDimensions];  // of each input dimension in the output; 0 where it is reduced
+  int output_stride[kDimensions];  // of each input dimension in the output; 0 if it is reduced
 };
 
 // Which dimensions of the input are reduced, as a bit mask.
