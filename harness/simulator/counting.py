@@ -37,4 +37,3 @@ class Reason(IntEnum):
     MEMORY = 5  # an access was refused: `fault_type`, `fault_address`
     DEVICE = 6  # stands after the instruction whose access asked to stop
     ERROR = 7  # Unicorn error `error` that none of the above explains
-    SYNC = 8  # stands before a block, with changes of the MPU to be put in force

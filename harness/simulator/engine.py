@@ -14,7 +14,7 @@ from harness.simulator.counting import AccessHandler
 from harness.simulator.memorymap import Area, MemoryMap
 
 if TYPE_CHECKING:
-    from harness.simulator._native import Core, Nvic, Registers
+    from harness.simulator._native import Core, Mpu, Nvic, Registers
 
 #: Device windows and the private peripheral bus: mapped without rights, so that every access asks.
 WINDOW_SIZE = 0x90_0000
@@ -53,6 +53,12 @@ class Engine:
     def __init__(self, memory_map: MemoryMap, access: AccessHandler) -> None:
         self._native = native.load()
         self.nvic: Nvic = self._native.Nvic(memory_map.irqs, memory_map.priority_bits)
+        regions = memory_map.mpu_regions
+        #: The registers of the secure and of the non-secure state's.
+        self.mpus: tuple[Mpu, Mpu] = (
+            self._native.Mpu(regions, False),
+            self._native.Mpu(regions, True),
+        )
         self._library = uc.load()
         self.version = int(self._library.uc_version(None, None))
         #: Another object for each content that flash had since the start.
@@ -80,7 +86,7 @@ class Engine:
         windows = [_row(window, stable=False) for window in self._windows]
         try:
             core: Core = self._native.Core(
-                self._handle, functions, access, code, windows, self.nvic
+                self._handle, functions, access, code, windows, self.nvic, self.mpus
             )
         except NotImplementedError as error:
             raise EnvironmentMissing(

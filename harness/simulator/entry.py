@@ -104,12 +104,6 @@ class Entry(Escalation):
             return True
         return not (self._core.other()[3] if of_nonsecure else self._core.read(_CONTROL)) & NPRIV
 
-    def synchronize(self) -> None:
-        """Put changes of the MPU in force, and those of the priority that concern it."""
-        mpu = self._worlds.now.mpu
-        if mpu.enabled or self._core.stale:
-            mpu.take_effect(negative=self._worlds.negative())
-
     def _limits(self) -> tuple[int, int]:
         """PSPLIM and MSPLIM, (0, 0) while no code that sets them was seen."""
         extras = self._core.extras
@@ -138,9 +132,7 @@ class Entry(Escalation):
 
     def _entered(self, number: int) -> None:
         self._nvic.activate(number)
-        mpu = self._worlds.now.mpu
-        if number & NUMBER <= HARD_FAULT or self._core.stale or mpu.negative:
-            self.synchronize()
+        self._core.synchronize()
 
     def _enter_with_care(self, number: int, pc: int, exc_return: int) -> None:
         core, worlds = self._core, self._worlds

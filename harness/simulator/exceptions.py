@@ -77,7 +77,7 @@ class Exceptions(Entry):
             self._chain(nvic.best(), exc_return)
             return
         if alone and core.leave(exc_return):
-            self._left(number, exc_return)
+            self._left(exc_return)
         else:
             self._leave_with_care(number, exc_return)
 
@@ -86,11 +86,9 @@ class Exceptions(Entry):
         core.write(_XPSR_NZCVQG, core.read(_XPSR) & ~0x1FF | following & NUMBER)
         self._go(following, exc_return, tail=True)
 
-    def _left(self, number: int, exc_return: int) -> None:
-        world = self._worlds.now
-        if number & NUMBER <= HARD_FAULT or self._core.stale or world.mpu.negative:
-            self.synchronize()
-        if exc_return & THREAD and world.scb.scr & SLEEPONEXIT:
+    def _left(self, exc_return: int) -> None:
+        self._core.synchronize()
+        if exc_return & THREAD and self._worlds.now.scb.scr & SLEEPONEXIT:
             self.sleep_on_exit = True
 
     def _take_spsel(self, exc_return: int) -> None:
@@ -165,7 +163,7 @@ class Exceptions(Entry):
         self._refresh()
         if core.extras & EXTRA_EXCLUSIVE:
             core.clear_monitor()
-        self._left(number, exc_return)
+        self._left(exc_return)
 
     def _bad_return(self, exc_return: int) -> None:
         number = self._core.read(_XPSR) & 0x1FF

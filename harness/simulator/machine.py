@@ -39,9 +39,8 @@ _WINDOW = 4096
 
 # Plain numbers: looking up a member of an enumeration takes longer than many a comparison.
 _EXCEPTION, _UNMASKED, _SPECIAL = int(Reason.EXCEPTION), int(Reason.UNMASKED), int(Reason.SPECIAL)
-_MEMORY, _ERROR = int(Reason.MEMORY), int(Reason.ERROR)
+_MEMORY, _DEVICE, _ERROR = int(Reason.MEMORY), int(Reason.DEVICE), int(Reason.ERROR)
 _XPSR = int(Reg.XPSR)
-_DEVICE, _SYNC = int(Reason.DEVICE), int(Reason.SYNC)
 
 # Unicorn's exception numbers beyond those that Special and Reason explain.
 _SVC, _FETCH, _DATA, _BKPT, _EXIT = 2, 3, 4, 7, 8
@@ -219,8 +218,8 @@ class Machine(Nrf9160):
             self._refused(pc)
         elif reason == _ERROR:
             self._error(core.error, pc)
-        elif reason == _SYNC or (reason == _DEVICE and core.stale):
-            self.exceptions.synchronize()
+        elif reason == _DEVICE and core.stale:
+            core.synchronize()
         if self.exceptions.sleep_on_exit:
             self.exceptions.sleep_on_exit = False
             if not core.deliverable():

@@ -143,8 +143,8 @@ class Nrf9160:
 
     def _world(self, *, nonsecure: bool) -> World:
         """The processor's own blocks of one security state."""
-        mpu = Mpu(self.memory_map.mpu_regions, self.core, nonsecure=nonsecure)
-        scb = Scb(self, self.nvic, mpu, self.dwt, self.shared, nonsecure=nonsecure)
+        mpu = Mpu(self.engine.mpus[nonsecure], self.core)
+        scb = Scb(self, self.nvic, mpu.registers, self.dwt, self.shared, nonsecure=nonsecure)
         systick = SysTick(self, nonsecure=nonsecure)
         self.events.devices[systick.name] = systick
         return World(scb, mpu, systick, NvicRegisters(self.nvic, nonsecure=nonsecure))
@@ -374,7 +374,7 @@ class Nrf9160:
         self.core.load_state(self._power_on)
         for nonsecure in (False, True):
             world = self.worlds[nonsecure]
-            world.mpu.reset()
+            world.mpu.registers.reset()
             world.systick.reset()
             world.scb.reset()
         self.worlds.reset()

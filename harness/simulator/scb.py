@@ -11,23 +11,19 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from harness.simulator.dwt import Dwt
 from harness.simulator.identification import ID
-from harness.simulator.mpu import Mpu
 from harness.simulator.nvic import (
     BANKED,
     BUS_FAULT,
     DEBUG_MONITOR,
     FIRST_IRQ,
-    NMI,
     NONSECURE,
     NUMBER,
-    PENDSV,
     SECURE_FAULT,
-    SYSTICK,
 )
 from harness.simulator.status import BFARVALID, MMARVALID
 
 if TYPE_CHECKING:
-    from harness.simulator._native import Nvic
+    from harness.simulator._native import Mpu, Nvic
 
 SLEEPONEXIT, SLEEPDEEP, SEVONPEND = 1 << 1, 1 << 2, 1 << 4
 USERSETMPEND, UNALIGN_TRP, DIV_0_TRP, BFHFNMIGN = 1 << 1, 1 << 3, 1 << 4, 1 << 8
@@ -114,14 +110,14 @@ class Scb:
         self._host, self._nvic, self._mpu, self._dwt = host, nvic, mpu, dwt
         self.shared, self._nonsecure = shared, nonsecure
         self._readers: dict[int, Callable[[], int]] = {
-            0x04: self._read_icsr,
+            0x04: lambda: nvic.read_control(host.exception_number, nonsecure),
             0x0C: self._read_aircr,
             0x24: self._read_shcsr,
             0x8C: lambda: self.shared.nsacr,
             0xFC: lambda: self._dwt.trace << 24,
         }
         self._writers: dict[int, Callable[[int], None]] = {
-            0x04: self._write_icsr,
+            0x04: lambda value: nvic.write_control(value, nonsecure),
             0x0C: self._write_aircr,
             0x10: self._write_scr,
             0x24: self._write_shcsr,
@@ -253,29 +249,6 @@ class Scb:
     def _set_priority(self, exception: int, value: int) -> None:
         if self._owns(exception):
             self._nvic.set_priority(self.number(exception), value)
-
-    def _read_icsr(self) -> int:
-        nvic = self._nvic
-        active = self._host.exception_number
-        best = nvic.best()
-        if self._nonsecure and not nvic.is_nonsecure(best):
-            best = 0
-        value = active | (best & NUMBER) << 12
-        value |= (not nvic.active_beside(active)) << 11  # RETTOBASE
-        value |= nvic.pending_irqs() << 22
-        value |= nvic.is_pending(self.number(SYSTICK)) << 26
-        value |= nvic.is_pending(self.number(PENDSV)) << 28
-        return value | (self.sees_shared and nvic.is_pending(NMI)) << 31
-
-    def _write_icsr(self, value: int) -> None:
-        names = [(28, self.number(PENDSV)), (26, self.number(SYSTICK))]
-        if self.sees_shared:
-            names.append((31, NMI))
-        for bit, number in names:
-            if value >> bit & 1:
-                self._nvic.pend(number)
-            elif value >> bit - 1 & 1:
-                self._nvic.unpend(number)
 
     def _write_stir(self, value: int) -> None:
         number = FIRST_IRQ + (value & 0x1FF)

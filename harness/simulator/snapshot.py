@@ -23,7 +23,7 @@ from harness.simulator.machine import Machine
 from harness.simulator.nrf9160 import Chunk
 
 #: Raised when what a snapshot holds, or how it is written, changes.
-FORMAT = 5
+FORMAT = 6
 _MAGIC = b"tflm-hil snapshot\n"
 _LARGEST = 64 << 20
 _BLOCKS = ("nvic", "dwt", "shared")

@@ -77,7 +77,7 @@ class Special:
             return
         self._core.step()
         self._worlds.update()
-        self._exceptions.synchronize()
+        self._core.synchronize()
 
     @staticmethod
     def _hint(first: int, second: int) -> int | None:

@@ -5,6 +5,7 @@
 
 // An access that Python answers takes about as long as so many instructions.
 #define ACCESS_INSTRUCTIONS 256
+#define PRIVATE 0xE0000000u  // the private peripheral bus
 
 static bool is_write(int type) { return type == MEM_WRITE_PROT || type == MEM_WRITE_UNMAPPED; }
 
@@ -80,7 +81,7 @@ static const Served *served_at(Core *c, uint32_t address) {
 
 // An access to registers that is nothing but a load or a store; false: ask the machine.
 static bool answer(Core *c, bool write, uint32_t address, int size, uint64_t value) {
-  if (size != 4 || address & 3 || c->divided) return false;
+  if (size != 4 || address & 3 || c->divided || address >= PRIVATE) return false;
   const Served *at = served_at(c, address);
   if (!at) return false;
   if (!write) return registers_read(at, address - at->base);
@@ -92,6 +93,7 @@ static bool answer(Core *c, bool write, uint32_t address, int size, uint64_t val
 // An access that more depends on than a register; false: ask the machine.
 static bool carry_out(Core *c, bool write, uint32_t address, int size, uint64_t value) {
   if (size != 4 || address & 3 || c->divided) return false;
+  if (address >= PRIVATE) return scs_access(c, write, address, (uint32_t)value);
   const Served *at = served_at(c, address);
   if (!at) return false;
   uint32_t offset = address - at->base;

@@ -97,6 +97,22 @@ static int take_nvic(CoreObject *self, PyObject *object) {
   return 0;
 }
 
+// The MPUs of the secure and of the non-secure state.
+static int take_mpus(CoreObject *self, PyObject *tuple) {
+  PyObject *secure, *other;
+  if (!PyArg_ParseTuple(tuple, "OO", &secure, &other)) return -1;
+  if (!mpu_is_one(secure) || !mpu_is_one(other)) {
+    PyErr_SetString(PyExc_TypeError, "Core takes two Mpus");
+    return -1;
+  }
+  Py_INCREF(tuple);
+  self->mpus = tuple;
+  self->core.mpus[0] = &((MpuObject *)secure)->mpu;
+  self->core.mpus[1] = &((MpuObject *)other)->mpu;
+  for (int i = 0; i < 2; i++) self->core.mpus[i]->core = &self->core;
+  return 0;
+}
+
 static int prepare(Core *c) {
   size_t writable = 1;
   for (int i = 0; i < c->code_count; i++) {
@@ -125,15 +141,18 @@ static int initialize(PyObject *object, PyObject *arguments, PyObject *keywords)
   CoreObject *self = (CoreObject *)object;
   Core *c = &self->core;
   unsigned long long uc;
-  PyObject *functions, *access, *code, *windows, *nvic;
+  PyObject *functions, *access, *code, *windows, *nvic, *mpus;
   if ((keywords && PyDict_Size(keywords)) || c->uc) {
-    PyErr_SetString(PyExc_TypeError, "Core takes its six arguments once, by position");
+    PyErr_SetString(PyExc_TypeError, "Core takes its seven arguments once, by position");
     return -1;
   }
-  if (!PyArg_ParseTuple(arguments, "KOOOOO", &uc, &functions, &access, &code, &windows, &nvic)) {
+  if (!PyArg_ParseTuple(arguments, "KOOOOOO!", &uc, &functions, &access, &code, &windows, &nvic,
+                        &PyTuple_Type, &mpus)) {
     return -1;
   }
-  if (take_functions(&c->api, functions) || take_nvic(self, nvic)) return -1;
+  if (take_functions(&c->api, functions) || take_nvic(self, nvic) || take_mpus(self, mpus)) {
+    return -1;
+  }
   c->uc = (void *)(uintptr_t)uc;
   c->owner = self;
   c->access = call_access;
@@ -153,6 +172,7 @@ static int traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(((CoreObject *)object)->access);
   Py_VISIT(((CoreObject *)object)->served);
   Py_VISIT(((CoreObject *)object)->nvic);
+  Py_VISIT(((CoreObject *)object)->mpus);
   return 0;
 }
 
@@ -162,6 +182,11 @@ static int clear(PyObject *object) {
   if (CORE(object)->nvic) CORE(object)->nvic->core = NULL;
   CORE(object)->nvic = NULL;
   Py_CLEAR(((CoreObject *)object)->nvic);
+  for (int i = 0; i < 2; i++) {
+    if (CORE(object)->mpus[i]) CORE(object)->mpus[i]->core = NULL;
+    CORE(object)->mpus[i] = NULL;
+  }
+  Py_CLEAR(((CoreObject *)object)->mpus);
   return 0;
 }
 
@@ -235,11 +260,11 @@ static int add_type(PyObject *m, const char *name, PyType_Spec *type_spec) {
 
 PyMODINIT_FUNC PyInit__native(void) {
   PyObject *m = PyModule_Create(&module);
-  if (m &&
-      (add_type(m, "Core", &spec) || add_type(m, "Registers", &registers_spec) ||
-       add_type(m, "Nvic", &nvic_spec) || PyModule_AddStringConstant(m, "SOURCES", CORE_SOURCES) ||
-       add_address(m, "MMIO_READ", (void (*)(void))mmio_read) ||
-       add_address(m, "MMIO_WRITE", (void (*)(void))mmio_write))) {
+  if (m && (add_type(m, "Core", &spec) || add_type(m, "Registers", &registers_spec) ||
+            add_type(m, "Nvic", &nvic_spec) || add_type(m, "Mpu", &mpu_spec) ||
+            PyModule_AddStringConstant(m, "SOURCES", CORE_SOURCES) ||
+            add_address(m, "MMIO_READ", (void (*)(void))mmio_read) ||
+            add_address(m, "MMIO_WRITE", (void (*)(void))mmio_write))) {
     Py_CLEAR(m);
   }
   return m;

@@ -14,11 +14,16 @@ typedef struct {
   PyObject *access;
   PyObject *served;  // a list: the Registers that `core.served` points into
   PyObject *nvic;    // what `core.nvic` points into
+  PyObject *mpus;    // a tuple: what `core.mpus` points into
 } CoreObject;
 
 typedef struct {
   PyObject_HEAD Nvic nvic;
 } NvicObject;
+
+typedef struct {
+  PyObject_HEAD Mpu mpu;
+} MpuObject;
 
 typedef struct {
   PyObject_HEAD Registers registers;
@@ -45,6 +50,10 @@ PyObject *methods_set_channels(PyObject *self, PyObject *registers);
 // nvic_methods.c
 extern PyType_Spec nvic_spec;
 bool nvic_is_one(PyObject *object);
+
+// mpu_methods.c
+extern PyType_Spec mpu_spec;
+bool mpu_is_one(PyObject *object);
 
 int binding_fill(PyObject *tuple, Py_ssize_t at, PyObject *value);
 #endif  // HARNESS_SIMULATOR_NATIVE_BINDING_H_

@@ -13,10 +13,12 @@
 //   frame.c    exception frames
 //   worlds.c   the two security states: priorities, who may run where, the change between them
 //   mpu.c      what the MPU allows, and whether a change of it takes a right away
+//   mpu_registers.c  its registers, and when they come into force
+//   scs.c      registers of the System Control Space that need no device
 //   state.c    the processor's registers where Unicorn's interface does not show them
 //   profile.c  what ran, how often
 //   methods.c  what Python may ask (evidence.c: about what ran; properties.c: see and set)
-//   nvic_methods.c  what Python may ask of the interrupt controller
+//   nvic_methods.c, mpu_methods.c  what Python may ask of the interrupt controller, of an MPU
 //   binding.c  the type `harness.simulator._native.Core`
 #ifndef HARNESS_SIMULATOR_NATIVE_CORE_H_
 #define HARNESS_SIMULATOR_NATIVE_CORE_H_
@@ -24,6 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mpu.h"
 #include "nvic.h"
 #include "registers.h"
 
@@ -49,9 +52,9 @@ enum {
   REASON_MEMORY = 5,     // an access was refused: `fault_type`, `fault_address`
   REASON_DEVICE = 6,     // stands after the instruction whose access asked to stop
   REASON_ERROR = 7,      // Unicorn error `error` that none of the above explains
-  REASON_SYNC = 8,       // stands before a block, with changes of the MPU to be put in force
   REASON_CUT = 100,      // internal: the block must be cut
   REASON_REPLAY = 101,   // internal: an access took effect; finish its instruction, then stop
+  REASON_SYNC = 102,     // internal: changes of the MPU must be put in force before the next block
 };
 
 #define XPSR_THUMB 0x01000000u
@@ -62,7 +65,6 @@ enum {
 #define TRACE_BLOCKS 256
 #define MAX_BLOCK 4096
 #define IDLE_BLOCKS 16
-#define MPU_REGIONS 16
 #define PAGE 1024  // Unicorn's smallest page
 enum { EXTRA_LIMITS = 1, EXTRA_EXCLUSIVE = 2 };
 // Bytes that one entry of Area.rights stands for, as a shift: the smallest region of the SPU.
@@ -191,13 +193,14 @@ typedef struct Core {
   int exception, error, fault_type, fault_size;
   unsigned int fault_address, fault_status;
   bool stop_after, fp_disabled, skip_idle;
-  uint32_t mpu_ctrl;  // the registers in force: the firmware's, or those of mpu_open()
-  uint32_t mpu_bases[MPU_REGIONS], mpu_limits[MPU_REGIONS];
-  uint32_t mpu_fillers;  // which regions are those of mpu_fill(), a bit each
-  bool mpu_off;          // the firmware's is: nothing is refused
-  bool ram_runs;         // code has run in writable memory
-  bool watches_ram;      // accesses to writable memory may be refused
-  bool stale;            // changes of the MPU wait for the next block
+  Mpu *mpus[2];       // of the secure, of the non-secure state
+  Regions asked;      // what the firmware's MPU was when it was put in force last
+  Regions in_force;   // made of it: with fillers, or those of mpu_open()
+  bool mpu_off;       // the firmware's is: nothing is refused
+  bool mpu_negative;  // it was put in force for code of a priority below zero
+  bool ram_runs;      // code has run in writable memory
+  bool watches_ram;   // accesses to writable memory may be refused
+  bool stale;         // changes of the MPU wait for the next block
   int extras;
 
   int reason;
@@ -263,7 +266,7 @@ void core_change_world(Core *c);
 // state.c
 const char *state_find(Core *c);  // NULL, or what is not as expected
 void state_note_fault(Core *c);
-void state_protect(Core *c, uint32_t ctrl, const uint32_t *bases, const uint32_t *limits);
+void state_protect(Core *c, uint32_t ctrl, const Regions *regions);
 void state_limits(Core *c, uint32_t *psplim, uint32_t *msplim);
 void state_set_limits(Core *c, uint32_t psplim, uint32_t msplim);
 void state_exchange_banks(Core *c);
@@ -275,16 +278,17 @@ size_t state_size(const Core *c);
 bool state_admit_code(Core *c);
 
 // mpu.c
-typedef struct {
-  uint32_t ctrl;
-  const uint32_t *bases, *limits;
-  uint32_t fillers;
-} Regions;
 bool mpu_shrinks(const Core *c, const Regions *before, const Regions *after);
 bool mpu_stops_code(const Core *c, const Regions *before, const Regions *after);
-void mpu_open(const Core *c, uint32_t *bases, uint32_t *limits);
+void mpu_open(const Core *c, Regions *r);
 bool mpu_is_filled(const Core *c, uint32_t address);
-uint32_t mpu_fill(const Core *c, uint32_t ctrl, uint32_t *bases, uint32_t *limits);
+void mpu_fill(const Core *c, Regions *r);
+
+// mpu_registers.c
+void core_synchronize(Core *c);
+
+// scs.c
+bool scs_access(Core *c, bool write, uint32_t address, uint32_t value);
 
 // frame.c
 bool frame_enter(Core *c, int number, uint32_t pc, uint32_t vector_address, uint32_t exc_return);

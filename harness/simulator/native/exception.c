@@ -1,6 +1,6 @@
 // Exceptions that are taken and left without anything out of the ordinary (Armv8-M ARM, B3.18 to
-// B3.24): one security state, no fault, a priority of zero or more before and after, no change of
-// the MPU that waits. All others change nothing here; harness/simulator/exceptions.py takes them.
+// B3.24): one security state, no fault, a priority of zero or more before and after. All others
+// change nothing here; harness/simulator/exceptions.py takes them.
 #include "core.h"
 
 enum { DIVIDES_RETURNS = 0x00FFFF82, ANY_RETURN = 0x00FFFF80, THREAD = 8 };
@@ -9,9 +9,7 @@ enum { DIVIDES_RETURNS = 0x00FFFF82, ANY_RETURN = 0x00FFFF80, THREAD = 8 };
 
 static bool is_plain(Core *c, int number) {
   const uint32_t negative = (1u << NMI | 1u << HARD_FAULT) * (1 + (1u << FIRST_IRQ));
-  if (number <= HARD_FAULT || c->divided || c->nonsecure || !c->plain_frames || c->stale) {
-    return false;
-  }
+  if (number <= HARD_FAULT || c->divided || c->nonsecure || !c->plain_frames) return false;
   return !(c->nvic->state.sets[ACTIVE][0] & negative) && !(core_reg(c, REG_FAULTMASK) & 1);
 }
 
@@ -66,6 +64,7 @@ static bool take(Core *c) {
 // What ended the run was an exception, or a return from one, that is carried out now.
 bool exception_take(Core *c) {
   if (c->stop_after || !take(c)) return false;
+  if (c->stale) core_synchronize(c);
   c->reason = REASON_NONE;
   return true;
 }

@@ -14,18 +14,6 @@ enum { NPRIV = 1, SPSEL = 2, FPCA = 4, SFPA = 8 };
 
 static const int caller_saved[] = {REG_R0, REG_R0 + 1, REG_R0 + 2, REG_R0 + 3, REG_R12, REG_LR};
 
-static bool mpu_allows(const Core *c, uint32_t address, bool write, bool privileged) {
-  int hit = -1;
-  for (int i = 0; i < MPU_REGIONS; i++) {
-    if (!(c->mpu_limits[i] & 1) || address < (c->mpu_bases[i] & ~31u)) continue;
-    if (address > (c->mpu_limits[i] | 31u)) continue;
-    if (hit >= 0) return false;
-    hit = i;
-  }
-  if (hit < 0) return privileged && (c->mpu_ctrl & 4);
-  return (privileged || (c->mpu_bases[hit] & 2)) && !(write && (c->mpu_bases[hit] & 4));
-}
-
 // The bytes of a frame in memory that can be written, NULL where one of them is refused.
 static uint8_t *frame_at(Core *c, uint32_t address, uint32_t size, bool write, bool privileged) {
   Area *area = core_area(c->code, c->code_count, address);
@@ -33,7 +21,7 @@ static uint8_t *frame_at(Core *c, uint32_t address, uint32_t size, bool write, b
   if (!core_may_stack(c, area, address) || !core_may_stack(c, area, address + size - 1))
     return NULL;
   for (uint32_t at = address; !c->mpu_off && at < address + size; at = (at | (GRANULE - 1)) + 1) {
-    if (!mpu_allows(c, at, write, privileged)) return NULL;
+    if (!mpu_allows(&c->in_force, at, write, privileged)) return NULL;
   }
   return area->host + (address - area->base);
 }

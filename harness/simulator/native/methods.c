@@ -201,21 +201,9 @@ static PyObject *ignore_breakpoint(PyObject *self, PyObject *address) {
   Py_RETURN_NONE;
 }
 
-static PyObject *protect(PyObject *self, PyObject *arguments) {
-  unsigned int ctrl;
-  PyObject *base_list, *limit_list;
-  if (!PyArg_ParseTuple(arguments, "IOO", &ctrl, &base_list, &limit_list)) return NULL;
-  Py_ssize_t base_count, limit_count = 0;
-  uint32_t *bases = numbers(base_list, &base_count);
-  uint32_t *limits = bases ? numbers(limit_list, &limit_count) : NULL;
-  bool fits = limits && base_count == MPU_REGIONS && limit_count == MPU_REGIONS;
-  if (fits) state_protect(CORE(self), ctrl, bases, limits);
-  free(bases);
-  free(limits);
-  if (!fits) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "protect() takes sixteen regions");
-    return NULL;
-  }
+static PyObject *synchronize(PyObject *self, PyObject *unused) {
+  (void)unused;
+  core_synchronize(CORE(self));
   Py_RETURN_NONE;
 }
 
@@ -322,7 +310,7 @@ PyMethodDef core_methods[] = {
     {"set_breakpoints", set_breakpoints, METH_O, "Stop before these addresses."},
     {"ignore_breakpoint", ignore_breakpoint, METH_O, "Once, at this address."},
     {"is_special", FAST(is_special), METH_FASTCALL, "Does the machine carry this one out?"},
-    {"protect", protect, METH_VARARGS, "Put MPU_CTRL and sixteen regions in force."},
+    {"synchronize", synchronize, METH_NOARGS, "Put the running state's MPU in force."},
     {"enter", FAST(enter), METH_FASTCALL,
      "Take an exception; False where that is no matter of course."},
     {"leave", leave, METH_O, "Return from one; False where that is no matter of course."},

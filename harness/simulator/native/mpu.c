@@ -23,7 +23,8 @@ enum {
   LEVELS = 3
 };  // rights of one level; two levels side by side
 enum { ALL = READ | WRITE | FETCH, FETCHES = FETCH | FETCH << LEVELS, GRANULE = 32 };
-enum { ENABLE = 1, READ_ONLY = 4, UNPRIVILEGED = 2, NEVER_EXECUTE = 1, BACKGROUND = 4 };
+enum { ENABLE = 1, READ_ONLY = 4, UNPRIVILEGED = 2, NEVER_EXECUTE = 1 };
+enum { ALWAYS = 3 };  // MPU_CTRL: on, whatever the priority
 #define MIXED 0x80
 #define MOST_PAGES 64
 
@@ -33,11 +34,30 @@ static bool enabled(const Regions *r, int i) {
   return (r->limits[i] & ENABLE) && last_of(r, i) >= first_of(r, i);
 }
 
+// The region that holds an address, or why there is none.
+int mpu_region_at(const Regions *r, uint32_t address) {
+  int hit = MPU_NO_REGION;
+  for (int i = 0; i < MPU_REGIONS; i++) {
+    if (!(r->limits[i] & ENABLE) || address < first_of(r, i) || address > last_of(r, i)) continue;
+    if (hit >= 0) return MPU_SEVERAL_REGIONS;
+    hit = i;
+  }
+  return hit;
+}
+
+// May data be accessed there, the MPU being on?
+bool mpu_allows(const Regions *r, uint32_t address, bool write, bool privileged) {
+  int hit = mpu_region_at(r, address);
+  if (hit == MPU_NO_REGION) return privileged && r->ctrl & MPU_PRIVDEFENA;
+  if (hit == MPU_SEVERAL_REGIONS || (write && r->bases[hit] & READ_ONLY)) return false;
+  return privileged || r->bases[hit] & UNPRIVILEGED;
+}
+
 // Rights to all of [from, to], unprivileged ones above privileged ones; MIXED where a region ends
 // in between.
 static uint8_t rights(const Regions *r, uint32_t from, uint32_t to) {
   int hit = -1;
-  if (!(r->ctrl & ENABLE)) return ALL | ALL << LEVELS;
+  if (!(r->ctrl & MPU_ENABLE)) return ALL | ALL << LEVELS;
   for (int i = 0; i < MPU_REGIONS; i++) {
     if (!enabled(r, i) || last_of(r, i) < from || first_of(r, i) > to) continue;
     if (first_of(r, i) > from || last_of(r, i) < to) return MIXED;
@@ -45,7 +65,7 @@ static uint8_t rights(const Regions *r, uint32_t from, uint32_t to) {
     hit = i;
   }
   // Where code may be fetched from memory without a region is the default map's matter.
-  if (hit < 0) return r->ctrl & BACKGROUND ? ALL : 0;
+  if (hit < 0) return r->ctrl & MPU_PRIVDEFENA ? ALL : 0;
   uint8_t level = r->bases[hit] & READ_ONLY ? READ : READ | WRITE;
   if (!(r->bases[hit] & NEVER_EXECUTE)) level |= FETCH;
   return (uint8_t)(r->bases[hit] & UNPRIVILEGED ? level | level << LEVELS : level);
@@ -95,29 +115,24 @@ bool mpu_stops_code(const Core *c, const Regions *before, const Regions *after) 
   return false;
 }
 
-typedef struct {
-  uint32_t *bases, *limits;
-  int count;
-} Filling;
-
-static void add(Filling *f, uint32_t from, uint32_t to, uint32_t flags) {
+static void add(Regions *r, int *count, uint32_t from, uint32_t to, uint32_t flags) {
   if (from > to) return;
-  f->bases[f->count] = from | UNPRIVILEGED | flags;
-  f->limits[f->count++] = (to & ~31u) | ENABLE;
+  r->bases[*count] = from | UNPRIVILEGED | flags;
+  r->limits[(*count)++] = (to & ~31u) | ENABLE;
 }
 
 // The default memory map (Armv8-M ARM, "The system address map") as regions, but for data RAM.
-void mpu_open(const Core *c, uint32_t *bases, uint32_t *limits) {
+void mpu_open(const Core *c, Regions *r) {
   const Area *ram = core_ram(c);
-  Filling f = {bases, limits, 0};
-  memset(bases, 0, MPU_REGIONS * sizeof *bases);
-  memset(limits, 0, MPU_REGIONS * sizeof *limits);
-  add(&f, 0, ram->base - 1, 0);
-  add(&f, ram->base, ram->base + ram->size - 1, NEVER_EXECUTE);
-  add(&f, ram->base + ram->size, 0x3FFFFFFF, 0);
-  add(&f, 0x40000000, 0x5FFFFFFF, NEVER_EXECUTE);
-  add(&f, 0x60000000, 0x9FFFFFFF, 0);
-  add(&f, 0xA0000000, 0xFFFFFFFF, NEVER_EXECUTE);
+  int count = 0;
+  memset(r, 0, sizeof *r);
+  r->ctrl = ALWAYS;
+  add(r, &count, 0, ram->base - 1, 0);
+  add(r, &count, ram->base, ram->base + ram->size - 1, NEVER_EXECUTE);
+  add(r, &count, ram->base + ram->size, 0x3FFFFFFF, 0);
+  add(r, &count, 0x40000000, 0x5FFFFFFF, NEVER_EXECUTE);
+  add(r, &count, 0x60000000, 0x9FFFFFFF, 0);
+  add(r, &count, 0xA0000000, 0xFFFFFFFF, NEVER_EXECUTE);
 }
 
 // The first address from `at` on that no region holds, and in `*end` the last one before the next.
@@ -134,35 +149,37 @@ static uint32_t gap_from(const Regions *r, uint32_t at, uint32_t last, uint32_t 
   return at;
 }
 
-// Let unused regions hold what only the background gives of data RAM: as before for loads and
-// stores, but execute-never. Which ones, a bit each; none where there are not enough.
-uint32_t mpu_fill(const Core *c, uint32_t ctrl, uint32_t *bases, uint32_t *limits) {
-  const Area *ram = core_ram(c);
-  const Regions r = {ctrl, bases, limits, 0};
-  const uint32_t last = ram->base + ram->size - 1;
-  uint32_t end, fillers = 0;
-  if (!(ctrl & ENABLE) || !(ctrl & BACKGROUND)) return 0;
-  for (uint32_t at = gap_from(&r, ram->base, last, &end); at <= last;
-       at = gap_from(&r, at, last, &end)) {
-    int i = 0;
-    while (i < MPU_REGIONS && enabled(&r, i)) i++;
-    if (i == MPU_REGIONS) {
-      for (i = 0; i < MPU_REGIONS; i++) limits[i] &= fillers >> i & 1 ? ~(uint32_t)ENABLE : ~0u;
-      return 0;
-    }
-    bases[i] = at | NEVER_EXECUTE;
-    limits[i] = (end & ~31u) | ENABLE;
-    fillers |= 1u << i;
+static void unfill(Regions *r) {
+  for (int i = 0; i < MPU_REGIONS; i++) {
+    if (r->fillers >> i & 1) r->limits[i] &= ~(uint32_t)ENABLE;
   }
-  return fillers;
+  r->fillers = 0;
+}
+
+// Let unused regions hold what only the background gives of data RAM: as before for loads and
+// stores, but execute-never. None where there are not enough.
+void mpu_fill(const Core *c, Regions *r) {
+  const Area *ram = core_ram(c);
+  const uint32_t last = ram->base + ram->size - 1;
+  uint32_t end;
+  if (!(r->ctrl & MPU_ENABLE) || !(r->ctrl & MPU_PRIVDEFENA)) return;
+  for (uint32_t at = gap_from(r, ram->base, last, &end); at <= last;
+       at = gap_from(r, at, last, &end)) {
+    int i = 0;
+    while (i < MPU_REGIONS && enabled(r, i)) i++;
+    if (i == MPU_REGIONS) {
+      unfill(r);
+      return;
+    }
+    r->bases[i] = at | NEVER_EXECUTE;
+    r->limits[i] = (end & ~31u) | ENABLE;
+    r->fillers |= 1u << i;
+  }
 }
 
 bool mpu_is_filled(const Core *c, uint32_t address) {
-  const Regions r = {c->mpu_ctrl, c->mpu_bases, c->mpu_limits, c->mpu_fillers};
-  for (int i = 0; i < MPU_REGIONS; i++) {
-    if (r.fillers >> i & 1 && first_of(&r, i) <= address && address <= last_of(&r, i)) return true;
-  }
-  return false;
+  int hit = mpu_region_at(&c->in_force, address);
+  return hit >= 0 && c->in_force.fillers >> hit & 1;
 }
 
 bool mpu_shrinks(const Core *c, const Regions *before, const Regions *after) {

@@ -236,3 +236,53 @@ void nvic_write(Nvic *n, uint32_t offset, uint32_t value, bool nonsecure) {
   }
   nvic_update(n);
 }
+
+static bool any(const uint32_t *words, int count) {
+  uint32_t all = 0;
+  for (int i = 0; i < count; i++) all |= words[i];
+  return all != 0;
+}
+
+// Is any other exception active? A number means both of a kind that exists once a state.
+bool nvic_active_beside(const Nvic *n, int number) {
+  Nvic others = *n;
+  nvic_put(&others, ACTIVE, number, false);
+  if (number && number < FIRST_IRQ) nvic_put(&others, ACTIVE, number | NONSECURE, false);
+  return any(others.state.sets[ACTIVE], WORDS);
+}
+
+enum { RETTOBASE = 11, VECTPENDING = 12, ISRPENDING = 22 };
+enum { PENDSTSET = 26, PENDSVSET = 28, PENDNMISET = 31 };
+
+// NMI is the non-secure state's where AIRCR.BFHFNMINS says so.
+static bool sees_nmi(const Nvic *n, bool nonsecure) {
+  return !nonsecure || n->state.faults_nonsecure;
+}
+
+uint32_t nvic_read_control(const Nvic *n, int running, bool nonsecure) {
+  int own = nonsecure ? NONSECURE : 0;
+  bool shows = !nonsecure || nvic_has(n, TARGETS_NONSECURE, n->best);
+  uint32_t word = (uint32_t)running;
+  word |= (uint32_t)(shows ? n->best & NUMBER : 0) << VECTPENDING;
+  word |= (uint32_t)!nvic_active_beside(n, running) << RETTOBASE;
+  word |= (uint32_t)any(&n->state.sets[PENDING][1], WORDS - 1) << ISRPENDING;
+  word |= (uint32_t)nvic_has(n, PENDING, SYSTICK | own) << PENDSTSET;
+  word |= (uint32_t)nvic_has(n, PENDING, PENDSV | own) << PENDSVSET;
+  return word | (uint32_t)(sees_nmi(n, nonsecure) && nvic_has(n, PENDING, NMI)) << PENDNMISET;
+}
+
+// Each exception has a bit that sets it pending, and below it one that takes this back.
+static void write_pair(Nvic *n, uint32_t value, int set_bit, int number) {
+  if (value >> set_bit & 1) {
+    nvic_pend(n, number);
+  } else if (value >> (set_bit - 1) & 1) {
+    nvic_unpend(n, number);
+  }
+}
+
+void nvic_write_control(Nvic *n, uint32_t value, bool nonsecure) {
+  int own = nonsecure ? NONSECURE : 0;
+  write_pair(n, value, PENDSVSET, PENDSV | own);
+  write_pair(n, value, PENDSTSET, SYSTICK | own);
+  if (sees_nmi(n, nonsecure)) write_pair(n, value, PENDNMISET, NMI);
+}

@@ -4,7 +4,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { NMI = 2, HARD_FAULT = 3, BUS_FAULT = 5, SVCALL = 11, FIRST_IRQ = 16 };
+enum {
+  NMI = 2,
+  HARD_FAULT = 3,
+  BUS_FAULT = 5,
+  SVCALL = 11,
+  PENDSV = 14,
+  SYSTICK = 15,
+  FIRST_IRQ = 16
+};
 // Added to the number of an exception of the non-secure state that the secure one has, too.
 enum { NONSECURE = 512, NUMBER = NONSECURE - 1 };
 enum { NO_PRIORITY = 256 };
@@ -53,4 +61,8 @@ void nvic_line(Nvic *n, int irq, bool level);
 // Registers by their offset in the System Control Space, as one security state sees them.
 uint32_t nvic_read(const Nvic *n, uint32_t offset, bool nonsecure);
 void nvic_write(Nvic *n, uint32_t offset, uint32_t value, bool nonsecure);
+// ICSR; `running` is the exception that IPSR names.
+uint32_t nvic_read_control(const Nvic *n, int running, bool nonsecure);
+void nvic_write_control(Nvic *n, uint32_t value, bool nonsecure);
+bool nvic_active_beside(const Nvic *n, int number);
 #endif  // HARNESS_SIMULATOR_NATIVE_NVIC_H_

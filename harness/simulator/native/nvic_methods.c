@@ -120,22 +120,8 @@ static PyObject *set_group(PyObject *self, PyObject *const *arguments, Py_ssize_
   Py_RETURN_NONE;
 }
 
-static PyObject *pending_irqs(PyObject *self, PyObject *unused) {
-  uint32_t any = 0;
-  (void)unused;
-  for (int i = 1; i < WORDS; i++) any |= NVIC(self)->state.sets[PENDING][i];
-  return PyBool_FromLong(any != 0);
-}
-
 static PyObject *active_beside(PyObject *self, PyObject *number) {
-  NvicState others = NVIC(self)->state;
-  Nvic copy = {.state = others, .irqs = NVIC(self)->irqs};
-  int own = (int)PyLong_AsLong(number);
-  uint32_t any = 0;
-  nvic_put(&copy, ACTIVE, own, false);
-  if (own && own < FIRST_IRQ) nvic_put(&copy, ACTIVE, own | NONSECURE, false);
-  for (int i = 0; i < WORDS; i++) any |= copy.state.sets[ACTIVE][i];
-  return PyBool_FromLong(any != 0);
+  return PyBool_FromLong(nvic_active_beside(NVIC(self), (int)PyLong_AsLong(number)));
 }
 
 static PyObject *read_register(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
@@ -148,6 +134,19 @@ static PyObject *write_register(PyObject *self, PyObject *const *arguments, Py_s
   long long v[3];
   if (!numbers(arguments, count, v, 3)) return NULL;
   nvic_write(NVIC(self), (uint32_t)v[0], (uint32_t)v[1], v[2] != 0);
+  Py_RETURN_NONE;
+}
+
+static PyObject *read_control(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
+  long long v[2];
+  if (!numbers(arguments, count, v, 2)) return NULL;
+  return PyLong_FromUnsignedLong(nvic_read_control(NVIC(self), (int)v[0], v[1] != 0));
+}
+
+static PyObject *write_control(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
+  long long v[2];
+  if (!numbers(arguments, count, v, 2)) return NULL;
+  nvic_write_control(NVIC(self), (uint32_t)v[0], v[1] != 0);
   Py_RETURN_NONE;
 }
 
@@ -208,13 +207,14 @@ static PyMethodDef methods[] = {
     {"is_active", is_active, METH_O, "Is an exception active?"},
     {"is_nonsecure", is_nonsecure, METH_O, "Is an exception taken to the non-secure state?"},
     {"active_beside", active_beside, METH_O, "Is any other exception active?"},
-    {"pending_irqs", pending_irqs, METH_NOARGS, "Is any interrupt pending?"},
     {"line", FAST(line), METH_FASTCALL, "A peripheral drives its interrupt line."},
     {"group", group, METH_O, "AIRCR.PRIGROUP of a security state."},
     {"group_mask", group_mask, METH_O, "The bits of its priorities that preempt."},
     {"set_group", FAST(set_group), METH_FASTCALL, "Set PRIGROUP of a security state."},
     {"read", FAST(read_register), METH_FASTCALL, "NVIC_ISER to NVIC_IPR by offset in the SCS."},
     {"write", FAST(write_register), METH_FASTCALL, "Write such a register."},
+    {"read_control", FAST(read_control), METH_FASTCALL, "ICSR; given IPSR and the state."},
+    {"write_control", FAST(write_control), METH_FASTCALL, "Write ICSR."},
     {"state", state, METH_NOARGS, "What a snapshot keeps."},
     {"restore", restore, METH_O, "Take back what state() gave."},
     {NULL, NULL, 0, NULL},

@@ -26,18 +26,6 @@ static int set_stop_at(PyObject *self, PyObject *value, void *unused) {
   return PyErr_Occurred() ? -1 : 0;
 }
 
-static PyObject *get_stale(PyObject *self, void *unused) {
-  (void)unused;
-  return PyBool_FromLong(CORE(self)->stale);
-}
-
-static int set_stale(PyObject *self, PyObject *value, void *unused) {
-  (void)unused;
-  CORE(self)->stale = PyObject_IsTrue(value) == 1;
-  core_limit(CORE(self));
-  return PyErr_Occurred() ? -1 : 0;
-}
-
 #define FIELD(name) offsetof(CoreObject, core.name)
 PyMemberDef core_members[] = {
     {"collects", T_BOOL, FIELD(collects), 0, "What is sent may wait for collect()."},
@@ -56,6 +44,9 @@ PyMemberDef core_members[] = {
     {"fault_status", T_UINT, FIELD(fault_status), READONLY, "What refused it."},
     {"stop_after", T_BOOL, FIELD(stop_after), 0, "Stop after this instruction."},
     {"extras", T_INT, FIELD(extras), 0, "EXTRA_LIMITS and EXTRA_EXCLUSIVE, if used."},
+    {"stale", T_BOOL, FIELD(stale), READONLY, "Changes of the MPU wait."},
+    {"mpu_negative", T_BOOL, FIELD(mpu_negative), READONLY,
+     "Synchronized for a negative priority."},
     {"fp_disabled", T_BOOL, FIELD(fp_disabled), 0, "CPACR refuses FP instructions."},
     {"branch_ticks", T_BOOL, FIELD(branch_ticks), 0, "A taken branch lasts a tick longer."},
     {"branches", T_LONGLONG, FIELD(branches), 0, "Ticks that branches lasted so."},
@@ -84,6 +75,5 @@ PyGetSetDef core_properties[] = {
     {"nonsecure", get_nonsecure, set_nonsecure, "The security state.", NULL},
     {"executed", get_executed, set_executed, "Instructions executed.", NULL},
     {"stop_at", get_stop_at, set_stop_at, "Value of executed to stop at.", NULL},
-    {"stale", get_stale, set_stale, "Changes of the MPU wait for the next block.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

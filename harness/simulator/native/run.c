@@ -107,6 +107,7 @@ static void run_on(Core *c) {
 
 // What ended the stretch was the core's own matter; it goes on.
 static bool goes_on(Core *c) {
+  if (c->reason == REASON_SYNC) return true;
   if (c->reason == REASON_EXCEPTION && c->exception == RAISED_FETCH && state_admit_code(c)) {
     return true;
   }
@@ -124,7 +125,8 @@ int core_run(Core *c, double seconds) {
     if (core_deliverable(c)) {
       c->reason = REASON_UNMASKED;
     } else if (c->stale) {
-      return REASON_SYNC;
+      core_synchronize(c);
+      continue;
     } else {
       run_on(c);
     }

@@ -30,7 +30,6 @@ enum {
   RLAR = 1216,
 };
 enum { BANK = 4, SECURE_BANK = 1 };
-enum { MPU_ALWAYS = 3 };  // MPU_CTRL: enabled, whatever the priority
 
 static uint8_t *at(Core *c, size_t distance) {
   return (uint8_t *)c->context + c->layout.system + distance;
@@ -86,16 +85,16 @@ static bool refuses(Core *c, uint32_t address) {
 
 // Nothing may be fetched without a region, nor from an execute-never one. Runs no instruction.
 static bool mpu_works(Core *c) {
-  uint32_t bases[MPU_REGIONS] = {0}, limits[MPU_REGIONS] = {0};
+  Regions tried = {0};
   uint32_t pc = core_reg(c, REG_PC);
-  state_protect(c, 1, bases, limits);
+  state_protect(c, MPU_ENABLE, &tried);
   bool works = refuses(c, 0x104);
-  bases[5] = 0x400 | 3 << 1 | 1;
-  limits[5] = 0x7E0 | 1;
-  state_protect(c, 1 | 4, bases, limits);
+  tried.bases[5] = 0x400 | 3 << 1 | 1;
+  tried.limits[5] = 0x7E0 | 1;
+  state_protect(c, MPU_ENABLE | MPU_PRIVDEFENA, &tried);
   works = works && refuses(c, 0x504);
-  bases[5] = limits[5] = 0;
-  state_protect(c, 0, bases, limits);
+  tried.bases[5] = tried.limits[5] = 0;
+  state_protect(c, 0, &tried);
   core_set_reg(c, REG_PC, pc | 1);
   c->fault_address = 0;
   c->reason = REASON_NONE;
@@ -145,32 +144,26 @@ static void enforce(Core *c, const Regions *after) {
   set_word(c, MPU_CTRL + BANK, after->ctrl);
   restore(c);
   // The pointers are those of the processor itself; restore() took the registers behind them back.
-  size_t size = MPU_REGIONS * sizeof *after->bases, bank = SECURE_BANK * sizeof(void *);
-  memcpy(pointer(c, RBAR + bank), after->bases, size);
-  memcpy(pointer(c, RLAR + bank), after->limits, size);
-  const Regions before = {c->mpu_ctrl, c->mpu_bases, c->mpu_limits, c->mpu_fillers};
-  if (mpu_stops_code(c, &before, after)) c->api.ctl(c->uc, CTL_FLUSH_TB);
-  if (mpu_shrinks(c, &before, after)) c->api.ctl(c->uc, CTL_FLUSH_TLB);
-  c->mpu_ctrl = after->ctrl;
-  c->mpu_fillers = after->fillers;
-  memcpy(c->mpu_bases, after->bases, size);
-  memcpy(c->mpu_limits, after->limits, size);
+  size_t bank = SECURE_BANK * sizeof(void *);
+  memcpy(pointer(c, RBAR + bank), after->bases, sizeof after->bases);
+  memcpy(pointer(c, RLAR + bank), after->limits, sizeof after->limits);
+  if (mpu_stops_code(c, &c->in_force, after)) c->api.ctl(c->uc, CTL_FLUSH_TB);
+  if (mpu_shrinks(c, &c->in_force, after)) c->api.ctl(c->uc, CTL_FLUSH_TLB);
+  c->in_force = *after;
 }
 
 // Put the firmware's MPU in force; a `ctrl` of zero is one that checks nothing.
-void state_protect(Core *c, uint32_t ctrl, const uint32_t *bases, const uint32_t *limits) {
-  uint32_t told_bases[MPU_REGIONS], told_limits[MPU_REGIONS];
-  Regions told = {ctrl, told_bases, told_limits, 0};
-  memcpy(told_bases, bases, sizeof told_bases);
-  memcpy(told_limits, limits, sizeof told_limits);
+void state_protect(Core *c, uint32_t ctrl, const Regions *regions) {
+  Regions made = *regions;
+  made.ctrl = ctrl;
+  c->asked = made;
   c->mpu_off = ctrl == 0;
   if (c->mpu_off && !c->ram_runs) {
-    mpu_open(c, told_bases, told_limits);
-    told.ctrl = MPU_ALWAYS;
+    mpu_open(c, &made);
   } else if (!c->ram_runs) {
-    told.fillers = mpu_fill(c, ctrl, told_bases, told_limits);
+    mpu_fill(c, &made);
   }
-  enforce(c, &told);
+  enforce(c, &made);
   c->stale = false;
   core_limit(c);
 }
@@ -178,18 +171,13 @@ void state_protect(Core *c, uint32_t ctrl, const uint32_t *bases, const uint32_t
 // A fetch was refused: true where that was the doing of mpu_open() or mpu_fill(), which it is no
 // longer.
 bool state_admit_code(Core *c) {
-  uint32_t bases[MPU_REGIONS], limits[MPU_REGIONS];
   const Area *area = core_area(c->code, c->code_count, c->fault_address);
+  const Regions asked = c->asked;
   bool stale = c->stale;
   if (c->ram_runs || !area || area->stable) return false;
   if (!c->mpu_off && !mpu_is_filled(c, c->fault_address)) return false;
-  memcpy(bases, c->mpu_bases, sizeof bases);
-  memcpy(limits, c->mpu_limits, sizeof limits);
-  for (int i = 0; i < MPU_REGIONS; i++) {
-    if (c->mpu_fillers >> i & 1) limits[i] = 0;
-  }
   c->ram_runs = true;
-  state_protect(c, c->mpu_off ? 0 : c->mpu_ctrl, bases, limits);
+  state_protect(c, asked.ctrl, &asked);
   c->stale = stale;
   core_limit(c);
   return true;
@@ -258,7 +246,7 @@ void state_clear_monitor(Core *c) {
 
 size_t state_size(const Core *c) { return c->layout.end - c->layout.registers; }
 
-// The MPU's registers are Python's matter, and stay in force whatever is loaded.
+// The MPU's registers are kept elsewhere, and stay in force whatever is loaded.
 void state_save(Core *c, uint8_t *into) {
   save(c);
   set_word(c, MPU_CTRL + BANK, 0);
@@ -268,7 +256,7 @@ void state_save(Core *c, uint8_t *into) {
 void state_load(Core *c, const uint8_t *from) {
   save(c);
   memcpy((uint8_t *)c->context + c->layout.registers, from, state_size(c));
-  set_word(c, MPU_CTRL + BANK, c->mpu_ctrl);
+  set_word(c, MPU_CTRL + BANK, c->in_force.ctrl);
   restore(c);
   c->sequential = 0;
 }

@@ -14,7 +14,7 @@ from harness.simulator.counting import NO_PRIORITY
 from harness.simulator.engine import Engine
 from harness.simulator.library import Reg
 from harness.simulator.mpu import Mpu
-from harness.simulator.nvic import HARD_FAULT, NMI, NONSECURE, SQUASHED, NvicRegisters
+from harness.simulator.nvic import SQUASHED, NvicRegisters
 from harness.simulator.scb import Scb, Shared
 from harness.simulator.security.attribution import Attribution
 from harness.simulator.systick import SysTick
@@ -62,6 +62,7 @@ class Worlds:
         self.attribution.reset()
         self.update_fp_access()
         self.update()
+        self._core.synchronize()
 
     def of(self, exception: int) -> World:
         """The blocks of the state that an exception is taken to."""
@@ -84,14 +85,14 @@ class Worlds:
         """
         core = self._core
         core.change_world()
-        before, self.nonsecure = self.now, core.nonsecure
+        self.nonsecure = core.nonsecure
         self.now = self._worlds[self.nonsecure]
         core.fp_disabled = not self._fp_allowed[self.nonsecure]
         if self.nonsecure and not self.attribution.restricted:
             self.attribution.update(self.shared.sau_ctrl, nonsecure=True)
         self.attribution.enforce(nonsecure=self.nonsecure)
         self.update()
-        self.now.mpu.take_over(before.mpu, negative=self.negative())
+        core.synchronize()
         control = core.read(Reg.CONTROL)
         core.write(Reg.CONTROL, control & ~SFPA | (SFPA if sfpa or self.nonsecure else 0))
 
@@ -119,15 +120,6 @@ class Worlds:
         low = SQUASHED if nvic.squashed else 0
         return low, -1 if nvic.faults_nonsecure else low
 
-    def negative(self) -> bool:
-        """True where the running state's MPU minds HFNMIENA (Armv8-M ARM, IsReqExecPriNeg)."""
-        nvic = self._nvic
-        if nvic.is_active(HARD_FAULT | (NONSECURE if self.nonsecure else 0)):
-            return True
-        if nvic.is_active(NMI) and nvic.is_nonsecure(NMI) == self.nonsecure:
-            return True
-        return bool(self._core.read(Reg.FAULTMASK) & 1)
-
     def update_fp_access(self) -> None:
         """CPACR, NSACR or FPCCR changed: whether floating-point instructions may run."""
         self._core.plain_frames = self.nonsecure or not self._worlds[0].scb.clears_fp
@@ -153,3 +145,4 @@ class Worlds:
             attribution.divided = state["divided"]
             attribution.update(sau_ctrl, nonsecure=self.nonsecure)
         self.update()
+        self._core.synchronize()

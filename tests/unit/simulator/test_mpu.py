@@ -244,20 +244,33 @@ def test_the_model_that_checks_exception_frames_says_the_same(
     bench: Bench, regions: tuple[Region, ...], control: int, write: bool, user: bool, at: int
 ) -> None:
     mpu = bench.machine.mpu
-    kept = mpu.state()
-    mpu.restore({"ctrl": control, "bases": [0] * 16, "limits": [0] * 16})
+    registers, kept = mpu.registers, mpu.state()
+    registers.reset()
+    registers.write(0x94, control)
     for number, region in enumerate(regions):
-        mpu.write(0x98, number)
+        registers.write(0x98, number)
         base, limit = region.registers(0)
-        mpu.write(0x9C, base)
-        mpu.write(0xA0, limit)
+        registers.write(0x9C, base)
+        registers.write(0xA0, limit)
     refused = refused_at(regions, control, STORE if write else LOAD, user, at)
-    assert mpu.allows(at, write=write, privileged=not user) is (refused != at)
+    assert registers.allows(at, write, not user) is (refused != at)
     words = range(at, at + 4)
     held = {bytes_held(regions, byte) for byte in words}
     if len(held) == 1:
         assert mpu.allows_all(at, 4, write=write, privileged=not user) is (refused is None)
     mpu.restore(kept)
+
+
+def test_registers_of_regions_that_are_not_there_read_as_zero(bench: Bench) -> None:
+    registers = bench.machine.engine.mpus[True]
+    for number in (15, 16):
+        registers.write(0x98, number)
+        registers.write(0x9C, 0x2000_0000)
+    assert (registers.read(0x98), registers.read(0x9C)) == (16, 0)
+    registers.write(0x98, 12)
+    assert registers.read(0xB4) == 0x2000_0000  # RBAR_A3
+    assert registers.read(0xBC) == 0
+    registers.reset()
 
 
 def bytes_held(regions: tuple[Region, ...], byte: int) -> tuple[int, ...]:

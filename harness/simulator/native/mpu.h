@@ -1,0 +1,39 @@
+// The memory protection unit: its registers and what they allow (Armv8-M ARM, B9 and D1.2, MPU_*).
+#ifndef HARNESS_SIMULATOR_NATIVE_MPU_H_
+#define HARNESS_SIMULATOR_NATIVE_MPU_H_
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { MPU_REGIONS = 16 };
+enum { MPU_ENABLE = 1, MPU_HFNMIENA = 2, MPU_PRIVDEFENA = 4 };  // MPU_CTRL
+// What mpu_region_at() gives where not one region holds an address.
+enum { MPU_NO_REGION = -1, MPU_SEVERAL_REGIONS = -2 };
+
+// MPU_CTRL, and RBAR and RLAR of each region.
+typedef struct {
+  uint32_t ctrl, bases[MPU_REGIONS], limits[MPU_REGIONS];
+  uint32_t fillers;  // which regions are those of mpu_fill(), a bit each
+} Regions;
+
+int mpu_region_at(const Regions *r, uint32_t address);
+bool mpu_allows(const Regions *r, uint32_t address, bool write, bool privileged);
+
+struct Core;
+
+// The registers of one security state.
+typedef struct {
+  struct {
+    Regions regions;
+    uint32_t number, attributes[2];  // RNR, MAIR0 and MAIR1
+  } state;                           // everything that a snapshot keeps
+  int count;                         // of regions
+  bool nonsecure;
+  struct Core *core;  // to be told of changes; NULL before there is one
+} Mpu;
+
+// Registers by their offset from 0xE000_ED00. Changes of MPU_CTRL come into force with the
+// instruction, those of regions with the next block: core_synchronize().
+enum { MPU_FIRST = 0x90, MPU_END = 0xC8 };
+uint32_t mpu_read(const Mpu *m, uint32_t offset);
+void mpu_write(Mpu *m, uint32_t offset, uint32_t value);
+#endif  // HARNESS_SIMULATOR_NATIVE_MPU_H_
