@@ -1,4 +1,4 @@
-"""Everything that is read from one console: lines, records, tensors, profiles, findings."""
+"""What one console says: its lines, records, tensors, profile and findings."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from harness.uart.scrapers import Scraper
 from harness.uart.store import OfKind, RecordReader, Records
 from harness.uart.tensors import Tensors, assemble
 
-#: What is read and kept of one console, in bytes and in lines; of the rest only the size is told.
+#: Most of one console that is read and kept, in bytes and in lines; the rest is only counted.
 LARGEST = 64 << 20
 MOST_LINES = 1_000_000
-#: Operators that a profile holds.
+#: Most entries that a profile holds.
 _MOST_PROFILED = 100_000
-#: Bytes that are looked at in one go.
+#: Bytes that are read at once.
 _BLOCK = 65_536
 
 _BANNER = "*** Booting Zephyr OS"
 _HANDED_OVER = "Jumping to the first image slot"  # MCUboot prints the same banner before that
-_HALT = "Halting system"  # of Zephyr's fatal error handler: it never comes back
-_NO_TENSORS = "AllocateTensors() failed"  # what the samples say before they give up
+_HALT = "Halting system"  # Zephyr's fatal error handler, which never returns
+_NO_TENSORS = "AllocateTensors() failed"  # the samples' last line in that case
 _TICKS = re.compile(r"^(?P<operator>[A-Za-z_]\w{0,80}) took (?P<ticks>\d{1,20}) ticks \(")
 _NO_RATE = re.compile(r"ticks_per_second 0{1,20}$")
 
-#: What a `failed` record's stage means; a refused registration has findings of its own.
+#: The finding for each stage of a `failed` record.
 _STAGES = {
     "schema": Kind.SCHEMA_MISMATCH,
     "register": Kind.REGISTRATION_FAILED,
@@ -54,7 +54,7 @@ class OperatorTicks:
 
 
 class Console:
-    """Reads a console as it comes in; ask it at any time, and call :meth:`finish` at the end."""
+    """Reads a console as it comes; may be asked at any time. Call :meth:`finish` at the end."""
 
     def __init__(
         self, scrapers: Sequence[Scraper] = (), recording: Recording | None = None
@@ -63,15 +63,15 @@ class Console:
         self.size = 0  # bytes that came
         self.line_count = 0
         self.scrapers = tuple(scrapers)
-        self.gave_up = False  # it said that it stops here
+        self.gave_up = False  # the image printed that it stops
         self._recording = recording or Recording()
-        self._left_out = 0  # bytes behind the limit
+        self._left_out = 0  # bytes beyond the limit
         self._splitter = LineSplitter()
         self._records = RecordReader()
         self._tensors: Tensors | None = Tensors()  # None: a record came since they were joined
         self._readers = OwnedReaders()
         self._own = Findings()
-        self._banners = array("Q")  # their console lines
+        self._banners = array("Q")  # console lines with Zephyr's boot banner
 
     def feed(self, data: bytes, time: float = 0.0) -> None:
         """Take bytes as they arrive, cut anywhere."""
@@ -87,16 +87,16 @@ class Console:
 
     @property
     def flooded(self) -> bool:
-        """True when the console has printed all that is read of it: more of a run tells nothing."""
+        """True when the console has printed all that is read of it: running on is useless."""
         return self.size >= LARGEST or self.line_count >= MOST_LINES
 
     def finish(self, time: float = 0.0) -> None:
-        """The session is over: read what is left and report what never became whole."""
+        """End the session: read what is left and report what is incomplete."""
         for line in self._splitter.flush(time):
             self._take(line)
         self._readers.finish()
-        for one in self.scrapers:
-            one.finish()
+        for scraper in self.scrapers:
+            scraper.finish()
         for start, stop in self.boots:
             check_order(self.records, start, stop, self._own)
             assemble(self.records, start, stop, self._own)
@@ -110,10 +110,10 @@ class Console:
         self.line_count += 1
         self._recording.keep_line(line)
         owner = 0
-        for one in self.scrapers:
-            one.feed(line)
-            owner = owner or one.owner
-        # A record may stand behind a log message on the same line, so every reader sees every line.
+        for scraper in self.scrapers:
+            scraper.feed(line)
+            owner = owner or scraper.owner
+        # A record may follow a log message on the same line, so every reader sees every line.
         self._readers.feed(line, owner)
         if PREFIX in line.text and self._records.feed(line):
             self._tensors = None
@@ -148,7 +148,7 @@ class Console:
             self._own.add(Finding(Kind.ZERO_TICKS, message, "profile"))
 
     def _check_refusals(self) -> None:
-        """Builds without error strings print no message: their records must tell."""
+        """Report refusals and failures that only records show: some builds print no messages."""
         kinds = {finding.kind for finding in self.findings}
         for record in self.of_kind("resolver"):
             refused = record.integer("refused")
@@ -162,9 +162,9 @@ class Console:
                 self._own.add(Finding(_STAGES[stage], message, line=record.line))
 
     def _check_boots(self) -> None:
-        """An image boots once; the banner and the first record of one boot are one boot."""
-        starts = [self.records.lines[start] for start in self.records.boots]
-        lines = max(starts, list(self._banners), key=len)
+        """Report an image that boots more than once, by its boot records or its banners."""
+        by_record = [self.records.lines[start] for start in self.records.boots]
+        lines = max(by_record, list(self._banners), key=len)
         if len(lines) > 1:
             message = f"the image booted {len(lines)} times"
             self._own.add(Finding(Kind.REBOOTED, message, line=lines[1]))
@@ -191,7 +191,7 @@ class Console:
 
     @property
     def tensors(self) -> Tensors:
-        """The tensors of the last boot that arrived whole."""
+        """The tensors that arrived complete in the last boot."""
         if self._tensors is None:
             self._tensors = assemble(self.records, *self.boots[-1], Findings())
         return self._tensors
@@ -199,13 +199,13 @@ class Console:
     @property
     def findings(self) -> list[Finding]:
         """All findings so far, in the order of their lines; those without a line come last."""
-        found = [
+        findings = [
             *self._records.findings,
             *self._readers,
             *self._own,
-            *(finding for one in self.scrapers for finding in one.findings),
+            *chain.from_iterable(scraper.findings for scraper in self.scrapers),
         ]
-        return sorted(found, key=lambda finding: finding.line or math.inf)
+        return sorted(findings, key=lambda finding: finding.line or math.inf)
 
     @property
     def ended(self) -> bool:
@@ -218,12 +218,12 @@ class Console:
         return b"".join(self._recording.blocks())
 
     def read_lines(self) -> Iterator[Line]:
-        """All lines once more, without their times."""
+        """All lines again, without their times."""
         splitter = LineSplitter()
         for block in self._recording.blocks():
             yield from splitter.feed(block)
         yield from splitter.flush()
 
     def transcript(self) -> str:
-        """The lines with their time stamps, one a line: what ``transcript.txt`` holds."""
+        """The lines with their time stamps, as in ``transcript.txt``."""
         return self._recording.transcript()

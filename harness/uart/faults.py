@@ -7,7 +7,7 @@ import re
 from harness.findings import Finding, Findings, Kind
 from harness.uart.lines import Line
 
-#: Lines that may begin or end a dump hold one of these.
+#: A line that begins a dump contains one of these.
 TRIGGERS = ("*****",)
 
 _START = re.compile(r"\*{5} (?P<fault>[A-Z][A-Za-z ]{0,40}?(?:FAULT|Fault)) \*{5}")
@@ -17,8 +17,8 @@ _LR = re.compile(r"r14/lr:\s{1,8}0x(?P<lr>[0-9a-fA-F]{1,8})")
 _PC = re.compile(r"\(r15/pc\): 0x(?P<pc>[0-9a-fA-F]{1,8})")
 _END = re.compile(r">>> ZEPHYR FATAL ERROR")
 _REGISTERS = re.compile(r"r\d{1,2}/\w|xpsr:|s\[")
-#: Lines of the longest dump (with FP registers), and its details.
-_LONGEST, _DETAILS = 40, 8
+#: Most lines of a dump (one with FP registers), and most details that are kept.
+_MOST_LINES, _MOST_DETAILS = 40, 8
 
 
 class FaultReader:
@@ -26,7 +26,7 @@ class FaultReader:
 
     def __init__(self) -> None:
         self.findings = Findings()
-        self._open: tuple[str, int] | None = None
+        self._open: tuple[str, int] | None = None  # the fault's name, the dump's first line
         self._details: list[str] = []
         self._registers: dict[str, int] = {}
 
@@ -36,7 +36,7 @@ class FaultReader:
         return self._open is not None
 
     def feed(self, line: Line) -> None:
-        """Look at one line."""
+        """Read one line."""
         start = _START.search(line.text)
         if start is not None:
             self.finish()
@@ -50,8 +50,8 @@ class FaultReader:
         detail = _DETAIL.search(line.text)
         if detail is not None and not _REGISTERS.search(line.text):
             self._details.append(detail["detail"].strip())
-            del self._details[_DETAILS:]
-        if _END.search(line.text) or line.number - self._open[1] >= _LONGEST:
+            del self._details[_MOST_DETAILS:]
+        if _END.search(line.text) or line.number - self._open[1] >= _MOST_LINES:
             self.finish()
 
     def finish(self) -> None:
@@ -59,8 +59,8 @@ class FaultReader:
         if self._open is None:
             return
         name, number = self._open
-        where = ", ".join(f"{key} 0x{value:08x}" for key, value in sorted(self._registers.items()))
-        message = ": ".join(part for part in (name, "; ".join(self._details), where) if part)
         values = tuple(sorted(self._registers.items()))
+        registers = ", ".join(f"{key} 0x{value:08x}" for key, value in values)
+        message = ": ".join(part for part in (name, "; ".join(self._details), registers) if part)
         self.findings.add(Finding(Kind.FAULT, message, name, number, values))
         self._open, self._details, self._registers = None, [], {}

@@ -1,8 +1,8 @@
 """Console bytes -> lines.
 
 TFLM, printk and logging back ends end their lines in LF, CR LF, CR CR LF and CR CR CR LF on the
-same wire; all of them are one line end here. Control characters that a terminal would obey stay
-visible as ``\\xNN``; in a line that is not UTF-8, so does every byte outside ASCII.
+same wire; here each of them is one line end. Control characters that a terminal would obey are
+shown as ``\\xNN``, and so is every byte outside ASCII in a line that is not UTF-8.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import re
 from collections.abc import Generator, Iterator
 from typing import NamedTuple
 
-#: Bytes of a line, and characters of its text: what is longer is cut into several lines, for a
-#: stuck device must not fill the host's memory.
+#: Most bytes of a line, and characters of its text. Longer ones are cut into several lines: a stuck
+#: device must not fill the host's memory.
 LONGEST = 8192
 
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,32}[A-Za-z]")
 _ANSI_BYTES = re.compile(_ANSI.pattern.encode())
-_SHOWN = [chr(byte) if byte == 9 or 32 <= byte < 127 else f"\\x{byte:02x}" for byte in range(256)]
-_CONTROL = {chr(byte): _SHOWN[byte] for byte in range(160)}
+_VISIBLE = [chr(byte) if byte == 9 or 32 <= byte < 127 else f"\\x{byte:02x}" for byte in range(256)]
+_CONTROL = {chr(byte): _VISIBLE[byte] for byte in range(160)}
 
 
 class Line(NamedTuple):
@@ -32,7 +32,7 @@ class Line(NamedTuple):
 
 
 class LineSplitter:
-    """Cuts a byte stream into lines, the same ones whatever the chunks' borders are."""
+    """Cuts a byte stream into lines, which do not depend on how the stream is cut into chunks."""
 
     def __init__(self) -> None:
         self._pending = b""  # never more than LONGEST bytes
@@ -48,13 +48,13 @@ class LineSplitter:
         self._pending = yield from self._cut(rest, time)
 
     def flush(self, time: float = 0.0) -> Iterator[Line]:
-        """What is left without a line end, as a last line."""
+        """The rest that has no line end, as a last line."""
         raw, self._pending = self._pending, b""
         if raw.strip(b"\r"):
             yield from self._lines(raw, time, complete=False)
 
     def _cut(self, raw: bytes, time: float) -> Generator[Line, None, bytes]:
-        """Lines of LONGEST bytes; gives what is left, at most that long."""
+        """Lines of LONGEST bytes; gives the rest, which is at most that long."""
         start = 0
         while len(raw) - start > LONGEST:
             stop = start + LONGEST
@@ -65,7 +65,7 @@ class LineSplitter:
         return raw[start:]
 
     def _lines(self, raw: bytes, time: float, *, complete: bool) -> Iterator[Line]:
-        """One line, or several where the text grows beyond LONGEST because it is no text."""
+        """One line, or several if its escaped text is longer than LONGEST."""
         text = _text(raw)
         if len(text) <= LONGEST:
             self._count += 1
@@ -84,11 +84,11 @@ def _text(raw: bytes) -> str:
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError:
-        return "".join(map(_SHOWN.__getitem__, _ANSI_BYTES.sub(b"", raw)))
+        return "".join(map(_VISIBLE.__getitem__, _ANSI_BYTES.sub(b"", raw)))
     if text.isprintable():
         return text
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     if text.isascii():
-        return "".join(map(_SHOWN.__getitem__, text.encode("ascii")))
+        return "".join(map(_VISIBLE.__getitem__, text.encode("ascii")))
     return "".join(map(_CONTROL.get, text, text))

@@ -1,9 +1,9 @@
 """Known messages of TFLM and Zephyr -> findings.
 
-The rules are data: a pattern, the kind it means, the group that names its subject, the groups that
-hold numbers. TFLM prints several of its messages in two calls, each ending its own line, and other
-threads may print in between; such a rule has a ``then``, which is looked for in the rest of the
-line and in the few lines that follow. Wordings of older revisions stand beside the current ones.
+The rules are data: a kind of finding, and a pattern with groups for the subject and for numbers.
+TFLM prints several of its messages in two calls, each with its own line end, and other threads may
+print in between; such a rule has a second pattern, ``then``, which is searched in the rest of the
+line and in the next few lines. Rules cover the wordings of older revisions too.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from harness.uart.numbers import integer
 
 #: How many lines may come between the two halves of a message.
 _REACH = 6
-#: Messages that are told apart; a device that makes up more of them only raises their count.
+#: Different messages that are remembered, to drop repetitions. Further ones are not dropped, only
+#: counted (:class:`Findings`).
 _MOST = 1000
 #: Characters of a message that are kept.
 _WIDTH = 600
@@ -28,10 +29,10 @@ _GROUP_SUBJECTS = ("operator", "custom", "stage", "what")
 
 @dataclass(frozen=True)
 class Rule:
-    """One message. Named groups of the patterns: see _GROUP_SUBJECTS; all others are numbers.
+    """One message. Groups of _GROUP_SUBJECTS in the patterns name the subject, others are numbers.
 
-    ``literal`` is how the message begins: ``pattern`` is tried where it stands, at its first and
-    its last place in a line, so that the work on a line does not grow with what a device repeats.
+    ``literal`` is how the message begins. ``pattern`` is tried at its first and its last occurrence
+    in a line only, so that a device cannot make a line expensive by repeating it.
     """
 
     kind: Kind
@@ -40,7 +41,7 @@ class Rule:
     then: re.Pattern[str] | None = None
 
     def match(self, text: str) -> re.Match[str] | None:
-        """The message in a line, or its first half; None if there is none."""
+        """The match of the message, or of its first half, in a line."""
         if self.literal not in text:
             return None
         first, last = text.find(self.literal), text.rfind(self.literal)
@@ -143,13 +144,13 @@ RULES: tuple[Rule, ...] = (
     _rule(Kind.LOG_ERROR, "<err> ", r"(?!os:)(?P<what>\w{1,80}): .{0,400}"),
 )
 
-#: Lines that hold none of these are no message, and no half of one.
+#: A line with a message, or with the first half of one, contains one of these.
 TRIGGERS = tuple(dict.fromkeys(rule.literal for rule in RULES))
 
 
 @dataclass
 class _Half:
-    """The first half of a two-part message, waiting for its second."""
+    """A message, or the first half of one that waits for its second."""
 
     rule: Rule
     text: str
@@ -159,7 +160,7 @@ class _Half:
 
 
 class MessageReader:
-    """Finds known messages, joins the split ones, and drops repetitions of one finding."""
+    """Finds known messages, joins those in two parts, and drops repetitions."""
 
     def __init__(self) -> None:
         self.findings = Findings()
@@ -168,11 +169,11 @@ class MessageReader:
 
     @property
     def waiting(self) -> bool:
-        """True while the second half of a message is to come."""
+        """True while the second half of a message is awaited."""
         return self._half is not None
 
     def feed(self, line: Line) -> None:
-        """Look at one line."""
+        """Read one line."""
         if self._second_half(line.text):
             return
         for rule in RULES:
@@ -181,8 +182,7 @@ class MessageReader:
                 return
 
     def _take(self, rule: Rule, match: re.Match[str], line: Line) -> None:
-        told = match.group().strip()[:_WIDTH]
-        half = _Half(rule, told, line.number, match.groupdict())
+        half = _Half(rule, match.group().strip()[:_WIDTH], line.number, match.groupdict())
         if rule.then is None:
             self._emit(half)
             return
@@ -191,6 +191,7 @@ class MessageReader:
         self._second_half(line.text[match.end() :])
 
     def _second_half(self, text: str) -> bool:
+        """Whether ``text`` has the second half that is awaited."""
         half = self._half
         if half is None:
             return False
@@ -206,7 +207,7 @@ class MessageReader:
         return False
 
     def finish(self) -> None:
-        """No more lines: a first half whose second never came is a finding all the same."""
+        """End the lines: a first half whose second never came is a finding too."""
         half, self._half = self._half, None
         if half is not None:
             self._emit(half)
@@ -214,8 +215,8 @@ class MessageReader:
     def _emit(self, half: _Half) -> None:
         groups = {name: text for name, text in half.groups.items() if text is not None}
         subject = next((groups[name] for name in _GROUP_SUBJECTS if name in groups), "")
-        told = {name: integer(v) for name, v in groups.items() if name not in _GROUP_SUBJECTS}
-        numbers = {name: number for name, number in told.items() if number is not None}
+        read = {name: integer(text) for name, text in groups.items() if name not in _GROUP_SUBJECTS}
+        numbers = {name: number for name, number in read.items() if number is not None}
         if not subject and "number" in numbers:
             subject = builtin_operator_name(numbers["number"])
         if (half.rule.kind, subject) not in self._known:

@@ -1,4 +1,4 @@
-"""Numbers out of a device's text: bounded, whatever it prints."""
+"""Numbers in a device's text, bounded whatever it prints."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _NUMBER = re.compile(
 
 
 def number(text: str) -> float | None:
-    """A printed number, decimal or ``mantissa*2^exponent``; None if the text is none.
+    """A printed number, decimal or ``mantissa*2^exponent``; None if the text is not a number.
 
-    Infinity, NaN and what is too large for a float are none.
+    Infinity, NaN and what is too large for a float do not count as numbers.
     """
     match = _NUMBER.fullmatch(text.strip())
     if match is None:

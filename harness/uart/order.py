@@ -9,7 +9,7 @@ from harness.findings import Finding, Findings, Kind
 from harness.uart.store import KIND_NAMES, KIND_NUMBERS, Records
 
 _SET_UP = ("boot", "resolver", "tensor")
-#: What an inference may end with, and set-up where the next inference begins.
+#: The last record of an inference, or of the set-up before the first one.
 _BETWEEN = ("arena", "inference", "op", "layer")
 _CLOSING = ("ack", *_BETWEEN, "failed", "lifecycle", "allocation")
 
@@ -44,18 +44,18 @@ _FORBIDDEN = frozenset(
 )
 
 
-def check_order(records: Records, start: int, stop: int, found: Findings) -> None:
-    """Find records among ``records[start:stop]``, one boot, that may not stand where they do."""
-    for at in _misplaced(records.kinds, start, stop):
-        kind, before = KIND_NAMES[records.kinds[at]], KIND_NAMES[records.kinds[at - 1]]
-        name = f"record {records.sequences[at]} ({kind})"
+def check_order(records: Records, start: int, stop: int, findings: Findings) -> None:
+    """Report records of one boot, ``records[start:stop]``, that may not follow the one before."""
+    for index in _misplaced(records.kinds, start, stop):
+        kind, before = KIND_NAMES[records.kinds[index]], KIND_NAMES[records.kinds[index - 1]]
+        name = f"record {records.sequences[index]} ({kind})"
         message = f"{name} may not follow {before}"
         if before == "end":
             message = f"{name} came after the end record"
-        found.add(Finding(Kind.RECORD_UNEXPECTED, message, kind, records.lines[at]))
+        findings.add(Finding(Kind.RECORD_UNEXPECTED, message, kind, records.lines[index]))
 
 
 def _misplaced(kinds: bytearray, start: int, stop: int) -> Iterable[int]:
-    for at, pair in enumerate(pairwise(kinds[start:stop]), start + 1):
+    for index, pair in enumerate(pairwise(kinds[start:stop]), start + 1):
         if pair in _FORBIDDEN:
-            yield at
+            yield index

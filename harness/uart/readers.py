@@ -1,8 +1,8 @@
-"""The readers of messages that may come on any line, and who they belong to.
+"""Readers of messages that may come on any line, apart for running tests.
 
-While a scraper says that a test is running, what the image prints is that test's: it may provoke
-errors and faults on purpose. Such lines go to readers of their own, which are dropped when the test
-ends. A test that never ends leaves them: then they tell why.
+A test may provoke errors and faults on purpose. So while a scraper says that a test is running,
+lines go to readers of their own, which are dropped when the test ends. The findings of a test that
+never ends are kept: they say why.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Readers:
         self._faults = FaultReader()
 
     def feed(self, line: Line) -> None:
-        """Look at one line; almost all of them hold nothing, and cost one search."""
+        """Read one line. Almost all lines hold nothing and cost one search."""
         if self._messages.waiting or self._faults.waiting or _TRIGGER.search(line.text):
             self._messages.feed(line)
             self._faults.feed(line)
@@ -38,13 +38,13 @@ class Readers:
         self._faults.finish()
 
     def __iter__(self) -> Iterator[Finding]:
-        """What was found so far."""
+        """The findings so far."""
         yield from self._messages.findings
         yield from self._faults.findings
 
 
 class OwnedReaders:
-    """Readers of what nobody owns, and of what the running test says."""
+    """Readers for lines outside of tests, and for those of the running test."""
 
     def __init__(self) -> None:
         self._common = Readers()
@@ -52,7 +52,7 @@ class OwnedReaders:
         self._owner = 0
 
     def feed(self, line: Line, owner: int) -> None:
-        """Look at one line; ``owner`` is the number of the running test, 0 for none."""
+        """Read one line; ``owner`` is the number of the running test, 0 for none."""
         if owner != self._owner:
             self._owner = owner
             self._test = Readers() if owner else None
@@ -65,7 +65,7 @@ class OwnedReaders:
             self._test.finish()
 
     def __iter__(self) -> Iterator[Finding]:
-        """What was found outside of tests, and in one that is still running."""
+        """The findings outside of tests, and in one that is still running."""
         yield from self._common
         if self._test is not None:
             yield from self._test

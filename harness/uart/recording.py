@@ -1,7 +1,7 @@
-"""What a console keeps of itself, written as it comes: its bytes, and its lines with their times.
+"""A console's bytes, and its lines with their times, written to files as they come.
 
-On disk, because a device may print more than a host has memory for, and because a run that is
-interrupted leaves what it had.
+They go to disk because a device may print more than fits into memory, and so that an interrupted
+run leaves what it had.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from harness.uart.lines import Line
 
 #: Bytes that a console without a folder of its own keeps in memory.
 _IN_MEMORY = 1_000_000
-#: Bytes that are read of the file in one go.
+#: Bytes that are read from the file at once.
 _BLOCK = 65_536
 
 
@@ -32,34 +32,34 @@ class Recording:
         transcript: IO[bytes] | None = None,
         path: Path | None = None,
     ) -> None:
-        self.path = path  # of the bytes, None if they are temporary
+        self.path = path  # of the file of bytes, None if it is temporary
         self._raw = raw or _spool()
         self._transcript = transcript or _spool()
 
     def keep(self, data: bytes) -> None:
-        """Bytes as they came."""
+        """Write bytes as they came."""
         self._raw.write(data)
 
     def keep_line(self, line: Line) -> None:
-        """One line, with the time of its end on the target's clock."""
+        """Write one line, with the time of its end on the target's clock."""
         text = f"[{line.time:12.6f}] {line.text}\n"
         self._transcript.write(text.encode("utf-8", "backslashreplace"))
 
     def blocks(self) -> Iterator[bytes]:
-        """The bytes from the first one on, in blocks."""
-        place = 0
-        while block := self._read(place):
-            place += len(block)
+        """All bytes so far, in blocks."""
+        offset = 0
+        while block := self._read(offset):
+            offset += len(block)
             yield block
 
-    def _read(self, place: int) -> bytes:
+    def _read(self, offset: int) -> bytes:
         end = self._raw.tell()
-        self._raw.seek(place)
+        self._raw.seek(offset)
         block = self._raw.read(_BLOCK)
         self._raw.seek(end)
         return block
 
     def transcript(self) -> str:
-        """The lines with their times, one a line."""
+        """The lines with their times."""
         self._transcript.seek(0)
         return self._transcript.read().decode("utf-8")

@@ -1,6 +1,6 @@
-"""Records: which there are, what their fields hold, and how they are spelt (``docs/records.md``).
+"""Records: their kinds, their fields, and how they are written (``docs/records.md``).
 
-This is the one place that knows a record's spelling, in both directions.
+Only this module knows the text form of a record, in both directions.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import cast
 from urllib.parse import quote, unquote
 
 PREFIX = "~HIL "
-#: Bytes of tensor data in one record to the device: 128 hex digits, and the line stays below 200.
+#: Most bytes of tensor data in one record: with 128 hex digits a line stays below 200 characters.
 CHUNK = 64
 #: A console may take its input in blocks of so many bytes.
 BLOCK = 16
-#: Tensors larger than this are not believed: the nRF9160 has 256 KB of RAM.
+#: Most bytes of a tensor. The nRF9160 has 256 KB of RAM.
 LARGEST_TENSOR = 1 << 20
-#: The largest number that a 32-bit image can count to.
+#: The largest unsigned number of 32 bits.
 LARGEST = (1 << 32) - 1
 
 _SAFE = "_.:,+/@-"
@@ -48,7 +48,7 @@ class Field:
 
 
 def _count(name: str, least: int = 0, most: int = LARGEST, *, required: bool = True) -> Field:
-    """A decimal number, without sign unless ``least`` is below zero, without leading zeros."""
+    """A decimal number from ``least`` to ``most``, without leading zeros."""
 
     def read(text: str) -> int:
         if _INTEGER.fullmatch(text) and least <= (value := int(text)) <= most:
@@ -59,7 +59,7 @@ def _count(name: str, least: int = 0, most: int = LARGEST, *, required: bool = T
 
 
 def _signed(name: str) -> Field:
-    """A decimal number of 32 bits, with a sign where it is below zero."""
+    """A signed decimal number of 32 bits."""
     return _count(name, -(1 << 31), (1 << 31) - 1)
 
 
@@ -75,7 +75,7 @@ def _word(name: str) -> Field:
 
 
 def _text(name: str) -> Field:
-    """Printable text, spelt with ``%XX``."""
+    """Printable text, with ``%XX`` for special characters."""
 
     def read(text: str) -> str:
         value = unquote(text, errors="backslashreplace") if "%" in text else text
@@ -107,11 +107,11 @@ def _order(name: str) -> Field:
 
 
 def _shape(name: str) -> Field:
-    """Numbers with commas between them; none for a scalar."""
+    """Numbers separated by commas; empty for a scalar."""
 
     def read(text: str) -> tuple[int, ...]:
         if not _SHAPE.fullmatch(text):
-            raise ValueError("up to eight sizes with commas between them")
+            raise ValueError("up to eight sizes, separated by commas")
         return tuple(map(int, text.split(","))) if text else ()
 
     return Field(name, tuple, read)
@@ -191,7 +191,7 @@ PARTS = ("input", "output", "layer")
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record; ``fields`` have the types of the table, ``line`` is the console's."""
+    """One record; ``fields`` have the types of the table, ``line`` is its console line."""
 
     sequence: int
     kind: str
@@ -215,12 +215,12 @@ def encode(sequence: int, kind: str, fields: Mapping[str, object]) -> bytes:
 
 
 def fill_blocks(line: bytes) -> bytes:
-    """``line`` behind as many empty lines as make whole blocks of :data:`BLOCK` bytes."""
+    """``line`` after as many empty lines as fill whole blocks of :data:`BLOCK` bytes."""
     return b"\n" * (-len(line) % BLOCK) + line
 
 
 def encode_tensor(sequence: int, kind: str, index: int, data: bytes) -> Iterator[tuple[int, bytes]]:
-    """``(sequence, line)`` of each record that carries ``data``, :data:`CHUNK` bytes a line."""
+    """``(sequence, line)`` of each record that carries ``data``, :data:`CHUNK` bytes per line."""
     for offset in range(0, len(data), CHUNK):
         part = data[offset : offset + CHUNK].hex()
         fields = {"index": index, "offset": offset, "total": len(data), "hex": part}
@@ -230,7 +230,7 @@ def encode_tensor(sequence: int, kind: str, index: int, data: bytes) -> Iterator
 
 @dataclass(frozen=True)
 class Unread:
-    """What starts like a record and is none. ``sound``: its CRC-32 is right, its content is not."""
+    """What begins like a record and cannot be read as one. ``sound``: its CRC-32 is right."""
 
     why: str
     sound: bool = False
@@ -239,7 +239,7 @@ class Unread:
 
 
 def pattern(*kinds: str) -> bytes:
-    """A bytes regex of a whole line with a record of one of ``kinds``: where a run may stop."""
+    """A bytes regex of a whole line with a record of one of ``kinds``, for a run to stop at."""
     return rf"{PREFIX}\d{{1,10}} (?:{'|'.join(kinds)}) [^\n]{{0,300}}\n".encode()
 
 
@@ -253,7 +253,7 @@ _TICKS = re.compile(
 
 
 def without_ticks(console: bytes) -> bytes:
-    """A console without the measured ticks of its records, and without what follows from them."""
+    """A console without the measured ticks of its records and the CRC-32 that depend on them."""
     return _TICKS.sub(rb"\1-\2", console)
 
 
@@ -261,17 +261,17 @@ _WITH_TICKS = re.compile(rb"(~HIL [^*\r\n]{0,300}? ticks=)\d{1,10}([^*\r\n]{0,16
 
 
 def with_ticks(line: bytes, ticks: int) -> bytes:
-    """A line whose ``op`` or ``inference`` record says ``ticks``, and has the CRC-32 for it."""
+    """``line`` with other ticks in its ``op`` or ``inference`` record, and the right CRC-32."""
 
-    def said(match: re.Match[bytes]) -> bytes:
+    def rewritten(match: re.Match[bytes]) -> bytes:
         body = b"%b%d%b" % (match[1], min(ticks, LARGEST), match[2])
         return b"%b *%08x" % (body, zlib.crc32(body))
 
-    return _WITH_TICKS.sub(said, line)
+    return _WITH_TICKS.sub(rewritten, line)
 
 
 def parse(text: str, kinds: Kinds = FROM_DEVICE) -> Record | Unread | None:
-    """The record in a line: a Record, why it cannot be read, or None for no record."""
+    """The record in a line, or why it cannot be read, or None if there is no record."""
     start = text.find(PREFIX)
     if start < 0:
         return None
@@ -287,12 +287,12 @@ def parse(text: str, kinds: Kinds = FROM_DEVICE) -> Record | Unread | None:
     except ValueError as error:
         return Unread(str(error), sound=True, sequence=sequence, kind=kind)
     if PREFIX in text[match.end() :]:
-        return Unread("a second record stands behind it", sound=True, sequence=sequence, kind=kind)
+        return Unread("a second record follows it", sound=True, sequence=sequence, kind=kind)
     return Record(sequence, sys.intern(kind), fields)
 
 
 def each_in(line: bytes) -> Iterator[Record]:
-    """The records of a line that can be read, also those behind one that a reset cut short."""
+    """The readable records of a line, even after one that a reset cut short."""
     _, *texts = line.decode("utf-8", "surrogateescape").split(PREFIX)
     for text in texts:
         record = parse(PREFIX + text)

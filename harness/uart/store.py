@@ -1,4 +1,4 @@
-"""All records of a console, held in columns: a million of them must fit beside the console."""
+"""All records of a console, held in columns to save memory: there may be a million of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KIND_NUMBERS = {name: number for number, name in enumerate(KIND_NAMES)}
 
 
 class _Column:
-    """One field of all records of one kind; one that may be left out is None if it is."""
+    """One field of all records of one kind; None for records that leave it out."""
 
     def __init__(self, field: Field) -> None:
         number = field.type is int and field.required
@@ -43,11 +43,11 @@ class _Column:
         return self.values[row]
 
 
-class _MadeWhenAskedFor(Sequence[Record]):
-    """Records that exist only while somebody holds them; a slice is a list."""
+class _LazyRecords(Sequence[Record]):
+    """A sequence that makes a :class:`Record` whenever one is read; a slice is a list."""
 
-    def _at(self, place: int) -> Record:
-        """The record at ``place``, which is there."""
+    def _at(self, index: int) -> Record:
+        """The record at ``index``, from 0 to ``len(self) - 1``."""
         raise NotImplementedError
 
     @overload
@@ -55,16 +55,16 @@ class _MadeWhenAskedFor(Sequence[Record]):
     @overload
     def __getitem__(self, index: slice) -> list[Record]: ...
     def __getitem__(self, index: int | slice) -> Record | list[Record]:
-        places = range(len(self))[index]
-        if isinstance(places, range):
-            return [self._at(place) for place in places]
-        return self._at(places)
+        chosen = range(len(self))[index]
+        if isinstance(chosen, range):
+            return [self._at(number) for number in chosen]
+        return self._at(chosen)
 
 
-class Records(_MadeWhenAskedFor):
-    """Every good record in the order in which it came; a :class:`Record` is made when asked for.
+class Records(_LazyRecords):
+    """Every good record, in the order in which it came.
 
-    ``kinds`` has a byte a record (an index of :data:`KIND_NAMES`), ``lines`` its console line,
+    ``kinds`` has a byte per record (an index of :data:`KIND_NAMES`), ``lines`` its console line,
     ``boots`` the index of the first record of each boot.
     """
 
@@ -81,7 +81,7 @@ class Records(_MadeWhenAskedFor):
         }
 
     def append(self, record: Record) -> None:
-        """Take one more."""
+        """Add a record."""
         positions = self._positions[record.kind]
         self._rows.append(len(positions))
         positions.append(len(self.kinds))
@@ -94,26 +94,26 @@ class Records(_MadeWhenAskedFor):
     def __len__(self) -> int:
         return len(self.kinds)
 
-    def _at(self, place: int) -> Record:
-        kind = KIND_NAMES[self.kinds[place]]
-        fields = self.fields(kind, self._rows[place])
-        return Record(self.sequences[place], kind, fields, self.lines[place])
+    def _at(self, index: int) -> Record:
+        kind = KIND_NAMES[self.kinds[index]]
+        fields = self.fields(kind, self._rows[index])
+        return Record(self.sequences[index], kind, fields, self.lines[index])
 
     def fields(self, kind: str, row: int) -> Mapping[str, Value]:
-        """The fields of one record of ``kind``, by its place among them."""
-        read = ((name, column[row]) for name, column in self._columns[kind].items())
-        return {name: value for name, value in read if value is not None}
+        """The fields of record number ``row`` of ``kind``."""
+        columns = self._columns[kind].items()
+        return {name: value for name, column in columns if (value := column[row]) is not None}
 
     def of_kind(self, kind: str) -> OfKind:
         """The records of one kind."""
         return OfKind(self, self._positions[kind])
 
     def positions(self, kind: str) -> array[int]:
-        """Where the records of ``kind`` stand among all."""
+        """The indices of the records of ``kind`` among all records."""
         return self._positions[kind]
 
     def numbers(self, kind: str, name: str) -> array[int]:
-        """A field that holds numbers and is never left out, of all records of ``kind``."""
+        """A required field that holds numbers, of all records of ``kind``."""
         numbers = self._columns[kind][name].numbers
         assert numbers is not None
         return numbers
@@ -123,12 +123,12 @@ class Records(_MadeWhenAskedFor):
         return cast("list[str]", self._columns[kind][name].values)
 
     def value(self, kind: str, name: str, row: int) -> Value | None:
-        """One field of one record of ``kind``, by its place among them."""
+        """One field of record number ``row`` of ``kind``."""
         return self._columns[kind][name][row]
 
 
-class OfKind(_MadeWhenAskedFor):
-    """The records of one kind, made when asked for."""
+class OfKind(_LazyRecords):
+    """The records of one kind."""
 
     def __init__(self, records: Records, positions: Sequence[int]) -> None:
         self._records = records
@@ -137,20 +137,20 @@ class OfKind(_MadeWhenAskedFor):
     def __len__(self) -> int:
         return len(self._positions)
 
-    def _at(self, place: int) -> Record:
-        return self._records[self._positions[place]]
+    def _at(self, index: int) -> Record:
+        return self._records[self._positions[index]]
 
     def __iter__(self) -> Iterator[Record]:
-        return (self._records[at] for at in self._positions)
+        return (self._records[position] for position in self._positions)
 
 
 class RecordReader:
-    """Reads records out of lines and notices what is garbled, malformed, lost or repeated."""
+    """Reads records from lines and reports what is garbled, malformed, lost or repeated."""
 
     def __init__(self) -> None:
         self.records = Records()
         self.findings = Findings()
-        self._unread = 0  # records since the last good one that took a number and told nothing
+        self._unread = 0  # unreadable records since the last good one: each used up a number
 
     def feed(self, line: Line) -> Record | None:
         """The new record in ``line``, if there is a good one."""
@@ -186,7 +186,7 @@ class RecordReader:
         return record
 
     def _is_old(self, record: Record) -> bool:
-        """Whether a record with a number that is past already belongs to the boot that runs."""
+        """Report a record whose number is not new, if it belongs to the current boot."""
         records, start = self.records, self.records.boots[-1]
         earlier = records[bisect.bisect_left(records.sequences, record.sequence, start)]
         if earlier.sequence != record.sequence and record.sequence:
@@ -201,7 +201,7 @@ class RecordReader:
         return False
 
     def _report_lost(self, first: int, record: Record) -> None:
-        """``first`` is the number that a record was to have, where none was lost."""
+        """Report the records from number ``first`` to ``record`` that did not come."""
         last = record.sequence - 1
         if record.sequence - first <= self._unread:
             return

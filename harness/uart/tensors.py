@@ -1,4 +1,4 @@
-"""Tensors joined from the records that carry their parts."""
+"""Tensors, joined from the records that carry their parts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TensorKey:
 
 
 class _Series:
-    """One tensor in all inferences, their bytes behind each other."""
+    """One tensor in all inferences, the bytes of one after those of the other."""
 
     def __init__(self) -> None:
         self.inferences = array("Q")
@@ -37,18 +37,18 @@ class _Series:
         self.ends.append(len(self.data))
 
     def find(self, inference: int) -> int | None:
-        at = bisect.bisect_left(self.inferences, inference)
-        return at if self.inferences[at : at + 1] == array("Q", [inference]) else None
+        row = bisect.bisect_left(self.inferences, inference)
+        return row if self.inferences[row : row + 1] == array("Q", [inference]) else None
 
 
 class Tensors(Mapping[TensorKey, bytes]):
-    """The tensors of one boot that arrived whole, in the order of their inferences."""
+    """The tensors that arrived complete in one boot, in the order of their inferences."""
 
     def __init__(self) -> None:
         self._series: dict[tuple[str, int, int], _Series] = {}
 
     def add(self, key: TensorKey, data: bytes | bytearray) -> bool:
-        """Take one more; False if the inferences would not go up."""
+        """Add a tensor; False if it is not of a later inference than the one before."""
         series = self._series.setdefault((key.kind, key.index, key.node), _Series())
         if series.inferences and key.inference <= series.inferences[-1]:
             return False
@@ -56,7 +56,7 @@ class Tensors(Mapping[TensorKey, bytes]):
         return True
 
     def inferences(self, kind: str, index: int, node: int = -1) -> array[int]:
-        """The inferences that gave this tensor, going up."""
+        """The inferences that gave this tensor, in ascending order."""
         series = self._series.get((kind, index, node))
         return series.inferences if series else array("Q")
 
@@ -66,10 +66,10 @@ class Tensors(Mapping[TensorKey, bytes]):
 
     def __getitem__(self, key: TensorKey) -> bytes:
         series = self._series.get((key.kind, key.index, key.node))
-        at = series.find(key.inference) if series else None
-        if series is None or at is None:
+        row = series.find(key.inference) if series else None
+        if series is None or row is None:
             raise KeyError(key)
-        return bytes(series.data[series.ends[at] : series.ends[at + 1]])
+        return bytes(series.data[series.ends[row] : series.ends[row + 1]])
 
     def __iter__(self) -> Iterator[TensorKey]:
         for (kind, index, node), series in self._series.items():
@@ -91,9 +91,12 @@ class _Open:
     sound: bool = True
 
 
-def assemble(records: Records, start: int, stop: int, found: Findings) -> Tensors:
-    """Join the parts among ``records[start:stop]``: each behind the one before, none twice."""
-    joiner = _Joiner(found)
+def assemble(records: Records, start: int, stop: int, findings: Findings) -> Tensors:
+    """Join the parts of tensors among ``records[start:stop]``.
+
+    What is incomplete, out of order or repeated goes to ``findings``.
+    """
+    joiner = _Joiner(findings)
     for kind in PARTS:
         positions = records.positions(kind)
         first, last = bisect.bisect_left(positions, start), bisect.bisect_left(positions, stop)
@@ -107,34 +110,36 @@ class _Joiner:
         self.findings = findings
 
     def kind(self, records: Records, kind: str, rows: range) -> None:
-        """All parts of one kind, in the order in which they came."""
+        """Join all parts of one kind, in the order in which they came."""
         inferences, indices = records.numbers(kind, "inference"), records.numbers(kind, "index")
         offsets, totals = records.numbers(kind, "offset"), records.numbers(kind, "total")
         nodes = records.numbers(kind, "node") if kind == "layer" else None
         positions, lines = records.positions(kind), records.lines
-        now: _Open | None = None
+        current: _Open | None = None
         for row in rows:
             node = -1 if nodes is None else nodes[row]
             key = TensorKey(kind, inferences[row], indices[row], node)
             data = cast("bytes", records.value(kind, "hex", row))
             line = lines[positions[row]]
-            if now is None or now.key != key or now.total == len(now.data):
-                self._close(now)
-                now = _Open(key, totals[row], line, bytearray())
-            if offsets[row] != len(now.data) or totals[row] != now.total:
-                now.sound = False
-            now.data += data
-        self._close(now)
+            if current is None or current.key != key or current.total == len(current.data):
+                self._close(current)
+                current = _Open(key, totals[row], line, bytearray())
+            if offsets[row] != len(current.data) or totals[row] != current.total:
+                current.sound = False
+            current.data += data
+        self._close(current)
 
-    def _close(self, one: _Open | None) -> None:
-        if one is None:
+    def _close(self, tensor: _Open | None) -> None:
+        """Keep a tensor whose last part came, or report what is wrong with it."""
+        if tensor is None:
             return
-        name = f"{one.key.kind} {one.key.index} of inference {one.key.inference}"
-        if one.key.node >= 0:
-            name = f"{name}, node {one.key.node}"
-        if not one.sound or len(one.data) != one.total:
-            message = f"{name}: {len(one.data)} of {one.total} bytes, or not in order"
-            self.findings.add(Finding(Kind.RECORD_TRUNCATED, message, one.key.kind, one.line))
-        elif not self.tensors.add(one.key, one.data):
-            message = f"{name} came again, or behind a later one"
-            self.findings.add(Finding(Kind.RECORD_REPEATED, message, one.key.kind, one.line))
+        key, size = tensor.key, len(tensor.data)
+        name = f"{key.kind} {key.index} of inference {key.inference}"
+        if key.node >= 0:
+            name = f"{name}, node {key.node}"
+        if not tensor.sound or size != tensor.total:
+            message = f"{name}: {size} of {tensor.total} bytes, or not in order"
+            self.findings.add(Finding(Kind.RECORD_TRUNCATED, message, key.kind, tensor.line))
+        elif not self.tensors.add(key, tensor.data):
+            message = f"{name} came again, or after a later one"
+            self.findings.add(Finding(Kind.RECORD_REPEATED, message, key.kind, tensor.line))

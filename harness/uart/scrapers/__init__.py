@@ -1,6 +1,6 @@
-"""Scrapers: results out of console text that has no records, for images nobody here built.
+"""Scrapers: they read results from the console text of images that print no records.
 
-Chosen by name, or made from a regex in the case file.
+A scraper is chosen by name, or made from a regex in the case file.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ def scraper(name: str) -> Scraper:
 
 def scrapers_that_fit(lines: Iterable[Line]) -> dict[str, int]:
     """The named scrapers that read something from a console, and how many results each reads."""
-    chosen = {name: make() for name, make in SCRAPERS.items()}
+    scrapers = {name: make() for name, make in SCRAPERS.items()}
     for line in lines:
-        for one in chosen.values():
-            one.feed(line)
-    for one in chosen.values():
-        one.finish()
-    return {name: len(one.results) for name, one in chosen.items() if one.results}
+        for candidate in scrapers.values():
+            candidate.feed(line)
+    for candidate in scrapers.values():
+        candidate.finish()
+    return {name: len(tried.results) for name, tried in scrapers.items() if tried.results}
 
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""What a scraper is: it is fed lines, keeps what it read, and judges it."""
+"""The base of all scrapers: fed lines, they keep the results in them and check these."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from harness.findings import Finding, Findings, Kind
 from harness.uart.lines import Line
 from harness.uart.numbers import number
 
-#: What a result holds under one name, and what a case may expect there.
+#: One value of a result, read or expected.
 Value = float | str
 
-#: Differences that a check lists; the rest is counted.
+#: Differences that a check lists; the others are counted.
 SHOWN = 20
 #: Results that are kept of one console.
 MOST_RESULTS = 100_000
-#: What results of any form can be held against.
+#: What results of any form can be compared with.
 HELD_BY = "expect.values in a case file (docs/cases.md)"
 
 
@@ -46,7 +46,7 @@ class Wanted:
     """What a case expects of the text, as plain data."""
 
     values: tuple[Mapping[str, Value], ...] = ()  # of each result in turn
-    repeats: bool = False  # the firmware goes on for ever: after the last of values the first again
+    repeats: bool = False  # the firmware never ends: after the last of values the first comes again
     tests: Mapping[str, str] = field(default_factory=dict)  # name -> pass, fail, skip
     tolerance: float | None = None
     predict: Predict | None = None
@@ -54,24 +54,24 @@ class Wanted:
 
 @dataclass(frozen=True)
 class TestResult:
-    """One test of a suite as the image told it."""
+    """One test of a suite, as the image reported it."""
 
     __test__ = False  # pytest: not a test
 
-    name: str  # suite.test, or test where there are no suites
+    name: str  # suite.test, or just test if there are no suites
     state: str  # pass, fail, skip; unfinished: it began and never ended
     line: int  # console line of its beginning
-    seconds: float | None = None  # on the target's clock, where the image says so
+    seconds: float | None = None  # on the target's clock, if the image says so
     messages: tuple[str, ...] = ()  # what failed, with file and line
 
 
 @dataclass(frozen=True)
 class Check:
-    """What came of holding the results against what was wanted."""
+    """The outcome of comparing results with what is wanted."""
 
     compared: int = 0
     mismatches: int = 0
-    problems: tuple[str, ...] = ()  # the weightiest first; none: all is right
+    problems: tuple[str, ...] = ()  # the most important first; none: all is right
     details: str = ""  # several lines
     hint: str = ""
     praise: str = ""  # a pass in words; "" for the usual ones
@@ -81,9 +81,9 @@ class Check:
 class Scraper(ABC):
     """Reads results out of lines.
 
-    ``end`` is a bytes regex of the image's own last words, None if it has none: a run stops
-    there. ``ended`` says that they came. ``owner`` is the number of the test that is running, 0
-    where none is: what an image prints meanwhile belongs to that test and is no finding.
+    ``end`` is a bytes regex of the image's last line, at which a run stops; None if it has none.
+    ``ended`` says that it came. ``owner`` is the number of the running test, 0 for none: what an
+    image prints meanwhile belongs to that test and is not a finding.
     """
 
     end: bytes | None = None
@@ -92,10 +92,10 @@ class Scraper(ABC):
     def __init__(self) -> None:
         self.results: list[Scraped] = []
         self.findings = Findings()
-        self.left_out = 0  # results behind the limit
+        self.left_out = 0  # results beyond the limit
 
     def keep(self, result: Scraped) -> None:
-        """One more result; at most MOST_RESULTS of them are kept."""
+        """Add a result; at most MOST_RESULTS are kept, further ones are counted."""
         if len(self.results) < MOST_RESULTS:
             self.results.append(result)
         else:
@@ -103,14 +103,14 @@ class Scraper(ABC):
 
     @abstractmethod
     def feed(self, line: Line) -> None:
-        """Look at one line."""
+        """Read one line."""
 
     def finish(self) -> None:  # noqa: B027  most scrapers have nothing to add
         """No more lines will come."""
 
     @property
     def ended(self) -> bool:
-        """True when the text itself said that it is over."""
+        """True when the text itself said that it has ended."""
         return False
 
     @property
@@ -119,13 +119,13 @@ class Scraper(ABC):
         return False
 
     def check(self, wanted: Wanted) -> Check:
-        """Hold what was read against what is wanted."""
-        told = self._check(wanted)
+        """Compare what was read with what is wanted."""
+        check = self._check(wanted)
         if self.left_out:
             kept = len(self.results)
-            problem = f"{self.left_out:,} results more than {kept:,} came, held by nothing"
-            told = replace(told, problems=(*told.problems, problem))
-        return told
+            problem = f"{self.left_out:,} results more than {kept:,} came and were not checked"
+            check = replace(check, problems=(*check.problems, problem))
+        return check
 
     def _check(self, wanted: Wanted) -> Check:
         if wanted.tests:
@@ -133,7 +133,7 @@ class Scraper(ABC):
         if wanted.values:
             return against_values(self.results, wanted)
         return Check(
-            problems=("the results were read but held against nothing",),
+            problems=("the results were read but compared with nothing",),
             hint=f"give {HELD_BY}",
         )
 
@@ -143,16 +143,16 @@ class Scraper(ABC):
 
 
 def against_values(results: Sequence[Scraped], wanted: Wanted) -> Check:
-    """Results against those that the case lists: each one, in order, and no more than listed."""
+    """Compare results with those that the case lists: each one, in order, and no further ones."""
     listed = len(wanted.values)
-    held = results if wanted.repeats else results[:listed]
-    extra = results[len(held) :]
-    pairs = [(result, wanted.values[index % listed]) for index, result in enumerate(held)]
+    expected = results if wanted.repeats else results[:listed]
+    extra = results[len(expected) :]
+    pairs = [(result, wanted.values[index % listed]) for index, result in enumerate(expected)]
     wrong, rows = first_rows(
-        f"result {index}: {name} is {told}"
+        f"result {index}: {name} is {difference}"
         for index, (result, values) in enumerate(pairs)
         for name, value in values.items()
-        if (told := _difference(result.values.get(name), value, wanted.tolerance or 0.0))
+        if (difference := _difference(result.values.get(name), value, wanted.tolerance or 0.0))
     )
     compared = sum(len(values) for _, values in pairs)
     came = f"{len(results)} results came, {listed} are expected"
@@ -169,21 +169,21 @@ def against_values(results: Sequence[Scraped], wanted: Wanted) -> Check:
 
 
 def first_rows(rows: Iterable[str]) -> tuple[int, list[str]]:
-    """How many rows there are, and the first SHOWN of them, with one that counts the rest."""
-    left = iter(rows)
-    shown = list(islice(left, SHOWN))
-    more = sum(1 for _ in left)
+    """How many rows there are, and the first SHOWN of them with a last one that counts the rest."""
+    remaining = iter(rows)
+    shown = list(islice(remaining, SHOWN))
+    more = sum(1 for _ in remaining)
     return len(shown) + more, [*shown, f"and {more:,} more"] if more else shown
 
 
 def _difference(got: Value | None, value: Value, tolerance: float) -> str:
-    """ "" if ``got`` is ``value``: the same text, or the same number within the tolerance."""
+    """How ``got`` differs from ``value``; "" for the same text, or a number within tolerance."""
     if got is None:
         return f"not there, expected {_shown(value)}"
     if isinstance(value, str):
         return "" if got == value else f"{_shown(got)}, expected {value!r}"
     read = number(got) if isinstance(got, str) else got
-    # A number read as mantissa * 2^exponent may miss the same decimal by a rounding.
+    # A number read as mantissa * 2^exponent may differ from the decimal one by a rounding.
     if read is not None and math.isclose(read, value, rel_tol=1e-12, abs_tol=tolerance):
         return ""
     return f"{_shown(got)}, expected {_shown(value)}"

@@ -1,10 +1,10 @@
 """The stock hello_world: ``x_value: 0.314159, y_value: 0.372770``.
 
-Images of 2021 print floats as mantissa and exponent (``1.2566366*2^-2``); images without float
-printf print nothing where the numbers should be, which is a finding and no value.
+Images of 2021 print floats as mantissa and exponent (``1.2566366*2^-2``). Images without float
+printf print nothing in place of the numbers, which is a finding and not a result.
 
-The sample counts its inferences from 0 to one less than a cycle and begins again; the x of
-inference i is i / cycle * 2 pi. A cycle has 20 inferences, 1000 in newer releases.
+The sample's inferences go round in cycles of 20, in newer releases of 1000; the x of inference i is
+i / cycle * 2 pi.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from harness.uart.scrapers.base import (
 
 #: Inferences from x = 0 to x = 2 pi.
 CYCLES = (20, 1000)
-#: What six printed decimals leave open of a number, with a little room.
+#: The error of a number printed with six decimals, and a little more.
 _PRINTED = 6e-7
 
 
 class HelloWorld(Scraper):
-    """x and y of each inference: x must be the sample's sequence, y what the model makes of it."""
+    """x and y of each inference: x must follow the sample's sequence, y be the model's answer."""
 
     def feed(self, line: Line) -> None:
-        """Look at one line."""
+        """Read one line."""
         text = line.text
         if "x_value" not in text and "y_value" not in text:
             return
@@ -56,7 +56,7 @@ class HelloWorld(Scraper):
         self.keep(Scraped({"x": x, "y": y}, line.number, text))
 
     def _check(self, wanted: Wanted) -> Check:
-        """Listed values and the model, whichever the case gives; the x are always checked."""
+        """Check every x; check results against listed values and the model, if the case has any."""
         if not wanted.values and wanted.predict is None:
             return replace(super()._check(wanted), hint=f"give --model, or {HELD_BY}")
         if not self.results:
@@ -83,36 +83,36 @@ def _float(result: Scraped, name: str) -> float:
 
 
 def _close(printed: float, exact: float) -> bool:
-    """Six decimals or seven digits, cut or rounded."""
+    """Whether ``exact`` may be printed so: with six decimals or seven digits, cut or rounded."""
     return abs(printed - exact) <= max(1.5e-6, abs(exact) * 1e-6)
 
 
 def _check_sequence(x: Sequence[float]) -> Check:
-    """Each x is the next of the sample's sequence, from whatever point it begins."""
-    missed = min((_misses(x, cycle) for cycle in CYCLES), key=len)
-    if not missed:
+    """Check that each x is the next in the sample's sequence, which may begin at any point."""
+    misses = min((_misses(x, cycle) for cycle in CYCLES), key=len)
+    if not misses:
         return Check()
     wrong, rows = first_rows(
         f"result {index}: x is {x[index]:.6f}, the sample goes on at {exact:.6f}"
-        for index, exact in missed.items()
+        for index, exact in misses.items()
     )
     problem = f"{wrong} of {len(x)} printed x are not the sequence that the sample makes"
     return Check(mismatches=wrong, problems=(problem,), details="\n".join(rows))
 
 
 def _misses(x: Sequence[float], cycle: int) -> dict[int, float]:
-    """What the sample's sequence has where ``x`` has something else, by the place in ``x``."""
+    """The right values for the indices of ``x`` that depart from the sample's sequence."""
     start = round(x[0] % math.tau / math.tau * cycle)
-    exact = (place % cycle / cycle * math.tau for place in itertools.count(start))
-    pairs = enumerate(zip(x, exact, strict=False))  # the sequence goes on for ever
-    return {index: other for index, (value, other) in pairs if not _close(value, other)}
+    sequence = (step % cycle / cycle * math.tau for step in itertools.count(start))
+    pairs = enumerate(zip(x, sequence, strict=False))  # the sequence is endless
+    return {index: exact for index, (value, exact) in pairs if not _close(value, exact)}
 
 
 def _check_model(x: Sequence[float], y: Sequence[float], wanted: Wanted) -> Check:
-    """Each y is what the model makes of its x.
+    """Check that each y is the model's answer to its x.
 
     The sample of Zephyr 3.1 quantizes x by truncation, newer ones by rounding; an image does one
-    or the other throughout, so all results must agree under one of them.
+    or the other throughout, so all results must be right with one of them.
     """
     assert wanted.predict is not None
     answers = {
@@ -137,13 +137,15 @@ def _check_model(x: Sequence[float], y: Sequence[float], wanted: Wanted) -> Chec
 def _answers(
     x: Sequence[float], predict: Predict, *, truncate: bool
 ) -> list[tuple[float, float, float]]:
-    """x has six printed decimals: near a border it may have been quantized to either side."""
+    """For each x the answers that its printed decimals allow: it may have been quantized to either
+    side of a step.
+    """
     nearby = ([value + shift for value in x] for shift in (0.0, -_PRINTED, _PRINTED))
     return list(zip(*(predict(values, truncate=truncate) for values in nearby), strict=True))
 
 
 def _prints(printed: float, answers: Sequence[float], tolerance: float | None) -> bool:
-    """Whether one of the answers prints so."""
+    """Whether one of the answers may be printed so."""
     if tolerance is None:
         return any(_close(printed, exact) for exact in answers)
     return any(abs(printed - exact) <= tolerance for exact in answers)

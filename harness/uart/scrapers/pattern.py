@@ -1,9 +1,9 @@
 """A scraper made from a regex with named groups, for output of any other form.
 
-The regex is a user's and the text a device's, so the time that a match takes must not depend on
-either of them being kind: RE2 matches in time linear in the line, whatever the regex. (A time
-limit on a backtracking engine would let the verdict depend on how busy the machine is.) RE2 has no
-look-around and no back-references; a regex that uses them is refused.
+Neither the user's regex nor the device's text may make a match slow: RE2 takes time linear in the
+line, whatever the regex. (A time limit on a backtracking engine would let the verdict depend on how
+busy the machine is.) RE2 has no look-around and no back-references; a regex that uses them is
+refused.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from harness.errors import UsageError
 from harness.uart.lines import Line
 from harness.uart.scrapers.base import Scraped, Scraper
 
-#: Characters of a regex that anybody would write.
+#: Most characters of a regex.
 _LONGEST = 2000
 
 
 def compile_regex(pattern: str, what: str) -> re2._Regexp:
-    """A user's regex. Raises :class:`UsageError` saying ``what`` it is where it cannot be used."""
+    """A user's regex, compiled.
+
+    Raises :class:`UsageError`, which calls it ``what``, if it cannot be used.
+    """
     options = re2.Options()
     options.log_errors = False
     if len(pattern) > _LONGEST:
@@ -27,9 +30,9 @@ def compile_regex(pattern: str, what: str) -> re2._Regexp:
     try:
         compiled = re2.compile(pattern, options)
     except re2.error as error:
-        (why,) = error.args  # UTF-8
+        (reason,) = error.args  # UTF-8
         raise UsageError(
-            f"{what} {pattern!r} is broken: {why.decode('utf-8', 'replace')}",
+            f"{what} {pattern!r} is broken: {reason.decode('utf-8', 'replace')}",
             hint="RE2's syntax: no look-around, no back-references",
         ) from error
     if compiled.search(""):
@@ -38,7 +41,7 @@ def compile_regex(pattern: str, what: str) -> re2._Regexp:
 
 
 class Pattern(Scraper):
-    """Each line that matches gives one result: the text of every named group that took part."""
+    """Each line that matches gives one result: the text of every named group that matched."""
 
     def __init__(self, pattern: str) -> None:
         super().__init__()
@@ -50,18 +53,18 @@ class Pattern(Scraper):
             )
 
     def feed(self, line: Line) -> None:
-        """Look at one line."""
-        # RE2 works on UTF-8; handing it bytes spares the way back to characters.
+        """Read one line."""
+        # RE2 works on UTF-8. Given bytes, it need not convert positions back to characters.
         match = self._pattern.search(line.text.encode())
         if match is None:
             return
         groups = match.groupdict().items()
-        told = {name: text.decode() for name, text in groups if text is not None}
-        self.keep(Scraped(told, line.number, line.text))
+        values = {name: text.decode() for name, text in groups if text is not None}
+        self.keep(Scraped(values, line.number, line.text))
 
 
 class EndLine(Scraper):
-    """Reads nothing; knows the line with which the image ends."""
+    """Reads no results; recognizes the image's last line."""
 
     def __init__(self, pattern: str) -> None:
         super().__init__()
@@ -69,7 +72,7 @@ class EndLine(Scraper):
         self._seen = False
 
     def feed(self, line: Line) -> None:
-        """Look at one line."""
+        """Read one line."""
         self._seen = self._seen or self._pattern.search(line.text.encode()) is not None
 
     @property

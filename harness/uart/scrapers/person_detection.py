@@ -17,7 +17,7 @@ class PersonDetection(Scraper):
     """The two scores of each inference."""
 
     def feed(self, line: Line) -> None:
-        """Look at one line."""
+        """Read one line."""
         if "person score" not in line.text:
             return
         match = _LINE.search(line.text)

@@ -16,11 +16,11 @@ from harness.uart.scrapers.base import (
     Wanted,
 )
 
-#: Tests that are kept of one console, and told in every report.
+#: Most tests that are kept of one console.
 MOST_TESTS = 10_000
-#: Lines that are kept of what one test says about its failure, and characters of each.
+#: Most lines that are kept of one test's failure, and characters of each.
 _MESSAGES, _WIDTH = 10, 300
-#: Contradictions that are listed; the rest is counted.
+#: Contradictions that are listed.
 _COMPLAINTS = 50
 
 
@@ -32,7 +32,7 @@ class _Running:
 
 
 class TestScraper(Scraper):
-    """Reads tests: one result each, and what the image's own tallies say otherwise."""
+    """Reads tests: one result each, and complaints if the image's own tallies contradict them."""
 
     __test__ = False  # pytest: not a test
 
@@ -41,18 +41,18 @@ class TestScraper(Scraper):
         self.tests: list[TestResult] = []
         self._running: _Running | None = None
         self._complaints: list[str] = []
-        self._once: dict[str, int] = {}
+        self._once: dict[str, int] = {}  # what may come once -> its console line
         self._begun = 0
 
     def _begin(self, name: str, line: Line) -> None:
-        """A test begins; one that was running never ended."""
+        """Begin a test; one that was running never ended."""
         self._end_unfinished()
         self._running = _Running(name, line)
         self._begun += 1
         self.owner = self._begun
 
     def _end(self, state: str, seconds: float | None = None) -> None:
-        """The test that is running ends."""
+        """End the running test."""
         test, self._running, self.owner = self._running, None, 0
         if test is None:
             return
@@ -68,12 +68,12 @@ class TestScraper(Scraper):
             self._end("unfinished")
 
     def _note(self, message: str) -> None:
-        """What the running test says of its failure."""
+        """Keep a message about the failure of the running test."""
         if self._running is not None and len(self._running.messages) < _MESSAGES:
             self._running.messages.append(message[:_WIDTH])
 
     def _only_once(self, what: str, line: Line) -> None:
-        """``what`` may stand in one place of the text."""
+        """Complain if ``what`` came before."""
         if what in self._once:
             first = self._once[what]
             self._complain(f"{what} came on line {first} and again on line {line.number}")
@@ -81,17 +81,17 @@ class TestScraper(Scraper):
             self._once[what] = line.number
 
     def _not_after_the_end(self, line: Line) -> None:
-        """Nothing of a suite follows its last words."""
+        """Complain if the suite has ended already."""
         if self.ended:
             self._complain_of(line, "came after the end")
 
     def _complain(self, message: str) -> None:
-        """The image contradicts itself."""
+        """Keep a message that says how the image contradicts itself."""
         if len(self._complaints) < _COMPLAINTS:
             self._complaints.append(message[:_WIDTH])
 
     def _complain_of(self, line: Line, why: str) -> None:
-        """A line that cannot stand where it does."""
+        """Complain of a line that cannot be right."""
         self._complain(f"line {line.number} {line.text[:80]!r} {why}")
 
     @property
@@ -100,21 +100,21 @@ class TestScraper(Scraper):
         return bool(self.tests) and self._running is None
 
     def finish(self) -> None:
-        """A test that is still running never ended: what was printed meanwhile are findings."""
+        """End the text. A test that is still running never ended: what it printed are findings."""
         owner = self.owner
         self._end_unfinished()
         self.owner = owner
 
     def count(self, state: str) -> int:
-        """How many tests ended so."""
+        """How many tests ended in ``state``."""
         return sum(test.state == state for test in self.tests)
 
     def _check(self, wanted: Wanted) -> Check:
-        """Every test passed or was skipped, or ended as the case expects of it."""
+        """Check that every test passed, was skipped, or ended as the case expects."""
         if wanted.values:
-            return Check(problems=("a suite of tests is held by expect.tests, not expect.values",))
+            return Check(problems=("a suite of tests takes expect.tests, not expect.values",))
         failed = [test for test in self.tests if not _as_wanted(test, wanted)]
-        problems = [*_failures(failed, len(self.tests)), *self._known_ones(wanted)]
+        problems = [*_failures(failed, len(self.tests)), *self._outdated(wanted)]
         if all(test.state == "skip" for test in self.tests):
             skipped = f": {len(self.tests)} were skipped" if self.tests else ""
             problems.append(f"no test ran{skipped}")
@@ -127,8 +127,8 @@ class TestScraper(Scraper):
             tests=tuple(self.tests),
         )
 
-    def _known_ones(self, wanted: Wanted) -> Iterable[str]:
-        """Where the case's list of known ends is no longer true."""
+    def _outdated(self, wanted: Wanted) -> Iterable[str]:
+        """Problems with the case's own list: tests that did not run, or pass by now."""
         seen = {test.name for test in self.tests}
         for name, state in wanted.tests.items():
             if name not in seen:
@@ -149,7 +149,7 @@ class TestScraper(Scraper):
 
 
 def _as_wanted(test: TestResult, wanted: Wanted) -> bool:
-    """A pass that should not be is told on its own."""
+    """Whether a test ended well. (An unexpected pass is another problem, see ``_outdated``.)"""
     state = wanted.tests.get(test.name)
     return test.state in ("pass", state or "skip")
 

@@ -1,14 +1,14 @@
-"""TFLM's own unit tests, in the form that they print today and in the one of before.
+"""TFLM's own unit tests, in their current and their old form.
 
-Today::
+Current::
 
     [ RUN      ] Suite.Name            [       OK ] Suite.Name        [  FAILED  ] Suite.Name
     a_test.cc:215: Failure             (and indented lines that hold the expression)
     [==========] 2 tests ran.          [  PASSED  ] 1 tests.
     [  FAILED  ] 1 tests, listed below: (and their names)
-    ~~~ALL TESTS PASSED~~~             (only where none failed)
+    ~~~ALL TESTS PASSED~~~             (only if none failed)
 
-Before: ``Testing Name`` begins a test and ends the one before, ``... failed at a_test.cc:12`` tells
+Old: ``Testing Name`` begins a test and ends the one before, ``... failed at a_test.cc:12`` reports
 a failure, then come ``3/3 tests passed`` and ``~~~ALL TESTS PASSED~~~`` or
 ``~~~SOME TESTS FAILED~~~``.
 """
@@ -33,7 +33,7 @@ _CLOSING = re.compile(r"~{2,3}(?:(?P<passed>ALL TESTS PASSED)|SOME TESTS FAILED)
 
 
 class UnitTests(TestScraper):
-    """One result a test; failed ones with expression, file and line; tallies held against it."""
+    """One result per test, with expression, file and line of failures; checks the tallies."""
 
     end = (
         rb"TESTS (?:PASSED|FAILED)~~~\s{0,4}\n|\[  PASSED  \] \d{1,9} tests?\.\s{0,4}\n|"
@@ -50,7 +50,7 @@ class UnitTests(TestScraper):
         self._details = 0  # lines of a failure's details that may still come
 
     def feed(self, line: Line) -> None:
-        """Look at one line."""
+        """Read one line."""
         text = line.text
         if match := _CLOSING.search(text):
             self._end_of_old_test()
@@ -123,7 +123,7 @@ class UnitTests(TestScraper):
         self._details = 0
 
     def _end_of_old_test(self) -> None:
-        """The old form says where a test begins, and of its end nothing."""
+        """End a running test: the old form prints nothing at a test's end."""
         if self._running is not None:
             self._end("fail" if self._running.messages else "pass")
 
@@ -139,7 +139,7 @@ class UnitTests(TestScraper):
 
     @property
     def ended(self) -> bool:
-        """True after the closing line, or after a whole tally."""
+        """True after the closing line, or after a complete tally."""
         if self._closed is not None:
             return True
         if self._ran is None or self._passed is None or self._passed > self._ran:
@@ -149,12 +149,12 @@ class UnitTests(TestScraper):
         return self._failed is not None and len(self._listed) >= self._failed
 
     def finish(self) -> None:
-        """Hold tallies and closing line against the tests that were seen."""
+        """End the text: check tallies and closing line against the tests that were seen."""
         super().finish()
         passed, failed = self.count("pass"), self.count("fail")
         total = len(self.tests)
         if self.tests and (self._ran is None or self._passed is None):
-            self._complain("how many tests ran and how many passed was never said")
+            self._complain("how many tests ran and how many passed was never printed")
         if self._ran is not None and self._ran != total:
             self._complain(f"the image says that {self._ran} tests ran, {total} were seen")
         if self._passed is not None and self._passed != passed:

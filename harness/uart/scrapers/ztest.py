@@ -3,7 +3,7 @@
 ``Running TESTSUITE s`` .. ``TESTSUITE s succeeded``, between them for each test ``START - t`` and
 `` PASS - t in 0.101 seconds`` (FAIL, SKIP). From Zephyr 3.2 on a summary follows, ``SUITE PASS -
 100.00% [s]: pass = 1, fail = 0, skip = 0, total = 1 duration = ...`` with a row `` - PASS - [s.t]
-duration = 0.101 seconds`` a test; at last comes ``PROJECT EXECUTION SUCCESSFUL`` (FAILED).
+duration = 0.101 seconds`` per test; the last line is ``PROJECT EXECUTION SUCCESSFUL`` (FAILED).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _RUNNING = re.compile(r"Running TESTSUITE (?P<suite>[^\s\[\]]{1,200})$")
 _START = re.compile(r"START - (?P<test>\S{1,200})$")
 _END = re.compile(rf" (?P<state>PASS|FAIL|SKIP) - (?P<test>\S{{1,200}}) in {_SECONDS}")
 _CLOSED = re.compile(r"TESTSUITE (?P<suite>\S{1,200}) (?P<word>succeeded|failed\.|skipped)$")
-_FAILURE = re.compile(r"\s{1,8}(?P<told>Assertion failed at \S{1,200}:\d{1,9}: .{1,300})")
+_FAILURE = re.compile(r"\s{1,8}(?P<message>Assertion failed at \S{1,200}:\d{1,9}: .{1,300})")
 _SUITE = re.compile(
     r"SUITE (?P<word>(?P<failed>FAIL)|[A-Z]{1,8}) - {1,4}[\d.]{1,9}% \[(?P<suite>[^\]]{1,200})\]:"
     r" pass = (?P<pass>\d{1,9}), fail = (?P<fail>\d{1,9}), skip = (?P<skip>\d{1,9}),"
@@ -31,22 +31,22 @@ _ROW = re.compile(
 )
 _SUMMARY = re.compile(r"-{6} TESTSUITE SUMMARY (?P<word>(?P<start>START)|END) -{6}$")
 _PROJECT = re.compile(r"PROJECT EXECUTION (?:(?P<passed>SUCCESSFUL)|FAILED)\s*$")
-_MARKS = ("TEST", "START", "PASS", "FAIL", "SKIP", "SUITE", "PROJECT", "Assertion", " - ")
+#: A line of interest outside the summary contains one of these.
+_TRIGGERS = ("TEST", "START", "PASS", "FAIL", "SKIP", "SUITE", "PROJECT", "Assertion", " - ")
 
 
 @dataclass
 class _Suite:
-    """A suite that ran: how many of its tests there were before it, and what it said at its end."""
+    """A suite that is running; ``first`` is the index of its first test."""
 
     name: str
     first: int
-    word: str = ""
 
 
 class Ztest(TestScraper):
-    """One result a test, called ``suite.test``; suites, summary and closing line held against it.
+    """One result per test, called ``suite.test``; checks suites, summary and closing line.
 
-    A test that runs again (a suite that is repeated) is one more result of the same name.
+    A test that runs again (in a repeated suite) is one more result of the same name.
     """
 
     end = rb"PROJECT EXECUTION (?:SUCCESSFUL|FAILED)\s{0,4}\n"
@@ -60,11 +60,11 @@ class Ztest(TestScraper):
         self._project: bool | None = None
 
     def feed(self, line: Line) -> None:
-        """Look at one line."""
+        """Read one line."""
         text = line.text
         if self._in_summary:
             self._read_summary(line)
-        elif any(mark in text for mark in _MARKS):
+        elif any(word in text for word in _TRIGGERS):
             self._read_test(line)
 
     def _read_test(self, line: Line) -> None:
@@ -75,7 +75,7 @@ class Ztest(TestScraper):
         elif match := _END.match(text):
             self._end_of_test(match)
         elif self._running is not None and (match := _FAILURE.match(text)):
-            self._note(match["told"])
+            self._note(match["message"])
         elif match := _RUNNING.match(text):
             self._close_suite("")
             self._suite = _Suite(match["suite"], len(self.tests))
@@ -98,7 +98,7 @@ class Ztest(TestScraper):
             self._complain_of(line, "stands outside the summary")
 
     def _read_summary(self, line: Line) -> None:
-        """Between its two borders every line is a suite's, a test's, or empty."""
+        """Read a line of the summary: every line there is a suite's, a test's, or empty."""
         text = line.text
         if match := _ROW.match(text):
             self._only_once(f"the summary's row of {match['name']}", line)
@@ -119,12 +119,12 @@ class Ztest(TestScraper):
 
     def _take_total(self, match: re.Match[str]) -> None:
         names = ("pass", "fail", "skip", "total")
-        told = {name: int(match[name]) for name in names}
+        counts = {name: int(match[name]) for name in names}
         if len(self._totals) < MOST_RESULTS:
-            self._totals[match["suite"]] = told
-        if (match["failed"] is not None) != bool(told["fail"]):
-            self._complain(f"the summary of {match['suite']} says {match['word']}, and counts"
-                           f" {told['fail']} failures")  # fmt: skip
+            self._totals[match["suite"]] = counts
+        if (match["failed"] is not None) != bool(counts["fail"]):
+            claim = f"says {match['word']}, and counts {counts['fail']} failures"
+            self._complain(f"the summary of {match['suite']} {claim}")
 
     def _full(self, test: str) -> str:
         return f"{self._suite.name}.{test}" if self._suite else test
@@ -138,7 +138,7 @@ class Ztest(TestScraper):
             self._end(match["state"].lower(), _seconds(match["whole"], match["rest"]))
 
     def _close_suite(self, word: str) -> None:
-        """The suite that runs ends as ``word`` says; "" if its own line never came."""
+        """End the running suite with the ``word`` of its closing line; "" if that never came."""
         suite, self._suite = self._suite, None
         if suite is None:
             return
@@ -147,11 +147,11 @@ class Ztest(TestScraper):
             case "", _:
                 self._complain(f"the closing line of TESTSUITE {suite.name} never came")
             case "succeeded", True:
-                why = "says succeeded, and not all of its tests did"
-                self._complain(f"TESTSUITE {suite.name} {why}")
+                self._complain(
+                    f"TESTSUITE {suite.name} says succeeded, and not all of its tests did"
+                )
             case "failed.", False:
-                why = "says failed, and none of its tests did"
-                self._complain(f"TESTSUITE {suite.name} {why}")
+                self._complain(f"TESTSUITE {suite.name} says failed, and none of its tests did")
 
     @property
     def ended(self) -> bool:
@@ -159,7 +159,7 @@ class Ztest(TestScraper):
         return self._project is not None
 
     def finish(self) -> None:
-        """Hold the summary and the closing line against the tests that were seen."""
+        """End the text: check the summary and the closing line against the tests that were seen."""
         super().finish()
         self._close_suite("")
         states = {test.name: test.state for test in self.tests}
@@ -186,15 +186,15 @@ class Ztest(TestScraper):
                 self._complain(f"the summary does not count suite {suite}")
         for name in self._rows.keys() - states.keys():
             self._complain(f"the summary names {name}, which did not run")
-        for suite, told in self._totals.items():
+        for suite, counts in self._totals.items():
             ended = [state for name, state in states.items() if name.startswith(f"{suite}.")]
             seen = {name: ended.count(name) for name in ("pass", "fail", "skip")}
             seen["total"] = len(ended)
-            if seen != told:
-                words = ", ".join(f"{name} {told[name]} of {seen[name]} seen" for name in told)
+            if seen != counts:
+                words = ", ".join(f"{name} {counts[name]} of {seen[name]} seen" for name in counts)
                 self._complain(f"the summary of {suite} counts {words}")
 
 
 def _seconds(whole: str, rest: str) -> float:
-    """Zephyr prints milliseconds behind the point, before 3.2 without leading zeros."""
+    """Seconds from Zephyr's text: milliseconds after the point, before 3.2 not zero-padded."""
     return int(whole) + int(rest) / 1000

@@ -183,7 +183,7 @@ def test_a_part_lies_within_its_tensor(offset, good):
 
 def test_a_second_record_on_the_line_is_not_passed_over():
     both = line(0, "ack").decode().rstrip() + line(1, "ack").decode().rstrip()
-    assert parse(both) == Unread("a second record stands behind it", True, 0, "ack")
+    assert parse(both) == Unread("a second record follows it", True, 0, "ack")
 
 
 def test_the_directions_have_kinds_of_their_own():

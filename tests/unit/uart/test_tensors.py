@@ -94,5 +94,5 @@ def test_a_tensor_of_an_earlier_inference_is_a_finding_and_is_not_taken():
     )
     again = next(f for f in console.findings if f.kind is Kind.RECORD_REPEATED)
     assert (again.subject, again.line) == ("output", 3)
-    assert again.message == "output 0 of inference 0 came again, or behind a later one"
+    assert again.message == "output 0 of inference 0 came again, or after a later one"
     assert dict(console.tensors) == {TensorKey("output", 1, 0): b"a"}

@@ -246,13 +246,13 @@ ALL = "~~~ALL TESTS PASSED~~~\n"
         ("Testing A\n", "never came"),
         ("Testing A\n0/0 tests passed\n" + ALL, "0 tests ran, 1 were seen"),
         ("0/0 tests passed\n" + ALL, "no test ran"),
-        ("Testing A\n" + ALL, "how many tests ran and how many passed was never said"),
+        ("Testing A\n" + ALL, "how many tests ran and how many passed was never printed"),
         ("Testing A\nTesting A\n2/2 tests passed\n" + ALL, "the beginning of A came on line 1"),
         ("Testing A\n" + "1/1 tests passed\n" * 2 + ALL, "the tally came on line 2 and again"),
         ("Testing A\n" + ALL + "1/1 tests passed\n", "came after the end"),
         (RUN + RUN + RAN + ALL, "Running tests came on line 1 and again on line 4"),
         (RUN + RAN + RUN.replace("S.A", "S.B") + ALL, "S.B began after the tests were counted"),
-        (RUN + COUNTED + ALL, "how many tests ran and how many passed was never said"),
+        (RUN + COUNTED + ALL, "how many tests ran and how many passed was never printed"),
         (RUN + PASSED + ALL, "came before the tests' number"),
         (RUN + RAN + RAN + ALL, "the number of tests that ran came on line 4 and again on line 6"),
         (RUN + RAN.replace("1 tests ran", "-1 tests ran") + ALL, "makes no sense"),
@@ -306,7 +306,7 @@ def test_tests_without_end_are_counted_and_no_pass(scrape, monkeypatch):
     monkeypatch.setattr("harness.uart.scrapers.tests.MOST_TESTS", 2)
     told = judge(scrape("ztest", HEAD + ONE * 5 + TAIL))
     assert len(told.tests) == 2
-    assert "3 results more than 2 came, held by nothing" in told.problems
+    assert "3 results more than 2 came and were not checked" in told.problems
 
 
 def test_a_test_that_another_one_follows_takes_its_messages_along(scrape):

@@ -124,7 +124,7 @@ def test_failed_tests_may_be_listed_in_any_order(scrape):
 @pytest.mark.parametrize("said", ["[==========] 1 tests ran.\n", ""])
 def test_both_tallies_are_wanted(scrape, said):
     found = problems(scrape, passed("S.A") + said + CLOSED)
-    assert found == ("how many tests ran and how many passed was never said",)
+    assert found == ("how many tests ran and how many passed was never printed",)
 
 
 def test_a_list_without_end_is_kept_up_to_its_bound(scrape, monkeypatch):
