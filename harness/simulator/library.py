@@ -56,26 +56,9 @@ class Reg(IntEnum):
 CORE_REGISTERS = (*range(Reg.R0, Reg.R12 + 1), int(Reg.SP), int(Reg.LR), int(Reg.PC), int(Reg.XPSR))
 
 
-class Access(IntEnum):
-    """Kinds of refused or trapped accesses, as Unicorn numbers them."""
-
-    READ_UNMAPPED = 19
-    WRITE_UNMAPPED = 20
-    FETCH_UNMAPPED = 21
-    WRITE_PROT = 22
-    READ_PROT = 23
-    FETCH_PROT = 24
-
-    @property
-    def is_write(self) -> bool:
-        """True for stores."""
-        return self in (Access.WRITE_UNMAPPED, Access.WRITE_PROT)
-
-    @property
-    def is_fetch(self) -> bool:
-        """True for instruction fetches."""
-        return self in (Access.FETCH_UNMAPPED, Access.FETCH_PROT)
-
+#: Refused accesses that were stores, and fetches of instructions, as Unicorn numbers them: where
+#: nothing is, and where the rights do not reach.
+WRITES, FETCHES = (20, 22), (21, 24)
 
 _SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
     "uc_version": (c_uint32, [c_void_p, c_void_p]),

@@ -16,7 +16,7 @@ from harness.elf import Firmware
 from harness.simulator.counting import XPSR_THUMB, Reason
 from harness.simulator.events import NEVER
 from harness.simulator.faults import FaultRecord, image_of, report, what, where
-from harness.simulator.library import ERR_EXCEPTION, Access, Reg
+from harness.simulator.library import ERR_EXCEPTION, FETCHES, Reg
 from harness.simulator.nrf9160 import INSTRUCTIONS, Chunk, Nrf9160
 from harness.simulator.nvic import BUS_FAULT, MEM_MANAGE, SQUASHED, USAGE_FAULT
 from harness.simulator.security.gateway import FNC_RETURN
@@ -274,7 +274,7 @@ class Machine(Nrf9160):
 
     def _refused(self, pc: int) -> None:
         core = self.core
-        if Access(core.fault_type).is_fetch:
+        if core.fault_type in FETCHES:
             if self.attribution.restricted and self._holds(pc, 2):
                 self._stands_before(pc)
                 return

@@ -17,7 +17,7 @@ from harness.simulator.engine import Engine
 from harness.simulator.events import EventQueue
 from harness.simulator.exceptions import Exceptions
 from harness.simulator.faults import FaultRecord
-from harness.simulator.library import CORE_REGISTERS, Access, Reg
+from harness.simulator.library import CORE_REGISTERS, WRITES, Reg
 from harness.simulator.mpu import Mpu
 from harness.simulator.nvic import NONSECURE, SYSTICK, NvicRegisters
 from harness.simulator.peripherals import MODELS, Device, split
@@ -296,7 +296,7 @@ class Nrf9160:
 
     def _fault(self, record: FaultRecord) -> None:
         if record.world:
-            is_write = Access(self.core.fault_type).is_write
+            is_write = self.core.fault_type in WRITES
             target = target_of(record, self.memory_map, self.attribution, is_write=is_write)
             record = replace(record, target=target)
         if len(self.faults) < _FINDINGS_KEPT:

@@ -238,13 +238,12 @@ class Scb:
         """True for a system exception that this state has to do with."""
         if exception == SECURE_FAULT:
             return not self._nonsecure
-        return exception in BANKED or exception == DEBUG_MONITOR or self.sees_shared
+        if exception in (NMI, BUS_FAULT):
+            return self.sees_shared
+        return exception in BANKED or exception == DEBUG_MONITOR
 
     def _priority(self, exception: int) -> int:
-        if not self._owns(exception):
-            return 0
-        number = self.number(exception)
-        return self._nvic.priority(number) & 0xFF if number & NUMBER > 3 else 0
+        return self._nvic.priority(self.number(exception)) if self._owns(exception) else 0
 
     def _set_priority(self, exception: int, value: int) -> None:
         if self._owns(exception):

@@ -85,13 +85,13 @@ class SysTick:
 
     def write(self, offset: int, value: int) -> None:
         """SYST_CSR, RVR, CVR by offset from SYST_CSR."""
+        current = self._current()
         if offset == 0:
-            current = self._current()
             self.csr = self.csr & COUNTFLAG | value & 3 | CLKSOURCE
             self._rebase(current)
         elif offset == 4:
             self.rvr = value & _MASK
-            self._rebase(self._current())
+            self._rebase(current)
         elif offset == 8:
             self.csr &= ~COUNTFLAG
             self._rebase(0)

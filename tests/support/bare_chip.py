@@ -47,6 +47,10 @@ class BareChip:
         """Whether a load of a word, or a store, is refused."""
         return self.machine.bus.access(int(write), address, 4, 0) is None
 
+    def enter_nonsecure(self) -> None:
+        """From now on it is non-secure code that reads and writes."""
+        self.machine.worlds.change()
+
     @property
     def now(self) -> int:
         """Ticks since power-on."""

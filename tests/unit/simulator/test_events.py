@@ -1,0 +1,108 @@
+"""What is to happen in virtual time: once a key, in order of time, then of planning."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.simulator.events import NEVER, EventQueue
+
+
+class Diary:
+    """A device that notes what happens to it, and may plan more."""
+
+    def __init__(self, queue: EventQueue) -> None:
+        self.queue, self.seen = queue, list[str]()
+
+    def fire(self, tag: str) -> None:
+        self.seen.append(tag)
+        if tag == "again":
+            self.queue.schedule(("diary", "late"), 7)
+
+
+@pytest.fixture
+def queue() -> EventQueue:
+    return EventQueue()
+
+
+@pytest.fixture
+def diary(queue: EventQueue) -> Diary:
+    made = queue.devices["diary"] = Diary(queue)
+    return made
+
+
+def plan(queue: EventQueue, **times: int) -> None:
+    for tag, time in times.items():
+        queue.schedule(("diary", tag), time)
+
+
+def test_what_is_due_happens_in_order_of_time_then_of_planning(
+    queue: EventQueue, diary: Diary
+) -> None:
+    plan(queue, later=9, second=5, third=5, first=3)
+    assert queue.next_time == 3
+    assert queue.run_due(8)
+    assert diary.seen == ["first", "second", "third"]
+    assert queue.next_time == 9
+    assert not queue.run_due(8)
+    assert queue.run_due(9)
+    assert queue.next_time == NEVER
+    assert diary.seen == ["first", "second", "third", "later"]
+
+
+@pytest.mark.parametrize("time", [2, 8])
+def test_a_new_time_takes_the_place_of_the_old_one(
+    queue: EventQueue, diary: Diary, time: int
+) -> None:
+    plan(queue, moved=5)
+    plan(queue, moved=time)
+    assert queue.time_of(("diary", "moved")) == queue.next_time == time
+    queue.run_due(10)
+    assert diary.seen == ["moved"]
+
+
+def test_what_is_cancelled_does_not_happen(queue: EventQueue, diary: Diary) -> None:
+    plan(queue, gone=5, kept=6)
+    queue.cancel(("diary", "gone"))
+    queue.cancel(("diary", "never planned"))
+    assert queue.time_of(("diary", "gone")) is None
+    assert queue.next_time == 6
+    queue.run_due(10)
+    assert diary.seen == ["kept"]
+
+
+def test_what_is_planned_by_an_event_happens_in_the_same_sweep_if_it_is_due(
+    queue: EventQueue, diary: Diary
+) -> None:
+    plan(queue, again=5, last=9)
+    queue.run_due(8)
+    assert diary.seen == ["again", "late"]
+
+
+def test_cleared_is_empty(queue: EventQueue, diary: Diary) -> None:
+    plan(queue, first=3, second=5)
+    queue.clear()
+    assert queue.next_time == NEVER
+    assert not queue.run_due(100)
+    assert diary.seen == []
+
+
+def test_a_state_that_is_taken_back_goes_on_as_before(queue: EventQueue, diary: Diary) -> None:
+    plan(queue, third=5, first=3, second=4)
+    queue.schedule(("diary", "fourth"), 5)
+    kept = queue.state()
+    queue.run_due(100)
+    diary.seen.clear()
+    plan(queue, wrong=1)
+    queue.restore(kept)
+    plan(queue, fifth=5)
+    queue.run_due(100)
+    assert diary.seen == ["first", "second", "third", "fourth", "fifth"]
+
+
+def test_an_empty_state_is_taken_back(queue: EventQueue, diary: Diary) -> None:
+    plan(queue, wrong=1)
+    queue.restore(())
+    assert queue.next_time == NEVER
+    plan(queue, one=2)
+    queue.run_due(2)
+    assert diary.seen == ["one"]
