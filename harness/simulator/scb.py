@@ -16,8 +16,8 @@ from harness.simulator.nvic import (
     BUS_FAULT,
     DEBUG_MONITOR,
     FIRST_IRQ,
+    NMI,
     NONSECURE,
-    NUMBER,
     SECURE_FAULT,
 )
 from harness.simulator.status import BFARVALID, MMARVALID

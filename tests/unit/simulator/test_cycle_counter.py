@@ -23,7 +23,9 @@ def test_it_has_no_comparators_and_a_cycle_counter(chip: BareChip) -> None:
     assert control >> 24 & 0b1101 == 0b1101  # NOTRCPKT, NOEXTTRIG, NOPRFCNT
 
 
-@pytest.mark.parametrize(("trace", "enable", "counts"), [(0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 1)])
+@pytest.mark.parametrize(
+    ("trace", "enable", "counts"), [(0, 0, 0), (0, 1, 0), (1, 0, 0), (1, 1, 1)]
+)
 def test_it_counts_cycles_where_both_bits_are_set(
     chip: BareChip, trace: int, enable: int, counts: int
 ) -> None:

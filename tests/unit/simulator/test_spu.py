@@ -36,7 +36,14 @@ def spu(chip: BareChip) -> Spu:
 
 
 def test_after_a_reset_everything_is_secure_and_open(spu: Spu) -> None:
-    wanted = {0x400: 1, EXTDOMAIN: 2, DPPI_PERM: 0xFFFF, DPPI_LOCK: 0, GPIO_PERM: ONES, GPIO_LOCK: 0}
+    wanted = {
+        0x400: 1,
+        EXTDOMAIN: 2,
+        DPPI_PERM: 0xFFFF,
+        DPPI_LOCK: 0,
+        GPIO_PERM: ONES,
+        GPIO_LOCK: 0,
+    }
     wanted |= dict.fromkeys(range(FLASHNSC, FLASHNSC + 16, 4), 0)
     wanted |= dict.fromkeys(range(RAMNSC, RAMNSC + 16, 4), 0)
     wanted |= dict.fromkeys(range(FLASH_PERM, FLASH_PERM + 128, 4), 0x17)
@@ -98,9 +105,7 @@ def test_of_a_peripherals_permission_only_what_may_be_chosen_is_written(
         (RAM_PERM, 7 | SECATTR | LOCK), (RAM_PERM + 4 * 31, 7 | SECATTR | LOCK),
     ],
 )  # fmt: skip
-def test_a_register_has_its_bits_until_it_is_locked(
-    spu: Spu, register: int, writable: int
-) -> None:
+def test_a_register_has_its_bits_until_it_is_locked(spu: Spu, register: int, writable: int) -> None:
     fixed = spu[register] & ~writable
     for value in (0, writable & ~LOCK, 0, writable):
         spu[register] = value | ONES & ~writable
@@ -147,7 +152,9 @@ def test_the_last_bytes_of_a_region_may_be_entered(
     assert [callable_(at) for at in places] == [False, True, True, False]
 
 
-@pytest.mark.parametrize(("size", "found"), [(0, 0), (1, 32), (7, 2048), (8, 4096), (9, 0), (15, 0)])
+@pytest.mark.parametrize(
+    ("size", "found"), [(0, 0), (1, 32), (7, 2048), (8, 4096), (9, 0), (15, 0)]
+)
 def test_a_gateway_has_32_to_4096_bytes(spu: Spu, size: int, found: int) -> None:
     spu[FLASHNSC] = 1
     spu[FLASHNSC + 4] = size

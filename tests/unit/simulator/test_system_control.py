@@ -165,9 +165,7 @@ def test_a_priority_is_written_as_a_byte(chip: BareChip) -> None:
 
 
 @pytest.mark.parametrize(("shared", "seen"), [(0, 0x00E0_00E0), (BFHFNMINS, 0x00E0_E0E0)])
-def test_non_secure_code_has_priorities_of_its_own(
-    chip: BareChip, shared: int, seen: int
-) -> None:
+def test_non_secure_code_has_priorities_of_its_own(chip: BareChip, shared: int, seen: int) -> None:
     """BusFault's where AIRCR.BFHFNMINS gives it; SecureFault's never."""
     chip.write(AIRCR, KEY | shared)
     for register in (SHPR1, SHPR2, SHPR3):
@@ -361,7 +359,12 @@ def test_secure_faults_are_told_to_secure_code_alone(chip: BareChip) -> None:
     for register in (SFSR, SFAR, SAU_CTRL, NSACR):
         chip.write(register + NONSECURE_ALIAS, ONES)
         assert chip.read(register + NONSECURE_ALIAS) == 0
-    assert [chip.read(register) for register in (SFSR, SFAR, SAU_CTRL, NSACR)] == [0x48, 0x100, 0, 0]
+    assert [chip.read(register) for register in (SFSR, SFAR, SAU_CTRL, NSACR)] == [
+        0x48,
+        0x100,
+        0,
+        0,
+    ]
 
 
 # coprocessors and floating point
@@ -382,17 +385,13 @@ VMOV = (0xEE00, 0x0A10)  # vmov s0, r0
 
 
 @pytest.mark.parametrize(("value", "runs"), [(0, False), (1, True), (3, True)])
-def test_floating_point_runs_where_cpacr_lets_it(
-    chip: BareChip, value: int, runs: bool
-) -> None:
+def test_floating_point_runs_where_cpacr_lets_it(chip: BareChip, value: int, runs: bool) -> None:
     chip.write(CPACR, value << 20)
     chip.play(*VMOV, steps=2)
     assert [fault.reason for fault in chip.machine.faults] == ([] if runs else ["NOCP"])
 
 
-@pytest.mark.parametrize(
-    ("cpacr", "nsacr", "runs"), [(0, 1, False), (3, 0, False), (3, 1, True)]
-)
+@pytest.mark.parametrize(("cpacr", "nsacr", "runs"), [(0, 1, False), (3, 0, False), (3, 1, True)])
 def test_non_secure_floating_point_needs_nsacr_too(
     chip: BareChip, cpacr: int, nsacr: int, runs: bool
 ) -> None:
@@ -446,9 +445,7 @@ def test_unprivileged_code_may_not(chip: BareChip) -> None:
 
 
 @pytest.mark.parametrize("allowed", [0, 1 << 1])  # CCR.USERSETMPEND
-def test_unprivileged_code_may_write_stir_where_it_is_allowed(
-    chip: BareChip, allowed: int
-) -> None:
+def test_unprivileged_code_may_write_stir_where_it_is_allowed(chip: BareChip, allowed: int) -> None:
     chip.write(CCR, allowed)
     unprivileged(chip)
     assert chip.refuses(STIR, write=True) is not bool(allowed)
