@@ -15,6 +15,7 @@ from typing import cast
 
 from harness.elf import Firmware, Symbol
 from harness.elf.demangle import demangle
+from harness.elf.regions import RAM
 from harness.errors import Unsupported, UsageError
 from harness.targets.base import Session, Stop, Until
 from harness.uart import Console, Record
@@ -25,7 +26,6 @@ from harness.uart.store import OfKind
 _DURATION = re.compile(rb"( in |duration = )\d{1,9}\.\d{1,6}(?= seconds)")
 #: The last line of a suite of tests, Zephyr's or tflite-micro's.
 _SUITE_END = re.compile(rb"PROJECT EXECUTION |TESTS PASSED~~~")
-_RAM = range(0x2000_0000, 0x4000_0000)
 _ARENA = re.compile("arena", re.IGNORECASE)
 
 
@@ -148,7 +148,7 @@ def look(
 
 def arenas(firmware: Firmware) -> list[Symbol]:
     """The objects in RAM whose names say that they are tensor arenas."""
-    return [s for s in firmware.symbols if s.size and s.address in _RAM and _ARENA.search(s.name)]
+    return [s for s in firmware.symbols if s.size and s.address in RAM and _ARENA.search(s.name)]
 
 
 def _named(firmware: Firmware, name: str) -> Symbol:

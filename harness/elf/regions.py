@@ -18,6 +18,8 @@ from harness.errors import UsageError
 
 #: nRF9160 Product Specification v2.1, "SPU": flash is partitioned in 32 KiB, RAM in 8 KiB regions.
 _PARTITION = {"FLASH": 0x8000, "RAM": 0x2000}
+#: The SRAM part of the address map (Armv8-M Architecture Reference Manual, section B3.1).
+RAM = range(0x2000_0000, 0x4000_0000)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _TERM = re.compile(r"\s*(0[xX][0-9a-fA-F]+|\d+)\s*([kKmMgG]?)[bB]?|\s*([-+*()])")
 

@@ -10,10 +10,11 @@ from typing import Any
 from harness.elf import Image
 from harness.elf.demangle import demangle
 from harness.elf.layout import Layout, Part
+from harness.elf.regions import RAM
 from harness.errors import UsageError
 from harness.files import read as read_file
 from harness.footprint.files import NO_DEBUG, FileCost, Sources, by_file, by_library
-from harness.footprint.operators import RAM_FROM, RAM_TO, OperatorReport
+from harness.footprint.operators import OperatorReport
 from harness.footprint.operators import analyse as analyse_operators
 from harness.footprint.ram import Memory, purposes
 from harness.footprint.regions import Region, regions
@@ -64,8 +65,8 @@ class Footprint:
         for region in self.regions:
             if region.name == name:
                 return region
-        known = ", ".join(region.name for region in self.regions)
-        raise UsageError(f"{self.path} has no region {name!r}", hint=f"one of {known}")
+        names = ", ".join(region.name for region in self.regions)
+        raise UsageError(f"{self.path} has no region {name!r}", hint=f"one of {names}")
 
     def to_json(self) -> dict[str, Any]:
         """The document of the ``footprint --json`` contract."""
@@ -84,10 +85,10 @@ class Footprint:
 
 
 def analyse(image: Image) -> Footprint:
-    """Everything that the ELF (and its map file, where given) says about an image's size.
+    """Everything that the ELF (and its map file, if given) says about an image's size.
 
-    What cannot be said (a stripped image, no DWARF, garbled DWARF) is left out and told in
-    ``notes``. Raises :class:`BadElf` and :class:`UsageError`.
+    What is missing (the image is stripped, DWARF is absent or garbled) is listed in ``notes``.
+    Raises :class:`BadElf` and :class:`UsageError`.
     """
     parts = image.layout.parts
     files = Sources(image).of_parts(parts)
@@ -105,13 +106,13 @@ def analyse(image: Image) -> Footprint:
         libraries,
         operators,
         purposes(image, [part for part in parts if part.region in ram], len(operators.operators)),
-        (*image.layout.notes, *_what_cannot_be_said(image, operators)),
+        (*image.layout.notes, *_missing(image, operators)),
     )
 
 
 def ram_regions(image: Image) -> frozenset[str]:
     """The names of the regions in the SRAM part of the address map."""
-    return frozenset(m.name for m in image.regions if RAM_FROM <= m.origin < RAM_TO)
+    return frozenset(m.name for m in image.regions if m.origin in RAM)
 
 
 def _sections(layout: Layout) -> tuple[SectionCost, ...]:
@@ -141,11 +142,11 @@ def _symbol(part: Part, files: dict[int, str]) -> SymbolCost:
     )
 
 
-def _what_cannot_be_said(image: Image, operators: OperatorReport) -> list[str]:
+def _missing(image: Image, operators: OperatorReport) -> list[str]:
     notes = []
     if not image.variables.dwarf.info:
         notes.append(
-            f"no DWARF: bytes are not told by source file (all are under {NO_DEBUG}); "
+            f"no DWARF: bytes cannot be listed by source file (all are under {NO_DEBUG}); "
             "build with -g, or pass the ELF before it was stripped"
         )
     broken = image.variables.dwarf.broken_units + image.line_table.broken

@@ -1,10 +1,10 @@
 """The smallest tensor arena with which an image allocates, found by running it.
 
-The image is not built again: it boots once, is stopped where it hands its arena to tflite-micro,
-and starts from a snapshot of there for each size. The size argument is changed (procedure call
-standard of the Arm architecture, AAPCS32 section 6.4: four words in r0 to r3, the others on the
-stack), and what ``AllocateTensors`` returns decides. ``arena_used_bytes()`` is smaller than this
-figure: allocation needs temporary memory, too.
+The image is not built again: it boots once, stops where it hands its arena to tflite-micro, and
+continues from a snapshot of that place with another size each time. The size argument is changed
+(AAPCS32, section 6.4: four words in r0 to r3, the others on the stack), and the status of
+``AllocateTensors`` says whether it was enough. ``arena_used_bytes()`` is smaller than this figure:
+allocation needs temporary memory, too.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 ALIGNMENT = 16  # tflite-micro aligns an arena's start and end to this
 _WORD = 4
-_IN_REGISTERS = 4  # arguments that are handed over in r0 to r3
+_IN_REGISTERS = 4  # arguments in r0 to r3
 _RECORD_SECONDS = 2.0
-#: A failing probe gets so many times what success took, and half a second: only a hang needs more.
+#: A probe may take this many times as long as the first success, and half a second more.
 _PATIENCE = 10
 _LEAST_SECONDS = 0.5
 _MOST_PROBES = 40
@@ -48,7 +48,7 @@ _TAKERS = {
 
 
 class MachineSession(Session, Protocol):
-    """A session of the simulator, which lets one look into its machine."""
+    """A session of the simulator, which shows its machine."""
 
     @property
     def machine(self) -> Machine:
@@ -58,7 +58,7 @@ class MachineSession(Session, Protocol):
 
 @dataclass(frozen=True)
 class Site:
-    """Where an image hands over its arena; ``index`` is the size's place among all arguments."""
+    """A function that takes an arena; ``index`` is the place of the size among its arguments."""
 
     symbol: str
     address: int
@@ -76,7 +76,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class ArenaMinimum:
-    """What :func:`minimum` found; ``used`` is ``arena_used_bytes()`` where the image prints it."""
+    """What :func:`minimum` found; ``used`` is ``arena_used_bytes()`` if the image prints it."""
 
     declared: int
     minimum: int
@@ -87,7 +87,7 @@ class ArenaMinimum:
 
     @property
     def aligned(self) -> int:
-        """The smallest multiple of 16 that is enough: what to write into the source."""
+        """The smallest multiple of 16 that is enough, for the source code."""
         return -(-self.minimum // ALIGNMENT) * ALIGNMENT
 
     @property
@@ -105,15 +105,17 @@ Open = Callable[[Firmware], AbstractContextManager[MachineSession]]
 
 def sites(firmware: Firmware) -> tuple[Site, ...]:
     """Functions of the image that take an arena and its size, outermost first."""
-    found: dict[int, Site] = {}
-    for wanted, before in _TAKERS.items():
+    by_address: dict[int, Site] = {}
+    for function, hidden in _TAKERS.items():
         for symbol in firmware.symbols:
-            if symbol.kind != "func" or qualified(symbol.name) != wanted:
+            if symbol.kind != "func" or qualified(symbol.name) != function:
                 continue
             index = _size_argument(demangle(symbol.name))
             if index is not None:
-                found.setdefault(symbol.address, Site(symbol.name, symbol.address, before + index))
-    return tuple(found.values())
+                by_address.setdefault(
+                    symbol.address, Site(symbol.name, symbol.address, hidden + index)
+                )
+    return tuple(by_address.values())
 
 
 def _size_argument(signature: str) -> int | None:
@@ -128,10 +130,10 @@ def _size_argument(signature: str) -> int | None:
 def minimum(
     firmware: Firmware, open_session: Open, *, seconds: float = 30.0, guard: float = 60.0
 ) -> ArenaMinimum:
-    """Bisect to the byte: boot once to where the arena is handed over, then try from there.
+    """The smallest arena to the byte, by bisection from where the image hands its arena over.
 
     ``seconds`` (virtual) and ``guard`` (wall) limit one probe. Raises :class:`UsageError` for an
-    image that does not show where it takes its arena, and :class:`FirmwareFailed` where it does
+    image whose symbols do not show where it takes its arena, and :class:`FirmwareFailed` if it does
     not allocate with the arena that it declares.
     """
     hooks = _hooks_of(firmware)
@@ -142,7 +144,7 @@ def minimum(
             raise FirmwareFailed(
                 f"{firmware.path.name} does not allocate with its own arena of {declared:,} B: "
                 f"{prober.probes[0].reason}",
-                hint="make the arena larger and build again; only a smaller one can be tried here",
+                hint="make the arena larger and build again; only smaller ones can be tried here",
             )
         low, high = 0, declared  # fails with low, allocates with high
         while high - low > 1 and len(prober.probes) < _MOST_PROBES:
@@ -159,20 +161,20 @@ class _Hooks:
 
 
 def _hooks_of(firmware: Firmware) -> _Hooks:
-    found = sites(firmware)
+    takers = sites(firmware)
     functions = (symbol for symbol in firmware.symbols if symbol.kind == "func")
     allocate = next((s.address for s in functions if qualified(s.name) == _ALLOCATE), None)
-    if not found or allocate is None:
+    if not takers or allocate is None:
         raise UsageError(
             f"{firmware.path} does not show where it takes its arena: no "
-            f"{'AllocateTensors' if found else 'function that takes one'} in its symbols",
+            f"{'AllocateTensors' if takers else 'function that takes one'} in its symbols",
             hint="pass an image with symbols, built without link-time optimization",
         )
-    return _Hooks(found, allocate)
+    return _Hooks(takers, allocate)
 
 
 class _Prober:
-    """A machine that stands where its arena is handed over, and goes back there for each probe."""
+    """A machine that goes back to where its arena is handed over, for each probe."""
 
     def __init__(
         self, session: MachineSession, hooks: _Hooks, seconds: float, guard: float
@@ -190,7 +192,7 @@ class _Prober:
         self.machine.hook(hooks.allocate, self._entered)
 
     def _run_to(self, hooks: _Hooks) -> Site:
-        """Boot to the outermost function that takes the arena; inner ones get what it was given."""
+        """Boot to the outermost function that takes the arena; it passes the size on to others."""
         reached: list[Site] = []
 
         def stop_at(site: Site, _: object) -> bool:
@@ -206,7 +208,7 @@ class _Prober:
             self.machine.unhook(site.address)
         if not reached:
             name = self.machine.firmware.path.name
-            raise FirmwareFailed(f"{name}: it never hands over an arena ({stop})")
+            raise FirmwareFailed(f"{name} never hands over an arena ({stop})")
         return reached[0]
 
     def _entered(self, _: object) -> bool:
@@ -221,35 +223,35 @@ class _Prober:
         return True
 
     def declared(self) -> tuple[int, int | None]:
-        """The image's own size, and the bytes that it says are used; the first probe."""
+        """The first probe: the image's own size, and the bytes that it says are used."""
         size = int.from_bytes(self.machine.read_memory(self._stack_place(), _WORD), "little")
         if self.site.index < _IN_REGISTERS:
             size = self.machine.registers[f"r{self.site.index}"]
         begun = self.machine.seconds
         allocated = self.allocates(size)
-        # What hangs is stopped sooner than at the limit: a failure takes no longer than success.
-        took = self.machine.seconds - begun
-        self.seconds = min(self.seconds, _PATIENCE * took + _LEAST_SECONDS)
+        # Failures take about as long as successes: stop an image that hangs before the limit.
+        duration = self.machine.seconds - begun
+        self.seconds = min(self.seconds, _PATIENCE * duration + _LEAST_SECONDS)
         return size, self._used() if allocated else None
 
     def allocates(self, size: int) -> bool:
         """Go back, hand over an arena of ``size`` bytes, and run to the end of AllocateTensors."""
         restore(self.machine, self.start)
         self.status = None
-        faults, before = len(self.session.faults), self._counted()
+        faults, count_before = len(self.session.faults), self._counted()
         if self.site.index < _IN_REGISTERS:
             self.machine.write_register(f"r{self.site.index}", size)
         else:
             self.machine.write_memory(self._stack_place(), size.to_bytes(_WORD, "little"))
         deadline = self.session.deadline(self.seconds, guard=self.guard)
         stop = self.session.run(Elapsed(self.seconds), deadline)
-        self.instructions += self._counted() - before
+        self.instructions += self._counted() - count_before
         reason = "" if self.status == 0 else self._reason(stop, faults)
         self.probes.append(Probe(size, self.status == 0, reason))
         return self.status == 0
 
     def _counted(self) -> int:
-        """Instructions since the session was opened; a machine counts them always."""
+        """Instructions since the session was opened."""
         counted = self.session.counters.instructions
         assert counted is not None
         return counted
@@ -262,8 +264,8 @@ class _Prober:
         wait = self.session.deadline(_RECORD_SECONDS, guard=self.guard)
         self.session.run(ConsoleMatch(records.pattern("arena")), wait)
         console = b"".join(chunk.data for chunk in self.session.console)
-        said = (record for line in console.splitlines() for record in records.each_in(line))
-        return next((one.integer("used") for one in said if one.kind == "arena"), None)
+        printed = (record for line in console.splitlines() for record in records.each_in(line))
+        return next((r.integer("used") for r in printed if r.kind == "arena"), None)
 
     def _reason(self, stop: Stop, faults: int) -> str:
         """Why a probe did not allocate: its fault, its silence, or its own words."""
@@ -274,6 +276,6 @@ class _Prober:
             return f"AllocateTensors did not return ({stop})"
         console = self.session.console[self.printed :]
         lines = b"".join(chunk.data for chunk in console).splitlines()
-        said = [line.decode("utf-8", "backslashreplace").strip() for line in lines]
-        words = [line for line in said if line and not line.startswith(records.PREFIX)]
+        texts = [line.decode("utf-8", "backslashreplace").strip() for line in lines]
+        words = [line for line in texts if line and not line.startswith(records.PREFIX)]
         return words[0] if words else f"AllocateTensors returned {self.status}"

@@ -1,4 +1,4 @@
-"""Budgets: how much an image may cost, in all or beyond a baseline.
+"""Budgets: how much an image may cost, as a total or beyond a baseline.
 
 A budget file is TOML. A limit is a number of bytes (``60000``, ``"58 KiB"``), or one beyond the
 baseline: ``"+512"``, ``"+2 KiB"``, ``"+1.5 %"`` (``"+0"``: no more than the baseline)::
@@ -10,7 +10,7 @@ baseline: ``"+512"``, ``"+2 KiB"``, ``"+1.5 %"`` (``"+0"``: no more than the bas
     [files]
     "tensorflow/lite/micro" = "+256"    # everything below the folder, or one file
 
-``budgets`` of a case in ``hil.toml`` are the same table, with what only a run tells beside it:
+``budgets`` of a case in ``hil.toml`` are the same table, and may limit what only a run measures:
 ``arena``, ``stack``, ``instructions`` (``"3 M"``).
 """
 
@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from harness import files
+from harness.elf.regions import RAM
 from harness.errors import UsageError
 from harness.model.schema import OPERATOR_NAMES
 
@@ -37,7 +38,7 @@ _NOT_MEASURED = {
     "file": "the image has no such file",
     "figure": "the budget cannot be checked: it was not measured",
 }  # fmt: skip
-#: What linkers call the region that a budget calls by its usual name.
+#: Names that linkers give to the region of a budget.
 _OTHER_NAMES = {"ram": ("ram", "sram"), "flash": ("flash", "rom")}
 
 
@@ -45,8 +46,8 @@ _OTHER_NAMES = {"ram": ("ram", "sram"), "flash": ("flash", "rom")}
 class Budget:
     """A limit on one thing: ``kind`` is ``region``, ``operator``, ``file`` or ``figure``.
 
-    ``bytes`` (for the figure ``instructions``: instructions) is absolute, or beyond the baseline
-    where ``relative``; ``percent`` replaces it.
+    ``bytes`` (instructions for the figure ``instructions``) is absolute, or a step from the
+    baseline if ``relative``; ``percent`` replaces it.
     """
 
     kind: str
@@ -94,13 +95,13 @@ class Verdict:
 
 
 def parse_limit(kind: str, name: str, value: object) -> Budget:
-    """A budget from its value in TOML. Raises UsageError for anything that is no limit."""
+    """A budget from its value in TOML. Raises UsageError if the value is not a limit."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return Budget(kind, name, value)
     match = _LIMIT.fullmatch(value) if isinstance(value, str) else None
     if match is None or (match[3] == "%" and not match[1]):
         raise UsageError(
-            f"the budget of {name} is {value!r}, which is no limit",
+            f"the budget of {name} is {value!r}, which is not a limit",
             hint='write bytes (60000, "58 KiB") or a step from the baseline ("+512", "+1.5 %")',
         )
     number = float(match[2].replace("_", ""))
@@ -112,40 +113,40 @@ def parse_limit(kind: str, name: str, value: object) -> Budget:
 def from_table(table: Mapping[str, Any], *, figures: bool = False) -> tuple[Budget, ...]:
     """The budgets of a TOML table; ``figures`` allows those that only a run can check.
 
-    Raises UsageError for an unknown table and for what is no limit.
+    Raises UsageError for an unknown table and for a value that is not a limit.
     """
-    found: list[Budget] = []
+    budgets: list[Budget] = []
     for name, value in table.items():
         if not isinstance(value, dict):
             kind = "figure" if figures and name in FIGURES else "region"
-            found.append(parse_limit(kind, name, value))
+            budgets.append(parse_limit(kind, name, value))
         elif name in _TABLES:
-            found += [parse_limit(_TABLES[name], key, limit) for key, limit in value.items()]
+            budgets += [parse_limit(_TABLES[name], key, limit) for key, limit in value.items()]
         else:
             raise UsageError(
-                f"no budgets are called [{name}]", hint="known are [operators] and [files]"
+                f"unknown table of budgets [{name}]", hint="there are [operators] and [files]"
             )
-    return tuple(found)
+    return tuple(budgets)
 
 
 def load(path: Path) -> tuple[Budget, ...]:
-    """The budgets of a TOML file. Raises UsageError for a broken one, and for one without any."""
+    """The budgets of a TOML file. Raises UsageError if it is broken or has none."""
     table = files.read_toml(path)
     if "case" in table or "defaults" in table:
         raise UsageError(f"{path} is a case file, not a budget file", hint=f"tflm-hil run {path}")
     try:
-        found = from_table(table)
+        budgets = from_table(table)
     except UsageError as error:
         raise UsageError(f"{path}: {error.message}", hint=error.hint) from error
-    if not found:
-        raise UsageError(f"{path} holds no budget", hint="for example: flash = 60000")
-    return found
+    if not budgets:
+        raise UsageError(f"{path} has no budget", hint="for example: flash = 60000")
+    return budgets
 
 
 def check(
     budgets: Iterable[Budget], current: Mapping[str, Any], baseline: Mapping[str, Any] | None
 ) -> tuple[Verdict, ...]:
-    """Hold a footprint document against budgets; what cannot be checked has not passed."""
+    """Check a footprint document against budgets; one that cannot be checked fails."""
     return tuple(_check(budget, current, baseline) for budget in budgets)
 
 
@@ -153,35 +154,35 @@ def _check(
     budget: Budget, current: Mapping[str, Any], baseline: Mapping[str, Any] | None
 ) -> Verdict:
     used = measured(budget, current)
-    before = None if baseline is None else measured(budget, baseline)
+    base = None if baseline is None else measured(budget, baseline)
     if used is None and _known_absent(budget, current, baseline):
         used = 0  # an operator that is not linked costs nothing
-    told = baseline is not None and {"operator": "operators", "file": "files"}.get(budget.kind)
-    if before is None and baseline is not None and told in baseline:
-        before = 0
-    limit = budget.limit(before)
+    table = baseline is not None and {"operator": "operators", "file": "files"}.get(budget.kind)
+    if base is None and baseline is not None and table in baseline:
+        base = 0
+    limit = budget.limit(base)
     if used is None:
-        # Nothing passes in a vacuum: a slip in a name, a stripped image, a silent run.
-        return Verdict(budget.name, budget.kind, None, limit, before, False,
+        # A misspelt name, a stripped image or a silent run must not pass.
+        return Verdict(budget.name, budget.kind, None, limit, base, False,
                        f"{budget.label}: {_NOT_MEASURED[budget.kind]}")  # fmt: skip
     if limit is None:
-        lacking = "there is none (--baseline)" if baseline is None else "it does not tell this"
+        lacking = "there is none (--baseline)" if baseline is None else "it lacks this figure"
         message = f"{budget.label}: the budget is a step from a baseline, and {lacking}"
-        return Verdict(budget.name, budget.kind, used, None, before, False, message)
+        return Verdict(budget.name, budget.kind, used, None, base, False, message)
     passed = used <= limit
     unit = budget.unit
     than = "within" if passed else f"{used - limit:,} {unit} over"
-    origin = f" (baseline {before:,} {unit})" if budget.relative and before is not None else ""
+    origin = f" (baseline {base:,} {unit})" if budget.relative and base is not None else ""
     message = f"{budget.label}: {used:,} {unit}, {than} its budget of {limit:,} {unit}{origin}"
-    return Verdict(budget.name, budget.kind, used, limit, before, passed, message)
+    return Verdict(budget.name, budget.kind, used, limit, base, passed, message)
 
 
 def _known_absent(
     budget: Budget, current: Mapping[str, Any], baseline: Mapping[str, Any] | None
 ) -> bool:
-    """True for an operator that the image would show if it had it, and whose name is none's slip.
+    """True for an operator that exists, and that the image would show if it had it.
 
-    A custom operator's name is known where the baseline has it.
+    A custom operator exists if the baseline has it.
     """
     if budget.kind != "operator":
         return False
@@ -194,12 +195,12 @@ def _known_absent(
 
 
 def measured(budget: Budget, document: Mapping[str, Any]) -> int | None:
-    """The bytes that a budget limits, None if the document has no such thing."""
+    """The figure that a budget limits, None if the document has no such thing."""
     if budget.kind == "operator":
-        rows = [
+        sizes = [
             r["exclusive"] for r in document.get("operators", ()) if r["operator"] == budget.name
         ]
-        return sum(rows) if rows else None
+        return sum(sizes) if sizes else None
     if budget.kind == "file":
         rows = [row for row in document.get("files", ()) if _below(row["path"], budget.name)]
         ram = _ram(document)
@@ -217,16 +218,14 @@ def measured(budget: Budget, document: Mapping[str, Any]) -> int | None:
 
 
 def is_region(name: str, region: str) -> bool:
-    """True if a budget's name means the linker's ``region``."""
+    """True if a budget called ``name`` is about the linker's ``region``."""
     return region.lower() in _OTHER_NAMES.get(name.lower(), (name.lower(),))
 
 
 def _ram(document: Mapping[str, Any]) -> frozenset[str]:
-    return frozenset(
-        row["name"] for row in document["regions"] if 0x2000_0000 <= row["origin"] < 0x4000_0000
-    )
+    return frozenset(row["name"] for row in document["regions"] if row["origin"] in RAM)
 
 
-def _below(path: str, wanted: str) -> bool:
-    """True if ``path`` is or lies below ``wanted``, whose leading folders may be left out."""
-    return f"/{wanted.strip('/')}/" in f"/{path.strip('/')}/"
+def _below(path: str, folder: str) -> bool:
+    """True if ``path`` is ``folder`` or lies below it; its leading parts may be left out."""
+    return f"/{folder.strip('/')}/" in f"/{path.strip('/')}/"

@@ -10,9 +10,10 @@ from typing import Any
 
 from harness import files
 from harness.elf import Firmware
+from harness.elf.regions import RAM
 from harness.errors import UsageError
 from harness.footprint.analysis import analyse
-from harness.footprint.operators import RAM_FROM, RAM_TO, agree
+from harness.footprint.operators import agree
 
 Document = Mapping[str, Any]
 
@@ -56,7 +57,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Swap:
-    """Operators that one of two images has and the other has not, and nothing the other way.
+    """Operators that only one of two images has, if the other has none of its own.
 
     ``reached`` is what they add by reachability in the image that has them, ``measured`` how much
     larger its flash is.
@@ -111,7 +112,7 @@ class Comparison:
 def load_baseline(path: Path) -> Document:
     """A footprint document: from a JSON file that ``footprint --json`` wrote, or from an ELF.
 
-    Raises UsageError where the file is neither.
+    Raises UsageError if the file is neither.
     """
     data = files.read(path)
     if data[:4] == b"\x7fELF":
@@ -122,19 +123,19 @@ def load_baseline(path: Path) -> Document:
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is neither an ELF nor JSON: {error}", hint=hint) from error
     if not isinstance(found, dict) or not isinstance(found.get("regions"), list):
-        raise UsageError(f"{path} is no footprint document: it has no regions", hint=hint)
+        raise UsageError(f"{path} is not a footprint document: it has no regions", hint=hint)
     document: Document = found
     try:
         compare(document, document)  # every field that a comparison reads is there
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise UsageError(f"{path} is no footprint document: {error!r}", hint=hint) from error
+        raise UsageError(f"{path} is not a footprint document: {error!r}", hint=hint) from error
     return document
 
 
 def compare(baseline: Document, current: Document) -> Comparison:
     """The changes from one footprint document to another.
 
-    A file that lay in another folder then (another checkout) is the same file.
+    Files of the same name and folders count as the same file, wherever the checkout was.
     """
     baseline = _in_folders_of(baseline, current)
     several = _in_several_files(baseline, current)
@@ -150,12 +151,12 @@ def compare(baseline: Document, current: Document) -> Comparison:
 
 
 def _in_folders_of(baseline: Document, current: Document) -> Document:
-    """``baseline`` with its files under the paths that ``current`` has them under."""
+    """``baseline`` with the paths that its files have in ``current``."""
     before, after = (
         {row["path"] for row in document.get("files", ())} for document in (baseline, current)
     )
     moved: dict[str, str] = {}
-    for parts in (3, 2, 1):  # folders and name; a name alone where no two files have it
+    for parts in (3, 2, 1):  # two folders and the name, ..., the name alone
         old = _by_ending(before - after - moved.keys(), parts)
         new = _by_ending(after - before - set(moved.values()), parts)
         moved |= {old[ending]: new[ending] for ending in old.keys() & new.keys()}
@@ -174,11 +175,11 @@ def _in_folders_of(baseline: Document, current: Document) -> Document:
 
 
 def _by_ending(files: Iterable[str], parts: int) -> dict[tuple[str, ...], str]:
-    """Paths by their last ``parts``, where only one ends so."""
-    found: dict[tuple[str, ...], list[str]] = {}
+    """Paths by their last ``parts``; left out are endings that several paths share."""
+    by_ending: dict[tuple[str, ...], list[str]] = {}
     for path in files:
-        found.setdefault(PurePosixPath(path).parts[-parts:], []).append(path)
-    return {ending: same[0] for ending, same in found.items() if len(same) == 1}
+        by_ending.setdefault(PurePosixPath(path).parts[-parts:], []).append(path)
+    return {ending: same[0] for ending, same in by_ending.items() if len(same) == 1}
 
 
 def _swap(baseline: Document, current: Document) -> Swap | None:
@@ -197,7 +198,7 @@ def _swap(baseline: Document, current: Document) -> Swap | None:
 
 
 def _reached(document: Document, names: set[str]) -> int:
-    """What is reached through ``names`` and no other operator, each shared byte once."""
+    """Bytes reached through ``names`` and no other operator, each shared byte once."""
     rows = [row for row in document["operators"] if row["operator"] in names]
     groups = {
         tuple(share["operators"]): int(share["bytes"])
@@ -209,11 +210,7 @@ def _reached(document: Document, names: set[str]) -> int:
 
 
 def _flash(document: Document) -> int:
-    return sum(
-        int(row["used"])
-        for row in document["regions"]
-        if not RAM_FROM <= row.get("origin", 0) < RAM_TO
-    )
+    return sum(int(row["used"]) for row in document["regions"] if row.get("origin", 0) not in RAM)
 
 
 def _all_regions(baseline: Document, current: Document) -> Iterable[Change]:
@@ -238,40 +235,40 @@ def _operators(document: Document) -> dict[tuple[str, str], int]:
 
 
 def _symbols(document: Document, several: frozenset[str]) -> dict[tuple[str, str], int]:
-    """Bytes by symbol and region; names that ``several`` files use are told with their file."""
-    found: dict[tuple[str, str], int] = {}
+    """Bytes by symbol and region; names that ``several`` files use carry their file."""
+    sizes: dict[tuple[str, str], int] = {}
     for row in document.get("symbols", ()):
         name = row["name"]
         if name in several and row["file"]:
             name = f"{name} ({PurePosixPath(row['file']).name})"
         key = name, row["region"]
-        found[key] = found.get(key, 0) + int(row["size"])
-    return found
+        sizes[key] = sizes.get(key, 0) + int(row["size"])
+    return sizes
 
 
 def _in_several_files(*documents: Document) -> frozenset[str]:
-    """Names that stand for different functions: every kernel of TFLM may have its ``Prepare``."""
+    """Names of several functions: each kernel of TFLM may have a ``Prepare`` of its own."""
     files: dict[str, set[str]] = {}
     for document in documents:
         for row in document.get("symbols", ()):
             if row["file"]:
                 files.setdefault(row["name"], set()).add(PurePosixPath(row["file"]).name)
-    return frozenset(name for name, found in files.items() if len(found) > 1)
+    return frozenset(name for name, paths in files.items() if len(paths) > 1)
 
 
 def _changes(
     before: Mapping[tuple[str, str], int], after: Mapping[tuple[str, str], int]
 ) -> tuple[Change, ...]:
-    found = [
+    changes = [
         Change(*key, before.get(key, 0), after.get(key, 0))
         for key in {**before, **after}
         if before.get(key, 0) != after.get(key, 0)
     ]
-    return tuple(sorted(found, key=lambda c: (-abs(c.difference), c.name, c.region)))
+    return tuple(sorted(changes, key=lambda c: (-abs(c.difference), c.name, c.region)))
 
 
 def _moves(baseline: Document, current: Document) -> Iterable[Move]:
-    """Named symbols of one size whose region, section or file is another now."""
+    """Symbols of unchanged size whose region, section or file changed."""
     before, after = _places(baseline), _places(current)
     for name in sorted(before.keys() & after.keys()):
         (old_size, old), (new_size, new) = before[name], after[name]
@@ -280,13 +277,13 @@ def _moves(baseline: Document, current: Document) -> Iterable[Move]:
 
 
 def _places(document: Document) -> dict[str, tuple[int, str]]:
-    found: dict[str, tuple[int, str]] = {}
+    places: dict[str, tuple[int, str]] = {}
     several: set[str] = set()
     for row in document.get("symbols", ()):
         if row.get("copy") or row["kind"] not in ("function", "object"):
             continue
         name = row["name"]
-        if name in found:
+        if name in places:
             several.add(name)
-        found[name] = int(row["size"]), f"{row['region']} {row['section']} {row['file']}".rstrip()
-    return {name: place for name, place in found.items() if name not in several}
+        places[name] = int(row["size"]), f"{row['region']} {row['section']} {row['file']}".rstrip()
+    return {name: place for name, place in places.items() if name not in several}

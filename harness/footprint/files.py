@@ -1,8 +1,8 @@
 """Which source file each byte came from, by DWARF; which library, by a map file.
 
-A function's file is the one in which its first line stands (a template's header, not the file that
-used it), a variable's the one that declares it. What the compiler made by itself goes to the file
-of what it was made for: a vtable to its class's functions, a guard to its function.
+The file of a function is the one that holds its first line (a template's header, not the file that
+used it), that of a variable the one that declares it. A vtable goes to the file of its class's
+functions, the guard of a static variable to that of its function.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _MEMBER = re.compile(r"^(.*?)(?:\(([^()]*)\))?$")
 
 @dataclass(frozen=True)
 class Contribution:
-    """An input section as a map file tells it: where it was placed, and from which object file."""
+    """An input section in a map file: its address and size, and the object file it came from."""
 
     address: int
     size: int
     library: str  # base name of the archive, or of the object file
-    member: str  # object file in the archive, "" where it is none
+    member: str  # object file in the archive, "" if it is not from an archive
 
 
 class Sources:
@@ -51,7 +51,7 @@ class Sources:
         """The folder of each compilation, by the offset of its line program."""
         from harness.elf.dwarf.format import At  # noqa: PLC0415 - with the units, not before
 
-        found: dict[int, str] = {}
+        folders: dict[int, str] = {}
         dwarf = self._image.variables.dwarf
         for unit in dwarf.units:
             try:
@@ -60,61 +60,61 @@ class Sources:
             except GARBLED:
                 continue
             if offset is not None and isinstance(folder, str):
-                found[offset] = folder
-        return found
+                folders[offset] = folder
+        return folders
 
     def of_address(self, address: int) -> str:
-        """The file of the source line at ``address``, "" where no line program covers it."""
+        """The file of the source line at ``address``, "" if no line program covers it."""
         table = self._image.line_table
         place = table.find(address)
         if place is None:
             return ""
         number, file, _ = place
-        known = self._paths.get((number, file))
-        if known is None:
+        path = self._paths.get((number, file))
+        if path is None:
             folder = self._folders.get(table.offsets[number], "")
-            known = self._paths[number, file] = table.headers[number].path(file, folder)
-        return known
+            path = self._paths[number, file] = table.headers[number].path(file, folder)
+        return path
 
     def of_parts(self, parts: Iterable[Part]) -> dict[int, str]:
         """The file of each part, by run-time address; parts without one are left out."""
-        found: dict[int, str] = {}
-        left: list[Part] = []
+        paths: dict[int, str] = {}
+        unlocated: list[Part] = []
         for part in parts:
-            if not part.named or part.address in found:
+            if not part.named or part.address in paths:
                 continue
             code = part.kind in ("function", "label")
             path = self.of_address(part.address) if code else ""
             path = path or self._image.variables.declared_in(part.address)
             if path:
-                found[part.address] = path
+                paths[part.address] = path
             else:
-                left.append(part)
-        named = {part.name: found[part.address] for part in parts if part.address in found}
-        found.update(_made_by_compiler(left, named))
-        return found
+                unlocated.append(part)
+        named = {part.name: paths[part.address] for part in parts if part.address in paths}
+        paths.update(_made_by_compiler(unlocated, named))
+        return paths
 
 
-def _made_by_compiler(left: Iterable[Part], named: Mapping[str, str]) -> dict[int, str]:
+def _made_by_compiler(unlocated: Iterable[Part], named: Mapping[str, str]) -> dict[int, str]:
     classes: dict[str, Counter[str]] = defaultdict(Counter)
     functions: dict[str, str] = {}
     for name, path in named.items():
         plain = qualified(name)
         functions[plain] = path
         classes[plain.rpartition("::")[0]][path] += 1
-    found: dict[int, str] = {}
-    for part in left:
+    paths: dict[int, str] = {}
+    for part in unlocated:
         plain = qualified(part.name)
         for prefix in ("vtable for ", "typeinfo for ", "typeinfo name for ", "VTT for "):
             if plain.startswith(prefix) and plain.removeprefix(prefix) in classes:
                 most = classes[plain.removeprefix(prefix)].most_common(1)
-                found[part.address] = most[0][0]
+                paths[part.address] = most[0][0]
         if plain.startswith("guard variable for "):
             owner = plain.removeprefix("guard variable for ").rpartition("::")[0]
             owner = owner.partition("(")[0]
             if owner in functions:
-                found[part.address] = functions[owner]
-    return found
+                paths[part.address] = functions[owner]
+    return paths
 
 
 @dataclass(frozen=True)
@@ -140,14 +140,14 @@ def by_file(parts: Sequence[Part], files: Mapping[int, str]) -> tuple[FileCost, 
         else:
             path = files.get(part.address, NO_DEBUG)
         sums[path][part.region] += part.size
-    rows = (FileCost(path, dict(sizes)) for path, sizes in sums.items())
-    return tuple(sorted(rows, key=lambda row: (-sum(row.sizes.values()), row.path)))
+    costs = (FileCost(path, dict(sizes)) for path, sizes in sums.items())
+    return tuple(sorted(costs, key=lambda row: (-sum(row.sizes.values()), row.path)))
 
 
 def contributions(text: str) -> list[Contribution]:
     """The input sections of a GNU ld map file, sorted by address; dropped ones are left out."""
     start = text.find("Linker script and memory map")
-    found = []
+    placed = []
     for match in _CONTRIBUTION.finditer(text, max(start, 0)):
         address, size = int(match[1], 16), int(match[2], 16)
         if not size:
@@ -155,22 +155,22 @@ def contributions(text: str) -> list[Contribution]:
         split = _MEMBER.match(match[3])
         if split is None:
             continue
-        found.append(Contribution(address, size, posixpath.basename(split[1]), split[2] or ""))
-    return sorted(found, key=lambda one: (one.address, one.size))
+        placed.append(Contribution(address, size, posixpath.basename(split[1]), split[2] or ""))
+    return sorted(placed, key=lambda one: (one.address, one.size))
 
 
 def by_library(parts: Sequence[Part], text: str) -> tuple[FileCost, ...]:
     """Sum parts by library (or object file outside one) with a map file's text."""
-    found = contributions(text)
-    starts = [one.address for one in found]
+    placed = contributions(text)
+    starts = [section.address for section in placed]
     sums: dict[str, Counter[str]] = defaultdict(Counter)
     for part in parts:
         index = bisect_right(starts, part.address) - 1
-        inside = index >= 0 and part.address < found[index].address + found[index].size
+        inside = index >= 0 and part.address < placed[index].address + placed[index].size
         if part.kind == "gap" or (part.kind == "padding" and not inside):
             name = PADDING
         else:
-            name = found[index].library if inside else "(not in the map file)"
+            name = placed[index].library if inside else "(not in the map file)"
         sums[name][part.region] += part.size
-    rows = (FileCost(path, dict(sizes)) for path, sizes in sums.items())
-    return tuple(sorted(rows, key=lambda row: (-sum(row.sizes.values()), row.path)))
+    costs = (FileCost(path, dict(sizes)) for path, sizes in sums.items())
+    return tuple(sorted(costs, key=lambda row: (-sum(row.sizes.values()), row.path)))

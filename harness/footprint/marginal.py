@@ -1,8 +1,8 @@
-"""What each operator really costs: the image built without it, against what reachability says.
+"""What each operator really costs: the image built without it, compared with reachability.
 
-The two figures differ by what leaving an operator out moves elsewhere: the call that registered
-it, alignment, functions that the compiler inlines once they have one caller left. Where they
-differ by more than the bound, the symbols that changed outside the operator are told.
+The two figures differ by what else changes if an operator is left out: the call that registered
+it, alignment, functions that the compiler inlines once they have one caller left. If they differ
+by more than the bound, the symbols that changed outside the operator are listed.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from harness.elf import Firmware
+from harness.elf.regions import RAM
 from harness.errors import UsageError
 from harness.footprint.analysis import Footprint, analyse
 from harness.footprint.compare import Change, compare
-from harness.footprint.operators import BOUND_BYTES, BOUND_SHARE, RAM_FROM, RAM_TO, agree
+from harness.footprint.operators import BOUND_BYTES, BOUND_SHARE, agree
 
 _log = logging.getLogger(__name__)
 
-#: Builds a sample with exactly these operators; gives the ELF.
+#: Builds a sample with exactly these operators and returns the ELF.
 Build = Callable[[Sequence[str]], Path]
 
 _SHOWN = 8
@@ -31,8 +32,7 @@ _SHOWN = 8
 class Marginal:
     """One operator: flash by reachability (``exclusive``) and by building without (``measured``).
 
-    ``alone`` is what it would add to an image without any other, by reachability.
-
+    ``alone`` is what it would add to an image without any other, by reachability;
     ``elsewhere`` are changes of symbols that are not the operator's, largest first.
     """
 
@@ -158,8 +158,8 @@ def _net(change: Change, literals: int) -> Change:
 
 
 def _flash(footprint: Footprint) -> int:
-    return sum(r.used for r in footprint.regions if not RAM_FROM <= r.origin < RAM_TO)
+    return sum(r.used for r in footprint.regions if r.origin not in RAM)
 
 
 def _ram(footprint: Footprint) -> int:
-    return sum(r.used for r in footprint.regions if RAM_FROM <= r.origin < RAM_TO)
+    return sum(r.used for r in footprint.regions if r.origin in RAM)

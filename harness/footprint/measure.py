@@ -1,8 +1,8 @@
-"""What of its RAM an image uses, measured while it runs on the simulator.
+"""How much of its RAM an image uses, measured while it runs on the simulator.
 
 Stacks are painted before the image starts; the lowest bytes that still hold one value were never
-used. An image that paints (Zephyr's CONFIG_INIT_STACKS) or clears its stacks itself is measured
-with its own filler: a stack whose deepest words happen to equal it seems a little smaller.
+used. If an image paints (Zephyr's CONFIG_INIT_STACKS) or clears its stacks itself, its own filler
+counts. A stack whose deepest words happen to equal the filler seems a little smaller.
 """
 
 from __future__ import annotations
@@ -20,76 +20,81 @@ from harness.uart.records import pattern
 
 PAINT = 0xA5
 _END = pattern("end")
-_FILLER_BYTES = 16  # so many equal bytes at a stack's far end are filler
+_FILLER_BYTES = 16  # equal bytes at a stack's far end that prove a filler
 Open = Callable[[Firmware], AbstractContextManager[MachineSession]]
 
 
 def measure(
     firmware: Firmware,
-    found: tuple[Memory, ...],
+    memories: tuple[Memory, ...],
     open_session: Open,
     *,
     seconds: float = 5.0,
     guard: float = 60.0,
 ) -> tuple[Memory, ...]:
-    """``found`` with the high-water marks of stacks, and used and least bytes of the arena.
+    """``memories`` with the high-water marks of stacks, and used and least bytes of the arena.
 
-    The image runs to its ``end`` record or for ``seconds`` (virtual). What cannot be measured says
-    why in its note.
+    The image runs to its ``end`` record or for ``seconds`` (virtual). The note of a memory that
+    cannot be measured says why.
     """
-    marks = _high_water(firmware, found, open_session, seconds, guard)
-    rows = [_stack(one, marks[one.address]) if one.address in marks else one for one in found]
-    arenas = [one for one in rows if one.purpose == "arena"]
+    marks = _high_water(firmware, memories, open_session, seconds, guard)
+    measured = [
+        _stack(memory, marks[memory.address]) if memory.address in marks else memory
+        for memory in memories
+    ]
+    arenas = [memory for memory in measured if memory.purpose == "arena"]
     if not arenas:
-        return tuple(rows)
+        return tuple(measured)
     try:
         least = minimum(firmware, open_session, seconds=seconds, guard=guard)
     except (FirmwareFailed, UsageError) as error:
         return tuple(
-            replace(one, note=error.message) if one.purpose == "arena" else one for one in rows
+            replace(memory, note=error.message) if memory.purpose == "arena" else memory
+            for memory in measured
         )
     # The constructor may get a little less than the array: an aligned part of it.
-    chosen = min(arenas, key=lambda one: abs(one.bytes - least.declared))
+    chosen = min(arenas, key=lambda memory: abs(memory.bytes - least.declared))
     margin = replace(chosen, used=least.used, least=least.minimum,
                      wasted=chosen.bytes - least.minimum)  # fmt: skip
-    return tuple(margin if one is chosen else one for one in rows)
+    return tuple(margin if memory is chosen else memory for memory in measured)
 
 
-def _stack(one: Memory, marks: tuple[int, ...]) -> Memory:
-    """A stack (or an array of them) with the marks of each."""
-    each = one.bytes // len(marks)
-    full = [index for index, mark in enumerate(marks) if mark >= each]
-    note = "" if len(marks) == 1 else f"{len(marks)} of {each:,} B: " + ", ".join(map(str, marks))
+def _stack(stack: Memory, marks: tuple[int, ...]) -> Memory:
+    """A stack (or an array of stacks) with the high-water mark of each."""
+    size = stack.bytes // len(marks)
+    full = [index for index, mark in enumerate(marks) if mark >= size]
+    note = "" if len(marks) == 1 else f"{len(marks)} of {size:,} B: " + ", ".join(map(str, marks))
     if full:
         note = f"{note}; used to its end: it may have overflowed".lstrip("; ")
-    return replace(one, used=max(marks) if len(marks) == 1 else sum(marks),
-                   wasted=one.bytes - sum(marks), note=note)  # fmt: skip
+    return replace(stack, used=max(marks) if len(marks) == 1 else sum(marks),
+                   wasted=stack.bytes - sum(marks), note=note)  # fmt: skip
 
 
 def _high_water(
     firmware: Firmware,
-    found: tuple[Memory, ...],
+    memories: tuple[Memory, ...],
     open_session: Open,
     seconds: float,
     guard: float,
 ) -> dict[int, tuple[int, ...]]:
-    """The deepest use of each stack, by address: one figure a stack of an array."""
-    stacks = [one for one in found if one.purpose == "stack"]
+    """Bytes used of each stack, by address; of an array of stacks one figure for each."""
+    stacks = [stack for stack in memories if stack.purpose == "stack"]
     if not stacks:
         return {}
     with open_session(firmware) as session:
-        for one in stacks:
-            session.memory.write(one.address, bytes([PAINT]) * one.bytes)
+        for stack in stacks:
+            session.memory.write(stack.address, bytes([PAINT]) * stack.bytes)
         session.run(ConsoleMatch(_END), session.deadline(seconds, guard=guard))
-        data = {one.address: session.memory.read(one.address, one.bytes) for one in stacks}
+        data = {stack.address: session.memory.read(stack.address, stack.bytes) for stack in stacks}
     marks = {}
-    for one in stacks:
-        dimensions = firmware.variables.dimensions(one.address)
+    for stack in stacks:
+        dimensions = firmware.variables.dimensions(stack.address)
         count = dimensions[0] if len(dimensions) > 1 else None
-        count = count if count and one.bytes % count == 0 else 1
-        each = one.bytes // count
-        marks[one.address] = tuple(
-            high_water(data[one.address][at : at + each]) for at in range(0, one.bytes, each)
+        count = count if count and stack.bytes % count == 0 else 1
+        size = stack.bytes // count
+        marks[stack.address] = tuple(
+            high_water(data[stack.address][start : start + size])
+            for start in range(0, stack.bytes, size)
         )
     return marks
 

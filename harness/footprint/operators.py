@@ -1,15 +1,15 @@
-"""What each operator costs, by what can be reached from its registration.
+"""What each operator costs: the bytes that can be reached from its registration.
 
-Three figures for an operator, in bytes of flash (and of RAM, where its code has variables):
+Three figures for an operator, in bytes of flash:
 
 * *exclusive*: reached through this operator alone; the image shrinks by this much without it;
-* *shared*: reached through this operator and others, but not by the rest of the image; told with
-  the names of the others;
+* *shared*: reached through this operator and others, but not from the rest of the image; listed
+  by those others;
 * *alone* = exclusive + shared: what the operator would add to an image without any other.
 
-What the rest of the image reaches anyway is the interpreter's own and counted with no operator.
-The figures are of symbols and literals. Building without the operator moves alignment and the
-application's own calls too: ``leave_one_out`` measures that.
+Bytes that the rest of the image reaches count for no operator. The figures are of symbols and
+literals; ``leave_one_out`` measures what else changes in a build without the operator (alignment,
+the application's own calls). Variables of an operator's code count as its RAM.
 """
 
 from __future__ import annotations
@@ -24,13 +24,8 @@ from harness.elf.demangle import demangle
 from harness.elf.graph import Graph, Node
 from harness.elf.registrations import Registration
 
-#: Armv8-M Architecture Reference Manual, section B3.1: the default map's SRAM and peripherals.
-RAM_FROM, RAM_TO = 0x2000_0000, 0x4000_0000
-
-
-#: What reachability says and what building without an operator says differ by the call that
-#: registers it, inlined into the application (120 to 130 B at -Os), and alignment; the share is
-#: for small changes of inlining.
+#: Reachability and a build without the operator differ by the call that registers it, inlined into
+#: the application (120 to 130 B at -Os), and by alignment; the share is for changes of inlining.
 BOUND_BYTES = 160
 BOUND_SHARE = 0.03
 
@@ -75,7 +70,7 @@ class OperatorCost:
         return self.exclusive + self.shared
 
     def to_json(self) -> dict[str, Any]:
-        """The record of the ``footprint`` contract, with what stands behind its figures."""
+        """The record of the ``footprint`` contract, with the parts that its figures sum up."""
         return {
             "operator": self.operator,
             "custom": self.custom,
@@ -105,15 +100,15 @@ class OperatorReport:
     unreached: int
 
     def to_json(self) -> dict[str, Any]:
-        """The sums beside the contract's ``operators`` list."""
+        """The document's ``operator_sums``."""
         return {"together": self.together, "rest": self.rest, "unreached": self.unreached}
 
     def together_of(self, names: Iterable[str]) -> int:
-        """What a set of operators adds beyond the rest, each shared byte once."""
-        wanted = set(names)
-        found = sum(cost.exclusive for cost in self.operators if cost.operator in wanted)
+        """Bytes that a set of operators adds, each shared byte once."""
+        chosen = set(names)
+        exclusive = sum(cost.exclusive for cost in self.operators if cost.operator in chosen)
         groups = {share for cost in self.operators for share in cost.shares}
-        return found + sum(share.bytes for share in groups if wanted & set(share.operators))
+        return exclusive + sum(share.bytes for share in groups if chosen & set(share.operators))
 
 
 def flash(node: Node, ram_regions: frozenset[str]) -> int:
@@ -133,32 +128,32 @@ class _Reached:
 
 def _reached(image: Image) -> _Reached:
     graph, registrations = image.graph, image.registrations
-    entries = frozenset(entry for one in registrations for entry in one.entries)
+    entries = frozenset(entry for registration in registrations for entry in registration.entries)
     everything = graph.reach(graph.roots)
     rest = graph.reach(graph.roots, without=entries)
     through: dict[int, list[int]] = defaultdict(list)
-    live = [one for one in registrations if everything.intersection(one.register)]
+    live = [r for r in registrations if everything.intersection(r.register)]
     frozen = frozenset(rest)
-    for index, one in enumerate(live):
-        for number in graph.reach((e for e in one.entries if e in everything), without=frozen):
+    for index, registration in enumerate(live):
+        for number in graph.reach(everything.intersection(registration.entries), without=frozen):
             through[number].append(index)
     return _Reached(graph, live, through, set(rest))
 
 
 def analyse(image: Image, ram_regions: frozenset[str]) -> OperatorReport:
     """The cost of every operator whose registration is linked and reached."""
-    found = _reached(image)
-    graph, through = found.graph, found.through
-    costs = _costs(graph, found.live, through, ram_regions)
+    reached = _reached(image)
+    graph, through = reached.graph, reached.through
+    costs = _costs(graph, reached.live, through, ram_regions)
     together = sum(flash(graph.nodes[number], ram_regions) for number in through)
     total = sum(flash(node, ram_regions) for node in graph.nodes)
-    in_rest = sum(flash(graph.nodes[number], ram_regions) for number in found.rest)
+    in_rest = sum(flash(graph.nodes[number], ram_regions) for number in reached.rest)
     return OperatorReport(tuple(costs), together, in_rest, total - together - in_rest)
 
 
 @dataclass(frozen=True)
 class Group:
-    """What belongs together in flash: an operator's own, what several share, or the rest."""
+    """A part of flash: one operator's own bytes, those that several share, or the rest."""
 
     name: str
     members: tuple[Member, ...]  # largest first
@@ -166,7 +161,7 @@ class Group:
 
     @property
     def bytes(self) -> int:
-        """Of all members."""
+        """The bytes of all members."""
         return sum(member.bytes for member in self.members)
 
 
@@ -179,35 +174,35 @@ SHARED, REST, UNREACHED = (
 
 def groups(image: Image, ram_regions: frozenset[str]) -> tuple[Group, ...]:
     """All of an image's flash, every node in one group; the largest group first."""
-    found = _reached(image)
+    reached = _reached(image)
     numbers: dict[str, list[int]] = defaultdict(list)
-    for number in range(len(found.graph.nodes)):
-        numbers[_group(found, number)].append(number)
-    operators = {one.operator for one in found.live}
-    made = (
-        Group(name, tuple(_members(found.graph, which, ram_regions)), name in operators)
+    for number in range(len(reached.graph.nodes)):
+        numbers[_group(reached, number)].append(number)
+    operators = {registration.operator for registration in reached.live}
+    all_groups = (
+        Group(name, tuple(_members(reached.graph, which, ram_regions)), name in operators)
         for name, which in numbers.items()
     )
-    return tuple(sorted((one for one in made if one.bytes), key=lambda one: -one.bytes))
+    return tuple(sorted((g for g in all_groups if g.bytes), key=lambda group: -group.bytes))
 
 
-def _group(found: _Reached, number: int) -> str:
-    owners = found.through.get(number, [])
+def _group(reached: _Reached, number: int) -> str:
+    owners = reached.through.get(number, [])
     if len(owners) == 1:
-        return found.live[owners[0]].operator
-    return SHARED if owners else REST if number in found.rest else UNREACHED
+        return reached.live[owners[0]].operator
+    return SHARED if owners else REST if number in reached.rest else UNREACHED
 
 
 def instructions(image: Image, starts: Mapping[int, int]) -> dict[str, int]:
-    """Instructions by group, most first, of those counted by the first addresses of functions.
+    """Instructions by group, most first, from instructions by the first address of each function.
 
-    What ran outside the image (code copied to RAM, another image) is the rest's.
+    Functions outside the image (code copied to RAM, another image) belong to the rest.
     """
-    found = _reached(image)
+    reached = _reached(image)
     counted: Counter[str] = Counter()
     for address, count in starts.items():
-        number = found.graph.at(address)
-        counted[REST if number is None else _group(found, number)] += count
+        number = reached.graph.at(address)
+        counted[REST if number is None else _group(reached, number)] += count
     return dict(counted.most_common())
 
 
@@ -224,33 +219,33 @@ def _costs(
         group: sum(flash(graph.nodes[number], ram_regions) for number in numbers)
         for group, numbers in groups.items()
     }
-    for index, one in enumerate(live):
-        own = groups.get((index,), [])
+    for index, registration in enumerate(live):
+        own_nodes = groups.get((index,), [])
         shares = [
             Share(tuple(live[i].operator for i in group), size)
             for group, size in sums.items()
             if index in group and len(group) > 1 and size
         ]
         yield OperatorCost(
-            one.operator,
-            one.custom,
+            registration.operator,
+            registration.custom,
             sums.get((index,), 0),
             sum(share.bytes for share in shares),
             sum(
                 size
-                for number in own
+                for number in own_nodes
                 for region, size in graph.nodes[number].sizes.items()
                 if region in ram_regions
             ),
             tuple(sorted(shares, key=lambda share: -share.bytes)),
-            tuple(_members(graph, own, ram_regions)),
-            tuple(demangle(graph.nodes[number].name) for number in one.register),
+            tuple(_members(graph, own_nodes, ram_regions)),
+            tuple(demangle(graph.nodes[number].name) for number in registration.register),
         )
 
 
-def _members(graph: Graph, own: list[int], ram_regions: frozenset[str]) -> list[Member]:
-    found = [
+def _members(graph: Graph, numbers: list[int], ram_regions: frozenset[str]) -> list[Member]:
+    members = [
         Member(demangle(graph.nodes[number].name), flash(graph.nodes[number], ram_regions))
-        for number in own
+        for number in numbers
     ]
-    return sorted(found, key=lambda member: (-member.bytes, member.name))
+    return sorted(members, key=lambda member: (-member.bytes, member.name))

@@ -1,6 +1,6 @@
 """RAM by purpose: tensor arena, resolver objects, stacks, a model that was copied into RAM.
 
-The ELF tells what each of them takes; what of it is used, a run tells (:mod:`measure`).
+The ELF has their sizes; a run measures how much of them is used (:mod:`measure`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Memory:
 
     ``used`` bytes were needed at some time (of a stack its high-water mark, of an arena what
     ``arena_used_bytes()`` says), ``least`` is the smallest size that works, ``wasted`` what could
-    be given back; each None if it is not known. A run measures those of arenas and stacks.
+    be given back; each is None if unknown. Those of arenas and stacks are measured by a run.
     """
 
     purpose: str
@@ -60,18 +60,19 @@ def purposes(firmware: Firmware, parts: Sequence[Part], registered: int) -> tupl
 
 
 def _resolvers(firmware: Firmware, registered: int) -> Iterable[Memory]:
-    """Resolver objects; how many slots are filled is known if there is one."""
-    found = [one for one in resolvers.find(firmware) if one.address]
-    for one in found:
-        slots = f"{one.slots} slots of {one.slot_bytes} B"
-        if len(found) > 1 or not registered:
-            yield Memory("resolver", one.name, one.address, one.bytes, note=slots)
+    """Resolver objects; the filled slots are known if there is only one."""
+    objects = [resolver for resolver in resolvers.find(firmware) if resolver.address]
+    for resolver in objects:
+        slots = f"{resolver.slots} slots of {resolver.slot_bytes} B"
+        if len(objects) > 1 or not registered:
+            yield Memory("resolver", resolver.name, resolver.address, resolver.bytes, note=slots)
             continue
-        spare = max(one.slots - registered, 0)
-        note = f"{slots}, {min(registered, one.slots)} filled"
-        wasted = spare * one.slot_bytes
-        yield Memory("resolver", one.name, one.address, one.bytes, one.bytes - wasted,
-                     one.bytes - wasted, wasted, note)  # fmt: skip
+        spare = max(resolver.slots - registered, 0)
+        note = f"{slots}, {min(registered, resolver.slots)} filled"
+        wasted = spare * resolver.slot_bytes
+        least = resolver.bytes - wasted
+        yield Memory("resolver", resolver.name, resolver.address, resolver.bytes, least, least,
+                     wasted, note)  # fmt: skip
 
 
 def _named(firmware: Firmware, parts: Iterable[Part]) -> Iterable[Memory]:
@@ -79,10 +80,10 @@ def _named(firmware: Firmware, parts: Iterable[Part]) -> Iterable[Memory]:
         if part.kind != "object" or part.copy:
             continue
         name = qualified(part.name)
-        last = name.rpartition("::")[2]
-        if _ARENA.search(last) and part.size >= 64:
+        own_name = name.rpartition("::")[2]
+        if _ARENA.search(own_name) and part.size >= 64:
             yield Memory("arena", name, part.address, part.size)
-        elif _STACK.search(last) and not _NOT_A_STACK.search(last) and part.size >= 64:
+        elif _STACK.search(own_name) and not _NOT_A_STACK.search(own_name) and part.size >= 64:
             yield Memory("stack", name, part.address, part.size)
 
 

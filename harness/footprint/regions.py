@@ -31,11 +31,11 @@ class Region:
 def regions(image: Image) -> tuple[Region, ...]:
     """Memory regions and their use, to the byte as the linker's own table reports them.
 
-    An image without sections (HEX, plain bytes) tells of the regions that it has bytes for, and
-    nothing of RAM.
+    An image without sections (HEX, plain bytes) has only the regions that it has bytes for, so no
+    RAM.
     """
     used: Counter[str] = Counter()
     for part in image.layout.parts:
         used[part.region] += part.size
-    told = (m for m in image.regions if image.sections or used[m.name])
-    return tuple(Region(m.name, m.origin, m.size, used[m.name]) for m in told)
+    shown = (m for m in image.regions if image.sections or used[m.name])
+    return tuple(Region(m.name, m.origin, m.size, used[m.name]) for m in shown)

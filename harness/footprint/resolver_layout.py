@@ -1,4 +1,4 @@
-"""How a resolver object lies in memory: from DWARF where the image has it, else as TFLM has it now.
+"""How a resolver object lies in memory: by DWARF if the image has it, else as TFLM has it now.
 
 Without DWARF the layout is that of tflite-micro since 2023: a vtable pointer, ``registrations_``
 of seven words each (init, free, prepare, invoke, reset, builtin_code, custom_name), their count,
@@ -20,7 +20,7 @@ from harness.elf.dwarf.leb import GARBLED, uleb
 WORD = 4
 _FIELDS = ("init", "free", "prepare", "invoke", "reset", "builtin_code", "custom_name")
 _MODERN = {name: WORD * index for index, name in enumerate(_FIELDS)}
-#: TfLiteRegistration of tensorflow/lite/c/common.h, of which TFLM used more and more words.
+#: TfLiteRegistration of tensorflow/lite/c/common.h; later revisions of TFLM used more words.
 _OLDER_FIELDS = ("init", "free", "prepare", "invoke", "profiling_string", "builtin_code",
                  "custom_name", "version")  # fmt: skip
 _OLDER = {name: WORD * index for index, name in enumerate(_OLDER_FIELDS)}
@@ -52,7 +52,7 @@ class ResolverLayout:
     @property
     def registrations_at(self) -> int:
         """Where the registrations lie in any resolver: behind the vtable pointer."""
-        return next((one.registrations for one in self.classes.values()), WORD)
+        return next((layout.registrations for layout in self.classes.values()), WORD)
 
     @property
     def slot_bytes(self) -> int:
@@ -79,13 +79,13 @@ def known_layouts() -> Iterator[ResolverLayout]:
 def find_layout(firmware: Firmware) -> ResolverLayout:
     """The layout of this image's resolvers and registrations.
 
-    A registration is what a resolver's ``registrations_`` holds; an image may have another record
-    of that kind beside it (TFLM's and TensorFlow Lite's, 28 and 48 bytes in 2026).
+    The registration is the element of ``registrations_``: an image may have both TFLM's record and
+    TensorFlow Lite's (28 and 48 bytes in 2026).
     """
     dwarf = firmware.variables.dwarf
     records: dict[str, tuple[int, dict[str, int]]] = {}
     classes: dict[int, ClassLayout] = {}
-    code_bytes, wanted = WORD, ""
+    code_bytes, element = WORD, ""
     for entry in _named_classes(dwarf):
         name = entry.value(At.NAME)
         try:
@@ -100,8 +100,8 @@ def find_layout(firmware: Firmware) -> ResolverLayout:
             at, kind = members["registrations_"]
             classes[_slots(name)] = ClassLayout(at, members["registrations_len_"][0])
             code_bytes = _element(dwarf, members["builtin_codes_"][1])[1] or code_bytes
-            wanted = _element(dwarf, kind)[0] or wanted
-    record = next((records[name] for name in (wanted, *_RECORDS) if name in records), None)
+            element = _element(dwarf, kind)[0] or element
+    record = next((records[name] for name in (element, *_RECORDS) if name in records), None)
     if record is None:
         return ResolverLayout(classes=classes)
     return ResolverLayout("dwarf", record[0], record[1], code_bytes, classes)
@@ -113,7 +113,7 @@ def _slots(name: object) -> int:
 
 
 def _named_classes(dwarf: Dwarf) -> Iterable[Entry]:
-    """The defined classes that matter, in units that may hold them."""
+    """The definitions of resolvers and registrations."""
     for unit in dwarf.units:
         for offset in dwarf.scan(unit, _CLASSES, frozenset((Tag.NAMESPACE,))):
             try:
@@ -121,19 +121,19 @@ def _named_classes(dwarf: Dwarf) -> Iterable[Entry]:
             except GARBLED:
                 continue
             name = entry.value(At.NAME)
-            wanted = name in _RECORDS or _slots(name)
-            if wanted and entry.children_at and entry.value(At.DECLARATION) is None:
+            relevant = name in _RECORDS or _slots(name)
+            if relevant and entry.children_at and entry.value(At.DECLARATION) is None:
                 yield entry
 
 
 def _members(dwarf: Dwarf, entry: Entry) -> dict[str, tuple[int, int]]:
     """Offset and type (an entry's offset) of each member."""
-    found: dict[str, tuple[int, int]] = {}
+    members: dict[str, tuple[int, int]] = {}
     for child in dwarf.children(entry):
         name = child.value(At.NAME)
         if child.tag == Tag.MEMBER and isinstance(name, str):
-            found[name] = _offset(child), child.number(At.TYPE) or 0
-    return found
+            members[name] = _offset(child), child.number(At.TYPE) or 0
+    return members
 
 
 def _offset(member: Entry) -> int:
@@ -145,7 +145,7 @@ def _offset(member: Entry) -> int:
 
 
 def _element(dwarf: Dwarf, offset: int) -> tuple[str, int]:
-    """Name and size of an array's elements; "" and 0 if DWARF does not tell."""
+    """Name and size of an array's elements; "" and 0 if DWARF does not say."""
     name = ""
     try:
         for _ in range(_DEEPEST):

@@ -2,8 +2,7 @@
 
 ``tflite::MicroMutableOpResolver<N>`` names N in every mangled symbol of its class
 (``...MicroMutableOpResolverILj5EE...``) and in its DWARF type. A slot takes 28 bytes for the
-registration (7 words), 4 for the builtin code, 4 for its parser; DWARF tells where a revision
-differs.
+registration (7 words), 4 for the builtin code, 4 for its parser, unless DWARF says otherwise.
 """
 
 from __future__ import annotations
@@ -43,14 +42,14 @@ class Declared:
 
 
 def find(firmware: Firmware) -> tuple[Declared, ...]:
-    """The resolvers of an image: its static objects, else what its symbols' template arguments say.
+    """The resolvers of an image: its static objects, else those that its symbols name.
 
-    () where the image has neither (stripped, or without a MicroMutableOpResolver).
+    () if the image has neither (stripped, or without a MicroMutableOpResolver).
     """
     layout = find_layout(firmware)
     objects = tuple(_objects(firmware, layout))
-    seen = {one.slots for one in objects}
-    others = sorted(slots_in_symbols(firmware) - seen)
+    static = {resolver.slots for resolver in objects}
+    others = sorted(slots_in_symbols(firmware) - static)
     if objects:
         return objects
     return tuple(
@@ -72,15 +71,15 @@ def all_ops(firmware: Firmware) -> tuple[str, ...]:
 
 
 def vtables(firmware: Firmware) -> dict[int, int]:
-    """Addresses that an object's vtable pointer holds -> slots, for each resolver class."""
-    found: dict[int, int] = {}
+    """Slots of each resolver class, by the value of its objects' vtable pointers."""
+    slots: dict[int, int] = {}
     base = max(slots_in_symbols(firmware), default=0)
     for symbol in firmware.symbols:
         if symbol.kind == "object" and _VTABLE.match(symbol.name):
             number = _MANGLED.search(symbol.name)
             # The pointer names the first function, behind offset-to-top and the type information.
-            found[symbol.address + 8] = int(number[1]) if number else base
-    return found
+            slots[symbol.address + 8] = int(number[1]) if number else base
+    return slots
 
 
 def _objects(firmware: Firmware, layout: ResolverLayout) -> Iterable[Declared]:

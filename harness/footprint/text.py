@@ -36,17 +36,17 @@ def table(footprint: Footprint, view: View, *, region: str = "", limit: int = 0)
         "ram": _ram,
     }[view](footprint, region)
     if limit and len(rows) > limit:
-        left = len(rows) - limit
-        rows = [*rows[:limit], [f"... and {left} more (--all)", *[""] * (len(heads) - 1)]]
+        hidden = len(rows) - limit
+        rows = [*rows[:limit], [f"... and {hidden} more (--all)", *[""] * (len(heads) - 1)]]
     return heads, numbers, rows
 
 
-def show(console: Console, title: str, found: Table) -> None:
+def show(console: Console, title: str, table: Table) -> None:
     """Print a table on a terminal."""
     from rich.markup import escape  # noqa: PLC0415 - only where a terminal is written to
     from rich.table import Table as RichTable  # noqa: PLC0415
 
-    heads, numbers, rows = found
+    heads, numbers, rows = table
     drawn = RichTable(title=title, title_justify="left", box=None, pad_edge=False)
     for index, head in enumerate(heads):
         drawn.add_column(head, justify="right" if index in numbers else "left", overflow="fold")
@@ -55,9 +55,9 @@ def show(console: Console, title: str, found: Table) -> None:
     console.print(drawn)
 
 
-def markdown(found: Table) -> str:
+def markdown(table: Table) -> str:
     """A table as Markdown."""
-    heads, numbers, rows = found
+    heads, numbers, rows = table
     lines = [
         "| " + " | ".join(heads) + " |",
         "|" + "|".join("---:" if i in numbers else "---" for i in range(len(heads))) + "|",
@@ -66,9 +66,9 @@ def markdown(found: Table) -> str:
     return "\n".join(lines)
 
 
-def plain(found: Table) -> str:
+def plain(table: Table) -> str:
     """A table as plain text."""
-    heads, numbers, rows = found
+    heads, numbers, rows = table
     whole = [heads, *rows]
     widths = [max(len(row[index]) for row in whole) for index in range(len(heads))]
     lines = (
@@ -91,18 +91,18 @@ def _bytes(size: int) -> str:
 
 def _regions(footprint: Footprint, region: str) -> Table:
     rows = [
-        [one.name, f"0x{one.origin:08x}", _bytes(one.used), _bytes(one.size), f"{one.percent:.2f}"]
-        for one in footprint.regions
-        if region in ("", one.name)
+        [row.name, f"0x{row.origin:08x}", _bytes(row.used), _bytes(row.size), f"{row.percent:.2f}"]
+        for row in footprint.regions
+        if region in ("", row.name)
     ]
     return ["region", "origin", "used B", "size B", "%"], frozenset((2, 3, 4)), list(rows)
 
 
 def _sections(footprint: Footprint, region: str) -> Table:
     rows = [
-        [one.region, one.name, f"0x{one.address:08x}", _bytes(one.size)]
-        for one in footprint.sections
-        if region in ("", one.region)
+        [section.region, section.name, f"0x{section.address:08x}", _bytes(section.size)]
+        for section in footprint.sections
+        if region in ("", section.region)
     ]
     return ["region", "section", "address", "B"], frozenset((3,)), list(rows)
 
@@ -126,11 +126,16 @@ def _share(footprint: Footprint, region: str, sizes: dict[str, int]) -> str:
 
 
 def _symbols(footprint: Footprint, region: str) -> Table:
-    ordered = sorted(footprint.symbols, key=lambda one: (-one.size, one.name))
+    ordered = sorted(footprint.symbols, key=lambda symbol: (-symbol.size, symbol.name))
     rows = [
-        [one.region, _bytes(one.size), one.kind + (" (stored copy)" if one.copy else ""), one.name]
-        for one in ordered
-        if region in ("", one.region)
+        [
+            symbol.region,
+            _bytes(symbol.size),
+            symbol.kind + (" (stored copy)" if symbol.copy else ""),
+            symbol.name,
+        ]
+        for symbol in ordered
+        if region in ("", symbol.region)
     ]
     return ["region", "B", "kind", "symbol"], frozenset((1,)), list(rows)
 
@@ -177,9 +182,9 @@ def _libraries(footprint: Footprint, region: str) -> Table:
 def _ram(footprint: Footprint, region: str) -> Table:
     del region
     rows = [
-        [one.purpose, one.name, f"0x{one.address:08x}", _bytes(one.bytes), _known(one.used),
-         _known(one.least), _known(one.wasted), one.note]
-        for one in footprint.ram
+        [memory.purpose, memory.name, f"0x{memory.address:08x}", _bytes(memory.bytes),
+         _known(memory.used), _known(memory.least), _known(memory.wasted), memory.note]
+        for memory in footprint.ram
     ]  # fmt: skip
     heads = ["purpose", "name", "address", "B", "used B", "least B", "wasted B", ""]
     return heads, frozenset((3, 4, 5, 6)), list(rows)
@@ -189,20 +194,20 @@ def _known(size: int | None) -> str:
     return "" if size is None else _bytes(size)
 
 
-def marginal_table(found: LeaveOneOut) -> Table:
+def marginal_table(report: LeaveOneOut) -> Table:
     """Operators by reachability and by building without them, and all of them together."""
     rows: list[Row] = [
         [row.operator, _bytes(row.alone), _bytes(row.exclusive), _bytes(row.measured),
          f"{row.difference:+,}", _bytes(row.ram), "" if row.agrees else row.why]
-        for row in found.rows
+        for row in report.rows
     ]  # fmt: skip
-    measured = found.flash - found.none
-    rows.append(["sum of the operators", _bytes(sum(row.alone for row in found.rows)),
-                 _bytes(sum(row.exclusive for row in found.rows)),
-                 _bytes(sum(row.measured for row in found.rows)), "", "", ""])  # fmt: skip
-    rows.append(["all of them together", "", _bytes(found.together), _bytes(measured),
-                 f"{measured - found.together:+,}", _bytes(found.ram),
-                 "" if found.agrees else "more than the bound"])  # fmt: skip
+    measured = report.flash - report.none
+    rows.append(["sum of the operators", _bytes(sum(row.alone for row in report.rows)),
+                 _bytes(sum(row.exclusive for row in report.rows)),
+                 _bytes(sum(row.measured for row in report.rows)), "", "", ""])  # fmt: skip
+    rows.append(["all of them together", "", _bytes(report.together), _bytes(measured),
+                 f"{measured - report.together:+,}", _bytes(report.ram),
+                 "" if report.agrees else "more than the bound"])  # fmt: skip
     heads = ["operator", "alone B", "reached B", "measured B", "difference", "RAM B",
              "beyond the bound"]  # fmt: skip
     return heads, frozenset((1, 2, 3, 4, 5)), rows
@@ -216,15 +221,15 @@ def marginal_notes() -> Iterable[str]:
 
 
 def comparison_tables(comparison: Comparison, *, limit: int = _LARGEST) -> list[tuple[str, Table]]:
-    """The tables of a comparison that have something to say, with their titles."""
-    found = [("Regions", _changes(comparison.regions, limit, unchanged=True))]
+    """The tables of a comparison with their titles; empty ones are left out."""
+    tables = [("Regions", _changes(comparison.regions, limit, unchanged=True))]
     swap = comparison.swap
     if swap is not None:
         agrees = "within the bound" if swap.agrees else "beyond the bound"
         cells = [", ".join(swap.operators), swap.verb, _bytes(swap.reached),
                  _bytes(swap.measured), f"{swap.measured - swap.reached:+,}", agrees]  # fmt: skip
         heads = ["operators", "", "reached B", "measured B", "difference", ""]
-        found.append(
+        tables.append(
             ("Operators against the images' flash", (heads, frozenset((2, 3, 4)), [cells]))
         )
     for title, changes in (
@@ -233,11 +238,11 @@ def comparison_tables(comparison: Comparison, *, limit: int = _LARGEST) -> list[
         ("Symbols", comparison.symbols),
     ):
         if changes:
-            found.append((title, _changes(changes, limit)))
+            tables.append((title, _changes(changes, limit)))
     if comparison.moves:
         rows: list[Row] = [[move.name, move.before, move.after] for move in comparison.moves]
-        found.append(("Moved", (["symbol", "from", "to"], frozenset(), rows[:limit])))
-    return found
+        tables.append(("Moved", (["symbol", "from", "to"], frozenset(), rows[:limit])))
+    return tables
 
 
 def _changes(changes: Iterable[Change], limit: int, *, unchanged: bool = False) -> Table:
@@ -261,8 +266,8 @@ def pull_request(
         parts += ["", "**Budgets**", ""]
         parts += [f"- {'ok' if v.passed else '**over**'}: {_cell(v.message)}" for v in verdicts]
     if comparison is not None:
-        for title, found in comparison_tables(comparison):
-            parts += ["", f"**{title}**", "", markdown(found)]
+        for title, table_of_changes in comparison_tables(comparison):
+            parts += ["", f"**{title}**", "", markdown(table_of_changes)]
     if footprint.operators.operators:
         parts += ["", "**Operators**", "", markdown(_operators(footprint, ""))]
     if footprint.notes:

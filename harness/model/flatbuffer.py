@@ -1,7 +1,7 @@
-"""Reading a FlatBuffer whose bytes nobody vouches for.
+"""Reading a FlatBuffer that may be broken.
 
 The format is that of the FlatBuffers documentation ("FlatBuffers Internals"): little-endian; an
-offset points forward, relative to where it stands; a table starts with a signed offset back to its
+offset points forward, relative to its own position; a table starts with a signed offset back to its
 vtable, which holds the table's size and the offset of each field (0: absent).
 
 The ``flatbuffers`` package trusts its input (an offset may point anywhere, a vector may be as long
@@ -37,8 +37,8 @@ class Malformed(Exception):
 class Buffer:
     """The file's bytes, with checked access and a budget of elements.
 
-    The budget is 16 elements a byte: well-formed files use less than one, overlapping tables
-    are stopped early.
+    The budget is 16 elements per byte: well-formed files use less than one, and files with
+    overlapping tables are refused early.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -72,7 +72,7 @@ class Buffer:
         """Count ``elements`` as read."""
         self._budget -= elements
         if self._budget < 0:
-            raise Malformed("its tables overlap so that they hold far more than the file")
+            raise Malformed("its tables overlap and describe far more than the file holds")
 
     def root(self) -> Table:
         """The root table."""
@@ -123,7 +123,7 @@ class Table:
         return self.buffer.data[start : start + count]
 
     def text(self, slot: int) -> str:
-        """A string field; bytes that are no UTF-8 are shown escaped."""
+        """A string field; bytes that are not UTF-8 are escaped."""
         raw = self.raw(slot)
         if raw is None:
             return ""

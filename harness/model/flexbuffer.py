@@ -1,6 +1,6 @@
-"""Reading the FlexBuffer map in which custom operators keep their options.
+"""Reading the FlexBuffer map of a custom operator's options.
 
-Source: the FlatBuffers documentation ("FlexBuffers"): values lie before the places that name them,
+Source: the FlatBuffers documentation ("FlexBuffers"): values lie before the offsets to them,
 the root's type and width are the last two bytes. Every access is checked against the buffer.
 """
 
@@ -19,13 +19,13 @@ _MAX_ENTRIES = 256
 
 
 class NoFlexMap(Exception):
-    """The bytes are no FlexBuffer map."""
+    """The bytes are not a FlexBuffer map."""
 
 
 def scalars(data: bytes) -> Mapping[str, int | float]:
     """The numbers and booleans (0 or 1) of a map by name; other values are left out.
 
-    Raises NoFlexMap where the bytes are none.
+    Raises NoFlexMap for any other bytes.
     """
     try:
         return _map(data)
@@ -56,21 +56,21 @@ def _target(data: bytes, position: int, width: int) -> int:
 def _map(data: bytes) -> dict[str, int | float]:
     root_width, packed = data[-1], data[-2]
     if packed >> 2 != _MAP:
-        raise ValueError("its root is no map")
+        raise ValueError("its root is not a map")
     values, width = _target(data, len(data) - 2 - root_width, root_width), 1 << (packed & 3)
     count = _unsigned(data, values - width, width)
     keys = _target(data, values - 3 * width, width)
     key_width = _unsigned(data, values - 2 * width, width)
     if count > _MAX_ENTRIES:
         raise ValueError(f"it has {count} entries")
-    found: dict[str, int | float] = {}
+    options: dict[str, int | float] = {}
     for index in range(count):
         start = _target(data, keys + index * key_width, key_width)
         name = data[start : data.index(0, start)].decode("utf-8", "backslashreplace")
         value = _value(data, values + index * width, width, data[values + count * width + index])
         if value is not None:
-            found[name] = value
-    return found
+            options[name] = value
+    return options
 
 
 def _value(data: bytes, position: int, width: int, packed: int) -> int | float | None:

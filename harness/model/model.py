@@ -1,4 +1,4 @@
-"""What a ``.tflite`` file holds, as plain values: operators, tensors, quantization."""
+"""The content of a ``.tflite`` file as plain values: operators, tensors, quantization."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Model:
 
     @classmethod
     def from_file(cls, path: Path | str) -> Model:
-        """Read ``path``. Raises :class:`BadModel` if it can't be read or is broken."""
+        """Read ``path``. Raises :class:`BadModel` if it cannot be read or is broken."""
         path = Path(path)
         return cls.from_bytes(files.read(path, error=BadModel), path.name)
 

@@ -1,6 +1,6 @@
-"""What is right in TensorFlow Lite and goes wrong, without a word, in tflite-micro.
+"""Operators that TensorFlow Lite computes right and tflite-micro wrong, without a message.
 
-Notes about a model; nothing here depends on an image.
+The notes are about a model; they do not depend on an image.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from harness.model.model import Model
 from harness.model.types import Operator, Subgraph
 
-_FILTER = 1  # the place of FULLY_CONNECTED's weights among its inputs
+_FILTER = 1  # FULLY_CONNECTED's weights are its second input
 
 
 def pitfalls(model: Model) -> tuple[str, ...]:
-    """A line for each operator of ``model`` that tflite-micro computes differently, or refuses."""
+    """One line for each operator of ``model`` that tflite-micro computes wrongly or refuses."""
     return tuple(
         note
         for graph in model.subgraphs
@@ -25,23 +25,23 @@ def pitfalls(model: Model) -> tuple[str, ...]:
 
 
 def _clamps_without_rescaling(graph: Subgraph, operator: Operator) -> Iterator[str]:
-    """A RELU6 of its own whose input and output have different quantizations.
+    """A RELU6 whose input and output have different quantizations.
 
     tflite-micro clamps the quantized values between the input's zero point and its 6 and passes
-    them on under the output's scale. Measured: a network of 99.5 % in TensorFlow Lite has 10 % in
-    tflite-micro (0.dev20261023), with no message.
+    them on under the output's scale. Measured: a network that is right for 99.5 % of its inputs in
+    TensorFlow Lite is right for 10 % in tflite-micro (0.dev20261023), without a message.
     """
-    places = (*operator.inputs[:1], *operator.outputs[:1])
-    if operator.name != "RELU6" or len(places) < 2 or min(places) < 0:
+    indices = (*operator.inputs[:1], *operator.outputs[:1])
+    if operator.name != "RELU6" or len(indices) < 2 or min(indices) < 0:
         return
-    before, after = (graph.tensors[place] for place in places)
-    if before.dtype != "int8":
+    given, result = (graph.tensors[index] for index in indices)
+    if given.dtype != "int8":
         return
-    if (before.scale, before.zero_point) == (after.scale, after.zero_point):
+    if (given.scale, given.zero_point) == (result.scale, result.zero_point):
         return
     yield (
         f"operator {operator.index} RELU6: tflite-micro does not rescale from "
-        f"({before.scale:.6g}, {before.zero_point}) to ({after.scale:.6g}, {after.zero_point}), "
+        f"({given.scale:.6g}, {given.zero_point}) to ({result.scale:.6g}, {result.zero_point}), "
         "so its outputs are silently wrong; TensorFlow Lite rescales. Let the converter fuse the "
         "activation into the operator before it, or give both tensors one range"
     )

@@ -10,7 +10,7 @@ from harness.model import schema
 from harness.model.flatbuffer import Buffer, Malformed, Table
 from harness.model.types import Operator, Quantization, Subgraph, Tensor
 
-#: TFLM refuses more; a bound keeps a bad file from describing tensors of any size.
+#: TFLM refuses more dimensions; both bounds keep the sizes in a broken file small.
 MAX_RANK = 8
 MAX_ELEMENTS = 1 << 31
 _HINT = "is it a whole, unchanged .tflite file?"
@@ -18,7 +18,7 @@ _HINT = "is it a whole, unchanged .tflite file?"
 
 @dataclass(frozen=True)
 class Content:
-    """What a file holds, before it has a name."""
+    """The decoded content of a file."""
 
     version: int
     description: str
@@ -39,7 +39,7 @@ def read(data: bytes, name: str) -> Content:
     if data[4:8] != schema.IDENTIFIER:
         raise BadModel(
             f"{name}: not a .tflite model (its identifier is {bytes(data[4:8])!r}, not b'TFL3')",
-            hint="it is an ELF, an image" if data[:4] == b"\x7fELF" else _HINT,
+            hint="it is an ELF image, not a model" if data[:4] == b"\x7fELF" else _HINT,
         )
     try:
         return _content(Buffer(data).root())
@@ -60,7 +60,7 @@ def _content(root: Table) -> Content:
 
 
 def _code(table: Table) -> _Code:
-    # Old files have the number in the deprecated byte alone; new ones in both, where it fits.
+    # Old files have the number in the deprecated byte alone; new ones in both, if it fits.
     old = int(table.scalar(schema.DEPRECATED_BUILTIN_CODE, "int8"))
     number = max(old, int(table.scalar(schema.BUILTIN_CODE, "int32")))
     version = int(table.scalar(schema.OPERATOR_VERSION, "int32", 1))
@@ -104,11 +104,11 @@ def _subgraph(
     return Subgraph(table.text(schema.SUBGRAPH_NAME), tensors, operators, inputs, outputs)
 
 
-def _check_indices(what: str, indices: tuple[int, ...], count: int, *, optional: bool) -> None:
+def _check_indices(subject: str, indices: tuple[int, ...], count: int, *, optional: bool) -> None:
     lowest = -1 if optional else 0
     for index in indices:
         if not lowest <= index < count:
-            raise Malformed(f"{what} is tensor {index}, but there are {count} tensors")
+            raise Malformed(f"{subject} is tensor {index}, but there are {count} tensors")
 
 
 def _operator(index: int, table: Table, codes: tuple[_Code, ...], tensors: int) -> Operator:
@@ -143,52 +143,52 @@ def _operator(index: int, table: Table, codes: tuple[_Code, ...], tensors: int) 
 def _tensor(index: int, table: Table, buffers: tuple[memoryview | None, ...]) -> Tensor:
     shape = table.vector(schema.SHAPE, "int32") or ()
     name = table.text(schema.NAME)
-    what = f"tensor {index} ({name[:64]!r})"
+    subject = f"tensor {index} ({name[:64]!r})"
     if len(shape) > MAX_RANK or any(size < 0 for size in shape):
-        raise Malformed(f"{what} has the shape {list(shape[:16])}")
+        raise Malformed(f"{subject} has the shape {list(shape[:16])}")
     if math.prod(shape) > MAX_ELEMENTS:
-        raise Malformed(f"{what} has {math.prod(shape)} elements")
+        raise Malformed(f"{subject} has {math.prod(shape)} elements")
     number = int(table.scalar(schema.TYPE, "int8"))
     if not 0 <= number < len(schema.TENSOR_TYPES):
-        raise Malformed(f"{what} has the unknown type {number}")
+        raise Malformed(f"{subject} has the unknown type {number}")
     dtype = schema.TENSOR_TYPES[number]
     buffer = int(table.scalar(schema.BUFFER, "uint32"))
     if buffer >= len(buffers):
-        raise Malformed(f"{what} has buffer {buffer} of {len(buffers)}")
+        raise Malformed(f"{subject} has buffer {buffer} of {len(buffers)}")
     data = buffers[buffer]
     if data is not None and dtype in schema.TYPE_BITS:
-        _check_size(what, data, math.prod(shape), schema.TYPE_BITS[dtype])
+        _check_size(subject, data, math.prod(shape), schema.TYPE_BITS[dtype])
     if table.table(schema.SPARSITY) is not None:
-        raise Malformed(f"{what} is sparse, which TFLM does not read")
+        raise Malformed(f"{subject} is sparse, which TFLM does not read")
     return Tensor(
         index=index,
         name=name,
         shape=shape,
         dtype=dtype,
-        quantization=_quantization(what, table.table(schema.QUANTIZATION), shape),
+        quantization=_quantization(subject, table.table(schema.QUANTIZATION), shape),
         data=data,
         variable=bool(table.scalar(schema.IS_VARIABLE, "bool", False)),
     )
 
 
-def _check_size(what: str, data: memoryview, elements: int, bits: int) -> None:
+def _check_size(subject: str, data: memoryview, elements: int, bits: int) -> None:
     needed = (elements * bits + 7) // 8
     if len(data) != needed:
-        raise Malformed(f"{what} needs {needed} bytes of data, its buffer has {len(data)}")
+        raise Malformed(f"{subject} needs {needed} bytes of data, its buffer has {len(data)}")
 
 
-def _quantization(what: str, table: Table | None, shape: tuple[int, ...]) -> Quantization | None:
+def _quantization(subject: str, table: Table | None, shape: tuple[int, ...]) -> Quantization | None:
     if table is None:
         return None
     scales = table.vector(schema.SCALE, "float32") or ()
     zero_points = table.vector(schema.ZERO_POINT, "int64") or ()
-    if not scales or not zero_points:  # one without the other is no quantization to TFLM either
+    if not scales or not zero_points:  # TFLM wants both, too
         return None
     if not all(math.isfinite(scale) and scale >= 0 for scale in scales):
-        raise Malformed(f"{what} has a scale that is negative or not finite")
+        raise Malformed(f"{subject} has a scale that is negative or not finite")
     if len(zero_points) not in (1, len(scales)):
-        raise Malformed(f"{what} has {len(scales)} scales and {len(zero_points)} zero points")
+        raise Malformed(f"{subject} has {len(scales)} scales and {len(zero_points)} zero points")
     if any(not -(1 << 31) <= zero < 1 << 31 for zero in zero_points):
-        raise Malformed(f"{what} has a zero point outside 32 bits")
+        raise Malformed(f"{subject} has a zero point outside 32 bits")
     axis = int(table.scalar(schema.QUANTIZED_DIMENSION, "int32"))
     return Quantization(scales, zero_points * (len(scales) // len(zero_points)), axis)

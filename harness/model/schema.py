@@ -1,7 +1,7 @@
-"""What the TensorFlow Lite schema numbers: operators, types, and the fields of options.
+"""The numbers of the TensorFlow Lite schema: operators, types, and the fields of options.
 
 Source: ``schema.fbs`` of TensorFlow Lite (schema version 3), the public file format. A name's
-place in a table below is its number there. ``tests/unit/model`` holds each against the generated
+place in a table below is its number there. ``tests/unit/model`` compares each with the generated
 ``tflite`` package.
 """
 
@@ -196,13 +196,13 @@ def _field(table: Table, slot: int, kind: str, default: str) -> Any:
 
 def fields(name: str) -> tuple[tuple[int, str, str, str], ...]:
     """(slot, field, kind, default) of the options table ``name``, deprecated slots left out."""
-    rows = []
+    decoded = []
     for slot, row in enumerate(_FIELDS.get(name, "").split()):
         if row.strip("-"):
             field, _, rest = row.partition(":")
             kind, _, default = rest.partition("=")
-            rows.append((slot, field, kind, default))
-    return tuple(rows)
+            decoded.append((slot, field, kind, default))
+    return tuple(decoded)
 
 
 def known_tables() -> tuple[str, ...]:
@@ -211,8 +211,8 @@ def known_tables() -> tuple[str, ...]:
 
 
 def options(name: str, table: Table | None) -> dict[str, Any]:
-    """The fields of the options table ``name``; all defaults where the file has none."""
-    absent = Table.empty() if table is None else table
+    """The fields of the options table ``name``; all defaults if the file has none."""
+    source = Table.empty() if table is None else table
     return {
-        field: _field(absent, slot, kind, default) for slot, field, kind, default in fields(name)
+        field: _field(source, slot, kind, default) for slot, field, kind, default in fields(name)
     }

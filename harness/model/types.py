@@ -23,10 +23,10 @@ class Quantization:
 
 @dataclass(frozen=True)
 class Tensor:
-    """One tensor. ``dtype`` is NumPy's name, or ``int4``, ``string``, ... where NumPy has none.
+    """One tensor. ``dtype`` is NumPy's name, or ``int4``, ``string``, ... for types that NumPy lacks.
 
-    ``data`` is a constant's bytes as they lie in the file (``int4``: two a byte, the low nibble
-    first) or None for what is computed. ``variable`` tensors keep their value between inferences.
+    ``data`` is a constant's bytes as they lie in the file (``int4``: two per byte, the low nibble
+    first), or None if it is computed. ``variable`` tensors keep their value between inferences.
     """
 
     index: int

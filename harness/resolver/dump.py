@@ -16,8 +16,8 @@ from typing import Any
 
 from harness.elf import Firmware
 from harness.elf.demangle import qualified
+from harness.elf.regions import RAM
 from harness.errors import CheckFailed
-from harness.footprint.operators import RAM_FROM, RAM_TO
 from harness.footprint.resolver_layout import WORD, ResolverLayout, find_layout
 from harness.footprint.resolvers import vtables
 from harness.model.schema import OPERATOR_NAMES
@@ -101,7 +101,7 @@ class _Reader:
     def ram(self) -> Iterator[tuple[int, bytes]]:
         """The RAM regions as the target holds them now."""
         for region in self.firmware.regions:
-            if RAM_FROM <= region.origin < RAM_TO:
+            if region.origin in RAM:
                 parts = [
                     self.memory.read(at, min(_CHUNK, region.end - at))
                     for at in range(region.origin, region.end, _CHUNK)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.elf import Firmware
-from harness.footprint.operators import RAM_FROM, RAM_TO
+from harness.elf.regions import RAM
 from harness.footprint.resolver_layout import WORD, ResolverLayout, known_layouts
 from harness.model.schema import OPERATOR_NAMES
 
@@ -26,7 +26,7 @@ class Ranges:
         self.stored = [
             (s.address, s.address + len(s.data))
             for s in firmware.segments
-            if s.data and not RAM_FROM <= s.address < RAM_TO
+            if s.data and s.address not in RAM
         ]
         executable = [(s.address, s.end) for s in firmware.sections if s.executable and s.loaded]
         self.code = executable or self.stored

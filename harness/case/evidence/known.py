@@ -16,6 +16,7 @@ from harness.case.evidence.builtin import builtin_inputs
 from harness.case.spec import Case
 from harness.elf import Firmware
 from harness.elf.demangle import demangle
+from harness.elf.regions import RAM
 from harness.model import Model, Tensor
 from harness.reference.node import NUMPY_TYPES
 from harness.uart.records import Value
@@ -24,7 +25,6 @@ from harness.uart.records import Value
 HZ = 64_000_000
 #: Boards of the project's own builds; older Zephyr releases join the parts with underscores.
 _BOARDS = ("nrf9160dk/nrf9160", "nrf9160dk/nrf9160/ns", "nrf9160dk_nrf9160", "nrf9160dk_nrf9160_ns")
-_RAM = range(0x2000_0000, 0x4000_0000)
 _ARENA = re.compile(r"(?:^|::)\w*tensor_arena\w*$")
 _SLOTS = re.compile(r"MicroMutableOpResolverILj(\d+)E")
 _BUILD = re.compile(r'#define TFLM_HIL_BUILD "(\w+)"')
@@ -120,7 +120,7 @@ def _of_elf(firmware: Firmware | None) -> Iterator[Fact]:
     arenas = {
         symbol.size
         for symbol in firmware.symbols
-        if symbol.size and symbol.address in _RAM and _ARENA.search(demangle(symbol.name))
+        if symbol.size and symbol.address in RAM and _ARENA.search(demangle(symbol.name))
     }
     if arenas:
         yield Fact("arena", "declared", tuple(sorted(arenas)), "the ELF's tensor_arena")

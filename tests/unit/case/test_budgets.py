@@ -152,7 +152,7 @@ def test_a_run_as_the_baseline_does_not_tell_an_operators_bytes(images, tmp_path
     (tmp_path / "run.json").write_text(json.dumps({"cases": [row]}))
     limits = 'operators = { CONV_2D = "+0" }'
     (problem,) = check_budgets(case(tmp_path, limits, "run.json"), images[0], MEASURED).problems
-    assert "it does not tell this" in problem
+    assert "it lacks this figure" in problem
 
 
 def test_the_example_of_the_documentation_is_a_case_file(tmp_path) -> None:
@@ -167,7 +167,7 @@ def test_the_example_of_the_documentation_is_a_case_file(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("text", "word"),
     [('{"cases": []}', "has no case 'mine'"), ('{"cases": [3]}', "has no case 'mine'"),
-     ("{}", "no footprint document"), ("nonsense", "neither an ELF nor JSON")],
+     ("{}", "not a footprint document"), ("nonsense", "neither an ELF nor JSON")],
 )  # fmt: skip
 def test_a_baseline_that_is_none_is_refused(images, tmp_path, text: str, word: str) -> None:
     (tmp_path / "b.json").write_text(text)

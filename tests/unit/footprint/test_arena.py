@@ -113,7 +113,7 @@ def test_an_arena_with_which_an_image_faults_is_too_small(image):
 
 def test_an_image_that_hands_over_no_arena_is_told(image):
     register = "static volatile bool yes; if (yes) {" + HANDED_OVER.replace("GIVEN", "") + "}"
-    with pytest.raises(FirmwareFailed, match=r"little\.elf: it never hands over an arena"):
+    with pytest.raises(FirmwareFailed, match=r"little\.elf never hands over an arena"):
         minimum(image(register=register), open_simulator, seconds=0.01)
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from harness.elf.layout import Layout, Part
-from harness.footprint.analysis import SectionCost, _sections, _what_cannot_be_said, ram_regions
+from harness.footprint.analysis import SectionCost, _missing, _sections, ram_regions
 from harness.footprint.operators import (
     Group,
     Member,
@@ -89,13 +89,13 @@ def notes(*, info: bytes = b"x", units: int = 0, lines: int = 0, symbols: int = 
         line_table=SimpleNamespace(broken=lines),
         symbols=(object(),) * symbols,
     )
-    return _what_cannot_be_said(image, SimpleNamespace(operators=(object(),) * found))
+    return _missing(image, SimpleNamespace(operators=(object(),) * found))
 
 
 @pytest.mark.parametrize(
     ("image", "words"),
     [
-        ({"info": b""}, "no DWARF: bytes are not told by source file (all are under (no debug"),
+        ({"info": b""}, "no DWARF: bytes cannot be listed by source file (all are under (no debug"),
         ({"units": 2, "lines": 1}, "3 compilation units have garbled DWARF; their files are inc"),
         ({"symbols": 0, "found": 0}, "no symbols: operators cannot be told apart"),
         ({"found": 0}, "no registration function of tflite-micro (Register_*) is linked"),

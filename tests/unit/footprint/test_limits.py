@@ -38,7 +38,9 @@ def test_a_step_is_in_bytes_or_percent(text, step, percent):
 
 
 def test_what_is_no_limit_says_how_one_is_written():
-    with pytest.raises(UsageError, match="the budget of flash is 'much', which is no limit") as no:
+    with pytest.raises(
+        UsageError, match="the budget of flash is 'much', which is not a limit"
+    ) as no:
         parse_limit("region", "flash", "much")
     assert no.value.hint.startswith("write bytes (60000,")
 
@@ -76,7 +78,7 @@ def test_a_broken_limit_of_a_file_is_told_with_the_file(tmp_path):
         load(path)
     assert refused.value.hint == f"tflm-hil run {path}"
     path.write_text("")
-    with pytest.raises(UsageError, match="holds no budget") as refused:
+    with pytest.raises(UsageError, match="has no budget") as refused:
         load(path)
     assert refused.value.hint == "for example: flash = 60000"
 
@@ -166,7 +168,7 @@ def test_a_step_without_its_baseline_says_what_is_lacking():
         "flash: the budget is a step from a baseline, and there is none (--baseline)"
     )
     lacking = one("region", "flash", "+5", {"regions": []})
-    assert lacking.message.endswith("and it does not tell this")
+    assert lacking.message.endswith("and it lacks this figure")
     assert (lacking.used, lacking.limit, lacking.passed) == (5_000, None, False)
 
 
