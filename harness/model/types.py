@@ -23,7 +23,7 @@ class Quantization:
 
 @dataclass(frozen=True)
 class Tensor:
-    """One tensor. ``dtype`` is NumPy's name, or ``int4``, ``string``, ... for types that NumPy lacks.
+    """One tensor. ``dtype`` is NumPy's name, or ``int4``, ``string``, ... for others.
 
     ``data`` is a constant's bytes as they lie in the file (``int4``: two per byte, the low nibble
     first), or None if it is computed. ``variable`` tensors keep their value between inferences.

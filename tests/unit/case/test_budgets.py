@@ -140,11 +140,11 @@ def test_a_run_is_a_baseline_for_what_only_runs_tell(images, tmp_path) -> None:
     )
 
 
-def test_what_the_baseline_does_not_tell_does_not_pass(images, tmp_path) -> None:
+def test_what_the_baseline_lacks_does_not_pass(images, tmp_path) -> None:
     (tmp_path / "main.elf").write_bytes(images[0].data)
     found = check_budgets(case(tmp_path, 'arena = "+8"', "main.elf"), images[0], MEASURED)
-    assert found.problems == ("arena: the budget is a step from a baseline, and it does not tell "
-                              "this",)  # fmt: skip
+    assert found.problems == ("arena: the budget is a step from a baseline, and it lacks "
+                              "this figure",)  # fmt: skip
 
 
 def test_a_run_as_the_baseline_does_not_tell_an_operators_bytes(images, tmp_path) -> None:

@@ -139,7 +139,7 @@ def test_an_image_and_a_model_that_changed_places_are_told_apart(tmp_path, capsy
     assert main(["resolver", "check", str(model), str(image)]) == 2
     assert "name the image first, then the model" in capsys.readouterr().err
     assert main(["reference", str(image)]) == 2
-    assert "it is an ELF, an image" in capsys.readouterr().err
+    assert "it is an ELF image, not a model" in capsys.readouterr().err
 
 
 def test_where_the_robot_resource_lies_is_told(capsys):

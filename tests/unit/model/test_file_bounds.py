@@ -78,7 +78,7 @@ def test_a_model_without_a_subgraph_is_none() -> None:
 @pytest.mark.parametrize(
     ("data", "hint"),
     [
-        (b"\x7fELF\1\1\1\0" + bytes(40), "it is an ELF, an image"),
+        (b"\x7fELF\1\1\1\0" + bytes(40), "it is an ELF image, not a model"),
         (b"\xff" * 48, "is it a whole, unchanged .tflite file?"),
         (b"PK\3\4" + bytes(40), "is it a whole, unchanged .tflite file?"),
         (b"", "is it a whole, unchanged .tflite file?"),
