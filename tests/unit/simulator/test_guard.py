@@ -12,7 +12,7 @@ from harness.elf import Firmware
 from harness.simulator.machine import End, Machine
 
 HZ = 64_000_000
-GUARD = 0.5
+GUARD = 0.2
 
 
 @pytest.mark.parametrize("name", ["chatter", "idle", "tickless", "calls"])
