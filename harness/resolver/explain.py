@@ -97,19 +97,17 @@ class _Walker:
         """The functions that name the registration function."""
         for number, edges in enumerate(self.graph.edges):
             if edges.intersection(registration.register):
-                yield self.target("calls", self.graph.nodes[number])
+                yield self.target(self.graph.nodes[number], "calls")
 
     def step(self, number: int) -> Step:
         node = self.graph.nodes[number]
         targets: list[Target] = []
-        for found in sorted(self.graph.edges[number], key=lambda n: self.graph.nodes[n].address):
-            named = self.graph.nodes[found]
-            role = self.role(named)
-            targets.append(self.target(role, named))
-            if role == "data":  # a constant registration that is copied
+        for found in sorted(self.graph.edges[number]):
+            named = self.target(self.graph.nodes[found])
+            targets.append(named)
+            if named.role == "data":  # a constant registration that is copied
                 inside = sorted(self.graph.edges[found])
-                targets += [self.target(self.role(self.graph.nodes[n]), self.graph.nodes[n])
-                            for n in inside]  # fmt: skip
+                targets += [self.target(self.graph.nodes[number]) for number in inside]
         return Step(demangle(node.name), node.address, node.size,
                     tuple(disassemble(self.firmware, node)), tuple(targets))  # fmt: skip
 
@@ -122,12 +120,15 @@ class _Walker:
                 return role
         return "invoke" if is_kernel(node.name) else "calls"
 
-    def target(self, role: str, node: Node) -> Target:
+    def target(self, node: Node, role: str = "") -> Target:
+        """``node`` in ``role``, by default the one that its name and signature tell."""
         file, line = "", 0
         if node.kind in ("function", "label"):
             place = self.firmware.locate(node.address)
             file, line = place.file, place.line
-        return Target(role, demangle(node.name), node.address, node.size, file, line)
+        return Target(
+            role or self.role(node), demangle(node.name), node.address, node.size, file, line
+        )
 
 
 def disassemble(firmware: Firmware, node: Node) -> Iterator[str]:
@@ -135,14 +136,14 @@ def disassemble(firmware: Firmware, node: Node) -> Iterator[str]:
     import capstone  # noqa: PLC0415 - 40 ms that only this listing costs
 
     data = firmware.read(node.address, node.size) or b""
-    named = {r.at: r for r in references(data, node.address, _data(firmware, node))}
-    engine = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS)
     pools = _data(firmware, node)
+    named = {r.at: r.target for r in references(data, node.address, pools)}
+    engine = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS)
     at = node.address
     while at < node.end:
-        pool = next(((start, end) for start, end in pools if start <= at < end), None)
-        if pool is not None:
-            step = min(4, node.end - at)
+        pool_end = next((end for start, end in pools if start <= at < end), None)
+        if pool_end is not None:
+            step = min(4, pool_end - at)
             word = int.from_bytes(data[at - node.address :][:step], "little")
             yield f"{at:08x}  .word  0x{word:08x}{_name(firmware, word)}"
             at += step
@@ -153,8 +154,7 @@ def disassemble(firmware: Firmware, node: Node) -> Iterator[str]:
             at += 2
             continue
         _, size, mnemonic, operands = found
-        reference = named.get(at)
-        shown = "" if reference is None else _name(firmware, reference.target)
+        shown = _name(firmware, named[at]) if at in named else ""
         yield f"{at:08x}  {mnemonic:<7}{operands}{shown}".rstrip()
         at += size
 
@@ -168,9 +168,10 @@ def _name(firmware: Firmware, address: int) -> str:
 
 
 def _data(firmware: Firmware, node: Node) -> list[tuple[int, int]]:
-    mapping = firmware.mapping
-    found = []
-    for (start, kind), (end, _) in pairwise(mapping):
-        if kind == "data" and start < node.end and end > node.address:
-            found.append((max(start, node.address), min(end, node.end)))
-    return found
+    """Start and end of the literal pools and tables in ``node``, as the mapping symbols tell."""
+    ends = (*firmware.mapping, (node.end, ""))
+    return [
+        (max(start, node.address), min(end, node.end))
+        for (start, kind), (end, _) in pairwise(ends)
+        if kind == "data" and start < node.end and end > node.address
+    ]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
+from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.elf import Firmware
 from harness.errors import UsageError
@@ -44,22 +48,93 @@ def test_each_instruction_stands_once_at_its_address(image: Firmware, found: Exp
         assert step.address < addresses[-1] + 2 <= step.address + step.size
 
 
-def test_literals_are_words_and_not_instructions(image: Firmware):
-    nodes = [node for node in image.graph.nodes if node.kind == "function"]
-    lines = [(node, line) for node in nodes for line in disassemble(image, node)]
-    words = [(node, line.split()) for node, line in lines if ".word" in line]
-    assert words
-    for node, (address, _, value, *name) in words:
-        at = int(address, 16)
-        stored = image.read(at, min(4, node.end - at))
-        assert int(value, 16) == int.from_bytes(stored, "little")
-        assert not name or name[0] == ";"
+def listing(folder: Path, halfwords: Sequence[int], *mapping: tuple[str, int]) -> list[str]:
+    """The lines of ``app::main()``, of these halfwords; ``mapping`` says what is data ($d)."""
+    code = struct.pack(f"<{len(halfwords)}H", *halfwords)
+    path = folder / "made.elf"
+    path.write_bytes(write_elf(
+        [MadeSection(".text", 0x1000, code, load=0x1000, executable=True)],
+        [MadeSymbol("_ZN3app4mainEv", 0x1001, len(code), "func"),
+         *(MadeSymbol(name, at, 0, "notype", binding="local") for name, at in mapping)],
+    ))  # fmt: skip
+    image = Firmware.from_elf(path)
+    (node,) = image.graph.nodes
+    return list(disassemble(image, node))
 
 
-def test_what_an_instruction_names_is_written_behind_it(image: Firmware):
-    nodes = [node for node in image.graph.nodes if node.kind == "function"]
-    calls = [line for node in nodes for line in disassemble(image, node) if "  bl " in line]
-    assert calls and all("    ; " in line for line in calls)
+def test_a_listing_has_instructions_then_the_words_that_they_load(tmp_path: Path) -> None:
+    halfwords = [0x4802, 0xF7FF, 0xFFFD, 0x4770, 0xFFFF, 0xBF00, 0x1003, 0, 0x5678, 0x1234, 0xABCD]
+    lines = listing(tmp_path, halfwords, ("$t", 0x1000), ("$d", 0x100C))
+    assert lines == [
+        "00001000  ldr    r0, [pc, #8]    ; app::main+2",
+        "00001002  bl     #0x1000    ; app::main",
+        "00001006  bx     lr",
+        "00001008  (not an instruction)",
+        "0000100a  nop",
+        "0000100c  .word  0x00001003    ; app::main+2",
+        "00001010  .word  0x12345678",
+        "00001014  .word  0x0000abcd",
+    ]
+
+
+def test_a_table_between_instructions_ends_where_they_go_on(tmp_path: Path) -> None:
+    mapping = ("$t", 0x1000), ("$d", 0x1002), ("$t", 0x1008)
+    assert listing(tmp_path, [0x4770, 1, 2, 3, 0x4770, 0xBF00], *mapping) == [
+        "00001000  bx     lr",
+        "00001002  .word  0x00020001",
+        "00001006  .word  0x00000003",
+        "00001008  bx     lr",
+        "0000100a  nop",
+    ]
+
+
+OWN = """#include "little.h"
+namespace app {
+namespace {
+void* OwnInit(TfLiteContext*, const char*, unsigned) { return nullptr; }
+void FreeAll(TfLiteContext*, void*) { Log("free"); }
+TfLiteStatus Prepare_int8(TfLiteContext*, TfLiteNode* n) { return n->x; }
+TfLiteStatus OwnEval(TfLiteContext*, TfLiteNode* n) { return n->x + 1; }
+void OwnReset(TfLiteContext*, void*) { Log("reset"); }
+}
+TFLMRegistration Register_OWN() {
+  Log("own");
+  return {OwnInit, FreeAll, Prepare_int8, OwnEval, OwnReset, 32, "own"};
+}
+}
+extern "C" void RegisterOwn() {
+  auto made = app::Register_OWN();
+  asm volatile("" :: "r"(&made) : "memory");
+}
+"""
+
+
+def test_what_a_registration_names_is_told_by_role_and_place(
+    compile_image: Callable[..., Firmware],
+):
+    image = compile_image(
+        "RegisterOwn();", files={"own.cc": OWN, "own.h": 'extern "C" void RegisterOwn();'},
+        extra=("own.cc", "-include", "own.h"),
+    )  # fmt: skip
+    found = explain(image, "OWN")
+    (step,) = found.steps
+    (registration,) = [t for t in step.targets if t.size == 28]
+    inside = [
+        (t.role, t.name.rpartition("::")[2].partition("(")[0], f"{t.file}:{t.line}")
+        for t in step.targets[step.targets.index(registration) + 1 :]
+    ]
+    assert registration.role == "data" and not registration.file
+    assert sorted(inside) == [
+        ("data", '"own"', ":0"),
+        ("free", "FreeAll", "own.cc:5"),
+        ("init", "OwnInit", "own.cc:4"),
+        ("invoke", "OwnEval", "own.cc:7"),
+        ("prepare", "Prepare_int8", "own.cc:6"),
+        ("reset", "OwnReset", "own.cc:8"),
+    ]
+    assert [t.name for t in step.targets if t.role == "calls"] == ["Log(char const*)"]
+    assert [(c.role, c.name, c.file) for c in found.callers] == [("calls", "RegisterOwn", "own.cc")]
+    assert found.cost is not None and found.cost.custom
 
 
 def test_an_operator_that_is_not_there_is_refused_with_what_is(image: Firmware):
@@ -77,3 +152,24 @@ def test_the_lines_tell_callers_steps_and_cost(found: Explanation):
     assert cost is not None
     assert f"cost: {cost.exclusive:,} B of flash for this operator alone, {cost.shared:,} B " \
         f"shared with others, {cost.ram:,} B of RAM" in lines  # fmt: skip
+
+
+def test_the_document_holds_callers_steps_and_cost(found: Explanation):
+    document = found.to_json()
+    (step,) = found.steps
+    assert [one["name"] for one in document["callers"]] == [one.name for one in found.callers]
+    assert document["operator"] == "CONV_2D"
+    assert document["steps"][0]["listing"] == step.listing
+    assert document["cost"]["exclusive"] == found.cost.exclusive
+
+
+def test_an_operator_whose_cost_is_unknown_has_none_in_the_document(found: Explanation):
+    assert replace(found, cost=None).to_json()["cost"] is None
+
+
+def test_an_image_without_registrations_is_asked_whether_it_is_stripped(tmp_path: Path):
+    path = tmp_path / "made.elf"
+    path.write_bytes(write_elf([MadeSection(".text", 0, bytes(4), load=0, executable=True)], []))
+    with pytest.raises(UsageError) as refused:
+        explain(Firmware.from_elf(path), "ADD")
+    assert refused.value.hint == "it has no Register_* symbol; is it stripped?"
