@@ -325,9 +325,9 @@ def _notes(image: Linked) -> Iterable[str]:
             f"several resolvers: {names}; what each of them registers is told by "
             "`tflm-hil resolver dump`"
         )
-    counts = Counter(one.slots for one in image.resolvers)
-    others = declarations.slots_in_symbols(image.firmware) - set(counts)
-    if others and counts:
+    declared = {one.slots for one in image.resolvers}
+    others = declarations.slots_in_symbols(image.firmware) - declared
+    if others:
         listed = ", ".join(f"<{n}>" for n in sorted(others))
         yield f"the image has code of MicroMutableOpResolver{listed} too, without a static object"
 

@@ -9,8 +9,7 @@ shape of the table itself (:mod:`harness.resolver.shape`).
 from __future__ import annotations
 
 import struct
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -89,12 +88,9 @@ class _Reader:
         self.memory = memory
         self.firmware = firmware
         self.layout: ResolverLayout = find_layout(firmware)
-        self.objects = sorted(
-            (s.address, s.address + s.size, s.name)
-            for s in firmware.symbols
-            if s.kind == "object" and s.size
-        )
-        self.starts = [start for start, _, _ in self.objects]
+        self.objects = [
+            (s.address, s.address + s.size, s.name) for s in firmware.symbols if s.kind == "object"
+        ]
         self.functions = {s.address: s.name for s in firmware.symbols if s.kind == "func"}
         self.ranges = Ranges(firmware)
 
@@ -134,7 +130,7 @@ class _Reader:
             return None
         size = self.layout.registration_bytes
         rows = [data[members.registrations + index * size :][:size] for index in range(length)]
-        if not self.is_named(address) and not all(
+        if self.object_at(address) is None and not all(
             is_registration(self.layout, self.ranges, row) for row in rows
         ):
             return None
@@ -168,14 +164,18 @@ class _Reader:
         name = self.functions.get(pointer & ~1)
         return qualified(name) if name else f"0x{pointer & ~1:08x}"
 
-    def is_named(self, address: int) -> bool:
-        index = bisect_right(self.starts, address) - 1
-        return index >= 0 and address < self.objects[index][1]
+    def object_at(self, address: int) -> tuple[int, str] | None:
+        """Start and symbol of the object that ``address`` lies in, of several the innermost."""
+        return max(
+            ((start, name) for start, end, name in self.objects if start <= address < end),
+            default=None,
+        )
 
     def name(self, address: int) -> str:
-        if not self.is_named(address):
+        found = self.object_at(address)
+        if found is None:
             return f"(at 0x{address:08x})"
-        start, _, symbol = self.objects[bisect_right(self.starts, address) - 1]
+        start, symbol = found
         offset = f"+{address - start}" if address > start else ""
         return qualified(symbol) + offset
 
@@ -192,8 +192,3 @@ def _aligned(data: bytes, pattern: bytes) -> Iterable[int]:
         if at % WORD == 0:
             yield at
         at = data.find(pattern, at + 1)
-
-
-def registered(resolvers: Sequence[LiveResolver]) -> tuple[str, ...]:
-    """All operators in the order in which they stand in the resolvers."""
-    return tuple(name for resolver in resolvers for name in resolver.operators)

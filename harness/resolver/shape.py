@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from harness.elf import Firmware
 from harness.elf.regions import RAM
@@ -82,16 +83,12 @@ def tables(firmware: Firmware, ranges: Ranges, origin: int, data: bytes) -> Iter
     and parsers, what is unused being 0: where all of that agrees, nothing else does. (An object on
     a stack whose unused slots hold leftovers is passed over.)
     """
-    taken = 0
     words = memoryview(data)[: len(data) // WORD * WORD].cast("I")
     for index, word in enumerate(words):
-        at = index * WORD
-        if not word or at < taken or not _is_vtable(firmware, ranges, word):
-            continue
-        found = next(_tables_at(ranges, origin, data, at), None)
-        if found is not None:
-            taken = at + found.layout.bytes_of(found.slots)
-            yield found
+        if word and _is_vtable(firmware, ranges, word):
+            found = _table_at(ranges, origin, data, index * WORD)
+            if found is not None:
+                yield found
 
 
 def _is_vtable(firmware: Firmware, ranges: Ranges, word: int) -> bool:
@@ -101,18 +98,22 @@ def _is_vtable(firmware: Firmware, ranges: Ranges, word: int) -> bool:
     return first is not None and ranges.is_code(int.from_bytes(first, "little"))
 
 
-def _tables_at(ranges: Ranges, origin: int, data: bytes, at: int) -> Iterator[Table]:
+def _table_at(ranges: Ranges, origin: int, data: bytes, at: int) -> Table | None:
     for layout in known_layouts():
-        start, size = at + layout.registrations_at, layout.registration_bytes
-        rows: list[bytes] = []
-        while len(rows) < _MOST_SLOTS:
-            row = data[start + len(rows) * size :][:size]
-            if not is_registration(layout, ranges, row):
-                break
-            rows.append(row)
-        slots = _slots(layout, ranges, data[start:], rows) if rows else 0
+        behind = data[at + layout.registrations_at :]
+        rows = _rows(layout, ranges, behind)
+        slots = _slots(layout, ranges, behind, rows) if rows else 0
         if slots:
-            yield Table(origin + at, layout, slots, tuple(rows))
+            return Table(origin + at, layout, slots, rows)
+    return None
+
+
+def _rows(layout: ResolverLayout, ranges: Ranges, data: bytes) -> tuple[bytes, ...]:
+    """The registrations that ``data`` begins with."""
+    size = layout.registration_bytes
+    places = range(0, _MOST_SLOTS * size, size)
+    rows = (data[at : at + size] for at in places)
+    return tuple(takewhile(lambda row: is_registration(layout, ranges, row), rows))
 
 
 def _slots(layout: ResolverLayout, ranges: Ranges, data: bytes, rows: Sequence[bytes]) -> int:

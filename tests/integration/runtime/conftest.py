@@ -14,9 +14,7 @@ from typing import Any
 import flatbuffers
 import numpy as np
 import pytest
-
-from harness import paths
-from harness.build.schema import text as whole_schema
+from runtime_headers import RUNTIME, include_folders
 
 HERE = Path(__file__).parent
 ARENA = 256 * 1024
@@ -141,18 +139,12 @@ class Host:
 @pytest.fixture(scope="session")
 def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
     folder = tmp_path_factory.mktemp("host")
-    compiler, flatc = shutil.which("g++"), shutil.which("flatc")
-    if compiler is None or flatc is None:
-        pytest.skip("no g++ or flatc on this machine")
-    home = paths.platforms() / "standalone"
-    schema = folder / "tensorflow" / "lite" / "schema"
-    schema.mkdir(parents=True)
-    source = folder / "schema.fbs"
-    source.write_text(whole_schema(home / "schema" / "schema.fbs"))
-    command = [flatc, "--cpp", "-o", str(schema), str(source)]
-    subprocess.run(command, check=True)
+    compiler = shutil.which("g++")
+    if compiler is None:
+        pytest.skip("no g++ on this machine")
+    includes = [f"-I{include}" for include in include_folders(folder)]
     program = folder / "host_runner"
-    sources = [str(path) for path in sorted((home / "tflm").rglob("*.cc"))]
+    sources = [str(path) for path in sorted(RUNTIME.rglob("*.cc"))]
     flags = [
         "-std=c++17",
         "-O1",
@@ -165,7 +157,7 @@ def host(tmp_path_factory: pytest.TempPathFactory) -> Host:
     ]
     # Undefined behaviour in a kernel ends the run.
     flags += ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
-    command = [compiler, *flags, f"-I{folder}", f"-I{home / 'tflm'}"]
+    command = [compiler, *flags, *includes]
     command += ["-o", str(program), str(HERE / "host_runner.cc"), *sources]
     subprocess.run(command, check=True)
     return Host(program)

@@ -1,3 +1,5 @@
+"""An image's resolver is held against a model."""
+
 from __future__ import annotations
 
 import subprocess
@@ -6,30 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from little_tflm import compile_little, has_gcc
+from elf_writer import MadeSection, MadeSymbol, write_elf
 from model_builder import Op, T, build
+from needing import needs
 
 from harness.elf import Firmware
 from harness.errors import UsageError
 from harness.footprint.resolvers import find
 from harness.model import Model
-from harness.resolver import LiveRegistration, LiveResolver, Verdict, check, check_live
-from harness.resolver.linked import kernel_operator
+from harness.resolver import Verdict, check
+from harness.resolver.audit import LIVE_HINT, check_every
 
 Compile = Callable[..., Firmware]
 
 BOTH = "resolver.AddConv2D(); resolver.AddSoftmax();"
 CONV = "resolver.AddConv2D();"
-
-
-def needs(*operators: str, custom: str = "") -> Model:
-    names = [*operators, *(["CUSTOM"] if custom else [])]
-    rows = [
-        Op(name, [i], [i + 1], version=2, custom=custom if name == "CUSTOM" else "")
-        for i, name in enumerate(names)
-    ]
-    tensors = [T([1, 4], scale=0.5) for _ in range(len(names) + 1)]
-    return Model.from_bytes(build(tensors, rows, [0], [len(names)]), "made.tflite")
 
 
 def test_exactly_what_the_model_needs_is_ok(compile_image: Compile) -> None:
@@ -117,41 +110,6 @@ def test_a_stripped_image_cannot_be_told(compile_image: Compile, tmp_path: Path)
     assert any("resolver check --live" in note for note in audit.notes)
 
 
-LTO = ("-flto", "-fno-fat-lto-objects")
-
-
-def test_with_inlined_registrations_the_kernels_tell(compile_image: Compile) -> None:
-    """Link-time optimization leaves no Register_* function."""
-    image = compile_image(BOTH, 3, extra=LTO)
-    assert not any("Register_" in symbol.name for symbol in image.symbols)
-    audit = check(image, needs("CONV_2D"))
-    assert audit.method == "kernels"
-    assert (audit.declared, set(audit.registered)) == (3, {"CONV_2D", "SOFTMAX"})
-    assert any("kernel functions" in note for note in audit.notes)
-
-
-def test_an_inlined_custom_registration_is_known_by_the_record_it_left(tmp_path: Path) -> None:
-    if not has_gcc():
-        pytest.skip("no arm-none-eabi-g++")
-    own = """
-#include "little.h"
-    inline TfLiteStatus Eval(TfLiteContext*, TfLiteNode* n) { return n->x; }
-    inline const TFLMRegistration* Register_Atan() {
-      static const TFLMRegistration record = {0, 0, 0, Eval, 0, 32, "Atan"};
-      return &record;
-    }
-    """
-    elf = compile_little(
-        tmp_path, register=CONV + 'asm volatile("" :: "r"(Register_Atan()));', slots=2,
-        files={"own.h": own}, extra=("-include", "own.h"),
-    )  # fmt: skip
-    image = Firmware.from_elf(elf)
-    assert not any(s.kind == "func" and "Register_Atan" in s.name for s in image.symbols)
-    audit = check(image, needs("CONV_2D"))
-    assert set(audit.registered) == {"CONV_2D", "Atan"}
-    assert audit.verdicts == (Verdict.UNUSED,)  # both slots are filled
-
-
 SECOND = """
   static tflite::MicroMutableOpResolver<5> second;
   second.AddConv2D();
@@ -165,42 +123,80 @@ def test_an_operator_in_each_of_two_resolvers_is_no_duplicate(compile_image: Com
     assert len(audit.resolvers) == 2 and any("several resolvers" in n for n in audit.notes)
 
 
-def live(*operators: str, slots: int, name: str = "resolver") -> LiveResolver:
-    rows = tuple(LiveRegistration(one, False, 0, "", "", "Eval", "") for one in operators)
-    return LiveResolver(name, 0x2000_0000, slots, rows, 36, "pattern")
-
-
-@pytest.mark.parametrize(
-    ("table", "verdicts"),
-    [(live("CONV_2D", "SOFTMAX", slots=2), {Verdict.OK}),
-     (live("CONV_2D", slots=1), {Verdict.MISSING}),
-     (live(slots=2), {Verdict.EMPTY, Verdict.MISSING, Verdict.TOO_LARGE}),
-     (live("CONV_2D", "ADD", "SOFTMAX", slots=5), {Verdict.UNUSED, Verdict.TOO_LARGE})],
-)  # fmt: skip
-def test_the_live_table_of_a_stripped_image_is_audited_alike(
-    compile_image: Compile, tmp_path: Path, table: LiveResolver, verdicts: set[Verdict]
+def test_an_operator_that_two_resolvers_add_three_times_is_a_duplicate(
+    compile_image: Compile,
 ) -> None:
-    path = tmp_path / "stripped.elf"
-    subprocess.run(["arm-none-eabi-strip", "-o", str(path), str(compile_image().path)], check=True)
-    audit = check_live(Firmware.from_elf(path), needs("CONV_2D", "SOFTMAX"), [table])
-    assert (set(audit.verdicts), audit.method) == (verdicts, "live")
-    assert audit.wasted == 36 * (table.slots - len(table.operators))
+    audit = check(compile_image(CONV + CONV + SECOND, 1), needs("CONV_2D"))
+    assert audit.to_json()["duplicates"] == ["CONV_2D"]
 
 
-def test_what_is_linked_and_not_in_the_live_table_is_noted(compile_image: Compile) -> None:
-    audit = check_live(compile_image(BOTH, 2), needs("CONV_2D"), [live("CONV_2D", slots=1)])
-    assert any(note.startswith("SOFTMAX: linked and not in the table") for note in audit.notes)
+def test_several_resolvers_are_noted_with_their_slots(compile_image: Compile) -> None:
+    audit = check(compile_image(CONV + SECOND, 1), needs("CONV_2D"))
+    first, second = sorted(f"{one.name} <{one.slots}>" for one in audit.resolvers)
+    assert (first, second.rpartition("::")[2]) == ("resolver <1>", "second <5>")
+    names = ", ".join(f"{one.name} <{one.slots}>" for one in audit.resolvers)
+    assert audit.notes == (
+        f"several resolvers: {names}; what each of them registers is told by "
+        "`tflm-hil resolver dump`",
+    )
 
 
-def test_of_several_live_tables_the_one_that_fits_best_is_audited(compile_image: Compile) -> None:
-    tables = [live("ADD", slots=1, name="other"), live("CONV_2D", slots=1, name="mine")]
-    audit = check_live(compile_image(BOTH, 2), needs("CONV_2D"), tables)
-    assert audit.verdict is Verdict.OK and audit.resolvers[0].name == "mine"
+ON_A_STACK = """
+  tflite::MicroMutableOpResolver<9> nine; nine.AddConv2D();
+  tflite::MicroMutableOpResolver<7> seven; seven.AddConv2D();
+  asm volatile("" :: "r"(&nine), "r"(&seven) : "memory");
+"""
 
 
-def test_without_a_live_table_there_is_nothing_to_audit(compile_image: Compile) -> None:
-    with pytest.raises(UsageError, match="no resolver"):
-        check_live(compile_image(BOTH, 2), needs("CONV_2D"), [])
+def test_resolvers_without_a_static_object_are_noted_by_their_slots(compile_image: Compile) -> None:
+    audit = check(compile_image(CONV + ON_A_STACK, 1), needs("CONV_2D"))
+    assert [one.name for one in audit.resolvers] == ["resolver"]
+    assert audit.notes == (
+        "the image has code of MicroMutableOpResolver<7>, <9> too, without a static object",
+    )
+    assert check(compile_image(CONV, 1), needs("CONV_2D")).notes == ()
+
+
+@pytest.fixture
+def silent(tmp_path: Path) -> Firmware:
+    path = tmp_path / "silent.elf"
+    code = MadeSection(".text", 0, bytes(16), load=0, executable=True)
+    path.write_bytes(write_elf([code], [MadeSymbol("main", 1, 16, "func")]))
+    return Firmware.from_elf(path)
+
+
+def test_an_image_that_cannot_tell_says_what_the_model_needs_and_who_can(silent: Firmware) -> None:
+    audit = check(silent, needs("CONV_2D", custom="Atan"))
+    assert (audit.verdicts, audit.problems) == (
+        (Verdict.CANNOT_TELL,), ("the image names no MicroMutableOpResolver, no Register_*",)
+    )  # fmt: skip
+    assert (audit.method, audit.declared, audit.resolvers, audit.wasted) == ("nothing", None, (), 0)
+    assert [one.to_json() for one in audit.operators] == [
+        {"operator": name, "custom": custom, "needed": True, "version": 2, "calls": 0, "bytes": 0,
+         "verdict": "cannot_tell"}
+        for name, custom in (("CONV_2D", False), ("Atan", True))
+    ]  # fmt: skip
+    assert audit.notes == (LIVE_HINT,)
+
+
+def test_each_image_that_tells_is_held_against_the_model(
+    compile_image: Compile, silent: Firmware
+) -> None:
+    right = replace(compile_image(CONV, 1), path=Path("right.elf"))
+    wrong = replace(compile_image(BOTH, 1), path=Path("wrong.elf"))
+
+    def verdicts(first: Firmware, *others: Firmware) -> list[tuple[str, Verdict]]:
+        every = check_every(replace(first, beside=others), needs("CONV_2D"))
+        return [(name, audit.verdict) for name, audit in every.items()]
+
+    good, bad = ("right", Verdict.OK), ("wrong", Verdict.TOO_SMALL)
+    assert verdicts(right) == [good]
+    assert verdicts(right, wrong) == [good, bad]
+    assert verdicts(wrong, right) == [bad, good]
+    assert verdicts(right, silent) == [good]
+    assert verdicts(silent, wrong) == [bad]
+    assert verdicts(silent) == [("silent", Verdict.CANNOT_TELL)]
+    assert verdicts(silent, silent) == [("silent", Verdict.CANNOT_TELL)]
 
 
 def test_an_operator_of_a_second_subgraph_is_needed_too(compile_image: Compile) -> None:
@@ -219,18 +215,6 @@ def test_a_relu6_between_two_ranges_is_noted_and_fails_nothing(compile_image: Co
     assert audit.verdict is Verdict.MISSING  # for want of RELU6, not for its ranges
 
 
-def test_an_image_without_tflm_cannot_be_told(tmp_path: Path) -> None:
-    from elf_writer import MadeSection, MadeSymbol, write_elf
-
-    path = tmp_path / "plain.elf"
-    path.write_bytes(write_elf(
-        [MadeSection(".text", 0, bytes(16), load=0, executable=True)],
-        [MadeSymbol("main", 1, 16, "func")],
-    ))  # fmt: skip
-    audit = check(Firmware.from_elf(path), needs("CONV_2D"))
-    assert audit.verdict is Verdict.CANNOT_TELL
-
-
 def test_an_unknown_builtin_of_the_model_is_missing(compile_image: Compile) -> None:
     assert check(compile_image(CONV, 1), needs("HASHTABLE")).missing == ("HASHTABLE",)
 
@@ -241,43 +225,6 @@ def test_a_model_without_operators_is_refused(compile_image: Compile) -> None:
         check(compile_image(CONV, 1), model)
 
 
-@pytest.mark.parametrize(
-    ("function", "stem", "operator"),
-    [("ConvEval", "conv", "CONV_2D"), ("AverageEval", "pooling", "AVERAGE_POOL_2D"),
-     ("MaxPrepare", "pooling", "MAX_POOL_2D"), ("FullyConnectedEval", "", "FULLY_CONNECTED"),
-     ("Eval", "softmax", "SOFTMAX"), ("Eval", "main", ""), ("SoftmaxEvalInt8", "x", "SOFTMAX")],
-)  # fmt: skip
-def test_kernel_functions_tell_their_operator(function: str, stem: str, operator: str) -> None:
-    assert kernel_operator(function, stem) == operator
-
-
 def test_the_document_has_what_the_contract_names(compile_image: Compile) -> None:
     document = check(compile_image(BOTH, 2), needs("CONV_2D")).to_json()
     assert {"declared", "registered", "needed", "missing", "unused", "verdict"} <= document.keys()
-
-
-NONE_FOR_THIS_BUILD = """
-namespace tflite {
-TFLMRegistration* Register_ETHOSU();
-inline void AddEthosU() { if (auto* made = Register_ETHOSU()) made->builtin_code = 1; }
-}
-"""
-
-
-@pytest.mark.parametrize("level", ["-O0", "-Os"])
-def test_a_registration_function_that_returns_nullptr_registers_nothing(
-    tmp_path: Path, level: str
-) -> None:
-    if not has_gcc():
-        pytest.skip("no arm-none-eabi-g++")
-    source = f'#include "little.h"\n{NONE_FOR_THIS_BUILD}'
-    ethos = f"{source}TFLMRegistration* tflite::Register_ETHOSU() {{ return nullptr; }}\n"
-    caller = f'{source}extern "C" void Ethos() {{ tflite::AddEthosU(); }}\n'
-    elf = compile_little(
-        tmp_path, register=CONV + " extern void Ethos(); Ethos();", slots=1,
-        files={"null.cc": ethos, "caller.cc": caller}, extra=(level, "null.cc", "caller.cc"),
-    )  # fmt: skip
-    image = Firmware.from_elf(elf)
-    assert image.symbol("_ZN6tflite15Register_ETHOSUEv") is not None
-    audit = check(image, needs("CONV_2D"))
-    assert (audit.verdicts, audit.registered) == ((Verdict.OK,), ("CONV_2D",))

@@ -1,0 +1,28 @@
+"""What code that includes tflite-micro's headers is compiled with: the standalone runtime's."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness import paths
+from harness.build.schema import text as whole_schema
+
+RUNTIME = paths.platforms() / "standalone" / "tflm"
+
+
+def include_folders(folder: Path) -> list[Path]:
+    """The runtime's own, and ``folder`` with the schema's header as flatc makes it."""
+    flatc, headers = shutil.which("flatc"), Path("/usr/include/flatbuffers")
+    if flatc is None or not headers.is_dir() or not RUNTIME.is_dir():
+        pytest.skip("no flatbuffers compiler, or no standalone runtime")
+    out = folder / "tensorflow" / "lite" / "schema"
+    out.mkdir(parents=True)
+    schema = folder / "schema.fbs"
+    schema.write_text(whole_schema(RUNTIME.parent / "schema" / "schema.fbs"))
+    subprocess.run([flatc, "--cpp", "-o", str(out), str(schema)], check=True)
+    (folder / "flatbuffers").symlink_to(headers)  # a cross compiler does not look there by itself
+    return [RUNTIME, folder]
