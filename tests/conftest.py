@@ -5,13 +5,21 @@ import signal
 import threading
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 collect_ignore = ["cases"]
 
 # Tests are not timed: an example may take as long as a busy machine makes it take.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+# tests/mutation asks whether a test fails, each time the same, not for the smallest input.
+settings.register_profile(
+    "mutation",
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],
+    derandomize=True,
+    database=None,
+)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,6 +6,12 @@ Cosmic Ray's operators make the mutants: a comparison turned, a number one off, 
 negated, a loop that never runs. A seeded sample of each room is tried, in copies of the checkout,
 by the room's own unit tests alone. Printed are the share that was noticed and the diffs of those
 that were not; rooms.toml names the mutants that change nothing.
+
+A first run with coverage.py tells which test runs which lines. A mutant in a function is tried by
+the tests that run anything of its file, those that run its line and are quick first, and by those
+that run nothing of the room here: they may start processes that do. One outside functions, a
+constant for instance, is tried by all tests. Hypothesis draws the same examples each time and
+does not make failing ones smaller.
 """
 
 from __future__ import annotations
@@ -26,6 +32,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from queue import Queue
 from xml.etree import ElementTree
@@ -33,11 +40,14 @@ from xml.etree import ElementTree
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
+from coverage import CoverageData
 
 ROOT = Path(__file__).resolve().parents[2]
-#: A mutant that takes so many times the tests' processor seconds, and ten more, has been noticed.
+#: A mutant that takes so many times its tests' seconds, and ten more, has been noticed.
 _PATIENCE = 3.0
 _LONGEST = 3600.0
+#: What pytest ends with where it is asked for a test that is not there.
+_NOT_FOUND = 4
 #: The only two that turn `is`: that `==` becomes `is` is the same for most of what is compared.
 _IDENTITY = ("_Is_IsNot", "_IsNot_Is")
 
@@ -57,6 +67,23 @@ class Mutant:
         marked = [line for line in pairs if line[0] in "+-"]
         was = " ".join(line[2:].strip() for line in marked if line[0] == "-")
         return was, " ".join(line[2:].strip() for line in marked if line[0] == "+")
+
+    @cached_property
+    def line(self) -> int:
+        """The number of the first changed line, from 1 on."""
+        pairs = zip(self.old.splitlines(), self.new.splitlines(), strict=False)
+        return 1 + next(index for index, (was, becomes) in enumerate(pairs) if was != becomes)
+
+    @property
+    def within(self) -> bool:
+        """Whether the change is in a function's body: what is not, runs at the import."""
+        functions = [
+            node
+            for node in ast.walk(ast.parse(self.old))
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        ]
+        bodies = [node.body if isinstance(node.body, list) else [node.body] for node in functions]
+        return any(body[0].lineno <= self.line <= body[-1].end_lineno for body in bodies)
 
     def diff(self) -> str:
         """A unified diff with little around it."""
@@ -139,6 +166,45 @@ def _checkout() -> list[str]:
     return [name for name in names if (ROOT / name).is_file()]
 
 
+@dataclass(frozen=True)
+class Witnesses:
+    """A room's tests: the seconds that each takes, and which of them run which line of a file."""
+
+    seconds: dict[str, float]
+    lines: dict[str, dict[int, set[str]]]
+
+    @classmethod
+    def of(cls, report: Path, data: Path, copy: Path) -> Witnesses:
+        """From pytest's JUnit ``report`` and coverage.py's ``data`` of a run in ``copy``."""
+        seconds = {}
+        for case in ElementTree.parse(report).iter("testcase"):
+            test = f"{case.attrib['classname'].replace('.', '/')}.py::{case.attrib['name']}"
+            seconds[test] = float(case.attrib["time"])
+        measured = CoverageData(str(data))
+        measured.read()
+        lines = {}
+        for file in measured.measured_files():
+            lines[Path(file).relative_to(copy).as_posix()] = {
+                line: {context.rpartition("|")[0] for context in contexts} & seconds.keys()
+                for line, contexts in measured.contexts_by_lineno(file).items()
+            }
+        return cls(seconds, lines)
+
+    def of_mutant(self, mutant: Mutant) -> list[str]:
+        """The tests that may notice it, those that run its line first, the quickest first."""
+        lines = self.lines.get(mutant.file, {})
+        line, file = lines.get(mutant.line, set()), set().union(*lines.values())
+        ranked = sorted(self.seconds, key=lambda one: (one not in line, self.seconds[one]))
+        if not mutant.within or not file:
+            return sorted(ranked, key=lambda one: one not in file)
+        return [one for one in ranked if one in file or one in self._elsewhere]
+
+    @cached_property
+    def _elsewhere(self) -> set[str]:
+        here = (tests for lines in self.lines.values() for tests in lines.values())
+        return self.seconds.keys() - set().union(*here)
+
+
 class Copies:
     """Copies of the checkout, one for each job, in which mutants are tried."""
 
@@ -151,39 +217,42 @@ class Copies:
                 shutil.copy2(ROOT / name, copy / name)
             self._free.put(copy)
 
-    def quickest_first(self, tests: Sequence[str]) -> list[str]:
-        """The files of ``tests`` by the time that they take; RuntimeError where they do not pass.
+    def witnesses(self, tests: Sequence[str], code: str) -> Witnesses:
+        """Of ``tests`` and the folder ``code``; RuntimeError where they do not pass.
 
         The error holds the end of what pytest said.
         """
         copy = self._free.get()
         report = copy / "durations.xml"
+        measured = [f"--cov={code}", "--cov-context=test", "--cov-report="]
         try:
-            done = _run(copy, [*tests, f"--junitxml={report}"], _LONGEST)
+            done = _run(copy, [*tests, *measured, f"--junitxml={report}"], _LONGEST)
             if done.returncode:
                 raise RuntimeError(done.stdout[-2000:])
-            took: dict[str, float] = defaultdict(float)
-            for case in ElementTree.parse(report).iter("testcase"):
-                took[case.attrib["classname"]] += float(case.attrib["time"])
-            return [f"{name.replace('.', '/')}.py" for name in sorted(took, key=took.__getitem__)]
+            return Witnesses.of(report, copy / ".coverage", copy)
         finally:
             self._free.put(copy)
 
-    def passes(self, tests: Sequence[str], patience: float, mutant: Mutant | None = None) -> bool:
-        """Whether ``tests`` pass in ``patience`` processor seconds with ``mutant`` in place."""
+    def survives(self, mutant: Mutant, witnesses: Witnesses) -> bool:
+        """Whether all tests pass that may notice ``mutant``."""
+        tests = witnesses.of_mutant(mutant)
+        patience = 10 + _PATIENCE * sum(witnesses.seconds[test] for test in tests)
         copy = self._free.get()
         try:
-            if mutant is not None:
-                (copy / mutant.file).write_text(mutant.new, encoding="utf-8")
-            return _run(copy, tests, patience).returncode == 0
+            (copy / mutant.file).write_text(mutant.new, encoding="utf-8")
+            done = _run(copy, tests, patience)
+            if done.returncode == _NOT_FOUND:  # its tests have other names
+                files = dict.fromkeys(test.partition("::")[0] for test in tests)
+                done = _run(copy, [*files], patience)
+            return done.returncode == 0
         finally:
-            if mutant is not None:
-                (copy / mutant.file).write_text(mutant.old, encoding="utf-8")
+            (copy / mutant.file).write_text(mutant.old, encoding="utf-8")
             self._free.put(copy)
 
 
 def _run(copy: Path, tests: Sequence[str], patience: float) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
+    options = ["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutation"]
+    command = [sys.executable, "-m", "pytest", *options, *tests]
     environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     seconds = int(patience)
     return subprocess.run(
@@ -196,12 +265,6 @@ def _run(copy: Path, tests: Sequence[str], patience: float) -> subprocess.Comple
         errors="replace",
         check=False,
     )
-
-
-def _processor_seconds() -> float:
-    """Of the processes that were started and have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def _listed(value: str | list[str] | None) -> list[str | None]:
@@ -218,17 +281,16 @@ def try_room(name: str, count: int, seed: int, jobs: int, folder: Path) -> tuple
         for becomes in _listed(row.get("becomes"))
     }
     copies = Copies(folder, jobs)
-    started, used = time.monotonic(), _processor_seconds()
+    started = time.monotonic()
     try:
-        tests = copies.quickest_first(room["tests"])
+        witnesses = copies.witnesses(room["tests"], room["code"])
     except RuntimeError as failed:
         sys.exit(f"{name}: its unit tests fail as the code is:\n{failed}")
-    patience = 10 + _PATIENCE * (_processor_seconds() - used)
     broken = ROOT / room["code"] / "__init__.py"
     raising = Mutant(
         broken.relative_to(ROOT).as_posix(), broken.read_text(), "raise RuntimeError\n"
     )
-    if copies.passes(tests, patience, raising):
+    if copies.survives(raising, witnesses):
         sys.exit(f"{name}: its tests do not run the copy's code")
     chosen = []
     for mutant in sample(ROOT / room["code"], random.Random(f"{seed} {name}")):
@@ -239,7 +301,7 @@ def try_room(name: str, count: int, seed: int, jobs: int, folder: Path) -> tuple
             break
     killed = 0
     with ThreadPoolExecutor(jobs) as pool:
-        survived = pool.map(lambda one: copies.passes(tests, patience, one), chosen)
+        survived = pool.map(lambda one: copies.survives(one, witnesses), chosen)
         for number, (mutant, alive) in enumerate(zip(chosen, survived, strict=True), 1):
             killed += not alive
             if alive:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import select
 import subprocess
 import sys
-import threading
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
@@ -78,15 +78,13 @@ class Oracle:
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
-        guard = threading.Timer(self._seconds, process.kill)
-        guard.start()
+        answer = None
         try:
             write(process.stdin, request)
-            answer = read(process.stdout)
+            if select.select([process.stdout], [], [], self._seconds)[0]:
+                answer = read(process.stdout)
         except (BrokenPipeError, EOFError):
-            answer = None
-        finally:
-            guard.cancel()
+            pass  # it died
         if answer is None:
             process.kill()
             code = process.wait()
