@@ -86,7 +86,7 @@ def test_a_folded_product_is_what_its_steps_give(
     rounding=_roundings,
     multiplier=_multipliers,
     shift=st.integers(0, 14),
-    start=st.integers(-(1 << 17), 1 << 17),
+    start=st.integers(-(1 << 15), 1 << 15),
     zero_point=st.integers(-128, 127),
     relu=st.booleans(),
 )
