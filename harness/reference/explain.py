@@ -16,6 +16,7 @@ from harness.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.reference.comparison import Alternatives, Comparison, compare
 from harness.reference.fixedpoint import Array
 from harness.reference.interpreter import Interpreter
+from harness.reference.node import NUMPY_TYPES
 from harness.reference.quantization import quantize
 
 
@@ -143,6 +144,6 @@ def _truncated(interpreter: Interpreter, real_inputs: Sequence[Any]) -> list[Arr
     return [
         quantize(real, tensor.scale, tensor.zero_point, tensor.dtype, truncate=True)
         if tensor.scale
-        else np.asarray(real)
+        else np.asarray(real, NUMPY_TYPES[tensor.dtype])
         for real, tensor in zip(real_inputs, interpreter.inputs, strict=True)
     ]

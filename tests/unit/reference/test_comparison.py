@@ -194,3 +194,111 @@ def test_the_answer_is_json_even_with_nan() -> None:
         "allowed": 0.0,
     }
     assert document["largest"] == "inf"
+
+
+def test_a_difference_is_told_in_full() -> None:
+    expected = np.array([[100, 200, 300, 400], [500, 600, 700, 800]], np.int16)
+    obtained = expected + np.array([[0, 3, 0, 0], [0, 0, 0, -2500]], np.int16)
+    assert str(compare(obtained, expected, tolerance=2)).splitlines() == [
+        "mismatched elements: 2 / 8 (25 %), largest difference 2500",
+        "  [0, 1]: obtained 203, expected 200, 2 allowed",
+        "  [1, 3]: obtained -1700, expected 800, 2 allowed",
+    ]
+
+
+@pytest.mark.parametrize(("wrong", "last"), [(5, "  [4]: obtained 100"), (6, "  ... and 1 more")])
+def test_five_differences_are_all_shown_and_of_six_one_is_counted(wrong: int, last: str) -> None:
+    expected = np.arange(20, dtype=np.int16)
+    obtained = expected.copy()
+    obtained[:wrong] = 100 + np.arange(wrong) ** 3
+    obtained[4] = 100
+    lines = str(compare(obtained, expected)).splitlines()
+    assert len(lines) == 1 + wrong
+    assert lines[-1].startswith(last)
+
+
+def test_thousands_are_grouped() -> None:
+    expected = np.zeros(2000, np.float32)
+    obtained = np.random.default_rng(0).normal(size=2000).astype(np.float32)
+    text = str(compare(obtained, expected))
+    assert text.startswith("mismatched elements: 2,000 / 2,000 (100 %)")
+    assert text.endswith("... and 1,995 more")
+    assert str(compare(expected, expected)) == "all 2,000 elements equal"
+
+
+@pytest.mark.parametrize(("step", "digits"), [(1e-3, ("1.001", "1")), (1e-7, ("1.00000012", "1"))])
+def test_numbers_have_the_digits_that_tell_them_apart(step: float, digits: tuple[str, str]) -> None:
+    expected = np.array([1], np.float32)
+    text = str(compare(expected + np.float32(step), expected))
+    assert f"[0]: obtained {digits[0]}, expected {digits[1]}\n" in text + "\n"
+
+
+def test_doubles_that_differ_in_their_last_bit_are_told_apart() -> None:
+    text = str(compare(np.array([1 + 2.0**-52]), np.array([1.0])))
+    assert "obtained 1.0000000000000002, expected 1" in text
+
+
+def test_nothing_on_one_side_is_said_with_both_shapes() -> None:
+    answer = compare(np.empty((0, 3), np.int8), _tensor(2, 3))
+    assert str(answer) == "nothing to compare: obtained [0, 3], expected [2, 3]"
+    assert (answer.equal, answer.mismatches, answer.total) == (False, 6, 6)
+    assert compare(_tensor(2, 3), np.empty((0, 3), np.int8)).reason == (
+        "nothing to compare: obtained [2, 3], expected [0, 3]"
+    )
+
+
+def test_the_refusals_of_types_and_shapes_name_both() -> None:
+    assert str(compare(_tensor(4).astype(np.int16), _tensor(4))) == "obtained int16, expected int8"
+    answer = compare(_tensor(2, 2), _tensor(4))
+    assert str(answer) == "obtained the shape [2, 2], expected [4]"
+    assert np.isnan(answer.largest)
+
+
+@pytest.mark.parametrize(
+    "limits", [{"tolerance": np.nan}, {"relative": -0.1}, {"relative": np.nan}]
+)
+def test_a_tolerance_that_is_none_is_refused(limits: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match="a tolerance can't be negative"):
+        compare([1.0], [1.0], **limits)
+
+
+def test_both_tolerances_add_up() -> None:
+    expected = np.array([-100, 100], np.float32)
+    assert compare(expected + 3, expected, tolerance=1, relative=0.02).equal
+    answer = compare(expected + np.float32(3.5), expected, tolerance=1, relative=0.02)
+    assert (answer.mismatches, answer.first[0].allowed) == (2, 3.0)
+
+
+def test_no_relative_tolerance_makes_a_number_of_an_infinity() -> None:
+    answer = compare(np.array([5, 1.5], np.float32), np.array([np.inf, 1], np.float32), relative=1)
+    assert (answer.mismatches, answer.first[0].allowed) == (1, 0.0)
+
+
+def test_the_largest_difference_within_a_tolerance_is_told_too() -> None:
+    expected = np.zeros(3, np.int8)
+    answer = compare(np.array([1, -3, 2], np.int8), expected, tolerance=3)
+    assert (answer.equal, answer.mismatches, answer.largest) == (True, 0, 3.0)
+
+
+def test_the_largest_difference_is_one_of_those_beyond_the_tolerance() -> None:
+    answer = compare(
+        np.array([9, 4], np.int8), np.zeros(2, np.int8), tolerance=np.array([10.0, 3.0])
+    )
+    assert (answer.mismatches, answer.largest) == (1, 4)
+
+
+def test_truth_values_are_compared_too() -> None:
+    answer = compare(np.array([True, False]), np.array([True, True]))
+    assert (answer.mismatches, answer.largest, answer.explanation) == (1, 1, "")
+
+
+def test_an_answer_without_differences_is_plain_data() -> None:
+    assert compare(_tensor(3), _tensor(3)).to_json() == {
+        "equal": True,
+        "mismatches": 0,
+        "total": 3,
+        "largest": 0.0,
+        "first": [],
+        "explanation": "",
+        "reason": "",
+    }

@@ -1,0 +1,230 @@
+"""Allowed errors, worked out by hand from the formulas of :mod:`harness.reference.float_error`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from model_builder import ACTIVATIONS, Op, T, build
+from networks import svdf
+
+from harness.model import Model
+from harness.reference import Interpreter
+from harness.reference.float_error import allowed_errors, allowed_in_batch
+
+#: Half a unit in the last place of 1; twelve deviations are allowed.
+U, ALLOWED = 2.0**-24, 12.0
+NONE = {"FusedActivationFunction": ACTIVATIONS["NONE"]}
+
+
+def _real(*shape: int, data: object = None) -> T:
+    return T(shape, "float32", data=data)
+
+
+def _deviations(
+    tensors: list[T], operators: list[Op], inputs: list[object], fed: tuple[int, ...] = (0,)
+) -> dict[int, np.ndarray]:
+    last = len(tensors) - 1
+    interpreter = Interpreter(Model.from_bytes(build(tensors, operators, fed, [last])))
+    interpreter.invoke([np.array(each, np.float32) for each in inputs])
+    return {index: bound / ALLOWED for index, bound in allowed_errors(interpreter).items()}
+
+
+def _dense(x: int, w: int, bias: int, y: int, activation: str = "NONE") -> Op:
+    options = {"FusedActivationFunction": ACTIVATIONS[activation]}
+    return Op("FULLY_CONNECTED", [x, w, bias], [y], ("FullyConnected", options))
+
+
+_SUM = [
+    _real(1, 2),
+    _real(2, 2, data=[[1, 1], [2, -1]]),
+    _real(2, data=[5, 0]),
+    _real(1, 2),
+]
+
+
+def test_sums_of_products_walk_at_random() -> None:
+    # y = 12 and 2; the squares of the terms, the bias among them: 9 + 16 + 25 and 36 + 16.
+    found = _deviations(_SUM, [_dense(0, 1, 2, 3)], [[[3, 4]]])
+    expected = [2 * U * np.sqrt(12**2 + 50) / 3, 2 * U * np.sqrt(2**2 + 52) / 3]
+    np.testing.assert_allclose(found[3], [expected], rtol=1e-6)
+
+
+def test_an_activation_does_not_change_what_a_sum_may_be_off_by() -> None:
+    plain, cut = (
+        _deviations(_SUM, [_dense(0, 1, 2, 3, activation)], [[[3, 4]]])[3]
+        for activation in ("NONE", "RELU6")
+    )
+    np.testing.assert_array_equal(plain, cut)
+
+
+def test_deviations_go_on_through_the_squares_of_the_weights() -> None:
+    tensors = [*_SUM, _real(1, 2, data=[[3, 4]]), _real(1, data=[1e9]), _real(1, 1)]
+    found = _deviations(tensors, [_dense(0, 1, 2, 3), _dense(3, 4, 5, 6)], [[[3, 4]]])
+    carried = np.sqrt(9 * found[3][0, 0] ** 2 + 16 * found[3][0, 1] ** 2)
+    y, squares = 36 + 8 + 1e9, 36**2 + 8**2 + 1e18
+    own = 2 * U * np.sqrt(y**2 + squares) / 3
+    np.testing.assert_allclose(found[6], [[np.hypot(own, carried)]], rtol=1e-6)
+    assert found[6] > own
+
+
+def test_a_matrix_product_has_as_many_terms_as_its_rows() -> None:
+    tensors = [_real(1, 3), _real(3, 2), _real(1, 2)]
+    op = Op("BATCH_MATMUL", [0, 1], [2], ("BatchMatMul", {}))
+    found = _deviations(tensors, [op], [[[1, 2, 2]], [[1, 0], [1, 0], [1, 2]]], (0, 1))
+    expected = [
+        np.sqrt(3 + 2) * U * np.sqrt(y**2 + squares) / 3 for y, squares in ((5, 9), (4, 16))
+    ]
+    np.testing.assert_allclose(found[2], [expected], rtol=1e-6)
+
+
+def test_a_convolution_has_as_many_terms_as_its_window() -> None:
+    tensors = [_real(1, 2, 2, 1), _real(1, 2, 2, 1, data=[1, 1, 1, 1]), _real(1, 1, 1, 1)]
+    told = {"StrideH": 1, "StrideW": 1, "Padding": 1, **NONE}
+    op = Op("CONV_2D", [0, 1], [2], ("Conv2D", told))
+    found = _deviations(tensors, [op], [[[[[1], [2]], [[3], [4]]]]])
+    expected = np.sqrt(4 + 2) * U * np.sqrt(10**2 + 30) / 3
+    np.testing.assert_allclose(found[2], [[[[expected]]]], rtol=1e-6)
+
+
+def test_a_bias_of_a_transposed_convolution_is_its_fourth_input() -> None:
+    told = {"StrideH": 1, "StrideW": 1, "Padding": 1}
+    shape = T((4,), "int32", data=[1, 1, 1, 1])
+    tensors = [
+        _real(1, 1, 1, 1),
+        _real(1, 1, 1, 1),
+        shape,
+        _real(1, 1, 1, 1, data=[3]),
+        _real(1, data=[1000]),
+        _real(1, 1, 1, 1),
+    ]
+    operators = [
+        Op("EXP", [0], [1]),
+        Op("TRANSPOSE_CONV", [2, 3, 1, 4], [5], ("TransposeConv", told)),
+    ]
+    found = _deviations(tensors, operators, [[[[[0]]]]])
+    # 3 * exp(0) + 1000; what exp(0) = 1 may be off by counts three times, the bias does not.
+    own = np.sqrt(1 + 2) * U * np.sqrt(1003**2 + 3**2 + 1000**2) / 3
+    expected = np.hypot(own, 3 * 4 * U)
+    np.testing.assert_allclose(found[5].item(), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["COS", "EXP", "LOGISTIC", "SIN", "TANH"])
+def test_a_function_of_exact_values_is_off_by_four_half_units(name: str) -> None:
+    tensors = [_real(3), _real(3)]
+    interpreter = Interpreter(Model.from_bytes(build(tensors, [Op(name, [0], [1])], [0], [1])))
+    (y,) = interpreter.invoke([np.array([-0.5, 0.25, 1], np.float32)])
+    expected = ALLOWED * 4 * U * np.abs(y.astype(np.float64))
+    np.testing.assert_allclose(allowed_errors(interpreter)[1], expected, rtol=1e-6)
+
+
+def test_what_a_function_may_be_off_by_is_carried_through_a_sum_of_two() -> None:
+    tensors = [_real(1, 3), _real(1, 3), _real(1, 3)]
+    operators = [Op("EXP", [0], [1]), Op("ADD", [1, 0], [2], ("Add", NONE))]
+    x = np.array([[0.5, 1, 2]], np.float32)
+    found = _deviations(tensors, operators, [x])
+    y = np.exp(x) + x
+    np.testing.assert_allclose(found[2], np.hypot(found[1], U * y), rtol=2e-3)
+
+
+def test_both_inputs_of_a_product_move_it() -> None:
+    tensors = [_real(1, 2)] * 4
+    operators = [
+        Op("EXP", [0], [1]),
+        Op("COS", [0], [2]),
+        Op("MUL", [1, 2], [3], ("Mul", NONE)),
+    ]
+    x = np.array([[0.5, 1]], np.float32)
+    found = _deviations(tensors, operators, [x])
+    one, other = np.exp(x.astype(np.float64)), np.cos(x.astype(np.float64))
+    moved = np.hypot(found[1] * other, found[2] * one)
+    np.testing.assert_allclose(found[3], np.hypot(moved, U * one * other), rtol=2e-3)
+
+
+def test_the_largest_of_many_moves_as_itself() -> None:
+    tensors = [_real(1, 64), T((1,), "int32", data=[1]), _real(1, 64), _real(1)]
+    operators = [Op("EXP", [0], [2]), Op("REDUCE_MAX", [2, 1], [3], ("Reducer", {}))]
+    found = _deviations(tensors, operators, [np.linspace(0, 1, 64)[None]])
+    np.testing.assert_allclose(found[3], [np.hypot(found[2][0, -1], U * np.e)], rtol=2e-3)
+
+
+def test_an_average_is_a_sum_of_magnitudes() -> None:
+    tensors = [_real(1, 4), T((1,), "int32", data=[1]), _real(1)]
+    op = Op("MEAN", [0, 1], [2], ("Reducer", {}))
+    found = _deviations(tensors, [op], [[[1, -2, 3, -4]]])
+    np.testing.assert_allclose(found[2], [np.sqrt(4) * U * 2.5], rtol=1e-6)
+
+
+def test_a_comparison_has_no_deviation_and_what_is_picked_keeps_its_own() -> None:
+    tensors = [_real(2), _real(2), T((2,), "bool"), _real(2)]
+    operators = [
+        Op("EXP", [0], [1]),
+        Op("GREATER", [1, 0], [2], ("Greater", {})),
+        Op("SELECT_V2", [2, 1, 0], [3], ("SelectV2", {})),
+    ]
+    found = _deviations(tensors, operators, [[0.5, 1]])
+    assert set(found) == {1, 3}
+    np.testing.assert_allclose(
+        found[3], np.hypot(found[1], U * np.exp(np.array([0.5, 1]))), rtol=2e-3
+    )
+
+
+def test_no_bound_is_not_a_number() -> None:
+    """The deviation of 0 / 0 is nothing that anything may be off by."""
+    tensors = [_real(2), _real(2)]
+    found = _deviations(tensors, [Op("LOG", [0], [1])], [[-1, 2]])
+    np.testing.assert_allclose(found[1], [0, 4 * U * np.log(2)], rtol=1e-6)
+
+
+def _memory(x: T, weights: T, state: T) -> list[T]:
+    return [x, weights, _real(2, 3, data=[[1, 2, 3], [4, 5, 6]]), state, _real(1, 2)]
+
+
+def test_what_remembers_has_the_deviation_of_a_sum_of_its_largest_input() -> None:
+    state = T((1, 6), "float32", variable=True)
+    tensors = _memory(_real(1, 4), _real(2, 4, data=np.full((2, 4), 10.0)), state)
+    op = Op("SVDF", [0, 1, 2, -1, 3], [4], ("SVDF", {"Rank": 1}))
+    interpreter = Interpreter(Model.from_bytes(build(tensors, [op], [0], [4])))
+    (y,) = interpreter.invoke([np.array([[1, 2, 3, 4]], np.float32)])
+    assert y.tolist() == [[300, 600]]
+    # The weights are its largest input: 8 elements. The largest output is 600.
+    expected = ALLOWED * np.sqrt(8) * U * 600
+    np.testing.assert_allclose(allowed_errors(interpreter)[4], [[expected] * 2], rtol=1e-6)
+
+
+def test_what_remembers_carries_the_relative_deviations_of_its_inputs() -> None:
+    state = T((1, 6), "float32", variable=True)
+    tensors = [
+        *_memory(_real(1, 4), _real(2, 4, data=np.full((2, 4), 0.001)), state),
+        _real(1, 4),
+    ]
+    operators = [
+        Op("EXP", [5], [0]),
+        Op("SVDF", [0, 1, 2, -1, 3], [4], ("SVDF", {"Rank": 1})),
+    ]
+    interpreter = Interpreter(Model.from_bytes(build(tensors, operators, [5], [4])))
+    (y,) = interpreter.invoke([np.array([[1, 0, 2, -1]], np.float32)])
+    assert np.abs(y).max() < 1  # what is smaller than 1 may be off as 1 may be
+    expected = ALLOWED * np.hypot(4 * U, np.sqrt(8) * U)
+    np.testing.assert_allclose(allowed_errors(interpreter)[4], [[expected] * 2], rtol=1e-5)
+
+
+def test_bounds_of_a_batch_with_a_state_are_those_of_each_inference_in_its_turn() -> None:
+    state = T((1, 6), "float32", variable=True)
+    tensors = _memory(_real(1, 4), _real(2, 4, data=np.full((2, 4), 10.0)), state)
+    op = Op("SVDF", [0, 1, 2, -1, 3], [4], ("SVDF", {"Rank": 1}))
+    model = Model.from_bytes(build(tensors, [op], [0], [4]))
+    x = np.random.default_rng(2).normal(size=(5, 1, 4)).astype(np.float32)
+    wanted = np.array([False, False, True, False, True])
+    together = allowed_in_batch(Interpreter(model), [x], 0, wanted)
+    single = Interpreter(model)
+    for run, row in enumerate(x):
+        single.invoke([row])
+        expected = allowed_errors(single)[4] if wanted[run] else np.zeros((1, 2))
+        np.testing.assert_array_equal(together[run], expected)
+    assert together.shape == (5, 1, 2)
+
+
+def test_a_batch_of_integers_has_no_bounds() -> None:
+    interpreter = Interpreter(Model.from_bytes(svdf()))
+    x = np.ones((2, 1, 4), np.int8)
+    assert not allowed_in_batch(interpreter, [x], 0, np.ones(2, bool)).any()
