@@ -114,19 +114,27 @@ def looked_up(table: Array, index: Array, output: Array, mode: str = "clip") -> 
     return partial(table.take, index, None, output, mode)
 
 
-def every_byte(dtype: str = "int8") -> Array:
-    """The 256 values of int8 or uint8, in the order of their bytes, as int64."""
-    return np.arange(256, dtype=np.uint8).view(dtype).astype(np.int64)
+def every_value(dtype: str = "int8") -> Array:
+    """The values of an integer type of 8 or 16 bits, in the order of their bits, as int64."""
+    unsigned = _unsigned(dtype)
+    return np.arange(1 << 8 * unsigned.itemsize, dtype=unsigned).view(dtype).astype(np.int64)
 
 
-def byte_table(table: Array) -> Prepared:
-    """An operator of one input of one byte an element: ``table`` has what each byte gives."""
+def _unsigned(dtype: Any) -> np.dtype[Any]:
+    return np.dtype(f"u{np.dtype(dtype).itemsize}")
+
+
+def value_table(table: Array, dtype: str = "int8") -> Prepared:
+    """An operator of one input of ``dtype``: ``table`` has what each of its values gives, in the
+    order of their bits.
+    """
+    unsigned = _unsigned(dtype)
 
     def run(values: Sequence[Any]) -> list[Array]:
-        return [table[values[0].view(np.uint8)]]
+        return [table[values[0].view(unsigned)]]
 
     def bind(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> list[Call]:
-        x = inputs[0].view(np.uint8)
+        x = inputs[0].view(unsigned)
         return [looked_up(table, x.reshape(-1), outputs[0].reshape(-1))]
 
     return Prepared(run, bind)

@@ -7,7 +7,8 @@ zero point z (see :mod:`harness.reference.rows`), and with a 1 behind the inputs
     single:  y = floor(u') + z,                 u' = (u - 1/2) / 2^e + 1/2
     double:  y = round(r / 2^e) + z,            halves away from zero
 
-Every term is a multiple of 2^-31 (u) or 2^-(31 + e) (u'). While the magnitudes of all terms
+A multiplier above 1 has a shift to the left, by which m is multiplied, and e = 0. Every term is a
+multiple of 2^-31 (u) or 2^-(31 + e) (u'), times 2^shift. While the magnitudes of all terms
 together stay below 2^52 such units, double precision holds every partial sum in any order.
 
 The two roundings of ``double`` are one where no result below the zero point is seen (RELU), because
@@ -34,8 +35,10 @@ from harness.reference.fixedpoint import Array, Multiplier, rounding_right_shift
 from harness.reference.rows import AWAY
 
 _EXACT = 2.0**52
+#: Smaller results of a multiplier above 1 come from sums that its left shift does not overflow.
+_UNSHIFTED = 2.0**30
 #: Elements of a matrix that gains by being scaled.
-_SMALL = 1 << 13
+SMALL = 1 << 13
 #: Entries of the longest table.
 _LONGEST = 1 << 17
 
@@ -78,11 +81,39 @@ class Finish:
 
 
 @dataclass(frozen=True)
+class WideFinish:
+    """From u to outputs of which a table would be too long."""
+
+    second: Array
+    zero_point: int
+    clamp: Clamp
+
+    def __call__(self, u: Array) -> Array:
+        """As :class:`Finish`."""
+        y = np.empty(u.shape, self.clamp.dtype)
+        for call in self.calls(u, y, Workspace()):
+            call()
+        return y
+
+    def calls(self, u: Array, output: Array, work: Workspace) -> list[Call]:
+        """As :class:`Finish`."""
+        low, high = np.array(float(self.clamp.low)), np.array(float(self.clamp.high))
+        return [
+            partial(np.floor, u, u),
+            partial(np.multiply, u, self.second, u),
+            partial(np.rint, u, u),
+            partial(np.add, u, np.array(float(self.zero_point)), u),
+            partial(u.clip, low, high, u),
+            copied(output.reshape(u.shape), u),
+        ]
+
+
+@dataclass(frozen=True)
 class Folded:
     """``matrix`` (depth + 1, channels) takes rows of inputs, each with a 1 behind it, to u."""
 
     matrix: Array
-    finish: Finish
+    finish: Finish | WideFinish
 
     @classmethod
     def of(
@@ -94,34 +125,36 @@ class Folded:
         clamp: Clamp,
         largest: int = 128,
     ) -> Folded | None:
-        """Integer ``weights`` (depth, channels), multipliers below 1, ``bias`` (channels,).
+        """Integer ``weights`` (depth, channels), ``bias`` (channels,).
 
         ``zero_points`` are the input's and the output's, ``largest`` is the largest magnitude of an
-        input. None where the sums are not exact, or no table holds all results.
+        input. None where the sums are not exact.
         """
         weights = weights.astype(np.int64)
-        exponent = np.broadcast_to(-multiplier.shift, bias.shape).astype(np.float64)
+        shift = np.broadcast_to(multiplier.shift, bias.shape).astype(np.float64)
+        left, exponent = np.maximum(shift, 0), np.maximum(-shift, 0)
         seen_above = clamp.low >= zero_points[1]
         once = multiplier.rounding == "single" or seen_above or not exponent.any()
         down = 2.0**-exponent if once else np.ones(bias.shape)
-        factor = np.broadcast_to(multiplier.multiplier, bias.shape) * 2.0**-31 * down
+        unit = 2.0 ** (left - 31) * down
+        factor = np.broadcast_to(multiplier.multiplier, bias.shape) * unit
         offset = (bias - zero_points[0] * weights.sum(axis=0)) * factor + 0.5
         if multiplier.rounding == "double" and seen_above:
             offset += np.where(exponent > 0, down / 2, 0)
         matrix = np.vstack([weights * factor, offset])
         reach = np.abs(matrix[:-1]).sum(axis=0) * largest + np.abs(offset)
-        if np.any(reach >= _EXACT * 2.0**-31 * down):
+        if np.any(reach >= _EXACT * unit) or np.any(reach[left > 0] >= _UNSHIFTED):
             return None
-        left = 0 if once else int(exponent[0])
+        right = 0 if once else int(exponent[0])
         low, high = (int(end) - zero_points[1] for end in (clamp.low, clamp.high))
-        if (once or (exponent == left).all()) and (high - low) << left < _LONGEST:
-            matrix[-1] -= low << left
-            first, entries = low << left, ((high - low) << left) + 1
-            table = _table(first, entries, left, zero_points[1], clamp.dtype)
+        if (once or (exponent == right).all()) and (high - low) << right < _LONGEST:
+            matrix[-1] -= low << right
+            first, entries = low << right, ((high - low) << right) + 1
+            table = _table(first, entries, right, zero_points[1], clamp.dtype)
             return cls(matrix, Finish(None, table))
         results = float((reach * 2.0**-exponent).max(initial=0)) + 2
         if results > _LONGEST // 2:
-            return None
+            return cls(matrix, WideFinish(2.0**-exponent * AWAY, zero_points[1], clamp))
         half = 1 << int(results).bit_length()
         index = np.clip(np.roll(np.arange(-half, half), half), low, high) + zero_points[1]
         return cls(matrix, Finish(2.0**-exponent * AWAY, index.astype(clamp.dtype)))
@@ -129,7 +162,7 @@ class Folded:
     @property
     def small(self) -> bool:
         """True where one product in double precision is faster than steps in single precision."""
-        return self.matrix.size <= _SMALL
+        return self.matrix.size <= SMALL
 
     def __call__(self, rows: Array) -> Array:
         """Rows of inputs (rows, depth) to outputs (rows, channels)."""

@@ -256,9 +256,12 @@ class Interpreter:
         The first one after a start is alone: it runs what CALL_ONCE calls.
         """
         with self._lock:
-            values = {index: value.copy() for index, value in self._values.items()}
-            plan, remembered = self._planned(), self._streams
+            remembered = self._streams
             alone = count if remembered is None else 0 if self._begun else 1
+            values = self._values
+            if alone:  # which writes on the plan's buffers
+                values = {index: value.copy() for index, value in values.items()}
+            plan = self._planned()
             rows = [plan.run([array[row] for array in arrays]) for row in range(alone)]
             parts = [[output[None] for output in row] for row in rows]
             if remembered is not None:

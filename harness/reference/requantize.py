@@ -14,6 +14,7 @@ from harness.reference.fixedpoint import Array, Multiplier, wrap32
 from harness.reference.folding import Folded
 from harness.reference.node import NUMPY_TYPES, Node
 from harness.reference.rows import row_scaler
+from harness.reference.scaling import Summed
 
 #: TFLM refuses a bias whose scale is off by more than this many output steps.
 _BIAS_TOLERANCE = 0.02
@@ -92,7 +93,8 @@ class Requantizer:
 
     int8 activations accumulate in 32 bits. int16 activations do in 64 bits, or in 32 bits where
     the bias is int32. ``wraps`` says whether 32 bits may overflow (they wrap, as in the C++).
-    ``rows`` does the same faster, where nothing wraps and the bias is the constant ``added``.
+    ``added`` is the bias where it is constant and accumulators have 32 bits; ``rows`` does the same
+    faster then, where nothing wraps.
     """
 
     multiplier: Multiplier
@@ -132,9 +134,10 @@ class Requantizer:
         clamp = clamp_for(node, output)
         value = node.constant(bias) if given else np.zeros(channels, np.int64)
         rows, added = None, None
-        if value is not None and not wide and not wraps and shift <= 0:
+        if value is not None and not wide:
             added = value.ravel()[:channels].astype(np.int64)
-            rows = row_scaler(multiplier, added, clamp, output, largest)
+            if not wraps and shift <= 0:
+                rows = row_scaler(multiplier, added, clamp, output, largest)
         place = bias if given else -1
         return cls(multiplier, output.zero_point, clamp, wide, wraps, place, rows, added)
 
@@ -143,11 +146,19 @@ class Requantizer:
 
         None where 32 or 64 bits could overflow, or where that is not exact.
         """
-        if self.added is None:
+        if self.added is None or self.wraps:
             return None
+        return Folded.of(weights, *self._rest(x))
+
+    def summed(self, weights: Array, x: Tensor) -> Summed | None:
+        """The same for sums that may overflow. None where that is not exact, either."""
+        return None if self.added is None else Summed.of(weights, *self._rest(x))
+
+    def _rest(self, x: Tensor) -> tuple[Multiplier, Array, tuple[int, int], Clamp, int]:
+        """What both are made of, besides weights."""
+        assert self.added is not None
         zero_points = x.zero_point, self.zero_point
-        largest = -int(np.iinfo(x.dtype).min)
-        return Folded.of(weights, self.multiplier, self.added, zero_points, self.clamp, largest)
+        return self.multiplier, self.added, zero_points, self.clamp, -int(np.iinfo(x.dtype).min)
 
     def __call__(self, accumulators: Array, values: Any) -> Array:
         """Accumulators (runs, ..., channels) of any type; ``values`` are the node's inputs."""

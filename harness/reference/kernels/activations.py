@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from harness.reference import gemmlowp
-from harness.reference.bind import byte_table, every_byte
+from harness.reference.bind import every_value, value_table
 from harness.reference.fixedpoint import (
     Array,
     Multiplier,
@@ -42,7 +42,7 @@ def _checked(node: Node, allowed: str, *, symmetric: bool = True) -> str:
 def elementwise(node: Node, function: Callable[[Array], Array]) -> Run:
     """``function`` of every element; float32 is computed in double precision, rounded once."""
     if node.input(0).dtype == "int8":
-        return byte_table(function(every_byte()).astype(np.int8))
+        return value_table(function(every_value()).astype(np.int8))
 
     def run(values: Sequence[Any]) -> list[Array]:
         x = values[0]

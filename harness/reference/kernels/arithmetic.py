@@ -13,7 +13,7 @@ import numpy as np
 
 from harness.model import Tensor
 from harness.reference.activation import Clamp, clamp_for
-from harness.reference.bind import Call, Prepared, Workspace, copied, every_byte, looked_up
+from harness.reference.bind import Call, Prepared, Workspace, copied, every_value, looked_up
 from harness.reference.broadcast import aligned, check_broadcast
 from harness.reference.fixedpoint import Array, Multiplier, wrap32
 from harness.reference.node import Node, Run
@@ -48,7 +48,7 @@ def _pairwise(node: Node, function: Callable[[Array, Array], Array]) -> Run:
         return run
 
     def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
-        every = every_byte().astype(np.int8)
+        every = every_value().astype(np.int8)
         table = work.keep((256, 256), np.int8)
         table[...] = function(every[:, None], every)
         # The first input's byte is the high one of a little-endian index.

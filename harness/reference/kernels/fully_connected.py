@@ -131,7 +131,7 @@ def _quantized(node: Node, weights: Tensor, shape: tuple[int, int]) -> Run:
     if fixed is None:
         return run
     w = fixed.reshape(-1, shape[1])[:columns].T.astype(np.int64) - _weight_offset(weights)
-    folded = requantize.folded(w, x)
+    folded = requantize.folded(w, x) or requantize.summed(w, x)
     if folded is None:
         return run
 

@@ -15,9 +15,9 @@ from harness.reference.bind import (
     Call,
     Prepared,
     Workspace,
-    byte_table,
     copied,
-    every_byte,
+    every_value,
+    value_table,
 )
 from harness.reference.fixedpoint import Array, Multiplier, wrap32
 from harness.reference.node import Node, Run
@@ -52,8 +52,8 @@ def quantize(node: Node) -> Run:
         y = wrap32(multiplier.scale(centred) + output.zero_point)
         return np.asarray(np.clip(y, low, high), output.dtype)
 
-    if x.dtype in ("int8", "uint8"):
-        return byte_table(rescaled(every_byte(x.dtype)))
+    if x.dtype != "int32":
+        return value_table(rescaled(every_value(x.dtype)), x.dtype)
     return lambda values: [rescaled(values[0])]
 
 
@@ -92,5 +92,5 @@ def dequantize(node: Node) -> Run:
         raise node.unsupported(f"{x.dtype} to {output.dtype} is not supported")
     scale = node.scale(x)
     if x.dtype != "int16":
-        return byte_table(to_real(every_byte(x.dtype), scale, x.zero_point))
+        return value_table(to_real(every_value(x.dtype), scale, x.zero_point), x.dtype)
     return lambda values: [to_real(values[0], scale, x.zero_point)]

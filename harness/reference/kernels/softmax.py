@@ -17,7 +17,6 @@ from harness.reference.bind import Call, Prepared, Workspace, copied, looked_up
 from harness.reference.fixedpoint import (
     Array,
     Multiplier,
-    doubling_high_multiply,
     rounding_right_shift,
     wrap32,
 )
@@ -91,27 +90,26 @@ def _int8(node: Node) -> Run:
     exponentials = np.where(counted, gemmlowp.exp_on_negative_values(scaled, _INTEGER_BITS), 0)
     shares = rounding_right_shift(exponentials.copy(), _ACCUMULATOR_BITS)
     bits = 8 if output.dtype == "int8" else 16
-    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+    every = np.arange(-(1 << (bits - 1)), 1 << (bits - 1)).astype(output.dtype)
 
     def run(values: Sequence[Any]) -> list[Array]:
         q = values[0].astype(np.int64)
         index = q.max(axis=-1, keepdims=True) - q
         total = wrap32(shares[index].sum(axis=-1, keepdims=True))
         inverse, over = gemmlowp.reciprocal(total, _ACCUMULATOR_BITS)
-        if np.any(over > bits):  # the last shift would be by more than 31
+        if np.any((over > bits) | (total < 0)):  # the last shift would be by more than 31
             raise node.aborts(f"its exponentials' sum is {2 << bits} or more")
-        y = doubling_high_multiply(exponentials[index], inverse)
-        y = rounding_right_shift(y, np.broadcast_to(over + 31 - bits, y.shape)) + low
-        y = np.where(counted[index], np.clip(y, low, high), low)
-        return [y.astype(output.dtype)]
+        # Both roundings' shifts in one: the floor of a floor, of sums below 2^63.
+        y = exponentials[index] * inverse
+        y += (np.int64(1) << (over + 61 - bits)) + (1 << 30)
+        y >>= over + 62 - bits
+        return [every.take(y, mode="clip")]
 
     length = x.shape[-1]
     if x.elements > _MAX_ROWS * length or shares.max() * length >= 1 << 31:
         return run
-    every = np.arange(low, high + 1).astype(output.dtype)
 
     def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
-        # Both roundings' shifts in one: the floor of a floor, of sums below 2^63.
         index = work.share("index", (length,), np.intp)
         terms = work.share("terms", (length,), np.int64)
         top, total, inverse, half, shift = (np.array(0) for _ in range(5))

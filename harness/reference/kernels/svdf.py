@@ -8,6 +8,7 @@ Source: TensorFlow Lite operator specification.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,13 +16,14 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from harness.reference.activation import Clamp, clamp_for
-from harness.reference.bind import Bind, Call, Prepared, Workspace, copied, unbound
+from harness.reference.bind import Bind, Call, Prepared, Workspace, copied, product_of, unbound
 from harness.reference.exact import ExactMatrix
 from harness.reference.fixedpoint import Array, Multiplier, wrap32
-from harness.reference.folding import Folded
+from harness.reference.folding import Finish, Folded
 from harness.reference.node import Node, Run
 from harness.reference.quantization import limits
 from harness.reference.requantize import largest_input
+from harness.reference.scaling import Scaling
 
 _BIAS_TOLERANCE = 1e-5
 
@@ -105,57 +107,110 @@ def _quantized(node: Node, memory: int, rank: int) -> Run:
         if not abs(node.input(3).scale - float(scales[2] * scales[3])) < _BIAS_TOLERANCE:
             raise node.bad("its bias has another scale than state times time weights")
     folded = _folded(node, first)
-    feature_of, total = _feature(node, first, folded), _total(node, memory * rank)
+    feature_of, filters = _feature(node, first, folded), _Filters.of(node, second)
 
     def run(values: Sequence[Any]) -> list[Array]:
         bias, past = values[3:5]
+        if filters is not None:
+            return [filters(past, feature_of(values))]
         past = _advance(past, memory, feature_of(values))
-        y = total(past, values[2])
+        y = _total(node, memory * rank, past, values[2])
         if bias is not None:
             y += bias[:, None]
         y = second.scale(wrap32(y))
         y += output.zero_point
         return [np.minimum(np.maximum(y, -128), 127).astype(np.int8)]
 
-    fixed = node.constant(2), node.constant(3) if node.present(3) else np.array(0)
-    if folded is None or second.shift > 0 or any(value is None for value in fixed):
+    if folded is None or filters is None:
         return Prepared(run, unbound, consecutive=True)
-    return Prepared(run, _bind(node, memory * rank, folded, second), consecutive=True)
+    return Prepared(run, _bind(node, folded, filters), consecutive=True)
 
 
-def _bind(node: Node, terms: int, folded: Folded, second: Multiplier) -> Bind:
+@dataclass(frozen=True)
+class _Filters:
+    """Constant time weights and bias: from the state to the outputs.
+
+    ``weights`` (memory, filters) and ``bias`` (units,), less what the state's zero point adds, have
+    32 bits, as the device's sums, which ``scaling`` takes.
+    """
+
+    weights: Array
+    bias: Array
+    scaling: Scaling
+    wraps: bool
+
+    @classmethod
+    def of(cls, node: Node, second: Multiplier) -> _Filters | None:
+        """None where something is computed, or the scaling cannot be had."""
+        time, state, output = node.constant(2), node.input(4), node.output()
+        units = output.shape[1]
+        bias = node.constant(3) if node.present(3) else np.zeros(units, np.int64)
+        if time is None or bias is None:
+            return None
+        rows = time.reshape(units, -1).astype(np.int64)
+        bias = bias.astype(np.int64) - state.zero_point * rows.sum(axis=1)
+        largest = -int(np.iinfo(state.dtype).min)
+        reach = int((np.abs(rows).sum(axis=1) * largest + np.abs(bias)).max())
+        clamp = Clamp(-128, 127, np.dtype(np.int8))
+        scaling = Scaling.of(second, output.zero_point, clamp, reach)
+        if scaling is None:
+            return None
+        weights = np.ascontiguousarray(time.T, np.int32)
+        return cls(weights, bias.astype(np.int32), scaling, reach >= 1 << 31)
+
+    def __call__(self, state: Array, feature: Array) -> Array:
+        """New features (runs, N, filters) of consecutive runs to outputs; the state is advanced.
+
+        Numbers of 32 bits overflow as the device's do.
+        """
+        runs, count, filters = feature.shape
+        memory, width = len(self.weights), count * filters
+        view = state.reshape(width, memory)
+        sequence = np.empty((memory - 1 + runs, width), np.int32)
+        sequence[: memory - 1] = view[:, 1:].T
+        sequence[memory - 1 :] = feature.reshape(runs, width)
+        view[...] = sequence[runs - 1 :].T
+        shape, (step, one) = (runs, memory, count, filters), sequence.strides
+        windows = np.ndarray(shape, np.int32, sequence, 0, (step, step, one * filters, one))
+        sums = np.einsum("rmnf,mf->rnf", windows, self.weights)
+        units = len(self.bias)
+        if units < filters:
+            sums = sums.reshape(runs, count, units, -1).sum(axis=-1, dtype=np.int32)
+        sums += self.bias
+        return self.scaling(sums)
+
+    def calls(self, state: Array, output: Array, work: Workspace) -> list[Call]:
+        """The same for one run and a ``state`` that is advanced already."""
+        units = len(self.bias)
+        terms = self.weights.size // units
+        rows = work.keep((output.size, terms + 1), np.float64, 1.0)
+        weights = work.keep(rows.shape, np.float64)
+        weights.reshape(-1, units, terms + 1)[...] = np.c_[
+            self.weights.T.reshape(units, terms), self.bias
+        ]
+        products = work.share("terms", rows.shape, np.float64)
+        u = work.share("sums", (output.size, 1), np.float64)
+        return [
+            copied(rows[:, :-1], state.reshape(output.size, terms)),
+            partial(np.multiply, rows, weights, products),
+            product_of(products, np.ones((terms + 1, 1)), u),
+            *self.scaling.calls(u, output, work, wraps=self.wraps),
+        ]
+
+
+def _bind(node: Node, folded: Folded, filters: _Filters) -> Bind:
     """One inference; see :func:`_quantized`."""
-    x, time, output = node.input(0), node.input(2), node.output()
-    runs, units = output.shape
+    x, time = node.input(0), node.input(2)
 
     def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
-        state = inputs[4].reshape(runs, *time.shape)
-        feature = work.keep((runs, time.shape[0]), state.dtype)
-        # Terms come first: sums over the first axis are the fastest.
-        times = work.keep((terms, runs, units), np.float64)
-        times[...] = inputs[2].reshape(units, 1, terms).T
-        products = work.share("terms", times.shape, np.float64)
-        sums = work.share("sums", (runs, units), np.float64)
-        y, sign = (work.share(name, sums.shape, np.int64) for name in ("whole", "sign"))
-        narrow = work.share("narrow", sums.shape, np.int32)
-        added = np.zeros(sums.shape, np.int64)
-        added += inputs[3] if inputs[3] is not None else 0
+        flat = inputs[4].reshape(-1)
+        state = flat.reshape(-1, time.shape[1])
+        feature = work.keep((x.shape[0], time.shape[0]), flat.dtype)
         return [
             *folded.bind(inputs[0].reshape(x.shape), feature, work),
-            copied(state[..., :-1], state[..., 1:]),
-            copied(state[..., -1], feature),
-            copied(products, np.moveaxis(state.reshape(runs, units, terms), -1, 0)),
-            partial(np.multiply, products, times, products),
-            partial(np.add.reduce, products, 0, None, sums),
-            copied(y, sums),
-            partial(np.add, y, added, y),
-            copied(narrow, y),  # of 32 bits
-            copied(y, narrow),
-            *second.calls(y, sign),
-            partial(np.add, y, np.array(output.zero_point), y),
-            partial(np.maximum, y, np.array(-128), out=y),
-            partial(np.minimum, y, np.array(127), out=y),
-            copied(outputs[0].reshape(y.shape), y),
+            copied(flat[:-1], flat[1:]),  # what comes from the next filter is written over
+            copied(state[:, -1], feature.reshape(-1)),
+            *filters.calls(state, outputs[0], work),
         ]
 
     return bind
@@ -164,11 +219,18 @@ def _bind(node: Node, terms: int, folded: Folded, second: Multiplier) -> Bind:
 def _folded(node: Node, first: Multiplier) -> Folded | None:
     """Features and their scaling in one, where the weights are constant."""
     x, state, fixed = node.input(0), node.input(4), node.constant(1)
-    if fixed is None or state.zero_point or first.shift > 0:
+    if fixed is None:
         return None
     clamp = Clamp(*limits(state.dtype), np.dtype(state.dtype))
     bias = np.zeros(len(fixed), np.int64)
-    return Folded.of(fixed.T, first, bias, (x.zero_point, 0), clamp)
+    folded = Folded.of(fixed.T, first, bias, (x.zero_point, 0), clamp)
+    if folded is None or not state.zero_point:
+        return folded
+    if not isinstance(folded.finish, Finish):
+        return None
+    # The zero point is added behind the clamp, and wraps.
+    table = (folded.finish.table.astype(np.int64) + state.zero_point).astype(clamp.dtype)
+    return replace(folded, finish=replace(folded.finish, table=table))
 
 
 def _feature(
@@ -206,20 +268,14 @@ def _dot(node: Node) -> Callable[[Sequence[Any]], Array]:
     return dot
 
 
-def _total(node: Node, terms: int) -> Callable[[Array, Array], Array]:
+def _total(node: Node, terms: int, past: Array, weights: Array) -> Array:
     """State * time weights summed over time and a unit's filters, not yet cut to 32 bits.
 
     A unit's filters lie together, so each unit is one stretch of ``terms`` products, none of which
     reaches 2^33.
     """
-    zero, runs, fixed = node.input(4).zero_point, node.input(4).shape[0], node.constant(2)
-    ready = None if fixed is None else fixed.reshape(-1, terms).astype(np.float64)
-
-    def total(past: Array, weights: Array) -> Array:
-        past = past.reshape(len(past), runs, -1, terms) - np.float64(zero)
-        if ready is not None:
-            return np.asarray(np.einsum("rnut,ut->rnu", past, ready), np.int64)
-        products = past * weights.reshape(-1, 1, *past.shape[2:])
-        return np.asarray(products.sum(axis=-1), np.int64)
-
-    return total
+    past = past.reshape(len(past), node.input(4).shape[0], -1, terms)
+    products = (past - np.float64(node.input(4).zero_point)) * weights.reshape(
+        -1, 1, *past.shape[2:]
+    )
+    return np.asarray(products.sum(axis=-1), np.int64)

@@ -10,8 +10,9 @@ from harness.arithmetic import Rounding
 from harness.reference import gemmlowp
 from harness.reference.activation import Clamp
 from harness.reference.bind import Workspace
-from harness.reference.fixedpoint import Multiplier
+from harness.reference.fixedpoint import Multiplier, wrap32
 from harness.reference.folding import Folded
+from harness.reference.scaling import Scaling, Summed
 
 _multipliers = st.one_of(
     st.integers(1 << 30, (1 << 31) - 1),
@@ -27,8 +28,8 @@ def _in_steps(
     return np.clip(scaled, clamp.low, clamp.high).astype(clamp.dtype)
 
 
-def _folded(folded: Folded, x: np.ndarray, channels: int) -> np.ndarray:
-    y = np.zeros((len(x), channels), folded.finish.table.dtype)
+def _folded(folded: Folded | Summed, x: np.ndarray, clamp: Clamp) -> np.ndarray:
+    y = np.zeros((len(x), folded.matrix.shape[1]), clamp.dtype)
     for call in folded.bind(x, y, Workspace()):
         call()
     return y
@@ -39,7 +40,7 @@ def _folded(folded: Folded, x: np.ndarray, channels: int) -> np.ndarray:
     rounding=_roundings,
     channels=st.integers(1, 4),
     depth=st.integers(1, 12),
-    shifts=st.lists(st.integers(0, 31), min_size=4, max_size=4),
+    shifts=st.lists(st.integers(-12, 31), min_size=4, max_size=4),
     same_shift=st.booleans(),
     zero_points=st.tuples(st.integers(-128, 127), st.integers(-128, 127)),
     kind=st.sampled_from(["all", "relu", "nearly relu", "part"]),
@@ -79,7 +80,7 @@ def test_a_folded_product_is_what_its_steps_give(
         expected = _in_steps(
             (x.astype(np.int64) - zero_points[0]) @ w, multiplier, bias, zero_points[1], clamp
         )
-        assert np.array_equal(_folded(folded, x, channels), expected)
+        assert np.array_equal(_folded(folded, x, clamp), expected)
 
 
 @given(
@@ -105,7 +106,66 @@ def test_every_sum_of_a_stretch_is_rounded_alike(
     folded = Folded.of(w, both, bias, (0, zero_point), clamp)
     assert folded is not None
     expected = _in_steps(x.astype(np.int64) @ w, both, bias, zero_point, clamp)
-    assert np.array_equal(_folded(folded, x, 2), expected)
+    assert np.array_equal(_folded(folded, x, clamp), expected)
+
+
+@given(
+    data=st.data(),
+    rounding=_roundings,
+    shifts=st.lists(st.integers(-4, 31), min_size=1, max_size=3),
+    zero_points=st.tuples(st.integers(-128, 127), st.integers(-128, 127)),
+    high_bits=st.integers(10, 31),
+)
+def test_sums_that_overflow_are_cut_to_32_bits_and_scaled_as_in_steps(
+    data: st.DataObject,
+    rounding: Rounding,
+    shifts: list[int],
+    zero_points: tuple[int, int],
+    high_bits: int,
+) -> None:
+    raw = np.array([data.draw(_multipliers) for _ in shifts])
+    multiplier = Multiplier(raw, -np.array(shifts), rounding)
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    w = rng.integers(-127, 128, (9, len(shifts)))
+    x = rng.integers(-128, 128, (40, 9)).astype(np.int8)
+    bias = rng.integers(-(1 << high_bits), 1 << high_bits, len(shifts))
+    clamp = Clamp(-128, 127, np.dtype(np.int8))
+    summed = Summed.of(w, multiplier, bias, zero_points, clamp, 128)
+    if summed is not None:
+        sums = wrap32((x.astype(np.int64) - zero_points[0]) @ w + bias)
+        expected = _in_steps(sums, multiplier, np.array(0), zero_points[1], clamp)
+        assert np.array_equal(summed(x), expected)
+        assert np.array_equal(_folded(summed, x, clamp), expected)
+
+
+@given(
+    rounding=_roundings,
+    multiplier=_multipliers,
+    shift=st.integers(0, 25),
+    output=st.integers(-140, 140),
+    zero_point=st.integers(-128, 127),
+    low=st.integers(-128, 0),
+)
+@example("double", 1 << 30, 1, -20, 0, -128)
+@example("double", 1 << 30, 20, -20, 0, -128)
+@example("single", 1 << 30, 20, 3, 0, -128)
+def test_each_sum_near_a_change_of_the_output_is_scaled_as_in_steps(
+    rounding: Rounding, multiplier: int, shift: int, output: int, zero_point: int, low: int
+) -> None:
+    both = Multiplier(np.array(multiplier), np.array(-shift), rounding)
+    clamp = Clamp(low, 127, np.dtype(np.int8))
+    scaling = Scaling.of(both, zero_point, clamp, 1 << 31)
+    assert scaling is not None
+    change = round((output - 0.5) / (max(multiplier, 1) / 2**31 / 2**shift))
+    sums = np.clip(np.arange(-300, 300) + change, -(1 << 31), (1 << 31) - 1)
+    assert np.array_equal(scaling(sums), _in_steps(sums, both, np.array(0), zero_point, clamp))
+
+
+def test_a_left_shift_that_overflows_is_not_scaled_at_once() -> None:
+    twice = Multiplier(np.array(1 << 30), np.array(2), "double")
+    clamp = Clamp(-128, 127, np.dtype(np.int8))
+    assert Scaling.of(twice, 0, clamp, (1 << 29) - 1) is not None
+    assert Scaling.of(twice, 0, clamp, 1 << 29) is None
 
 
 @given(

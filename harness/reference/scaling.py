@@ -1,0 +1,162 @@
+"""From 32-bit sums to 8-bit outputs in double precision, right although it rounds.
+
+The output rises with the sum, and so does every operation of floating point. What gives the right
+outputs on both sides of each sum at which the output changes therefore gives them for every sum.
+Whether it does is tried when it is made.
+
+For sums x, a multiplier M = m 2^-31 2^-e and a zero point z:
+
+    single, or e = 0:  y = floor(x M + 1/2) + z
+    double:            y = floor(x M + 1/2 + 2^-(e+1)) + z, for x < 0 with - 2^-(e+1)
+
+The second rounding's halves go away from zero, and the first one's up: see
+:mod:`harness.reference.folding`. With the smallest output's place for z, y is the index of a table,
+and truncation serves as floor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from harness.reference.activation import Clamp
+from harness.reference.bind import Call, Workspace, copied, looked_up, product_of
+from harness.reference.fixedpoint import Array, Multiplier
+from harness.reference.folding import SMALL
+
+#: 32-bit numbers are smaller, integers in double precision exact below these.
+_BITS_32 = 1 << 31
+_EXACT = 1 << 53
+#: An output changes within so many sums of where x M + 1/2 is whole.
+_AROUND = np.arange(-3, 4)
+#: More channels take too much memory to be tried.
+_MAX_CHANNELS = 1 << 10
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """``factor``, ``nudge`` and ``base`` are one number, or one for each channel, the last axis.
+
+    ``nudge`` takes the sum's sign. None: there is none, or outputs of one sign only.
+    """
+
+    factor: Array
+    nudge: Array | None
+    base: Array
+    table: Array
+
+    @classmethod
+    def of(
+        cls, multiplier: Multiplier, zero_point: int, clamp: Clamp, largest: int
+    ) -> Scaling | None:
+        """For sums of magnitudes up to ``largest``. None where it would be wrong for one."""
+        channels, left = multiplier.shift.size, int(multiplier.shift.max(initial=0))
+        if clamp.dtype != np.int8 or clamp.low > clamp.high or channels > _MAX_CHANNELS:
+            return None
+        if left and largest << left >= _BITS_32:
+            return None  # the left shift wraps
+        factor = np.asarray(multiplier.multiplier * 2.0 ** (multiplier.shift - 31.0))
+        base = np.full(factor.shape, 0.5 + zero_point - clamp.low)
+        nudge: Array | None = None
+        if multiplier.rounding == "double" and np.any(multiplier.shift < 0):
+            nudge = np.where(multiplier.shift < 0, 2.0 ** (multiplier.shift - 1.0), 0.0)
+            if clamp.low >= zero_point:
+                base, nudge = np.asarray(base + nudge), None
+        table = np.arange(clamp.low, clamp.high + 1).astype(np.int8)
+        scaling = cls(factor, nudge, base, table)
+        return scaling if scaling._agrees(multiplier, zero_point, clamp, largest) else None
+
+    def _agrees(self, multiplier: Multiplier, zero_point: int, clamp: Clamp, largest: int) -> bool:
+        """Whether it gives what the fixed-point steps give around all places of change."""
+        changes = np.arange(clamp.low, clamp.high + 2)[:, None] - zero_point - 0.5
+        factor, reach = np.maximum(self.factor, 2.0**-60), min(largest, _BITS_32 - 1)
+        near = np.clip(np.rint(changes / factor), -reach, reach).astype(np.int64)
+        sums = np.clip(near + _AROUND[:, None, None], -reach, reach)
+        exact = np.clip(multiplier.scale(sums) + zero_point, clamp.low, clamp.high)
+        return np.array_equal(self(sums), exact)
+
+    def __call__(self, sums: Array) -> Array:
+        """``sums`` (..., channels) of any type that holds them; int8."""
+        u: Array = sums.astype(np.float64)
+        u *= self.factor
+        if self.nudge is not None:
+            u += np.copysign(self.nudge, u)
+        u += self.base
+        return self.table.take(u.astype(np.intp), mode="clip")
+
+    def calls(self, u: Array, output: Array, work: Workspace, *, wraps: bool) -> list[Call]:
+        """float64 sums ``u`` (rows, channels), which are changed, into ``output``.
+
+        ``wraps``: they have more than 32 bits, and are cut to 32 as the device does.
+        """
+        index, calls = work.share("index", u.shape, np.intp), []
+        if wraps:
+            low_half = index.view(np.int32)[:, :: index.itemsize // 4]
+            calls = [copied(index, u), copied(u, low_half)]
+        calls.append(partial(np.multiply, u, self.factor, u))
+        if self.nudge is not None:
+            sign = work.share("sign", u.shape, np.float64)
+            calls.append(partial(np.copysign, self.nudge, u, sign))
+            calls.append(partial(np.add, u, sign, u))
+        calls += [partial(np.add, u, self.base, u), copied(index, u)]
+        return [*calls, looked_up(self.table, index, output.reshape(u.shape))]
+
+
+@dataclass(frozen=True)
+class Summed:
+    """``matrix`` (depth + 1, channels) takes rows of inputs, each with a 1 behind it, to sums.
+
+    What :class:`harness.reference.folding.Folded` does, where sums may overflow.
+    """
+
+    matrix: Array
+    scaling: Scaling
+    wraps: bool
+
+    @classmethod
+    def of(
+        cls,
+        weights: Array,
+        multiplier: Multiplier,
+        bias: Array,
+        zero_points: tuple[int, int],
+        clamp: Clamp,
+        largest: int,
+    ) -> Summed | None:
+        """As :meth:`Folded.of`. None where double precision does not hold the sums, or all
+        outputs.
+        """
+        weights = weights.astype(np.int64)
+        offset = bias - zero_points[0] * weights.sum(axis=0)
+        reach = int((np.abs(weights).sum(axis=0) * largest + np.abs(offset)).max(initial=0))
+        if reach >= _EXACT:
+            return None
+        scaling = Scaling.of(multiplier, zero_points[1], clamp, reach)
+        if scaling is None:
+            return None
+        return cls(np.vstack([weights, offset]).astype(np.float64), scaling, reach >= _BITS_32)
+
+    @property
+    def small(self) -> bool:
+        """As :attr:`Folded.small`."""
+        return self.matrix.size <= SMALL
+
+    def __call__(self, rows: Array) -> Array:
+        """Rows of inputs (rows, depth) to outputs (rows, channels)."""
+        sums = np.matmul(rows, self.matrix[:-1])
+        sums += self.matrix[-1]
+        return self.scaling(sums.astype(np.int64).astype(np.int32) if self.wraps else sums)
+
+    def bind(self, rows: Array, output: Array, work: Workspace) -> list[Call]:
+        """As :meth:`Folded.bind`."""
+        depth, channels = self.matrix.shape
+        count = rows.size // (depth - 1)
+        x = work.keep((count, depth), np.float64, 1.0)
+        u = work.share("sums", (count, channels), np.float64)
+        return [
+            copied(x[:, :-1].reshape(rows.shape), rows),
+            product_of(x, self.matrix, u),
+            *self.scaling.calls(u, output, work, wraps=self.wraps),
+        ]
