@@ -18,7 +18,7 @@ from harness.simulator.nvic import (
     SECURE_FAULT,
     SVCALL,
 )
-from harness.simulator.scb import BFHFNMIGN, FAULT_ENABLES
+from harness.simulator.scb import FAULT_ENABLES
 from harness.simulator.security.worlds import NAMES, Worlds
 from harness.simulator.status import (
     AUVIOL,
@@ -129,14 +129,11 @@ class Escalation:
     def _judged(self, cause: int, status: int, pc: int, address: int | None = None) -> int:
         """Note and record a fault; the exception to be taken for it, 0 for none."""
         self._note(cause, status, address)
-        now = self._core.priority()
         if cause == HARD_FAULT | NONSECURE and not self._nvic.faults_nonsecure:
             cause = HARD_FAULT
-        number = self._escalated(cause, now)
+        number = self._escalated(cause, self._core.priority())
         if number & NUMBER == HARD_FAULT != cause & NUMBER:
             self._shared.hfsr |= HFSR_FORCED
-        if cause == BUS_FAULT and now <= -1 and self._worlds.now.scb.ccr & BFHFNMIGN:
-            number = 0
         self._record(cause, number, status, pc, address)
         return number
 

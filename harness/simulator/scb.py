@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from harness.simulator._native import Mpu, Nvic
 
 SLEEPONEXIT, SLEEPDEEP, SEVONPEND = 1 << 1, 1 << 2, 1 << 4
-USERSETMPEND, UNALIGN_TRP, DIV_0_TRP, BFHFNMIGN = 1 << 1, 1 << 3, 1 << 4, 1 << 8
+USERSETMPEND = 1 << 1  # CCR
 _SLEEPDEEPS = 1 << 3
 _VECTKEY = 0x05FA
 _AIRCR_SYSRESETREQ, _AIRCR_SYSRESETREQS = 1 << 2, 1 << 3

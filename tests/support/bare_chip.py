@@ -60,6 +60,15 @@ class BareChip:
         """Let so much time pass."""
         self.machine.run(until_tick=self.machine.now + ticks)
 
+    @property
+    def running(self) -> int:
+        """The number of the exception that runs, 0 in thread mode."""
+        return self.machine.exception_number
+
+    def words(self, address: int, count: int) -> list[int]:
+        """Words of memory, as a debugger sees them."""
+        return list(struct.unpack(f"<{count}I", self.machine.read_memory(address, 4 * count)))
+
     def play(self, *code: int, steps: int, **registers: int) -> None:
         """Run ``steps`` instructions of ``code`` (halfwords) in RAM, with these core registers."""
         machine = self.machine
