@@ -140,7 +140,7 @@ class Machine(Nrf9160):
         if self.bus.mends:
             self.bus.mend()
         if self.reset_reason is not None:
-            self._reset()
+            self._reset(self.reset_reason)
             if self.silent_resets >= RESETS_IN_A_LOOP:
                 return End.RESET_LOOP
         self.events.run_due(self.now)

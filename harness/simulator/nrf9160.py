@@ -357,8 +357,8 @@ class Nrf9160:
 
     # reset
 
-    def _reset(self) -> None:
-        reason, self.reset_reason = self.reset_reason, None
+    def _reset(self, reason: int) -> None:
+        self.reset_reason = None
         self.resets += 1
         self.silent_resets += 1
         self.sleeping = ""
@@ -366,7 +366,7 @@ class Nrf9160:
         incoming = bytes(self.uart.incoming)
         for device in self.devices.values():
             device.reset()
-        self._device("CLOCK", Clock).add_reset_reason(reason or 0)
+        self._device("CLOCK", Clock).add_reset_reason(reason)
         self.nvic.reset()
         self.dwt.reset()
         self.shared.reset()
@@ -384,8 +384,7 @@ class Nrf9160:
 
     def reset(self) -> None:
         """A pin reset: RAM, flash and UICR stay as they are."""
-        self.reset_reason = REASON_PIN
-        self._reset()
+        self._reset(REASON_PIN)
         self.silent_resets = 0
 
     def clear_evidence(self) -> None:

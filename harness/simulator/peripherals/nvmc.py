@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from harness.simulator.peripherals.base import Device, Register
 
-READ_ONLY, WRITE, ERASE, PARTIAL_ERASE = 0, 1, 2, 4
+WRITE, ERASE = 1, 2  # CONFIG; all else is read only
 PAGE = 0x1000
 
 
@@ -28,7 +28,7 @@ class Nvmc(Device):
     )
 
     def mode_of(self, *, nonsecure: bool) -> int:
-        """READ_ONLY, WRITE, ERASE or PARTIAL_ERASE for the code that runs.
+        """WRITE, ERASE or another value, for the code that runs.
 
         Secure code goes by both settings: a non-secure image that runs alone has only its own.
         """

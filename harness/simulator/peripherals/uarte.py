@@ -27,8 +27,6 @@ ENABLED = 8
 _RXDRDY, _RXDRDY_BIT = 0x108, 1 << 2
 RXD_PTR, RXD_MAXCNT, RXD_AMOUNT = 0x534, 0x538, 0x53C
 TXD_PTR, TXD_MAXCNT, TXD_AMOUNT = 0x544, 0x548, 0x54C
-#: Overrun, parity, framing, break (ERRORSRC).
-ERROR_OVERRUN, ERROR_PARITY, ERROR_FRAMING, ERROR_BREAK = 1, 2, 4, 8
 
 
 class Uarte(Nordic):
@@ -59,7 +57,7 @@ class Uarte(Nordic):
         6: ("ENDRX", "STOPRX"),
     }
     REGISTERS: ClassVar[tuple[Register, ...]] = (
-        Register(0x480, "ERRORSRC"),
+        Register(0x480, "ERRORSRC", access="r"),  # ones clear what is never set: no line errors
         Register(0x500, "ENABLE"),
         Register(0x508, "PSEL_RTS", 0xFFFF_FFFF),
         Register(0x50C, "PSEL_TXD", 0xFFFF_FFFF),
@@ -232,15 +230,6 @@ class Uarte(Nordic):
         self.regs[RXD_AMOUNT] = self.received
         self.room = 0
         self.event("ENDRX")
-
-    def write_errorsrc(self, value: int) -> None:
-        """Writing ones clears."""
-        self.regs[0x480] &= ~value
-
-    def fail(self, source: int) -> None:
-        """Let the line show an error (ERRORSRC bits), for tests of the firmware's handling."""
-        self.regs[0x480] |= source
-        self.event("ERROR")
 
     def fire(self, tag: str) -> None:
         if tag == "tx":

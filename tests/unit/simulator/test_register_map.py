@@ -42,8 +42,8 @@ UARTE = {
         0x500: 0, 0x524: 0x0400_0000, 0x56C: 0,  # ENABLE, BAUDRATE, CONFIG
         0x534: 0, 0x538: 0, 0x544: 0, 0x548: 0,  # RXD, TXD
     },
-    "fixed": {0x53C: 0, 0x54C: 0, 0x564: 0, 0x568: 0},  # AMOUNT; on before ENABLE
-    "special": {0x200: 0, 0x480: 0, **INTERRUPTS},  # SHORTS, ERRORSRC
+    "fixed": {0x480: 0, 0x53C: 0, 0x54C: 0, 0x564: 0, 0x568: 0},  # ERRORSRC, AMOUNT
+    "special": {0x200: 0, **INTERRUPTS},  # SHORTS
 }  # fmt: skip
 TIMER = {"stored": {**array(0x540, 6)}, "special": {0x504: 0, 0x508: 0, 0x510: 4, **INTERRUPTS}}
 RTC = {"fixed": {0x504: 0}, "special": {0x508: 0, **array(0x540, 4), **array(0x340, 3)}}
