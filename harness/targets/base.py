@@ -1,7 +1,7 @@
-"""One protocol for everything that can run an image: simulator, Renode, board.
+"""The protocol of everything that can run an image: simulator, Renode, board.
 
-``open_target(name, image)`` gives a :class:`Session`, a context manager. What a target cannot do
-raises :class:`harness.errors.Unsupported`, never a silent zero.
+``open_target(name, image)`` returns a :class:`Session`, a context manager. What a target cannot do
+raises :class:`harness.errors.Unsupported`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harness.targets.pins import Pins
 
 @dataclass(frozen=True)
 class ConsoleMatch:
-    """Stop when ``pattern`` (a bytes regex) is found in what the console printed in this run()."""
+    """Stop when ``pattern`` (a bytes regex) matches the console output of this run()."""
 
     pattern: bytes
 
@@ -52,7 +52,7 @@ Until = ConsoleMatch | SymbolReached | Executed | Elapsed
 class Stop(StrEnum):
     """Why run() came back."""
 
-    CONDITION = "condition"  # what `until` asked for happened
+    CONDITION = "condition"  # `until` is met
     DEADLINE = "deadline"  # the target's own time is used up
     GUARD = "guard"  # the wall clock ran out behind the deadline
     IDLE = "idle"  # the core sleeps and no event can ever wake it
@@ -62,7 +62,7 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True)
 class Counters:
-    """What a session measured, and where the figures came from.
+    """What a session measured, and the source of the figures.
 
     ``source`` is one of ``simulator``, ``renode``, ``dwt``, ``uart``. Instructions are never
     compared with cycles. None means that the target does not count it.
@@ -87,16 +87,16 @@ class Fault:
     address: int | None
     where: str  # "function at file:line" of pc, or of lr for a null call
     report: str  # the whole decoded report, several lines
-    world: str = ""  # where two run: "secure" or "non-secure" ...
-    image: str = ""  # ... whose image ...
-    deed: str = ""  # ... and what was refused
+    world: str = ""  # with TrustZone-M: "secure" or "non-secure",
+    image: str = ""  # the name of the image,
+    deed: str = ""  # and the access that was refused
 
     def __str__(self) -> str:
-        told = f"{self.kind} ({self.reason})"
+        what = f"{self.kind} ({self.reason})"
         place = self.where or hex(self.pc)
         if not self.world:
-            return f"{told} at {place}"
-        return f"{told} in the {self.world} image {self.image}, {place}: {self.deed}"
+            return f"{what} at {place}"
+        return f"{what} in the {self.world} image {self.image}, {place}: {self.deed}"
 
 
 @dataclass(frozen=True)
@@ -139,12 +139,12 @@ class Session(Protocol):
 
     @property
     def faults(self) -> Sequence[Fault]:
-        """Processor faults so far, first one first."""
+        """Processor faults so far, in order."""
         ...
 
     @property
     def findings(self) -> Sequence[Finding]:
-        """What the target itself noticed (accesses that it does not model, approximations)."""
+        """Findings of the target itself (accesses that it does not model, approximations)."""
         ...
 
     @property
@@ -169,37 +169,37 @@ class Session(Protocol):
         ...
 
     def reset(self) -> None:
-        """A pin reset: the image starts again, what a real reset keeps is kept."""
+        """A pin reset: the image starts again; what a real reset keeps is kept."""
         ...
 
     def where(self) -> str:
-        """Where the core is now, as "function at file:line"; "" where the target cannot tell."""
+        """Where the core is now, as "function at file:line"; "" if the target cannot say."""
         ...
 
     def profile(self) -> None:
-        """Count what runs from here on; raises Unsupported where nothing is counted."""
+        """Count what runs from here on. Raises Unsupported if the target cannot."""
         ...
 
     def coverage(self) -> Coverage:
-        """What ran since: instructions by function, and which lines; Unsupported as above."""
+        """What ran since: instructions by function, and lines. Raises Unsupported."""
         ...
 
     @property
     def registers(self) -> Mapping[str, int]:
-        """r0 to r12, sp, lr, pc, by name; raises Unsupported where they cannot be read."""
+        """r0 to r12, sp, lr, pc, by name. Raises Unsupported if the target cannot read them."""
         ...
 
     def run_to_address(self, address: int, deadline: Deadline) -> Stop:
-        """Run until the instruction at ``address`` is next; raises Unsupported as above."""
+        """Run until the instruction at ``address`` is next. Raises Unsupported."""
         ...
 
     @property
     def pins(self) -> Pins:
-        """Port 0 from outside; raises Unsupported where nobody can reach it."""
+        """Port 0 from outside. Raises Unsupported if it cannot be reached."""
         ...
 
     def close(self) -> None:
-        """Give everything back; safe to call twice."""
+        """Release everything; safe to call twice."""
         ...
 
     def __enter__(self) -> Self: ...

@@ -1,7 +1,8 @@
-"""What a session does unless its target can more: it says that it cannot."""
+"""Abilities of a session that its target lacks: each raises Unsupported."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import NoReturn
 
@@ -18,9 +19,9 @@ class OrdinarySession(Closing):
     """The abilities of :class:`~harness.targets.base.Session` that not every target has."""
 
     @property
+    @abstractmethod
     def target(self) -> str:
         """The target's name."""
-        raise NotImplementedError
 
     def profile(self) -> None:
         """Count from here on. Raises :class:`Unsupported` if nothing is counted."""
@@ -41,7 +42,7 @@ class OrdinarySession(Closing):
 
     @property
     def pins(self) -> Pins:
-        """Port 0 from outside. Raises :class:`Unsupported` if nobody can reach it."""
+        """Port 0 from outside. Raises :class:`Unsupported` if it cannot be reached."""
         self._cannot(Ability.PINS)
 
     def _cannot(self, ability: Ability) -> NoReturn:

@@ -24,7 +24,7 @@ class Pins(Protocol):
         ...
 
     def drive(self, pin: int, level: bool | None) -> None:
-        """Drive ``pin`` high or low; None lets it go, to its pull resistor or its output."""
+        """Drive ``pin`` high or low; None releases it to its pull resistor or its output."""
         ...
 
 
@@ -54,12 +54,12 @@ def parse_press(text: str) -> Press:
     Raises :class:`UsageError`.
     """
     name, _, when = text.partition("@")
-    at, _, held = when.partition("+")
+    start, _, duration = when.partition("+")
     try:
         return Press(
             pin_number(name),
-            limits.seconds(at, zero=True) if at else 0.0,
-            limits.seconds(held) if held else PRESS_SECONDS,
+            limits.seconds(start, zero=True) if start else 0.0,
+            limits.seconds(duration) if duration else PRESS_SECONDS,
         )
     except ValueError as error:
         raise UsageError(f"--press {text}: {error}", hint="button1@0.5+0.2") from error

@@ -1,8 +1,8 @@
-"""What can run an image: one row a target, with what it can and the options that it takes.
+"""The registry of targets: one row each, with its abilities and options.
 
-Who wants to know beforehand what a target can asks its row; a session of a target that cannot
-raises :class:`~harness.errors.Unsupported`. Command line, case files and Robot variables take their
-options from here, so a new target or option is a row and nothing else.
+A row says beforehand what its sessions can do; a session that cannot raises
+:class:`~harness.errors.Unsupported`. Command line, case files and Robot variables take their
+options from here, so a new target or option is one row.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harness.targets.base import Session
 
 
 class Ability(StrEnum):
-    """What not every target can, in words that follow "cannot"."""
+    """What not every target can do, in words that follow "cannot"."""
 
     TRACE = "count what runs"  # profile(), coverage()
     STEP = "stop at an address"  # registers, run_to_address()
@@ -37,7 +37,7 @@ class TargetOption:
 
     @property
     def spelled(self) -> str:
-        """As the command line has it."""
+        """The option on the command line."""
         return f"--{self.name.replace('_', '-')}"
 
 
@@ -46,8 +46,8 @@ class Target:
     """A target. ``module`` has its ``open(image, **options)`` and is imported when first used.
 
     ``instructions``: its cycle counter counts instructions, not the chip's cycles. ``parallel``:
-    each process may run its own. ``pool`` is a class (``module:name``) whose one instance serves
-    all sessions of a run, given to ``open()`` as ``pool``.
+    several processes may run one each. ``pool`` is a class (``module:name``) whose one instance
+    serves all sessions of a run, given to ``open()`` as ``pool``.
     """
 
     name: str
@@ -59,15 +59,15 @@ class Target:
     pool: str = ""
 
     def can(self, ability: Ability) -> bool:
-        """True if its sessions can."""
+        """True if its sessions have ``ability``."""
         return ability in self.abilities
 
     def option(self, name: str) -> TargetOption | None:
-        """The option called ``name``, None if it takes none of that name."""
-        return next((one for one in self.options if one.name == name), None)
+        """The option called ``name``, or None."""
+        return next((option for option in self.options if option.name == name), None)
 
     def make_pool(self) -> Closing | None:
-        """What the sessions of a run share, None where they share nothing."""
+        """A pool that the sessions of a run share; None if they share nothing."""
         if not self.pool:
             return None
         module, _, name = self.pool.partition(":")
@@ -79,7 +79,7 @@ _EVERYTHING = frozenset(Ability)
 _BOARD_OPTIONS = (
     TargetOption("board", "text", "its name, probe serial number or tag."),
     TargetOption("lab", "text", "the lab file.  [default: $TFLM_HIL_LAB, or lab.toml]"),
-    TargetOption("wait", "seconds", "how long to wait for one in use.  [default: 0]"),
+    TargetOption("wait", "seconds", "how long to wait for a board in use.  [default: 0]"),
 )
 
 _ROWS = (
@@ -121,24 +121,24 @@ def target(name: str) -> Target:
 
 
 def who_can(ability: Ability) -> list[str]:
-    """The names of the targets that can."""
+    """The names of the targets with ``ability``."""
     return [row.name for row in _ROWS if row.can(ability)]
 
 
 def all_options() -> dict[str, tuple[TargetOption, list[str]]]:
     """Every option by name, with the targets that take it."""
-    found: dict[str, tuple[TargetOption, list[str]]] = {}
+    options: dict[str, tuple[TargetOption, list[str]]] = {}
     for row in _ROWS:
         for option in row.options:
-            found.setdefault(option.name, (option, []))[1].append(row.name)
-    return found
+            options.setdefault(option.name, (option, []))[1].append(row.name)
+    return options
 
 
 def open_target(name: str, image: Image, **options: object) -> Session:
     """Open a session on the target called ``name``.
 
-    Raises :class:`UsageError` for an unknown name, :class:`~harness.errors.EnvironmentMissing`
-    where this machine has no such target.
+    Raises :class:`UsageError` for an unknown name, :class:`~harness.errors.EnvironmentMissing` if
+    this machine has no such target.
     """
     module = import_module(target(name).module)
     session: Session = module.open(image, **options)

@@ -1,4 +1,4 @@
-"""What the sessions of one run share, so that it is started once and ended with the run."""
+"""Pools that the sessions of one run share, so that each is started once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Shared(Closing):
         self._pools: dict[str, Closing | None] = {}
 
     def options(self, name: str, options: Mapping[str, object]) -> dict[str, object]:
-        """``options`` for :func:`harness.targets.open_target`, with what target ``name`` shares."""
+        """``options`` for :func:`harness.targets.open_target`, with the pool of target ``name``."""
         if name not in self._pools:
             self._pools[name] = target(name).make_pool()
         pool = self._pools[name]

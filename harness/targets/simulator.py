@@ -67,7 +67,7 @@ class SimulatorPins:
 
 
 class SimulatorSession(OrdinarySession):
-    """A session; :attr:`machine` has hooks, snapshots, profile and coverage beside."""
+    """A session; :attr:`machine` also has hooks and snapshots."""
 
     target = "simulator"
 
@@ -128,8 +128,8 @@ class SimulatorSession(OrdinarySession):
         """Run until the condition, the deadline or the end."""
         machine = self.machine
         hertz = machine.memory_map.cpu_hz
-        last = machine.now + round(deadline.remaining * hertz)
-        if last <= machine.now:
+        last_tick = machine.now + round(deadline.remaining * hertz)
+        if last_tick <= machine.now:
             return Stop.DEADLINE
         pattern: bytes | None = None
         executed, condition = NEVER, NEVER
@@ -145,7 +145,7 @@ class SimulatorSession(OrdinarySession):
                 hooked = self._hook(name)
         try:
             end = machine.run(
-                until_tick=min(last, condition),
+                until_tick=min(last_tick, condition),
                 until_executed=executed,
                 pattern=pattern,
                 guard=deadline,
@@ -153,7 +153,7 @@ class SimulatorSession(OrdinarySession):
         finally:
             if hooked is not None:
                 machine.unhook(hooked)
-        if end is End.DEADLINE and condition <= last:
+        if end is End.DEADLINE and condition <= last_tick:
             return Stop.CONDITION
         return Stop(end.value)
 

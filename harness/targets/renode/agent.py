@@ -129,7 +129,7 @@ class Agent(object):
             self.stop("resets")
 
     def after_reset(self):
-        """What Renode's reset leaves undone: vectors, SysTick, pulls of pins, levels of buttons."""
+        """Reset what Renode does not: vectors, SysTick, pulls of pins, levels of buttons."""
         self.cpu.VectorTableOffset = self.vectors
         for value in (TICKINT, 0):  # the model acts on what changes, and takes itself for 0
             self.write_word(SYST_CSR, value)
@@ -151,7 +151,7 @@ class Agent(object):
         if not 3 <= number <= 7:
             return
         link = self.register(LR)
-        # SPSEL alone will not do: from 1.17 on it is CONTROL.SPSEL, in handlers, too.
+        # SPSEL alone is not enough: from 1.17 on it is CONTROL.SPSEL, in handlers, too.
         frame = self.register(OTHER_SP if link & ON_PSP == ON_PSP else SP)
         words = [self.word(frame + at) for at in range(0, 32, 4)]
         if link & FROM_OTHER_WORLD == HANDLED_SECURE:
@@ -162,9 +162,9 @@ class Agent(object):
             self.stop("lockup")
 
     def on_abort(self):
-        """Renode gives up the core for good: it would execute what is no memory.
+        """Renode gives up the core for good, because there is no memory at its pc.
 
-        A core that is given up never ends its slice, unless it is halted.
+        Such a core never ends its slice, unless it is halted.
         """
         self.mark()
         self.tell("abort", [self.register(PC), self.register(LR)], [])
@@ -189,7 +189,7 @@ class Agent(object):
         self.cpu.SetHookAtBlockEnd(self.on_block)
 
     def until(self, pattern="", symbol=None):
-        """What stops the next runs: a pattern (hex of a regular expression) or an address."""
+        """Set what stops the next runs: a pattern (hex of a regular expression) or an address."""
         if self.symbol is not None:
             self.cpu.RemoveHooksAt(System.UInt64(self.symbol))
             if self.symbol in self.handlers:
@@ -241,13 +241,13 @@ class Agent(object):
         self.answer(reason)
 
     def let_go(self):
-        """A core that was halted takes part again from the next synchronisation on: have one."""
+        """Let a halted core run again, which it does from the next synchronisation on."""
         if self.cpu.IsHalted:
             self.cpu.IsHalted = False
             self.emulation.RunFor(TimeInterval.FromTicks(System.UInt64(1)))
 
     def step(self, target):
-        """ns of the next slice; short of ``target`` by what one instruction may be carried over."""
+        """Length of the next slice in ns; it ends just before ``target`` instructions."""
         if target:
             left = (target - self.executed()) * 1000 // self.mips - 16
             return max(1, min(left, LONGEST_SLICE))
@@ -259,7 +259,7 @@ class Agent(object):
             self.resets,
             self.printed.Count,
         )
-        self.log.running = True  # what a debugger reads is not the firmware's doing
+        self.log.running = True  # ignore warnings caused by the harness's own reads
         self.emulation.RunFor(TimeInterval.FromTicks(System.UInt64(nanoseconds)))
         self.log.running = False
         if self.resets != resets:
@@ -296,7 +296,7 @@ class Agent(object):
             self.locked_up()
 
     def left_ram(self):
-        """A stack that has grown out of RAM: Renode drops what is pushed there, with a warning."""
+        """True if the stack has grown out of RAM, where Renode drops what is pushed."""
         sp = self.register(SP)
         if self.ram[0] <= sp <= self.ram[1]:
             return False
@@ -308,7 +308,7 @@ class Agent(object):
         self.tell("lockup", [self.register(PC), self.register(LR)], [])
 
     def asleep_for_good(self):
-        """True if no timer runs and no input is on its way to a core that executes nothing."""
+        """True if nothing can wake an idle core: no timer runs, and no input is on its way."""
         if self.incoming or self.stopped:
             return False
         entries = self.machine.ClockSource.GetAllClockEntries()
@@ -348,8 +348,8 @@ class Agent(object):
     def deliver(self, *_):
         """Hand the UARTE what its buffer has room for, and look again soon.
 
-        What is more stays in Renode's FIFO, of which each STARTRX takes one byte: enough for
-        transfers of one byte, and a standstill for longer ones.
+        More would stay in Renode's FIFO, of which each STARTRX takes one byte only, so that longer
+        transfers would stand still.
         """
         room = int(self.uart.ReadDoubleWord(RXD_MAXCNT))
         if room > 1 and int(self.uart.ReadDoubleWord(ENDRX)):
@@ -365,7 +365,7 @@ class Agent(object):
             self.machine.ScheduleAction(TimeInterval.FromMicroseconds(LOOK_AGAIN), self.deliver)
 
     def word(self, address):
-        """As the core reads it: the NVIC and what lies beside it answer to nobody else."""
+        """The word as the core reads it: the NVIC answers only to the core."""
         return int(self.bus.ReadDoubleWord(System.UInt64(address & 0xFFFFFFFF), self.cpu))
 
     def read_words(self, address, count):

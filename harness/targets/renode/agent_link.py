@@ -2,9 +2,9 @@
 # ruff: noqa: UP004, UP031, D102, D103
 """The wire between Renode and the harness; runs inside Renode as IronPython 2.7, never imported.
 
-Renode inherits two pipes and listens on nothing: a request is a line (``monitor TEXT`` or ``agent
+Renode inherits two pipes and opens no port: a request is a line (``monitor TEXT`` or ``agent
 PYTHON``), an answer any number of lines and then ``done`` or ``failed HEX``. Lines of an answer
-leave at once, so that what firmware printed is with the harness even if Renode never comes back.
+are sent at once, so that the harness has the console even if Renode never comes back.
 """
 
 import System
@@ -47,9 +47,9 @@ class Link(object):
             self.send("done")
 
     def monitor(self, text):
-        """A command of Renode's Monitor; what it prints is the answer, what it complains of fails.
+        """Run a command of Renode's Monitor: its output is the answer, its errors fail the request.
 
-        Scripts that a command includes speak to the Monitor's own interaction.
+        Scripts that the command includes write to ``monitor.Interaction``.
         """
         words = CommandInteractionEater()
         usual, monitor.Interaction = monitor.Interaction, words  # noqa: F821 - Renode gives it
@@ -63,7 +63,7 @@ class Link(object):
 
 
 def opened(number, access):
-    """By path: Mono takes no descriptor that it has not opened itself."""
+    """Open a descriptor by its path: Mono accepts no descriptor that it did not open."""
     mode, share = System.IO.FileMode.Open, System.IO.FileShare.ReadWrite
     return System.IO.FileStream("/dev/fd/%d" % number, mode, access, share, 1)
 

@@ -5,15 +5,14 @@
 from Antmicro.Renode.Logging import LoggerBackend, LogLevel
 
 MAX_WARNINGS = 1000
-ABORT = "CPU abort"  # how Renode begins its last words on a core
+ABORT = "CPU abort"  # the start of Renode's message that it gives a core up
 
 
 class Log(LoggerBackend):
     """Renode's warnings while the firmware runs, each once, with the core's program counter.
 
-    Renode logs in the thread that makes the access (its log is set to be synchronous), and an error
-    in here is an error of that access: it takes what it is given. From 1.17 on that is one argument
-    more, the type of the entry's time stamp.
+    Renode logs in the thread that makes the access, so an exception here would break that access.
+    From 1.17 on there is one more argument, the type of the entry's time stamp.
     """
 
     def __init__(self, cpu, on_abort):

@@ -1,4 +1,4 @@
-"""The words that the agent reads of the core -> a decoded fault.
+"""Decodes faults from the registers and stack words that the agent reads.
 
 Source of the bits: Armv8-M Architecture Reference Manual (DDI0553), CFSR and HFSR.
 """
@@ -38,9 +38,8 @@ _MMARVALID, _BFARVALID = 1 << 7, 1 << 15
 
 
 def decode(words: Sequence[int], firmware: Firmware) -> Fault:
-    """At a handler's first instruction: ``exception, EXC_RETURN, CFSR, HFSR, MMFAR, BFAR, frame``.
-
-    ``frame`` is what the core stacked: r0-r3, r12, lr, pc, xpsr.
+    """A fault whose handler is about to run, from ``exception, EXC_RETURN, CFSR, HFSR, MMFAR, BFAR,
+    frame``; ``frame`` is what the core stacked: r0-r3, r12, lr, pc, xpsr.
     """
     number, link, *status, r0, r1, r2, r3, r12, lr, pc, xpsr = words
     kind, reason = _KINDS.get(number, f"exception {number}"), _names(status) or "no status bit"
@@ -50,7 +49,7 @@ def decode(words: Sequence[int], firmware: Firmware) -> Fault:
     # Renode gives the branch's address for a null call, the chip gives 0: the caller is in lr.
     where = str(firmware.locate(pc if pc else lr & ~1))
     if link & 0x41 == 1:  # EXC_RETURN.S and ES
-        where = "a place in the non-secure image that Renode does not tell"
+        where = "a place in the non-secure image that Renode does not show"
     return _fault(kind, reason, pc, lr, status, where, firmware, rest)
 
 
@@ -85,12 +84,12 @@ def left_ram(words: Sequence[int], firmware: Firmware) -> Fault:
     return _fault("BusFault", reason, pc, lr, status, where, firmware, rest)
 
 
-#: What the agent calls it -> how to read it.
+#: Decoders by the agent's name of the event.
 DECODERS = {"fault": decode, "lockup": locked_up, "abort": gave_up, "overflow": left_ram}
 
 
 def _place(firmware: Firmware, pc: int, lr: int) -> str:
-    """Where the core stands; where that is in no function, its caller."""
+    """Where the core stands; its caller if that is outside all functions."""
     here, caller = firmware.locate(pc & ~1), firmware.locate(lr & ~1)
     return str(here if here.function or not caller.function else caller)
 

@@ -1,4 +1,4 @@
-"""Find Renode on this machine and refuse versions that compute something else."""
+"""Find Renode on this machine; versions that compute something else are refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness import paths
 from harness.errors import EnvironmentMissing
 from harness.targets.renode.releases import DIFFERENCES, MINIMUM, Version, shown, warnings
 
-#: Where installers put it when it is on no PATH.
+#: Where installers put it, if it is not on PATH.
 USUAL_PLACES = (
     "/opt/renode/renode",
     "/usr/lib/renode/renode",
@@ -28,18 +28,18 @@ _VERSION_TIMEOUT = 30.0
 
 
 def home() -> Path:
-    """Where ``doctor`` installs Renodes, each in a folder of its version's name."""
+    """The folder where ``doctor`` installs Renodes, each in a folder named after its version."""
     return paths.cache() / "renode"
 
 
 def installed() -> list[Path]:
     """The programs in :func:`home`, the newest version first."""
-    found = []
+    programs = []
     for program in home().glob("*/renode"):
         numbers = program.parent.name.split(".")
         if len(numbers) == 3 and all(map(str.isdigit, numbers)):
-            found.append((tuple(map(int, numbers)), program))
-    return [program for _, program in sorted(found, reverse=True)]
+            programs.append((tuple(map(int, numbers)), program))
+    return [program for _, program in sorted(programs, reverse=True)]
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,12 @@ def locate(named: str | Path | None = None) -> Path:
     """
     for source, value in (("--renode", named), ("RENODE", os.environ.get("RENODE"))):
         if value:
-            found = shutil.which(str(Path(value).expanduser()))
-            if found is None:
-                raise EnvironmentMissing(f"{source} names no program: {value}", hint=_HINT)
-            return Path(found)
-    found = shutil.which("renode")
-    candidates = [Path(found)] if found else []
+            program = shutil.which(str(Path(value).expanduser()))
+            if program is None:
+                raise EnvironmentMissing(f"{source} is not a program: {value}", hint=_HINT)
+            return Path(program)
+    program = shutil.which("renode")
+    candidates = [Path(program)] if program else []
     candidates += installed()
     candidates += [Path(place).expanduser() for place in USUAL_PLACES]
     for candidate in candidates:
@@ -99,7 +99,7 @@ def examine(path: Path) -> RenodeProgram:
 def check(version: Version) -> tuple[str, ...]:
     """Warnings for ``version``; raises :class:`EnvironmentMissing` below :data:`MINIMUM`."""
     if version < MINIMUM:
-        wrong = next(one.what for one in DIFFERENCES if one.until == MINIMUM)
+        wrong = next(difference.what for difference in DIFFERENCES if difference.until == MINIMUM)
         raise EnvironmentMissing(f"Renode {shown(version)} is too old: {wrong}", hint=_HINT)
     return warnings(version)
 

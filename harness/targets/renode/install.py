@@ -1,6 +1,6 @@
 """Put a pinned Renode into the cache: fetch, check, unpack, try, move into place.
 
-Nothing is kept of an attempt that fails or is interrupted, and nothing is resumed.
+An attempt that fails or is interrupted leaves nothing.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from harness.targets.renode.releases import ARCHIVES, PINNED, Archive, Version, 
 if not hasattr(tarfile, "data_filter"):  # before Python 3.11.4: Debian 12's has none
     from backports import tarfile  # type: ignore[no-redef]
 
-#: Called with how many bytes have come, and how many there will be (0: not told).
+#: Called with the bytes received so far and in total (0: unknown).
 Progress = Callable[[int, int], None]
 
 _PIECE = 1 << 18
 _MOST_BYTES = 1 << 30  # of an archive
 _MOST_UNPACKED = 4 << 30
 _MOST_FILES = 100_000
-_PATIENCE = 30.0  # wall seconds that a server may be silent
-_TRUSTED = 2  # independent places that have to tell the same hash
+_PATIENCE = 30.0  # wall seconds a server may be silent
+_TRUSTED = 2  # independent sources of a hash that make it trusted
 _STAGING = ".new-"
 _BY_HAND = "install it by hand (renode.io) and set RENODE to its path"
 
 
 class _NotAllowed(HilError):
-    """An address that is not to be followed."""
+    """A redirect that is not followed."""
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
-    """Follows redirects to the allowed schemes only: what starts on HTTPS stays there."""
+    """Follows redirects to the allowed schemes only, so that HTTPS stays HTTPS."""
 
     def __init__(self, schemes: Sequence[str]) -> None:
         self._schemes = schemes
@@ -64,7 +64,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 def opener(
     schemes: Sequence[str] = ("https",), context: ssl.SSLContext | None = None
 ) -> urllib.request.OpenerDirector:
-    """What opens addresses of ``schemes`` and nothing else, with certificates checked."""
+    """An opener for addresses of ``schemes`` alone, which checks certificates."""
     context = context or ssl.create_default_context()
     return urllib.request.build_opener(
         urllib.request.HTTPSHandler(context=context), _Redirects(schemes)
@@ -84,30 +84,30 @@ def archive_for(
     Raises :class:`UsageError` for a version that is not pinned, and :class:`EnvironmentMissing`
     if there is none for this machine, or it cannot be installed here.
     """
-    known = sorted({one.version for one in archives}, reverse=True)
-    if version not in known:
-        names = ", ".join(map(shown, known))
+    versions = sorted({archive.version for archive in archives}, reverse=True)
+    if version not in versions:
+        names = ", ".join(map(shown, versions))
         raise UsageError(f"Renode {shown(version)} is not pinned", hint=f"pinned are: {names}")
     system, machine = system or platform.system(), machine or platform.machine()
     place = f"{system} on {machine}"
-    for one in archives:
-        if (one.version, one.system, one.machine) == (version, system, machine):
+    for archive in archives:
+        if (archive.version, archive.system, archive.machine) == (version, system, machine):
             break
     else:
         raise EnvironmentMissing(
-            f"no pinned archive of Renode {shown(version)} is for {place}", hint=_BY_HAND
+            f"there is no pinned archive of Renode {shown(version)} for {place}", hint=_BY_HAND
         )
-    if not one.name.endswith(".tar.gz"):
+    if not archive.name.endswith(".tar.gz"):
         raise EnvironmentMissing(
             f"Renode {shown(version)} for {place} is a disk image, which only its user can open",
-            hint=f"get {one.url} (SHA-256 {one.sha256}), and set RENODE to the program in it",
+            hint=f"get {archive.url} (SHA-256 {archive.sha256}), set RENODE to the program in it",
         )
-    if one.confirmed < _TRUSTED and not unconfirmed:
+    if archive.confirmed < _TRUSTED and not unconfirmed:
         raise EnvironmentMissing(
-            f"only {one.confirmed} source tells the SHA-256 of {one.name}",
-            hint=f"compare {one.sha256} with what you trust, then add --unconfirmed",
+            f"only {archive.confirmed} source confirms the SHA-256 of {archive.name}",
+            hint=f"compare {archive.sha256} with a source that you trust, then add --unconfirmed",
         )
-    return one
+    return archive
 
 
 def check_libc(name: str = "CS_GNU_LIBC_VERSION") -> None:
@@ -132,19 +132,19 @@ def install(
     progress: Progress = lambda done, total: None,
     web: urllib.request.OpenerDirector | None = None,
 ) -> Path:
-    """Install ``archive``, from ``file`` or from its address; gives the program's path.
+    """Install ``archive``, from ``file`` or from its address; returns the program's path.
 
-    What is there already and answers is left alone. Raises :class:`EnvironmentMissing` for an
-    archive that cannot be had, is another one, or does not run here, :class:`CannotWrite` for a
-    full disk, :class:`UsageError` for a ``file`` that cannot be read.
+    An installed Renode that runs is left alone. Raises :class:`EnvironmentMissing` if the archive
+    cannot be fetched, is another one, or does not run here, :class:`CannotWrite` for a full disk,
+    :class:`UsageError` for a ``file`` that cannot be read.
     """
     home = find.home()
     place = home / shown(archive.version)
     try:
         home.mkdir(parents=True, exist_ok=True)
         with FileLock(home / ".lock"):
-            for left in home.glob(f"{_STAGING}*"):  # of a process that was killed
-                shutil.rmtree(left, ignore_errors=True)
+            for leftover in home.glob(f"{_STAGING}*"):  # of a process that was killed
+                shutil.rmtree(leftover, ignore_errors=True)
             if _runs(place / "renode", archive):
                 return place / "renode"
             folder = Path(tempfile.mkdtemp(prefix=_STAGING, dir=home))
@@ -205,9 +205,9 @@ def _pieces(source: IO[bytes]) -> Iterator[bytes]:
 
 
 def _download(archive: Archive, web: urllib.request.OpenerDirector) -> Iterator[bytes]:
-    hint = "try again later, or fetch it elsewhere and give it with --archive FILE"
+    hint = "try again later, or fetch it elsewhere and pass --archive FILE"
     try:
-        # The opener follows only what it was told; the address is a constant of this package.
+        # The opener follows allowed schemes only, and the address is a constant of this package.
         with web.open(archive.url, timeout=_PATIENCE) as answer:
             yield from _pieces(answer)
     except _NotAllowed as error:
@@ -225,7 +225,7 @@ def _download(archive: Archive, web: urllib.request.OpenerDirector) -> Iterator[
 
 
 def _keep(archive: Archive, path: Path, pieces: Iterable[bytes], progress: Progress) -> None:
-    """Write ``pieces`` to ``path`` and hold size and hash against the pinned ones."""
+    """Write ``pieces`` to ``path``; their size and hash must be the pinned ones."""
     digest, size = hashlib.sha256(), 0
     most = archive.size or _MOST_BYTES
     with path.open("wb") as file:
@@ -245,7 +245,7 @@ def _keep(archive: Archive, path: Path, pieces: Iterable[bytes], progress: Progr
 def _other(archive: Archive, what: str) -> EnvironmentMissing:
     return EnvironmentMissing(
         f"this is not the pinned {archive.name}: it {what}",
-        hint=f"the pinned one is at {archive.url}; an archive of this name elsewhere is another",
+        hint=f"get the pinned one from {archive.url}",
     )
 
 
@@ -258,11 +258,11 @@ def _unpack(packed: Path, folder: Path) -> Path:
             for member in tar:
                 files, size = files + 1, size + member.size
                 if files > _MOST_FILES or size > _MOST_UNPACKED:
-                    raise EnvironmentMissing(f"{packed.name} unpacks to more than it should")
+                    raise EnvironmentMissing(f"{packed.name} unpacks to too many files or bytes")
                 tar.extract(member, folder, filter="data")  # nothing outside, no links out
     except (tarfile.TarError, EOFError, zlib.error) as error:
         raise EnvironmentMissing(f"{packed.name} cannot be unpacked: {error}") from error
-    found = [one for one in folder.glob("*/renode") if one.is_file()]
-    if len(found) != 1:
-        raise EnvironmentMissing(f"{packed.name} holds no Renode")
-    return found[0].parent
+    programs = [program for program in folder.glob("*/renode") if program.is_file()]
+    if len(programs) != 1:
+        raise EnvironmentMissing(f"{packed.name} contains no Renode")
+    return programs[0].parent

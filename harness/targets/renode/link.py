@@ -41,8 +41,8 @@ class Link:
     def command(self, text: str, *, timeout: float = 0.0) -> str:
         """Carry out one command of Renode's Monitor and give what it printed."""
         lines = self._ask(f"monitor {text}", timeout, None)
-        said = "".join(line.removeprefix("said ") for line in lines)
-        return bytes.fromhex(said).decode("utf-8", "backslashreplace")
+        printed = "".join(line.removeprefix("said ") for line in lines)
+        return bytes.fromhex(printed).decode("utf-8", "backslashreplace")
 
     def call(
         self, python: str, *, timeout: float = 0.0, take: Callable[[str], None] | None = None
@@ -67,9 +67,11 @@ class Link:
             raise TargetLost("lost the connection to Renode: it has ended") from error
         return self._answer(request[:60], timeout or self.timeout, take)
 
-    def _answer(self, what: str, timeout: float, take: Callable[[str], None] | None) -> list[str]:
+    def _answer(
+        self, request: str, timeout: float, take: Callable[[str], None] | None
+    ) -> list[str]:
         lines: list[str] = []
-        for line in self._lines(what, time.monotonic() + timeout, timeout):
+        for line in self._lines(request, time.monotonic() + timeout, timeout):
             word, _, text = line.partition(" ")
             self._waiting = word not in ("done", "failed")
             if word == "done":
@@ -79,17 +81,17 @@ class Link:
             (take or lines.append)(line)
         return lines
 
-    def _lines(self, what: str, end: float, timeout: float) -> Iterator[str]:
+    def _lines(self, request: str, end: float, timeout: float) -> Iterator[str]:
         while True:
             head, mark, rest = self._rest.partition(b"\n")
             if mark:
                 self._rest = rest
                 yield head.decode("ascii", "backslashreplace")
                 continue
-            left = end - time.monotonic()
-            if left <= 0 or not select.select([self._answers], [], [], left)[0]:
+            remaining = end - time.monotonic()
+            if remaining <= 0 or not select.select([self._answers], [], [], remaining)[0]:
                 raise TargetLost(
-                    f"Renode did not answer {what} within {timeout:g} s",
+                    f"Renode did not answer {request} within {timeout:g} s",
                     hint="the emulation hangs; raise the wall-clock guard if it is only slow",
                 )
             data = os.read(self._answers, _CHUNK)

@@ -1,4 +1,4 @@
-"""Renode's log -> findings: accesses that nothing models, and where the firmware made them."""
+"""Findings from Renode's log: accesses that nothing models, and where the firmware made them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REGISTER = re.compile(
 
 def findings_in(log: str, firmware: Firmware) -> list[Finding]:
     """One finding for each address and direction, in the order in which they first occurred."""
-    found: dict[tuple[str, str], Finding] = {}
+    findings: dict[tuple[str, str], Finding] = {}
     for line in log.splitlines():
         match = _BUS.search(line) or _REGISTER.search(line)
         if match is None:
@@ -32,8 +32,8 @@ def findings_in(log: str, firmware: Firmware) -> list[Finding]:
         else:
             subject = f"{fields['block'].upper()}+0x{int(fields['offset'], 16):x}"
             place = subject
-        what = fields["what"].lower()
+        direction = fields["what"].lower()
         where = f" from {firmware.locate(int(fields['pc'], 16))}" if fields["pc"] else ""
-        message = f"unmodelled access: {what} at {place}{where}"
-        found.setdefault((place, what), Finding(Kind.UNMODELLED_ACCESS, message, subject))
-    return list(found.values())
+        message = f"unmodelled access: {direction} at {place}{where}"
+        findings.setdefault((place, direction), Finding(Kind.UNMODELLED_ACCESS, message, subject))
+    return list(findings.values())

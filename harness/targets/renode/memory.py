@@ -17,9 +17,9 @@ class RenodeMemory:
     def read(self, address: int, size: int) -> bytes:
         """``size`` bytes from ``address``; 32-bit accesses where peripherals live."""
         if address >= _PERIPHERALS:
-            first, last = address & ~3, (address + size + 3) & ~3
-            text = self._call(f"read_words({first}, {(last - first) // 4})").strip()
-            words = [int(text[at : at + 8], 16) for at in range(0, len(text), 8)]
+            first, end = address & ~3, (address + size + 3) & ~3
+            text = self._call(f"read_words({first}, {(end - first) // 4})").strip()
+            words = [int(text[i : i + 8], 16) for i in range(0, len(text), 8)]
             data = b"".join(word.to_bytes(4, "little") for word in words)
             return data[address - first : address - first + size]
         pieces = []

@@ -29,26 +29,26 @@ class RenodePool(Closing):
     def server(self, renode: str | Path | None = None) -> RenodeServer:
         """A server that is not busy, of the program ``renode``.
 
-        Raises :class:`harness.errors.EnvironmentMissing` if there is none or it is too old: the
-        first answer again for each later case, for asking a Renode its version takes a second.
+        Raises :class:`harness.errors.EnvironmentMissing` if there is none or it is too old. Later
+        calls raise the same error again, because asking Renode for its version takes a second.
         """
-        wanted = str(renode or "")
+        program = str(renode or "")
         for name, server in self._servers:
-            if name == wanted and not server.busy:
+            if name == program and not server.busy:
                 return server
-        if wanted in self._missing:
-            raise self._missing[wanted]
+        if program in self._missing:
+            raise self._missing[program]
         try:
-            made = RenodeServer(renode)
+            started = RenodeServer(renode)
         except EnvironmentMissing as missing:
-            self._missing[wanted] = missing
+            self._missing[program] = missing
             raise
-        self._servers.append((wanted, made))
-        return made
+        self._servers.append((program, started))
+        return started
 
     def close(self) -> None:
         """End every Renode; safe to call twice."""
-        with ExitStack() as stack:  # one that cannot be ended does not keep the others
+        with ExitStack() as stack:  # closes all, even if one raises
             for _, server in self._servers:
                 stack.callback(server.close)
             self._servers = []

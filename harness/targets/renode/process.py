@@ -1,4 +1,4 @@
-"""One Renode process: started headless in a folder of its own, never left behind."""
+"""One Renode process, headless, in a folder of its own; both are removed with it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 AGENT = tuple(
     Path(__file__).with_name(name) for name in ("agent_link.py", "agent_log.py", "agent.py")
 )
-#: Where the log is flushed again and again, the logging thread may end up waiting on a queue
-#: that nobody fills, and 10,000 messages later the emulation stands still for good.
+#: With asynchronous logging the logging thread can end up waiting for an empty queue, and after
+#: 10,000 further messages the emulation blocks.
 _CONFIG = "[general]\nuse-synchronous-logging = True\n"
 
 
@@ -55,9 +55,8 @@ class RenodeProcess:
         config.write_text(_CONFIG)
         includes = [f"include {monitor_path(script)}\n" for script in AGENT]
         start.write_text("".join(includes) + 'python "serve({}, {})"\n'.format(*theirs))
-        # Without a window its shell polls a dummy without end, which costs a core; on a console it
-        # waits for input, and the supervisor gives it a pipe that stays silent. On a console, and
-        # without a port for its robot server, it listens on none.
+        # Without a window Renode's shell polls a dummy for ever, which costs a core; on a console
+        # it waits for input, here a pipe that stays silent. It opens no port unless it gets one.
         command = [str(program.path), "--disable-xwt", "--console", "--plain", "--hide-log"]
         command += ["--config", str(config), start.name]
         supervisor = [sys.executable, "-I", str(_SUPERVISOR), str(self.folder)]
@@ -75,7 +74,7 @@ class RenodeProcess:
             words = self.output.strip().splitlines()
             last = words[-1] if words else "it said nothing"
             what = "ended while it started" if self._ends(1.0) else "did not start"
-            hint = "start it by hand, with --console, and see what it says"
+            hint = "start it by hand with --console to see why"
             raise TargetLost(f"Renode {what}: {last}", hint=hint) from error
 
     @property

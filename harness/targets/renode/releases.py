@@ -1,9 +1,7 @@
-"""The releases of Renode: where each comes from, and what each gets wrong."""
+"""The releases of Renode: their archives, and what each gets wrong."""
 
 from __future__ import annotations
 
-import platform
-import sys
 from dataclasses import dataclass
 
 Version = tuple[int, int, int]
@@ -21,10 +19,9 @@ def shown(version: Version) -> str:
 
 @dataclass(frozen=True)
 class Archive:
-    """One archive that a release is published as, pinned by its content.
+    """A published archive of a release, pinned by its content.
 
-    ``confirmed`` counts the independent places that tell the same SHA-256; ``size`` is in bytes, 0
-    where nobody told it.
+    ``confirmed`` counts the independent sources of the SHA-256; ``size`` is in bytes, 0 if unknown.
     """
 
     version: Version
@@ -92,8 +89,8 @@ ARCHIVES = (
 class Difference:
     """Something that a range of versions gets wrong or does otherwise; docs/renode.md lists them.
 
-    It holds from version ``since`` up to, not including, ``until`` (None: without end). ``warn`` is
-    what a result says of it, "" where nothing comes of it for the user.
+    It holds from version ``since`` up to, but not including, ``until`` (None: no limit). ``warn``
+    is the note in each result, "" if the user is not affected.
     """
 
     since: Version | None
@@ -212,31 +209,9 @@ DIFFERENCES = (
 
 
 def warnings(version: Version) -> tuple[str, ...]:
-    """What every result on ``version`` has to say."""
+    """The notes in every result on ``version``."""
     return tuple(
-        f"Renode {shown(version)} has {one.warn}"
-        for one in DIFFERENCES
-        if one.warn and one.holds(version)
+        f"Renode {shown(version)} has {difference.warn}"
+        for difference in DIFFERENCES
+        if difference.warn and difference.holds(version)
     )
-
-
-def _main(arguments: list[str]) -> int:
-    """``python -m harness.targets.renode.releases [VERSION]``: what names a cache of it.
-
-    That is version, system, machine and SHA-256 of the archive for this machine.
-    """
-    wanted = arguments[0] if arguments else shown(PINNED)
-    for one in ARCHIVES:
-        if (shown(one.version), one.system, one.machine) == (
-            wanted,
-            platform.system(),
-            platform.machine(),
-        ):
-            print(wanted, one.system, one.machine, one.sha256, sep="-")
-            return 0
-    print(f"no pinned archive of Renode {wanted} for this machine", file=sys.stderr)
-    return 1
-
-
-if __name__ == "__main__":
-    sys.exit(_main(sys.argv[1:]))

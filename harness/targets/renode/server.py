@@ -1,4 +1,4 @@
-"""A Renode that serves many cases: machines are made and cleared, the process stays."""
+"""A Renode that serves many cases: one process, whose machines are reused or replaced."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from harness.targets.renode.releases import PINNED, shown
 
 #: Virtual seconds between synchronisations; measured in tests/benchmarks/bench_renode.py.
 QUANTUM = 0.001
-#: One instruction a cycle at 64 MHz, as on the built-in simulator.
+#: One instruction per cycle at 64 MHz, as on the built-in simulator.
 MIPS = 64
 CONSOLE = "uarte0"
 _PERIPHERALS = {"nvmc": 0x39000, "dppic": 0x17000}
 #: Machines that one process may make: from 1.17 on each leaves a copy of the translation library
-#: in the process's temporary folder, over 1 MB, and nothing but the process's end removes it.
+#: (over 1 MB) in the process's temporary folder until the process ends.
 _MACHINES = 50
 _SECURE, _NON_SECURE = 0x5000_0000, 0x4000_0000
 _SPU = 0x3000
-#: Firmware hands attribution over to the SPU by SAU_CTRL.ALLNS; in Renode the SPU's regions are
-#: the SAU's, which ENABLE puts in force.
+#: Firmware leaves attribution to the SPU by setting SAU_CTRL.ALLNS. In Renode the SPU's regions are
+#: regions of the SAU, so ENABLE is written instead.
 _SAU_FOLLOWS = "value = 1 if offset == 0xDD0 and value & 3 == 2 else value"
 
 
 class Security(Enum):
-    """What a machine knows of security states, as the board that has it."""
+    """The security states of a machine, by the platform description that has them."""
 
     NONE = "nrf9160dk.repl"
     STATES = "nrf9160dk_trustzone.repl"  # one world, whose exceptions look as on the chip
@@ -41,12 +41,11 @@ class Security(Enum):
 
 
 class RenodeServer(Closing):
-    """Starts Renode when it is first needed, again after it was lost, and ends it on close().
+    """Starts Renode when it is first needed or was lost, and ends it on close().
 
-    It serves one session at a time, and any number one after another. Between them the machine is
-    reset and its memories cleared, which takes a tenth of the time that making one takes; after
-    a session that faulted, hung or was traced a new machine is made.
-    ``connect`` replaces the process by something that speaks the same protocol (tests).
+    It serves one session at a time. Between sessions the machine is reset and its memories are
+    cleared, which takes a tenth of the time of a new one; after a session that faulted, hung or
+    was traced a new machine is made. ``connect`` replaces the process (tests).
     """
 
     def __init__(
@@ -74,7 +73,7 @@ class RenodeServer(Closing):
 
     @property
     def client(self) -> Link:
-        """The connection; starts Renode where none runs."""
+        """The connection; starts Renode if none runs."""
         if self._process is not None and not self._process.alive:
             self.lost()
         if self._client is None:
@@ -83,7 +82,7 @@ class RenodeServer(Closing):
 
     @property
     def folder(self) -> Path | None:
-        """Renode's own folder, which goes when it goes; None if ``connect`` is used."""
+        """Renode's own folder, which is removed with it; None if ``connect`` is used."""
         return self._process.folder if self._process is not None else None
 
     def _start(self) -> Link:
@@ -107,7 +106,7 @@ class RenodeServer(Closing):
         """A clean machine with ``firmware`` in its memories, ready to run.
 
         ``folder`` takes the image's segments. :meth:`release` gives the machine back. Raises
-        :class:`EnvironmentMissing` for ``both_worlds`` on a Renode that has one alone.
+        :class:`EnvironmentMissing` for ``both_worlds`` on a Renode without TrustZone-M.
         """
         if self.busy:
             raise UsageError(
@@ -186,7 +185,7 @@ class RenodeServer(Closing):
         return commands
 
     def lost(self) -> None:
-        """Renode hangs or died: kill what is left; the next machine starts a new one."""
+        """Renode hangs or died: kill it; the next machine starts a new one."""
         self._reusable = False
         if self._client is not None:
             self._client.close()

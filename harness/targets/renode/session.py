@@ -1,4 +1,4 @@
-"""One machine of one Renode as a session."""
+"""A session on one machine of a Renode."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from harness.targets.renode.pins import RenodePins
 from harness.targets.renode.server import RenodeServer, memory
 
 _NS = 1_000_000_000
-_SLICE_MS = 250  # wall milliseconds that one call may run: Ctrl-C and the guard act between calls
-_MARGIN = 0.5  # wall seconds that a run may take longer before Renode is taken for dead
+_SLICE_MS = 250  # wall milliseconds of one call; Ctrl-C and the guard act between calls
+_MARGIN = 0.5  # wall seconds behind the guard after which Renode is killed
 _STOPS = {
     "match": Stop.CONDITION,
     "symbol": Stop.CONDITION,
@@ -69,7 +69,7 @@ class RenodeSession(OrdinarySession):
         self._notes = [Finding(Kind.APPROXIMATION, text, "renode") for text in server.warnings]
         self._gone = self._warnings = self._reason = ""
         self._closed = False
-        self._spoilt = False  # the machine is in a state that a reset may not cure
+        self._spoilt = False  # a reset may not bring the machine back to its first state
         self._opened = False
         non_secure = trustzone.is_non_secure(firmware)
         both_worlds = trustzone.gateways(firmware) is not None
@@ -93,7 +93,7 @@ class RenodeSession(OrdinarySession):
             raise
 
     def call(self, *calls: str, timeout: float = 0.0) -> str:
-        """Run methods of the agent inside Renode in one round trip; gives the lines they sent."""
+        """Run methods of the agent inside Renode in one round trip; returns the lines they sent."""
         return "\n".join(self._call(calls, timeout, None))
 
     def _call(
@@ -117,7 +117,7 @@ class RenodeSession(OrdinarySession):
 
     @property
     def faults(self) -> Sequence[Fault]:
-        """Faults taken, first one first."""
+        """Faults taken, in order."""
         return tuple(self._faults)
 
     @property
@@ -140,7 +140,7 @@ class RenodeSession(OrdinarySession):
         return dict(zip(_REGISTERS, (int(value, 16) for value in values), strict=True))
 
     def where(self) -> str:
-        """The function and line at which the core stands; "" where Renode is gone."""
+        """The function and line at which the core stands; "" if Renode is gone."""
         if self._gone:
             return ""
         return str(self._firmware.locate(self.registers["pc"] & ~1))
@@ -152,9 +152,9 @@ class RenodeSession(OrdinarySession):
     def run(self, until: Until | None, deadline: Deadline) -> Stop:
         """Run until the condition or the deadline; the same virtual time on each run.
 
-        A Renode that does not come back before the guard is killed; the session is then over
-        (:class:`TargetLost` on the next call) and :attr:`Stop.GUARD` is the answer. What the image
-        printed before, and its faults, are kept.
+        If Renode does not come back before the guard, it is killed and the result is
+        :attr:`Stop.GUARD`; the next call raises :class:`TargetLost`. Output and faults until then
+        are kept.
         """
         target = self._executed + until.instructions if isinstance(until, Executed) else 0
         end = self._time + until.seconds if isinstance(until, Elapsed) else float("inf")
@@ -172,7 +172,7 @@ class RenodeSession(OrdinarySession):
     def _run(
         self, condition: str, deadline: Deadline, end: float = float("inf"), target: int = 0
     ) -> Stop:
-        before: tuple[str, ...] = (condition,)
+        preparation: tuple[str, ...] = (condition,)
         while not deadline.guard_expired:
             budget = round(min(deadline.remaining, end - self._time) * _NS)
             if budget <= 0:
@@ -182,12 +182,12 @@ class RenodeSession(OrdinarySession):
             run = f"run({budget}, {wall}, {target})"
             self._reason = ""
             try:
-                self._call([*before, run], limit + _MARGIN, self._take)
+                self._call([*preparation, run], limit + _MARGIN, self._take)
             except TargetLost:
                 if not deadline.guard_expired:
                     raise
                 return Stop.GUARD
-            before = ()
+            preparation = ()
             if self._reason in _STOPS:
                 return _STOPS[self._reason]
         self._spoilt = True
@@ -256,7 +256,7 @@ class RenodeSession(OrdinarySession):
         return Coverage.from_blocks(self._firmware, self.blocks())
 
     def close(self) -> None:
-        """Give the machine back; ends Renode where the session started it. Safe to call twice."""
+        """Give the machine back; ends Renode if the session started it. Safe to call twice."""
         if self._closed:
             return
         self._closed = True

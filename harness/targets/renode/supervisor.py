@@ -1,7 +1,7 @@
-"""Keeps one Renode from outliving the harness; run as a script of its own.
+"""Ends one Renode with the harness; run as a script of its own.
 
 ``python supervisor.py FOLDER FILES COMMAND...`` runs COMMAND in FOLDER as the leader of a new
-process group. It inherits the open files of the numbers FILES (``5,6``), which this one gives up.
+process group. COMMAND inherits the file descriptors FILES (``5,6``), which this process closes.
 Standard input is a pipe whose other end only the harness holds: when it closes, however the harness
 ended, the whole group is killed and FOLDER removed. Should the supervisor itself be killed,
 PR_SET_PDEATHSIG takes Renode with it. Standard library only: it starts in a few milliseconds.
@@ -29,7 +29,7 @@ def _die_with_parent() -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command until it ends or standard input closes; gives the exit code."""
+    """Run the command until it ends or standard input closes; returns the exit code."""
     folder, command = Path(arguments[0]), arguments[2:]
     inherited = [int(number) for number in arguments[1].split(",") if number]
     signal.signal(signal.SIGINT, signal.SIG_IGN)

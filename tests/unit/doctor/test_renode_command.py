@@ -28,8 +28,8 @@ def test_each_machine_gets_its_own_archive():
 @pytest.mark.parametrize(
     ("system", "machine", "words", "hint"),
     [
-        ("Linux", "riscv64", "is for Linux on riscv64", "set RENODE"),
-        ("Windows", "AMD64", "is for Windows on AMD64", "set RENODE"),
+        ("Linux", "riscv64", "for Linux on riscv64", "set RENODE"),
+        ("Windows", "AMD64", "for Windows on AMD64", "set RENODE"),
         ("Darwin", "arm64", "disk image", "63b1fb691207f503"),
         ("Linux", "aarch64", "only 1 source", "--unconfirmed"),
     ],

@@ -25,7 +25,7 @@ def test_a_renode_that_is_missing_is_one_clear_error(monkeypatch):
 
 def test_a_named_path_that_does_not_exist_is_not_replaced_by_another(monkeypatch, program):
     monkeypatch.setenv("PATH", str(program().parent))
-    with pytest.raises(EnvironmentMissing, match="names no program"):
+    with pytest.raises(EnvironmentMissing, match="is not a program"):
         find.find("/nowhere/renode")
 
 
