@@ -8,8 +8,7 @@ shape of the table itself (:mod:`harness.resolver.shape`).
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,7 +19,7 @@ from harness.errors import CheckFailed
 from harness.footprint.resolver_layout import WORD, ResolverLayout, find_layout
 from harness.footprint.resolvers import vtables
 from harness.model.schema import OPERATOR_NAMES
-from harness.resolver.shape import CUSTOM, Ranges, is_registration, tables, words_of
+from harness.resolver.shape import CUSTOM, Ranges, is_registration, tables, words_in, words_of
 from harness.targets.base import Memory, Session
 
 _CHUNK = 4096
@@ -105,16 +104,14 @@ class _Reader:
                 yield region.origin, b"".join(parts)
 
     def by_vtable(self) -> Iterator[LiveResolver]:
-        wanted = {struct.pack("<I", address): slots
-                  for address, slots in vtables(self.firmware).items()}  # fmt: skip
+        slots_of = vtables(self.firmware)
         for origin, data in self.ram():
-            places = sorted(
-                (at, slots) for pattern, slots in wanted.items() for at in _aligned(data, pattern)
-            )
-            for at, slots in places:
-                found = self.resolver(origin + at, slots, data[at:])
-                if found is not None:
-                    yield found
+            for index, word in enumerate(words_in(data)):
+                if word in slots_of:
+                    at = index * WORD
+                    found = self.resolver(origin + at, slots_of[word], data[at:])
+                    if found is not None:
+                        yield found
 
     def resolver(self, address: int, slots: int, data: bytes) -> LiveResolver | None:
         """The object at ``address``; None where its count makes no sense (a dead stack frame).
@@ -184,11 +181,3 @@ class _Reader:
             return ""
         raw = self.memory.read(address, _LONGEST_NAME)
         return raw.split(b"\0")[0].decode("utf-8", "backslashreplace")
-
-
-def _aligned(data: bytes, pattern: bytes) -> Iterable[int]:
-    at = data.find(pattern)
-    while at >= 0:
-        if at % WORD == 0:
-            yield at
-        at = data.find(pattern, at + 1)

@@ -41,13 +41,14 @@ class Ranges:
         return any(start <= address < end for start, end in self.stored)
 
 
+def words_in(data: bytes) -> Sequence[int]:
+    """The whole words of ``data``."""
+    return memoryview(data)[: len(data) // WORD * WORD].cast("I")
+
+
 def words_of(layout: ResolverLayout, row: bytes) -> dict[str, int]:
-    """The fields of a registration, as far as ``row`` holds them."""
-    return {
-        name: int.from_bytes(row[at : at + WORD], "little")
-        for name, at in layout.fields.items()
-        if at + WORD <= len(row)
-    }
+    """The fields of a registration."""
+    return {name: _number(row, at) for name, at in layout.fields.items()}
 
 
 def is_registration(layout: ResolverLayout, ranges: Ranges, row: bytes) -> bool:
@@ -83,8 +84,7 @@ def tables(firmware: Firmware, ranges: Ranges, origin: int, data: bytes) -> Iter
     and parsers, what is unused being 0: where all of that agrees, nothing else does. (An object on
     a stack whose unused slots hold leftovers is passed over.)
     """
-    words = memoryview(data)[: len(data) // WORD * WORD].cast("I")
-    for index, word in enumerate(words):
+    for index, word in enumerate(words_in(data)):
         if word and _is_vtable(firmware, ranges, word):
             found = _table_at(ranges, origin, data, index * WORD)
             if found is not None:

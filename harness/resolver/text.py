@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 def show_audit(console: Console, audit: Audit) -> None:
     """One screen: a row for each operator, then what is wrong, then the verdict."""
     from rich.markup import escape  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
+    from rich.table import Column, Table  # noqa: PLC0415
 
-    drawn = Table(box=None, pad_edge=False)
-    for head in ("operator", "model", "image", "flash B", "verdict"):
-        drawn.add_column(head, justify="right" if head == "flash B" else "left")
+    bytes_column = Column("flash B", justify="right")
+    drawn = Table(
+        "operator", "model", "image", bytes_column, "verdict", box=None, pad_edge=False
+    )  # fmt: skip
     for one in audit.operators:
         kind = " (custom)" if one.custom else ""
         version = f"needs v{one.version}" if one.needed else "-"
@@ -41,21 +42,21 @@ def show_audit(console: Console, audit: Audit) -> None:
 def show_live(console: Console, resolvers: Sequence[LiveResolver]) -> None:
     """The live table of every resolver."""
     from rich.markup import escape  # noqa: PLC0415
-    from rich.table import Table  # noqa: PLC0415
+    from rich.table import Column, Table  # noqa: PLC0415
 
     for resolver in resolvers:
         place = f"0x{resolver.address:08x}"
         name = "resolver" if place in resolver.name else resolver.name
         title = f"{name} at {place}: {len(resolver.registrations)} of {resolver.slots} slots"
-        drawn = Table(title=escape(title), title_justify="left", box=None, pad_edge=False)
-        drawn.add_column("#")
-        drawn.add_column("operator", no_wrap=True)
-        for head in ("init", "prepare", "invoke", "in"):
-            drawn.add_column(head, overflow="fold")
+        functions = (Column(head, overflow="fold") for head in ("init", "prepare", "invoke", "in"))
+        drawn = Table(
+            "#", Column("operator", no_wrap=True), *functions,
+            title=escape(title), title_justify="left", box=None, pad_edge=False,
+        )  # fmt: skip
         for number, one in enumerate(resolver.registrations):
             kind = " (custom)" if one.custom else ""
-            functions = (escape(_bare(name)) for name in (one.init, one.prepare, one.invoke))
-            drawn.add_row(str(number), escape(one.operator + kind), *functions, escape(one.file))
+            names = (escape(_bare(name)) for name in (one.init, one.prepare, one.invoke))
+            drawn.add_row(str(number), escape(one.operator + kind), *names, escape(one.file))
         console.print(drawn)
 
 
