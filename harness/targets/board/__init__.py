@@ -1,7 +1,7 @@
 """Target ``board``: a physical nRF9160 DK, or any other nRF9160 with a J-Link and a serial port.
 
 ``open()`` finds the board, locks it, flashes the image unless it is there already, opens the
-console, resets, and gives a session on the wall clock.
+console, resets, and returns a session on the wall clock.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ def open(  # noqa: A001 - the name that harness.targets calls
     be exactly one), ``lab`` a lab file, ``wait`` the seconds to wait for a board that is in use,
     ``bench`` a folder of virtual boards. ``runner`` and ``baud`` overrule the lab file.
 
-    Raises :class:`harness.errors.UsageError` where several boards fit,
-    :class:`harness.errors.EnvironmentMissing` where none does or no flash tool is installed,
-    :class:`harness.errors.BoardUnavailable` for one that is locked, in quarantine or whose port
-    is busy, :class:`harness.errors.FlashFailed` where the image did not get in.
+    Raises :class:`harness.errors.UsageError` if several boards fit,
+    :class:`harness.errors.EnvironmentMissing` if none does or no flash tool is installed,
+    :class:`harness.errors.BoardUnavailable` if the board is locked, in quarantine or its port is
+    busy, :class:`harness.errors.FlashFailed` if the image could not be written.
     """
     chosen_lab = lab if isinstance(lab, Lab) else load(lab)
-    wanted = board or os.environ.get("TFLM_HIL_BOARD") or None
+    name = board or os.environ.get("TFLM_HIL_BOARD") or None
     folder = Path(bench) if bench else None
     opening = Opening(
         firmware,
         lab=chosen_lab,
-        find=lambda: discovery.select(discovery.attached(chosen_lab, bench=folder), wanted),
+        find=lambda: discovery.select(discovery.attached(chosen_lab, bench=folder), name),
         runner=runner,
         baud=limits.given(limits.baud, limits.whole(baud), "baud") if baud else 0,
         reflash=reflash,

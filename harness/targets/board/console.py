@@ -1,8 +1,8 @@
-"""A serial port that is listened to all the time.
+"""A serial port that a thread reads all the time.
 
-A thread reads the port from the moment it is opened (before the board is reset), so that nothing
-is lost while the caller does something else. Memory is bounded: beyond the limit the oldest bytes
-go, and how many went is known.
+The thread starts when the port is opened (before the board is reset), so that nothing is lost while
+the caller does something else. Memory is bounded: beyond the limit the oldest bytes are dropped and
+counted.
 """
 
 from __future__ import annotations
@@ -76,24 +76,24 @@ class Console:
         return self._lost
 
     def since(self, position: int) -> bytes:
-        """The bytes from ``position`` on, as far as they are still held."""
+        """The bytes from ``position`` on that are still held."""
         with self._news:
             return bytes(self._held[max(0, position - self._base) :])
 
     def chunks(self, position: int = 0) -> list[ConsoleChunk]:
         """What arrived from ``position`` on, with arrival times in seconds since the opening."""
         with self._news:
-            found: list[ConsoleChunk] = []
+            arrived: list[ConsoleChunk] = []
             if not self._times:
-                return found
+                return arrived
             first = max(0, bisect_right(self._times, (position, float("inf"))) - 1)
-            ends = [at for at, _ in self._times[first + 1 :]] + [self._base + len(self._held)]
+            ends = [start for start, _ in self._times[first + 1 :]] + [self._base + len(self._held)]
             for (start, when), end in zip(self._times[first:], ends, strict=True):
                 begin = max(start, position, self._base)
                 if begin < end:
                     data = bytes(self._held[begin - self._base : end - self._base])
-                    found.append(ConsoleChunk(when, data))
-            return found
+                    arrived.append(ConsoleChunk(when, data))
+            return arrived
 
     def search(self, pattern: re.Pattern[bytes], position: int, seconds: float) -> int | None:
         """Wait for ``pattern`` in the bytes from ``position`` on; the position after the match.
@@ -105,16 +105,16 @@ class Console:
         while True:
             with self._news:
                 begin = max(position, seen - _OVERLAP) - self._base
-                found = pattern.search(self._held, max(0, begin))
-                if found:
-                    return self._base + found.end()
+                match = pattern.search(self._held, max(0, begin))
+                if match:
+                    return self._base + match.end()
                 seen = self._base + len(self._held)
                 if self._lost is not None:
                     raise self._gone()
-                left = limit - time.monotonic()
-                if left <= 0:
+                remaining = limit - time.monotonic()
+                if remaining <= 0:
                     return None
-                self._arrival(seen, left)
+                self._arrival(seen, remaining)
 
     def wait(self, seconds: float) -> None:
         """Let ``seconds`` pass. Raises :class:`TargetLost` as soon as the port goes away."""
@@ -160,7 +160,7 @@ class Console:
     def _listen(self) -> None:
         try:
             while not self._closing:
-                # One byte ends the wait; whatever came with it is taken next.
+                # One byte ends the wait; the bytes that came with it are read next.
                 if first := self._port.read(1):
                     self._take(first + self._rest(first))
         # pyserial and its URL handlers raise SerialException, OSError, TypeError (a descriptor
@@ -176,7 +176,7 @@ class Console:
             waiting = self._port.in_waiting
             return bytes(self._port.read(waiting)) if waiting else b""
         except Exception:
-            self._take(first)  # it arrived, whatever has become of the port since
+            self._take(first)  # it arrived before the port went away
             raise
 
     def _take(self, data: bytes) -> None:
@@ -186,7 +186,7 @@ class Console:
             self._held += data
             excess = len(self._held) - self._limit
             if excess > 0:
-                # Drop in large steps: deleting from the front moves all that stays.
+                # Drop in large steps: deleting from the front moves the rest.
                 cut = min(len(self._held), excess + self._limit // 4)
                 del self._held[:cut]
                 self._base += cut
@@ -197,9 +197,9 @@ class Console:
             self._listener(data)
 
     def _gone(self) -> TargetLost:
-        there = "" if "://" in self.url or Path(self.url).exists() else " (it no longer exists)"
+        note = "" if "://" in self.url or Path(self.url).exists() else " (it no longer exists)"
         return TargetLost(
-            f"{self._board}: the port {self.url} went away in the middle of the run{there}: "
+            f"{self._board}: the port {self.url} went away in the middle of the run{note}: "
             f"{self._lost}",
             hint="check cable and power; the board may come back under another port name",
         )
@@ -210,7 +210,7 @@ def _open(url: str, baud: int, board: str) -> Any:
 
     if not url:
         raise BoardUnavailable(
-            f"{board}: its serial port is not known", hint="name it in lab.toml: port = ..."
+            f"{board}: its serial port is unknown", hint="name it in lab.toml: port = ..."
         )
     try:
         port = serial.serial_for_url(url, do_not_open=True)

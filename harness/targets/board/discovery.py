@@ -1,9 +1,9 @@
-"""Which boards are there: J-Link probes by serial number, and the serial ports each one has.
+"""The boards of this machine: J-Link probes by serial number, and their serial ports.
 
 An nRF9160 DK shows several virtual serial ports. The interface MCU numbers them in the order of
 their USB interfaces: VCOM0 carries UART0 of the nRF9160 (the application core's console), VCOM1
 the nRF52840 board controller, VCOM2 UART1 of the nRF9160 (TF-M's secure log). The lowest interface
-number is therefore the console; a lab file overrules that, and every answer says how it was found.
+number is therefore the console, unless a lab file names another; ``Board.how`` says which it was.
 """
 
 from __future__ import annotations
@@ -34,29 +34,28 @@ def usb_ports() -> list[Port]:
 
 def _interface(location: str | None) -> int | None:
     """The USB interface number of pyserial's location (``1-2:1.0`` is interface 0)."""
-    last = (location or "").rpartition(".")[2] if ":" in (location or "") else ""
-    return int(last) if last.isdigit() else None
+    number = (location or "").rpartition(".")[2] if ":" in (location or "") else ""
+    return int(number) if number.isdigit() else None
 
 
 def attached(
     lab: Lab, *, ports: Callable[[], Iterable[Port]] = usb_ports, bench: Path | None = None
 ) -> list[Board]:
-    """All boards that can be seen or are named in the lab file, in order of their names.
+    """All boards that are attached or named in the lab file, sorted by name.
 
-    ``bench`` is a folder of virtual boards; ``$TFLM_HIL_VIRTUAL_BENCH`` names one too.
+    ``bench`` is a folder of virtual boards (default ``$TFLM_HIL_VIRTUAL_BENCH``).
     """
     folder = bench or _bench_of_environment()
-    seen = {board.probe.lstrip("0"): board for board in (*_on_bench(folder), *_on_usb(ports()))}
-    named = [_named(entry, seen.pop(entry.probe.lstrip("0"), None)) for entry in lab.entries]
-    return sorted((*named, *seen.values()), key=lambda board: board.name)
+    visible = {board.probe.lstrip("0"): board for board in (*_on_bench(folder), *_on_usb(ports()))}
+    named = [_named(entry, visible.pop(entry.probe.lstrip("0"), None)) for entry in lab.entries]
+    return sorted((*named, *visible.values()), key=lambda board: board.name)
 
 
 def select(boards: list[Board], wanted: str | None = None) -> Board:
     """The one board that ``wanted`` names (a name, a serial number, or a tag).
 
-    Without a name there has to be exactly one. Raises :class:`UsageError` if several fit and
-    lists them all, :class:`EnvironmentMissing` where
-    none does.
+    Without a name there has to be exactly one. Raises :class:`UsageError`, which lists them, if
+    several fit, and :class:`EnvironmentMissing` if none does.
     """
     fitting = boards if wanted is None else [b for b in boards if _is(b, wanted)]
     if not fitting and wanted is not None:
@@ -109,9 +108,9 @@ def _on_bench(folder: Path | None) -> list[Board]:
     return bench.boards(folder)
 
 
-def _named(entry: Entry, seen: Board | None) -> Board:
-    """The board of a lab file's entry: what is seen of it, and what the file says on top."""
-    board = seen or Board(
+def _named(entry: Entry, visible: Board | None) -> Board:
+    """The board of a lab file's entry: what is ``visible`` of it, overruled by the file."""
+    board = visible or Board(
         entry.name,
         entry.probe,
         port="",

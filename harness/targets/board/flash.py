@@ -1,4 +1,4 @@
-"""Getting an image into a board's flash, and knowing that it is there."""
+"""Programming an image into a board's flash, and reading it back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class FlashReport:
-    """What was done. ``programmed`` is False if the read-back showed the image already there."""
+    """What was done. ``programmed`` is False if the image was there already."""
 
     programmed: bool
     reason: str
@@ -34,10 +34,10 @@ class Flasher:
     search_path: str | None = None
 
     def ensure(self, image: Image, *, always: bool = False) -> FlashReport:
-        """Have ``image`` in flash: read back first, program where it differs, read back again.
+        """Have ``image`` in flash: read back first, program if it differs, read back again.
 
-        The second read-back is a call of its own: a tool that reports success for a write that
-        did not happen is found here and not as silence on the console. Raises
+        The second read-back is a call of its own, which finds a tool that reports success for a
+        write that did not happen. Raises
         :class:`FlashFailed` with the tool's output.
         """
         started = time.monotonic()
@@ -74,15 +74,14 @@ class Flasher:
         return [*checks, *self.runner.program(image, folder), *checks, *self.runner.reset()]
 
     def _same(self, checks: list[Command]) -> bool:
-        # A read-back that fails for another reason (no probe) fails again, and loudly, when the
-        # image is programmed next.
+        # If the read-back fails for another reason (no probe), programming fails next and says why.
         return all(self._call(command).ok for command in checks)
 
-    def _do(self, command: Command, what: str) -> None:
+    def _do(self, command: Command, action: str) -> None:
         output = self._call(command)
         if not output.ok:
             raise FlashFailed(
-                f"could not {what} the board with probe {self.runner.serial}: "
+                f"could not {action} the board with probe {self.runner.serial}: "
                 f"{output.problem}\n{output.tail()}",
                 hint="check cable and power; `tflm-hil boards` lists what is attached",
             )

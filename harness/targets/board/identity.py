@@ -7,14 +7,14 @@ from pathlib import Path
 
 from harness.targets.board.lab import BAUD
 
-#: How J-Link serial numbers of nRF9160 DKs (PCA10090) begin; DKs with the newer interface MCU
-#: carry 1050..., which other Nordic DKs carry too.
+#: J-Link serial numbers of nRF9160 DKs (PCA10090) start with 960; those of DKs with the newer
+#: interface MCU with 1050, as those of other Nordic DKs do.
 _DK_PREFIXES = (("960", "nRF9160 DK (PCA10090)"), ("1050", "Nordic DK with interface MCU 2"))
 
 
 @dataclass(frozen=True)
 class Port:
-    """A serial port of this machine. ``interface`` is the USB interface number, where known."""
+    """A serial port of this machine. ``interface`` is the USB interface number, if known."""
 
     device: str
     serial: str
@@ -51,7 +51,7 @@ class Board:
 
 
 def application_port(ports: list[Port]) -> tuple[str, str]:
-    """The application core's console among a probe's ports, and how it was told from the others."""
+    """The application core's console among a probe's ports, and how it was chosen."""
     if len(ports) == 1:
         return ports[0].device, "the probe's only serial port"
     numbered = [p for p in ports if p.interface is not None]
@@ -63,6 +63,6 @@ def application_port(ports: list[Port]) -> tuple[str, str]:
 
 
 def kit(serial: str) -> str:
-    """What the serial number says about the board, or an empty string."""
+    """The kind of board that the serial number belongs to, or an empty string."""
     plain = serial.lstrip("0")
     return next((text for prefix, text in _DK_PREFIXES if plain.startswith(prefix)), "")

@@ -1,7 +1,7 @@
-"""What goes into a board's flash for a firmware: one Intel HEX file and the bytes in it.
+"""The Intel HEX file that is flashed for an image.
 
 A non-secure image (``nrf9160dk/nrf9160/ns``) cannot boot alone: TF-M lies below it. Its build
-leaves a merged file beside the ELF, and that is what is flashed.
+leaves a merged file beside the ELF, which is flashed instead.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from harness.errors import UsageError
 FLASH = range(0x0000_0000, 0x0010_0000)
 UICR = range(0x00FF_8000, 0x00FF_9000)
 
-#: Merged images, relative to the ELF's folder, in the order in which they are preferred:
+#: Merged images, relative to the ELF's folder, the preferred one first:
 #: Zephyr's own TF-M build, nRF Connect SDK before sysbuild, sysbuild.
 MERGED = ("tfm_merged.hex", "merged.hex", "../merged.hex", "../../merged.hex")
 
 
 @dataclass(frozen=True)
 class Image:
-    """An image as the flash tools take it."""
+    """What flash tools need of an image."""
 
     hex: Path
     elf: Path
@@ -60,19 +60,19 @@ class Image:
 def prepare(firmware: Firmware, folder: Path) -> Image:
     """The image to flash for ``firmware``; a HEX file is written into ``folder`` if needed.
 
-    Raises :class:`UsageError` if a segment lies outside flash, or where a non-secure image has
-    no merged file, or one that belongs to another build.
+    Raises :class:`UsageError` if a segment lies outside flash, or if a non-secure image has no
+    merged file or that of another build.
     """
-    own = _flash_blocks(firmware)
-    if own[0][0] == FLASH.start:
+    loaded = _flash_blocks(firmware)
+    if loaded[0][0] == FLASH.start:
         path = folder / f"{firmware.sha256[:16]}.hex"
-        path.write_text(hexfile.write(own), encoding="ascii")
-        return _image(path, firmware, own, merged=False)
-    path = _merged_file(firmware, own[0][0])
+        path.write_text(hexfile.write(loaded), encoding="ascii")
+        return _image(path, firmware, loaded, merged=False)
+    path = _merged_file(firmware, loaded[0][0])
     blocks = hexfile.read(path.read_text(encoding="ascii"), str(path))
     if missing := hexfile.differences(own_blocks(firmware), blocks):
         raise UsageError(
-            f"{path} does not hold what {firmware.path.name} has at 0x{missing[0]:08x}",
+            f"{path} has other bytes at 0x{missing[0]:08x} than {firmware.path.name}",
             hint="the merged image is from another build: build again",
         )
     return _image(path, firmware, blocks, merged=True)

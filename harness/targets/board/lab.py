@@ -1,7 +1,7 @@
 """``lab.toml``: boards that cannot be guessed, and what to do when one misbehaves.
 
 The file is read strictly: an unknown key or a wrong type is an error that names it, so that a
-misspelt ``power_cycle`` is not found out at night.
+misspelt ``power_cycle`` is found at once.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ _Seconds = Annotated[float, partial(limits.seconds, zero=True)]
 
 def _retries(value: int) -> int:
     if not 0 <= value <= _MOST_RETRIES:
-        raise ValueError(f"{limits.short(value)} is no number from 0 to {_MOST_RETRIES}")
+        raise ValueError(f"{limits.short(value)} is not a number from 0 to {_MOST_RETRIES}")
     return value
 
 
 def _named(value: str) -> str:
-    """A name that a file can have, too."""
+    """A name that is also a valid file name."""
     if not names.is_name(value):
         raise ValueError(f"{limits.short(value)} cannot be used: {names.RULE}")
     return value
 
 
 def _serial(value: object) -> str:
-    """A probe's serial number; who writes it without quotes means the same."""
+    """A probe's serial number, with or without quotes in the file."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     return _named(limits.short(value) if whole else value if isinstance(value, str) else "")
 
 
 @dataclass(frozen=True)
 class Policy:
-    """What is done when the bench itself fails; a wrong output is never tried again.
+    """What to do when the bench itself fails; a wrong output is never tried again.
 
     ``retries`` more attempts, ``backoff`` seconds apart. ``quarantine``: a board that fails its
     health check after the last attempt is set aside until ``tflm-hil boards release``.
@@ -99,7 +99,7 @@ class Lab:
 
 
 def same_serial(one: str, other: str) -> bool:
-    """Whether two spellings name the same probe: USB pads J-Link numbers with zeros."""
+    """True if both are the same probe: USB pads J-Link serial numbers with zeros."""
     return one.lstrip("0") == other.lstrip("0")
 
 
@@ -107,7 +107,7 @@ def load(path: str | Path | None = None) -> Lab:
     """The lab file at ``path``, or the first one of ``$TFLM_HIL_LAB``, ``./lab.toml``, user config.
 
     No file at all is an empty lab. Raises :class:`UsageError` for a file that was named and is
-    not there, is no TOML, has unknown keys, wrong types, or two boards of one name or probe.
+    not there, is not TOML, has unknown keys, wrong types, or two boards of one name or probe.
     """
     named = path or os.environ.get("TFLM_HIL_LAB") or None
     if named is not None:
@@ -128,12 +128,12 @@ def _read(path: Path) -> Lab:
 def parse(document: Mapping[str, Any], path: Path | None = None) -> Lab:
     """A lab from a TOML document; see :func:`load` for the errors."""
     where = str(path or "lab file")
-    found = tables.read(_Document, document, where)
-    for what in ("name", "probe"):
-        seen: set[str] = set()
-        for entry in found.board:
-            value = getattr(entry, what).lstrip("0")
-            if value in seen:
-                raise UsageError(f"{where}: two boards have the {what} {getattr(entry, what)!r}")
-            seen.add(value)
-    return Lab(found.board, found.policy, path, Path(found.state) if found.state else None)
+    content = tables.read(_Document, document, where)
+    for key in ("name", "probe"):
+        values: set[str] = set()
+        for entry in content.board:
+            value = getattr(entry, key).lstrip("0")
+            if value in values:
+                raise UsageError(f"{where}: two boards have the {key} {getattr(entry, key)!r}")
+            values.add(value)
+    return Lab(content.board, content.policy, path, Path(content.state) if content.state else None)

@@ -1,4 +1,4 @@
-"""A lab with a labgrid coordinator is used as such: its places are acquired through its client.
+"""Places of a labgrid coordinator, acquired through its client.
 
 ``labgrid-client`` is called as a program, so it may live in an environment of its own (labgrid
 brings a fork of pyserial). It finds the coordinator as it always does, by ``LG_COORDINATOR``.
@@ -17,7 +17,7 @@ WRITTEN_FOR = "labgrid 23 to 26"
 
 
 class Reservation(Protocol):
-    """A place that is held, or nothing at all where the board has no place."""
+    """A place that is held, or nothing if the board has no place."""
 
     def release(self) -> None:
         """Give the place back; safe to call twice."""
@@ -34,8 +34,8 @@ class NoPlace:
 class Place:
     """One labgrid place, acquired by the constructor.
 
-    Raises :class:`BoardUnavailable` with the client's words where somebody else has it, and
-    :class:`harness.errors.EnvironmentMissing` where the client is not installed.
+    Raises :class:`BoardUnavailable` with the client's message if somebody else has it, and
+    :class:`harness.errors.EnvironmentMissing` if the client is not installed.
     """
 
     def __init__(self, name: str, *, search_path: str | None = None) -> None:
@@ -50,9 +50,9 @@ class Place:
             )
         self._held = True
 
-    def command(self, what: str) -> Command:
+    def command(self, action: str) -> Command:
         """The call of the client."""
-        return Command(("labgrid-client", "--place", self.name, what), _SECONDS)
+        return Command(("labgrid-client", "--place", self.name, action), _SECONDS)
 
     def release(self) -> None:
         """Give the place back; safe to call twice."""
@@ -62,5 +62,5 @@ class Place:
 
 
 def acquire(name: str, *, search_path: str | None = None) -> Reservation:
-    """The place called ``name``, or nothing held where the name is empty."""
+    """The place called ``name``; nothing is held if the name is empty."""
     return Place(name, search_path=search_path) if name else NoPlace()

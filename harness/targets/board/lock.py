@@ -1,9 +1,9 @@
 """One user at a time for each probe: a file lock that says who holds it.
 
-The lock is the kernel's (``flock``), so it ends with the process that holds it, however that ends.
-Beside it lies a note with owner, host, process and time; a note without a held lock is what a
-crashed run leaves, and is taken over. A lock can be taken from its holder by force; the holder
-notices (its note is gone) and its run fails with an error that says by whom.
+The lock is the kernel's (``flock``), so it ends with the process that holds it. A note beside it
+names owner, host, process and time. A note without a lock was left by a crashed run and is taken
+over. A lock can be taken from its holder by force; the holder notices (its note is gone), and its
+run fails with an error that says who took it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from harness.errors import BoardUnavailable, TargetLost
 from harness.targets.board import names
 from harness.targets.board.state import StateFolder, fresh_name
 
-#: Seconds between two looks at a lock that somebody holds.
+#: Seconds between two attempts to get a lock that somebody holds.
 _POLL = 0.05
 
 
@@ -60,8 +60,8 @@ class Holder:
 class ProbeLock(Closing):
     """The lock of one probe; a context manager. Not re-entrant: one session, one lock.
 
-    The file ``PROBE.current`` names the lock file in use. Taking a board by force makes another
-    one: its holder then keeps a lock on nothing.
+    The file ``PROBE.current`` names the lock file in use. Taking a board by force makes a new one,
+    so that the holder's lock no longer counts.
     """
 
     def __init__(self, probe: str, board: str, *, state: Path | None = None) -> None:
@@ -77,7 +77,7 @@ class ProbeLock(Closing):
     def acquire(self, wait: float = 0.0) -> None:
         """Take the lock, waiting at most ``wait`` seconds.
 
-        Raises :class:`BoardUnavailable` that names the holder, or what is wrong with the shared
+        Raises :class:`BoardUnavailable`, which names the holder or the problem with the shared
         folder.
         """
         limit = time.monotonic() + max(0.0, wait)
@@ -117,9 +117,9 @@ class ProbeLock(Closing):
         return True
 
     def _lock_name(self) -> str:
-        told = self._state.read(self._current)
-        own = re.fullmatch(re.escape(self._probe) + r"\.[0-9a-f]{8}\.lock", told)
-        return told if own else f"{self._probe}.lock"
+        name = self._state.read(self._current)
+        valid = re.fullmatch(re.escape(self._probe) + r"\.[0-9a-f]{8}\.lock", name)
+        return name if valid else f"{self._probe}.lock"
 
     def release(self) -> None:
         """Give the lock back; safe to call twice, and after it was taken away."""
@@ -141,14 +141,14 @@ class ProbeLock(Closing):
             raise TargetLost(f"board {self._board} was taken away in the middle of the run {who}")
 
     def take(self) -> Holder | None:
-        """Take the board from whoever holds it; answers who that was.
+        """Take the board from its holder; returns the holder.
 
-        The holder finds out by the note, which is another one from now on.
+        The holder notices by the note, which is another one from now on.
         """
-        before = self.holder()
+        holder = self.holder()
         self._state.write(self._current, fresh_name(self._probe, ".lock"))
         self.acquire()
-        return before
+        return holder
 
     def holder(self) -> Holder | None:
         """The note beside the lock, or None if there is none that can be read."""
@@ -160,7 +160,7 @@ class ProbeLock(Closing):
 
     @property
     def held(self) -> bool:
-        """Whether any process holds the lock now (this one included)."""
+        """True if any process holds the lock now (this one included)."""
         if self._handle is not None:
             return True
         if not self._try():

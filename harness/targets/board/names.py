@@ -1,4 +1,4 @@
-"""What a board and a probe may be called: one rule, because names become file names."""
+"""The rule for names of boards and probes, which become file names."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from harness.errors import UsageError
 
 #: Letters, digits, and a few signs that are no path separators; no leading dot or dash.
 _NAME = re.compile(r"\w[\w .:+@-]{0,63}")
-#: With what is appended to it (``.quarantine.json``) it stays a file name everywhere.
+#: Short enough for a file name with ``.quarantine.json`` behind it.
 _MOST_BYTES = 128
 RULE = "1 to 64 letters, digits and .:+@_- or blanks, the first a letter or digit"
 
 
 def is_name(text: str) -> bool:
-    """True for what may be a board's name or a probe's serial number."""
+    """True if ``text`` may be a board's name or a probe's serial number."""
     return bool(_NAME.fullmatch(text)) and len(text.encode("utf-8", "replace")) <= _MOST_BYTES
 
 

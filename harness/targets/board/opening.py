@@ -1,4 +1,4 @@
-"""From a chosen board to a session: lock, flash, console, reset; and back out when a step fails."""
+"""Opening a session on a board: lock, flash, console, reset; undone if a step fails."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _log = logging.getLogger(__name__)
 class Opening:
     """Everything that one call of ``open()`` needs.
 
-    ``find`` is asked again before each attempt: a board that was power-cycled may have come back
-    under another port name, and is recognised by its probe's serial number.
+    ``find`` is called before each attempt: a board that was power-cycled may have another port
+    name, and is recognised by its probe's serial number.
     """
 
     firmware: Firmware
@@ -45,27 +45,31 @@ class Opening:
     console_limit: int = 64 * 1024 * 1024
 
     def run(self, wait: float) -> BoardSession:
-        """The session; on any error everything taken so far is given back."""
+        """The session; on any error everything acquired so far is released."""
         board = self.find()
         quarantine = policy.Quarantine(self.lab.state)
-        with ExitStack() as held:
-            held.callback(labgrid.acquire(board.labgrid, search_path=search_path(board)).release)
+        with ExitStack() as resources:
+            resources.callback(
+                labgrid.acquire(board.labgrid, search_path=search_path(board)).release
+            )
             lock = ProbeLock(board.probe.lstrip("0"), board.name, state=self.lab.state)
             lock.acquire(wait)
-            held.callback(lock.release)
+            resources.callback(lock.release)
             if lock.stale:
                 _log.info("took over the lock that %s left behind", lock.stale)
             quarantine.check(board.name, board.probe)
-            folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="tflm-hil-board-")))
+            folder = Path(
+                resources.enter_context(tempfile.TemporaryDirectory(prefix="tflm-hil-board-"))
+            )
             prepared = image.prepare(self.firmware, folder)
-            return self._attempts(board, prepared, lock, held, quarantine)
+            return self._attempts(board, prepared, lock, resources, quarantine)
 
     def _attempts(
         self,
         board: Board,
         prepared: image.Image,
         lock: ProbeLock,
-        held: ExitStack,
+        resources: ExitStack,
         quarantine: policy.Quarantine,
     ) -> BoardSession:
         def recover() -> None:
@@ -73,7 +77,7 @@ class Opening:
             policy.power_cycle(board.power_cycle, self.lab.policy, **values)
 
         def once() -> BoardSession:
-            return self._once(self._again(board), prepared, lock, held)
+            return self._once(self._again(board), prepared, lock, resources)
 
         try:
             return policy.attempt(once, self.lab.policy, recover=recover)
@@ -87,20 +91,20 @@ class Opening:
             raise
 
     def _again(self, board: Board) -> Board:
-        """The same board as it is seen now, perhaps under another port name.
+        """The same board as it is now, perhaps with another port name.
 
         A board that left the bus gets some time to come back. Raises :class:`TargetLost`.
         """
         deadline = Deadline(max(0.001, self.lab.policy.return_seconds))
         while True:
             try:
-                found = self.find()
+                seen = self.find()
             except EnvironmentMissing:
-                found = None
-            if found is not None and same_serial(found.probe, board.probe):
-                return found
+                seen = None
+            if seen is not None and same_serial(seen.probe, board.probe):
+                return seen
             if deadline.expired:
-                instead = f"; {found} is there instead" if found else ""
+                instead = f"; {seen} is there instead" if seen else ""
                 raise TargetLost(
                     f"board {board} left the bus and did not come back within "
                     f"{self.lab.policy.return_seconds:g} s{instead}",
@@ -109,7 +113,7 @@ class Opening:
             time.sleep(0.05)
 
     def _once(
-        self, board: Board, prepared: image.Image, lock: ProbeLock, held: ExitStack
+        self, board: Board, prepared: image.Image, lock: ProbeLock, resources: ExitStack
     ) -> BoardSession:
         baud = self.baud or board.baud
         flasher = self.flasher(board)
@@ -118,13 +122,13 @@ class Opening:
         with ExitStack() as opened:
             console = Console(board.port, baud, board=board.name, limit=self.console_limit)
             opened.callback(console.close)
-            before = console.end
+            reset_at = console.end
             flasher.reset()
-            start, settled = boot_position(console, before, self.lab.policy.settle_seconds)
+            start, settled = boot_position(console, reset_at, self.lab.policy.settle_seconds)
             memory = memory_of(board)
             opened.callback(memory.close)
-            # From here on the session owns all of it; the lock goes last, after port and probe.
-            owned = held.pop_all()
+            # From here on the session owns all of it; the lock is released after port and probe.
+            owned = resources.pop_all()
             owned.push(opened.pop_all())
             return BoardSession(
                 board,
@@ -151,8 +155,8 @@ class Opening:
     def illness(self, board: Board) -> str:
         """What the health check finds wrong, or an empty string.
 
-        It asks for what every run needs: a board on the bus, a port that opens, a reset that
-        works. A port that somebody else has open is not the board's fault.
+        It checks what every run needs: the board is on the bus, its port opens, a reset works. A
+        port that somebody else has open is not the board's fault.
         """
         try:
             seen = self._again(board)
@@ -165,7 +169,7 @@ class Opening:
 
 
 def pins_of(board: Board) -> Pins | None:
-    """The pins of a virtual board; None for a real one, which nobody can press from here."""
+    """The pins of a virtual board; None for a real one."""
     if board.control is None:
         return None
     from harness.targets.board.virtual.client import VirtualPins  # noqa: PLC0415
@@ -183,7 +187,7 @@ def memory_of(board: Board) -> ProbeMemory:
 
 
 def search_path(board: Board) -> str | None:
-    """Where flash tools are looked up: a virtual board's stand-ins come before everything."""
+    """Where flash tools are looked up: a virtual board's stand-ins come first."""
     if not board.tools:
         return None
     return os.pathsep.join((board.tools, os.environ.get("PATH", os.defpath)))

@@ -1,9 +1,9 @@
-"""What happens when the bench itself fails, and only then.
+"""What happens when the bench itself fails: retries, power cycles, quarantine.
 
 An attempt that ends with an infrastructure error (the flash tool failed, the port vanished, the
-port is busy) is made again after the board was power-cycled, where the lab file says how. A wrong
-output, a fault, silence: those are answers and are never asked for twice. The error that is raised
-in the end is the first one; later ones are often only its consequences.
+port is busy) is repeated after a power cycle, if the lab file has a hook for it. A wrong output, a
+fault or silence is a result and is never repeated. The first error is raised in the end; later
+ones are often only its consequences.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def attempt(
 def power_cycle(hook: tuple[str, ...], policy: Policy, **values: str) -> None:
     """Run the lab file's power-cycle hook; ``{probe}`` and ``{name}`` in it are filled in.
 
-    Raises :class:`BoardUnavailable` with the hook's output where it fails.
+    Raises :class:`BoardUnavailable` with the hook's output if it fails.
     """
     if not hook:
         return
@@ -90,7 +90,7 @@ def _fill(part: str, values: dict[str, str]) -> str:
 
 @dataclass(frozen=True)
 class Note:
-    """Why a board was set aside."""
+    """Why a board is in quarantine."""
 
     board: str
     probe: str
@@ -105,7 +105,7 @@ class Quarantine:
         self._state = state
 
     def note(self, probe: str) -> Note | None:
-        """The note of a probe that is set aside, or None."""
+        """The note of a probe in quarantine, or None."""
         name = self._name(probe)
         try:
             note = StateFolder(self._state).read_note(name)
@@ -117,7 +117,7 @@ class Quarantine:
             ) from error
 
     def check(self, board: str, probe: str) -> None:
-        """Raise :class:`BoardUnavailable` for a probe that is set aside."""
+        """Raise :class:`BoardUnavailable` for a probe in quarantine."""
         if note := self.note(probe):
             raise BoardUnavailable(
                 f"board {board} (probe {probe}) has been in quarantine since {note.since}: "
@@ -126,14 +126,14 @@ class Quarantine:
             )
 
     def add(self, board: str, probe: str, reason: str) -> Note:
-        """Set a board aside."""
+        """Put a board into quarantine."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         note = Note(board, probe, reason, now)
         StateFolder(self._state).write(self._name(probe), json.dumps(asdict(note)))
         return note
 
     def release(self, probe: str) -> Note | None:
-        """Take a board back into use; answers the note it had."""
+        """Take a board back into use; returns the note it had."""
         try:
             note = self.note(probe)
         except BoardUnavailable as garbled:

@@ -1,4 +1,4 @@
-"""Who else has a serial port open (Linux: from /proc; elsewhere nobody can be named)."""
+"""The programs that have a serial port open (from /proc, so on Linux alone)."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ def holders(device: str) -> list[str]:
     users are seen by root alone.
     """
     real = os.path.realpath(device)
-    found = []
+    programs = []
     for entry in _PROC.iterdir() if _PROC.is_dir() else ():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         targets = _open_files(entry)
         if real in targets.values() and not _is_other_end(entry, targets, real):
-            found.append(f"{_name(entry)} (process {entry.name})")
-    return sorted(found)
+            programs.append(f"{_name(entry)} (process {entry.name})")
+    return sorted(programs)
 
 
 def _open_files(process: Path) -> dict[str, str]:
-    found = {}
+    targets = {}
     try:
         for link in (process / "fd").iterdir():
-            found[link.name] = str(link.readlink())
+            targets[link.name] = str(link.readlink())
     except OSError:
-        return found  # it ended, or is another user's
-    return found
+        return targets  # it ended, or is another user's
+    return targets
 
 
 def _is_other_end(process: Path, targets: dict[str, str], device: str) -> bool:

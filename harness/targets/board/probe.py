@@ -27,7 +27,7 @@ class ProbeMemory(Memory, Protocol):
     """A memory that holds a debug probe until it is closed."""
 
     def close(self) -> None:
-        """Let the probe go; safe to call twice."""
+        """Release the probe; safe to call twice."""
         ...
 
 
@@ -58,10 +58,10 @@ class PyocdMemory:
             raise self._failed(f"write {len(data)} bytes at 0x{address:08x}", error) from error
 
     def close(self) -> None:
-        """Let the probe go; safe to call twice."""
+        """Release the probe; safe to call twice."""
         session, self._session = self._session, None
         if session is not None:
-            # The board may be gone by now; there is nothing left to give back then.
+            # The board may be gone by now; then there is nothing to release.
             with contextlib.suppress(Exception):
                 session.close()
 
@@ -70,9 +70,9 @@ class PyocdMemory:
             self._session = self._connect(self._probe)
         return self._session.target
 
-    def _failed(self, what: str, error: BaseException) -> TargetLost:
+    def _failed(self, action: str, error: BaseException) -> TargetLost:
         return TargetLost(
-            f"the probe {self._probe} could not {what}: {error}",
+            f"the probe {self._probe} could not {action}: {error}",
             hint="is the chip locked (APPROTECT), or is another debugger connected?",
         )
 
@@ -102,8 +102,8 @@ def _pyocd_error() -> type[BaseException]:
         from pyocd.core.exceptions import Error  # noqa: PLC0415 - an extra
     except ImportError:
         return TargetLost
-    found: type[BaseException] = Error
-    return found
+    error: type[BaseException] = Error
+    return error
 
 
 def _in_range(address: int, size: int) -> None:

@@ -1,7 +1,7 @@
 """Commands as data, and the one place that runs them.
 
-A flash tool may hang, may leave children behind, may print without end: each call has a time
-limit on the wall clock, a process group of its own that is ended with it, and bounded output.
+A flash tool may hang, leave children behind, or print for ever: each call has a time limit on the
+wall clock, bounded output, and a process group that is ended with it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from harness.errors import EnvironmentMissing
 SCRIPT = "{script}"
 
 _OUTPUT_LIMIT = 256 * 1024
-#: A tool that has ended may have left a child that holds its output open; it gets this long.
+#: How long to read on if a tool has ended and a child of it holds its output open.
 _DRAIN_SECONDS = 0.5
 
 
@@ -43,7 +43,7 @@ class Command:
     script: str = ""
     failures: tuple[str, ...] = ()
     success: str = ""
-    folder: Path | None = None  # where it runs: commands inside an argument name files there
+    folder: Path | None = None  # where it runs; arguments name files in it
 
     @property
     def program(self) -> str:
@@ -61,7 +61,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Output:
-    """What a program said. ``hung`` tells that it was ended at its time limit."""
+    """What a program printed. ``hung``: it was ended at its time limit."""
 
     command: Command
     returncode: int | None
@@ -71,7 +71,7 @@ class Output:
 
     @property
     def ok(self) -> bool:
-        """Whether the tool did what it was called for, as far as it says itself."""
+        """True if the tool succeeded, by its exit code and output."""
         return not self.problem
 
     @property
@@ -83,16 +83,16 @@ class Output:
         if self.returncode:
             return f"{program} ended with exit code {self.returncode}"
         for pattern in self.command.failures:
-            if found := re.search(pattern, self.text, re.IGNORECASE):
-                return f"{program} ended with exit code 0 but said {found.group(0)!r}"
+            if match := re.search(pattern, self.text, re.IGNORECASE):
+                return f"{program} ended with exit code 0 but said {match.group(0)!r}"
         if self.command.success and not re.search(self.command.success, self.text, re.IGNORECASE):
             return f"{program} ended with exit code 0 but did not say {self.command.success!r}"
         return ""
 
     def tail(self, lines: int = 12) -> str:
         """The last lines of what the program printed, for an error message."""
-        kept = [line.rstrip() for line in self.text.splitlines() if line.strip()]
-        return "\n".join(f"    {line}" for line in kept[-lines:]) or "    (it printed nothing)"
+        printed = [line.rstrip() for line in self.text.splitlines() if line.strip()]
+        return "\n".join(f"    {line}" for line in printed[-lines:]) or "    (it printed nothing)"
 
 
 def find(program: str, search_path: str | None = None) -> str | None:
@@ -149,7 +149,7 @@ def _run(command: Command, argv: list[str], environment: dict[str, str]) -> Outp
 
 
 def _collect(child: subprocess.Popen[bytes], pipe: IO[bytes], limit: float) -> tuple[str, bool]:
-    kept = bytearray()
+    output = bytearray()
     drain_until = float("inf")
     with selectors.DefaultSelector() as selector:
         selector.register(pipe, selectors.EVENT_READ)
@@ -165,19 +165,19 @@ def _collect(child: subprocess.Popen[bytes], pipe: IO[bytes], limit: float) -> t
             chunk = os.read(pipe.fileno(), 65536)
             if not chunk:
                 break
-            kept += chunk
-            if len(kept) > _OUTPUT_LIMIT:
-                del kept[: len(kept) - _OUTPUT_LIMIT]
+            output += chunk
+            if len(output) > _OUTPUT_LIMIT:
+                del output[: len(output) - _OUTPUT_LIMIT]
     try:
         child.wait(max(0.0, limit - time.monotonic()))
         hung = False
     except subprocess.TimeoutExpired:
         hung = True
-    return kept.decode("utf-8", "backslashreplace"), hung
+    return output.decode("utf-8", "backslashreplace"), hung
 
 
 def _end_group(child: subprocess.Popen[bytes]) -> None:
-    """End what this call started, and nothing else: the child leads its own process group."""
+    """End everything that this call started: the child leads its own process group."""
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):

@@ -1,4 +1,4 @@
-"""A running board as a session: wall clock, console, DWT cycles from its own records."""
+"""A session on a board: wall clock, console, DWT cycles from the image's own records."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from harness.targets.base import (
     Until,
 )
 from harness.targets.board.console import Console
+from harness.targets.board.counts import BOOT, ConsoleCounts
 from harness.targets.board.flash import FlashReport
 from harness.targets.board.identity import Board
-from harness.targets.board.marks import BOOT, Marks
 from harness.targets.ordinary import OrdinarySession
 from harness.targets.pins import Pins
 
-#: How often a run looks whether the board is still ours and whether it keeps rebooting.
+#: How often a run checks that the board is still ours and does not keep rebooting.
 _GLANCE_SECONDS = 0.25
 _LOCK_CHECK_SECONDS = 1.0
 #: Boots without an `end` record between them after which an image is in a reset loop.
 _RESET_LOOP = 5
-#: A console with so many bytes and so large a share of them not text has the wrong baud rate.
+#: With this many bytes, and this share of them not text, the baud rate is wrong.
 _GARBAGE_BYTES = 32
 _GARBAGE_SHARE = 0.2
 
@@ -67,15 +67,14 @@ class BoardSession(OrdinarySession):
         self._start = start
         self._cursor = start
         self._read_to = start
-        self._marked_to = start
+        self._counted_to = start
         self._chunks: list[ConsoleChunk] = []
         self._chunked_to = start
-        self._marks = Marks()
+        self._counts = ConsoleCounts()
         self._do_reset = reset
         self._memory = memory
         self._check = check
         self._close = close
-        self._resets = 0
         self._loop = 0
         self._virtual = virtual
         self._pins = pins
@@ -86,7 +85,7 @@ class BoardSession(OrdinarySession):
 
     @property
     def target(self) -> str:
-        """``board``, or ``virtual-board`` where a simulator is behind the port."""
+        """``board``, or ``virtual-board`` if a simulator is behind the port."""
         return "virtual-board" if self._virtual else "board"
 
     @property
@@ -105,56 +104,56 @@ class BoardSession(OrdinarySession):
 
         A virtual board's DWT counts the simulator's instructions: they are reported as such.
         """
-        self._mark()
-        ticks = self._marks.cycles if self._marks.hz else None
+        self._count()
+        ticks = self._counts.cycles if self._counts.hz else None
         return Counters(
-            source="simulator" if self._virtual else "dwt" if self._marks.hz else "uart",
+            source="simulator" if self._virtual else "dwt" if self._counts.hz else "uart",
             instructions=ticks if self._virtual else None,
             cycles=None if self._virtual else ticks,
             virtual_seconds=None,
             wall_seconds=time.monotonic() - self._opened,
-            resets=max(0, self._marks.boots - 1),
+            resets=max(0, self._counts.boots - 1),
         )
 
     @property
     def clock_hz(self) -> int:
         """The clock that the cycles were counted at, as the image stated it; 0: not stated."""
-        self._mark()
-        return self._marks.hz
+        self._count()
+        return self._counts.hz
 
     @property
     def faults(self) -> Sequence[Fault]:
-        """None: what a board's image says about its faults is on the console."""
+        """None: a board's faults are on its console only."""
         return ()
 
     @property
     def findings(self) -> Sequence[Finding]:
-        """A console at the wrong baud rate, and an image that never announced itself."""
-        self._mark()
-        found = []
+        """A console at the wrong baud rate, an image without a boot banner or record."""
+        self._count()
+        findings = []
         if (
-            self._marks.total >= _GARBAGE_BYTES
-            and self._marks.odd / self._marks.total >= _GARBAGE_SHARE
+            self._counts.total >= _GARBAGE_BYTES
+            and self._counts.odd / self._counts.total >= _GARBAGE_SHARE
         ):
-            share = 100 * self._marks.odd / self._marks.total
-            found.append(
+            share = 100 * self._counts.odd / self._counts.total
+            findings.append(
                 Finding(
                     Kind.CONSOLE_GARBAGE,
-                    f"{share:.0f} % of {self._marks.total} console bytes are not text: is "
+                    f"{share:.0f} % of {self._counts.total} console bytes are not text: is "
                     f"{self._port.baud} the image's baud rate?",
                     subject=self._port.url,
-                    values=(("baud", self._port.baud), ("bytes", self._marks.total)),
+                    values=(("baud", self._port.baud), ("bytes", self._counts.total)),
                 )
             )
-        if not self._settled and not self._marks.boots:
-            found.append(
+        if not self._settled and not self._counts.boots:
+            findings.append(
                 Finding(
                     Kind.APPROXIMATION,
                     "no boot banner or record was seen after the reset: the first console bytes "
                     "may come from the image before",
                 )
             )
-        return tuple(found)
+        return tuple(findings)
 
     @property
     def console(self) -> Sequence[ConsoleChunk]:
@@ -226,28 +225,27 @@ class BoardSession(OrdinarySession):
     def reset(self) -> None:
         """Pulse the reset pin through the board's flash tool."""
         self._alive()
-        self._mark()
+        self._count()
         self._do_reset()
-        self._resets += 1
-        self._loop = self._marks.boots + 1
+        self._loop = self._counts.boots + 1
 
     def where(self) -> str:
         """Unknown: a board is not halted to be asked."""
         return ""
 
     def close(self) -> None:
-        """Close the port, let probe and lock go; safe to call twice."""
+        """Close the port, release probe and lock; safe to call twice."""
         if not self._closed:
             self._closed = True
             self._close()
 
     def also_close(self, action: Callable[[], None]) -> None:
-        """Have ``action`` done when the session is closed, after everything else."""
-        before = self._close
+        """Call ``action`` when the session is closed, after everything else."""
+        close = self._close
 
         def both() -> None:
             try:
-                before()
+                close()
             finally:
                 action()
 
@@ -255,31 +253,31 @@ class BoardSession(OrdinarySession):
 
     @property
     def _looping(self) -> bool:
-        return not self._marks.ended and self._marks.boots - self._loop >= _RESET_LOOP
+        return not self._counts.ended and self._counts.boots - self._loop >= _RESET_LOOP
 
-    def _mark(self) -> None:
-        data = self._port.since(self._marked_to)
-        self._marked_to += len(data)
-        before = self._marks.ended
-        self._marks.feed(data)
-        if self._marks.ended and not before:
-            self._loop = self._marks.boots
+    def _count(self) -> None:
+        data = self._port.since(self._counted_to)
+        self._counted_to += len(data)
+        had_ended = self._counts.ended
+        self._counts.feed(data)
+        if self._counts.ended and not had_ended:
+            self._loop = self._counts.boots
 
     def _alive(self) -> None:
-        """What must hold before and after everything that is done with the board."""
+        """Check that the session is open, the board ours, and its console complete."""
         if self._closed:
             raise TargetLost(f"the session on board {self.board.name} is closed")
         now = time.monotonic()
         if now - self._checked >= _LOCK_CHECK_SECONDS:
             self._checked = now
             self._check()
-        self._mark()
+        self._count()
         if self._port.dropped > self._start:
             raise TargetLost(
-                f"board {self.board.name} printed more than is kept of a console",
+                f"board {self.board.name} printed more than the console keeps",
                 hint="run it for a shorter time, or raise console_limit",
             )
-        build = self._marks.build
+        build = self._counts.build
         if build and build.encode() not in self.firmware.data:
             raise FlashFailed(
                 f"board {self.board.name} runs the build {build!r}, which is not the one that was "
@@ -288,22 +286,22 @@ class BoardSession(OrdinarySession):
             )
 
 
-def boot_position(console: Console, before: int, seconds: float) -> tuple[int, bool]:
-    """Where the image's own output starts, after a reset that was begun at ``before``.
+def boot_position(console: Console, reset_at: int, seconds: float) -> tuple[int, bool]:
+    """Where the new image's output starts, if the reset began at position ``reset_at``.
 
-    Bytes of the image that ran before may arrive until the reset pin falls, and the new image may
-    have printed before the reset tool returns. The last boot banner that is there by now starts
-    the new image's output; else the first one within ``seconds``. Without one (False) all bytes
-    since ``before`` are taken.
+    The image before may print until the reset pin falls, and the new image may print before the
+    reset tool returns. The new output starts at the last boot banner that has arrived; else at the
+    first one within ``seconds``. Without a banner it starts at ``reset_at``, and the second part
+    of the result is False.
     """
-    arrived = console.since(before)
-    last = None
-    for last in BOOT.finditer(arrived):  # noqa: B007 - the last one is wanted
+    arrived = console.since(reset_at)
+    banner = None
+    for banner in BOOT.finditer(arrived):  # noqa: B007 - the last one is wanted
         pass
-    if last is not None:
-        return before + last.start(), True
-    end = console.search(BOOT, before, seconds)
+    if banner is not None:
+        return reset_at + banner.start(), True
+    end = console.search(BOOT, reset_at, seconds)
     if end is None:
-        return before, False
-    found = BOOT.search(console.since(before))
-    return (before + found.start() if found else before), True
+        return reset_at, False
+    match = BOOT.search(console.since(reset_at))
+    return (reset_at + match.start() if match else reset_at), True

@@ -1,9 +1,9 @@
 """The folder that all users of a bench share: locks, and notes on who holds a board.
 
 Anybody may make files in it, so nothing in it is trusted: it is opened once, and every file through
-that handle, never through a link, never a pipe, a device, a folder, a file with a second name, or
-one that is larger than a note. It is sticky: nobody can remove or replace another user's files. A
-note is therefore written in place, by whoever it is for, and an empty file is no note.
+that handle. Links, pipes, devices, folders, files with a second name, and files larger than a note
+are refused. The folder is sticky: nobody can remove or replace another user's files. So a note is
+written in place, and an empty file is not a note.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _SHARED = 0o1777
 _NOTE = 0o666
 _MOST_BYTES = 64 * 1024
 _OPEN = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-#: A note that is being written does not parse; it does a moment later.
+#: How often, and how many seconds apart, to read a note that may be half written.
 _TRIES, _PAUSE = 20, 0.01
 
 
 class StateFolder:
     """The shared folder. ``named`` by a lab file, else ``$TFLM_HIL_LAB_STATE``, else one in /tmp.
 
-    Raises :class:`BoardUnavailable` in one sentence where it, or a file in it, cannot be trusted.
+    Raises :class:`BoardUnavailable` if it, or a file in it, cannot be trusted.
     """
 
     def __init__(self, named: Path | None = None) -> None:
@@ -42,40 +42,40 @@ class StateFolder:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             handle = self._open_folder()
         except (OSError, ValueError) as error:
-            why = error.strerror if isinstance(error, OSError) else error
-            raise self._unusable(f"{why}") from error
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise self._unusable(f"{reason}") from error
         os.close(handle)
 
     def _open_folder(self) -> int:
-        made = False
+        created = False
         with suppress(FileExistsError):
             self.path.mkdir(mode=0o700)
-            made = True
+            created = True
         if self.path.is_symlink():
             raise self._unusable("it is a link")
         handle = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            self._check_folder(handle, made=made)
+            self._check_folder(handle, created=created)
         except BaseException:
             os.close(handle)
             raise
         return handle
 
-    def _check_folder(self, handle: int, *, made: bool) -> None:
-        found = os.fstat(handle)
-        mode = stat.S_IMODE(found.st_mode)
-        mine = found.st_uid == os.geteuid()
-        if made:
+    def _check_folder(self, handle: int, *, created: bool) -> None:
+        status = os.fstat(handle)
+        mode = stat.S_IMODE(status.st_mode)
+        mine = status.st_uid == os.geteuid()
+        if created:
             os.fchmod(handle, _SHARED)
         elif mode & 0o022 and not mode & stat.S_ISVTX:
             if not mine:
                 raise self._unusable(
-                    f"others may replace files in it; its owner (user {found.st_uid}) has to"
+                    f"others may replace files in it; its owner (user {status.st_uid}) has to"
                     f" run: chmod +t {self.path}"
                 )
             os.fchmod(handle, mode | stat.S_ISVTX)
-        elif not mine and found.st_uid != 0 and not mode & 0o022:
-            raise self._unusable(f"it belongs to user {found.st_uid} and is not shared")
+        elif not mine and status.st_uid != 0 and not mode & 0o022:
+            raise self._unusable(f"it belongs to user {status.st_uid} and is not shared")
 
     def read(self, name: str) -> str:
         """The text of a file; empty if there is none."""
@@ -96,31 +96,31 @@ class StateFolder:
             if not text:
                 return None
             try:
-                found = json.loads(text)
+                note = json.loads(text)
             except (ValueError, RecursionError) as error:
                 if attempt + 1 == _TRIES:
                     raise ValueError(f"{self.path / name} is garbled") from error
                 time.sleep(_PAUSE)
             else:
-                if not isinstance(found, dict):
+                if not isinstance(note, dict):
                     raise ValueError(f"{self.path / name} is garbled")
-                return found
+                return note
         return None
 
     def write(self, name: str, text: str) -> None:
-        """Make the file hold ``text``, whoever made it."""
+        """Write ``text`` to the file, whoever owns it."""
         handle = self.open(name)
         try:
             data = text.encode("utf-8", "backslashreplace")
             os.pwrite(handle, data, 0)
-            os.ftruncate(handle, len(data))  # after it: an empty file would be no note
+            os.ftruncate(handle, len(data))  # afterwards, so that the file is never empty
         except OSError as error:
             raise self._refused(name, error.strerror or str(error)) from error
         finally:
             os.close(handle)
 
     def remove(self, name: str) -> None:
-        """Remove the file, or empty it where another user made it."""
+        """Remove the file, or empty it if another user owns it."""
         folder = self._folder()
         try:
             os.unlink(name, dir_fd=folder)
@@ -158,8 +158,8 @@ class StateFolder:
         """An existing file. Raises FileNotFoundError if there is none."""
         folder = self._folder()
         try:
-            found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            if problem := _problem(found):
+            status = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            if problem := _problem(status):
                 raise self._refused(name, problem)
             handle = os.open(name, how | _OPEN, dir_fd=folder)
         except FileNotFoundError:
@@ -179,15 +179,15 @@ class StateFolder:
         except OSError as error:
             raise self._unusable(error.strerror or str(error)) from error
 
-    def _unusable(self, why: str) -> BoardUnavailable:
+    def _unusable(self, reason: str) -> BoardUnavailable:
         return BoardUnavailable(
-            f"cannot use {self.path} for board locks: {why}",
+            f"cannot use {self.path} for board locks: {reason}",
             hint="name another folder: `state` in lab.toml, or TFLM_HIL_LAB_STATE",
         )
 
-    def _refused(self, name: str, why: str) -> BoardUnavailable:
+    def _refused(self, name: str, reason: str) -> BoardUnavailable:
         return BoardUnavailable(
-            f"cannot use {self.path / name}: {why}",
+            f"cannot use {self.path / name}: {reason}",
             hint="who made it? remove it, or name another folder: `state` in lab.toml",
         )
 
@@ -197,14 +197,14 @@ def fresh_name(stem: str, suffix: str) -> str:
     return f"{stem}.{secrets.token_hex(4)}{suffix}"
 
 
-def _problem(found: os.stat_result) -> str:
-    """Why a file is none of ours, or an empty string."""
-    if stat.S_ISLNK(found.st_mode):
+def _problem(status: os.stat_result) -> str:
+    """Why a file cannot be trusted, or an empty string."""
+    if stat.S_ISLNK(status.st_mode):
         return "it is a link"
-    if not stat.S_ISREG(found.st_mode):
-        return "it is no file"
-    if found.st_nlink > 1:
+    if not stat.S_ISREG(status.st_mode):
+        return "it is not a regular file"
+    if status.st_nlink > 1:
         return "it has a second name"
-    if found.st_size > _MOST_BYTES:
-        return f"it is larger than any note ({found.st_size:,} bytes)"
+    if status.st_size > _MOST_BYTES:
+        return f"it is larger than any note ({status.st_size:,} bytes)"
     return ""

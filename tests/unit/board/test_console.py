@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from harness.errors import BoardUnavailable, TargetLost
 from harness.targets.board.console import Console
-from harness.targets.board.marks import Marks
+from harness.targets.board.counts import ConsoleCounts
 from harness.uart.records import encode
 
 
@@ -160,12 +160,12 @@ def _greet(server):
     channel.close()
 
 
-def marks_of(data, cuts=()):
-    marks = Marks()
+def counts_of(data, cuts=()):
+    counts = ConsoleCounts()
     edges = [0, *sorted(c % (len(data) + 1) for c in cuts), len(data)]
     for begin, end in itertools.pairwise(edges):
-        marks.feed(data[begin:end])
-    return (marks.boots, marks.cycles, marks.hz, marks.build, marks.ended, marks.odd)
+        counts.feed(data[begin:end])
+    return (counts.boots, counts.cycles, counts.hz, counts.build, counts.ended, counts.odd)
 
 
 def inference(**more):
@@ -180,32 +180,32 @@ END = encode(2, "end", {"inferences": 1, "status": 0})
 
 
 @given(st.lists(st.integers(0, 10_000), max_size=8))
-def test_marks_do_not_depend_on_how_the_bytes_arrive(cuts):
+def test_counts_do_not_depend_on_how_the_bytes_arrive(cuts):
     data = b"*** Booting Zephyr OS ***\r\n" + BOOT + INFERENCE + b"\xff\xfe" + INFERENCE + END
-    assert marks_of(data, cuts) == marks_of(data)
+    assert counts_of(data, cuts) == counts_of(data)
 
 
 def test_cycles_are_summed_from_records_whose_crc_is_right():
     broken = INFERENCE.replace(b"ticks=100", b"ticks=900")
-    assert marks_of(BOOT + INFERENCE + broken + INFERENCE)[1:3] == (200, 64_000_000)
+    assert counts_of(BOOT + INFERENCE + broken + INFERENCE)[1:3] == (200, 64_000_000)
 
 
 def test_systick_is_not_counted_as_dwt():
     other = inference(ticks=7, source="systick", hz=32768)
-    assert marks_of(BOOT + other)[1:3] == (0, 0)
+    assert counts_of(BOOT + other)[1:3] == (0, 0)
 
 
 def test_a_boot_behind_a_line_that_a_reset_cut_short_is_counted():
-    boots, _, _, build, ended, _ = marks_of(BOOT + INFERENCE + END[:10] + BOOT)
+    boots, _, _, build, ended, _ = counts_of(BOOT + INFERENCE + END[:10] + BOOT)
     assert (boots, build, ended) == (2, "abc 1", False)
 
 
 def test_a_banner_and_its_boot_record_are_one_boot():
     banner = b"*** Booting Zephyr OS ***\r\n"
-    assert marks_of(banner)[0] == 1
-    assert marks_of(BOOT + banner + BOOT)[0] == 2
+    assert counts_of(banner)[0] == 1
+    assert counts_of(BOOT + banner + BOOT)[0] == 2
 
 
 @given(st.binary(max_size=600))
 def test_any_bytes_can_be_fed(data):
-    marks_of(data)
+    counts_of(data)

@@ -54,7 +54,7 @@ def test_everything_that_the_manual_shows_is_read():
             "two boards have the name",
         ),
         ('[[board]]\nname="a"\nprobe="1"\n[[board]]\nname="b"\nprobe="001"', "the probe '001'"),
-        ("[policy]\nretries = -1", "retries: -1 is no number"),
+        ("[policy]\nretries = -1", "retries: -1 is not a number"),
         ("[policy]\nretries = true", "retries is a whole number"),
         ("[polizy]\nretries = 1", "unknown key 'polizy'"),
         ("board = 3", "board is a list"),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import UsageError
-from harness.targets.board.marks import not_text
+from harness.targets.board.counts import not_text
 from harness.targets.board.virtual import misbehaviour
 from harness.targets.board.virtual.line import Line, resample
 from harness.targets.board.virtual.misbehaviour import Misbehaviour

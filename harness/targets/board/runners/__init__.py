@@ -1,4 +1,4 @@
-"""Runners: one file for each flash tool; a new one costs one file and one line here."""
+"""Runners: one file for each flash tool, and one line here."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from harness.targets.board.runners.nrfutil import Nrfutil
 from harness.targets.board.runners.pyocd import Pyocd
 from harness.targets.board.runners.west import West
 
-#: In the order in which they are tried for a board that names none. West is not among those: it
-#: can flash only what lies in a Zephyr build folder.
+#: In the order in which they are tried for a board that names none. West is not tried: it can flash
+#: only images in a Zephyr build folder.
 RUNNERS: dict[str, type[Runner]] = {
     runner.name: runner for runner in (Nrfutil, Nrfjprog, Jlink, Pyocd, West)
 }
 
 
 def choose(name: str, search_path: str | None = None) -> type[Runner]:
-    """The runner called ``name``, or the first whose program is installed where ``name`` is empty.
+    """The runner called ``name``; if that is empty, the first whose program is installed.
 
-    Raises :class:`UsageError` for an unknown name, :class:`EnvironmentMissing` where no flash
-    tool is installed.
+    Raises :class:`UsageError` for an unknown name, :class:`EnvironmentMissing` if no flash tool is
+    installed.
     """
     if name:
         if name not in RUNNERS:

@@ -1,7 +1,8 @@
-"""What a runner is: one flash tool, and the commands it is called with, as data."""
+"""A runner: the commands of one flash tool, as data."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -16,11 +17,11 @@ SHORT_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
-class Runner:
+class Runner(ABC):
     """Commands of one flash tool for one probe.
 
-    ``serial`` is the probe's J-Link serial number; every command carries it, so that no tool ever
-    chooses a board by itself. ``host`` is a remote J-Link server, where the tool can use one.
+    ``serial`` is the probe's J-Link serial number; every command carries it, so that no tool
+    chooses a board by itself. ``host`` is a remote J-Link server, if the tool can use one.
     ``seconds`` limits the call that programs.
     """
 
@@ -35,17 +36,17 @@ class Runner:
     host: str = ""
     seconds: float = PROGRAM_SECONDS
 
+    @abstractmethod
     def program(self, image: Image, folder: Path) -> list[Command]:
         """Erase the sectors that the image touches, program it and verify it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def verify(self, image: Image, folder: Path) -> list[Command]:
-        """Read back and compare, without writing; an empty list where the tool cannot."""
-        raise NotImplementedError
+        """Read back and compare, without writing; an empty list if the tool cannot."""
 
+    @abstractmethod
     def reset(self) -> list[Command]:
         """Pulse the reset pin and let the image run."""
-        raise NotImplementedError
 
     def read(self, address: int, size: int, file: Path) -> list[Command]:
         """Copy ``size`` bytes at ``address`` into ``file``: binary, or Intel HEX by its name."""

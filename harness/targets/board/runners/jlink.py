@@ -1,6 +1,6 @@
 """SEGGER's J-Link Commander, driven by a command file."""
 
-# ruff: noqa: D102 - the base class says what each method is for
+# ruff: noqa: D102 - the base class documents the methods
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Jlink(Runner):
         return [self._run(["r", f'loadfile "{image.hex}" noreset'], self.seconds, "O\\.K\\.")]
 
     def verify(self, image: Image, folder: Path) -> list[Command]:
-        lines = [f'verifybin "{path}",0x{at:x}' for at, path in image.binaries(folder)]
+        lines = [f'verifybin "{path}",0x{address:x}' for address, path in image.binaries(folder)]
         return [self._run(lines, self.seconds, "Verify successful")]
 
     def reset(self) -> list[Command]:

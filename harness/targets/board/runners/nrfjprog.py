@@ -1,6 +1,6 @@
 """``nrfjprog`` of the nRF Command Line Tools (archived by Nordic, still on many benches)."""
 
-# ruff: noqa: D102 - the base class says what each method is for
+# ruff: noqa: D102 - the base class documents the methods
 
 from __future__ import annotations
 

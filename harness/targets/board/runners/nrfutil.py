@@ -1,6 +1,6 @@
 """Nordic's ``nrfutil device``, the tool that replaces nrfjprog."""
 
-# ruff: noqa: D102 - the base class says what each method is for
+# ruff: noqa: D102 - the base class documents the methods
 
 from __future__ import annotations
 

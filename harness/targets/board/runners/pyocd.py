@@ -1,6 +1,6 @@
 """pyOCD, the one flash tool that installs from PyPI (extra ``tflm-hil[pyocd]``)."""
 
-# ruff: noqa: D102 - the base class says what each method is for
+# ruff: noqa: D102 - the base class documents the methods
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Pyocd(Runner):
         command = self._call("load", "--erase", "sector", "--no-reset", "--format", "hex")
         return [Command((*command, str(image.hex)), self.seconds, failures=(r"^\d+ E ",))]
 
-    # Commands are split at blanks, and a folder's name may hold some: files are named without it.
+    # Commands are split at blanks, which a folder's name may have: files are named without folder.
 
     def verify(self, image: Image, folder: Path) -> list[Command]:
-        # `compare` ends with exit code 0 whatever it finds; only its words tell.
+        # `compare` always ends with exit code 0; only its output says what it found.
         call = self._call("commander", "--connect", "attach")
         return [
             Command(

@@ -1,6 +1,6 @@
 """``west flash``, for images that lie in a Zephyr build folder."""
 
-# ruff: noqa: D102 - the base class says what each method is for
+# ruff: noqa: D102 - the base class documents the methods
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Target ``virtual-board``: the simulator behind a serial port, flashed and read like a real DK.
 
-A virtual board is started for the session, in a process of its own; everything after that is the
-path of the target ``board``: discovery, lock, flash tool (a stand-in), console, reset.
+A virtual board is started for the session, in a process of its own. Everything else is as on the
+target ``board``: discovery, lock, flash tool (a stand-in), console, reset.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ def open(  # noqa: A001 - the name that harness.targets calls
     """Start a virtual board, and run ``firmware`` on it as on a real one.
 
     ``misbehave`` is what it does wrong (``"flip=100,silent"``, see
-    :mod:`harness.targets.board.virtual.misbehaviour`); ``play`` prints the text that lies in
-    flash instead of running it.
+    :mod:`harness.targets.board.virtual.misbehaviour`); ``play`` prints the text in flash
+    instead of running it.
     """
     words = misbehave.split(",") if isinstance(misbehave, str) else misbehave
-    with ExitStack() as held:
-        name = held.enter_context(tempfile.TemporaryDirectory(prefix="tflm-bench-"))
+    with ExitStack() as resources:
+        name = resources.enter_context(tempfile.TemporaryDirectory(prefix="tflm-bench-"))
         bench = Path(name)
         install_tools(bench)
         names = [word for word in words if word]
         rate = limits.given(limits.baud, limits.whole(baud), "baud")
         dk = VirtualDk(bench, serial_number(), misbehave=names, play=play, baud=rate)
-        held.callback(dk.close)
+        resources.callback(dk.close)
         opening = Opening(
             firmware,
             lab=lab or labs.Lab(policy=labs.Policy(backoff=0.6), state=bench / "state"),
@@ -57,5 +57,5 @@ def open(  # noqa: A001 - the name that harness.targets calls
             runner=runner,
         )
         session = opening.run(0.0)
-        session.also_close(held.pop_all().close)
+        session.also_close(resources.pop_all().close)
         return session

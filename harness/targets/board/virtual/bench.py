@@ -1,7 +1,7 @@
 """A bench folder: virtual boards that run now, and stand-ins for the tools that flash them.
 
-``bin/`` holds the stand-ins, each board has a folder named by its serial number with ``dk.json``
-in it (what a USB bus would tell: serial number, ports) and the links to its serial ports.
+``bin/`` holds the stand-ins. Each board has a folder named after its serial number, with
+``dk.json`` (serial number and ports, as a USB bus has them) and the links to its serial ports.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ STATE = "dk.json"
 
 @dataclass(frozen=True)
 class Presence:
-    """What a virtual board shows of itself. ``ports`` is empty while it is unplugged."""
+    """A virtual board as discovery sees it. ``ports`` is empty while it is unplugged."""
 
     name: str
     serial: str
@@ -32,7 +32,7 @@ class Presence:
 
 
 def write(folder: Path, presence: Presence) -> None:
-    """Publish ``presence``, in one step."""
+    """Publish ``presence`` atomically."""
     fresh = folder / f".{STATE}.{presence.pid}"
     fresh.write_text(json.dumps(asdict(presence)), encoding="utf-8")
     fresh.replace(folder / STATE)
@@ -53,24 +53,24 @@ def presences(bench: Path) -> dict[str, Path]:
     if not bench.is_dir():
         return {}
     folders = sorted(path for path in bench.iterdir() if (path / STATE).is_file())
-    found = {}
+    by_serial = {}
     for folder in folders:
         presence = read(folder)
         if presence is not None and presence.ports and names.is_name(presence.serial):
-            found[presence.serial] = folder
-    return found
+            by_serial[presence.serial] = folder
+    return by_serial
 
 
 def boards(bench: Path) -> list[Board]:
     """The boards of a bench, as discovery lists real ones."""
-    found = []
+    visible = []
     for folder in presences(bench).values():
         presence = read(folder)
         if presence is None:
             continue
         ports = [Port(d, presence.serial, number) for d, number in presence.ports]
         device, how = application_port(ports)
-        found.append(
+        visible.append(
             Board(
                 name=presence.name,
                 probe=presence.serial,
@@ -85,11 +85,11 @@ def boards(bench: Path) -> list[Board]:
                 control=folder,
             )
         )
-    return found
+    return visible
 
 
 def install_tools(bench: Path) -> Path:
-    """Write the stand-ins into ``bench/bin``; answers that folder."""
+    """Write the stand-ins into ``bench/bin``; returns that folder."""
     folder = bench / "bin"
     folder.mkdir(parents=True, exist_ok=True)
     for tool in STANDINS:

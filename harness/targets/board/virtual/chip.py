@@ -1,4 +1,4 @@
-"""What is behind a virtual board's serial port: flash, and something that runs what is in it."""
+"""The chip behind a virtual board's serial port: flash, and what runs it."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ class Store:
             content[offset + index] &= byte
 
     def used(self) -> int:
-        """The flash up to the last byte that is programmed."""
+        """Bytes of flash up to the last one that is programmed."""
         return len(self.flash.rstrip(b"\xff"))
 
 
 class Chip(Protocol):
-    """Something that runs what a store holds."""
+    """Something that runs the content of a store."""
 
     #: True while nothing can happen until the chip is written to or reset.
     idle: bool
 
     def reset(self, store: Store) -> None:
-        """Start again from what is in flash now."""
+        """Start again from the present content of flash."""
         ...
 
     def step(self, seconds: float) -> bytes:
-        """Run for about ``seconds`` of wall time; what the UART was given meanwhile."""
+        """Run for about ``seconds`` of wall time; returns what the UART sent."""
         ...
 
     def feed(self, data: bytes) -> None:
@@ -81,9 +81,9 @@ class Chip(Protocol):
 
 
 class TranscriptChip:
-    """Prints the text that stands in flash from address 0 on, and echoes what it is sent.
+    """Prints the text in flash from address 0 on, and echoes what it is sent.
 
-    For trying the bench without a compiler: "flash" a console log and watch it come back.
+    For trying the bench without a compiler: "flash" a console log and see it printed.
     """
 
     def __init__(self) -> None:
@@ -98,10 +98,10 @@ class TranscriptChip:
         self.idle = False
 
     def step(self, seconds: float) -> bytes:
-        """All that is to be said, at once: the line paces it."""
-        said, self._pending = bytes(self._pending), bytearray()
+        """All output at once; the line paces it."""
+        printed, self._pending = bytes(self._pending), bytearray()
         self.idle = True
-        return said
+        return printed
 
     def feed(self, data: bytes) -> None:
         """Echo."""

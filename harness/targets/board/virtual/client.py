@@ -83,7 +83,7 @@ class VirtualMemory:
 
 
 class VirtualPins:
-    """A virtual board's pins through its control socket; a real board's nobody can reach."""
+    """A virtual board's pins through its control socket."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

@@ -42,17 +42,17 @@ class CycleCounter:
     def feed(self, data: bytes) -> bytes:
         """What can be said now: the operators stand behind the inference that sums them."""
         *lines, self._line = re.split(rb"(?<=\n)", self._line + data)
-        said = b"".join(map(self._take, lines))
+        output = b"".join(map(self._take, lines))
         if records.PREFIX.encode()[:1] in self._line and len(self._line) < _LONGEST:
-            return said
+            return output
         if not self._held:
-            said, self._line = said + self._line, b""
-        return said
+            output, self._line = output + self._line, b""
+        return output
 
     def flush(self) -> bytes:
         """What waited: nothing more comes."""
-        said, self._line = self._release() + self._line, b""
-        return said
+        output, self._line = self._release() + self._line, b""
+        return output
 
     def _take(self, line: bytes) -> bytes:
         record = next(records.each_in(line), None)
@@ -60,9 +60,9 @@ class CycleCounter:
             self._build = record.text("build")
             self._inferences = Random(f"{self._seed} {self._build}")
         if record is not None and record.kind == "inference":
-            said = self._release()
+            output = self._release()
             self._held = [(line, record)]
-            return said
+            return output
         if not self._held:
             return line
         if record is None or record.kind == "op":

@@ -10,18 +10,18 @@ from harness.targets.board.virtual.misbehaviour import Misbehaviour
 
 #: Start bit, eight data bits, stop bit.
 _BITS = 10
-#: Seconds without a byte after which nothing more is waited for.
+#: Seconds without a byte after which lines that wait are sent.
 _SILENCE = 0.1
 
 
 class Line:
-    """Bytes go in as fast as the chip makes them and come out at ``baud``, mangled if told to."""
+    """Delays bytes to ``baud``, and mangles them as a misbehaviour says."""
 
     def __init__(self, baud: int, *, now: Callable[[], float] = time.monotonic) -> None:
         self.baud = baud
         self._now = now
         self._waiting = bytearray()
-        self._sent_until = 0.0  # when the last byte that went out has left the wire
+        self._sent_until = 0.0  # when the last byte has left the wire
         self._counted = 0
         self._wrong = Misbehaviour()
         self._cycles: CycleCounter | None = None
@@ -33,7 +33,7 @@ class Line:
         return len(self._waiting)
 
     def push(self, data: bytes, wrong: Misbehaviour) -> None:
-        """Queue what the UART was given, with ``wrong``'s errors in it."""
+        """Queue the UART's output, with the errors of ``wrong`` in it."""
         if wrong.silent:
             return
         if wrong.cycles:
@@ -55,7 +55,7 @@ class Line:
                 self._waiting.append(byte)
 
     def clear(self) -> None:
-        """What was not sent yet is gone: the chip was reset."""
+        """Drop what was not sent yet: the chip was reset."""
         self._waiting.clear()
         self._counted = 0
         self._cycles = None
@@ -67,7 +67,7 @@ class Line:
             self._put(self._cycles.flush(), self._wrong)
         if not self._waiting:
             return b""
-        # A line that was idle does not save up its time.
+        # Time while the line was idle does not count.
         begin = max(self._sent_until, now - 0.02)
         count = min(len(self._waiting), int((now - begin) * self.baud / _BITS))
         if not count:
@@ -80,7 +80,7 @@ class Line:
 
 
 def resample(data: bytes, sent: int, read: int) -> bytes:
-    """What a UART that reads at ``read`` baud makes of ``data`` sent at ``sent`` baud.
+    """``data`` sent at ``sent`` baud, as a UART receives it that reads at ``read`` baud.
 
     The receiver waits for a falling edge and samples the middle of each of its own bits; a stop
     bit that is low is not checked, as on the DK's interface MCU.
@@ -103,8 +103,8 @@ def resample(data: bytes, sent: int, read: int) -> bytes:
         begin = max(float(start), position)
         byte = 0
         for bit in range(8):
-            at = int(begin + (bit + 1.5) * ratio)
-            byte |= (wire[at] if at < len(wire) else 1) << bit
+            sample = int(begin + (bit + 1.5) * ratio)
+            byte |= (wire[sample] if sample < len(wire) else 1) << bit
         heard.append(byte)
         position = begin + (_BITS - 0.5) * ratio
         # The next start bit is a falling edge: skip what is still low.

@@ -1,4 +1,4 @@
-"""What a virtual board can be told to do wrong, one name for each thing benches do."""
+"""What a virtual board can do wrong, one name for each fault of real benches."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.errors import UsageError
 
 @dataclass(frozen=True)
 class Misbehaviour:
-    """All zero: the board behaves. ``times`` count down: after so many the board is well again.
+    """All zero: the board behaves. Those that are "times" count down to zero.
 
     ============== ==========================================================================
     unplug_after   console bytes after boot, then the board leaves the bus (once)
@@ -51,7 +51,7 @@ class Misbehaviour:
     cycles: int = 0
 
     def once_less(self, name: str) -> Misbehaviour:
-        """The same with one time less of ``name``."""
+        """The same with ``name`` counted down by one."""
         return replace(self, **{name: max(0, getattr(self, name) - 1)})
 
 
@@ -61,17 +61,17 @@ NAMES = tuple(field.name for field in fields(Misbehaviour))
 def parse(texts: Iterable[str]) -> Misbehaviour:
     """From ``name=number`` (``unplug-after=300``), or ``name`` alone for 1.
 
-    Raises :class:`UsageError` for an unknown name or no number.
+    Raises :class:`UsageError` for an unknown name, and for a value that is not a number.
     """
     values: dict[str, int] = {}
     for text in texts:
-        name, given, number = text.partition("=")
+        name, has_number, number = text.partition("=")
         key = name.strip().replace("-", "_")
         if key not in NAMES:
-            known = ", ".join(n.replace("_", "-") for n in NAMES)
-            raise UsageError(f"a virtual board cannot {name!r}", hint=f"known: {known}")
+            names = ", ".join(n.replace("_", "-") for n in NAMES)
+            raise UsageError(f"a virtual board cannot {name!r}", hint=f"known: {names}")
         try:
-            values[key] = limits.count(int(number), zero=True) if given else 1
+            values[key] = limits.count(int(number), zero=True) if has_number else 1
         except ValueError:
             raise UsageError(f"{name} takes a number, not {limits.short(number)}") from None
     return Misbehaviour(**values)

@@ -30,7 +30,7 @@ from harness.targets.board.virtual.line import Line, resample
 
 #: VCOM0 to VCOM2 of an nRF9160 DK, by USB interface number; the console is on the first.
 _INTERFACES = (0, 2, 4)
-#: The chip waits while so much is on the wire already.
+#: The chip waits while this many bytes are on the wire.
 _BACKLOG = 4096
 _SLICE_SECONDS = 0.0005
 _BROWN_OUT_SECONDS = 0.4
@@ -69,14 +69,14 @@ class Terminal:
         return _RATES.get(termios.tcgetattr(self.master)[5], 0)
 
     def close(self) -> None:
-        """Hang up: whoever has the port open reads an end of file."""
+        """Hang up: readers of the port get an end of file."""
         self.link.unlink(missing_ok=True)
         os.close(self.master)
         os.close(self._slave)
 
 
 class Board:
-    """A virtual board: what is done to it changes its state, :meth:`turn` lets time pass."""
+    """A virtual board: requests change its state, :meth:`turn` lets time pass."""
 
     def __init__(self, options: argparse.Namespace, chip: Chip) -> None:
         self.bench = Path(options.bench)
@@ -124,7 +124,7 @@ class Board:
         self.back_at = time.monotonic() + seconds
 
     def publish(self) -> None:
-        """Tell the bench what can be seen of the board."""
+        """Publish what discovery sees of the board."""
         ports = tuple((str(t.link), t.interface) for t in self.terminals)
         presence = benches.Presence(
             self.name, self.serial, os.getpid(), self.control, self.baud, ports
@@ -132,7 +132,7 @@ class Board:
         benches.write(self.folder, presence)
 
     def hold(self) -> None:
-        """Have another process hold the console port, if told to."""
+        """Have another process hold the console port, if ``busy`` is set."""
         if not self.wrong.busy or not self.terminals:
             return
         self.holder = subprocess.Popen(
@@ -144,7 +144,7 @@ class Board:
         self.holder.stdout.readline()
 
     def drop_holder(self) -> None:
-        """Let the console port go."""
+        """Release the console port."""
         if self.holder is not None:
             self.holder.kill()
             self.holder.communicate()
@@ -168,11 +168,11 @@ class Board:
             self.chip.feed(os.read(self.terminals[0].master, 65536))
 
     def turn(self) -> float:
-        """Let the board live for a moment; answers how long nothing will happen (seconds)."""
+        """Run the board for a moment; returns how long nothing will happen (seconds)."""
         if not self.terminals:
-            left = self.back_at - time.monotonic()
-            if left > 0:
-                return min(left, 0.05)
+            remaining = self.back_at - time.monotonic()
+            if remaining > 0:
+                return min(remaining, 0.05)
             self.plug()
             self.reset()
         if not self.chip.idle and self.line.waiting < _BACKLOG:
@@ -184,12 +184,12 @@ class Board:
         return 0.002 if self.chip.idle or self.line.waiting >= _BACKLOG else 0.0
 
     def transmit(self) -> bool:
-        """Put on the host's side what has left the wire; True if the host has to read first."""
+        """Write what has left the wire to the host; True if the host has to read first."""
         if not self.outgoing:
             due = self.line.due()
             if not due:
                 return False
-            # What goes wrong after so many bytes goes wrong after exactly so many.
+            # A misbehaviour after N bytes happens after exactly N.
             limit = self.wrong.unplug_after or self.wrong.reset_loop
             if limit:
                 due = due[: max(1, limit - self.said)]
@@ -209,7 +209,7 @@ class Board:
             self.outgoing = self.outgoing[written:]
         return bool(self.outgoing)
 
-    # -- the debug probe, and what tests ask for --------------------------------------------
+    # -- the debug probe, and requests of tests ---------------------------------------------
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         """Carry out one request of the control socket."""
@@ -236,7 +236,7 @@ class Board:
             return {"error": str(error)}
 
     def do_info(self, _: dict[str, Any]) -> dict[str, Any]:
-        """What the board is, and what it does wrong."""
+        """The board's serial number, misbehaviours and state."""
         wrong = {name: getattr(self.wrong, name) for name in misbehaviour.NAMES}
         halted = getattr(self.chip, "halted", "")
         return {"serial": self.serial, "wrong": wrong, "resets": self.resets, "halted": halted}
@@ -266,7 +266,7 @@ class Board:
         return {}
 
     def do_read(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Memory, as the chip (or its flash) holds it."""
+        """Memory of the chip, or of its flash."""
         address, size = int(request["address"]), int(request["size"])
         try:
             content, offset = self.store.area(address, size)
@@ -285,7 +285,7 @@ class Board:
         return {"level": self.chip.read_pin(int(request["pin"]))}
 
     def do_drive(self, request: dict[str, Any]) -> dict[str, Any]:
-        """A finger on a button, a signal at a pin."""
+        """Drive a pin, or release it."""
         level = request["level"]
         self.chip.drive_pin(int(request["pin"]), None if level is None else bool(level))
         return {}
@@ -302,7 +302,7 @@ class Board:
         return {}
 
     def do_misbehave(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Behave as told from now on; an empty list is good behaviour."""
+        """Misbehave in these ways from now on; an empty list ends all misbehaviour."""
         self.wrong = misbehaviour.parse(request["names"])
         self.drop_holder()
         self.hold()

@@ -16,8 +16,8 @@ from harness.targets.base import Elapsed, Session, Stop
 from harness.targets.board.image import UICR
 from harness.targets.board.virtual.chip import Store
 
-#: Virtual time runs at most so much faster than the wall clock: sleeping firmware is waited for
-#: (a little), and a firmware that idles for ever does not keep a core of the host busy.
+#: Virtual time runs at most this many times as fast as the wall clock, so that firmware that idles
+#: for ever does not keep a core of the host busy.
 SPEED = 4.0
 _NAP_SECONDS = 0.002
 #: Wall seconds after which one slice of a few virtual milliseconds counts as stuck.
@@ -32,7 +32,7 @@ def _simulator(firmware: Firmware) -> Session:
 
 
 class SimulatorChip:
-    """Runs what is in flash on the simulator; a chip that cannot run stays silent, as on a desk.
+    """Runs the content of flash on the simulator; a chip that cannot run stays silent.
 
     ``now`` and ``sleep`` are the wall clock's, in seconds.
     """
@@ -56,14 +56,14 @@ class SimulatorChip:
         self._virtual = 0.0
 
     def reset(self, store: Store) -> None:
-        """Pulse the reset pin; flash that was written in the meantime is a new machine."""
+        """Pulse the reset pin; a new machine if flash was written in the meantime."""
         image = wrap(_blocks(store))
         self.halted = ""
         self.idle = False
         self._started, self._virtual = self._now(), 0.0
         try:
             if self._session is not None and image == self._image:
-                self._session.read()  # the UART's last words are lost with the reset
+                self._session.read()  # unread output is lost with the reset
                 self._session.reset()
                 return
             if self._session is not None:
@@ -90,7 +90,7 @@ class SimulatorChip:
         try:
             limit = self._session.deadline(length * 2, guard=_GUARD_SECONDS)
             stop = self._session.run(Elapsed(length), limit)
-            said = self._session.read()
+            printed = self._session.read()
         except HilError as error:
             self._halt(error.message)
             return b""
@@ -99,7 +99,7 @@ class SimulatorChip:
             self.idle = True
         elif stop is Stop.GUARD:
             self._halt(f"{length} s of virtual time took more than {_GUARD_SECONDS} s")
-        return said
+        return printed
 
     def feed(self, data: bytes) -> None:
         """Bytes for the UART; they may wake a sleeping core."""
@@ -155,7 +155,7 @@ class SimulatorChip:
 
 
 def _blocks(store: Store) -> list[Block]:
-    """Flash up to its last programmed byte, and UICR where anything in it is programmed."""
+    """Flash up to its last programmed byte, and UICR if anything in it is programmed."""
     blocks = [(0, bytes(store.flash[: store.used()]))]
     if store.uicr.strip(b"\xff"):
         blocks.append((UICR.start, bytes(store.uicr)))

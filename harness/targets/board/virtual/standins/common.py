@@ -32,17 +32,17 @@ def say(text: str) -> None:
 
 
 class Target:
-    """The board that a tool was told to use, on a bench of virtual boards."""
+    """The board that a tool works on, on a bench of virtual boards."""
 
     def __init__(self, bench: Path, serial: str) -> None:
-        found = benches.presences(bench)
-        folder = {key.lstrip("0"): path for key, path in found.items()}.get(serial.lstrip("0"))
+        boards = benches.presences(bench)
+        folder = {key.lstrip("0"): path for key, path in boards.items()}.get(serial.lstrip("0"))
         if folder is None:
             raise Refused(f"no probe with serial number {serial} is connected", 41)
         self._folder = folder
 
     def program(self, file: Path, *, erase_all: bool = False) -> None:
-        """Write an Intel HEX file, or fail, hang or lie about it as the board was told to."""
+        """Write an Intel HEX file, or fail, hang or lie as the board's misbehaviours say."""
         blocks = read_hex(file)
         self._misbehave()
         coded = [(address, base64.b64encode(data).decode()) for address, data in blocks]
@@ -53,9 +53,9 @@ class Target:
         if self._wrong()["tool_lies"]:
             return None
         for address, data in blocks:
-            held = self.read(address, len(data))
-            for offset, (wanted, found) in enumerate(zip(data, held, strict=True)):
-                if wanted != found:
+            content = self.read(address, len(data))
+            for offset, (expected, stored) in enumerate(zip(data, content, strict=True)):
+                if expected != stored:
                     return address + offset
         return None
 
@@ -92,7 +92,7 @@ class Target:
 
 
 def read_hex(file: Path) -> list[hexfile.Block]:
-    """The blocks of an Intel HEX file; refuses what is none."""
+    """The blocks of an Intel HEX file; refuses any other file."""
     try:
         return hexfile.read(file.read_text(encoding="ascii"), str(file))
     except (OSError, UnicodeDecodeError, UsageError) as error:
@@ -115,7 +115,7 @@ def options(
     ``values`` take the next argument (or ``=``), ``flags`` take none. ``fold`` ignores case.
     """
     known = {name.lower() if fold else name: name for name in (*values, *flags)}
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     rest: list[str] = []
     queue = list(arguments)
     while queue:
@@ -123,28 +123,28 @@ def options(
         if not word.startswith("-"):
             rest.append(word)
             continue
-        key, given, value = word.partition("=")
+        key, has_value, value = word.partition("=")
         name = known.get(key.lower() if fold else key)
         if name is None:
             raise Refused(f"unexpected argument '{word}' found", 2)
-        if name in found:
+        if name in settings:
             raise Refused(f"the argument '{name}' cannot be used multiple times", 2)
         if name in values:
-            if not given:
+            if not has_value:
                 if not queue:
                     raise Refused(f"a value is required for '{name}'", 2)
                 value = queue.pop(0)
-        elif given:
+        elif has_value:
             raise Refused(f"unexpected value for '{name}'", 2)
-        found[name] = value
-    return found, rest
+        settings[name] = value
+    return settings, rest
 
 
-def need(found: dict[str, str], name: str) -> str:
+def need(settings: dict[str, str], name: str) -> str:
     """The value of an option that must be there."""
-    if name not in found:
+    if name not in settings:
         raise Refused(f"the following required argument was not provided: {name}", 2)
-    return found[name]
+    return settings[name]
 
 
 def finish(tool: Callable[[], None], prefix: str = "Error: ") -> NoReturn:

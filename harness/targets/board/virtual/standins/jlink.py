@@ -23,15 +23,15 @@ _VALUES = (
 
 def run(bench: Path, arguments: list[str]) -> None:
     """Run the command file; the exit code tells only of errors with ``ExitOnError``."""
-    found, rest = options(arguments, _VALUES, (), fold=True)
+    settings, rest = options(arguments, _VALUES, (), fold=True)
     if rest:
         raise Refused(f"unknown command line option {rest[0]}", 1)
-    file = Path(found.get("-CommandFile") or need(found, "-CommanderScript"))
-    if need(found, "-Device").lower() != "nrf9160_xxaa":
-        raise Refused(f"Unknown device {found['-Device']}", 1)
-    if need(found, "-If").upper() != "SWD":
+    file = Path(settings.get("-CommandFile") or need(settings, "-CommanderScript"))
+    if need(settings, "-Device").lower() != "nrf9160_xxaa":
+        raise Refused(f"Unknown device {settings['-Device']}", 1)
+    if need(settings, "-If").upper() != "SWD":
         raise Refused("the nRF9160 has SWD only", 1)
-    serial = found.get("-USB") or need(found, "-SelectEmuBySN")
+    serial = settings.get("-USB") or need(settings, "-SelectEmuBySN")
     try:
         target = Target(bench, serial)
     except Refused:

@@ -21,53 +21,53 @@ _FLAGS = ("--sectorerase", "--chiperase", "--pinreset", "--reset", "--ids", "--l
 
 
 def run(bench: Path, arguments: list[str]) -> None:
-    """One operation a call, as the real tool wants it."""
+    """One operation per call, as with the real tool."""
     words = [_LONG.get(word, word) for word in arguments]
-    # `--verify` alone takes a file; beside `--program` it is a flag.
+    # `--verify` alone takes a file; with `--program` it is a flag.
     verify = "--program" not in words
     values = (*_VALUES, "--verify") if verify else _VALUES
     flags = _FLAGS if verify else (*_FLAGS, "--verify")
-    found, rest = options(words, values, flags)
+    settings, rest = options(words, values, flags)
     if rest:
         raise Refused(f"unknown argument {rest[0]}", 11)
-    if "--ids" in found:
+    if "--ids" in settings:
         for serial in benches.presences(bench):
             say(serial.lstrip("0"))
         return
     operations = {"--program", "--memrd", "--pinreset", "--reset"} | (
         {"--verify"} if verify else set()
     )
-    chosen = operations & found.keys()
+    chosen = operations & settings.keys()
     if not chosen or len(chosen - {"--reset", "--pinreset"}) > 1:
         raise Refused("one operation at a time", 15)
-    if need(found, "--family") not in ("NRF91", "nrf91"):
+    if need(settings, "--family") not in ("NRF91", "nrf91"):
         raise Refused("the device is not of this family", 18)
-    if need(found, "--snr").startswith("0"):
+    if need(settings, "--snr").startswith("0"):
         raise Refused("the serial number has leading zeros", 11)
-    _carry_out(Target(bench, found["--snr"]), found)
+    _carry_out(Target(bench, settings["--snr"]), settings)
 
 
-def _carry_out(target: Target, found: dict[str, str]) -> None:
-    if "--program" in found:
-        file = Path(found["--program"])
-        if not {"--sectorerase", "--chiperase"} & found.keys():
+def _carry_out(target: Target, settings: dict[str, str]) -> None:
+    if "--program" in settings:
+        file = Path(settings["--program"])
+        if not {"--sectorerase", "--chiperase"} & settings.keys():
             raise Refused("flash is not erased: give --sectorerase or --chiperase", 12)
-        target.program(file, erase_all="--chiperase" in found)
+        target.program(file, erase_all="--chiperase" in settings)
         say("Parsing image file.")
-        if "--verify" in found:
+        if "--verify" in settings:
             _compare(target, file)
-    elif "--verify" in found:
-        _compare(target, Path(found["--verify"]))
-    elif "--memrd" in found:
-        address = number(found["--memrd"])
-        data = target.read(address, number(found.get("--n", "4")))
+    elif "--verify" in settings:
+        _compare(target, Path(settings["--verify"]))
+    elif "--memrd" in settings:
+        address = number(settings["--memrd"])
+        data = target.read(address, number(settings.get("--n", "4")))
         say(f"0x{address:08X}: {data.hex().upper()}")
-    if {"--pinreset", "--reset"} & found.keys():
+    if {"--pinreset", "--reset"} & settings.keys():
         target.reset()
 
 
 def _compare(target: Target, file: Path) -> None:
-    # Programming and verifying in one call: a tool that lies about the one lies about both.
+    # A tool that lies about programming lies about verifying, too.
     wrong = target.verify(read_hex(file))
     if wrong is not None:
         raise Refused(f"write verify failed at 0x{wrong:08X}", 55)

@@ -48,22 +48,22 @@ def run(bench: Path, arguments: list[str]) -> None:
     subcommands[words[1]](bench, words[2:], "--json" in arguments)
 
 
-def _target(bench: Path, found: dict[str, str], rest: list[str]) -> Target:
+def _target(bench: Path, settings: dict[str, str], rest: list[str]) -> Target:
     if rest:
-        raise Refused(f"unexpected argument '{rest[0]}' found", 2)
-    return Target(bench, need(found, "--serial-number"))
+        raise Refused(f"unexpected argument '{rest[0]}' settings", 2)
+    return Target(bench, need(settings, "--serial-number"))
 
 
 def _program(bench: Path, words: list[str], _: bool) -> None:
-    found, rest = options(words, (*_COMMON, "--firmware", "--options"), ())
-    target = _target(bench, found, rest)
-    chosen = _program_options(found.get("--options", ""))
-    file = Path(need(found, "--firmware"))
+    settings, rest = options(words, (*_COMMON, "--firmware", "--options"), ())
+    target = _target(bench, settings, rest)
+    chosen = _program_options(settings.get("--options", ""))
+    file = Path(need(settings, "--firmware"))
     erase = chosen.get("chip_erase_mode", "ERASE_ALL") in ("ERASE_ALL", "ERASE_CTRL_AP")
     target.program(file, erase_all=erase)
     if chosen.get("reset", "RESET_NONE") != "RESET_NONE":
         target.reset()
-    say(f"[00:00:01] ###### 100% [1/1 {found['--serial-number']}] Programmed")
+    say(f"[00:00:01] ###### 100% [1/1 {settings['--serial-number']}] Programmed")
 
 
 def _program_options(text: str) -> dict[str, str]:
@@ -77,31 +77,31 @@ def _program_options(text: str) -> dict[str, str]:
 
 
 def _verify(bench: Path, words: list[str], _: bool) -> None:
-    found, rest = options(words, (*_COMMON, "--firmware"), ())
-    target = _target(bench, found, rest)
-    wrong = target.verify(read_hex(Path(need(found, "--firmware"))))
+    settings, rest = options(words, (*_COMMON, "--firmware"), ())
+    target = _target(bench, settings, rest)
+    wrong = target.verify(read_hex(Path(need(settings, "--firmware"))))
     if wrong is not None:
         raise Refused(f"firmware verification failed: mismatch at 0x{wrong:08x}")
     say("Verified")
 
 
 def _reset(bench: Path, words: list[str], _: bool) -> None:
-    found, rest = options(words, (*_COMMON, "--reset-kind"), ())
-    if found.get("--reset-kind", "RESET_DEFAULT") not in _RESETS:
-        raise Refused(f"invalid value '{found['--reset-kind']}' for '--reset-kind'", 2)
-    _target(bench, found, rest).reset()
+    settings, rest = options(words, (*_COMMON, "--reset-kind"), ())
+    if settings.get("--reset-kind", "RESET_DEFAULT") not in _RESETS:
+        raise Refused(f"invalid value '{settings['--reset-kind']}' for '--reset-kind'", 2)
+    _target(bench, settings, rest).reset()
 
 
 def _read(bench: Path, words: list[str], _: bool) -> None:
     names = (*_COMMON, "--address", "--bytes", "--width", "--to-file")
-    found, rest = options(words, names, ("--direct",))
-    target = _target(bench, found, rest)
-    if found.get("--width", "32") not in ("8", "16", "32"):
-        raise Refused(f"invalid value '{found['--width']}' for '--width'", 2)
-    address = number(need(found, "--address"))
-    data = target.read(address, number(found.get("--bytes", "4")))
-    if "--to-file" in found:
-        Path(found["--to-file"]).write_text(hexfile.write([(address, data)]), encoding="ascii")
+    settings, rest = options(words, names, ("--direct",))
+    target = _target(bench, settings, rest)
+    if settings.get("--width", "32") not in ("8", "16", "32"):
+        raise Refused(f"invalid value '{settings['--width']}' for '--width'", 2)
+    address = number(need(settings, "--address"))
+    data = target.read(address, number(settings.get("--bytes", "4")))
+    if "--to-file" in settings:
+        Path(settings["--to-file"]).write_text(hexfile.write([(address, data)]), encoding="ascii")
     else:
         say(f"0x{address:08X}: {data.hex(' ').upper()}")
 
@@ -127,4 +127,4 @@ def _list(bench: Path, words: list[str], as_json: bool) -> None:
         return
     for device in devices:
         say(f"{device['serialNumber']}\nProduct         J-Link\nBoard version   PCA10090")
-    say(f"Supported devices found: {len(devices)}")
+    say(f"Supported devices settings: {len(devices)}")

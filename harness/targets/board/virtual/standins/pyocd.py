@@ -31,41 +31,41 @@ def run(bench: Path, arguments: list[str]) -> None:
     subcommands[arguments[0]](bench, arguments[1:])
 
 
-def _connect(bench: Path, found: dict[str, str]) -> Target:
-    if found.get("--target") != "nrf91":
+def _connect(bench: Path, settings: dict[str, str]) -> Target:
+    if settings.get("--target") != "nrf91":
         raise Refused("the target type must be given: --target nrf91", 1)
-    if found.get("--connect", "halt") not in ("halt", "pre-reset", "under-reset", "attach"):
-        raise Refused(f"invalid connect mode {found['--connect']!r}", 2)
-    return Target(bench, need(found, "--uid"))
+    if settings.get("--connect", "halt") not in ("halt", "pre-reset", "under-reset", "attach"):
+        raise Refused(f"invalid connect mode {settings['--connect']!r}", 2)
+    return Target(bench, need(settings, "--uid"))
 
 
 def _load(bench: Path, words: list[str]) -> None:
     values = (*_CONNECT, "--erase", "--base-address", "--format")
-    found, files = options(words, values, (*_FLAGS, "--no-reset", "--trust-crc"))
-    if found.get("--erase", "sector") not in ("auto", "chip", "sector"):
-        raise Refused(f"argument -e/--erase: invalid choice: {found['--erase']!r}", 2)
-    if len(files) != 1 or found.get("--format", "hex") != "hex":
+    settings, files = options(words, values, (*_FLAGS, "--no-reset", "--trust-crc"))
+    if settings.get("--erase", "sector") not in ("auto", "chip", "sector"):
+        raise Refused(f"argument -e/--erase: invalid choice: {settings['--erase']!r}", 2)
+    if len(files) != 1 or settings.get("--format", "hex") != "hex":
         raise Refused("this stand-in loads one Intel HEX file", 2)
-    target = _connect(bench, found)
-    target.program(Path(files[0]), erase_all=found.get("--erase") == "chip")
-    if "--no-reset" not in found:
+    target = _connect(bench, settings)
+    target.program(Path(files[0]), erase_all=settings.get("--erase") == "chip")
+    if "--no-reset" not in settings:
         target.reset()
     say("0001234 I Erased and programmed [loader]")
 
 
 def _reset(bench: Path, words: list[str]) -> None:
-    found, rest = options(words, (*_CONNECT, "--method", "--core"), (*_FLAGS, "--halt"))
+    settings, rest = options(words, (*_CONNECT, "--method", "--core"), (*_FLAGS, "--halt"))
     if rest:
         raise Refused(f"unrecognized arguments: {rest[0]}", 2)
-    _connect(bench, found).reset()
+    _connect(bench, settings).reset()
 
 
 def _commander(bench: Path, words: list[str]) -> None:
-    found, rest = options(words, (*_CONNECT, "--command"), _FLAGS)
+    settings, rest = options(words, (*_CONNECT, "--command"), _FLAGS)
     if rest:
         raise Refused(f"unrecognized arguments: {rest[0]}", 2)
-    target = _connect(bench, found)
-    command, *arguments = need(found, "--command").split()
+    target = _connect(bench, settings)
+    command, *arguments = need(settings, "--command").split()
     if command == "compare" and len(arguments) == 2:
         _compare(target, number(arguments[0]), Path(arguments[1]))
     elif command == "savemem" and len(arguments) == 3:

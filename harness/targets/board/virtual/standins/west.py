@@ -14,18 +14,18 @@ def run(bench: Path, arguments: list[str]) -> None:
     """``west flash``: needs a build folder with a CMake cache in it."""
     if arguments[:1] != ["flash"]:
         raise Refused(f"unknown command {arguments[:1]}", 1)
-    found, rest = options(arguments[1:], _VALUES, _FLAGS)
+    settings, rest = options(arguments[1:], _VALUES, _FLAGS)
     if rest:
         raise Refused(f"runner received unknown arguments: {rest}", 1)
-    build = Path(found.get("--build-dir") or need(found, "-d"))
+    build = Path(settings.get("--build-dir") or need(settings, "-d"))
     if not (build / "CMakeCache.txt").is_file():
         raise Refused(f"{build} is not a build directory", 1)
-    if (found.get("--runner") or need(found, "-r")) not in ("nrfutil", "nrfjprog", "jlink"):
+    if (settings.get("--runner") or need(settings, "-r")) not in ("nrfutil", "nrfjprog", "jlink"):
         raise Refused("board nrf9160dk does not support this runner", 1)
-    if "--skip-rebuild" not in found and "--no-rebuild" not in found:
+    if "--skip-rebuild" not in settings and "--no-rebuild" not in settings:
         raise Refused("this stand-in does not rebuild", 1)
-    target = Target(bench, found.get("--dev-id") or need(found, "-i"))
-    target.program(Path(need(found, "--hex-file")), erase_all="--erase" in found)
-    if "--no-reset" not in found:
+    target = Target(bench, settings.get("--dev-id") or need(settings, "-i"))
+    target.program(Path(need(settings, "--hex-file")), erase_all="--erase" in settings)
+    if "--no-reset" not in settings:
         target.reset()
     say("-- west flash: flashed successfully")

@@ -1,7 +1,6 @@
-"""The little that a board's session itself reads from the console: boots, and cycles.
+"""What a board's session itself reads from the console: boots and cycles.
 
-A session needs to know when an image started, how often, and what the DWT counted, and nothing
-else; all that a console says is read by ``harness.uart.Console``.
+Everything else is read by ``harness.uart.Console``.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ _TEXT = bytes((*range(0x20, 0x7F), 0x09, 0x0A, 0x0D, 0x1B))
 
 
 def not_text(data: bytes) -> int:
-    """How many bytes of ``data`` no text console sends."""
+    """The number of bytes of ``data`` that are not text."""
     return len(data.translate(None, _TEXT))
 
 
 @dataclass
-class Marks:
+class ConsoleCounts:
     """Counts over everything fed since :meth:`restart`.
 
     ``cycles`` sums the ticks of all inference records with source ``dwt``; ``hz`` is the clock
@@ -54,14 +53,14 @@ class Marks:
         self._line = bytearray(rest[-_LINE_LIMIT:])
 
     def _take(self, line: bytes) -> None:
-        found = list(records.each_in(line))
-        # One boot prints a banner, a boot record, or both; the record is the surer sign.
-        if any(record.kind == "boot" for record in found) or (
+        found_records = list(records.each_in(line))
+        # One boot prints a banner, a boot record, or both; if there are records, they count.
+        if any(record.kind == "boot" for record in found_records) or (
             _BANNER in line and not self._records_boot
         ):
             self.boots += 1
             self.ended = False
-        for record in found:
+        for record in found_records:
             self._read(record)
 
     @property
