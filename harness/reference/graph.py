@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from harness.arithmetic import Arithmetic
 from harness.errors import BadModel, HilError, UnsupportedOperator
 from harness.model import Model, Operator, Tensor
+from harness.reference.bind import Known
 from harness.reference.blas import one_thread
 from harness.reference.fixedpoint import Array
 from harness.reference.memory import Memory
@@ -183,8 +184,9 @@ class Program:
         refused: list[HilError] = []
         for graph in graphs:
             steps = []
+            decoded: dict[int, Tensor] = {}
             for operator in graph.operators:
-                node = _node(graph, operator, graphs, memory, arithmetic)
+                node = _node(graph, operator, graphs, memory, arithmetic, decoded)
                 _check_types(node)
                 cells = memory.cells
                 try:
@@ -193,6 +195,9 @@ class Program:
                 except UnsupportedOperator as error:
                     refused.append(error)
                     continue
+                written = {tensor.index for tensor in node.outputs}
+                decoded = {i: each for i, each in decoded.items() if i not in written}
+                decoded |= _decoded(run, node.outputs)
                 work = _work(node)
                 inputs = tuple(max(index, -1) for index in operator.inputs)
                 keeps = memory.cells > cells
@@ -232,9 +237,12 @@ def _node(
     graphs: Sequence[Graph],
     memory: Memory,
     arithmetic: Arithmetic,
+    decoded: Mapping[int, Tensor],
 ) -> Node:
     def named(indices: Sequence[int]) -> tuple[Tensor | None, ...]:
-        return tuple(graph.tensors[index] if index >= 0 else None for index in indices)
+        return tuple(
+            decoded.get(index, graph.tensors[index]) if index >= 0 else None for index in indices
+        )
 
     return Node(
         operator,
@@ -246,7 +254,18 @@ def _node(
         memory,
         graph.number,
         graphs,
+        frozenset(decoded),
     )
+
+
+def _decoded(run: Run, outputs: Sequence[Tensor]) -> dict[int, Tensor]:
+    """What an operator's outputs are to those behind it where they are known already."""
+    if not isinstance(run, Known):
+        return {}
+    pairs = zip(outputs, run.arrays, strict=True)
+    return {
+        tensor.index: replace(tensor, data=memoryview(array.tobytes())) for tensor, array in pairs
+    }
 
 
 def _check_types(node: Node) -> None:

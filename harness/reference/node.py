@@ -64,7 +64,8 @@ class Node:
 
     ``inputs`` holds None for an optional input that is left out. ``where`` begins every message:
     the model's name and the operator's index, name and version. ``memory`` outlives an inference;
-    ``graph`` is the number of the operator's subgraph, ``subroutines`` are all of them.
+    ``graph`` is the number of the operator's subgraph, ``subroutines`` are all of them. ``decoded``
+    tensors are constants here, but computed ones to TFLM (see :mod:`.kernels.decode`).
     """
 
     operator: Operator
@@ -76,6 +77,7 @@ class Node:
     memory: Memory = field(default_factory=Memory, repr=False)
     graph: int = 0
     subroutines: Sequence[Subroutine] = field(default=(), repr=False)
+    decoded: frozenset[int] = frozenset()
 
     @property
     def rounding(self) -> Rounding:
@@ -171,7 +173,7 @@ class Node:
     def required_constant(self, index: int, what: str) -> Array:
         """The value of input ``index``, which the model must hold as a constant."""
         value = self.constant(index)
-        if value is None:
+        if value is None or self.input(index).index in self.decoded:
             raise self.unsupported(f"{what} is computed at run time, not a constant of the model")
         return value
 

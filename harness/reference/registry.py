@@ -137,6 +137,7 @@ _CUSTOM: Mapping[str, str] = MappingProxyType(
         "SignalRfft": "signal_spectrum.rfft",
         "SignalStacker": "signal_streams.stacker",
         "SignalWindow": "signal_spectrum.window",
+        "TFLM_DECODE": "decode.decode",
         "TFLite_Detection_PostProcess": "detection.detection_postprocess",
     }
 )

@@ -236,6 +236,7 @@ def _signals() -> list[Graph]:
             4,
             2,
         ),
+        _decoding(),
         _signal("SignalDelay", {"delay_length": 3}, [int16, int16], 1, 1),
         _signal(
             "SignalOverlapAdd",
@@ -245,6 +246,17 @@ def _signals() -> list[Graph]:
             1,
         ),
     ]
+
+
+def _decoding() -> Graph:
+    """A table of values, Huffman codes of one bit, and what was not pruned."""
+    table = [0, 1, 0, 0, 1, 2, 4, *[0] * 9, 10, 20, 30, 40]
+    codes = [1, 1, 0, 0, 1, 0, *[0] * 10, 7, 0x88, 9, 0x88]
+    mask = [2, 1, 0, 0, 1, *[0] * 11, 1, 2, 3, 4]
+    encoded = ([0x1B, 0xE4], table, [0x5A, 0, 0, 0], codes, [0x69], mask)
+    tensors = [constant(each, "uint8") for each in encoded]
+    decoded = [T((2, 4), "int8", 0.5, 3)] * 3
+    return _signal("TFLM_DECODE", {}, [*tensors, *decoded], 6, 3, 0)
 
 
 def loop(limit: int = 20) -> list[Graph]:

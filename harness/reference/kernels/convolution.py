@@ -183,7 +183,10 @@ def _check_rank(node: Node, weights: Tensor) -> None:
 
 def _weights(node: Node, weights: Tensor) -> Array:
     check_weight_types(node, weights, int4=node.operator.name != "TRANSPOSE_CONV")
-    return node.required_constant(1, "its weights")
+    value = node.constant(1)
+    if value is None:
+        raise node.unsupported("its weights are computed at run time, not constants of the model")
+    return value
 
 
 def _matrix_and_finish(

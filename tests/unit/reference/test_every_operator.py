@@ -31,7 +31,7 @@ def _inputs(model: Model) -> list[np.ndarray]:
 @every_model
 def test_a_batch_gives_what_single_inferences_give(model: Model) -> None:
     arrays = _inputs(model)
-    together = Interpreter(model).invoke_batch(arrays)
+    together = Interpreter(model).invoke_batch(arrays, RUNS)
     single = Interpreter(model)
     for run in range(RUNS):
         alone = single.invoke([array[run] for array in arrays])
