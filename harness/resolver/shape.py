@@ -121,7 +121,7 @@ def _slots(layout: ResolverLayout, ranges: Ranges, data: bytes, rows: Sequence[b
     size = layout.registration_bytes
     for slots in range(len(rows), _MOST_SLOTS + 1):
         at = slots * size
-        if len(data) < at + WORD or (slots > len(rows) and any(data[at - size : at])):
+        if slots > len(rows) and any(data[at - size : at]):
             return 0
         if _number(data, at) == len(rows) and _agrees(
             layout, ranges, data[at + WORD :], slots, rows

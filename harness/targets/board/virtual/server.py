@@ -18,6 +18,7 @@ import tempfile
 import termios
 import time
 import tty
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -78,17 +79,25 @@ class Terminal:
 class Board:
     """A virtual board: requests change its state, :meth:`turn` lets time pass."""
 
-    def __init__(self, options: argparse.Namespace, chip: Chip) -> None:
-        self.bench = Path(options.bench)
-        self.serial = names.checked(options.serial, "the serial number")
-        self.name: str = options.name or f"virtual-{options.serial}"
-        self.folder = self.bench / self.serial
+    def __init__(
+        self,
+        bench: Path,
+        serial: str,
+        chip: Chip,
+        *,
+        name: str = "",
+        baud: int = 115200,
+        misbehave: Iterable[str] = (),
+    ) -> None:
+        self.serial = names.checked(serial, "the serial number")
+        self.name = name or f"virtual-{serial}"
+        self.folder = bench / self.serial
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.wrong = misbehaviour.parse(options.misbehave)
+        self.wrong = misbehaviour.parse(misbehave)
         self.chip = chip
         self.store = Store()
-        self.line = Line(options.baud)
-        self.baud: int = options.baud
+        self.line = Line(baud)
+        self.baud = baud
         self.terminals: list[Terminal] = []
         self.control = ""
         self.selector = selectors.DefaultSelector()
@@ -317,16 +326,20 @@ class Board:
 
 
 class Server:
-    """The loop around a board: its terminal, its control socket, its parent."""
+    """The loop around a board: its terminal, its control socket, its parent.
 
-    def __init__(self, board: Board, path: Path) -> None:
+    It ends when the other end of the file descriptor ``parent`` is closed.
+    """
+
+    def __init__(self, board: Board, path: Path, parent: int) -> None:
         self.board = board
+        self._parent = parent
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(path))
         self._listener.listen()
         board.control = str(path)
         board.selector.register(self._listener, selectors.EVENT_READ, self._accept)
-        board.selector.register(sys.stdin.buffer, selectors.EVENT_READ, self._parent)
+        board.selector.register(parent, selectors.EVENT_READ, self._hear)
         self._running = True
 
     def serve(self) -> None:
@@ -336,8 +349,8 @@ class Server:
             for key, _ in self.board.selector.select(pause):
                 key.data()
 
-    def _parent(self) -> None:
-        if not os.read(sys.stdin.fileno(), 4096):
+    def _hear(self) -> None:
+        if not os.read(self._parent, 4096):
             self._running = False
 
     def _accept(self) -> None:
@@ -361,7 +374,7 @@ class Server:
 def main(arguments: list[str] | None = None) -> None:
     """Run one virtual board until standard input ends."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--bench", required=True)
+    parser.add_argument("--bench", required=True, type=Path)
     parser.add_argument("--serial", required=True)
     parser.add_argument("--name", default="")
     parser.add_argument("--baud", type=int, default=115200)
@@ -377,8 +390,11 @@ def main(arguments: list[str] | None = None) -> None:
         chip = SimulatorChip()
     # A socket's path is at most 107 bytes long, so it does not lie in the bench folder.
     with tempfile.TemporaryDirectory(prefix="tflm-dk-") as name:
-        board = Board(options, chip)
-        server = Server(board, Path(name) / "control")
+        board = Board(
+            options.bench, options.serial, chip,
+            name=options.name, baud=options.baud, misbehave=options.misbehave,
+        )  # fmt: skip
+        server = Server(board, Path(name) / "control", sys.stdin.fileno())
         board.plug()
         sys.stdout.write("ready\n")
         sys.stdout.flush()

@@ -1,0 +1,295 @@
+"""The stand-ins do what the real tools do, and refuse what those refuse, so that no wrong command
+can pass here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from virtual_bench import SERIAL as S
+from virtual_bench import ThreadDk
+
+from harness.elf import hexfile
+from harness.targets.board.virtual.standins import STANDINS
+from harness.targets.board.virtual.standins.common import finish
+
+NRFUTIL = ["nrfutil", "device", "program", "--serial-number", S, "--firmware", "{hex}"]
+DEVICE = ["nrfutil", "device"]
+NRFJPROG = ["nrfjprog", "--family", "NRF91", "--snr", S]
+PYOCD = ["pyocd", "load", "--uid", S, "--target", "nrf91"]
+COMMANDER = ["pyocd", "commander", "--uid", S, "--target", "nrf91"]
+JLINK = ["JLinkExe", "-USB", S, "-Device", "nRF9160_xxAA", "-If", "SWD", "-CommandFile", "{script}"]
+WEST = ["west", "flash", "--skip-rebuild", "--build-dir", "{build}", "--runner", "nrfutil",
+        "--dev-id", S, "--hex-file", "{hex}"]  # fmt: skip
+
+Run = Callable[..., "Said"]
+
+
+class Said:
+    """How a tool ended: its exit code and its words."""
+
+    def __init__(self, code: int, text: str) -> None:
+        self.code = code
+        self.text = text
+
+
+@pytest.fixture
+def dk(tmp_path: Path) -> Iterator[ThreadDk]:
+    with ThreadDk(tmp_path / "bench") as board:
+        yield board
+
+
+@pytest.fixture
+def run(dk: ThreadDk, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Calls a tool as its script on the bench does; ``script`` is J-Link's command file."""
+    (tmp_path / "a.hex").write_text(hexfile.write([(0, b"hello world")]))
+    (tmp_path / "build").mkdir()
+    (tmp_path / "build" / "CMakeCache.txt").touch()
+    words_of = {"{hex}": tmp_path / "a.hex", "{script}": tmp_path / "script",
+                "{build}": tmp_path / "build", "{dir}": tmp_path, "{out}": tmp_path / "out",
+                "{bin}": tmp_path / "a.bin"}  # fmt: skip
+    (tmp_path / "a.bin").write_bytes(b"hello world")
+
+    def called(words: list[str], script: str = "q\n") -> Said:
+        (tmp_path / "script").write_text(script.replace("{dir}", str(tmp_path)))
+        tool, *arguments = [str(words_of.get(word, word)) for word in words]
+        module = import_module(f"harness.targets.board.virtual.standins.{STANDINS[tool]}")
+        with pytest.raises(SystemExit) as ended:
+            finish(lambda: module.run(tmp_path / "bench", arguments))
+        return Said(ended.value.code, capsys.readouterr().out)
+
+    return called
+
+
+def flash(dk: ThreadDk, size: int = 11, at: int = 0) -> bytes:
+    return bytes(dk.board.store.flash[at : at + size])
+
+
+REFUSED = {
+    "nrfutil: no subcommand": (["nrfutil"], 2, "unrecognized subcommand"),
+    "nrfutil: another tool's": (["nrfutil", "trace", "x"], 2, "unrecognized subcommand"),
+    "nrfutil: device alone": (["nrfutil", "device"], 2, "unrecognized subcommand"),
+    "nrfutil: unknown subcommand": ([*DEVICE, "flash"], 2, "unrecognized subcommand 'flash'"),
+    "nrfutil: unknown option": ([*NRFUTIL, "--fast"], 2, "unexpected argument '--fast' found"),
+    "nrfutil: a word too many": ([*NRFUTIL, "now"], 2, "unexpected argument 'now' found"),
+    "nrfutil: erase mode that is none": (
+        [*NRFUTIL, "--options", "chip_erase_mode=ERASE_SOME"], 2,
+        "invalid value 'chip_erase_mode=ERASE_SOME' for '--options'"),
+    "nrfutil: programming option that is none": (
+        [*NRFUTIL, "--options", "verfy=VERIFY_READ"], 2, "invalid value 'verfy=VERIFY_READ'"),
+    "nrfutil: an option twice": (
+        [*NRFUTIL, "--firmware", "{hex}"], 2,
+        "the argument '--firmware' cannot be used multiple times"),
+    "nrfutil: no firmware": (
+        NRFUTIL[:-2], 2, "the following required argument was not provided: --firmware"),
+    "nrfutil: a value is missing": (NRFUTIL[:-1], 2, "a value is required for '--firmware'"),
+    "nrfutil: a probe that is not there": (
+        [*NRFUTIL[:4], "1", *NRFUTIL[5:]], 41, "no probe with serial number 1 is connected"),
+    "nrfutil: a file that is no hex": ([*NRFUTIL[:-1], "{bin}"], 2, "cannot use the file"),
+    "nrfutil: a file that is not there": ([*NRFUTIL[:-1], "{out}"], 2, "cannot use the file"),
+    "nrfutil: reset kind that is none": (
+        [*DEVICE, "reset", "--serial-number", S, "--reset-kind", "RESET_LOUD"], 2,
+        "invalid value 'RESET_LOUD' for '--reset-kind'"),
+    "nrfutil: width that is none": (
+        [*DEVICE, "read", "--serial-number", S, "--address", "0", "--width", "12"], 2,
+        "invalid value '12' for '--width'"),
+    "nrfutil: an address that is none": (
+        [*DEVICE, "read", "--serial-number", S, "--address", "here"], 2, "invalid number 'here'"),
+    "nrfutil: a flag with a value": (
+        [*DEVICE, "read", "--serial-number", S, "--address", "0", "--direct=1"], 2,
+        "unexpected value for '--direct'"),
+    "nrfutil: memory that is not there": (
+        [*DEVICE, "read", "--serial-number", S, "--address", "0x70000000"], 33,
+        "0x70000000 is not in flash"),
+    "nrfjprog: no operation": (NRFJPROG, 15, "one operation at a time"),
+    "nrfjprog: two operations": (
+        [*NRFJPROG, "--memrd", "0", "--verify", "{hex}"], 15, "one operation at a time"),
+    "nrfjprog: no erase": ([*NRFJPROG, "--program", "{hex}"], 12, "flash is not erased"),
+    "nrfjprog: another family": (
+        ["nrfjprog", "--family", "NRF52", "--snr", S, "--pinreset"], 18, "not of this family"),
+    "nrfjprog: leading zeros": (
+        ["nrfjprog", "--family", "NRF91", "--snr", f"000{S}", "--pinreset"], 11, "leading zeros"),
+    "nrfjprog: unknown option": ([*NRFJPROG, "--pinreset", "--hard"], 2, "'--hard' found"),
+    "nrfjprog: a word too many": ([*NRFJPROG, "--pinreset", "now"], 11, "unknown argument now"),
+    "pyocd: no subcommand": (["pyocd"], 2, "invalid choice: []"),
+    "pyocd: unknown subcommand": (["pyocd", "burn"], 2, "invalid choice: ['burn']"),
+    "pyocd: no target": (
+        ["pyocd", "load", "--uid", S, "{hex}"], 1, "the target type must be given"),
+    "pyocd: connect mode that is none": (
+        [*PYOCD, "--connect", "softly", "{hex}"], 2, "invalid connect mode 'softly'"),
+    "pyocd: erase mode that is none": (
+        [*PYOCD, "--erase", "some", "{hex}"], 2, "invalid choice: 'some'"),
+    "pyocd: no file": (PYOCD, 2, "loads one Intel HEX file"),
+    "pyocd: two files": ([*PYOCD, "{hex}", "{hex}"], 2, "loads one Intel HEX file"),
+    "pyocd: another format": ([*PYOCD, "--format", "bin", "{hex}"], 2, "one Intel HEX file"),
+    "pyocd: reset takes no word": (
+        ["pyocd", "reset", "--uid", S, "--target", "nrf91", "x"], 2, "unrecognized arguments: x"),
+    "pyocd: commander takes no word": ([*COMMANDER, "x"], 2, "unrecognized arguments: x"),
+    "JLinkExe: no device": ([*JLINK[:3], *JLINK[5:]], 2, "was not provided: -Device"),
+    "JLinkExe: another device": (
+        [*JLINK[:4], "nRF52840_xxAA", *JLINK[5:]], 1, "Unknown device nRF52840_xxAA"),
+    "JLinkExe: JTAG": ([*JLINK[:6], "JTAG", *JLINK[7:]], 1, "the nRF9160 has SWD only"),
+    "JLinkExe: no probe": (["JLinkExe", *JLINK[3:]], 2, "was not provided: -SelectEmuBySN"),
+    "JLinkExe: no command file": (JLINK[:-2], 2, "was not provided: -CommanderScript"),
+    "JLinkExe: a probe that is not there": (
+        ["JLinkExe", "-USB", "1", *JLINK[3:]], 1, "Cannot connect to J-Link."),
+    "JLinkExe: a word too many": ([*JLINK, "now"], 1, "unknown command line option now"),
+    "west: another command": (["west", "build"], 1, "unknown command ['build']"),
+    "west: no build folder": ([*WEST[:4], "{dir}", *WEST[5:]], 1, "is not a build directory"),
+    "west: another runner": ([*WEST[:6], "openocd", *WEST[7:]], 1, "does not support this runner"),
+    "west: builds": (["west", "flash", *WEST[3:]], 1, "does not rebuild"),
+    "west: a word too many": ([*WEST, "now"], 1, "runner received unknown arguments: ['now']"),
+    "west: unknown option": ([*WEST, "--quick"], 2, "unexpected argument '--quick' found"),
+    "virtual-power: no board": (["virtual-power"], 2, "virtual-power SERIAL"),
+    "virtual-power: two boards": (["virtual-power", S, S], 2, "virtual-power SERIAL"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "code", "why"), REFUSED.values(), ids=REFUSED)
+def test_refused(run: Run, dk: ThreadDk, words: list[str], code: int, why: str) -> None:
+    said = run(words)
+    assert said.code == code
+    assert said.text.startswith("Error: ") and why in said.text
+    assert dk.board.resets == 0 and dk.board.store.used() == 0
+
+
+TOUCHED = "chip_erase_mode=ERASE_RANGES_TOUCHED_BY_FIRMWARE"
+
+#: Words of a call that programs, whether all else is erased, whether the image then starts.
+PROGRAMS = {
+    "nrfutil": (NRFUTIL, True, False),
+    "nrfutil, all": ([*NRFUTIL, "--options", "chip_erase_mode=ERASE_ALL"], True, False),
+    "nrfutil, by debugger": ([*NRFUTIL, "--options", "chip_erase_mode=ERASE_CTRL_AP"], True, False),
+    "nrfutil, what is touched": ([*NRFUTIL, "--options", TOUCHED], False, False),
+    "nrfutil, and resets": ([*NRFUTIL, "--options", f"{TOUCHED},reset=RESET_PIN"], False, True),
+    "nrfutil, and does not": ([*NRFUTIL, "--options", "reset=RESET_NONE"], True, False),
+    "nrfjprog": ([*NRFJPROG, "--program", "{hex}", "--sectorerase"], False, False),
+    "nrfjprog, all": ([*NRFJPROG, "--program", "{hex}", "--chiperase", "--verify"], True, False),
+    "nrfjprog, and resets": (
+        [*NRFJPROG, "--program", "{hex}", "--sectorerase", "-r"], False, True),
+    "pyocd": ([*PYOCD, "{hex}"], False, True),
+    "pyocd, all": ([*PYOCD, "--erase", "chip", "--no-reset", "{hex}"], True, False),
+    "JLinkExe": (JLINK, False, False),
+    "west": (WEST, False, True),
+    "west, all": ([*WEST, "--erase", "--no-reset"], True, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "all_erased", "resets"), PROGRAMS.values(), ids=PROGRAMS)
+def test_programmed(
+    run: Run, dk: ThreadDk, words: list[str], all_erased: bool, resets: bool
+) -> None:
+    dk.board.store.program(0x8000, b"far away")
+    said = run(words, 'R\nloadfile "{dir}/a.hex" noreset\nq\n')
+    assert said.code == 0, said.text
+    assert flash(dk) == b"hello world"
+    assert flash(dk, 8, 0x8000) == (b"\xff" * 8 if all_erased else b"far away")
+    assert dk.board.resets == resets
+
+
+RESETS = {
+    "nrfutil": [*DEVICE, "reset", "--serial-number", f"000{S}", "--reset-kind", "RESET_PIN"],
+    "nrfutil, its own way": [*DEVICE, "reset", "--serial-number", S],
+    "nrfjprog": [*NRFJPROG, "--pinreset"],
+    "nrfjprog, in short": ["nrfjprog", "-f", "nrf91", "-s", S, "-p"],
+    "pyocd": ["pyocd", "reset", "--uid", S, "--target", "nrf91", "--method", "hw"],
+    "JLinkExe": ["JLinkExe", "-nogui", "1", "-SelectEmuBySN", S, *JLINK[3:]],
+}
+
+
+@pytest.mark.parametrize("words", RESETS.values(), ids=RESETS)
+def test_reset(run: Run, dk: ThreadDk, words: list[str]) -> None:
+    assert run(words, "RSetType 2\nr\ng\nqc\ng\n").code == 0
+    assert dk.board.resets == 1
+
+
+COMPARES = {
+    "nrfutil": [*DEVICE, "fw-verify", "--serial-number", S, "--firmware", "{hex}"],
+    "nrfjprog": [*NRFJPROG, "--verify", "{hex}"],
+    "JLinkExe": JLINK,
+}
+
+
+@pytest.mark.parametrize("words", COMPARES.values(), ids=COMPARES)
+def test_compared(run: Run, dk: ThreadDk, words: list[str]) -> None:
+    """The address of the first byte that differs is named."""
+    script = 'verifybin "{dir}/a.bin",0x0\nq\n'
+    dk.board.store.program(0, b"hello world")
+    assert run(words, script).code == 0
+    dk.board.store.program(0, b"hello\0world")
+    said = run(words, script)
+    assert said.code != 0
+    assert "0x00000005" in said.text
+    dk.do("misbehave", names=["tool-lies"])
+    assert run(words, script).code == 0
+
+
+def test_pyocd_tells_by_its_words_alone_what_it_compared(
+    run: Run, dk: ThreadDk, tmp_path: Path
+) -> None:
+    words = [*COMMANDER, "--connect", "attach", "--command", f"compare 0x10 {tmp_path}/a.bin"]
+    dk.board.store.program(0x10, b"hello world")
+    assert run(words).text == "All 11 bytes match.\n"
+    dk.board.store.program(0x10, b"hello\0world")
+    said = run(words)
+    assert (said.code, said.text) == (0, "Mismatched byte at 0x00000015 (offset 0x5)\n")
+    unknown = run([*COMMANDER, "--command", "compare 0x10"])
+    assert (unknown.code, unknown.text) == (0, "Error: unrecognized command 'compare'\n")
+
+
+def test_memory_is_read_into_a_file_or_printed(run: Run, dk: ThreadDk, tmp_path: Path) -> None:
+    dk.board.store.program(0x10, b"hello world")
+    out = tmp_path / "out"
+    device = [*DEVICE, "read", "--serial-number", S, "--address", "0x10"]
+    assert run([*device, "--bytes", "11", "--width", "8", "--to-file", "{out}"]).code == 0
+    assert hexfile.read(out.read_text(), "out") == [(0x10, b"hello world")]
+    assert run(device).text == "0x00000010: 68 65 6C 6C\n"
+    assert run([*COMMANDER, "--command", f"savemem 0x10 11 {out}"]).code == 0
+    assert out.read_bytes() == b"hello world"
+    assert run(JLINK, 'savebin "{dir}/out",0x16,5\nq\n').code == 0
+    assert out.read_bytes() == b"world"
+    assert run([*NRFJPROG, "--memrd", "0x10", "--n", "2"]).text == "0x00000010: 6865\n"
+    assert run([*NRFJPROG, "--memrd", "0x10"]).text == "0x00000010: 68656C6C\n"
+
+
+def test_nrfutil_lists_boards_and_their_ports(run: Run) -> None:
+    listed = run(["nrfutil", "--json", "device", "list"])
+    (device,) = json.loads(listed.text)["data"]["devices"]
+    assert device["serialNumber"] == "000960000001"
+    assert device["devkit"] == {"boardVersion": "PCA10090"}
+    assert all(device["traits"].values())
+    assert [port["vcom"] for port in device["serialPorts"]] == [0, 1, 2]
+    assert Path(device["serialPorts"][0]["comName"]).exists()
+    plain = run([*DEVICE, "list"]).text.splitlines()
+    assert plain[0] == "000960000001" and plain[-1] == "Supported devices found: 1"
+
+
+def test_nrfjprog_lists_serial_numbers(run: Run) -> None:
+    assert run(["nrfjprog", "--ids"]).text == run(["nrfjprog", "-i"]).text == f"{S}\n"
+
+
+def test_jlink_shows_each_command_and_ends_at_the_one_that_fails(run: Run, dk: ThreadDk) -> None:
+    said = run(JLINK, "\nExitOnError 1\nfrobnicate now\ng\n")
+    assert said.code == 1
+    assert said.text.splitlines()[2:] == [
+        "J-Link>ExitOnError 1",
+        "J-Link>frobnicate now",
+        "Error: Unknown command. '?' for help: frobnicate",
+    ]
+    assert dk.board.resets == 0
+
+
+def test_the_supply_of_a_board_can_be_switched_off_and_on(run: Run, dk: ThreadDk) -> None:
+    assert run(["virtual-power", S]).code == 0
+    assert run([*NRFJPROG, "--pinreset"]).code == 41  # it is away for a moment
+
+
+def test_a_tool_fails_as_often_as_it_was_told_to(run: Run, dk: ThreadDk) -> None:
+    dk.do("misbehave", names=["flash-fails=1"])
+    failed = run(NRFUTIL)
+    assert (failed.code, dk.board.store.used()) == (33, 0)
+    assert "target did not respond" in failed.text
+    assert run(NRFUTIL).code == 0
