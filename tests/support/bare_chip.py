@@ -77,3 +77,16 @@ class BareChip:
             machine.write_register(name, value)
         machine.core.write(Reg.PC, CODE | 1)
         machine.run(until_executed=machine.core.executed + steps)
+
+
+class Peripheral:
+    """The registers of one peripheral by their offsets: ``timer[0x540] = 7``."""
+
+    def __init__(self, chip: BareChip, base: int) -> None:
+        self.chip, self.base = chip, base
+
+    def __setitem__(self, offset: int, value: int) -> None:
+        self.chip.write(self.base + offset, value)
+
+    def __getitem__(self, offset: int) -> int:
+        return self.chip.read(self.base + offset)

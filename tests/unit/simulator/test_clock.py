@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from bare_chip import BareChip
+from bare_chip import BareChip, Peripheral
 
 BASE = 0x5000_5000
 HFCLKSTART, HFCLKSTOP, LFCLKSTART, LFCLKSTOP, CONSTLAT, LOWPWR = 0, 4, 8, 0xC, 0x78, 0x7C
@@ -16,23 +16,12 @@ MICROSECOND = 64  # ticks
 PIN, SOFT = 1 << 0, 1 << 2
 
 
-class Clock:
-    def __init__(self, chip: BareChip) -> None:
-        self.chip = chip
-
-    def __setitem__(self, offset: int, value: int) -> None:
-        self.chip.write(BASE + offset, value)
-
-    def __getitem__(self, offset: int) -> int:
-        return self.chip.read(BASE + offset)
-
-
 @pytest.fixture
-def clock(chip: BareChip) -> Clock:
-    return Clock(chip)
+def clock(chip: BareChip) -> Peripheral:
+    return Peripheral(chip, BASE)
 
 
-def test_the_crystal_oscillator_is_ready_after_its_start_up_time(clock: Clock) -> None:
+def test_the_crystal_oscillator_is_ready_after_its_start_up_time(clock: Peripheral) -> None:
     clock[HFCLKSTART] = 1
     assert (clock[HFCLKRUN], clock[HFCLKSTAT]) == (1, 0)
     clock.chip.wait(60 * MICROSECOND - 1)
@@ -44,7 +33,7 @@ def test_the_crystal_oscillator_is_ready_after_its_start_up_time(clock: Clock) -
 
 @pytest.mark.parametrize(("source", "microseconds"), [(LFRC, 600), (LFXO, 250_000)])
 def test_the_slow_clock_starts_from_its_source(
-    clock: Clock, source: int, microseconds: int
+    clock: Peripheral, source: int, microseconds: int
 ) -> None:
     clock[LFCLKSRC] = source
     clock[LFCLKSTART] = 1
@@ -65,7 +54,7 @@ def test_the_slow_clock_starts_from_its_source(
     ],
 )
 def test_a_clock_that_is_stopped_does_not_run_and_does_not_come_up(
-    clock: Clock, start: int, stop: int, run: int, stat: int, started: int
+    clock: Peripheral, start: int, stop: int, run: int, stat: int, started: int
 ) -> None:
     clock[start] = 1
     clock.chip.wait(MICROSECOND)
@@ -79,13 +68,13 @@ def test_a_clock_that_is_stopped_does_not_run_and_does_not_come_up(
     assert (clock[run], clock[stat]) == (0, 0)
 
 
-def test_latency_modes_are_accepted(clock: Clock) -> None:
+def test_latency_modes_are_accepted(clock: Peripheral) -> None:
     clock[CONSTLAT] = 1
     clock[LOWPWR] = 1
     assert clock.chip.machine.findings == []
 
 
-def test_reset_reasons_add_up_until_ones_clear_them(clock: Clock) -> None:
+def test_reset_reasons_add_up_until_ones_clear_them(clock: Peripheral) -> None:
     clock.chip.machine.reset()
     assert clock[RESETREAS] == PIN
     clock.chip.write(0xE000_ED0C, 0x05FA_0004)  # SYSRESETREQ
@@ -97,7 +86,7 @@ def test_reset_reasons_add_up_until_ones_clear_them(clock: Clock) -> None:
     assert clock[RESETREAS] == SOFT
 
 
-def test_a_reset_keeps_the_retained_registers_and_stops_the_clocks(clock: Clock) -> None:
+def test_a_reset_keeps_the_retained_registers_and_stops_the_clocks(clock: Peripheral) -> None:
     clock[GPREGRET], clock[GPREGRET + 4] = 0x12, 0x34
     clock[LFCLKSRC] = LFXO
     clock[HFCLKSTART] = 1

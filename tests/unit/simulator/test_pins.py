@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Iterator
 
 import pytest
-from bare_chip import BareChip
+from bare_chip import BareChip, Peripheral
 
 from harness.case.presses import Presses
 from harness.elf import Firmware
@@ -173,20 +173,14 @@ ONES = 0xFFFF_FFFF
 SENSE_LOW, INPUT = 3 << 16, 0
 
 
-class Port:
+class Port(Peripheral):
     """P0's registers and the levels at its pins."""
 
     def __init__(self, chip: BareChip) -> None:
-        self.chip = chip
+        super().__init__(chip, P0)
         found = chip.machine.devices["P0"]
         assert isinstance(found, Gpio)
         self.gpio = found
-
-    def __setitem__(self, offset: int, value: int) -> None:
-        self.chip.write(P0 + offset, value)
-
-    def __getitem__(self, offset: int) -> int:
-        return self.chip.read(P0 + offset)
 
     def configure(self, pin: int, value: int) -> None:
         self[PIN_CNF + 4 * pin] = value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from bare_chip import BareChip
+from bare_chip import BareChip, Peripheral
 
 BASE = 0x5001_4000
 START, STOP, CLEAR, TRIGOVRFLW = 0x000, 0x004, 0x008, 0x00C
@@ -20,17 +20,8 @@ def edge(number: int) -> int:
     return -(-number * 64_000_000 // 32_768)
 
 
-class Rtc:
+class Rtc(Peripheral):
     """RTC0, in edges of LFCLK since power-on."""
-
-    def __init__(self, chip: BareChip) -> None:
-        self.chip = chip
-
-    def __setitem__(self, offset: int, value: int) -> None:
-        self.chip.write(BASE + offset, value)
-
-    def __getitem__(self, offset: int) -> int:
-        return self.chip.read(BASE + offset)
 
     def until(self, number: int) -> None:
         """Time passes until an edge."""
@@ -44,7 +35,7 @@ class Rtc:
 
 @pytest.fixture
 def rtc(chip: BareChip) -> Rtc:
-    return Rtc(chip)
+    return Rtc(chip, BASE)
 
 
 @pytest.mark.parametrize("prescaler", [0, 1, 32, 0xFFF])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from bare_chip import BareChip
+from bare_chip import BareChip, Peripheral
 
 SPU = 0x5000_3000
 EXTDOMAIN, DPPI_PERM, DPPI_LOCK, GPIO_PERM, GPIO_LOCK = 0x440, 0x480, 0x484, 0x4C0, 0x4C4
@@ -14,16 +14,7 @@ RAM = 0x2000_0000
 SAU_CTRL, ALLNS = 0xE000_EDD0, 2
 
 
-class Spu:
-    def __init__(self, chip: BareChip) -> None:
-        self.chip = chip
-
-    def __setitem__(self, offset: int, value: int) -> None:
-        self.chip.write(SPU + offset, value)
-
-    def __getitem__(self, offset: int) -> int:
-        return self.chip.read(SPU + offset)
-
+class Spu(Peripheral):
     def divide(self) -> None:
         """The secure side keeps everything but one region of RAM."""
         self[RAM_PERM] = 7
@@ -32,7 +23,7 @@ class Spu:
 
 @pytest.fixture
 def spu(chip: BareChip) -> Spu:
-    return Spu(chip)
+    return Spu(chip, SPU)
 
 
 def test_after_a_reset_everything_is_secure_and_open(spu: Spu) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from bare_chip import BareChip
+from bare_chip import BareChip, Peripheral
 
 BASE = 0x5000_F000
 START, STOP, COUNT, CLEAR, SHUTDOWN, CAPTURE = 0x000, 0x004, 0x008, 0x00C, 0x010, 0x040
@@ -15,17 +15,8 @@ BITS_16, BITS_8, BITS_24, BITS_32 = range(4)
 CHANNELS = range(6)
 
 
-class Timer:
+class Timer(Peripheral):
     """TIMER0."""
-
-    def __init__(self, chip: BareChip) -> None:
-        self.chip = chip
-
-    def __setitem__(self, offset: int, value: int) -> None:
-        self.chip.write(BASE + offset, value)
-
-    def __getitem__(self, offset: int) -> int:
-        return self.chip.read(BASE + offset)
 
     def begin(self, bits: int = BITS_32, prescaler: int = 0, mode: int = 0) -> None:
         self[MODE], self[BITMODE], self[PRESCALER] = mode, bits, prescaler
@@ -46,7 +37,7 @@ class Timer:
 
 @pytest.fixture
 def timer(chip: BareChip) -> Timer:
-    return Timer(chip)
+    return Timer(chip, BASE)
 
 
 @pytest.mark.parametrize("prescaler", range(10))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from bare_chip import BareChip
+from bare_chip import BareChip, Peripheral
 
 from harness.elf import Firmware
 from harness.simulator.machine import Machine
@@ -22,20 +22,14 @@ BUFFER = 0x2000_1000
 BAUD_115200, BAUD_1M, BAUD_9600 = 0x01D6_0000, 0x1000_0000, 0x0027_5000
 
 
-class Port:
+class Port(Peripheral):
     """One UARTE that is on, with ten bytes to send."""
 
     def __init__(self, chip: BareChip, base: int = UARTE0) -> None:
-        self.chip, self.base = chip, base
+        super().__init__(chip, base)
         chip.machine.write_memory(BUFFER, b"0123456789")
         self[ENABLE], self[BAUDRATE] = 8, BAUD_1M
         self[TXD_PTR], self[TXD_MAXCNT] = BUFFER, 10
-
-    def __setitem__(self, offset: int, value: int) -> None:
-        self.chip.write(self.base + offset, value)
-
-    def __getitem__(self, offset: int) -> int:
-        return self.chip.read(self.base + offset)
 
     def events(self) -> list[int]:
         known = (RXDRDY, ENDRX, TXDRDY, ENDTX, RXTO, RXSTARTED, TXSTARTED, TXSTOPPED)

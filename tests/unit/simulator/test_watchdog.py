@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from bare_chip import BareChip
+from bare_chip import BareChip, Peripheral
 
 BASE = 0x5001_8000
 START, TIMEOUT, RUNSTATUS, REQSTATUS = 0x000, 0x100, 0x400, 0x404
@@ -17,16 +17,7 @@ def cycles(number: int) -> int:
     return -(-number * 64_000_000 // 32_768)
 
 
-class Watchdog:
-    def __init__(self, chip: BareChip) -> None:
-        self.chip = chip
-
-    def __setitem__(self, offset: int, value: int) -> None:
-        self.chip.write(BASE + offset, value)
-
-    def __getitem__(self, offset: int) -> int:
-        return self.chip.read(BASE + offset)
-
+class Watchdog(Peripheral):
     @property
     def resets(self) -> int:
         return self.chip.machine.resets
@@ -34,7 +25,7 @@ class Watchdog:
 
 @pytest.fixture
 def dog(chip: BareChip) -> Watchdog:
-    return Watchdog(chip)
+    return Watchdog(chip, BASE)
 
 
 @pytest.mark.parametrize(("crv", "lasts"), [(99, 100), (15, 16), (14, 16), (0, 16)])
