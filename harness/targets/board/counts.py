@@ -26,17 +26,18 @@ def not_text(data: bytes) -> int:
 
 @dataclass
 class ConsoleCounts:
-    """Counts over everything fed since :meth:`restart`.
+    """Counts over everything that was fed.
 
     ``cycles`` sums the ticks of all inference records with source ``dwt``; ``hz`` is the clock
-    they were counted at (0: no such record yet). ``build`` is the boot record's identifier.
+    they were counted at (0: no such record yet). ``build`` is the boot record's identifier,
+    ``unended`` how many boots there were since the last ``end`` record.
     """
 
     boots: int = 0
     cycles: int = 0
     hz: int = 0
     build: str = ""
-    ended: bool = False
+    unended: int = 0
     total: int = 0
     odd: int = 0
     _line: bytearray = field(default_factory=bytearray, repr=False)
@@ -56,22 +57,18 @@ class ConsoleCounts:
         found_records = list(records.each_in(line))
         # One boot prints a banner, a boot record, or both; if there are records, they count.
         if any(record.kind == "boot" for record in found_records) or (
-            _BANNER in line and not self._records_boot
+            _BANNER in line and not self.build
         ):
             self.boots += 1
-            self.ended = False
+            self.unended += 1
         for record in found_records:
             self._read(record)
-
-    @property
-    def _records_boot(self) -> bool:
-        return bool(self.build)
 
     def _read(self, record: records.Record) -> None:
         if record.kind == "boot":
             self.build = record.text("build")
         elif record.kind == "end":
-            self.ended = True
+            self.unended = 0
         elif record.kind == "inference" and record.text("source") == "dwt":
             self.cycles += record.integer("ticks")
             self.hz = record.integer("hz")

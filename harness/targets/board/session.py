@@ -75,7 +75,6 @@ class BoardSession(OrdinarySession):
         self._memory = memory
         self._check = check
         self._close = close
-        self._loop = 0
         self._virtual = virtual
         self._pins = pins
         self._settled = settled
@@ -227,7 +226,7 @@ class BoardSession(OrdinarySession):
         self._alive()
         self._count()
         self._do_reset()
-        self._loop = self._counts.boots + 1
+        self._counts.unended = -1  # the boot that was asked for does not count
 
     def where(self) -> str:
         """Unknown: a board is not halted to be asked."""
@@ -253,15 +252,12 @@ class BoardSession(OrdinarySession):
 
     @property
     def _looping(self) -> bool:
-        return not self._counts.ended and self._counts.boots - self._loop >= _RESET_LOOP
+        return self._counts.unended >= _RESET_LOOP
 
     def _count(self) -> None:
         data = self._port.since(self._counted_to)
         self._counted_to += len(data)
-        had_ended = self._counts.ended
         self._counts.feed(data)
-        if self._counts.ended and not had_ended:
-            self._loop = self._counts.boots
 
     def _alive(self) -> None:
         """Check that the session is open, the board ours, and its console complete."""

@@ -2,43 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import threading
 import time
-import tty
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from wire import Wire
 
 from harness.errors import BoardUnavailable, TargetLost
 from harness.targets.board.console import Console
-from harness.targets.board.counts import ConsoleCounts
-from harness.uart.records import encode
-
-
-class Wire:
-    """The device's end of a serial port."""
-
-    def __init__(self):
-        self.master, self.slave = os.openpty()
-        tty.setraw(self.slave)
-        self.port = os.ttyname(self.slave)
-
-    def send(self, data):
-        while data:
-            data = data[os.write(self.master, data) :]
-
-    def unplug(self):
-        os.close(self.slave)
-        os.close(self.master)
-        self.slave = self.master = -1
-
-    def close(self):
-        if self.master >= 0:
-            self.unplug()
 
 
 @pytest.fixture
@@ -158,54 +131,3 @@ def _greet(server):
     channel.sendall(b"hello")
     time.sleep(0.3)
     channel.close()
-
-
-def counts_of(data, cuts=()):
-    counts = ConsoleCounts()
-    edges = [0, *sorted(c % (len(data) + 1) for c in cuts), len(data)]
-    for begin, end in itertools.pairwise(edges):
-        counts.feed(data[begin:end])
-    return (counts.boots, counts.cycles, counts.hz, counts.build, counts.ended, counts.odd)
-
-
-def inference(**more):
-    said = {"index": 0, "ticks": 100, "source": "dwt", "hz": 64_000_000, "status": 0}
-    return encode(1, "inference", said | more)
-
-
-NAMES = {"sample": "a", "board": "b", "runtime": "tflm", "model_crc32": "0badcafe"}
-BOOT = encode(0, "boot", NAMES | {"model_bytes": 9, "build": "abc 1"})
-INFERENCE = inference()
-END = encode(2, "end", {"inferences": 1, "status": 0})
-
-
-@given(st.lists(st.integers(0, 10_000), max_size=8))
-def test_counts_do_not_depend_on_how_the_bytes_arrive(cuts):
-    data = b"*** Booting Zephyr OS ***\r\n" + BOOT + INFERENCE + b"\xff\xfe" + INFERENCE + END
-    assert counts_of(data, cuts) == counts_of(data)
-
-
-def test_cycles_are_summed_from_records_whose_crc_is_right():
-    broken = INFERENCE.replace(b"ticks=100", b"ticks=900")
-    assert counts_of(BOOT + INFERENCE + broken + INFERENCE)[1:3] == (200, 64_000_000)
-
-
-def test_systick_is_not_counted_as_dwt():
-    other = inference(ticks=7, source="systick", hz=32768)
-    assert counts_of(BOOT + other)[1:3] == (0, 0)
-
-
-def test_a_boot_behind_a_line_that_a_reset_cut_short_is_counted():
-    boots, _, _, build, ended, _ = counts_of(BOOT + INFERENCE + END[:10] + BOOT)
-    assert (boots, build, ended) == (2, "abc 1", False)
-
-
-def test_a_banner_and_its_boot_record_are_one_boot():
-    banner = b"*** Booting Zephyr OS ***\r\n"
-    assert counts_of(banner)[0] == 1
-    assert counts_of(BOOT + banner + BOOT)[0] == 2
-
-
-@given(st.binary(max_size=600))
-def test_any_bytes_can_be_fed(data):
-    counts_of(data)
