@@ -74,7 +74,7 @@ def channel_multiplier(node: Node, weights: Tensor, channels: int) -> Multiplier
     scales = weight_scales(node, weights)
     if len(scales) not in (1, channels):
         raise node.bad(f"its weights have {len(scales)} scales for {channels} channels")
-    scales = scales * channels if len(scales) == 1 else scales
+    scales *= channels // len(scales)
     scale, target = node.scale(node.input(0)), node.scale(node.output())
     return Multiplier.of([scale * each / target for each in scales], node.rounding)
 

@@ -19,7 +19,6 @@ def interpolated_table(
     input_scale: np.float32,
     input_zero: int,
     output_scale: np.float32,
-    output_zero: int,
 ) -> Array:
     """513 int16 entries of ``function`` (float64 -> float64), as int64.
 
@@ -32,7 +31,7 @@ def interpolated_table(
         return function(x.astype(np.float64)).astype(f32)
 
     first, last = (input_scale * f32(end - input_zero) for end in (_LOW, _HIGH))
-    bottom, top = (output_scale * f32(end - output_zero) for end in (_LOW, _HIGH))
+    bottom, top = (output_scale * f32(end) for end in (_LOW, _HIGH))
     step = (last - first) / f32(_STEPS)
     inverse = f32(_HIGH - _LOW + 1) / (top - bottom)
     index = np.arange(_STEPS, dtype=f32)

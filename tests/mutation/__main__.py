@@ -137,8 +137,8 @@ def _changed(source: str, name: str, occurrence: int) -> str | None:
 def _meaning(source: str) -> str | None:
     """The syntax tree without what type checkers look after; None for no Python.
 
-    Annotations do nothing at run time, and who calls by place or by name where the other is
-    asked for is told by mypy.
+    Annotations and decorators of functions without code do nothing at run time, and who calls by
+    place or by name where the other is asked for is told by mypy.
     """
     try:
         tree = ast.parse(source)
@@ -149,6 +149,8 @@ def _meaning(source: str) -> str | None:
             node.annotation = None if isinstance(node, ast.arg) else ast.Constant(None)
         if isinstance(node, ast.FunctionDef):
             node.returns = None
+            if all(isinstance(each, ast.Expr) for each in node.body):
+                node.decorator_list = []
         if isinstance(node, ast.arguments):
             defaults = [one for one in node.kw_defaults if one is not None]
             node.args = [*node.posonlyargs, *node.args, *node.kwonlyargs]

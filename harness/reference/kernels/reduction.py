@@ -105,7 +105,7 @@ def _sum_table(rescaled: Callable[[Array], Array], where: tuple[int, ...], count
 
 def _divided(multiplier: Multiplier, count: int) -> Multiplier:
     """The multiplier of a mean: divided by ``count`` after as much left shift as is safe."""
-    shift = min(count.bit_length() - 1, 32, 31 + int(multiplier.shift))
+    shift = min(count.bit_length() - 1, 31 + int(multiplier.shift))
     return Multiplier(
         np.array((int(multiplier.multiplier) << shift) // count),
         np.array(int(multiplier.shift) - shift),

@@ -146,8 +146,8 @@ def _int16(node: Node) -> Run:
     x = node.input(0)
     span = np.float32(65535)
     two = np.float32(2) / span
-    exponential = interpolated_table(np.exp, np.float32(10) / span, 32767, two, 0)
-    inverse = interpolated_table(lambda v: 1 / (1 + v), np.float32(1) / span, -32768, two, 0)
+    exponential = interpolated_table(np.exp, np.float32(10) / span, 32767, two)
+    inverse = interpolated_table(lambda v: 1 / (1 + v), np.float32(1) / span, -32768, two)
     real = node.scale(x) * float(np.float32(node.option("beta"))) / (10.0 / 65535.0)
     multiplier = Multiplier.of(real, node.rounding)
 

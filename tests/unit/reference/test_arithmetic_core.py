@@ -196,9 +196,10 @@ def test_the_float_below_one_half_rounds_down() -> None:
     assert quantize(np.float32(0.49999997), 1.0, 0) == 0
 
 
-def test_quantize_needs_a_scale() -> None:
-    with pytest.raises(UsageError, match="scale"):
-        quantize(1.0, 0.0, 0)
+@pytest.mark.parametrize("scale", [0.0, -0.5, math.nan])
+def test_quantize_needs_a_scale(scale: float) -> None:
+    with pytest.raises(UsageError, match=f"cannot quantize with the scale {scale}"):
+        quantize(1.0, scale, 0)
 
 
 @steady

@@ -12,6 +12,9 @@ from model_builder import ACTIVATIONS, PADDINGS, Op, T, build
 from operator_cases import Case, Draw, agree, cases, single, sum_bound
 from oracle import Oracle
 
+from harness.model import Model
+from harness.reference import Interpreter
+
 # activations x weights
 KINDS = ["int8-int8", "int8-int4", "int16-int8", "float32-float32"]
 FUSED = ("NONE", "RELU", "RELU6", "RELU_N1_TO_1")
@@ -232,3 +235,14 @@ def test_batch_matmul_equals(dtype: str, official: Oracle, data: st.DataObject) 
         )
         case.bound, case.ulps = sum_bound(model, depth), 2
     agree(official, case)
+
+
+def test_weights_may_have_axes_before_their_outputs(micro: Oracle) -> None:
+    weights = T((1, 3, 2), "int8", 0.1, 0, [[[1, 2], [3, -4], [5, 6]]])
+    tensors = [T((1, 2), "int8", 0.5, 1), weights, T((1, 3), "int8", 0.25, -3)]
+    operator = Op("FULLY_CONNECTED", [0, 1, -1], [2], ("FullyConnected", {}))
+    model, x = build(tensors, [operator], [0], [2]), np.array([[11, -9]], np.int8)
+    # (11 - 1) * w and (-9 - 1) * w: -10, 70 and -10 steps of 0.05, 0.2 steps of the output each.
+    expected = [[-5, 11, -5]]
+    assert micro.run(model, [[x]])[0][0][0].tolist() == expected
+    assert Interpreter(Model.from_bytes(model)).invoke([x])[0].tolist() == expected
