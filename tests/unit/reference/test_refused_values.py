@@ -389,7 +389,7 @@ REFUSED = {
             ("Conv2D", {"StrideH": 1, "StrideW": 1}),
             (0, 1),
         ),
-        "its weights is computed at run time, not a constant of the model",
+        "its weights are computed at run time, not constants of the model",
     ),
     "CONV_2D whose weights have scales for other channels": (
         _conv(_a(1, 1, 1, 1), _w(3, 1, 1, 1, scales=2), _a(1, 1, 1, 3)),
