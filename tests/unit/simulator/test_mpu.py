@@ -47,6 +47,37 @@ class Region:
 
 
 @dataclass(frozen=True)
+class Access:
+    """What is tried at ``at`` bytes of the arena, under which registers; what they were before."""
+
+    kind: int
+    at: int = 0
+    user: bool = False
+    control: int = ENABLE
+    regions: tuple[Region, ...] = ()
+    earlier: tuple[Region, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return {BYTE: 1, PAIR: 8, RUN: 2}.get(self.kind, 4)
+
+    def refused_at(self) -> int | None:
+        """The first byte that the architecture refuses, None if the access passes."""
+        return next((b for b in range(self.at, self.at + self.size) if not self._allows(b)), None)
+
+    def _allows(self, byte: int) -> bool:
+        privileged = not self.user and self.kind not in AS_USER
+        hits = [region for region in self.regions if region.holds(byte)]
+        if not hits:
+            return privileged and bool(self.control & PRIVDEFENA)
+        if len(hits) > 1:
+            return False
+        refused = self.kind in STORES and hits[0].read_only
+        refused |= self.kind == RUN and hits[0].execute_never
+        return not refused and (privileged or hits[0].unprivileged)
+
+
+@dataclass(frozen=True)
 class Outcome:
     """CFSR, MMFAR and the stacked pc of the fault, or zeros."""
 
@@ -75,27 +106,22 @@ class Bench:
         machine.unhook(self._symbol(name))
         return end
 
-    def start(
-        self,
-        regions: tuple[Region, ...],
-        control: int,
-        kind: int,
-        user: bool,
-        at: int,
-        earlier: tuple[Region, ...] = (),
-    ) -> End:
+    def start(self, access: Access) -> End:
         """Everything outside the arena is one region each: code, data, stack."""
         machine, arena = self.machine, self.arena
         machine.write_memory(arena, _RETURN * (ARENA // 2))
-        for name, wanted in (("earlier", earlier), ("regions", regions)):
+        for name, wanted in (("earlier", access.earlier), ("regions", access.regions)):
             rows = [(0 | 6, 0xF_FFE1), (0x2000_0000 | 3, arena - 32 | 1)]
             rows += [(arena + ARENA | 3, 0x2003_FFE1)]
             rows += [region.registers(arena) for region in wanted]
             rows += [(0, 0)] * (16 - len(rows))
             machine.write_memory(self._symbol(name), struct.pack("<32I", *sum(rows, ())))
         for name, value in (
-            ("control", control), ("kind", kind), ("unprivileged", user), ("target", arena + at),
-        ):  # fmt: skip
+            ("control", access.control),
+            ("kind", access.kind),
+            ("unprivileged", access.user),
+            ("target", arena + access.at),
+        ):
             machine.write_memory(self._symbol(name), struct.pack("<I", value))
         return self._go("Done")
 
@@ -119,44 +145,14 @@ def data_bench(build: Callable[[str], Firmware]) -> Iterator[Bench]:
     machine.close()
 
 
-def refused_at(
-    regions: tuple[Region, ...], control: int, kind: int, user: bool, at: int
-) -> int | None:
-    """The first byte that the architecture refuses, None where the access passes."""
-    size = {BYTE: 1, PAIR: 8, RUN: 2}.get(kind, 4)
-    privileged = not user and kind not in AS_USER
-    for offset in range(at, at + size):
-        hits = [region for region in regions if region.holds(offset)]
-        if not hits:
-            allowed = privileged and bool(control & PRIVDEFENA)
-        elif len(hits) > 1:
-            allowed = False
-        else:
-            region = hits[0]
-            allowed = privileged or region.unprivileged
-            allowed = allowed and not (kind in STORES and region.read_only)
-            allowed = allowed and not (kind == RUN and region.execute_never)
-        if not allowed:
-            return offset
-    return None
-
-
-def hold_against_the_architecture(
-    bench: Bench,
-    regions: tuple[Region, ...],
-    control: int,
-    kind: int,
-    user: bool,
-    at: int,
-    earlier: tuple[Region, ...] = (),
-) -> None:
-    assert bench.start(regions, control, kind, user, at, earlier) is End.CONDITION
+def hold_against_the_architecture(bench: Bench, access: Access) -> None:
+    assert bench.start(access) is End.CONDITION
     outcome = bench.outcome()
-    refused = refused_at(regions, control, kind, user, at)
+    refused = access.refused_at()
     if refused is None:
         assert outcome == Outcome(0, 0, 0)
-    elif kind == RUN:
-        assert (outcome.status, outcome.pc) == (IACCVIOL, bench.arena + at)
+    elif access.kind == RUN:
+        assert (outcome.status, outcome.pc) == (IACCVIOL, bench.arena + access.at)
     else:
         assert outcome.status == DACCVIOL | MMARVALID
         assert outcome.address == bench.arena + refused
@@ -173,47 +169,34 @@ regions = st.builds(
 ).filter(lambda region: region.start + region.size <= ARENA)
 
 
+DATA = (LOAD, STORE, BYTE, PAIR, LOAD_AS_USER, STORE_AS_USER)
+
+
+def accesses(*kinds: int, most_regions: int) -> st.SearchStrategy[Access]:
+    return st.builds(
+        Access,
+        kind=st.sampled_from(kinds),
+        at=st.integers(0, ARENA // 4 - 2).map(lambda n: 4 * n),
+        user=st.booleans(),
+        control=st.sampled_from([ENABLE, ENABLE | PRIVDEFENA]),
+        regions=st.lists(regions, max_size=most_regions).map(tuple),
+        earlier=st.lists(regions, max_size=most_regions).map(tuple),
+    )
+
+
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
-@example((Region(0, 32),), (), ENABLE, RUN, False, 0)  # code in a page where a region ends
-@given(
-    earlier=st.lists(regions, max_size=6).map(tuple),
-    regions=st.lists(regions, max_size=6).map(tuple),
-    control=st.sampled_from([ENABLE, ENABLE | PRIVDEFENA]),
-    kind=st.sampled_from([LOAD, STORE, BYTE, PAIR, LOAD_AS_USER, STORE_AS_USER, RUN]),
-    user=st.booleans(),
-    at=st.integers(0, ARENA // 4 - 2).map(lambda n: 4 * n),
-)
+@example(Access(RUN, earlier=(Region(0, 32),)))  # code in a page where a region ends
+@given(access=accesses(*DATA, RUN, most_regions=6))
 def test_each_access_passes_or_faults_as_the_architecture_says_whatever_was_allowed_before(
-    bench: Bench,
-    earlier: tuple[Region, ...],
-    regions: tuple[Region, ...],
-    control: int,
-    kind: int,
-    user: bool,
-    at: int,
+    bench: Bench, access: Access
 ) -> None:
-    hold_against_the_architecture(bench, regions, control, kind, user, at, earlier)
+    hold_against_the_architecture(bench, access)
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
-    earlier=st.lists(regions, max_size=13).map(tuple),
-    regions=st.lists(regions, max_size=13).map(tuple),
-    control=st.sampled_from([ENABLE, ENABLE | PRIVDEFENA]),
-    kind=st.sampled_from([LOAD, STORE, BYTE, PAIR, LOAD_AS_USER, STORE_AS_USER]),
-    user=st.booleans(),
-    at=st.integers(0, ARENA // 4 - 2).map(lambda n: 4 * n),
-)
-def test_data_is_checked_so_while_no_code_has_run_in_ram(
-    data_bench: Bench,
-    earlier: tuple[Region, ...],
-    regions: tuple[Region, ...],
-    control: int,
-    kind: int,
-    user: bool,
-    at: int,
-) -> None:
-    hold_against_the_architecture(data_bench, regions, control, kind, user, at, earlier)
+@given(access=accesses(*DATA, most_regions=13))
+def test_data_is_checked_so_while_no_code_has_run_in_ram(data_bench: Bench, access: Access) -> None:
+    hold_against_the_architecture(data_bench, access)
 
 
 @pytest.mark.parametrize("user", [False, True])
@@ -226,9 +209,9 @@ def test_the_first_code_in_ram_runs_where_it_may(
     build: Callable[[str], Firmware], regions: tuple[Region, ...], control: int, user: bool
 ) -> None:
     fresh = Bench(Machine(build("mpu")))
-    hold_against_the_architecture(fresh, regions, control, STORE, user, 0)
-    hold_against_the_architecture(fresh, regions, control, RUN, user, 0)
-    hold_against_the_architecture(fresh, regions, control, STORE, user, 0)
+    for kind in (STORE, RUN, STORE):
+        access = Access(kind, user=user, control=control, regions=regions)
+        hold_against_the_architecture(fresh, access)
     fresh.machine.close()
 
 
@@ -252,7 +235,7 @@ def test_the_model_that_checks_exception_frames_says_the_same(
         base, limit = region.registers(0)
         registers.write(0x9C, base)
         registers.write(0xA0, limit)
-    refused = refused_at(regions, control, STORE if write else LOAD, user, at)
+    refused = Access(STORE if write else LOAD, at, user, control, regions).refused_at()
     assert registers.allows(at, write, not user) is (refused != at)
     words = range(at, at + 4)
     held = {bytes_held(regions, byte) for byte in words}
@@ -279,14 +262,14 @@ def bytes_held(regions: tuple[Region, ...], byte: int) -> tuple[int, ...]:
 
 @pytest.mark.parametrize(("user", "kind"), [*product([False, True], [LOAD, STORE, RUN])])
 def test_with_the_mpu_off_everything_passes(bench: Bench, user: bool, kind: int) -> None:
-    bench.start((Region(0, 1024, False, True, True),), 0, kind, user, 0)
+    bench.start(Access(kind, user=user, control=0, regions=(Region(0, 1024, False, True, True),)))
     assert bench.outcome() == Outcome(0, 0, 0)
 
 
 def test_code_of_negative_priority_is_not_checked_without_hfnmiena(bench: Bench) -> None:
-    bench.start((), ENABLE, LOAD_MASKED, False, 64)
+    bench.start(Access(LOAD_MASKED, 64))
     assert bench.outcome() == Outcome(0, 0, 0)
-    bench.start((), ENABLE, LOAD, False, 64)
+    bench.start(Access(LOAD, 64))
     assert bench.outcome().status == DACCVIOL | MMARVALID
 
 
@@ -294,7 +277,7 @@ def test_code_of_negative_priority_is_checked_with_hfnmiena(
     build: Callable[[str], Firmware],
 ) -> None:
     machine = Machine(build("mpu"))
-    end = Bench(machine).start((), ENABLE | HFNMIENA, LOAD_MASKED, False, 64)
+    end = Bench(machine).start(Access(LOAD_MASKED, 64, control=ENABLE | HFNMIENA))
     assert end is End.LOCKUP
     assert machine.faults[-1].reason.startswith("DACCVIOL")
     machine.close()
@@ -302,7 +285,7 @@ def test_code_of_negative_priority_is_checked_with_hfnmiena(
 
 def test_an_access_over_the_edge_of_a_region_faults_behind_it(bench: Bench) -> None:
     region = Region(992, 64)
-    bench.start((region,), ENABLE, PAIR, True, 1052)
+    bench.start(Access(PAIR, 1052, user=True, regions=(region,)))
     assert bench.outcome().address == bench.arena + 1056
 
 
