@@ -179,9 +179,9 @@ class Node:
 
     def integers(self, index: int, what: str, types: str = "int32") -> list[int]:
         """A constant input of one of those types as a flat list."""
-        value = self.required_constant(index, what)
-        if value.dtype.name not in types.split():
-            raise self.bad(f"{what} has the type {value.dtype}")
+        value, dtype = self.required_constant(index, what), self.input(index).dtype
+        if dtype not in types.split():
+            raise self.bad(f"{what} has the type {dtype}")
         return [int(each) for each in value.ravel()]
 
     def check_types(self, allowed: str) -> str:

@@ -13,22 +13,21 @@ import numpy as np
 from harness.reference.fixedpoint import Array
 from harness.reference.node import NUMPY_TYPES, Node, Run
 
-_CAST_FROM = ("int8", "int16", "int32", "uint32", "float32", "bool")
-_CAST_TO = ("int8", "int16", "int32", "uint32", "float32")
+_TYPES = ("int8", "int16", "int32", "uint32", "float32", "bool")
 
 
 def cast(node: Node) -> Run:
-    """The value in another type. Integers wrap.
+    """The value in another type. Integers wrap; what is not 0 is true.
 
     float32 goes toward zero. What does not fit is undefined in C++; here it is what Arm's VCVT
     gives: saturated to 32 bits, NaN to 0, and narrower types keep the low bits.
     """
     x, output = node.input(0), node.output()
-    if x.dtype not in _CAST_FROM or output.dtype not in _CAST_TO:
+    if x.dtype not in _TYPES or output.dtype not in _TYPES:
         raise node.unsupported(f"{x.dtype} to {output.dtype} is not supported")
     node.check_output(x.shape)
     dtype = NUMPY_TYPES[output.dtype]
-    if x.dtype != "float32" or dtype.kind == "f":
+    if x.dtype != "float32" or dtype.kind in "fb":
         return lambda values: [values[0].astype(dtype)]
     low, high = (0, (1 << 32) - 1) if dtype.kind == "u" else (-(1 << 31), (1 << 31) - 1)
 

@@ -24,10 +24,7 @@ def fill(node: Node) -> Run:
         raise node.unsupported(f"{value.dtype} to {output.dtype} is not supported")
     if value.shape or len(node.input(0).shape) != 1:
         raise node.bad(f"its value has the shape {list(value.shape)}")
-    shape = node.required_constant(0, "its shape")
-    if shape.dtype.kind != "i":
-        raise node.bad(f"its shape has the type {shape.dtype}")
-    node.check_output([int(size) for size in shape])
+    node.check_output(node.integers(0, "its shape", "int8 int16 int32 int64"))
 
     def run(values: Sequence[Any]) -> list[Array]:
         scalar = values[1].reshape(-1, *(1,) * len(output.shape))

@@ -73,7 +73,13 @@ def test_extremes_equal(op: str, dtype: str, official: Oracle, data: st.DataObje
 COMPARED = [
     (op, dtype)
     for op in ("EQUAL", "NOT_EQUAL", "GREATER", "GREATER_EQUAL", "LESS", "LESS_EQUAL")
-    for dtype in ("int8", "int32", "float32", *(("bool",) if "EQUAL" in (op, op[4:]) else ()))
+    for dtype in (
+        "int8",
+        "int32",
+        "int64",
+        "float32",
+        *(("bool",) if "EQUAL" in (op, op[4:]) else ()),
+    )
 ]
 
 

@@ -14,6 +14,10 @@ MOVED = ["int8", "int16", "float32"]
 moved = pytest.mark.parametrize("dtype", MOVED)
 
 
+def moved_and(*more: str) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("dtype", [*MOVED, *more])
+
+
 def _integers(values: object) -> T:
     array = np.asarray(values, np.int32)
     return T(array.shape, "int32", data=array)
@@ -73,7 +77,7 @@ def test_transpose_equals(dtype: str, official: Oracle, data: st.DataObject) -> 
     agree(official, single(draw, "TRANSPOSE", [x, _integers(order), y], [0, 1], ("Transpose", {})))
 
 
-@moved
+@moved_and("int32", "int64")
 @cases
 @given(data=st.data())
 def test_pack_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
@@ -87,7 +91,7 @@ def test_pack_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
     agree(official, single(draw, "PACK", [*([x] * count), y], fed, options, fed=fed))
 
 
-@moved
+@moved_and("int32")
 @cases
 @given(data=st.data())
 def test_unpack_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
@@ -101,7 +105,7 @@ def test_unpack_equals(dtype: str, official: Oracle, data: st.DataObject) -> Non
     agree(official, single(draw, "UNPACK", [x, *parts], [0], options, outputs=outputs))
 
 
-@moved
+@moved_and("int32", "int64", "bool")
 @cases
 @given(data=st.data())
 def test_concatenation_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
@@ -123,7 +127,7 @@ def test_concatenation_equals(dtype: str, official: Oracle, data: st.DataObject)
     agree(official, single(draw, "CONCATENATION", tensors, list(range(count)), options, fed=fed))
 
 
-@moved
+@moved_and("int32")
 @cases
 @given(data=st.data())
 def test_split_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
@@ -158,7 +162,7 @@ def test_split_v_equals(dtype: str, official: Oracle, data: st.DataObject) -> No
     agree(official, single(draw, "SPLIT_V", tensors, [0, 1, 2], options, outputs=outputs))
 
 
-@moved
+@moved_and("int32", "bool")
 @cases
 @given(data=st.data())
 def test_slice_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
@@ -174,7 +178,7 @@ def test_slice_equals(dtype: str, official: Oracle, data: st.DataObject) -> None
     agree(official, single(draw, "SLICE", tensors, [0, 1, 2], ("Slice", {})))
 
 
-@moved
+@moved_and("int32", "bool")
 @cases
 @given(data=st.data())
 def test_strided_slice_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
@@ -201,7 +205,7 @@ def test_strided_slice_equals(dtype: str, official: Oracle, data: st.DataObject)
     agree(official, single(draw, "STRIDED_SLICE", tensors, [0, 1, 2, 3], ("StridedSlice", masks)))
 
 
-@pytest.mark.parametrize("dtype", [*MOVED, "int32"])
+@moved_and("int32")
 @pytest.mark.parametrize("op", ["PAD", "PADV2"])
 @cases
 @given(data=st.data())
