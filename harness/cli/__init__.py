@@ -1,7 +1,7 @@
-"""``tflm-hil``: thin; the one place that maps exceptions to exit codes.
+"""``tflm-hil``: the command line, and the one place that maps exceptions to exit codes.
 
-Each subcommand is a module of this package that is imported when it is called, so that a verdict
-does not wait for the imports of the others.
+Each subcommand is a module of this package, imported only when it is called, so that no command
+waits for the imports of the others.
 """
 
 from __future__ import annotations
@@ -45,20 +45,20 @@ COMMANDS = {
     "where": "Print where this package's files lie: Robot's resource, samples, models.",
     "completion": "Print what makes bash, zsh or fish complete commands, samples, targets.",
 }
-#: Where click looks for what a shell wants completed.
+#: The environment variable with a shell's request for completions.
 COMPLETION = "_TFLM_HIL_COMPLETE"
 _BROKEN_PIPE = 141
 _STDOUT = 1  # file descriptor
 
 
 class _Commands(click.Group):
-    """Knows the names of all subcommands, imports one when it is called."""
+    """The subcommands, imported one by one when they are called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Commands that begin so, without importing every module; options of the group."""
+        """Options of the group, or commands, without importing their modules."""
         if incomplete.startswith("-"):
             return click.Command.shell_complete(self, ctx, incomplete)
         names = (name for name in COMMANDS if name.startswith(incomplete))
@@ -74,7 +74,7 @@ class _Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of ``--help``, without importing every module."""
+        """The list in ``--help``, without importing every module."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
@@ -93,7 +93,7 @@ class _Commands(click.Group):
       130, 143  ended by Ctrl-C, by SIGTERM; what ran until then is reported
     \b
     `tflm-hil COMMAND --help` shows a command's options, and examples. TFLM_HIL_DEBUG=1 shows
-    the traceback of an error that is not expected, and what flash tools are called and answer.
+    the traceback of an unexpected error, and the calls of flash tools with their output.
     """,
 )
 @click.version_option(__version__, prog_name="tflm-hil")
@@ -109,7 +109,7 @@ def cli(samples: Path | None) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give the exit code; no exception reaches the user."""
-    _print_anything()
+    _escape_output()
     try:
         with interrupts.raised(), _debugging():
             return _run(arguments)
@@ -145,9 +145,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         raise cause if isinstance(cause, KeyboardInterrupt) else KeyboardInterrupt from None
     except (BrokenPipeError, SystemExit) as stop:
         if isinstance(stop, SystemExit) and COMPLETION in os.environ:
-            return int(stop.code or 0)  # a shell asked for words, and has them
-        # The reader of our standard output is gone (`| head`); nothing more can be said to it.
-        # Click answers that with sys.exit(1), which here would mean that a check failed.
+            return int(stop.code or 0)  # a shell asked for completions and got them
+        # The reader of standard output is gone (`| head`), so nothing more can be printed. Click
+        # calls sys.exit(1) then, which here would mean that a check failed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)
         return _BROKEN_PIPE
     except OSError as error:
@@ -164,17 +164,18 @@ def _run(arguments: Sequence[str] | None) -> int:
         return EnvironmentMissing.exit_code
 
 
-def _print_anything() -> None:
-    """File names and firmware's words may hold what UTF-8 cannot: it is shown escaped."""
+def _escape_output() -> None:
+    """Show characters escaped that UTF-8 cannot encode: file names and firmware may have some."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def _debugging() -> AbstractContextManager[None]:
-    """All that the package logs, where the user asked for it."""
-    wanted = os.environ.get("TFLM_HIL_DEBUG")
-    return logs.shown(partial(click.echo, err=True), logging.DEBUG) if wanted else nullcontext()
+    """Show all that the package logs, if TFLM_HIL_DEBUG is set."""
+    if not os.environ.get("TFLM_HIL_DEBUG"):
+        return nullcontext()
+    return logs.shown(partial(click.echo, err=True), logging.DEBUG)
 
 
 def _show_traceback() -> None:
@@ -183,7 +184,7 @@ def _show_traceback() -> None:
 
 
 def _settle_output() -> None:
-    """Leave nothing in standard output's buffer that the interpreter would fail on at its end."""
+    """Empty standard output's buffer, which the interpreter could fail to write at its end."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()

@@ -33,15 +33,16 @@ def arena(what: What, resolver: str | None, timeout: float, json_file: Path | No
     from harness.targets.simulator import open as open_simulator  # noqa: PLC0415
 
     elf = what.image(resolver)
-    found = minimum(together.read(elf), open_simulator, seconds=timeout)
-    document = json.dumps({"elf": str(elf), **found.to_json()}, indent=1) + "\n"
-    write_text(json_file, document)
+    smallest = minimum(together.read(elf), open_simulator, seconds=timeout)
+    write_text(json_file, json.dumps({"elf": str(elf), **smallest.to_json()}, indent=1))
     if json_file == STDOUT:
         return
-    used = "not printed" if found.used is None else f"{found.used:,} B"
-    click.echo(f"declared            {found.declared:>9,} B")
-    click.echo(f"smallest that works {found.minimum:>9,} B  (multiple of 16: {found.aligned:,})")
+    used = "not printed" if smallest.used is None else f"{smallest.used:,} B"
+    click.echo(f"declared            {smallest.declared:>9,} B")
+    click.echo(
+        f"smallest that works {smallest.minimum:>9,} B  (multiple of 16: {smallest.aligned:,})"
+    )
     click.echo(f"arena_used_bytes()  {used:>11}")
-    click.echo(f"margin              {found.margin:>9,} B")
-    click.echo(f"{len(found.probes)} runs, {found.instructions:,} instructions; "
-               f"the size was changed at {found.site}")  # fmt: skip
+    click.echo(f"margin              {smallest.margin:>9,} B")
+    click.echo(f"{len(smallest.probes)} runs, {smallest.instructions:,} instructions; "
+               f"the size was changed at {smallest.site}")  # fmt: skip

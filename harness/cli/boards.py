@@ -1,4 +1,4 @@
-"""``tflm-hil boards``: what is attached, who has it, and what would be done with it."""
+"""``tflm-hil boards``: list, flash, take and release the boards of the lab."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _row(board: Board, lab: Lab) -> dict[str, Any]:
         held = lock.held
         holder = lock.holder() if held else None
         note = Quarantine(lab.state).note(board.probe)
-    except BoardUnavailable as error:  # of this board; the others are listed all the same
+    except BoardUnavailable as error:  # this board; the others are listed anyway
         state = f"unusable: {error.message}"
     return {
         "name": board.name,
@@ -81,7 +81,8 @@ def _show(row: dict[str, Any]) -> None:
         f"    port    {row['port'] or 'unknown'} at {row['baud']} baud  ({row['port_chosen']})"
     )
     if len(row["ports"]) > 1:
-        click.echo(f"    others  {', '.join(p for p in row['ports'] if p != row['port'])}")
+        others = [port for port in row["ports"] if port != row["port"]]
+        click.echo(f"    others  {', '.join(others)}")
     if row["runner"] or row["tags"]:
         click.echo(f"    runner  {row['runner'] or 'first installed'}  {' '.join(row['tags'])}")
     if row["holder"]:
@@ -120,9 +121,9 @@ def take(context: click.Context, name: str) -> None:
     if not lock.held:
         click.echo(f"nobody holds {board.name}")
         return
-    before = lock.take()
+    holder = lock.take()
     lock.release()
-    click.echo(f"took {board.name} from {before or 'another process'}")
+    click.echo(f"took {board.name} from {holder or 'another process'}")
 
 
 @boards.command()
@@ -130,7 +131,7 @@ def take(context: click.Context, name: str) -> None:
 @click.option("--board", "name", help="Name, probe serial number or tag.")
 @click.option("--runner", default="", help=f"One of {', '.join(runners.RUNNERS)}.")
 @click.option("--dry-run", is_flag=True, help="Print the commands; run none.")
-@click.option("--always", is_flag=True, help="Program even where the image is there already.")
+@click.option("--always", is_flag=True, help="Program even if the image is there already.")
 @click.option("--wait", default=0.0, type=Seconds(zero=True), metavar="SECONDS", show_default=True,
               help="How long to wait for a board that is in use.")  # fmt: skip
 @click.pass_context
@@ -151,11 +152,11 @@ def flash(
     """
     firmware = Firmware.from_elf(elf)
     lab = load(context.obj)
-    found = discovery.attached(lab)
-    if dry_run and not found:
-        # Commands can be looked at without any board: the serial number is then a placeholder.
-        found = [Board(name="any", probe="960000000", port="", runner=runner or "nrfutil")]
-    board = discovery.select(found, name)
+    attached = discovery.attached(lab)
+    if dry_run and not attached:
+        # Without a board the commands are shown with a serial number as a placeholder.
+        attached = [Board(name="any", probe="960000000", port="", runner=runner or "nrfutil")]
+    board = discovery.select(attached, name)
     if dry_run and not (runner or board.runner):
         raise UsageError("--dry-run prints one tool's commands", hint="name it: --runner nrfutil")
     path = search_path(board)
@@ -164,7 +165,7 @@ def flash(
     with tempfile.TemporaryDirectory(prefix="tflm-hil-") as folder:
         prepared = image.prepare(firmware, Path(folder))
         if dry_run:
-            click.echo("\n".join(str(c) for c in flasher.dry_run(prepared, Path(folder))))
+            click.echo("\n".join(map(str, flasher.dry_run(prepared, Path(folder)))))
             return
         with ProbeLock(board.probe.lstrip("0"), board.name, state=lab.state) as lock:
             lock.acquire(wait)

@@ -36,7 +36,7 @@ from harness.errors import UsageError
 @click.option("--board", type=click.Choice(ZEPHYR_BOARDS),
               help=f"With --builder zephyr.  [default: {ZEPHYR_BOARDS[0]}]")  # fmt: skip
 @click.option("-j", "--jobs", type=COUNT_OR_ZERO, default=0, metavar="N",
-              help="Parallel builds of the standalone builder.  [default: one a core]")  # fmt: skip
+              help="Parallel builds, with --builder standalone.  [default: one per core]")  # fmt: skip
 def build(
     sample: str,
     resolver: str,
@@ -47,9 +47,9 @@ def build(
 ) -> None:
     """Build SAMPLE; print the ELF's path, alone, on standard output.
 
-    Of standalone-ns, and of Zephyr's board nrf9160dk/nrf9160/ns, it is the folder with both worlds'
-    ELFs and the merged hex file. What is in the cache already (TFLM_HIL_CACHE moves it) is not
-    built again.
+    For standalone-ns, and for Zephyr's board nrf9160dk/nrf9160/ns, that is the folder with both
+    worlds' ELFs and the merged hex file. What is in the cache already (TFLM_HIL_CACHE moves it) is
+    not built again.
 
     \b
     tflm-hil build hello_world
@@ -69,10 +69,10 @@ def build(
         click.echo(build_one(sample, resolver, builder))
         return
     table = load()
-    table.sample(sample)  # names the known ones, if this is none
-    wanted = [(one.name, row.name) for one, row in table.pairs() if one.name == sample]
+    table.sample(sample)  # raises UsageError for an unknown name
+    pairs = [(known.name, row.name) for known, row in table.pairs() if known.name == sample]
     with logs.shown(on_stderr):
-        paths = build_all(wanted, builder, jobs)
+        paths = build_all(pairs, builder, jobs)
     for path in paths.values():
         click.echo(path)
 

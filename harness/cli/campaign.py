@@ -19,7 +19,7 @@ from harness.cli.options import (
     json_option,
     write_text,
 )
-from harness.cli.studying import Ticking, study_options
+from harness.cli.studying import ProgressLines, study_options
 from harness.elf import Firmware
 from harness.errors import CheckFailed, UsageError
 
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 @click.option("--resolver", metavar="CFG",
               help="Resolver configuration of a SAMPLE.  [default: exact]")  # fmt: skip
 @click.option("--inputs", type=EXISTING,
-              help=".npy or .npz, one row an inference, for an image that is fed.  "
+              help=".npy or .npz, one row per inference, for an image that is fed.  "
               "[default: a SAMPLE's own]")  # fmt: skip
 @click.option("--faults", metavar="M[,M...]",
               help="Fault models: weights, activations, arena, ram, registers, skip, replace, "
               "reset, brownout, noise, lost.  [default: the first seven]")  # fmt: skip
 @click.option("--count", type=COUNT, default=1000, show_default=True, metavar="N",
-              help="How many faults, models in turn.")  # fmt: skip
+              help="How many faults, of the fault models in turn.")  # fmt: skip
 @click.option("--seed", type=COUNT_OR_ZERO, default=1, show_default=True, metavar="N",
               help="The same seed gives the same faults.")  # fmt: skip
 @click.option("--bits", type=COUNT, default=1, show_default=True, metavar="N",
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 @click.option("--inference", type=COUNT_OR_ZERO, default=0, show_default=True, metavar="N",
               help="Which inference is hit, from 0.")  # fmt: skip
 @click.option("--tolerance", type=TOLERANCE, default=0.0, metavar="X",
-              help="By how much an output of one value may move and be the same decision. Of "
-              "several values the largest one decides.  [default: 0]")  # fmt: skip
+              help="By how much an output of one value may change and still be the same decision. "
+              "Of several values the largest one decides.  [default: 0]")  # fmt: skip
 @click.option("--until-interval", type=TOLERANCE, metavar="W",
               help="Stop when the 95 % interval of the critical rate is no wider.")  # fmt: skip
 @click.option("--budget", "budgets", multiple=True, metavar="OUTCOME=RATE",
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
               help="Run every fault that changes outputs to the image's end and let the harness "
               "judge it: exit code 1 if one passes.")  # fmt: skip
 @click.option("--replay", "replayed", type=COUNT_OR_ZERO, metavar="ID",
-              help="Carry out this one fault and tell all about it.")  # fmt: skip
+              help="Inject this one fault and show all about it.")  # fmt: skip
 @study_options
 @click.option("--parquet", type=Destination(), metavar="FILE",
               help="Write the records as Parquet, too (extra: parquet).")  # fmt: skip
@@ -89,8 +89,8 @@ def campaign(what: str, **options: Any) -> None:
     limits = _budgets(options["budgets"], OUTCOMES)
     names = options["faults"]
     models = tuple(word.strip() for word in names.split(",")) if names else DEFAULT_MODELS
-    elf, found, inputs = _image(what, options)
-    model = Model.from_file(find_model(found))
+    elf, model_name, inputs = _image(what, options)
+    model = Model.from_file(find_model(model_name))
     chosen = Options(options["seed"], models, options["bits"], options["inference"],
                      options["tolerance"], options["judge"])  # fmt: skip
     number = options["replayed"]
@@ -99,10 +99,10 @@ def campaign(what: str, **options: Any) -> None:
     rows = load_inputs(inputs, model) if inputs else ()
     study = study_of(Firmware.from_elf(elf), model, chosen, count, sample, rows)
     if number is not None:
-        _tell_one(study, model, number, options["json_file"])
+        _replay(study, model, number, options["json_file"])
         return
     summary = _carry_out(study, options)
-    _hold(summary, limits)
+    _check_budgets(summary, limits)
 
 
 def _image(what: str, options: dict[str, Any]) -> tuple[Path, str, Path | None]:
@@ -112,7 +112,7 @@ def _image(what: str, options: dict[str, Any]) -> tuple[Path, str, Path | None]:
         if resolver is not None:
             raise UsageError(f"--resolver cannot be used here: {what} is an image already built")
         if model is None:
-            raise UsageError("an image needs --model, to tell what lies where in it")
+            raise UsageError("an image needs --model, which says what lies where in it")
         return Path(what), model, inputs
     from harness.build.builders import build_one  # noqa: PLC0415
     from harness.case.samples import sample_case  # noqa: PLC0415
@@ -123,7 +123,7 @@ def _image(what: str, options: dict[str, Any]) -> tuple[Path, str, Path | None]:
 
 
 def _budgets(texts: tuple[str, ...], outcomes: tuple[str, ...]) -> dict[str, float]:
-    found: dict[str, float] = {}
+    limits: dict[str, float] = {}
     for text in texts:
         name, _, value = text.partition("=")
         try:
@@ -132,11 +132,11 @@ def _budgets(texts: tuple[str, ...], outcomes: tuple[str, ...]) -> dict[str, flo
             rate = -1.0
         if name not in outcomes or not 0 <= rate <= 1:
             raise UsageError(
-                f"--budget {text!r} is no budget",
+                f"--budget {text!r} is not a budget",
                 hint=f"OUTCOME=RATE, with {', '.join(outcomes)} and a rate from 0 to 1",
             )
-        found[name] = rate
-    return found
+        limits[name] = rate
+    return limits
 
 
 def _carry_out(study: Study, options: dict[str, Any]) -> Summary:
@@ -146,7 +146,7 @@ def _carry_out(study: Study, options: dict[str, Any]) -> Summary:
     with Store(options["store"], study) as store:
         with crew(options["workers"] or 0, options["scheduler"]) as workers:
             summary, units = carry_out(
-                study, store, workers, interval=options["until_interval"], progress=Ticking()
+                study, store, workers, interval=options["until_interval"], progress=ProgressLines()
             )
         if options["json_file"] is not None:
             document = {
@@ -170,28 +170,28 @@ def _carry_out(study: Study, options: dict[str, Any]) -> Summary:
     return summary
 
 
-def _tell_one(study: Study, model: Model, number: int, json_file: Path | None) -> None:
+def _replay(study: Study, model: Model, number: int, json_file: Path | None) -> None:
     from harness.studies.campaign import replay_one  # noqa: PLC0415
 
-    told = replay_one(study, model, number)
-    write_text(json_file, json.dumps(told.to_json()))
+    replayed = replay_one(study, model, number)
+    write_text(json_file, json.dumps(replayed.to_json()))
     if json_file == STDOUT:
         return
-    fault, result = told.result.fault, told.result
-    click.echo(told.console.decode("utf-8", "backslashreplace"), nl=False)
+    fault, result = replayed.result.fault, replayed.result
+    click.echo(replayed.console.decode("utf-8", "backslashreplace"), nl=False)
     click.echo(f"\nfault {fault.id}: {fault.model}, {fault.when}")
     if fault.what:
         click.echo(f"  {fault.what}")
     click.echo(f"  {result.outcome}{f' ({result.detail})' if result.detail else ''}, "
                f"{result.changed} output values changed")  # fmt: skip
-    if told.diverges:
-        click.echo(f"  first layer that differs: {told.diverges}, {told.differing} bytes")
-    click.echo("  last places: " + "\n               ".join(told.trace))
-    if told.report:
-        click.echo(told.report)
+    if replayed.diverges:
+        click.echo(f"  first layer that differs: {replayed.diverges}, {replayed.differing} bytes")
+    click.echo("  last places: " + "\n               ".join(replayed.trace))
+    if replayed.report:
+        click.echo(replayed.report)
 
 
-def _hold(summary: Summary, limits: dict[str, float]) -> None:
+def _check_budgets(summary: Summary, limits: dict[str, float]) -> None:
     """Raise :class:`CheckFailed` if a rate is not shown to keep within its budget."""
     problems = []
     if summary.let_pass:
@@ -200,7 +200,8 @@ def _hold(summary: Summary, limits: dict[str, float]) -> None:
         rate = summary.rate(name)
         low, high = rate.interval
         if high > limit:
-            sure = "is over" if low > limit else "is not shown to be within"
-            problems.append(f"{name}: {rate.rate:.3%} ({low:.3%} to {high:.3%}) {sure} {limit:.3%}")
+            is_over = "is over" if low > limit else "is not shown to be within"
+            figures = f"{rate.rate:.3%} ({low:.3%} to {high:.3%})"
+            problems.append(f"{name}: {figures} {is_over} {limit:.3%}")
     if problems:
         raise CheckFailed("; ".join(problems), hint="a larger --count makes intervals narrower")

@@ -9,7 +9,7 @@ from click.shell_completion import get_completion_class
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what makes SHELL complete commands, options, samples, targets, models.
+    """Print a script that makes SHELL complete commands, options, samples, targets, models.
 
     \b
     eval "$(tflm-hil completion bash)"              # in ~/.bashrc
@@ -18,9 +18,9 @@ def completion(shell: str) -> None:
     """
     from harness.cli import COMPLETION  # noqa: PLC0415
 
-    found = get_completion_class(shell)
-    assert found is not None
+    shell_complete = get_completion_class(shell)
+    assert shell_complete is not None
     root = click.get_current_context().find_root().command
-    # The text itself: source() of bash starts a bash to look at its version.
-    script = found(root, {}, "tflm-hil", COMPLETION)
+    script = shell_complete(root, {}, "tflm-hil", COMPLETION)
+    # Not script.source(): for bash that starts a bash to look at its version.
     click.echo(script.source_template % script.source_vars())

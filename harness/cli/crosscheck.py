@@ -1,4 +1,4 @@
-"""``tflm-hil run ... --target A,B``: what each target showed of a case, beside the first's."""
+"""``tflm-hil run ... --target A,B``: each target of a case compared with its first one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class CrossChecks:
         self._targets: dict[str, list[str]] = {}
         for case in cases:
             targets = self._targets.setdefault(case.name, [])
-            if case.target not in targets:  # a target beside itself proves nothing
+            if case.target not in targets:  # a target compared with itself proves nothing
                 targets.append(case.target)
         self._seen: dict[tuple[str, str], Seen] = {}
 
@@ -55,13 +55,13 @@ class CrossChecks:
         """One line for each case that was to be compared and was not."""
         for name, (first, *others) in self._targets.items():
             for other in others:
-                absent = [one for one in (first, other) if (name, one) not in self._seen]
+                absent = [target for target in (first, other) if (name, target) not in self._seen]
                 if absent:
                     yield f"{name}: {first} and {other} not compared: no run on {absent[0]}"
 
     @property
     def differ(self) -> bool:
-        """True if a comparison said no."""
+        """True if two targets differ."""
         return any(not result.equal for _, result in self.results())
 
     def show(self, stream: TextIO) -> None:

@@ -16,12 +16,12 @@ from harness.targets.renode.install import archive_for, check_libc
 from harness.targets.renode.install import install as install_renode
 from harness.targets.renode.releases import ARCHIVES, PINNED, Archive, Version, shown
 
-_STEP = 10  # per cent between two lines where no bar can be drawn
+_STEP = 10  # per cent between two lines of progress if no bar can be drawn
 
 
 @click.command()
 @click.option("--install", is_flag=True, help="Install what is missing (asks for root if need be).")
-@click.option("--all", "everything", is_flag=True, help="With --install: the optional things, too.")
+@click.option("--all", "everything", is_flag=True, help="With --install: the optional things too.")
 @click.option("--dry-run", is_flag=True, help="With --install: only print the commands.")
 @click.option(
     "--with",
@@ -43,7 +43,7 @@ _STEP = 10  # per cent between two lines where no bar can be drawn
 @click.option(
     "--unconfirmed",
     is_flag=True,
-    help="With --with renode: take an archive whose SHA-256 only one source tells.",
+    help="With --with renode: take an archive whose SHA-256 is known from one source only.",
 )
 def doctor(
     install: bool,
@@ -73,14 +73,14 @@ def doctor(
         wanted = archive_for(_version(renode_version), archives=ARCHIVES, unconfirmed=unconfirmed)
         _renode(wanted, archive, dry_run)
     diagnoses = checks.examine()
-    for one in diagnoses:
-        need = one.requirement
-        if one.ok:
-            mark, colour, rest = "ok", "green", one.found
+    for diagnosis in diagnoses:
+        need = diagnosis.requirement
+        if diagnosis.ok:
+            state, colour, note = "ok", "green", diagnosis.found
         else:
-            mark, colour = ("MISSING", "red") if need.required else ("not here", "yellow")
-            rest = need.hint or f"Debian package {need.package}"
-        click.echo(f"{click.style(f'{mark:>8}', fg=colour)}  {need.name} ({need.purpose}): {rest}")
+            state, colour = ("MISSING", "red") if need.required else ("not here", "yellow")
+            note = need.hint or f"Debian package {need.package}"
+        click.echo(f"{click.style(f'{state:>8}', fg=colour)}  {need.name} ({need.purpose}): {note}")
     folder, size = checks.cache_size()
     click.echo(f"   cache  {folder}: {size / 1e6:.0f} MB of builds; safe to delete")
     packages = checks.packages_to_install(diagnoses, optional=everything)
@@ -92,8 +92,8 @@ def doctor(
             diagnoses = checks.examine()
     if install:
         with logs.shown(click.echo):
-            done = checks.build_core(dry_run=dry_run)
-        click.echo(done)
+            outcome = checks.build_core(dry_run=dry_run)
+        click.echo(outcome)
     missing = [one.requirement.name for one in diagnoses if not one.ok and one.requirement.required]
     if missing:
         raise EnvironmentMissing(
@@ -104,9 +104,9 @@ def doctor(
 
 def _version(text: str | None) -> Version:
     numbers = (text or shown(PINNED)).split(".")
-    if len(numbers) != 3 or not all(one.isascii() and one.isdigit() for one in numbers):
-        raise UsageError(f"{text!r} is no version", hint=f"like {shown(PINNED)}")
-    major, minor, patch = (int(one[:9]) for one in numbers)
+    if len(numbers) != 3 or not all(part.isascii() and part.isdigit() for part in numbers):
+        raise UsageError(f"{text!r} is not a version", hint=f"like {shown(PINNED)}")
+    major, minor, patch = (int(part[:9]) for part in numbers)
     return major, minor, patch
 
 
@@ -131,13 +131,13 @@ def _renode(archive: Archive, file: Path | None, dry_run: bool) -> None:
 
 
 class _Lines:
-    """Progress as plain lines: every tenth part, or every 10 MB where the whole is not told."""
+    """Progress as plain lines: every 10 %, or every 10 MB if the total is not known."""
 
     def __init__(self) -> None:
         self._next = 0
 
     def __call__(self, done: int, total: int) -> None:
-        at = 100 * done // total if total else done // 1_000_000
-        if at >= self._next:
-            click.echo(f"  {at} {'%' if total else 'MB'}")
-            self._next = at - at % _STEP + _STEP
+        progress = 100 * done // total if total else done // 1_000_000
+        if progress >= self._next:
+            click.echo(f"  {progress} {'%' if total else 'MB'}")
+            self._next = progress - progress % _STEP + _STEP

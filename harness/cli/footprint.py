@@ -55,16 +55,16 @@ _SHOWN = 40
 @click.option("--baseline", type=EXISTING, help="An ELF, or a JSON file of an earlier --json.")
 @click.option("--budget", type=EXISTING, help="A TOML file of budgets; over one is exit code 1.")
 @click.option("--leave-one-out", is_flag=True,
-              help="Build SAMPLE without each operator in turn: what it really costs.")  # fmt: skip
+              help="Build SAMPLE without each operator in turn: what each costs.")  # fmt: skip
 @click.option("--operators", default="",
-              help="For --leave-one-out: these, added to the sample's own.")  # fmt: skip
+              help="For --leave-one-out: operators to add to the sample's own.")  # fmt: skip
 @click.option("--measure", is_flag=True,
               help="Run it on the simulator: what it uses of its arena and stacks.")  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="All rows, however many.")
 @click.option("--markdown", type=Destination(dash=True),
               help="Write a pull request's report; - for standard output.")  # fmt: skip
 @json_option()
-def footprint(  # noqa: PLR0917 - one parameter an option
+def footprint(  # noqa: PLR0917 - one parameter per option
     what: What,
     views: Sequence[View],
     beside: Sequence[Path],
@@ -98,68 +98,68 @@ def footprint(  # noqa: PLR0917 - one parameter an option
         )
         return
     if operators:
-        raise UsageError("--operators is there for --leave-one-out", hint="add --leave-one-out")
+        raise UsageError("--operators needs --leave-one-out", hint="add --leave-one-out")
     if json_file == markdown == STDOUT:
         raise UsageError("--json and --markdown cannot both go to standard output")
     budgets = load(budget) if budget else ()
-    before = load_baseline(baseline) if baseline else None
+    base = load_baseline(baseline) if baseline else None
     image = together.read(what.image(), beside)
     image = replace(image, map_file=map_file, linker_script=linker_script)
-    found = analysis.analyse(image)
+    analysed = analysis.analyse(image)
     if region:
-        found.region(region)
+        analysed.region(region)
     if measure:
-        found = _measured(image, found)
-    document = found.to_json()
-    others = {one.name: analysis.analyse(one) for one in image.beside}
+        analysed = _measured(image, analysed)
+    document = analysed.to_json()
+    others = {other.name: analysis.analyse(other) for other in image.beside}
     if others:
-        document["beside"] = {name: one.to_json() for name, one in others.items()}
-    comparison = compare(before, document) if before is not None else None
-    verdicts = check(budgets, document, before)
+        document["beside"] = {name: other.to_json() for name, other in others.items()}
+    comparison = compare(base, document) if base is not None else None
+    verdicts = check(budgets, document, base)
     if comparison is not None:
         document["comparison"] = comparison.to_json()
     if budgets:
         document["budgets"] = [verdict.to_json() for verdict in verdicts]
     write_text(json_file, json.dumps(document, indent=1))
     if markdown is not None:
-        write_text(markdown, pull_request(found, comparison, verdicts))
+        write_text(markdown, pull_request(analysed, comparison, verdicts))
     if STDOUT not in (json_file, markdown):
-        usual: tuple[View, ...] = ("ram",) if measure else ("region", "operator", "ram")
-        chosen = views or (() if comparison or budgets else usual)
+        default: tuple[View, ...] = ("ram",) if measure else ("region", "operator", "ram")
+        chosen = views or (() if comparison or budgets else default)
         limit = 0 if everything else _SHOWN
-        _print(found, chosen, region, limit, comparison, verdicts)
+        _print(analysed, chosen, region, limit, comparison, verdicts)
         if others:
-            _print_beside({image.name: found, **others}, image)
+            _print_beside({image.name: analysed, **others}, image)
     _raise_if_over(verdicts)
 
 
-def _print_beside(found: Mapping[str, Footprint], image: Image) -> None:
-    """The regions of all images that are loaded together, one below the other."""
-    sides = {one.name: side(one) for one in (image, *image.beside)}
+def _print_beside(footprints: Mapping[str, Footprint], image: Image) -> None:
+    """Print the regions of all images that are loaded together in one table."""
+    sides = {each.name: side(each) for each in (image, *image.beside)}
     rows: list[Sequence[str]] = [
-        [name, sides[name], one.name, f"0x{one.origin:08x}", f"{one.used:,}"]
-        for name, footprint in found.items()
-        for one in footprint.regions
+        [name, sides[name], region.name, f"0x{region.origin:08x}", f"{region.used:,}"]
+        for name, footprint in footprints.items()
+        for region in footprint.regions
     ]
     heads = ["image", "world", "region", "origin", "used B"]
     screen().print()
     show(screen(), "All images", (heads, frozenset({heads.index("used B")}), rows))
 
 
-def _measured(image: Image, found: Footprint) -> Footprint:
+def _measured(image: Image, analysed: Footprint) -> Footprint:
+    """``analysed`` with what a run uses of the RAM."""
     from harness.footprint.measure import measure as run  # noqa: PLC0415
     from harness.targets.simulator import open as open_simulator  # noqa: PLC0415
 
-    return replace(found, ram=run(image, found.ram, open_simulator))
+    return replace(analysed, ram=run(image, analysed.ram, open_simulator))
 
 
 def _only_with_leave_one_out(context: click.Context) -> None:
-    """It builds and compares images of its own: options about one image say nothing there."""
-    taken = {"what", "leave_one_out", "operators", "json_file"}
-    for name in context.params:
-        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if given and name not in taken:
-            option = next(one for one in context.command.params if one.name == name)
+    """Refuse options about one image: --leave-one-out builds and compares several."""
+    allowed = {"what", "leave_one_out", "operators", "json_file"}
+    for option in context.command.params:
+        given = context.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE
+        if given and option.name not in allowed:
             raise UsageError(f"{option.opts[0]} cannot be used with --leave-one-out")
 
 
@@ -173,21 +173,21 @@ def _leave_one_out(sample: str, operators: list[str], json_file: Path | None) ->
         raise UsageError(f"no sample {sample!r}", hint=f"one of {', '.join(samples)}")
     own = samples[sample].operators
     with logs.shown(on_stderr):
-        found = leave_one_out(
+        costs = leave_one_out(
             sample,
             operators or own,
             lambda names: build_operators(sample, names).elf,
             kept=own if operators else (),
         )
-    write_text(json_file, json.dumps(found.to_json(), indent=1))
+    write_text(json_file, json.dumps(costs.to_json(), indent=1))
     if json_file != STDOUT:
-        show(screen(), f"Operators of {sample}", marginal_table(found))
+        show(screen(), f"Operators of {sample}", marginal_table(costs))
         for line in marginal_notes():
             click.echo(line)
 
 
 def _print(
-    found: Any,
+    analysed: Any,
     views: Sequence[View],
     region: str,
     limit: int,
@@ -196,7 +196,7 @@ def _print(
 ) -> None:
     console = screen()
     for view in views:
-        rows = table(found, view, region=region, limit=limit)
+        rows = table(analysed, view, region=region, limit=limit)
         if rows[2]:
             show(console, f"By {view}", rows)
             console.print()
@@ -206,7 +206,7 @@ def _print(
             console.print()
     for verdict in verdicts:
         console.print(("ok    " if verdict.passed else "OVER  ") + verdict.message, markup=False)
-    for note in found.notes:
+    for note in analysed.notes:
         console.print(f"note: {note}", markup=False)
 
 

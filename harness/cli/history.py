@@ -1,4 +1,4 @@
-"""``tflm-hil history``: what changed since last night."""
+"""``tflm-hil history``: results over time."""
 
 from __future__ import annotations
 
@@ -70,15 +70,14 @@ def record(
     """  # fmt: skip
     from harness.history.run import from_file  # noqa: PLC0415
 
-    said: dict[str, Any] = {"commit": commit, "branch": branch, "machine": machine,
-                            "started": _time(at) if at else None}  # fmt: skip
-    given = {name: value for name, value in said.items() if value is not None}
+    options: dict[str, Any] = {"commit": commit, "branch": branch, "machine": machine,
+                               "started": _time(at) if at else None}  # fmt: skip
+    given = {name: value for name, value in options.items() if value is not None}
     runs = [from_file(path, given) for path in results]
-    with open_history(url) as kept:
+    with open_history(url) as store:
         for path, run in zip(results, runs, strict=True):
-            new = kept.record(run)
-            word = "recorded" if new else "known already"
-            click.echo(f"{path}: {count_of(len(run.cases), 'case')} {word} in {kept.where}")
+            outcome = "recorded" if store.record(run) else "known already"
+            click.echo(f"{path}: {count_of(len(run.cases), 'case')} {outcome} in {store.where}")
 
 
 @history.command()
@@ -91,15 +90,14 @@ def show(
     case: str | None, url: str | None, branch: str | None, last: int, json_file: Path | None
 ) -> None:
     """Show how CASE went over time; without CASE, the last verdict of every case."""
-    with open_history(url) as kept:
-        runs = kept.runs(branch=branch, last=last)
-        cases = kept.cases(runs)
+    with open_history(url) as store:
+        runs = store.runs(branch=branch, last=last)
+        cases = store.cases(runs)
     if case is not None:
-        found = {key: points for key, points in cases.items() if key.case == case}
-        if not found:
-            known = ", ".join(sorted({key.case for key in cases})[:8])
+        known = ", ".join(sorted({key.case for key in cases})[:8])
+        cases = {key: points for key, points in cases.items() if key.case == case}
+        if not cases:
             raise UsageError(f"the history has no case {case!r}", hint=f"it has {known}")
-        cases = found
     write_text(json_file, json.dumps(_document(runs, cases), indent=1))
     if json_file != STDOUT:
         click.echo("\n".join(_overview(cases) if case is None else _course(cases)))
@@ -132,11 +130,11 @@ def _document(runs: list[RunRow], cases: dict[Key, list[Point]]) -> dict[str, An
 def _overview(cases: dict[Key, list[Point]]) -> list[str]:
     if not cases:
         return ["the history is empty"]
-    marks = {"pass": ".", "skipped": "-"}
+    symbols = {"pass": ".", "skipped": "-"}
     width = max(len(str(key)) for key in cases)
     return [
         f"{key!s:<{width}}  {points[-1].seen.verdict:<8}  "
-        + "".join(marks.get(point.seen.verdict, "F") for point in points[-40:])
+        + "".join(symbols.get(point.seen.verdict, "F") for point in points[-40:])
         for key, points in sorted(cases.items(), key=lambda item: str(item[0]))
     ]
 
@@ -150,10 +148,10 @@ def _course(cases: dict[Key, list[Point]]) -> list[str]:
         when = datetime.fromtimestamp(last.run.occasion.started, UTC).strftime("%Y-%m-%d %H:%M")
         lines.append(f"{key} ({key.builder}), {count_of(len(points), 'run')}, last {when} UTC: "
                      f"{last.seen.verdict}")  # fmt: skip
-        found = trends(points)
-        width = max((len(trend.name) for trend in found), default=0)
-        for trend in found:
-            value = next((v for v in reversed(trend.values) if v is not None), None)
+        figures = trends(points)
+        width = max((len(trend.name) for trend in figures), default=0)
+        for trend in figures:
+            value = next((value for value in reversed(trend.values) if value is not None), None)
             shown = "" if value is None else f"{value:,.6g} {trend.unit}"
             lines.append(
                 f"  {trend.name:<{width}} {trend.source:<10} {sparkline(trend.values)}  {shown}"
@@ -196,24 +194,24 @@ def check(
 ) -> None:
     """Say what got worse: a verdict, or a figure above the median of the last runs of a branch.
 
-    Exit code 1 if something did. Figures without noise (bytes, instructions) are worse when they
-    are above at all; noisy ones by more than the spread that they had. The first run of the branch
-    itself has nothing to be held against, and is no failure.
+    Exit code 1 if something did. Figures without noise (bytes, instructions) are worse if they are
+    above at all, noisy ones if they are above by more than their earlier spread. The first run of
+    the branch itself has nothing to be compared with and passes.
     """  # fmt: skip
-    from harness.history.check import check as held_against  # noqa: PLC0415
+    from harness.history.check import check as compare  # noqa: PLC0415
     from harness.history.run import from_file  # noqa: PLC0415
 
-    with open_history(url) as kept:
-        found = held_against(kept, base, last, from_file(results) if results else None)
-    write_text(json_file, json.dumps(found.to_json(), indent=1))
+    with open_history(url) as store:
+        comparison = compare(store, base, last, from_file(results) if results else None)
+    write_text(json_file, json.dumps(comparison.to_json(), indent=1))
     if markdown is not None:
-        write_text(markdown, found.to_markdown())
+        write_text(markdown, comparison.to_markdown())
     if STDOUT not in (json_file, markdown):
-        for one in found.regressions:
-            click.echo(f"{one.key}: {one.text}")
-        click.echo(str(found))
-    if found.regressions:
-        raise CheckFailed(str(found))
+        for regression in comparison.regressions:
+            click.echo(f"{regression.key}: {regression.text}")
+        click.echo(str(comparison))
+    if comparison.regressions:
+        raise CheckFailed(str(comparison))
 
 
 @history.command()
@@ -232,14 +230,15 @@ def report(
     """
     from harness.report.site import write_site  # noqa: PLC0415 - see cli/__init__
 
-    with open_history(url) as kept:
-        count = write_site(kept, folder, commit_url=commit_url, branch=branch, last=last)
+    with open_history(url) as store:
+        count = write_site(store, folder, commit_url=commit_url, branch=branch, last=last)
     click.echo(f"{count_of(count, 'case')}: {folder / 'index.html'}")
 
 
 def _time(text: str) -> float:
     try:
-        found = datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError as error:
-        raise UsageError(f"--at {text!r} is no time: {error}", hint="2026-11-21T03:00") from error
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+        message = f"--at {text!r} is not a time: {error}"
+        raise UsageError(message, hint="2026-11-21T03:00") from error
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()

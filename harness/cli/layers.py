@@ -41,12 +41,12 @@ if TYPE_CHECKING:
               show_default=True, help="Where the image runs.")  # fmt: skip
 @arithmetic_options
 @click.option("--tolerance", type=TOLERANCE, metavar="X",
-              help="Largest difference.  [default: to the bit; of float sums an error bound]",
+              help="Largest difference.  [default: to the bit; for float sums an error bound]",
               )  # fmt: skip
 @click.option("--timeout", default=30.0, show_default=True, type=Seconds(), metavar="SECONDS",
-              help="Virtual time until the inference must be over.")  # fmt: skip
+              help="Virtual time in which the inference must end.")  # fmt: skip
 @json_option("the table")
-def layers(  # noqa: PLR0917 - what click hands over, by name
+def layers(  # noqa: PLR0917 - one parameter per option
     what: What,
     model: str | None,
     resolver: str | None,
@@ -60,8 +60,8 @@ def layers(  # noqa: PLR0917 - what click hands over, by name
     """Find the first operator that computes something else than the NumPy reference.
 
     Runs ELF (or SAMPLE) to one inference, reads what each operator wrote from the target's memory,
-    and compares it, given the inputs that the device had. The firmware needs no change, only its
-    symbol table. Exit code 1 if an operator differs.
+    and compares it with what the reference makes of the same inputs. The firmware needs no change,
+    only its symbol table. Exit code 1 if an operator differs.
 
     \b
     tflm-hil layers digits
@@ -73,12 +73,12 @@ def layers(  # noqa: PLR0917 - what click hands over, by name
     from harness.case.layers import compare_with_device  # noqa: PLC0415
     from harness.reference import Interpreter  # noqa: PLC0415
 
-    found = find_model(model) if model is not None else what.case(resolver).model
-    if found is None:
-        raise UsageError("an image needs --model, to be compared with")
+    model_file = find_model(model) if model is not None else what.case(resolver).model
+    if model_file is None:
+        raise UsageError("an image needs --model to be compared with")
     elf = what.image(resolver)
     firmware = together.read(elf)
-    interpreter = Interpreter.from_file(found, arithmetic)
+    interpreter = Interpreter.from_file(model_file, arithmetic)
     with targets.open_target(target, firmware) as session:
         report = compare_with_device(
             session,
@@ -89,8 +89,8 @@ def layers(  # noqa: PLR0917 - what click hands over, by name
             tolerance=tolerance,
         )
     if not report.equal:
-        _refuse_another_model(elf, found)
-    document = {"elf": str(elf), "model": str(found), "target": target, "inference": inference,
+        _refuse_another_model(elf, model_file)
+    document = {"elf": str(elf), "model": str(model_file), "target": target, "inference": inference,
                 **report.to_json()}  # fmt: skip
     write_text(json_file, json.dumps(document))
     if json_file != STDOUT:
@@ -100,14 +100,14 @@ def layers(  # noqa: PLR0917 - what click hands over, by name
 
 
 def _refuse_another_model(elf: Path, model: Path) -> None:
-    """What differs says nothing of the firmware where it runs another model than is compared with.
+    """Raise UsageError if the image does not contain ``model``: then it runs another one.
 
-    An image holds its model's bytes as they are, so one without them runs another.
+    Its differences would say nothing about the firmware.
     """
     if files.read(model) not in files.read(elf):
         raise UsageError(
             f"{elf.name} does not hold {model.name}, so it runs another model: the difference "
-            "says nothing of the firmware",
+            "says nothing about the firmware",
             hint="--model FILE names the .tflite that the image was built with",
         )
 

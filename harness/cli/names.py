@@ -1,4 +1,4 @@
-"""What users name on the command line, spelled, refused and completed alike in every subcommand."""
+"""Names on the command line, checked and completed alike in every subcommand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ALL = "all-configurations"
 
 
 class Name(click.ParamType):  # type: ignore[type-arg]  # not generic in older click
-    """A word that is passed on as it is; ``known`` are completed, files too where ``or_file``."""
+    """A word that is passed on as it is. Completes ``known`` words, with ``or_file`` files too."""
 
     name = "name"
 
@@ -29,14 +29,14 @@ class Name(click.ParamType):  # type: ignore[type-arg]  # not generic in older c
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Names that begin so. Files come first: a shell takes them where no name fits."""
+        """Names that begin so. Files come first: a shell takes them if no name fits."""
         done, comma, word = incomplete.rpartition(",")
-        found = [CompletionItem(incomplete, type="file")] if self._or_file else []
+        items = [CompletionItem(incomplete, type="file")] if self._or_file else []
         try:
-            known = list(self._known())
-        except HilError:  # an own table of samples that is broken; the command itself will say so
-            return found
-        return found + [CompletionItem(done + comma + one) for one in known if one.startswith(word)]
+            names = [name for name in self._known() if name.startswith(word)]
+        except HilError:  # the user's table of samples is broken; the command itself will say so
+            return items
+        return items + [CompletionItem(done + comma + name) for name in names]
 
 
 class Image(Name):
@@ -49,12 +49,12 @@ class Image(Name):
         self._case_files = case_files
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> What:
-        """What it names, or a usage error in the wording of :func:`harness.case.what.find`."""
+        """What the word names; raises the UsageError of :func:`harness.case.what.find`."""
         return value if isinstance(value, What) else find(str(value), case_files=self._case_files)
 
 
 class Existing(click.ParamType):  # type: ignore[type-arg]
-    """A file to read, refused before anything runs if it is not there."""
+    """A file to read, which must exist."""
 
     name = "file"
 
@@ -69,7 +69,7 @@ class Existing(click.ParamType):  # type: ignore[type-arg]
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        """Files."""
+        """Complete files."""
         return [CompletionItem(incomplete, type="file")]
 
 

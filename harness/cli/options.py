@@ -1,4 +1,4 @@
-"""What the subcommands share: options that are spelled, checked and written alike."""
+"""Options and output that the subcommands share."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from harness.targets.registry import all_options
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: The environment's word for ``--history``, and for Robot's variable ``HISTORY``.
+#: The environment variable for ``--history``, and for Robot's variable ``HISTORY``.
 HISTORY_VARIABLE = "TFLM_HIL_HISTORY"
-#: Standard output, where an option names a file to write.
+#: The value of an option for a file to write that means standard output.
 STDOUT = Path("-")
-#: Bytes of a file's name on every file system that is in use.
+#: Most bytes of a file's name, on all usual file systems.
 _LONGEST_NAME = 255
-#: Columns of a file or a pipe.
+#: Columns of a table in a file or a pipe: more than any table has.
 _UNFOLDED = 2000
 
 
@@ -58,10 +58,13 @@ class Whole(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Read the number, or end with a usage error."""
         try:
-            return self.check(int(value))
+            number = int(value)
+        except ValueError:
+            self.fail(f"{limits.short(value)} is not a whole number", param, ctx)
+        try:
+            return self.check(number)
         except ValueError as error:
-            plain = str(error) if "is no" in str(error) else f"{limits.short(value)} is no number"
-            self.fail(plain, param, ctx)
+            self.fail(str(error), param, ctx)
 
 
 class Tolerance(click.ParamType):  # type: ignore[type-arg]
@@ -84,7 +87,7 @@ BAUD_RATE, TOLERANCE = Whole(limits.baud), Tolerance()
 
 
 class Destination(click.ParamType):  # type: ignore[type-arg]
-    """A file to write, ``-`` for standard output; refused before anything runs if it cannot be."""
+    """A file to write that can be written; with ``dash`` also ``-`` for standard output."""
 
     name = "file"
 
@@ -108,11 +111,11 @@ class Destination(click.ParamType):  # type: ignore[type-arg]
             self.fail(f"there is no folder {path.parent}", param, ctx)
         if len(os.fsencode(path.name)) > _LONGEST_NAME:
             self.fail(f"the name {limits.short(path.name)} is too long", param, ctx)
-        # A file is replaced, a pipe or a device written as it is.
-        standing = path if path.exists() and not path.is_file() else path.parent
-        if not os.access(standing, os.W_OK):
+        # A file is replaced in its folder; a pipe or a device is written to.
+        written = path if path.exists() and not path.is_file() else path.parent
+        if not os.access(written, os.W_OK):
             raise CannotWrite(
-                f"cannot write {path}: {standing} may not be written", hint="name another file"
+                f"cannot write {path}: {written} may not be written", hint="name another file"
             )
         return path
 
@@ -167,30 +170,29 @@ def arithmetic_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that targets take: one parameter each, called as the target calls it."""
+    """The options of all targets; each parameter has the target's own name for it."""
     for option, names in reversed(all_options().values()):
         kind = Seconds(zero=True) if option.kind == "seconds" else str
         text = f"With --target {' or '.join(names)}: {option.help}"
-        add = click.option(option.spelled, option.name, type=kind, help=text)
-        command = add(command)
+        command = click.option(option.spelled, option.name, type=kind, help=text)(command)
     return command
 
 
-#: Shows a line of progress: standard output is for results.
+#: Prints a line of progress; standard output is for results.
 on_stderr = partial(click.echo, err=True)
 
 
 def screen() -> Console:
-    """Standard output for tables: a terminal's own width; a file or a pipe gets rows unfolded."""
-    from rich.console import Console  # noqa: PLC0415 - only where something is shown
+    """Standard output for tables, as wide as the terminal; in a file or a pipe rows stay whole."""
+    from rich.console import Console  # noqa: PLC0415 - only if something is shown
 
     return Console(highlight=False, width=None if sys.stdout.isatty() else _UNFOLDED)
 
 
 def write_text(path: Path | None, text: str) -> None:
-    """Write ``text`` where an option said; nothing where it was not given.
+    """Write ``text`` to the file of an option; nothing if the option was not given.
 
-    Raises :class:`CannotWrite` if that fails after all (a disk that is full, say).
+    Raises :class:`CannotWrite` if that fails after all (on a full disk, say).
     """
     if path is None:
         return

@@ -28,7 +28,7 @@ from harness.reference.comparison import plain
 @click.argument("model", metavar="MODEL", type=MODEL)
 @click.option("--input", "--inputs", "input_file",
               type=EXISTING,
-              help=".npy or .npz: one row an inference.")  # fmt: skip
+              help=".npy or .npz: one row per inference.")  # fmt: skip
 @click.option("--quantize", is_flag=True,
               help="Quantize real-valued inputs, as TensorFlow Lite does.")  # fmt: skip
 @click.option("--output", type=Destination(),
@@ -85,7 +85,7 @@ def reference(
     for note in notes:
         click.echo(f"note: {note}")
     if layers:
-        interpreter.reset()  # the batch has moved on what a stateful model remembers
+        interpreter.reset()  # the batch has changed the state of a stateful model
         interpreter.invoke([array[0] for array in arrays])
         for operator in content.operators:
             click.echo(_layer(operator, interpreter))
@@ -97,17 +97,19 @@ def reference(
 
 
 def _numbers(values: np.ndarray) -> Any:
-    """Nested lists; what JSON has no number for (NaN, infinities) as text."""
+    """Nested lists, with NaN and infinities, for which JSON has no numbers, as text."""
     if values.dtype.kind != "f" or np.isfinite(values).all():
         return values.tolist()
     if values.ndim == 0:
         return plain(values.item())
-    return [_numbers(each) for each in values]
+    return [_numbers(row) for row in values]
 
 
 def _inputs(model: Model, path: Path | None, *, real: bool) -> list[np.ndarray]:
     if path is None:
-        return [np.full((1, *t.shape), t.zero_point, t.dtype) for t in model.inputs]
+        return [
+            np.full((1, *tensor.shape), tensor.zero_point, tensor.dtype) for tensor in model.inputs
+        ]
     return load_batch(path, model, real=real)
 
 

@@ -48,7 +48,7 @@ def resolver() -> None:
 @click.argument("model", required=False, type=MODEL)
 @beside_option
 @click.option("--live", is_flag=True,
-              help="Run ELF and hold what its resolver holds in memory against MODEL.")  # fmt: skip
+              help="Run ELF and compare what its resolver holds in memory with MODEL.")  # fmt: skip
 @_TARGET
 @_UNTIL
 @_TIMEOUT
@@ -63,7 +63,7 @@ def check(
     timeout: float,
     json_file: Path | None,
 ) -> None:
-    """Hold ELF's resolver against what MODEL needs (a SAMPLE's own), without running anything.
+    """Compare ELF's resolver with what MODEL (a SAMPLE's own) needs, without running anything.
 
     \b
     tflm-hil resolver check build/zephyr/zephyr.elf model.tflite
@@ -71,7 +71,7 @@ def check(
     tflm-hil resolver check tfm_merged.hex model.tflite --beside zephyr.elf --beside tfm_s.elf
 
     Exit code 1 if an operator is missing, refused or registered twice; 2 if ELF does not
-    tell (a stripped image: use --live). Notes are on what tflite-micro computes differently.
+    say (a stripped image: use --live). Notes are about what tflite-micro computes differently.
     """
     from harness.resolver.audit import (  # noqa: PLC0415 - see cli/__init__
         LIVE_HINT,
@@ -81,12 +81,12 @@ def check(
     )
 
     if not live and (target or symbol):
-        raise UsageError("--target and --until say where to run, for which --live asks")
-    found = find_model(model) if model is not None else what.case().model
-    if found is None:
-        raise UsageError("an image needs MODEL, to be held against")
+        raise UsageError("--target and --until say where to run: they need --live")
+    model_file = find_model(model) if model is not None else what.case().model
+    if model_file is None:
+        raise UsageError("an image needs MODEL to be compared with")
     elf = what.image()
-    firmware, needed = together.read(elf, beside), Model.from_file(found)
+    firmware, needed = together.read(elf, beside), Model.from_file(model_file)
     if live:
         tables = _live(firmware, target or DEFAULT, symbol, timeout)
         audits = {firmware.name: check_live(firmware, needed, tables)}
@@ -95,15 +95,15 @@ def check(
     (name, audit), *others = audits.items()
     document = audit.to_json()
     if firmware.beside:
-        document |= {"image": name, "beside": {one: told.to_json() for one, told in others}}
+        document |= {"image": name, "beside": {name: other.to_json() for name, other in others}}
     _write(json_file, document)
     if json_file != STDOUT:
         from harness.resolver.text import show_audit  # noqa: PLC0415
 
-        for one, told in audits.items():
+        for name, each in audits.items():
             if firmware.beside:
-                click.echo(f"image {one}:")
-            show_audit(screen(), told)
+                click.echo(f"image {name}:")
+            show_audit(screen(), each)
     if audit.verdict is Verdict.CANNOT_TELL:
         raise UsageError(
             f"cannot tell whether the resolver of {elf.name} is right for {audit.model}: "
@@ -115,7 +115,7 @@ def check(
 
 
 def _live(firmware: Firmware, target: str, symbol: str, timeout: float) -> tuple[LiveResolver, ...]:
-    """The tables in memory once the operators are registered."""
+    """Run the image until its operators are registered and read the tables in its memory."""
     from harness.resolver.dump import dump as read_tables  # noqa: PLC0415
     from harness.resolver.moment import run_past_registration  # noqa: PLC0415
     from harness.targets import open_target  # noqa: PLC0415
@@ -163,8 +163,8 @@ def dump(
 ) -> None:
     """Run ELF and list what its resolvers hold in memory.
 
-    Read is when AllocateTensors is entered: after the registration, before the first inference.
-    A target that cannot stop there (a board) is read after --timeout.
+    They are read when AllocateTensors is entered: after the registration, before the first
+    inference. A target that cannot stop there (a board) is read after --timeout.
 
     \b
     tflm-hil resolver dump build/zephyr/zephyr.elf
@@ -173,14 +173,13 @@ def dump(
     elf = what.image()
     firmware = together.read(elf, beside)
     target = target or DEFAULT
-    found = _live(firmware, target, symbol, timeout)
-    _write(
-        json_file, {"elf": str(elf), "target": target, "resolvers": [r.to_json() for r in found]}
-    )
+    resolvers = _live(firmware, target, symbol, timeout)
+    documents = [resolver.to_json() for resolver in resolvers]
+    _write(json_file, {"elf": str(elf), "target": target, "resolvers": documents})
     if json_file != STDOUT:
         from harness.resolver.text import show_live  # noqa: PLC0415
 
-        show_live(screen(), found)
+        show_live(screen(), resolvers)
 
 
 @resolver.command()
@@ -189,25 +188,26 @@ def dump(
 @beside_option
 @_JSON
 def explain(operator: str, what: What, beside: Sequence[Path], json_file: Path | None) -> None:
-    """Walk the registration of OPERATOR in ELF: calls, stored pointers, where they lead.
+    """Follow the registration of OPERATOR in ELF: calls, stored pointers, and where they lead.
 
     \b
     tflm-hil resolver explain FULLY_CONNECTED build/zephyr/zephyr.elf
     """
-    from harness.resolver.explain import explain as walk  # noqa: PLC0415
+    from harness.resolver.explain import explain as follow  # noqa: PLC0415
     from harness.resolver.text import explanation_lines  # noqa: PLC0415
 
-    image = together.read(what.image(), beside)
-    holding = next((one for one in (image, *image.beside) if _registers(one, operator)), image)
-    found = walk(holding, operator)
-    _write(json_file, found.to_json())
+    first = together.read(what.image(), beside)
+    image = next((each for each in (first, *first.beside) if _registers(each, operator)), first)
+    explanation = follow(image, operator)
+    _write(json_file, explanation.to_json())
     if json_file != STDOUT:
-        for line in explanation_lines(found):
+        for line in explanation_lines(explanation):
             click.echo(line)
 
 
 def _registers(image: Firmware, operator: str) -> bool:
-    return any(one.operator.casefold() == operator.casefold() for one in image.registrations)
+    names = (registration.operator.casefold() for registration in image.registrations)
+    return operator.casefold() in names
 
 
 def _write(path: Path | None, document: dict[str, Any]) -> None:

@@ -59,10 +59,10 @@ _REPORTS = ("json_file", "junit", "html", "coverage")
               help="The .tflite that the image runs, or the name of one of this project's: outputs "
               "must be what the reference makes of it.")  # fmt: skip
 @click.option("--scraper", metavar="NAME|/REGEX/",
-              help="For an image that prints no records, what reads values from its text: "
+              help="For an image that prints no records: what reads values from its text: "
               f"{', '.join(SCRAPERS)}, or a regex with named groups.")  # fmt: skip
 @click.option("--inputs", type=EXISTING,
-              help=".npy or .npz, one row an inference, to feed through the console.")  # fmt: skip
+              help=".npy or .npz, one row per inference, to feed through the console.")  # fmt: skip
 @click.option("--inferences", type=COUNT, metavar="N",
               help="At least so many results must come.  [default: 1]")  # fmt: skip
 @click.option("--tolerance", type=TOLERANCE, metavar="X",
@@ -104,7 +104,7 @@ _REPORTS = ("json_file", "junit", "html", "coverage")
               help="With several targets: an object in RAM that must be the same on all of them at "
               "the end; may be given again.  [default: the tensor arena]")  # fmt: skip
 def run(**options: Any) -> int:
-    """Run an image, a sample or the cases of a file, and judge what comes of it.
+    """Run an image, a sample or the cases of a file, and judge the result.
 
     An IMAGE is an ELF, an Intel HEX file, FILE@ADDRESS for plain bytes, or a Zephyr build folder.
 
@@ -120,8 +120,8 @@ def run(**options: Any) -> int:
 
     With several targets each case is also compared between them: console, outputs, RAM.
 
-    Exit code 0: all passed; 1: a check said no; 4: the firmware failed (a fault, a hang,
-    silence); 3: the environment; 2: usage. Where cases differ, the first of 4, 1, 3 counts.
+    Exit code 0: all passed; 1: a check failed; 4: the firmware failed (a fault, a hang,
+    silence); 3: the environment; 2: usage. If cases end differently, the first of 4, 1, 3 counts.
     """
     from harness.history.calibration import Calibration  # noqa: PLC0415
     from harness.history.run import Occasion  # noqa: PLC0415
@@ -140,8 +140,8 @@ def run(**options: Any) -> int:
     results: list[CaseResult] = []
     with interrupts.Keeping() as keeping, Shared() as shared:
         for number, case in enumerate(cases, 1):
-            place = f"[{number}/{len(cases)}]"
-            ticker.line(f"{place} {case.name} on {case.target} ...")
+            position = f"[{number}/{len(cases)}]"
+            ticker.line(f"{position} {case.name} on {case.target} ...")
             ready = case.on(case.target, shared.options(case.target, case.target_options))
             try:
                 look = checks.look(case)
@@ -150,112 +150,109 @@ def run(**options: Any) -> int:
             finally:
                 ticker.done()
             if len(cases) > 1 and not quiet:
-                _tell(place, results[-1])
+                seconds = f"{results[-1].measures.wall_seconds:.1f} s"
+                outcome = f"{results[-1].setup}: {results[-1].judgement.verdict} ({seconds})"
+                click.echo(f"{position} {outcome}", err=True)
     with interrupts.held_back():
         results = all_timed(results, options["calibration"])
-        _report(Reported(results, occasion, checks), options, quiet=quiet)
+        _report(Outcome(results, occasion, checks), options, quiet=quiet)
         if keeping.stop is not None:
-            click.echo(_kept(keeping.stop, len(results), len(cases), options), err=True)
+            click.echo(_interrupted(keeping.stop, len(results), len(cases), options), err=True)
             return interrupts.exit_code(keeping.stop)
     return exit_code(results, differ=checks.differ)
 
 
-def _kept(stop: KeyboardInterrupt, ran: int, wanted: int, options: Options) -> str:
-    """One line about an interrupted run: how much of it there is, and where."""
+def _interrupted(stop: KeyboardInterrupt, done: int, wanted: int, options: Options) -> str:
+    """One line about an interrupted run: how many cases ran, and where their results are."""
     reports = [str(options[name]) for name in _REPORTS if options[name] not in (None, STDOUT)]
-    where = ", ".join([*reports, f"files of each in {options['output']}"] if ran else reports)
-    return f"tflm-hil: interrupted by {interrupts.cause(stop)}: {ran} of {wanted} cases ran" + (
+    where = ", ".join([*reports, f"files of each in {options['output']}"] if done else reports)
+    return f"tflm-hil: interrupted by {interrupts.cause(stop)}: {done} of {wanted} cases ran" + (
         f" and are reported ({where})" if where else ""
     )
 
 
 def _check_destinations(options: Options) -> None:
-    """Find before anything runs what would lose the results after it."""
+    """Refuse, before anything runs, destinations at which results would be lost."""
     files = [options[name] for name in _REPORTS if options[name] is not None]
     twice = next((file for file in files if files.count(file) > 1), None)
     if twice is not None:
         raise UsageError(f"two reports would be written to {twice}")
     output: Path = options["output"]
-    standing = next(path for path in (output, *output.absolute().parents) if path.exists())
-    if not standing.is_dir():
+    existing = next(path for path in (output, *output.absolute().parents) if path.exists())
+    if not existing.is_dir():
         raise UsageError(f"cannot write results to {output}", hint="choose another --output")
-    if not os.access(standing, os.W_OK):
+    if not os.access(existing, os.W_OK):
         raise CannotWrite(
-            f"cannot write results to {output}: {standing} may not be written",
+            f"cannot write results to {output}: {existing} may not be written",
             hint="choose another --output",
         )
 
 
-def _tell(number: str, result: CaseResult) -> None:
-    seconds = f"{result.measures.wall_seconds:.1f} s"
-    click.echo(f"{number} {result.setup}: {result.judgement.verdict} ({seconds})", err=True)
-
-
 def exit_code(results: Sequence[CaseResult], *, differ: bool = False) -> int:
-    """What the firmware did counts before what a check said, and that before the environment.
+    """The exit code for all results: firmware before failed checks before the environment.
 
-    ``differ``: two targets did not show the same, which is a check that failed.
+    ``differ``: two targets showed different things, which is a failed check.
     """
     codes = {result.judgement.verdict.exit_code for result in results}
     if differ:
         codes.add(ExitCode.CHECK_FAILED)
-    weightiest = (ExitCode.FIRMWARE, ExitCode.CHECK_FAILED, ExitCode.ENVIRONMENT)
-    return next((code for code in weightiest if code in codes), ExitCode.PASSED)
+    order = (ExitCode.FIRMWARE, ExitCode.CHECK_FAILED, ExitCode.ENVIRONMENT)
+    return next((code for code in order if code in codes), ExitCode.PASSED)
 
 
 @dataclass(frozen=True)
-class Reported:
-    """What the reports are about."""
+class Outcome:
+    """What the reports show of a run."""
 
     results: Sequence[CaseResult]
     occasion: Occasion
     checks: CrossChecks
 
     def document(self) -> dict[str, Any]:
-        """The contract of ``run --json``."""
+        """The document of ``run --json``."""
         from harness.history.keep import document  # noqa: PLC0415 - see cli/__init__
 
         more = {"crosschecks": self.checks.to_json()} if self.checks.wanted else {}
         return {**document(self.results, self.occasion), **more}
 
 
-def _report(told: Reported, options: Options, *, quiet: bool) -> None:
-    from harness import report  # noqa: PLC0415  rich and jinja2 only where something is shown
+def _report(outcome: Outcome, options: Options, *, quiet: bool) -> None:
+    from harness import report  # noqa: PLC0415  rich and jinja2 only if something is shown
 
     if not quiet:
-        report.print_table(told.results, sys.stdout)
-        report.print_images(told.results, sys.stdout)
-        report.print_failures(told.results, sys.stdout)
+        report.print_table(outcome.results, sys.stdout)
+        report.print_images(outcome.results, sys.stdout)
+        report.print_failures(outcome.results, sys.stdout)
         if options["profile"]:
-            report.print_profiles(told.results, sys.stdout)
-        told.checks.show(sys.stdout)
+            report.print_profiles(outcome.results, sys.stdout)
+        outcome.checks.show(sys.stdout)
     wanted = {name: path for name in _REPORTS if (path := options[name]) is not None}
     failures: list[HilError] = []
     for name, path in wanted.items():
         try:
-            write_text(path, _content(name, path, told))
+            write_text(path, _content(name, path, outcome))
         except CannotWrite as error:  # the others may lie on another disk
             failures.append(error)
     try:
-        _keep(told, options["url"])
+        _keep(outcome, options["url"])
     except HilError as error:
         failures.append(error)
     if failures:
         raise failures[0]
 
 
-def _keep(told: Reported, url: str | None) -> None:
-    if url and told.results:
+def _keep(outcome: Outcome, url: str | None) -> None:
+    if url and outcome.results:
         from harness.history.keep import keep  # noqa: PLC0415 - see cli/__init__
 
-        click.echo(f"history: {keep(url, told.document(), told.occasion)}", err=True)
+        click.echo(f"history: {keep(url, outcome.document(), outcome.occasion)}", err=True)
 
 
-def _content(name: str, path: Path, told: Reported) -> str:
-    from harness import report  # noqa: PLC0415  rich and jinja2 only where something is shown
+def _content(name: str, path: Path, outcome: Outcome) -> str:
+    from harness import report  # noqa: PLC0415  rich and jinja2 only if something is shown
 
     if name == "json_file":
-        return json.dumps(told.document(), indent=2)
+        return json.dumps(outcome.document(), indent=2)
     if name == "html":
-        return report.html(told.results, report.About(told.occasion, path.absolute().parent))
-    return {"junit": report.junit, "coverage": report.lcov}[name](told.results)
+        return report.html(outcome.results, report.About(outcome.occasion, path.absolute().parent))
+    return {"junit": report.junit, "coverage": report.lcov}[name](outcome.results)

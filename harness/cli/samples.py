@@ -26,7 +26,7 @@ def samples(json_file: Path | None) -> None:
             "model": sample.model,
             "operators": list(sample.needed),
             "arena": sample.arena,
-            "configurations": [row.name for one, row in table.pairs() if one.name == sample.name],
+            "configurations": [row.name for known, row in table.pairs() if known == sample],
         }
         for sample in table.samples.values()
     ]

@@ -29,15 +29,14 @@ Options = Mapping[str, Any]
 def select(options: Options) -> list[Case]:
     """The cases that WHAT and the options ask for.
 
-    Raises :class:`UsageError` if there is no such thing, and for options that say nothing
-    about it.
+    Raises :class:`UsageError` if there is no such thing, and for options that do not apply to it.
     """
     what: What = options["what"]
     if what.case_file is not None:
         _refuse(options, ("resolver", "builder"), f"{what.text} names its own")
-        cases = _called(load_cases(what.case_file), options["names"], what.case_file)
+        cases = _named(load_cases(what.case_file), options["names"], what.case_file)
     elif options["names"]:
-        raise UsageError("--case picks one of a case file", hint="name a hil.toml")
+        raise UsageError("--case chooses a case of a case file", hint="name a hil.toml")
     elif what.sample:
         _refuse(options, ("scraper",), "samples print records, which need none")
         cases = _sample_cases(what.sample, options["resolver"] or "exact", options["builder"])
@@ -45,16 +44,16 @@ def select(options: Options) -> list[Case]:
         case = what.case(options["resolver"], options["builder"])
         cases = [replace(case, beside=options["beside"])]
     if options["beside"] and what.elf is None:
-        raise UsageError(f"--beside cannot be used here: {what.text} is no image")
+        raise UsageError(f"--beside cannot be used here: {what.text} is not an image")
     if options["target"] is not None:
         cases = on_targets(cases, target_names(options["target"]))
-    _refuse_idle_target_options(cases, options)
-    _refuse_what_targets_cannot(cases, options)
+    _refuse_unused_target_options(cases, options)
+    _refuse_missing_abilities(cases, options)
     return [_adjust(case, options) for case in cases]
 
 
-def _called(cases: list[Case], names: Sequence[str], file: Path) -> list[Case]:
-    """The cases called so, in the file's order; all of them without a name."""
+def _named(cases: list[Case], names: Sequence[str], file: Path) -> list[Case]:
+    """The cases with these names, in the file's order; all cases if no name is given."""
     known = list(dict.fromkeys(case.name for case in cases))
     unknown = next((name for name in names if name not in known), None)
     if unknown is not None:
@@ -68,7 +67,7 @@ def _refuse(options: Options, names: tuple[str, ...], why: str) -> None:
         raise UsageError(f"{' and '.join(given)} cannot be used here: {why}")
 
 
-def _refuse_idle_target_options(cases: list[Case], options: Options) -> None:
+def _refuse_unused_target_options(cases: list[Case], options: Options) -> None:
     used = {case.target for case in cases}
     for name, (option, targets) in all_options().items():
         if options[name] is not None and used.isdisjoint(targets):
@@ -78,11 +77,11 @@ def _refuse_idle_target_options(cases: list[Case], options: Options) -> None:
             )
 
 
-#: Options that ask for what not every target can.
+#: Options that need an ability which not every target has.
 _ABILITIES = {"coverage": Ability.TRACE, "profile": Ability.TRACE, "presses": Ability.PINS}
 
 
-def _refuse_what_targets_cannot(cases: list[Case], options: Options) -> None:
+def _refuse_missing_abilities(cases: list[Case], options: Options) -> None:
     for name, ability in _ABILITIES.items():
         able = who_can(ability)
         unable = sorted({case.target for case in cases} - set(able))
@@ -100,38 +99,39 @@ def _sample_cases(sample: str, resolver: str, builder: str | None) -> list[Case]
         return [sample_case(sample, resolver, builder=builder)]
     table = load()
     table.sample(sample)
-    pairs = [(one.name, row.name) for one, row in table.pairs() if one.name == sample]
-    with suppress(BuildFailed), logs.shown(on_stderr):  # one that cannot be built says so as a case
+    pairs = [(known.name, row.name) for known, row in table.pairs() if known.name == sample]
+    with suppress(BuildFailed), logs.shown(on_stderr):  # each case builds again and reports it
         build_all(pairs, builder)
     return [sample_case(*pair, builder=builder, table=table) for pair in pairs]
 
 
 def _adjust(case: Case, options: Options) -> Case:
-    """The case with what the command line says over it."""
-    said = {
+    """``case`` with the values that the command line gives."""
+    given = {
         name: options[name]
         for name in ("inferences", "timeout", "guard", "scraper", "inputs", "watch", "tolerance")
         if options[name] is not None
     }
-    if "scraper" in said:
-        scraper(said["scraper"])  # refuses one that does not exist before anything runs
+    if "scraper" in given:
+        scraper(given["scraper"])  # raises UsageError for an unknown name, before anything runs
     if options["never_ends"]:
-        said["ends"] = False
+        given["ends"] = False
     if (options["never_ends"] or options["watch"]) and not (case.scraper or options["scraper"]):
         raise UsageError(
             "--never-ends and --watch need --scraper: an image with records ends with a record",
             hint="add --scraper NAME",
         )
     if options["model"] is not None:
-        said["model"] = find_model(options["model"])
-    chosen = {
+        given["model"] = find_model(options["model"])
+    target_options = {
         option.name: options[option.name]
         for option in target(case.target).options
         if options[option.name] is not None
     }
     if options["presses"]:
-        said["presses"] = tuple(parse_press(text) for text in options["presses"])
-    trace = bool(options["coverage"] or options["profile"])
-    case = replace(case, **said, trace=trace, target_options={**case.target_options, **chosen})
+        given["presses"] = tuple(parse_press(text) for text in options["presses"])
+    given["trace"] = bool(options["coverage"] or options["profile"])
+    given["target_options"] = {**case.target_options, **target_options}
+    case = replace(case, **given)
     check_ends(case)
     return case

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.options import STDOUT, Destination, history_option, json_option, write_text
-from harness.cli.studying import Ticking, study_options
+from harness.cli.studying import ProgressLines, study_options
 from harness.errors import CheckFailed, UsageError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def sweep(file: Path, **options: Any) -> None:
     """Build, run and judge every point that the axes of sweep.toml span.
 
-    Only points that pass are weighed. Points of different samples or models are never compared
+    Only points that pass can be the best. Points of different samples or models are never compared
     with each other.
 
     \b
@@ -62,14 +62,14 @@ def sweep(file: Path, **options: Any) -> None:
         from harness.report.sweep import table  # noqa: PLC0415
 
         click.echo(table(rows, chosen if limits else {}))
-    lacking = [task[0] for task, index in chosen.items() if index is None]
-    if limits and lacking:
+    without = [task[0] for task, index in chosen.items() if index is None]
+    if limits and without:
         wanted = ", ".join(f"{name} {limit:g}" for name, limit in limits.items())
-        raise CheckFailed(f"no point of {', '.join(lacking)} passes and keeps within {wanted}")
+        raise CheckFailed(f"no point of {', '.join(without)} passes and keeps within {wanted}")
 
 
 def _limits(texts: tuple[str, ...], measures: dict[str, int]) -> dict[str, float]:
-    found = {}
+    limits = {}
     for text in texts:
         name, _, value = text.partition("=")
         try:
@@ -78,11 +78,11 @@ def _limits(texts: tuple[str, ...], measures: dict[str, int]) -> dict[str, float
             limit = float("nan")
         if name not in measures or not 0 <= limit < float("inf"):
             raise UsageError(
-                f"--budget {text!r} is no budget",
+                f"--budget {text!r} is not a budget",
                 hint=f"MEASURE=LIMIT, with {', '.join(measures)} and a number of zero or more",
             )
-        found[name] = limit
-    return found
+        limits[name] = limit
+    return limits
 
 
 def _rows(points: tuple[Point, ...], options: dict[str, Any]) -> list[dict[str, Any]]:
@@ -92,13 +92,14 @@ def _rows(points: tuple[Point, ...], options: dict[str, Any]) -> list[dict[str, 
     study = study_of(points)
     with Store(options["store"], study) as store:
         with crew(options["workers"] or 0, options["scheduler"]) as workers:
-            units = carry_out(study, store, workers, progress=Ticking())
+            units = carry_out(study, store, workers, progress=ProgressLines())
         return list(store.all_rows(units))
 
 
 def _tables(rows: list[dict[str, Any]], options: dict[str, Any]) -> None:
-    flat = [{**row["parameters"], **{k: v for k, v in row.items() if k != "parameters"}}
-            for row in rows]  # fmt: skip
+    flat = [{**row["parameters"], **row} for row in rows]
+    for row in flat:
+        del row["parameters"]
     if options["csv_file"] is not None:
         import csv  # noqa: PLC0415
         import io  # noqa: PLC0415

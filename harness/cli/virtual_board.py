@@ -1,4 +1,4 @@
-"""``tflm-hil virtual-board``: a board for anybody who wants to try the bench."""
+"""``tflm-hil virtual-board``: a board to try the lab's tools with."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from harness.targets.board.virtual.client import VirtualDk
               help="Baud rate of its UART.  [default: 115200]")  # fmt: skip
 @click.option("--misbehave", multiple=True, metavar="NAME[=N]", help="May be given several times.")
 @click.option("--play", is_flag=True, help="Print the text in flash instead of running it.")
-@click.option("--list-misbehaviours", is_flag=True, help="Say what it can be told to do wrong.")
+@click.option("--list-misbehaviours", is_flag=True, help="List what it can be made to do wrong.")
 @click.option("--seconds", default=0.0, type=Seconds(zero=True), hidden=True,
               help="End by itself after so long.")  # fmt: skip
 def virtual_board(
@@ -41,8 +41,8 @@ def virtual_board(
 ) -> None:
     """Start a board made of the simulator and a pseudo-terminal; Ctrl-C ends it.
 
-    It has a J-Link serial number, three serial ports and stand-ins for the flash tools. What it
-    prints sets two variables; in a shell that has them, `--target board` finds it.
+    It has a J-Link serial number, three serial ports and stand-ins for the flash tools. It prints
+    two variables; in a shell that exports them, `--target board` finds it.
     """
     if list_misbehaviours:
         click.echo(misbehaviour.Misbehaviour.__doc__)
@@ -51,21 +51,22 @@ def virtual_board(
     number = names.checked(serial or serial_number(), "--serial")
     if name:
         names.checked(name, "--name")
-    with ExitStack() as held:
+    with ExitStack() as stack:
         folder = bench or Path(
-            held.enter_context(tempfile.TemporaryDirectory(prefix="tflm-bench-"))
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="tflm-bench-"))
         )
         tools = install_tools(folder)
         options = {"name": name, "baud": baud, "misbehave": misbehave, "play": play}
-        dk = held.enter_context(VirtualDk(folder.resolve(), number, **options))  # type: ignore[arg-type]
+        dk = stack.enter_context(VirtualDk(folder.resolve(), number, **options))  # type: ignore[arg-type]
         board = dk.board
         click.echo(f"export TFLM_HIL_VIRTUAL_BENCH={shlex.quote(str(folder.resolve()))}")
         click.echo(f"export PATH={shlex.quote(str(tools.resolve()))}{os.pathsep}$PATH")
         click.echo(f"# {board}; ends with Ctrl-C", err=True)
-        _sleep(dk, seconds)
+        _wait(dk, seconds)
 
 
-def _sleep(dk: VirtualDk, seconds: float) -> None:
+def _wait(dk: VirtualDk, seconds: float) -> None:
+    """Wait until the board ends, or ``seconds`` are over (0: for ever)."""
     limit = time.monotonic() + seconds if seconds else float("inf")
     while dk.alive and time.monotonic() < limit:
         time.sleep(0.1)

@@ -177,5 +177,5 @@ def test_what_an_image_printed_before_it_crashed_is_not_expected(tmp_path, capsy
     crash = "  *(volatile int *)0xF0000000u = 1;\n  for"
     image(tmp_path, ONCE_THEN_COUNTING.replace("  for", crash, 1))
     assert main(["init", str(tmp_path)]) == 0
-    assert "no good end: lockup" in capsys.readouterr().out
+    assert "ended badly: lockup" in capsys.readouterr().out
     assert starter.look(tmp_path).printed is None
