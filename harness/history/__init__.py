@@ -1,1 +1,1 @@
-"""Results over time: a database of runs, what moved between them, gates, a site."""
+"""Results over time: a database of runs, trends, gates, calibration."""

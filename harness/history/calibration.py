@@ -6,11 +6,11 @@ counted without a board into milliseconds. A kernel is an operator as one librar
 one type, ``CONV_2D cmsis-nn int8``; what an inference takes beyond its operators is
 ``(interpreter)``.
 
-The spread of a kernel is the sample standard deviation of its quotients over the models that it was
-measured in, and not below what all kernels together have (pooled, relative): two models that happen
-to agree tell little. A figure's spread adds those of its kernels as independent ones, and is never
-below the error that leaving one model out had (root mean square): errors of kernels may have one
-cause.
+The spread of a kernel is the sample standard deviation of its quotients over the models in which it
+was measured, but at least the spread of all kernels together (pooled, relative), because two models
+may agree by chance. A figure's spread adds the spreads of its kernels as independent ones. It is at
+least the error of predicting a model that was left out (root mean square), because the errors of
+kernels may have one cause.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _VERSION = 1
 
 @dataclass(frozen=True)
 class Ratio:
-    """Cycles an instruction of one kernel; ``spread`` is one standard deviation."""
+    """Cycles per instruction of one kernel; ``spread`` is one standard deviation."""
 
     cycles: float
     spread: float
@@ -54,7 +54,7 @@ class Time:
 
 @dataclass(frozen=True)
 class Supply:
-    """What a lab's supply gives while an inference runs; ``source``: who measured it, and how."""
+    """A lab's supply while an inference runs; ``source``: who measured it, and how."""
 
     milliamperes: float
     volts: float
@@ -91,7 +91,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was measured. ``error`` is relative, of models left out one at a time (RMS)."""
+    """What was measured. ``error`` is the relative error for models left out one by one (RMS)."""
 
     ratios: Mapping[str, Ratio]
     error: float
@@ -99,7 +99,10 @@ class Calibration:
     supply: Supply | None = None
 
     def time(self, instructions: Mapping[str, int]) -> Time:
-        """Of one inference; raises :class:`CheckFailed` for a kernel that was never measured."""
+        """The time of one inference, whose ``instructions`` are given by kernel.
+
+        Raises :class:`CheckFailed` for a kernel that was never measured.
+        """
         unknown = sorted(instructions.keys() - self.ratios.keys())
         if unknown:
             raise CheckFailed(
@@ -112,7 +115,7 @@ class Calibration:
         return Time(cycles / per_ms, max(spread, self.error * cycles) / per_ms)
 
     def to_toml(self) -> str:
-        """The lab's file."""
+        """The calibration as a TOML file."""
         lines = [f"version = {_VERSION}", f"error = {self.error!r}"]
         if self.supply is not None:
             figures = (
@@ -132,7 +135,7 @@ class Calibration:
         """Read what :meth:`to_toml` wrote; raises :class:`UsageError` for anything else."""
         document = files.read_toml(path)
         if document.get("version") != _VERSION:
-            raise UsageError(f"{path} is no calibration of this version of tflm-hil")
+            raise UsageError(f"{path} is not a calibration of this version of tflm-hil")
         try:
             ratios = {
                 str(name): Ratio(_positive(row["cycles"]), _positive(row["spread"], zero=True),
@@ -143,7 +146,7 @@ class Calibration:
             error = _positive(document["error"], zero=True)
             return cls(ratios, error, left_out, _supply(document.get("supply")))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise UsageError(f"{path} is no calibration: {error!r}") from error
+            raise UsageError(f"{path} is not a calibration: {error!r}") from error
 
 
 def _supply(row: Mapping[str, Any] | None) -> Supply | None:
@@ -155,7 +158,7 @@ def _supply(row: Mapping[str, Any] | None) -> Supply | None:
 
 
 def _positive(value: object, *, zero: bool = False) -> float:
-    number = float(value)  # type: ignore[arg-type]  # what is no number raises TypeError
+    number = float(value)  # type: ignore[arg-type]  # raises TypeError
     if not math.isfinite(number) or number < 0 or (number == 0 and not zero):
         raise ValueError(f"{number} is not above zero")
     return number
@@ -167,22 +170,22 @@ def _quoted(text: str) -> str:
 
 def pairs(boards: Iterable[Mapping[str, Any]], simulators: Iterable[Mapping[str, Any]]
           ) -> tuple[Pair, ...]:  # fmt: skip
-    """Cases (of documents of results) that ran the same image on a board and on a simulator.
+    """Pairs of cases (of documents of results) that ran one image on a board and on the simulator.
 
     Raises :class:`UsageError` if no image ran on both and passed.
     """
-    counted = {_key(case): case for case in simulators if _usable(case, "instructions")}
-    found = tuple(
-        Pair(_model(case), kernels(case), kernels(counted[_key(case)]))
+    simulated = {_key(case): case for case in simulators if _usable(case, "instructions")}
+    both = tuple(
+        Pair(_model(case), kernels(case), kernels(simulated[_key(case)]))
         for case in boards
-        if _usable(case, "cycles") and _key(case) in counted
+        if _usable(case, "cycles") and _key(case) in simulated
     )
-    if not found:
+    if not both:
         raise UsageError(
-            "no image ran on a board and on the simulator, passed, and told its operators' ticks",
+            "no image passed on a board and on the simulator and printed its operators' ticks",
             hint="the same ELF and inputs on both; op records (docs/records.md)",
         )
-    return found
+    return both
 
 
 def _key(case: Mapping[str, Any]) -> tuple[str, str]:
@@ -199,7 +202,7 @@ def _model(case: Mapping[str, Any]) -> str:
 
 
 def kernels(case: Mapping[str, Any]) -> dict[str, int]:
-    """Ticks of one inference by kernel, of a case of a document of results."""
+    """Ticks of one inference by kernel, from a case of a document of results."""
     ticks: defaultdict[str, int] = defaultdict(int)
     for row in case["operators"]:
         ticks[f"{row['operator']} {row['kernel']}".strip()] += int(row["ticks"])
@@ -211,9 +214,9 @@ def kernels(case: Mapping[str, Any]) -> dict[str, int]:
 
 
 def calibrate(measured: Sequence[Pair]) -> Calibration:
-    """The quotients of each kernel, and how well they foretell a model that was left out.
+    """The quotients of each kernel, and how well they predict a model that was left out.
 
-    Raises :class:`UsageError` if no kernel ran in two models: then nothing tells a spread.
+    Raises :class:`UsageError` if no kernel ran in two models, so that no spread is known.
     """
     ratios = _ratios(measured)
     left_out: dict[str, float] = {}
@@ -228,43 +231,44 @@ def calibrate(measured: Sequence[Pair]) -> Calibration:
             left_out[model] = max(errors)
     if not left_out:
         raise UsageError(
-            "no model consists of kernels that others have, too: nothing can be cross-validated",
+            "no model consists of kernels that others have too: nothing can be cross-validated",
             hint="measure more models",
         )
-    error = math.sqrt(fmean(one * one for one in left_out.values()))
+    error = math.sqrt(fmean(each * each for each in left_out.values()))
     return Calibration(ratios, error, left_out)
 
 
 def _cycles(ratios: Mapping[str, Ratio], pair: Pair) -> float:
+    """The cycles that ``ratios`` predict for a pair's inference."""
     return sum(count * ratios[name].cycles for name, count in pair.instructions.items())
 
 
 def _ratios(measured: Sequence[Pair], need: int = 2) -> dict[str, Ratio]:
-    """``need``: so many models must share a kernel, so that some spread is known."""
-    seen: defaultdict[str, dict[str, list[tuple[int, int]]]] = defaultdict(dict)
+    """The ratio of each kernel. ``need``: so many models must share one, for a spread."""
+    counts: defaultdict[str, dict[str, list[tuple[int, int]]]] = defaultdict(dict)
     for pair in measured:
         for name in pair.cycles.keys() & pair.instructions.keys():
             if pair.cycles[name] > 0 and pair.instructions[name] > 0:
                 row = pair.cycles[name], pair.instructions[name]
-                seen[name].setdefault(pair.model, []).append(row)
+                counts[name].setdefault(pair.model, []).append(row)
     quotients = {
         name: [sum(c for c, _ in rows) / sum(i for _, i in rows) for rows in models.values()]
-        for name, models in sorted(seen.items())
+        for name, models in sorted(counts.items())
     }
     spreads = {
         name: (len(q) - 1, stdev(q) / fmean(q)) for name, q in quotients.items() if len(q) > 1
     }
     if not spreads and need > 1:
         raise UsageError(
-            "no kernel was measured in two models: nothing tells a spread",
+            "no kernel was measured in two models, so no spread is known",
             hint="run more models on the board and on the simulator",
         )
-    # What lies between operators is a small difference of large figures: it says nothing of them.
-    steady = {name: known for name, known in spreads.items() if name != _INTERPRETER} or spreads
-    known = steady.values()
-    pooled = math.sqrt(sum(n * r * r for n, r in known) / max(1, sum(n for n, _ in known)))
-    # A kernel of one model only: nothing says that it is steadier than the least steady one.
-    widest = max((r for _, r in known), default=0.0)
+    # The interpreter's ticks are a small difference of large figures: they say nothing of kernels.
+    kernel_spreads = {name: row for name, row in spreads.items() if name != _INTERPRETER} or spreads
+    rows = kernel_spreads.values()
+    pooled = math.sqrt(sum(n * r * r for n, r in rows) / max(1, sum(n for n, _ in rows)))
+    # A kernel that only one model has is taken to be as unsteady as the least steady one.
+    widest = max((r for _, r in rows), default=0.0)
     return {
         name: Ratio(fmean(q), fmean(q) * max(pooled, spreads.get(name, (0, widest))[1]), len(q))
         for name, q in quotients.items()

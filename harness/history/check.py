@@ -1,4 +1,4 @@
-"""One run held against the last ones of a branch: what got worse."""
+"""One run compared with the last ones of a branch: what got worse."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.words import count_of
 
 @dataclass(frozen=True)
 class Checked:
-    """What is worse than in the last ``compared`` runs of ``base``; 0: it is the first one."""
+    """What is worse than in the last ``compared`` runs of ``base`` (0: this is its first run)."""
 
     base: str
     compared: int
@@ -40,7 +40,7 @@ class Checked:
         return f"{count_of(self.compared, 'run')} of {_name(self.base)}"
 
     def to_markdown(self) -> str:
-        """For a pull request."""
+        """The text of a comment on a pull request."""
         if not self.compared:
             return f"{self!s}.\n".capitalize()
         if not self.regressions:
@@ -52,43 +52,46 @@ class Checked:
         return head + "| case | target | what |\n|---|---|---|\n" + "\n".join(rows) + "\n"
 
 
-def check(kept: History, base: str, last: int, run: Run | None = None) -> Checked:
-    """Hold ``run`` (None: the newest that is kept) against the ``last`` runs of ``base``.
+def check(history: History, base: str, last: int, run: Run | None = None) -> Checked:
+    """Compare ``run`` (None: the newest in the history) with the ``last`` runs of ``base``.
 
-    Raises :class:`UsageError` if there is no run, or none of ``base`` but for its own first one.
+    Raises :class:`UsageError` if there is no run, or no run of ``base`` to compare with, unless
+    ``run`` itself is the first run of ``base``.
     """
-    occasion, now = _seen(run) if run is not None else _newest(kept)
-    others = [row for row in kept.runs(branch=base, last=last + 1) if row.occasion != occasion]
+    occasion, now = _seen(run) if run is not None else _newest(history)
+    others = [row for row in history.runs(branch=base, last=last + 1) if row.occasion != occasion]
     earlier = others[-last:]
     if not earlier:
         if occasion.branch == base:
             return Checked(base, 0, ())
         raise UsageError(
-            f"{kept.where} holds no run of {_name(base)} to compare with",
-            hint=f"--base BRANCH; it has runs of: {_branches(kept.runs())}",
+            f"{history.where} holds no run of {_name(base)} to compare with",
+            hint=f"--base BRANCH; it has runs of: {_branches(history.runs())}",
         )
-    cases = kept.cases(earlier)
-    # Another command runs other cases: only a run of the same one tells which are gone.
+    cases = history.cases(earlier)
+    # Another command runs other cases: only a run of the same command shows which are gone.
     same = [row for row in earlier if row.occasion.command == occasion.command][-1:]
     wanted = now.keys() | {key for key, points in cases.items() if points[-1].run in same}
-    before = {key: [p.seen for p in cases[key]] for key in cases if key in wanted}
+    before = {key: [point.seen for point in cases[key]] for key in cases if key in wanted}
     return Checked(base, len(earlier), regressions(now, before))
 
 
 def _seen(run: Run) -> tuple[Occasion, dict[Key, Seen]]:
     return run.occasion, {
-        Key(c.name, c.target, c.builder): Seen(
-            c.verdict, c.reason, {(f.name, f.source): f.value for f in c.figures}
+        Key(case.name, case.target, case.builder): Seen(
+            case.verdict,
+            case.reason,
+            {(figure.name, figure.source): figure.value for figure in case.figures},
         )
-        for c in run.cases
+        for case in run.cases
     }
 
 
-def _newest(kept: History) -> tuple[Occasion, dict[Key, Seen]]:
-    newest = kept.runs(last=1)
+def _newest(history: History) -> tuple[Occasion, dict[Key, Seen]]:
+    newest = history.runs(last=1)
     if not newest:
-        raise UsageError(f"{kept.where} holds no run", hint="tflm-hil history record FILE")
-    now = {key: points[-1].seen for key, points in kept.cases(newest).items()}
+        raise UsageError(f"{history.where} holds no run", hint="tflm-hil history record FILE")
+    now = {key: points[-1].seen for key, points in history.cases(newest).items()}
     return newest[0].occasion, now
 
 

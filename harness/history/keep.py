@@ -1,4 +1,4 @@
-"""One run from its results to the history: for every door that runs cases."""
+"""From the results of a run to the history, for everything that runs cases."""
 
 from __future__ import annotations
 
@@ -23,6 +23,5 @@ def keep(url: str, results: Mapping[str, Any], occasion: Occasion) -> str:
     """
     run = from_document(results, occasion)
     with History.open(url) as history:
-        new = history.record(run)
-        word = "recorded" if new else "known already"
-        return f"{count_of(len(run.cases), 'case')} {word} in {history.where}"
+        outcome = "recorded" if history.record(run) else "known already"
+        return f"{count_of(len(run.cases), 'case')} {outcome} in {history.where}"

@@ -12,17 +12,17 @@ from harness.case.measures import MEASURES as MEASURED
 from harness.case.measures import Measure
 
 #: By their names in a history.
-MEASURES: Mapping[str, Measure] = {one.name: one for one in MEASURED if one.name}
+MEASURES: Mapping[str, Measure] = {kind.name: kind for kind in MEASURED if kind.name}
 
-#: An operator's share of an inference is a figure of its own, called by this and its name.
+#: How the names begin of figures for the ticks of one operator in an inference,
 OPERATOR = "operator "
-#: So are the instructions of a profile, from boot to end.
+#: and for its instructions in a profile, from boot to end.
 PROFILED = "profiled "
 _LONGEST_NAME = 64
 
 
 def measure(name: str) -> Measure | None:
-    """What the figure called ``name`` is of; None for one that a newer version keeps."""
+    """The measure of the figure called ``name``; None for one that only a newer version knows."""
     if name.startswith((OPERATOR, PROFILED)):
         return Measure(name, "operators", "", gated=False)
     return MEASURES.get(name)
@@ -40,10 +40,10 @@ class Figure:
 def figures(case: Mapping[str, Any]) -> Iterator[Figure]:
     """The figures of one case of a ``run --json`` document; what was not measured is left out."""
     target = str(case["target"])
-    for one in MEASURES.values():
-        value = case.get(one.field)
+    for kind in MEASURES.values():
+        value = case.get(kind.field)
         if isinstance(value, (int, float)) and not isinstance(value, bool):
-            yield Figure(one.name, one.source or _own_source(target), float(value))
+            yield Figure(kind.name, kind.source or _own_source(target), float(value))
     operators: Counter[str] = Counter()
     for row in case.get("operators") or ():
         operators[f"{OPERATOR}{row['operator']}"[:_LONGEST_NAME]] += row["ticks"]

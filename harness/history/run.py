@@ -1,4 +1,4 @@
-"""One run as it is kept: who ran what, when and where, and what came of each case."""
+"""One run as the history keeps it: what ran, when and where, and the result of each case."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from harness.errors import HilError, UsageError
 from harness.history.measures import Figure, figures
 
 _GIT_SECONDS = 10.0
-#: Characters of a name, and of a text, that the database keeps.
+#: Most characters of a name and of a text in the database.
 _LONGEST, _LONGEST_TEXT = 255, 4096
 _COLUMNS = {"commit": 64, "branch": 255, "machine": 255, "tool": 64, "command": _LONGEST_TEXT}
 
@@ -38,7 +38,7 @@ class Occasion:
 
     @classmethod
     def here(cls, folder: Path | None = None) -> Occasion:
-        """Now, on this machine; commit and branch of GitHub's variables, else of git."""
+        """Now, on this machine; commit and branch from GitHub's variables, else from git."""
         commit = os.environ.get("GITHUB_SHA") or _git(folder, "rev-parse", "HEAD")
         branch = (
             os.environ.get("GITHUB_HEAD_REF")
@@ -46,10 +46,10 @@ class Occasion:
             or _git(folder, "branch", "--show-current")
         )
         if commit and not os.environ.get("GITHUB_SHA") and _git(folder, "status", "--porcelain"):
-            commit += "+"  # not what was committed
+            commit += "+"  # the files differ from the commit
         program = Path(sys.argv[0] or "python")
-        module = program.name == "__main__.py"
-        called = ["python", "-m", program.parent.name] if module else [program.name]
+        is_module = program.name == "__main__.py"
+        called = ["python", "-m", program.parent.name] if is_module else [program.name]
         command = shlex.join([*called, *sys.argv[1:]])[:_LONGEST_TEXT]
         return cls(time.time(), commit, branch, platform.node(), command=command)
 
@@ -57,19 +57,19 @@ class Occasion:
         """``run`` of a document of results."""
         return {**vars(self)}
 
-    def told_by(self, document: object) -> Occasion:
-        """This, with what a document of results says of its own run over it."""
-        told = document.get("run") if isinstance(document, Mapping) else None
-        if not isinstance(told, Mapping):
+    def updated_from(self, document: object) -> Occasion:
+        """This occasion with what a document of results says of its own run."""
+        row = document.get("run") if isinstance(document, Mapping) else None
+        if not isinstance(row, Mapping):
             return self
-        found: dict[str, Any] = {
-            name: str(told[name])[:longest]
+        values: dict[str, Any] = {
+            name: str(row[name])[:longest]
             for name, longest in _COLUMNS.items()
-            if isinstance(told.get(name), str)
+            if isinstance(row.get(name), str)
         }
-        if isinstance(told.get("started"), (int, float)):
-            found["started"] = float(told["started"])
-        return replace(self, **found)
+        if isinstance(row.get("started"), (int, float)):
+            values["started"] = float(row["started"])
+        return replace(self, **values)
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class CaseRow:
 
 @dataclass(frozen=True)
 class Run:
-    """A run, its cases, and the images that they ran: what is known of them, and their files."""
+    """A run with its cases. ``images`` are images with known parts, ``elves`` files of images."""
 
     occasion: Occasion
     cases: tuple[CaseRow, ...]
@@ -107,10 +107,10 @@ class Run:
 
     @property
     def key(self) -> str:
-        """The hash of what it holds: the same run has the same key wherever it is recorded."""
+        """A hash of the content: the same run has the same key wherever it is recorded."""
         occasion = [self.occasion.started, self.occasion.commit, self.occasion.branch]
-        said = json.dumps([occasion, [[*vars(c).values()] for c in self.cases]], default=vars)
-        return hashlib.sha256(said.encode()).hexdigest()
+        cases = [[*vars(case).values()] for case in self.cases]
+        return hashlib.sha256(json.dumps([occasion, cases], default=vars).encode()).hexdigest()
 
 
 def from_document(document: object, occasion: Occasion, *, where: str = "the results") -> Run:
@@ -118,35 +118,36 @@ def from_document(document: object, occasion: Occasion, *, where: str = "the res
 
     Raises :class:`UsageError` for anything else.
     """
-    found = document.get("cases") if isinstance(document, Mapping) else None
-    if not isinstance(found, list):
+    cases = document.get("cases") if isinstance(document, Mapping) else None
+    if not isinstance(cases, list):
         raise UsageError(f"{where} has no cases", hint="pass what `tflm-hil run --json FILE` wrote")
     try:
-        rows = tuple(_row(case) for case in found)
+        rows = tuple(_row(case) for case in cases)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise UsageError(f"{where} is no result of tflm-hil: {error!r}") from error
-    elves = {row.image: str(case["elf"]) for case, row in zip(found, rows, strict=True)
+        raise UsageError(f"{where} is not a result of tflm-hil: {error!r}") from error
+    elves = {row.image: str(case["elf"]) for case, row in zip(cases, rows, strict=True)
              if row.image and case.get("elf")}  # fmt: skip
     return Run(occasion, rows, elves=elves)
 
 
 def read(path: Path) -> object:
-    """The JSON document in a file; raises :class:`UsageError` for what is none."""
+    """The JSON document in a file; raises :class:`UsageError` for any other file."""
     try:
         return json.loads(files.read(path))
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is no JSON: {error}") from error
+        raise UsageError(f"{path} is not JSON: {error}") from error
 
 
 def from_file(path: Path, given: Mapping[str, Any] | None = None) -> Run:
-    """A run from a JSON file, which says itself when and where it was made.
+    """A run from a JSON file of results.
 
-    ``given`` counts before what the file says. A file that does not say was made here, when it was
-    written last: recorded again, it is the same run. Raises :class:`UsageError` for what is none.
+    When and where it was made is in ``given`` or in the file. What neither says is this machine,
+    and the time at which the file was written last, so that a file recorded twice is one run.
+    Raises :class:`UsageError` for any other file.
     """
     document = read(path)
     here = replace(Occasion.here(), started=path.stat().st_mtime)
-    occasion = replace(here.told_by(document), **(given or {}))
+    occasion = replace(here.updated_from(document), **(given or {}))
     return from_document(document, occasion, where=str(path))
 
 
@@ -165,8 +166,8 @@ def _row(case: Mapping[str, Any]) -> CaseRow:
 
 
 def image_parts(elf: str, sha256: str) -> ImageParts | None:
-    """What the image at ``elf`` is made of; None if it is not there any more, or another one."""
-    from harness.elf import Image  # noqa: PLC0415 - only a history asks what images are made of
+    """The parts of the image at ``elf``; None if it is gone or is not the one with ``sha256``."""
+    from harness.elf import Image  # noqa: PLC0415 - only a history needs the parts of images
     from harness.footprint import analyse  # noqa: PLC0415
 
     try:
@@ -189,10 +190,10 @@ def image_parts(elf: str, sha256: str) -> ImageParts | None:
 
 
 def _summed(rows: Any) -> dict[tuple[str, str], int]:
-    found: dict[tuple[str, str], int] = {}
+    sizes: dict[tuple[str, str], int] = {}
     for region, name, size in rows:
-        found[region, name] = found.get((region, name), 0) + size
-    return found
+        sizes[region, name] = sizes.get((region, name), 0) + size
+    return sizes
 
 
 def _git(folder: Path | None, *arguments: str) -> str:

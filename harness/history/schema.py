@@ -1,7 +1,7 @@
-"""The tables of a history, and the way from older ones to today's.
+"""The tables of a history, and the migration from older ones.
 
-Rows are facts with their source. What an image is made of (symbols, operators) is kept once for
-each image, by its SHA-256: most nights build what the night before built.
+Rows are facts with their source. The parts of an image (symbols, operators) are kept once for each
+SHA-256, because most nights build the same images as the night before.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ runs = Table(
     Column("id", Integer, primary_key=True),
     Column("key", String(64), nullable=False, unique=True),
     Column("started", Float, nullable=False),  # seconds since 1970, UTC
-    Column("commit", String(64), nullable=False),  # "" if nothing told
+    Column("commit", String(64), nullable=False),  # "" if unknown
     Column("branch", String(255), nullable=False),
     Column("machine", String(255), nullable=False),
     Column("tool", String(64), nullable=False),  # version of tflm-hil
@@ -53,7 +53,7 @@ images = Table(
     Column("compiler", String(255), nullable=False),
 )
 
-#: What a region's bytes are of: symbols, and operators (exclusive bytes of flash).
+#: The bytes of an image's symbols, and of its operators (exclusive bytes of flash).
 parts = Table(
     "parts",
     metadata,
@@ -92,16 +92,16 @@ measures = Table(
 
 
 def version(connection: Connection, where: str) -> int:
-    """Of the tables that are there; 0 if there are none.
+    """The version of the tables in the database; 0 if it has none.
 
     Raises :class:`UsageError` for a database of a newer tflm-hil, or of something else.
     """
-    found = set(inspect(connection).get_table_names())
-    if about.name not in found:
-        others = found & {table.name for table in metadata.sorted_tables}
-        if others:
+    tables = set(inspect(connection).get_table_names())
+    if about.name not in tables:
+        foreign = tables & {table.name for table in metadata.sorted_tables}
+        if foreign:
             raise UsageError(
-                f"{where} is a database of something else: it has a table {min(others)!r}"
+                f"{where} is a database of something else: it has a table {min(foreign)!r}"
             )
         return 0
     version = int(connection.execute(select(about.c.version)).scalar_one())
@@ -114,23 +114,22 @@ def version(connection: Connection, where: str) -> int:
 
 
 def prepare(connection: Connection, where: str) -> None:
-    """Make the tables, or bring older ones up to date; in the caller's transaction.
+    """Make the tables, or migrate older ones, in the caller's transaction.
 
     Raises what :func:`version` raises.
     """
-    found = version(connection, where)
-    if not found:
+    if not version(connection, where):
         metadata.create_all(connection)
         connection.execute(about.insert().values(version=VERSION))
         return
-    hold(connection)  # another one may be at it
+    hold(connection)  # another process may be migrating: the version is read again
     for step in range(version(connection, where), VERSION):
         _STEPS[step](connection)
     connection.execute(about.update().values(version=VERSION))
 
 
 def hold(connection: Connection) -> None:
-    """Wait until no other writer writes, and keep others waiting to the transaction's end.
+    """Wait until no one else writes, and make others wait to the end of the transaction.
 
     A server locks the one row of ``tflm_hil``; SQLite has locked the file already.
     """
@@ -138,11 +137,11 @@ def hold(connection: Connection) -> None:
 
 
 def _add_command(connection: Connection) -> None:
-    """1 -> 2: a run says by which command it was made."""
+    """1 -> 2: a run has the command that made it."""
     connection.exec_driver_sql(
         "ALTER TABLE runs ADD COLUMN command VARCHAR(4096) NOT NULL DEFAULT ''"
     )
 
 
-#: Version -> what leads to the next one.
+#: Version -> the migration to the next one.
 _STEPS: dict[int, Callable[[Connection], None]] = {1: _add_command}

@@ -1,7 +1,7 @@
 """A history in a database: an SQLite file, or any server that SQLAlchemy reaches.
 
-A run is written in one transaction: all of it or nothing, whatever ends the writer. Two writers
-wait for each other. A file that is damaged or something else is named and never overwritten.
+A run is written in one transaction: all of it or nothing, whatever ends the writer. Writers wait
+for each other. A file that is damaged or something else is refused and never overwritten.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from harness.history.run import ImageParts, Occasion, Run, image_parts
 #: Seconds that a writer waits for another one.
 _PATIENCE = 60.0
 _TO_WRITE = {"writes": True}
-_CHUNK = 500  # rows of one look-up; SQLite takes 32,766 variables
+_CHUNK = 500  # rows of one query; SQLite takes 32,766 variables
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class History(Closing):
 
     @classmethod
     def open(cls, url: str) -> History:
-        """The history at ``url``: a file's path, or a database URL; made where there is none.
+        """The history at ``url``, a file's path or a database URL; made if there is none.
 
         Raises :class:`UsageError` for a damaged file, a database of something else or of a newer
         tflm-hil; :class:`EnvironmentMissing` if there is no driver or no server.
@@ -90,30 +90,30 @@ class History(Closing):
         try:
             with self._engine_to_write.begin() as connection:
                 schema.prepare(connection, self.where)
-        except (IntegrityError, ProgrammingError):  # another one has just made the tables
+        except (IntegrityError, ProgrammingError):  # another process has just made the tables
             with self._writing() as connection:
                 schema.prepare(connection, self.where)
         except DBAPIError as error:
-            raise _in_words(error, self.where) from error
+            raise _own_error(error, self.where) from error
 
     def close(self) -> None:
-        """Give the connections back."""
+        """Close the connections."""
         self._engine.dispose()
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
-        with _named(self.where), self._engine_to_write.begin() as connection:
+        with _own_errors(self.where), self._engine_to_write.begin() as connection:
             yield connection
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with _named(self.where), self._engine.connect() as connection:
+        with _own_errors(self.where), self._engine.connect() as connection:
             yield connection
 
     def record(self, run: Run) -> bool:
-        """Keep ``run``; False if it is kept already.
+        """Write ``run``; False if it is here already.
 
-        Images that are new here are read from their files first, for no writer waits for that.
+        New images are read from their files before the transaction, so that no writer waits.
         """
         run = replace(run, images=(*run.images, *self._read_images(run)))
         with self._writing() as connection:
@@ -121,14 +121,14 @@ class History(Closing):
             known = sql.select(schema.runs.c.id).where(schema.runs.c.key == run.key)
             if connection.execute(known).first() is not None:
                 return False
-            occasion = vars(run.occasion)
-            number = _inserted(connection, schema.runs, {"key": run.key, **occasion})
-            images = self._images(connection, run)
+            run_id = _insert(connection, schema.runs, {"key": run.key, **vars(run.occasion)})
+            images = self._write_images(connection, run)
             if run.cases:
-                _write_cases(connection, run, number, images)
+                _write_cases(connection, run, run_id, images)
         return True
 
     def _read_images(self, run: Run) -> Iterator[ImageParts]:
+        """The parts of those images of ``run`` that neither it nor the database has."""
         wanted = run.elves.keys() - {image.sha256 for image in run.images}
         with self._reading() as connection:
             known = _known_images(connection, wanted)
@@ -137,26 +137,24 @@ class History(Closing):
             if parts is not None:
                 yield parts
 
-    def _images(self, connection: Connection, run: Run) -> dict[str, int]:
-        """The number of each image of ``run``; those that are new are written."""
+    def _write_images(self, connection: Connection, run: Run) -> dict[str, int]:
+        """Write the images of ``run`` that are new; gives the id of each of its images."""
         wanted = {case.image for case in run.cases if case.image}
         parts = {image.sha256: image for image in run.images}
-        found = _known_images(connection, wanted)
+        ids = _known_images(connection, wanted)
         table = schema.images
-        for sha in sorted(wanted - found.keys()):
+        for sha in sorted(wanted - ids.keys()):
             image = parts.get(sha)
             compiler = image.compiler[:255] if image else ""
-            found[sha] = _inserted(connection, table, {"sha256": sha, "compiler": compiler})
+            ids[sha] = _insert(connection, table, {"sha256": sha, "compiler": compiler})
             if image and image.parts:
                 columns = [column.name for column in schema.parts.columns]
-                rows = [
-                    dict(zip(columns, (found[sha], *part), strict=True)) for part in image.parts
-                ]
+                rows = [dict(zip(columns, (ids[sha], *part), strict=True)) for part in image.parts]
                 connection.execute(schema.parts.insert(), rows)
-        return found
+        return ids
 
     def runs(self, *, branch: str | None = None, last: int | None = None) -> list[RunRow]:
-        """The runs, oldest first: of one branch, the ``last`` ones."""
+        """The runs, oldest first; if given, only those of ``branch``, or only the ``last`` ones."""
         table = schema.runs
         query = sql.select(table).order_by(table.c.started.desc(), table.c.id.desc())
         if branch is not None:
@@ -168,10 +166,10 @@ class History(Closing):
         return [_run_row(row) for row in reversed(rows)]
 
     def cases(self, runs: Sequence[RunRow]) -> dict[Key, list[Point]]:
-        """What each case did in ``runs``, oldest first."""
+        """The results of each case in ``runs``, oldest first."""
         by_id = {run.id: run for run in runs}
         order = {run.id: number for number, run in enumerate(runs)}
-        found: dict[Key, list[Point]] = defaultdict(list)
+        cases: dict[Key, list[Point]] = defaultdict(list)
         with self._reading() as connection:
             for chunk in _chunks(list(by_id)):
                 figures = _figures(connection, chunk)
@@ -179,13 +177,13 @@ class History(Closing):
                 for row in connection.execute(query).mappings():
                     seen = Seen(row["verdict"], row["reason"], figures.get(row["id"], {}))
                     key = Key(row["name"], row["target"], row["builder"])
-                    found[key].append(Point(by_id[row["run"]], seen, row["image"]))
-        for points in found.values():
+                    cases[key].append(Point(by_id[row["run"]], seen, row["image"]))
+        for points in cases.values():
             points.sort(key=lambda point: order[point.run.id])
-        return dict(found)
+        return dict(cases)
 
     def compiler(self, image: int | None) -> str:
-        """What made an image, "" if nothing tells."""
+        """The compiler of an image, "" if unknown."""
         if image is None:
             return ""
         query = sql.select(schema.images.c.compiler).where(schema.images.c.id == image)
@@ -207,8 +205,8 @@ def _engine(url: sql.URL) -> Engine:
         return sql.create_engine(url, pool_pre_ping=True)
     engine = sql.create_engine(url, connect_args={"timeout": _PATIENCE})
 
-    # The driver begins a transaction at the first write, so that two readers that both mean to
-    # write would each hold what the other needs. Here who means to write locks at once.
+    # The driver begins a transaction at the first write. Two readers that both want to write would
+    # then each hold what the other needs, so here a writer locks at once.
     @sql.event.listens_for(engine, "connect")
     def _manual(connection: Any, _: object) -> None:
         connection.isolation_level = None
@@ -223,38 +221,38 @@ def _engine(url: sql.URL) -> Engine:
 
 
 @contextmanager
-def _named(where: str) -> Iterator[None]:
-    """A database's errors in the package's own words."""
+def _own_errors(where: str) -> Iterator[None]:
+    """Raise a database's errors as errors of this package."""
     try:
         yield
     except DBAPIError as error:
-        raise _in_words(error, where) from error
+        raise _own_error(error, where) from error
     except OSError as error:  # a driver in Python, without its server
         raise EnvironmentMissing(f"the history {where} cannot be used: {error}") from error
 
 
-def _in_words(error: DBAPIError, where: str) -> HilError:
-    told = str(error.orig).strip().partition("\n")[0]
-    words = told.lower()
+def _own_error(error: DBAPIError, where: str) -> HilError:
+    message = str(error.orig).strip().partition("\n")[0]
+    words = message.lower()
     if "not a database" in words or "malformed" in words:
         return UsageError(
-            f"{where} is no history, or damaged: {told}",
+            f"{where} is not a history, or damaged: {message}",
             hint="nothing was changed; restore the file, or name another one",
         )
     if "full" in words or "readonly" in words or "read-only" in words or "i/o" in words:
-        return CannotWrite(f"cannot write {where}: {told}; the run was not recorded")
+        return CannotWrite(f"cannot write {where}: {message}; the run was not recorded")
     if "locked" in words:
         return CannotWrite(
             f"cannot write {where}: another writer holds it for more than {_PATIENCE:.0f} s"
         )
-    return EnvironmentMissing(f"the history {where} cannot be used: {told}")
+    return EnvironmentMissing(f"the history {where} cannot be used: {message}")
 
 
-def _write_cases(connection: Connection, run: Run, number: int, images: Mapping[str, int]) -> None:
+def _write_cases(connection: Connection, run: Run, run_id: int, images: Mapping[str, int]) -> None:
     columns = {column.name for column in schema.cases.columns} - {"id", "run", "image"}
     rows = [
         {**{name: getattr(case, name) for name in columns},
-         "run": number, "image": images.get(case.image)}
+         "run": run_id, "image": images.get(case.image)}
         for case in run.cases
     ]  # fmt: skip
     statement = schema.cases.insert().returning(schema.cases.c.id, sort_by_parameter_order=True)
@@ -269,15 +267,17 @@ def _write_cases(connection: Connection, run: Run, number: int, images: Mapping[
 
 
 def _known_images(connection: Connection, wanted: Collection[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    """The ids of those images that the database has, by their SHA-256."""
+    ids: dict[str, int] = {}
     table = schema.images
     for chunk in _chunks(sorted(wanted)):
         query = sql.select(table.c.sha256, table.c.id).where(table.c.sha256.in_(chunk))
-        found.update((row.sha256, row.id) for row in connection.execute(query))
-    return found
+        ids.update((row.sha256, row.id) for row in connection.execute(query))
+    return ids
 
 
-def _inserted(connection: Connection, table: sql.Table, row: Mapping[str, object]) -> int:
+def _insert(connection: Connection, table: sql.Table, row: Mapping[str, object]) -> int:
+    """Write a row; gives its id."""
     key = connection.execute(table.insert().values(**row)).inserted_primary_key
     assert key is not None
     return int(key[0])
@@ -287,16 +287,17 @@ _ByCase = dict[int, dict[tuple[str, str], float]]
 
 
 def _figures(connection: Connection, runs: Sequence[int]) -> _ByCase:
+    """The figures of all cases of ``runs``: case id -> (name, source) -> value."""
     table = schema.measures
     query = (
         sql.select(table.c.case, table.c.name, table.c.source, table.c.value)
         .join(schema.cases, schema.cases.c.id == table.c.case)
         .where(schema.cases.c.run.in_(runs))
     )
-    found: dict[int, dict[tuple[str, str], float]] = defaultdict(dict)
+    figures: _ByCase = defaultdict(dict)
     for case, name, source, value in connection.execute(query):
-        found[case][name, source] = value
-    return found
+        figures[case][name, source] = value
+    return figures
 
 
 def _run_row(row: sql.RowMapping) -> RunRow:

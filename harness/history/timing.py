@@ -1,4 +1,4 @@
-"""Results with milliseconds and microjoules, by what a lab has measured."""
+"""Results with milliseconds and microjoules, from a lab's calibration."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from harness.history.calibration import Calibration, Supply, Time, kernels
 def timed(result: CaseResult, calibration: Calibration) -> CaseResult:
     """The result with calibrated milliseconds, or with the reason why it has none.
 
-    A board's own cycles need no calibration; where the lab's supply is known, both have an energy.
+    A board's own cycles need no calibration. If the lab's supply is known, both get an energy.
     """
-    found = _timed(result, calibration)
+    measures = _timed(result, calibration)
     if calibration.supply is not None:
-        found = _with_energy(found, calibration.supply)
-    return replace(result, measures=found)
+        measures = _with_energy(measures, calibration.supply)
+    return replace(result, measures=measures)
 
 
 def _timed(result: CaseResult, calibration: Calibration) -> Measures:
@@ -29,18 +29,18 @@ def _timed(result: CaseResult, calibration: Calibration) -> Measures:
     if measures.instructions is None:
         return measures
     if not measures.operators:
-        why = "not calibrated: the image tells no operators' ticks"
-        return replace(measures, time=f"{measures.time}; {why}")
+        reason = "not calibrated: the image does not print its operators' ticks"
+        return replace(measures, time=f"{measures.time}; {reason}")
     try:
-        found = calibration.time(kernels(result.to_json()))
+        time = calibration.time(kernels(result.to_json()))
     except CheckFailed as refused:
         return replace(measures, time=f"{measures.time}; {refused.message}")
-    return replace(measures, time=str(found), milliseconds=found.milliseconds,
-                   milliseconds_spread=found.spread)  # fmt: skip
+    return replace(measures, time=str(time), milliseconds=time.milliseconds,
+                   milliseconds_spread=time.spread)  # fmt: skip
 
 
 def _with_energy(measures: Measures, supply: Supply) -> Measures:
-    """Where the time is known, not just its least."""
+    """``measures`` with an energy, if the time is known and not just a lower bound."""
     if measures.milliseconds is not None:
         time = Time(measures.milliseconds, measures.milliseconds_spread or 0.0)
         energy = f"{supply.energy(time.milliseconds):,.4g} µJ ± {supply.energy(time.spread):,.2g}"
@@ -49,17 +49,20 @@ def _with_energy(measures: Measures, supply: Supply) -> Measures:
         energy = f"{supply.energy(time.milliseconds):,.4g} µJ"
     else:
         return measures
-    told = f"{measures.time}; {energy} ({supply})"
-    return replace(measures, time=told, microjoules=supply.energy(time.milliseconds))
+    text = f"{measures.time}; {energy} ({supply})"
+    return replace(measures, time=text, microjoules=supply.energy(time.milliseconds))
 
 
 def all_timed(results: Sequence[CaseResult], path: str | None) -> list[CaseResult]:
-    """The results by the calibration in a file, in their ``result.json`` too; None: as they are."""
+    """The results with the calibration in the file at ``path``; without one, as they are.
+
+    Writes them to their ``result.json`` too.
+    """
     if not path:
         return list(results)
     calibration = Calibration.from_file(Path(path))
-    found = [timed(result, calibration) for result in results]
-    for result in found:
+    calibrated = [timed(result, calibration) for result in results]
+    for result in calibrated:
         if result.evidence.console is not None:
             write_result(result.evidence.console.parent, result)
-    return found
+    return calibrated

@@ -13,7 +13,7 @@ _BLOCKS = "▁▂▃▄▅▆▇█"
 
 @dataclass(frozen=True)
 class Step:
-    """A figure that is another one than in the run before."""
+    """A figure that differs from the run before."""
 
     at: int  # index of the point
     before: float
@@ -30,29 +30,29 @@ class Trend:
 
     @property
     def unit(self) -> str:
-        """Of the values."""
-        of = measure(self.name)
-        return of.unit if of else ""
+        """The unit of the values."""
+        kind = measure(self.name)
+        return kind.unit if kind else ""
 
     @property
     def noisy(self) -> bool:
         """True if each run measures another value."""
-        of = measure(self.name)
-        return of is not None and of.noisy
+        kind = measure(self.name)
+        return kind is not None and kind.noisy
 
     @property
     def steps(self) -> tuple[Step, ...]:
         """Where the figure moved; () for noisy ones, which always do."""
         if self.noisy:
             return ()
-        found: list[Step] = []
+        steps: list[Step] = []
         last: float | None = None
-        for at, value in enumerate(self.values):
+        for index, value in enumerate(self.values):
             if value is not None:
                 if last is not None and value != last:
-                    found.append(Step(at, last, value))
+                    steps.append(Step(index, last, value))
                 last = value
-        return tuple(found)
+        return tuple(steps)
 
 
 def trends(points: Sequence[Point]) -> tuple[Trend, ...]:
@@ -66,7 +66,7 @@ def trends(points: Sequence[Point]) -> tuple[Trend, ...]:
 
 
 def sparkline(values: Sequence[float | None], width: int = 40) -> str:
-    """The last ``width`` values as blocks from their least to their largest; a gap is a blank."""
+    """The last ``width`` values as blocks of different heights; a missing one is a blank."""
     shown = values[-width:]
     known = [value for value in shown if value is not None]
     if not known:

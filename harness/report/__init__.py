@@ -1,4 +1,4 @@
-"""Results -> terminal table, JUnit XML, HTML; what ran -> profile and LCOV."""
+"""Results -> terminal table, JUnit XML, HTML; coverage -> profile and LCOV."""
 
 from harness.report.html import About, html
 from harness.report.junit import junit

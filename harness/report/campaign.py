@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.report import plots
+from harness.report.pages import environment
 from harness.studies.campaign.inject import CRITICAL, OUTCOMES
 from harness.studies.campaign.summary import Rate, Summary
 
-_MARK = 24  # characters of a mark at an axis
+_LONGEST_LABEL = 24  # characters at an axis
 _COLOURS = dict(zip(OUTCOMES, ("#8fbc8f", "#e6c34a", "#c0392b", "#4a7ebb", "#7d6b99"), strict=True))
 _TITLES = {
     "model": "by fault model",
@@ -23,13 +24,13 @@ _TITLES = {
 
 
 def table(summary: Summary) -> str:
-    """What is told on a terminal."""
+    """The summary as text, for a terminal."""
     lines = [f"{summary.faults:,} faults in one inference of {summary.stage.length:,} instructions"]
     for name in OUTCOMES:
         rate = summary.rate(name)
         low, high = rate.interval
         lines.append(f"  {name:<10} {rate.hits:>9,}  {rate.rate:8.3%}  ({low:.3%} to {high:.3%})")
-    models = [(model, counts) for model, group, _, counts in summary.groups() if group == "model"]
+    models = _by_model(summary)
     if len(models) > 1:
         lines += ["", f"  {'fault model':<12}" + "".join(f"{name:>11}" for name in OUTCOMES)]
         lines += [
@@ -50,32 +51,23 @@ def table(summary: Summary) -> str:
 
 def page(summary: Summary, parameters: Mapping[str, Any]) -> str:
     """One HTML page that needs nothing else."""
-    from jinja2 import Environment, PackageLoader, select_autoescape  # noqa: PLC0415
-
-    environment = Environment(
-        loader=PackageLoader("harness", "report"), autoescape=select_autoescape(), trim_blocks=True
-    )
     sections: dict[str, dict[str, list[tuple[str, Counter[str]]]]] = {}
     for model, group, value, counts in summary.groups():
         if group != "model":
             sections.setdefault(model, {}).setdefault(group, []).append((value, counts))
-    content: str = environment.get_template("campaign.html").render(
+    models = _by_model(summary)
+    content: str = environment().get_template("campaign.html").render(
         image=parameters["image"],
         options=parameters["options"],
         stage=summary.stage,
         faults=summary.faults,
         rates=[(name, summary.rate(name)) for name in OUTCOMES],
-        models=[(model, counts) for model, group, _, counts in summary.groups()
-                if group == "model"],
+        models=models,
         outcomes=OUTCOMES,
         details=summary.details.most_common(),
         hints=summary.hints(),
         script=plots.script(),
-        overview=_stacked(
-            "overview",
-            [(model, counts) for model, group, _, counts in summary.groups() if group == "model"],
-            "outcomes by fault model",
-        ),
+        overview=_stacked("overview", models, "outcomes by fault model"),
         sections=[
             (model, [_critical(f"{model}-{group}", rows, f"{model}: critical, {_TITLES[group]}")
                      for group, rows in groups.items()])
@@ -83,6 +75,11 @@ def page(summary: Summary, parameters: Mapping[str, Any]) -> str:
         ],
     )  # fmt: skip
     return content
+
+
+def _by_model(summary: Summary) -> list[tuple[str, Counter[str]]]:
+    """The outcomes of each fault model."""
+    return [(model, counts) for model, group, _, counts in summary.groups() if group == "model"]
 
 
 def _stacked(name: str, rows: list[tuple[str, Counter[str]]], title: str) -> str:
@@ -102,18 +99,18 @@ def _stacked(name: str, rows: list[tuple[str, Counter[str]]], title: str) -> str
 
 
 def _short(name: str) -> str:
-    """A tensor's name as the mark of an axis; converters string many together with semicolons."""
+    """A tensor's name as a label at an axis; converters join several names with semicolons."""
     first = name.partition(";")[0]
-    return first if len(first) <= _MARK else f"…{first[1 - _MARK :]}"
+    return first if len(first) <= _LONGEST_LABEL else f"…{first[1 - _LONGEST_LABEL :]}"
 
 
 def _critical(name: str, rows: list[tuple[str, Counter[str]]], title: str) -> str:
-    """The critical rate of each value, with its interval."""
+    """A plot of the critical rate of each value, with its interval."""
     rates = [(value, Rate(counts[CRITICAL], sum(counts.values()))) for value, counts in rows]
-    places = list(range(len(rates)))
+    positions = list(range(len(rates)))
     trace = {
         "type": "bar",
-        "x": places,
+        "x": positions,
         "y": [rate.rate for _, rate in rates],
         "marker": {"color": _COLOURS[CRITICAL]},
         "error_y": {
@@ -127,7 +124,7 @@ def _critical(name: str, rows: list[tuple[str, Counter[str]]], title: str) -> st
     names = [_short(value) for value, _ in rates]
     layout = {
         "title": {"text": title},
-        "xaxis": {"tickvals": places, "ticktext": names, "automargin": True},
+        "xaxis": {"tickvals": positions, "ticktext": names, "automargin": True},
         "yaxis": {"tickformat": ".1%", "rangemode": "tozero"},
     }
     return plots.figure(name, [trace], layout)

@@ -1,4 +1,4 @@
-"""Results as one HTML page that needs nothing else: no fonts, no network; a script filters it."""
+"""Results as one HTML page that needs no other files and no network; its script filters cases."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from harness.report.problems import problem_lines
 from harness.report.ran import Share, lines_run, profile
 from harness.report.treemap import Box, of_image
 
+#: Lines of a long transcript that are shown from its beginning and its end.
 _HEAD, _TAIL = 120, 60
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a transcript; ``noted`` where a finding was read from it."""
+    """One line of a transcript; ``noted`` if a finding was read from it."""
 
     text: str
     noted: bool = False
@@ -29,7 +30,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Link:
-    """A file of a case, seen from the page."""
+    """A link to a file of a case, relative to the page."""
 
     text: str
     href: str
@@ -37,10 +38,10 @@ class Link:
 
 @dataclass(frozen=True)
 class About:
-    """What a page tells besides the results.
+    """What a page shows besides the results.
 
-    ``folder`` is where it will stand: links go from there. ``log`` is Robot's log, and ``tests``
-    the id in it of the test that ran a result, by the result's place from 0.
+    ``folder`` is the page's folder, from which links go. ``log`` is Robot's log; ``tests`` has the
+    id of each result's test in it, by the result's index from 0.
     """
 
     run: Occasion | None = None
@@ -87,8 +88,8 @@ def html(results: Sequence[CaseResult], about: About | None = None) -> str:
     ]
     page: str = template.render(
         sections=sections,
-        failed=[one for one in sections if not one.result.passed],
-        passed=[one for one in sections if one.result.passed],
+        failed=[section for section in sections if not section.result.passed],
+        passed=[section for section in sections if section.result.passed],
         counts=counts,
         builders=sorted({result.setup.builder for result in results}),
         targets=sorted({result.setup.target for result in results}),
@@ -105,7 +106,7 @@ def html(results: Sequence[CaseResult], about: About | None = None) -> str:
 
 
 def _treemap(result: CaseResult) -> tuple[Box, ...]:
-    """Of the image that ran, where it still is what ran."""
+    """The map of the image that ran, if its file is still the same."""
     elf, sha256 = result.setup.elf, result.setup.elf_sha256
     return of_image(elf, sha256) if elf is not None and sha256 else ()
 
@@ -115,22 +116,20 @@ def _profile(result: CaseResult) -> tuple[Share, ...]:
 
 
 def _operators(result: CaseResult) -> tuple[Share, ...]:
-    total = sum(one.ticks for one in result.measures.operators) or 1
-    return tuple(
-        Share(one.operator, one.ticks, one.ticks / total) for one in result.measures.operators
-    )
+    return _shares([(row.operator, row.ticks) for row in result.measures.operators])
 
 
 def _profiled(result: CaseResult) -> tuple[Share, ...]:
-    total = sum(one.instructions for one in result.measures.profiled) or 1
-    return tuple(
-        Share(one.group, one.instructions, one.instructions / total)
-        for one in result.measures.profiled
-    )
+    return _shares([(row.group, row.instructions) for row in result.measures.profiled])
+
+
+def _shares(counts: Sequence[tuple[str, int]]) -> tuple[Share, ...]:
+    total = sum(count for _, count in counts) or 1
+    return tuple(Share(name, count, count / total) for name, count in counts)
 
 
 def _links(result: CaseResult, about: About, test: str) -> Iterator[Link]:
-    """To the files of a case, where the page's place is known, and to its test in Robot's log."""
+    """Links to a case's files, if the page's folder is known, and to its test in Robot's log."""
     if about.folder is not None and result.evidence.console is not None:
         names = ["console.bin", "transcript.txt", "result.json"]
         if result.evidence.coverage is not None:
@@ -143,7 +142,7 @@ def _links(result: CaseResult, about: About, test: str) -> Iterator[Link]:
 
 
 def _transcript(result: CaseResult) -> list[Row]:
-    """The time-stamped console of a case, shortened in the middle where it is long."""
+    """The time-stamped console of a case; a long one is shortened in the middle."""
     console = result.evidence.console
     if console is None:
         return []

@@ -10,7 +10,7 @@ from harness.case.measures import properties
 from harness.case.result import CaseResult, Verdict
 from harness.report.problems import problem_lines
 
-# What XML 1.0 cannot hold, escaped or not; console garbage gets this far.
+# Characters that XML 1.0 cannot hold, escaped or not; a device's console may have them.
 _ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 _ELEMENT = {
@@ -27,7 +27,7 @@ def legal(text: str) -> str:
 
 
 def junit(results: Sequence[CaseResult]) -> str:
-    """One ``testsuite`` with one ``testcase`` a result, and one for each test that an image ran."""
+    """A ``testsuite`` with a ``testcase`` for each result, and for each test that an image ran."""
     counts = dict.fromkeys(("failure", "error", "skipped"), 0)
     suite = ElementTree.Element("testsuite", name="tflm-hil")
     for result in results:
@@ -56,7 +56,7 @@ def junit(results: Sequence[CaseResult]) -> str:
 
 
 def _add_tests(suite: ElementTree.Element, result: CaseResult, counts: dict[str, int]) -> None:
-    """The tests that the image ran; a failure that the case knows of is told as skipped."""
+    """Add the tests that the image ran; a failure that the case expects counts as skipped."""
     for test in result.evidence.tests:
         row = ElementTree.SubElement(
             suite,
@@ -76,7 +76,7 @@ def _add_tests(suite: ElementTree.Element, result: CaseResult, counts: dict[str,
 
 
 def _add_properties(case: ElementTree.Element, result: CaseResult) -> None:
-    """What was measured, for CI servers that keep figures over time."""
+    """Add what was measured, for CI servers that keep figures over time."""
     row = ElementTree.SubElement(case, "properties")
     for name, value in {"builder": result.setup.builder, **properties(result)}.items():
         ElementTree.SubElement(row, "property", name=name, value=legal(str(value)))

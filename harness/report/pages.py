@@ -1,6 +1,6 @@
 """Templates, styles and scripts of every page that this package writes.
 
-jinja2 is imported when a page is made: most runs on the command line make none.
+jinja2 is imported when a page is made, because most commands make none.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ def asset(name: str) -> str:
 
 
 def environment(**filters: Any) -> Any:
-    """The templates; whatever they show is escaped."""
+    """The templates, with ``filters`` of their own; whatever they show is escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined  # noqa: PLC0415
 
-    made = Environment(
+    templates = Environment(
         loader=FileSystemLoader(FOLDER),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    made.filters |= {"number": number, "figure": figure, **filters}
-    made.globals["version"] = __version__
-    return made
+    templates.filters |= {"number": number, "figure": figure, **filters}
+    templates.globals["version"] = __version__
+    return templates
 
 
 def figure(value: float) -> str:
-    """A figure for people: whole numbers whole, others to six digits."""
+    """A figure for people: whole numbers as they are, others with six digits."""
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.6g}"

@@ -1,4 +1,4 @@
-"""Plots in pages that need no network: plotly's own script stands in the page."""
+"""Plots in pages that need no network: plotly's script is part of the page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LAYOUT = {"margin": {"l": 60, "r": 20, "t": 40, "b": 60}, "template": "none"}
 
 def script() -> str:
     """Plotly's script, for one ``<script>`` element."""
-    from plotly.offline import get_plotlyjs  # noqa: PLC0415 - megabytes, for pages alone
+    from plotly.offline import get_plotlyjs  # noqa: PLC0415 - megabytes, only for pages
 
     text: str = get_plotlyjs()
     return text

@@ -1,4 +1,4 @@
-"""What is wrong with a case, line by line: the same words in text, JUnit and HTML."""
+"""What is wrong with a case, line by line, for all kinds of reports."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from harness.findings import Finding
 
 
 def problem_lines(result: CaseResult) -> list[str]:
-    """All that is wrong, the weightiest first, then the findings that are no problem.
+    """The problems, the most important first, then the findings that are not problems.
 
-    What is a finding carries its kind and the console line it was read from; what came several
-    times stands there once, with the number of times.
+    A finding is shown with its kind and its console line; equal ones once, with their number.
     """
     findings: dict[str, list[Finding]] = {}
     for finding in result.evidence.findings:
@@ -20,23 +19,24 @@ def problem_lines(result: CaseResult) -> list[str]:
     lines = [_line(problem, findings.pop(problem, ())) for problem in result.judgement.problems]
     if not lines and not result.passed:
         lines = [result.judgement.reason]
-    return lines + [_line(message, found) for message, found in findings.items()]
+    return lines + [_line(message, equal) for message, equal in findings.items()]
 
 
-def _line(message: str, found: Sequence[Finding]) -> str:
-    if not found:
+def _line(message: str, findings: Sequence[Finding]) -> str:
+    """``message`` with what is known of the findings that say it."""
+    if not findings:
         return message
-    subjects = dict.fromkeys(one.subject for one in found if one.subject not in message)
-    kinds = dict.fromkeys(" ".join([finding.kind.value, *subjects]) for finding in found)
-    places = [str(finding.line) for finding in found if finding.line]
+    subjects = dict.fromkeys(one.subject for one in findings if one.subject not in message)
+    kinds = dict.fromkeys(" ".join([finding.kind.value, *subjects]) for finding in findings)
+    numbers = [str(finding.line) for finding in findings if finding.line]
     notes = []
-    if len(found) > 1:
-        notes.append(f"{len(found)} times")
-    if places:
-        notes.append(f"console line {places[0]}" if len(places) == 1 else _lines(places))
+    if len(findings) > 1:
+        notes.append(f"{len(findings)} times")
+    if numbers:
+        notes.append(f"console line {numbers[0]}" if len(numbers) == 1 else _lines(numbers))
     return f"{', '.join(kinds)}: {message}" + (f" ({', '.join(notes)})" if notes else "")
 
 
-def _lines(places: Sequence[str]) -> str:
-    shown = ", ".join(places[:5])
-    return f"console lines {shown}{', ...' if len(places) > 5 else ''}"
+def _lines(numbers: Sequence[str]) -> str:
+    shown = ", ".join(numbers[:5])
+    return f"console lines {shown}{', ...' if len(numbers) > 5 else ''}"

@@ -1,4 +1,4 @@
-"""What a case executed: functions by instructions for people, lines as LCOV for tools."""
+"""What code a case ran: instructions by function for people, lines as LCOV for tools."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST = 20
 
 @dataclass(frozen=True)
 class Share:
-    """One function of a profile: its instructions, and their part of all, 0 to 1."""
+    """One function of a profile: its instructions, and their share of all, 0 to 1."""
 
     function: str
     instructions: int
@@ -28,7 +28,7 @@ class Share:
 
 
 def profile(coverage: Coverage, most: int = MOST) -> tuple[Share, ...]:
-    """The functions that took most instructions, and the rest of them in one row."""
+    """The functions that took most instructions, and all others in one row."""
     total = coverage.instructions or 1
     rows = [Share(name, count, count / total) for name, count in coverage.functions.items()]
     if len(rows) > most:
@@ -40,13 +40,13 @@ def profile(coverage: Coverage, most: int = MOST) -> tuple[Share, ...]:
 
 def lines_run(coverage: Coverage) -> str:
     """``1,234 of 5,678 lines of code ran (21.7 %)``."""
-    ran, lines = coverage.lines
-    share = f" ({100 * ran / lines:.1f} %)" if lines else ""
-    return f"{ran:,} of {lines:,} lines of code ran{share}"
+    count, total = coverage.lines
+    share = f" ({100 * count / total:.1f} %)" if total else ""
+    return f"{count:,} of {total:,} lines of code ran{share}"
 
 
 def print_profiles(results: Sequence[CaseResult], stream: TextIO) -> None:
-    """For each case that was traced: instructions by function, boot to end."""
+    """Print, for each case that was traced, instructions by function from boot to end."""
     for result in results:
         if result.evidence.coverage is None:
             continue
@@ -62,7 +62,7 @@ def print_profiles(results: Sequence[CaseResult], stream: TextIO) -> None:
 
 
 def lcov(results: Sequence[CaseResult]) -> str:
-    """One LCOV tracefile of all cases that were traced, each a test of its own name."""
+    """One LCOV tracefile of all cases that were traced, each with a test name of its own."""
     return "".join(
         result.evidence.coverage.lcov().replace("TN:\n", f"TN:{_test_name(result)}\n", 1)
         for result in results
@@ -71,5 +71,5 @@ def lcov(results: Sequence[CaseResult]) -> str:
 
 
 def _test_name(result: CaseResult) -> str:
-    """Letters, digits and underscores: more a test's name may not hold (geninfo(1))."""
+    """The result's name with letters, digits and underscores only, as geninfo(1) wants it."""
     return re.sub(r"\W", "_", f"{result.setup.name}_{result.setup.target}", flags=re.ASCII)

@@ -1,7 +1,7 @@
 """A history as a folder of pages that need no network and no server.
 
-``index.html`` has a row for each case and its verdicts night by night; each case has a page with
-its figures over commits, where they moved, and which symbols of the image changed there.
+``index.html`` has a row for each case with its verdicts night by night. Each case has a page with
+its figures over commits, the commits at which they moved, and the symbols that changed there.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from harness.history.store import History, Point, RunRow
 from harness.history.trend import Trend, trends
 from harness.report.pages import asset, environment, figure
 
-#: Rows of a case's page: steps, runs that passed, symbols of a step.
+#: Most rows of a case's page: steps, runs that passed, symbols of a step.
 _STEPS, _RUNS, _SYMBOLS = 60, 30, 20
-#: Figures that are drawn as one stack, by how their names begin: what the plot is called.
+#: Figures that are drawn as one stack: how their names begin, and the plot's title.
 _STACKED_NAMES = {
     OPERATOR: "operators of one inference",
     PROFILED: "instructions from boot to end, by operator",
@@ -37,7 +37,7 @@ _LETTERS = {"pass": "p", "fail": "f", "firmware": "w", "error": "e", "skipped": 
 
 @dataclass(frozen=True)
 class Night:
-    """A run as the pages show it; ``url`` of its commit, "" if nothing tells."""
+    """A run as the pages show it; ``url`` is that of its commit, "" if none is known."""
 
     when: str
     commit: str
@@ -49,7 +49,7 @@ class Night:
 
 @dataclass(frozen=True)
 class Part:
-    """A symbol that is larger or smaller by so many bytes."""
+    """A symbol that grew ``by`` so many bytes."""
 
     region: str
     name: str
@@ -58,7 +58,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Move:
-    """A figure that moved in a run; ``parts``: the symbols that changed between both images."""
+    """A figure that moved in a run; ``parts`` are symbols whose sizes changed in the image."""
 
     case: str
     page: str
@@ -69,11 +69,11 @@ class Move:
     before: float
     now: float
     parts: Sequence[Part] = ()
-    same: bool = False  # the image is the one of before
+    same: bool = False  # the image is the one before
 
     @property
     def change(self) -> str:
-        """Signed, and in percent."""
+        """The difference with its sign, and in per cent."""
         by = self.now - self.before
         share = f" ({100 * by / self.before:+.1f} %)" if self.before else ""
         return f"{'+' if by > 0 else '-'}{figure(abs(by))}{share}"
@@ -81,9 +81,9 @@ class Move:
 
 def write_site(history: History, folder: Path, *, commit_url: str = "", branch: str | None = None,
                last: int | None = None) -> int:  # fmt: skip
-    """Write the pages into ``folder``, which may be there; returns how many cases they show.
+    """Write the pages into ``folder``, which may exist; returns how many cases they show.
 
-    ``commit_url`` has ``{commit}`` in it. Raises :class:`UsageError` for one that is no link,
+    ``commit_url`` has ``{commit}`` in it. Raises :class:`UsageError` if it is not such a link, and
     :class:`CannotWrite` if a file cannot be written.
     """
     if commit_url:
@@ -101,7 +101,7 @@ def _check_url(template: str) -> None:
     parts = urlsplit(template)
     if parts.scheme not in ("http", "https") or "{commit}" not in template:
         raise UsageError(
-            f"{template} is no link to a commit",
+            f"{template} is not a link to a commit",
             hint="--commit-url 'https://host/project/commit/{commit}'",
         )
 
@@ -139,69 +139,69 @@ class _Site:
 
     def write_case(self, key: Key, points: Sequence[Point]) -> list[Move]:
         """Write the page of a case; returns what moved in the newest run."""
-        found = trends(points)
-        moves = [
+        figures = trends(points)
+        steps = [
             (step.at, trend, step.before, step.now)
-            for trend in found if not trend.name.startswith(_STACKED)
+            for trend in figures if not trend.name.startswith(_STACKED)
             for step in trend.steps
         ]  # fmt: skip
-        moves.sort(key=lambda one: -one[0])
+        steps.sort(key=lambda step: -step[0])
         page = page_name(key)
-        shown = [self._move(key, points, *one) for one in moves[:_STEPS]]
+        shown = [self._move(key, points, *step) for step in steps[:_STEPS]]
         nights = [self._nights[point.run.id] for point in points]
         rows = [
             {"run": night, "verdict": point.seen.verdict, "reason": point.seen.reason}
             for night, point in zip(nights, points, strict=True)
         ]
-        drawn = _figures(found)
+        drawn = _plots(figures)
         text = self._environment.get_template("history_case.html").render(
             key=key,
             points=points,
             last=points[-1].seen,
             compiler=self._history.compiler(points[-1].image),
             steps=shown,
-            more_steps=len(moves) - len(shown),
+            more_steps=len(steps) - len(shown),
             figures=drawn,
             shown=[
-                row for at, row in reversed([*enumerate(rows)])
-                if at >= len(rows) - _RUNS or row["verdict"] != "pass"
+                row for index, row in reversed([*enumerate(rows)])
+                if index >= len(rows) - _RUNS or row["verdict"] != "pass"
             ],
             data={"runs": [vars(night) for night in nights], "figures": drawn},
         )  # fmt: skip
         files.write(self._folder / page, text)
         newest = self._runs[-1].id
-        moved = [one for one in moves if points[one[0]].run.id == newest]
-        return [self._move(key, points, *one, look=False) for one in moved]
+        moved = [step for step in steps if points[step[0]].run.id == newest]
+        return [self._move(key, points, *step, with_parts=False) for step in moved]
 
-    def _move(self, key: Key, points: Sequence[Point], at: int, trend: Trend, before: float,
-              now: float, *, look: bool = True) -> Move:  # fmt: skip
-        earlier = max(i for i in range(at) if trend.values[i] is not None)
-        old, new = points[earlier].image, points[at].image
-        changed = self._changed(old, new) if look and None not in (old, new) else ()
+    def _move(self, key: Key, points: Sequence[Point], index: int, trend: Trend, before: float,
+              now: float, *, with_parts: bool = True) -> Move:  # fmt: skip
+        earlier = max(i for i in range(index) if trend.values[i] is not None)
+        old, new = points[earlier].image, points[index].image
         return Move(
-            key.case, page_name(key), self._nights[points[at].run.id], trend.name, trend.source,
-            trend.unit, before, now, changed, same=old is not None and old == new,
+            key.case, page_name(key), self._nights[points[index].run.id], trend.name, trend.source,
+            trend.unit, before, now, self._changed(old, new) if with_parts else (),
+            same=old is not None and old == new,
         )  # fmt: skip
 
     def _changed(self, old: int | None, new: int | None) -> list[Part]:
-        """The symbols that are of another size, the largest change first."""
+        """The symbols whose sizes differ between two images, the largest difference first."""
         if old is None or new is None or old == new:
             return []
-        was, now = (self._history.parts(image, "symbol") for image in (old, new))
-        if not was or not now:
+        before, now = (self._history.parts(image, "symbol") for image in (old, new))
+        if not before or not now:
             return []
         changed = [
             Part(*name, by)
-            for name in was.keys() | now.keys()
-            if (by := now.get(name, 0) - was.get(name, 0))
+            for name in before.keys() | now.keys()
+            if (by := now.get(name, 0) - before.get(name, 0))
         ]
-        return sorted(changed, key=lambda one: (-abs(one.by), one.name))[:_SYMBOLS]
+        return sorted(changed, key=lambda part: (-abs(part.by), part.name))[:_SYMBOLS]
 
     def write_overview(
         self, cases: Sequence[tuple[Key, Sequence[Point]]], moved: Sequence[Move]
     ) -> None:
         nights = [self._nights[run.id] for run in self._runs]
-        order = {run.id: at for at, run in enumerate(self._runs)}
+        order = {run.id: index for index, run in enumerate(self._runs)}
         rows = [_row(key, points, order) for key, points in cases]
         text = self._environment.get_template("overview.html").render(
             rows=rows,
@@ -216,10 +216,10 @@ class _Site:
 
 
 def page_name(key: Key) -> str:
-    """Of a case's page: readable, safe in any file system, one for each key."""
-    told = re.sub(r"[^\w.-]+", "_", f"{key.case}-{key.target}", flags=re.ASCII)[:80]
+    """The path of a case's page: readable, safe in any file system, unique for each key."""
+    readable = re.sub(r"[^\w.-]+", "_", f"{key.case}-{key.target}", flags=re.ASCII)[:80]
     unique = hashlib.sha256(repr(key).encode("utf-8", "backslashreplace")).hexdigest()[:8]
-    return f"cases/{told.strip('._')}-{unique}.html"
+    return f"cases/{readable.strip('._')}-{unique}.html"
 
 
 def _night(run: RunRow, commit_url: str) -> Night:
@@ -234,12 +234,12 @@ def _row(key: Key, points: Sequence[Point], order: Mapping[int, int]) -> dict[st
     verdicts = [""] * len(order)
     for point in points:
         verdicts[order[point.run.id]] = point.seen.verdict
-    stretches, at = [], 0
+    stretches, start = [], 0
     for verdict, group in groupby(verdicts):
         length = len(list(group))
         if verdict:
-            stretches.append({"verdict": verdict, "start": at, "length": length})
-        at += length
+            stretches.append({"verdict": verdict, "start": start, "length": length})
+        start += length
     passed = verdicts.count("pass")
     return {
         "key": key,
@@ -251,11 +251,11 @@ def _row(key: Key, points: Sequence[Point], order: Mapping[int, int]) -> dict[st
     }
 
 
-def _figures(found: Sequence[Trend]) -> list[dict[str, Any]]:
+def _plots(figures: Sequence[Trend]) -> list[dict[str, Any]]:
     """What is drawn: a plot for each figure, and one of all operators by source and kind."""
     drawn: list[dict[str, Any]] = []
     parts: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for trend in found:
+    for trend in figures:
         if trend.name.startswith(_STACKED):
             kind = OPERATOR if trend.name.startswith(OPERATOR) else PROFILED
             part = {"name": trend.name.removeprefix(kind), "values": trend.values}

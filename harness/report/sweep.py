@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.report import plots
+from harness.report.pages import environment
 from harness.studies.sweep.choose import MEASURES, front, task
 
-_MARK = 14  # characters of a mark at an axis
+_LONGEST_LABEL = 14  # characters at an axis
 Rows = Sequence[Mapping[str, Any]]
 _UNITS = {"flash": "flash, B", "ram": "RAM, B", "instructions": "instructions",
           "accuracy": "accuracy"}  # fmt: skip
 
 
 def varied(rows: Rows) -> list[str]:
-    """Parameters that are not the same in every row."""
+    """The parameters that are not the same in every row."""
     return [
         name
         for name in rows[0]["parameters"]
@@ -24,59 +25,58 @@ def varied(rows: Rows) -> list[str]:
 
 
 def label(row: Mapping[str, Any], names: Sequence[str]) -> str:
-    """What tells a row from the others."""
-    told = (f"{name} {str(row['parameters'][name]) or 'none'}" for name in names)
-    return ", ".join(told) or "the only point"
+    """The parameters ``names`` of a row, in words."""
+    values = (f"{name} {str(row['parameters'][name]) or 'none'}" for name in names)
+    return ", ".join(values) or "the only point"
 
 
 def table(rows: Rows, chosen: Mapping[tuple[Any, ...], int | None]) -> str:
-    """What is told on a terminal: counts, the front, the best."""
+    """Counts, the front and the best points as text, for a terminal."""
     names = varied(rows)
     passed = sum(row["verdict"] == "pass" for row in rows)
     lines = [f"{passed:,} of {len(rows):,} points pass; on the Pareto front:", ""]
     lines.append("".join(f"{name:>13}" for name in MEASURES) + "  point")
     for index in front(rows):
         values = (rows[index][name] for name in MEASURES)
-        figures = "".join(f"{'-' if one is None else format(one, ',.6g'):>13}" for one in values)
+        figures = "".join(f"{'-' if v is None else format(v, ',.6g'):>13}" for v in values)
         lines.append(f"{figures}  {label(rows[index], names)}")
     failed = [row for row in rows if row["verdict"] != "pass"]
     if failed:
         lines += ["", *(f"{row['verdict']}: {label(row, names)}: {row['reason']}"
                         for row in failed[:10])]  # fmt: skip
         lines += [f"and {len(failed) - 10:,} more"] if len(failed) > 10 else []
-    for one, best in chosen.items():
-        told = "none" if best is None else label(rows[best], names)
-        lines.append(f"best within the budget, {one[0]}: {told}")
+    for (sample, *_), best in chosen.items():
+        point = "none" if best is None else label(rows[best], names)
+        lines.append(f"best within the budget, {sample}: {point}")
     return "\n".join(lines)
 
 
 def page(rows: Rows) -> str:
-    """One HTML page that needs nothing else: a section for each task, whose points compete."""
-    from jinja2 import Environment, PackageLoader, select_autoescape  # noqa: PLC0415
-
-    environment = Environment(
-        loader=PackageLoader("harness", "report"), autoescape=select_autoescape(), trim_blocks=True
-    )
+    """One HTML page that needs nothing else, with a section for each task."""
     tasks = dict.fromkeys(map(task, rows))
-    content: str = environment.get_template("sweep.html").render(
-        points=len(rows),
-        passed=sum(row["verdict"] == "pass" for row in rows),
-        measures=_UNITS,
-        script=plots.script(),
-        sections=[
-            _section(f"task{number}", one, [row for row in rows if task(row) == one])
-            for number, one in enumerate(tasks)
-        ],
+    content: str = (
+        environment()
+        .get_template("sweep.html")
+        .render(
+            points=len(rows),
+            passed=sum(row["verdict"] == "pass" for row in rows),
+            measures=_UNITS,
+            script=plots.script(),
+            sections=[
+                _section(f"task{number}", each, [row for row in rows if task(row) == each])
+                for number, each in enumerate(tasks)
+            ],
+        )
     )
     return content
 
 
 def _section(anchor: str, what: tuple[str, ...], rows: Rows) -> dict[str, Any]:
-    """What the page says of one task: figures, and rows with those on the front first."""
+    """What the page shows of one task: plots, and rows with those on the front first."""
     names = varied(rows)
     best = set(front(rows))
     order = sorted(range(len(rows)), key=lambda index: (index not in best, index))
-    able = [row for row in rows if row["verdict"] == "pass"]
+    passing = [row for row in rows if row["verdict"] == "pass"]
     figures = [
         _scatter(f"{anchor}-{x}", rows, names, best, x, "instructions") for x in ("flash", "ram")
     ]
@@ -85,16 +85,16 @@ def _section(anchor: str, what: tuple[str, ...], rows: Rows) -> dict[str, Any]:
         "title": ", ".join(filter(None, what)),
         "names": names,
         "points": len(rows),
-        "passed": len(able),
+        "passed": len(passing),
         "front": len(best),
         "rows": [(rows[index], index in best) for index in order],
-        "figures": [*figures, _parallel(f"{anchor}-all", able, names)] if able else [],
+        "figures": [*figures, _parallel(f"{anchor}-all", passing, names)] if passing else [],
     }
 
 
 def _scatter(name: str, rows: Rows, names: list[str], best: set[int], x: str, y: str) -> str:
-    """Passing points; those on the front (which knows all measures) stand out."""
-    able = [index for index, row in enumerate(rows) if row["verdict"] == "pass"]
+    """A plot of passing points; those on the front (of all measures) stand out."""
+    passing = [index for index, row in enumerate(rows) if row["verdict"] == "pass"]
 
     def trace(indices: list[int], name: str, **marker: Any) -> dict[str, Any]:
         return {
@@ -105,10 +105,10 @@ def _scatter(name: str, rows: Rows, names: list[str], best: set[int], x: str, y:
             "marker": marker,
         }  # fmt: skip
 
-    others = [index for index in able if index not in best]
+    others = [index for index in passing if index not in best]
     traces = [
         trace(others, "others", symbol="circle-open", size=7, color="#8a94a3"),
-        trace([index for index in able if index in best], "Pareto front", symbol="diamond",
+        trace([index for index in passing if index in best], "Pareto front", symbol="diamond",
               size=11, color="#c0392b"),
     ]  # fmt: skip
     layout = {
@@ -123,28 +123,28 @@ def _scatter(name: str, rows: Rows, names: list[str], best: set[int], x: str, y:
 
 
 def _short(value: str) -> str:
-    """A value as the mark of an axis, whose neighbour stands near."""
-    return f"{value[: _MARK - 1]}…" if len(value) > _MARK else value or "none"
+    """A value as a label at an axis, cut so that it does not reach the next axis."""
+    return f"{value[: _LONGEST_LABEL - 1]}…" if len(value) > _LONGEST_LABEL else value or "none"
 
 
-def _parallel(name: str, able: Rows, names: list[str]) -> str:
-    """Parameters that vary as categories, measures as numbers; the colour is flash."""
+def _parallel(name: str, rows: Rows, names: list[str]) -> str:
+    """A plot of all parameters ``names`` as categories and measures as numbers, flash as colour."""
     dimensions: list[dict[str, Any]] = []
-    for one in names:
-        values = [str(row["parameters"][one]) for row in able]
+    for parameter in names:
+        values = [str(row["parameters"][parameter]) for row in rows]
         order = sorted(set(values))
         dimensions.append(
             {
-                "label": one,
+                "label": parameter,
                 "values": [order.index(value) for value in values],
                 "tickvals": list(range(len(order))),
                 "ticktext": [_short(value) for value in order],
             }
         )
     for measure, unit in _UNITS.items():
-        if all(row[measure] is not None for row in able):
-            dimensions.append({"label": unit, "values": [row[measure] for row in able]})
-    flash = [row["flash"] for row in able]
+        if all(row[measure] is not None for row in rows):
+            dimensions.append({"label": unit, "values": [row[measure] for row in rows]})
+    flash = [row["flash"] for row in rows]
     trace = {"type": "parcoords", "dimensions": dimensions,
              "line": {"color": flash, "colorscale": "Viridis"}}  # fmt: skip
     layout = {"margin": {"l": 100, "r": 90, "t": 70, "b": 40}}

@@ -1,4 +1,4 @@
-"""The short table at the end of a run."""
+"""The tables at the end of a run."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _STYLE = {
     Verdict.ERROR: "bold yellow",
     Verdict.SKIPPED: "yellow",
 }
-#: Columns of a file or a pipe: rows there are not folded, so that they can be searched.
+#: Columns of a file or a pipe: rows are not folded there, so that they can be searched.
 _WIDE = 2000
-#: A terminal with fewer columns shows fewer of the table's.
+#: A terminal with fewer columns than this shows fewer columns of the table.
 _NARROW = 110
-#: In this order, until the verdict and its reason have room.
+#: The columns to leave out, in this order, until the verdict and its reason have room.
 _LEFT_OUT_IF_NARROW = (
     "builder",
     "compared",
@@ -37,11 +37,11 @@ _LEFT_OUT_IF_NARROW = (
     "ms/inf.",
     "flash B",
 )
-_ROOM = 24
+_ROOM = 24  # characters for a verdict and its reason
 
 
 def show(stream: TextIO, *parts: RenderableType) -> None:
-    """Print on a terminal in its own width; into a file or a pipe line by line, unfolded."""
+    """Print in the width of a terminal; into a file or a pipe with unfolded lines."""
     if stream.isatty():
         console = Console(file=stream, highlight=False)
         for part in parts:
@@ -55,29 +55,29 @@ def show(stream: TextIO, *parts: RenderableType) -> None:
 
 
 def number(value: int | None) -> str:
-    """``12,345``; an empty cell where nothing was measured."""
+    """``12,345``; an empty cell if nothing was measured."""
     return "" if value is None else f"{value:,}"
 
 
 def print_table(results: Sequence[CaseResult], stream: TextIO) -> None:
-    """One row a case: what it cost and how it ended."""
+    """Print a row for each case: what it cost and how it ended."""
     width = Console(file=stream).width if stream.isatty() else _WIDE
     columns = _columns(results)
     if width < _NARROW:
-        columns = _that_fit(columns, results, width)
+        columns = _fitting(columns, results, width)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for one in columns:
-        table.add_column(one.name, justify=one.justify, no_wrap=True)
-    # The one column that gives way on a terminal: its text is cut there, and stands whole below.
+    for column in columns:
+        table.add_column(column.name, justify=column.justify, no_wrap=True)
+    # Only this column is cut on a terminal; print_failures shows its whole text.
     table.add_column("verdict")
     for result in results:
-        cells = (_short(one.cell(result), width // 4) for one in columns)
+        cells = (_short(column.cell(result), width // 4) for column in columns)
         table.add_row(*(Text(cell) for cell in cells), _verdict(result))
     show(stream, table, Text(_summary(results)))
 
 
 def print_images(results: Sequence[CaseResult], stream: TextIO) -> None:
-    """Where several images ran together: what each takes, side by side."""
+    """If several images ran together, print what each takes."""
     if not any(result.measures.images for result in results):
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -87,26 +87,26 @@ def print_images(results: Sequence[CaseResult], stream: TextIO) -> None:
         table.add_column(name, justify="right", no_wrap=True)
     seen: set[tuple[str, ImageSize]] = set()
     for result in results:
-        for one in result.measures.images:
-            row = result.setup.name, one
+        for image in result.measures.images:
+            row = result.setup.name, image
             if row not in seen:  # the same case on another target has the same images
                 seen.add(row)
-                texts = (Text(text) for text in (result.setup.name, one.name, one.world))
-                table.add_row(*texts, number(one.flash), number(one.ram))
+                texts = (Text(text) for text in (result.setup.name, image.name, image.world))
+                table.add_row(*texts, number(image.flash), number(image.ram))
     show(stream, Text(), table)
 
 
-def _that_fit(columns: list[_Column], results: Sequence[CaseResult], width: int) -> list[_Column]:
-    """Without figures that would take the room of the verdict and its reason."""
+def _fitting(columns: list[_Column], results: Sequence[CaseResult], width: int) -> list[_Column]:
+    """The columns without figures that would take the room of the verdict and its reason."""
     longest = max((len(_verdict(result)) for result in results), default=0)
     for name in _LEFT_OUT_IF_NARROW:
         widths = (
-            max(len(one.name), *(len(_short(one.cell(r), width // 4)) for r in results)) + 2
-            for one in columns
+            max(len(column.name), *(len(_short(column.cell(r), width // 4)) for r in results)) + 2
+            for column in columns
         )
         if width - sum(widths) >= min(longest, _ROOM):
             break
-        columns = [one for one in columns if one.name != name]
+        columns = [column for column in columns if column.name != name]
     return columns
 
 
@@ -168,7 +168,7 @@ def _verdict(result: CaseResult) -> Text:
 
 
 def print_failures(results: Sequence[CaseResult], stream: TextIO) -> None:
-    """What is wrong with each case that did not pass, what to try, and where its console lies."""
+    """Print what is wrong with each case that did not pass, what to try, and its transcript."""
     for result in results:
         if result.passed:
             continue

@@ -1,4 +1,4 @@
-"""Progress of long work: one line that is written over on a terminal, few lines elsewhere."""
+"""Progress of long work."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TextIO
 
 from harness.case.result import CaseResult
 
-#: Where nobody watches: a line for each part of so many.
-_PARTS = 5
+#: How many lines of progress a file or a pipe gets.
+_LINES = 5
 
 
 class Ticker:
-    """One line that is written over on a terminal; a few plain lines elsewhere."""
+    """Shows progress in one line that is overwritten on a terminal; elsewhere in a few lines."""
 
     def __init__(self, what: str, total: int = 0, stream: TextIO | None = None) -> None:
         self._what = what
@@ -21,26 +21,27 @@ class Ticker:
         self._width = 0
 
     def line(self, text: str) -> None:
-        """Say ``text`` of the work at hand, on a terminal only."""
+        """Show what is being worked on, on a terminal only."""
         if self._stream is not None and self._stream.isatty():
-            self._over(f"{self._what} {text}".strip())
+            self._overwrite(f"{self._what} {text}".strip())
 
     def result(self, result: CaseResult, number: int) -> None:
-        """A case came to its verdict."""
+        """Show that a case, the ``number``-th to end, has its result."""
         if self._stream is None:
             return
         if self._stream.isatty():
-            self._over(f"[{number}/{self._total}] {result.setup.name}: {result.judgement.verdict}")
-        elif number * _PARTS // self._total > (number - 1) * _PARTS // self._total:
+            verdict = f"{result.setup.name}: {result.judgement.verdict}"
+            self._overwrite(f"[{number}/{self._total}] {verdict}")
+        elif number * _LINES // self._total > (number - 1) * _LINES // self._total:
             self._stream.write(f"{self._what}: {number} of {self._total} cases\n")
             self._stream.flush()
 
     def done(self) -> None:
-        """Leave no half line behind."""
+        """Clear the line."""
         if self._width:
-            self._over("")
+            self._overwrite("")
 
-    def _over(self, text: str) -> None:
+    def _overwrite(self, text: str) -> None:
         assert self._stream is not None
         self._stream.write(f"\r{text:<{self._width}}\r")
         self._stream.flush()

@@ -1,7 +1,7 @@
-"""What lies in flash as a map: areas are bytes, operators beside the rest of the image.
+"""A map of an image's flash: areas are bytes, for operators and the rest of the image.
 
 Rectangles are laid out by the squarified algorithm (Bruls, Huizing and van Wijk, "Squarified
-treemaps", 2000): a row of rectangles grows while its least square one gets squarer.
+treemaps", 2000): a row of rectangles grows while its most elongated one gets squarer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from harness.footprint.operators import Group, groups
 
 #: Width over height of the map on the page: boxes are squares there.
 ASPECT = 16 / 9
-#: Members below this share of the map are one box together.
+#: Members below this share of the map are drawn together as one box.
 _LEAST = 0.0025
 
 _QUALIFIED = re.compile(r"\b(?:[a-z]\w*::)+")
@@ -27,7 +27,7 @@ _QUALIFIED = re.compile(r"\b(?:[a-z]\w*::)+")
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle in per cent of what it lies in, and what it stands for."""
+    """A rectangle in per cent of the one around it, and what it stands for."""
 
     left: float
     top: float
@@ -40,14 +40,13 @@ class Box:
 
     @property
     def label(self) -> str:
-        """The name without namespaces and parameters, where there is little room."""
-        return _QUALIFIED.sub("", self.name.replace("(anonymous namespace)::", "")).partition("(")[
-            0
-        ]
+        """The name without namespaces and parameters."""
+        name = self.name.replace("(anonymous namespace)::", "")
+        return _QUALIFIED.sub("", name).partition("(")[0]
 
     @property
     def style(self) -> str:
-        """Where it stands, as CSS."""
+        """The position as CSS."""
         return (
             f"left:{self.left:.2f}%;top:{self.top:.2f}%;"
             f"width:{self.width:.2f}%;height:{self.height:.2f}%"
@@ -56,10 +55,7 @@ class Box:
 
 @cache
 def of_image(path: Path, sha256: str) -> tuple[Box, ...]:
-    """The map of an image's flash; () if the file is not there any more, or another one.
-
-    ``sha256`` tells the image that ran.
-    """
+    """The map of an image's flash; () if the file is gone or not the one with ``sha256``."""
     try:
         image = Image.from_elf(path)
         if image.sha256 != sha256:
@@ -69,45 +65,46 @@ def of_image(path: Path, sha256: str) -> tuple[Box, ...]:
         return ()
 
 
-def tree(found: Sequence[Group]) -> tuple[Box, ...]:
+def tree(parts: Sequence[Group]) -> tuple[Box, ...]:
     """A box for each group, with boxes of its members in it; the largest first."""
-    total = sum(group.bytes for group in found)
+    total = sum(group.bytes for group in parts)
     if not total:
         return ()
-    placed = squarify([group.bytes for group in found], ASPECT)
+    outer = squarify([group.bytes for group in parts], ASPECT)
     boxes = []
-    for group, (left, top, width, height) in zip(found, placed, strict=True):
+    for group, (left, top, width, height) in zip(parts, outer, strict=True):
         members = _members(group, total)
         inner = squarify([size for _, size in members], ASPECT * width / height)
         boxes.append(
             Box(left, top, width, height, group.name, group.bytes,
                 "operator" if group.operator else "rest",
-                tuple(Box(*place, name, size)
-                      for (name, size), place in zip(members, inner, strict=True)))
+                tuple(Box(*position, name, size)
+                      for (name, size), position in zip(members, inner, strict=True)))
         )  # fmt: skip
     return tuple(boxes)
 
 
 def _members(group: Group, total: int) -> list[tuple[str, int]]:
-    large = [(one.name, one.bytes) for one in group.members if one.bytes >= _LEAST * total]
-    small = [one for one in group.members if 0 < one.bytes < _LEAST * total]
+    """Names and sizes of a group's members, the small ones in one row; the largest first."""
+    rows = [(part.name, part.bytes) for part in group.members if part.bytes >= _LEAST * total]
+    small = [part.bytes for part in group.members if 0 < part.bytes < _LEAST * total]
     if small:
-        large.append((f"{len(small)} smaller ones", sum(one.bytes for one in small)))
-    return sorted(large, key=lambda one: -one[1])
+        rows.append((f"{len(small)} smaller ones", sum(small)))
+    return sorted(rows, key=lambda row: -row[1])
 
 
-Place = tuple[float, float, float, float]
+Position = tuple[float, float, float, float]
 
 
-def squarify(sizes: Sequence[int], aspect: float) -> list[Place]:
-    """``(left, top, width, height)`` in per cent of each of ``sizes``, which fall and are above 0.
+def squarify(sizes: Sequence[int], aspect: float) -> list[Position]:
+    """``(left, top, width, height)`` in per cent for each of ``sizes``.
 
-    ``aspect`` is width over height of what they fill.
+    The sizes are above 0, the largest first. ``aspect`` is width over height of what they fill.
     """
     width, height = aspect, 1.0
     scale = width * height / sum(sizes) if sizes else 0.0
     areas = [size * scale for size in sizes]
-    places: list[Place] = []
+    positions: list[Position] = []
     x = y = 0.0
     start = 0
     while start < len(areas):
@@ -123,9 +120,9 @@ def squarify(sizes: Sequence[int], aspect: float) -> list[Place]:
         for area in row:
             length = area / depth
             if width >= height:
-                places.append((x, y + along, depth, length))
+                positions.append((x, y + along, depth, length))
             else:
-                places.append((x + along, y, length, depth))
+                positions.append((x + along, y, length, depth))
             along += length
         if width >= height:
             x, width = x + depth, width - depth
@@ -133,10 +130,10 @@ def squarify(sizes: Sequence[int], aspect: float) -> list[Place]:
             y, height = y + depth, height - depth
         start = stop
     across, down = 100 / aspect, 100.0
-    return [(left * across, top * down, w * across, h * down) for left, top, w, h in places]
+    return [(left * across, top * down, w * across, h * down) for left, top, w, h in positions]
 
 
 def _worst(row: Sequence[float], side: float) -> float:
-    """The largest ratio of sides in a row that lies along ``side``."""
+    """The largest ratio of a rectangle's sides in a row along ``side``."""
     depth = sum(row) / side
     return max(max(area / depth / depth, depth * depth / area) for area in row)

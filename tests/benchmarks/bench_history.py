@@ -66,7 +66,7 @@ def record(url: str, documents: Iterable[dict[str, Any]]) -> None:
     started, count = time.perf_counter(), 0
     with History.open(url) as history:
         for document in documents:
-            history.record(from_document(document, Occasion(0.0).told_by(document)))
+            history.record(from_document(document, Occasion(0.0).updated_from(document)))
             count += 1
     print(f"recorded {count} nights in {time.perf_counter() - started:.1f} s", flush=True)
 

@@ -21,7 +21,8 @@ from harness.history.run import Occasion
 url, first, step, count = sys.argv[1], *map(int, sys.argv[2:5])
 rows = lab.cases({CASES})
 for night in range(first, first + step * count, step):
-    keep(url, lab.document(*rows, night=night), Occasion(0.0).told_by(lab.document(night=night)))
+    occasion = Occasion(0.0).updated_from(lab.document(night=night))
+    keep(url, lab.document(*rows, night=night), occasion)
     print(night, flush=True)
 """
 

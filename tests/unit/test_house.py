@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import re
+import tomllib
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
@@ -103,6 +104,14 @@ def test_no_file_is_longer_than_a_reader_can_hold():
         if (lines := len(path.read_text(encoding="utf-8").splitlines())) > LONGEST_FILE
     }
     assert not long
+
+
+def test_wheels_carry_every_file_that_is_not_a_module():
+    project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = project["tool"]["setuptools"]["package-data"]["harness"]
+    carried = {path for pattern in patterns for path in PACKAGE.glob(pattern)}
+    others = {path for path in PACKAGE.rglob("*.*") if path.suffix not in (".py", ".pyc", ".so")}
+    assert others - carried == set()
 
 
 #: Sent to Renode as text and run there: no module of this package, though its files are here.

@@ -22,4 +22,4 @@ def history(file):
 @pytest.fixture
 def run() -> Callable[[dict[str, Any]], Run]:
     """The run that a document of results tells of."""
-    return lambda document: from_document(document, Occasion(0.0).told_by(document))
+    return lambda document: from_document(document, Occasion(0.0).updated_from(document))

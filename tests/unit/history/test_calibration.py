@@ -97,7 +97,7 @@ def test_one_model_tells_no_spread_and_is_refused(simulated):
     {"verdict": "fail"}, {"elf_sha256": "f" * 64}, {"operators": []}, {"cycles": None},
 ])  # fmt: skip
 def test_only_passed_runs_of_the_same_image_with_operators_count(simulated, change):
-    with pytest.raises(UsageError, match="no image ran on a board"):
+    with pytest.raises(UsageError, match="no image passed on a board"):
         pairs([on_board(case) | change for case in simulated], simulated)
 
 
@@ -141,7 +141,7 @@ def test_a_result_says_where_its_milliseconds_come_from(learnt):
     other = timed(result(operators=(OperatorTicks("SVDF", 64_000, "reference"),)), learnt)
     assert other.milliseconds is None
     assert other.time == f"{LEAST}; not calibrated: SVDF reference was never measured on a board"
-    assert "no operators' ticks" in timed(result(operators=()), learnt).time
+    assert "does not print its operators' ticks" in timed(result(operators=()), learnt).time
     board = result(instructions=None, cycles=128_000, time="2 ms")
     assert timed(board, learnt) == board
 
@@ -222,7 +222,7 @@ def test_the_supply_stands_in_the_labs_file(learnt, tmp_path):
 def test_a_supply_that_is_none_is_refused(learnt, tmp_path, row):
     file = tmp_path / "lab.toml"
     file.write_text(learnt.to_toml() + "[supply]\n" + row)
-    with pytest.raises(UsageError, match="is no calibration"):
+    with pytest.raises(UsageError, match="is not a calibration"):
         Calibration.from_file(file)
 
 

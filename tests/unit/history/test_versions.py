@@ -63,7 +63,7 @@ def test_a_history_of_a_newer_version_is_refused_and_left_alone(file):
 def test_a_file_that_is_no_database_is_named_and_left_alone(file):
     file.write_bytes(b"something of the user's own " * 400)
     before = file.read_bytes()
-    with pytest.raises(UsageError, match=r"lab\.db is no history, or damaged"):
+    with pytest.raises(UsageError, match=r"lab\.db is not a history, or damaged"):
         History.open(str(file))
     assert file.read_bytes() == before
 

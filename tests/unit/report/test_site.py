@@ -15,7 +15,7 @@ from harness.history.measures import figures
 from harness.history.run import ImageParts, Occasion, from_document
 from harness.history.store import History
 from harness.history.trend import Trend
-from harness.report.site import _figures as drawn_figures
+from harness.report.site import _plots as drawn_figures
 from harness.report.site import page_name, write_site
 
 LINK = "https://host/x/commit/{commit}"
@@ -39,7 +39,7 @@ def site(tmp_path):
                 lab.case(HOSTILE, verdict="fail" if last else "pass", reason=HOSTILE),
                 night=night, commit=f"{night + 1:x}" * 40, branch=HOSTILE,
             )  # fmt: skip
-            run = from_document(document, Occasion(0.0).told_by(document))
+            run = from_document(document, Occasion(0.0).updated_from(document))
             grown = image(sha, Conv=140, Add=9) if last else image(sha, Conv=100, Add=9)
             history.record(replace(run, images=(grown,)))
         write_site(history, tmp_path / "site", commit_url=LINK)
