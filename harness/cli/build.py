@@ -36,7 +36,7 @@ from harness.errors import UsageError
 @click.option("--board", type=click.Choice(ZEPHYR_BOARDS),
               help=f"With --builder zephyr.  [default: {ZEPHYR_BOARDS[0]}]")  # fmt: skip
 @click.option("-j", "--jobs", type=COUNT_OR_ZERO, default=0, metavar="N",
-              help="Parallel builds, with --builder standalone.  [default: one per core]")  # fmt: skip
+              help="Parallel builds (standalone only).  [default: one per core]")  # fmt: skip
 def build(
     sample: str,
     resolver: str,

@@ -1,4 +1,4 @@
-"""Keywords about an image that is built and does not run: its size, its operator resolver."""
+"""Keywords about an image that need no run: its size, its operator resolver."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class ImageChecks:
 
     @keyword
     def get_size(self, elf: Path) -> Size:
-        """Returns the bytes of flash and RAM (``.flash``, ``.ram``) as the linker reckons them."""
+        """Returns the bytes of flash and RAM (``.flash``, ``.ram``) as the linker counts them."""
         measured = size_of(together.read(elf))
         if measured is None:
-            raise CheckFailed(f"{elf} does not tell how much of FLASH and RAM it uses")
+            raise CheckFailed(f"{elf} does not say how much of FLASH and RAM it uses")
         return measured
 
     def _within(self, what: str, used: int, limit: str) -> None:

@@ -1,4 +1,4 @@
-"""The library ``harness.keywords.layers.Layers``: operators against the NumPy reference."""
+"""The library ``harness.keywords.layers.Layers``: operators compared with the NumPy reference."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from harness.reference import Interpreter
 from harness.reference.layers import LayerReport
 from harness.targets.registry import DEFAULT, Ability
 
-#: Seconds on the target's clock until the inference must be over.
+#: Seconds on the target's clock in which the inference must end.
 _TIMEOUT = 30.0
 
 
@@ -26,8 +26,8 @@ _TIMEOUT = 30.0
 class Layers:
     """Reads what each operator of a running image wrote and compares it.
 
-    Needs a target that can stop at an instruction: ``simulator`` or ``renode``. ``${TARGET}`` says
-    which, as for the library TflmHil; on others the test is skipped.
+    ``${TARGET}`` says where, as for the library TflmHil. The target must be able to stop at an
+    instruction (``simulator``, ``renode``); on others the test is skipped.
     """
 
     @keyword
@@ -42,8 +42,8 @@ class Layers:
     ) -> LayerReport:
         """Runs ``elf`` through an inference and fails if an operator differs from the reference.
 
-        The failure names the first operator that does. Returns the table of all. ``rounding`` and
-        ``multipliers`` say which arithmetic the device has, see docs/reference.md.
+        The failure names the first operator that differs. Returns the table of all operators.
+        ``rounding`` and ``multipliers`` say which arithmetic the device has, see docs/reference.md.
 
         Examples:
         | Layers Should Equal Reference | ${elf} | digits_int8.tflite |
@@ -67,7 +67,7 @@ class Layers:
         multipliers: Multipliers = "double",
         tolerance: float | None = None,
     ) -> None:
-        """Fails unless ``operator`` is the index of the first one that differs.
+        """Fails unless ``operator`` is the index of the first operator that differs.
 
         Examples:
         | First Diverging Operator Should Be | ${elf} | model.tflite | 4 |
@@ -86,15 +86,15 @@ class Layers:
         arithmetic: Arithmetic,
         tolerance: float | None,
     ) -> LayerReport:
-        name = str(BuiltIn().get_variable_value("${TARGET}", DEFAULT))
-        if not targets.target(name).can(Ability.STEP):
-            raise SkipExecution(f"target {name} cannot {Ability.STEP}")
+        target = str(BuiltIn().get_variable_value("${TARGET}", DEFAULT))
+        if not targets.target(target).can(Ability.STEP):
+            raise SkipExecution(f"target {target} cannot {Ability.STEP}")
         firmware = together.read(elf)
         interpreter = Interpreter.from_file(find_model(model), arithmetic)
         try:
-            session = targets.open_target(name, firmware)
+            session = targets.open_target(target, firmware)
         except EnvironmentMissing as missing:
-            raise SkipExecution(f"{name}: {missing}") from missing
+            raise SkipExecution(f"{target}: {missing}") from missing
         with session:
             return compare_with_device(
                 session,

@@ -1,4 +1,4 @@
-"""The library ``harness.keywords.TflmHil``: everything the suites of ``tests/`` say."""
+"""The library ``harness.keywords.TflmHil``: keywords that build, run and judge."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class TflmHil(LiveSession, ImageChecks):
     """Builds, runs, measures and judges tflite-micro firmware for the nRF9160.
 
     The target is the variable ``${TARGET}`` (``simulator``, ``renode``, ``board``,
-    ``virtual-board``) unless a keyword is told otherwise. Each run leaves its console, transcript
+    ``virtual-board``) unless a keyword names another. Each run leaves its console, transcript
     and ``result.json`` under ``${OUTPUT DIR}/cases``; a table of all runs ends the execution.
 
     = Two ways to test =
 
-    `Run Sample Case` and `Run Case` run an image from reset to its last record and judge it whole.
+    `Run Sample Case` and `Run Case` run an image from reset to its last record and judge the run.
     `Start Target`, `Wait For Inference` and the `... Should ...` keywords do it step by step.
     """
 
@@ -88,11 +88,11 @@ class TflmHil(LiveSession, ImageChecks):
         target: str | None = None,
         builder: str = "standalone",
     ) -> CaseResult:
-        """Runs a sample in one configuration and holds it against the resolver table.
+        """Runs a sample in one configuration and checks it against the resolver table.
 
         Fails if the outputs differ from the NumPy reference in one bit, if a finding that the
-        table announces is not there, or if one is there that it does not announce. Is skipped
-        where this machine has no such target.
+        table expects does not come, or if one comes that it does not expect. Skips the test if
+        this machine has no such target.
 
         Examples:
         | Run Sample Case | hello_world | exact |
@@ -103,9 +103,9 @@ class TflmHil(LiveSession, ImageChecks):
 
     @keyword
     def run_case(self, file: Path, name: str | None = None) -> list[CaseResult]:
-        """Runs the cases of a ``hil.toml``, or the one called ``name``; all of them, pass or fail.
+        """Runs the cases of a ``hil.toml``, or those called ``name``; all of them, pass or fail.
 
-        Fails if one of them does, naming each that did. ``tflm-hil run hil.toml`` does the same.
+        Fails if a case fails, and names each that did. ``tflm-hil run hil.toml`` does the same.
 
         Examples:
         | Run Case | ${CURDIR}/hil.toml |
@@ -124,12 +124,12 @@ class TflmHil(LiveSession, ImageChecks):
 
     @keyword
     def run_all_sample_cases(self) -> None:
-        """Builds what the suite's tests will run and, on the simulator, runs it all at once.
+        """Builds what the suite's tests will run and, on the simulator, runs it in parallel.
 
         For a suite of `Run Sample Case` rows (sample, configuration); without such rows, every
-        sample in every configuration. `Run Sample Case` then has its result already. Boards and
-        Renode run one after another. Fails if there is no compiler; a sample that cannot be built
-        fails its own tests only.
+        sample in every configuration. `Run Sample Case` then takes its result from here. On boards
+        and Renode nothing runs before its test. Fails if there is no compiler; a sample that
+        cannot be built fails its own tests only.
         """
         table = load()
         pairs = [(sample.name, row.name) for sample, row in table.pairs()]
@@ -141,16 +141,15 @@ class TflmHil(LiveSession, ImageChecks):
             logger.warn(failed.message)
         if not targets.target(self._target()).parallel:
             return
-        where, options = self._target(), self._options(None)
-        cases = [sample_case(*pair, table=table).on(where, options) for pair in pairs]
+        target, options = self._target(), self._options(None)
+        cases = [sample_case(*pair, table=table).on(target, options) for pair in pairs]
         cases.sort(key=lambda case: case.inputs is None)  # whole test sets take longest: first
         ticker = Ticker("running", len(cases))
         for case in cases:
-            self._place(case)
-        folder = self.output_folder() / self._target()
+            self._folder(case)
         try:
-            run_together(cases, folder, ticker.result, self._ready)
-        except BaseException:  # Robot was told to stop: the summary still tells what ran
+            run_together(cases, self.output_folder() / target, ticker.result, self._ready)
+        except BaseException:  # Robot is stopped: the summary still shows what ran
             self.results += self._ready.values()
             raise
         finally:
@@ -162,7 +161,7 @@ class TflmHil(LiveSession, ImageChecks):
         return result
 
     def _result(self, case: Case) -> CaseResult:
-        """The result of ``case``, kept for the summary and told in the log."""
+        """The result of ``case``, kept for the summary and shown in the log."""
         ready = self._ready.get(case.name) if case.sample else None
         if ready and (ready.setup.target, ready.setup.builder) == (case.target, case.builder):
             result = ready
@@ -170,8 +169,8 @@ class TflmHil(LiveSession, ImageChecks):
             result = self._run(case)
         if all(earlier is not result for earlier in self.results):
             self.results.append(result)
-            place = len(self.results)
-            logger.info(f'<a href="hil.html#case-{place}">this case in hil.html</a>', html=True)
+            number = len(self.results)
+            logger.info(f'<a href="hil.html#case-{number}">this case in hil.html</a>', html=True)
         self._log(result)
         return result
 
@@ -187,45 +186,45 @@ class TflmHil(LiveSession, ImageChecks):
     def _run(self, case: Case) -> CaseResult:
         options = self.shared.options(case.target, case.target_options)
         ready = replace(case, target_options=options)
-        return result_of(ready, self._place(case), passing=(RobotError,))
+        return result_of(ready, self._folder(case), passing=(RobotError,))
 
     @keyword
     def accuracy_should_equal_the_card(self, result: CaseResult, model: str) -> float:
-        """Fails unless the device answered as much of the test set right as the model's card says.
+        """Fails unless the device got as much of the test set right as the model's card says.
 
         ``result`` is what `Run Sample Case` returned for a sample in the configuration
         ``console``. Returns the accuracy.
         """
         if result.evidence.console is None:
             raise CheckFailed(f"{result.setup.name} left no console")
-        found = accuracy(result.evidence.console, find_model(model))
-        logger.info(f"{found.right} of {found.total} right, the card says {found.card}")
-        if not found.equal:
-            raise CheckFailed(f"accuracy {found.measured:.4f}, the card says {found.card:.4f}")
-        return found.measured
+        answers = accuracy(result.evidence.console, find_model(model))
+        logger.info(f"{answers.right} of {answers.total} right, the card says {answers.card}")
+        if not answers.equal:
+            raise CheckFailed(f"accuracy {answers.measured:.4f}, the card says {answers.card:.4f}")
+        return answers.measured
 
     @keyword
     def case_should_end_as(self, file: Path, name: str, verdict: Verdict) -> None:
-        """Runs one case of a ``hil.toml`` and expects ``verdict`` of it.
+        """Runs one case of a ``hil.toml`` that must end with ``verdict``.
 
-        Fails if it ends in any other way. For cases that are there to show that a check can fail.
+        Fails if it ends in any other way. For cases that show that a check can fail.
 
         Examples:
         | Case Should End As | ${CURDIR}/hil.toml | a budget that is too tight | fail |
         """
-        for case in (one for one in load_cases(file) if one.name == name):
-            result = self._run(case)
-            self._log(result)
-            if result.judgement.verdict != verdict:
-                raise CheckFailed(f"{name} ended as {result.judgement}")
-            return
-        raise UsageError(f"{file} has no case {name!r}")
+        case = next((case for case in load_cases(file) if case.name == name), None)
+        if case is None:
+            raise UsageError(f"{file} has no case {name!r}")
+        result = self._run(case)
+        self._log(result)
+        if result.judgement.verdict != verdict:
+            raise CheckFailed(f"{name} ended as {result.judgement}")
 
     def _log(self, result: CaseResult) -> None:
         hint = [f"hint: {result.judgement.hint}"] if result.judgement.hint else []
         problems = [] if result.passed else problem_lines(result)
-        told = [str(result.judgement), *problems, *hint, result.evidence.details]
-        logger.info("\n".join(told).rstrip())
+        lines = [str(result.judgement), *problems, *hint, result.evidence.details]
+        logger.info("\n".join(lines).rstrip())
         if result.evidence.console:
             transcript = result.evidence.console.with_name("transcript.txt")
             logger.info(transcript.read_text(encoding="utf-8", errors="backslashreplace"))
@@ -239,10 +238,10 @@ class TflmHil(LiveSession, ImageChecks):
         scraper: str = "",
         timeout: timedelta = timedelta(seconds=20),
     ) -> None:
-        """Loads an image on the target and keeps the session for the keywords that follow.
+        """Loads an image on the target and opens the session for the keywords that follow.
 
-        Fails if the image cannot be loaded. `Stop Target` ends the session, as does the next
-        `Start Target`.
+        Fails if the image cannot be loaded. `Stop Target` or the next `Start Target` ends the
+        session.
 
         Examples:
         | Start Target | ${elf} | model=hello_world_int8.tflite |
@@ -270,24 +269,24 @@ class TflmHil(LiveSession, ImageChecks):
         }
         return {name: value for name, value in values.items() if value}
 
-    def _place(self, case: Case) -> Path:
-        """Where the files of ``case`` go; a name that comes again does not overwrite the first."""
+    def _folder(self, case: Case) -> Path:
+        """The folder for a run of ``case``; a case that runs again gets another one."""
         key = case.target, folder_name(case.name).casefold()
         self._runs[key] += 1
-        again = self._runs[key]
-        return self.output_folder() / (case.target if again == 1 else f"{case.target}-{again}")
+        run = self._runs[key]
+        return self.output_folder() / (case.target if run == 1 else f"{case.target}-{run}")
 
     def output_folder(self) -> Path:
-        """Where the files of the cases go."""
+        """The folder of the cases' files."""
         return Path(str(self._variable("${OUTPUT DIR}", "."))) / "cases"
 
     def log_file(self) -> str:
-        """The name of Robot's log; "" if none will be beside the report."""
+        """The name of Robot's log, if it will be in the report's folder; otherwise ""."""
         log = Path(str(self._variable("${LOG FILE}", "NONE")))
         return log.name if log.parent == self.output_folder().parent else ""
 
     def history(self) -> str:
-        """Where results over time are kept: the variable ``HISTORY``, or the environment's."""
+        """Where results over time are kept, by Robot's variable or the environment's; "" for no."""
         return str(self._variable("${HISTORY}", "") or os.environ.get("TFLM_HIL_HISTORY", ""))
 
     def _variable(self, name: str, default: str) -> object:

@@ -14,7 +14,7 @@ from harness.errors import CheckFailed, UsageError
 
 @library(scope="GLOBAL", version=__version__, doc_format="ROBOT")
 class OperatorLifecycle:
-    """Holds the calls that a custom operator counted against what is documented.
+    """Compares the calls that a custom operator counted with the documented rules.
 
     ``result`` is what `Run Sample Case` of the library TflmHil returned.
     """
@@ -23,17 +23,17 @@ class OperatorLifecycle:
     def lifecycle_should_be_as_documented(
         self, result: CaseResult, operator: str, model: str
     ) -> None:
-        """Fails if the runtime called the kernel of ``operator`` otherwise than documented.
+        """Fails if the runtime did not call the kernel of ``operator`` as documented.
 
-        Init and free once for each node of ``model``, prepare before the first invoke, invoke once
-        for each node in each inference, in this order.
+        Documented are init and free once for each node of ``model``, prepare before the first
+        invoke, and invoke once for each node in each inference.
 
         Examples:
         | ${result} = | Run Sample Case | atan | exact |
         | Lifecycle Should Be As Documented | ${result} | Atan | atan_float32.tflite |
         """
-        found = self._lifecycle(result, operator)
-        departures = list(found.departures(nodes_of(find_model(model), operator)))
+        counted = self._lifecycle(result, operator)
+        departures = list(counted.departures(nodes_of(find_model(model), operator)))
         if departures:
             raise CheckFailed(f"{operator}: {'; '.join(departures)}")
 
@@ -41,27 +41,27 @@ class OperatorLifecycle:
     def lifecycle_should_count(
         self, result: CaseResult, operator: str, *, order: str | None = None, **calls: int
     ) -> None:
-        """Fails if one of the methods named was called another number of times.
+        """Fails if one of the named methods was called another number of times.
 
-        ``order`` has a letter a call (init, prepare, in *v* oke, free, reset), each run of one
-        letter told once.
+        ``order`` has a letter for each call (init, prepare, in *v* oke, free, reset); repeated
+        letters stand once.
 
         Examples:
         | Lifecycle Should Count | ${result} | Atan | init=1 | invoke=10 | order=iprvrf |
         """
-        found = self._lifecycle(result, operator)
+        counted = self._lifecycle(result, operator)
         if not calls and order is None:
             raise UsageError("nothing was asked of the lifecycle", hint="init=1 order=iprvrf")
         unknown = ", ".join(name for name in calls if name not in METHODS)
         if unknown:
             raise UsageError(f"operators have no method {unknown}", hint=", ".join(METHODS))
         wrong = [
-            f"{name} was called {found.calls[name]} times, not {count}"
+            f"{name} was called {counted.calls[name]} times, not {count}"
             for name, count in calls.items()
-            if found.calls[name] != count
+            if counted.calls[name] != count
         ]
-        if order is not None and found.order != order:
-            wrong.append(f"the calls came in the order {found.order or '(none)'}, not {order}")
+        if order is not None and counted.order != order:
+            wrong.append(f"the calls came in the order {counted.order or '(none)'}, not {order}")
         if wrong:
             raise CheckFailed(f"{operator}: {'; '.join(wrong)}")
 
@@ -69,8 +69,8 @@ class OperatorLifecycle:
     def _lifecycle(result: CaseResult, operator: str) -> Lifecycle:
         if result.evidence.console is None:
             raise CheckFailed(f"{result.setup.name} left no console")
-        found = lifecycle(result.evidence.console, operator)
+        counted = lifecycle(result.evidence.console, operator)
         logger.info(
-            f"{operator}: {found.calls}, order {found.order}, {found.inferences} inferences"
+            f"{operator}: {counted.calls}, order {counted.order}, {counted.inferences} inferences"
         )
-        return found
+        return counted

@@ -1,4 +1,4 @@
-"""Keywords over a session that stays open: step by step instead of a whole case."""
+"""Keywords that run an image step by step in an open session."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LiveSession:
             live.close()
 
     def close(self) -> None:
-        """End the session and what sessions shared: the execution is over."""
+        """End the session, and what sessions share."""
         self.stop_target()
         self.shared.close()
 
@@ -78,7 +78,7 @@ class LiveSession:
     ) -> None:
         """Holds a button of the DK (``button1``, ``P0.07``) down while the target runs.
 
-        Skips the test on a target whose pins nobody can reach (a real board).
+        Skips the test on a target whose pins are out of reach (a real board).
 
         Examples:
         | Press Button | button1 | 0.2 s |
@@ -103,10 +103,10 @@ class LiveSession:
         Examples:
         | Pin Should Be | led1 | True |
         """
-        found = self._pins().read(pin_number(pin))
-        if found != level:
+        actual = self._pins().read(pin_number(pin))
+        if actual != level:
             words = {True: "high", False: "low"}
-            raise CheckFailed(f"pin {pin} is {words[found]}, not {words[level]}")
+            raise CheckFailed(f"pin {pin} is {words[actual]}, not {words[level]}")
 
     def _pins(self) -> Pins:
         live = self._open()
@@ -116,7 +116,7 @@ class LiveSession:
 
     @keyword
     def outputs_should_match_reference(self) -> None:
-        """Holds every output that came so far against the NumPy reference, to the bit.
+        """Compares every output that came so far with the NumPy reference, to the bit.
 
         Fails if one differs, if none came, or if `Start Target` was given no model.
         """
@@ -125,7 +125,7 @@ class LiveSession:
 
     @keyword
     def target_should_report(self, kind: Kind, subject: str = "") -> None:
-        """Fails unless the console holds a finding of ``kind`` (about ``subject``, if given).
+        """Fails unless the console has a finding of ``kind`` (about ``subject``, if given).
 
         Examples:
         | Target Should Report | resolver_too_small | SOFTMAX |
@@ -143,7 +143,7 @@ class LiveSession:
 
     @keyword
     def target_should_report_nothing(self) -> None:
-        """Fails if there is any finding on the console but notes."""
-        found = self._open().findings
-        if found:
-            raise CheckFailed("; ".join(one.message for one in found))
+        """Fails if the console has any finding, except notes."""
+        findings = self._open().findings
+        if findings:
+            raise CheckFailed("; ".join(finding.message for finding in findings))

@@ -25,7 +25,7 @@ class Reference:
     """Runs models with the NumPy reference, without a target.
 
     ``model`` is the path of a ``.tflite``, or the name of one of this project's. Inputs are
-    ``.npy`` or ``.npz`` files with one row an inference, as for ``tflm-hil reference --input``.
+    ``.npy`` or ``.npz`` files with one row per inference, as for ``tflm-hil reference --input``.
     ``rounding`` and ``multipliers`` say which arithmetic the device has, see docs/reference.md.
     """
 
@@ -37,7 +37,7 @@ class Reference:
         rounding: Rounding = "double",
         multipliers: Multipliers = "double",
     ) -> list[np.ndarray[Any, np.dtype[Any]]]:
-        """Returns the outputs that the model gives for ``inputs``, one array an output tensor.
+        """Returns the outputs that the model gives for ``inputs``, one array per output tensor.
 
         Each has a leading axis of inferences. Fails if the files do not fit each other.
 
@@ -60,7 +60,7 @@ class Reference:
     ) -> None:
         """Fails if ``obtained`` is not what the model gives for ``inputs``; says why, if it can.
 
-        ``obtained`` is a ``.npy`` file or an array with one row an inference, ``output`` the
+        ``obtained`` is a ``.npy`` file or an array with one row per inference, ``output`` the
         number of the model's output. Without a ``tolerance`` every bit counts.
 
         Examples:
@@ -70,7 +70,7 @@ class Reference:
         interpreter, rows = _prepared(model, inputs, Arithmetic(rounding, multipliers))
         expected = interpreter.invoke_batch(rows)
         if not 0 <= output < len(expected):
-            raise UsageError(f"{model} has {len(expected)} outputs, no output {output}")
+            raise UsageError(f"{model} has no output {output}; it has {len(expected)} outputs")
         interpreter.restart()
         comparison = compare(
             _array(obtained),
@@ -95,8 +95,9 @@ def _array(obtained: Tensors) -> np.ndarray[Any, np.dtype[Any]]:
         return obtained
     try:
         loaded = np.load(obtained, allow_pickle=False)
-    except Exception as error:  # of a broken file zipfile and NumPy raise a dozen kinds
-        raise UsageError(f"cannot read the outputs {obtained}: no .npy file of numbers") from error
+    except Exception as error:  # zipfile and NumPy raise a dozen kinds for a broken file
+        message = f"cannot read the outputs {obtained}: not a .npy file of numbers"
+        raise UsageError(message) from error
     if not isinstance(loaded, np.ndarray):
         raise UsageError(f"{obtained} holds several arrays", hint="name a .npy file")
     return loaded

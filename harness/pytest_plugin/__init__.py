@@ -1,7 +1,7 @@
 """The pytest plugin: ``hil.toml`` files as tests, and the fixture ``hil`` (docs/pytest.md).
 
-pytest loads it wherever tflm-hil is installed, so this module imports nothing of the package:
-what it needs comes in with the first case file or the first use of the fixture.
+pytest loads it wherever tflm-hil is installed. So this module imports nothing of the package before
+the first case file or the first use of the fixture.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from harness.pytest_plugin.names import RESULTS
 if TYPE_CHECKING:
     from harness.pytest_plugin.fixture import Hil
 
-#: Case files that are found without being named.
+#: The name of case files that are collected without being named.
 CASE_FILE = "hil.toml"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options of the command line."""
+    """Add the plugin's options to pytest's command line."""
     group = parser.getgroup("tflm-hil", "firmware tests (tflm-hil)")
     group.addoption(
         "--hil-target", metavar="T[,T...]",
-        help="run firmware there, whatever case files say: simulator, renode, board, virtual-board",
+        help="run firmware there instead of on the targets of case files: simulator, renode, "
+        "board, virtual-board",
     )  # fmt: skip
     group.addoption(
         "--hil-output", metavar="FOLDER", default="hil-results",
@@ -45,17 +46,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The process that reports gathers the results; a worker of xdist does not."""
+    """Check the calibration, and collect results in the process that reports (not in workers)."""
     if config.getoption("--hil-calibration"):
         from harness.pytest_plugin.items import check_calibration  # noqa: PLC0415
 
         check_calibration(config)  # refused before anything runs
     if not hasattr(config, "workerinput"):
-        config.pluginmanager.register(_Gatherer(config), "tflm_hil_gatherer")
+        config.pluginmanager.register(_ResultCollector(config), "tflm_hil_results")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """A ``hil.toml``, or any TOML file that is named on the command line."""
+    """Collect a ``hil.toml``, or any TOML file that is named on the command line."""
     named = file_path.suffix == ".toml" and parent.session.isinitpath(file_path)
     if file_path.name != CASE_FILE and not named:
         return None
@@ -70,15 +71,15 @@ def hil(request: pytest.FixtureRequest) -> Iterator[Hil]:
     """Run, watch and measure firmware (docs/pytest.md)."""
     from harness.pytest_plugin.fixture import Hil  # noqa: PLC0415
 
-    with Hil(request) as one:
-        yield one
+    with Hil(request) as firmware:
+        yield firmware
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Let the report of a test carry the results of its cases."""
+    """Add the results of a test's cases to its report."""
     report = yield
     if report.when == "call":
         setattr(report, RESULTS, getattr(item, RESULTS, []))
@@ -87,33 +88,33 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(trylast=True)
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """End what the sessions of this process shared."""
+    """Close what the sessions of this process share."""
     shared = getattr(config, "hil_shared", None)
     if shared is not None:
         shared.close()
 
 
-class _Gatherer:
-    """The results of the whole run, whichever process they come from."""
+class _ResultCollector:
+    """Collects the results of the whole run from all processes."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._results: list[dict[str, object]] = []
-        self._told: list[str] = []
+        self._summary: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take what a test's report carries."""
+        """Take the results of a test's report."""
         self._results += getattr(report, RESULTS, [])
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        """Write results.json, and into the history where one is named."""
+        """Write results.json, and the history if one is named."""
         if self._results:
             from harness.pytest_plugin.items import report  # noqa: PLC0415
 
-            self._told = report(self._results, self._config)
+            self._summary = report(self._results, self._config)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Say where the results lie."""
-        for line in self._told:
+        """Print where the results are."""
+        for line in self._summary:
             terminalreporter.write_line(f"tflm-hil: {line}")

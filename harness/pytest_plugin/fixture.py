@@ -1,4 +1,4 @@
-"""The fixture ``hil``: firmware under tests that are written in Python."""
+"""The fixture ``hil``: firmware in tests that are written in Python."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from harness.uart import scraper as make_scraper
 
 @dataclass(frozen=True, repr=False)
 class Outcome(CaseResult):
-    """What came of a run: true where it passed, so that ``assert hil.run(...)`` says it all."""
+    """The result of a run. It is true if the case passed, for ``assert hil.run(...)``."""
 
     def __bool__(self) -> bool:
         return self.passed
@@ -37,8 +37,7 @@ class Outcome(CaseResult):
 class Hil(Closing):
     """Runs, watches and measures firmware in a test.
 
-    Paths are relative to the test's file, as those of a case file are relative to it. A target that
-    this machine lacks skips the test.
+    Paths are relative to the test's file. If this machine lacks the target, the test is skipped.
     """
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
@@ -71,11 +70,11 @@ class Hil(Closing):
         timeout: float | None = None,
         name: str | None = None,
     ) -> Outcome:
-        """Run an image (or a sample, in configuration ``resolver``) to its end and judge it whole.
+        """Run an image (or a sample, in configuration ``resolver``) to its end and judge the run.
 
-        The arguments mean what the keys of a case file do (docs/cases.md). The result is true
-        where the case passed; ``reason``, ``findings``, ``size``, ``instructions`` and the other
-        fields of :class:`harness.CaseResult` tell more.
+        The arguments are those of a case file's keys (docs/cases.md). The result is true if the
+        case passed, and has the fields of :class:`harness.CaseResult`: ``reason``, ``findings``,
+        ``size``, ``instructions`` and others.
         """
         case = self._case(elf, model, scraper, target, timeout, resolver, builder)
         least = inferences if inferences is not None else case.inferences
@@ -120,13 +119,13 @@ class Hil(Closing):
         return build_one(sample, resolver, builder)
 
     def footprint(self, elf: str | Path) -> Footprint:
-        """What an image (or a sample) costs: regions, sections, symbols, files, operators."""
+        """The footprint of an image (or a sample): regions, sections, symbols, files, operators."""
         return footprint.analyse(together.read(self._find(elf).image()))
 
     def check_resolver(self, elf: str | Path, model: str | Path) -> resolver.Audit:
-        """Hold an image's resolver against what ``model`` needs; ``passed``, ``missing`` tell."""
-        found = find_model(str(model), self._here)
-        return resolver.check(together.read(self._find(elf).image()), Model.from_file(found))
+        """Compare an image's resolver with what ``model`` needs: ``passed``, ``missing``, ..."""
+        model_file = find_model(str(model), self._here)
+        return resolver.check(together.read(self._find(elf).image()), Model.from_file(model_file))
 
     def _find(self, elf: str | Path) -> what.What:
         return what.find(str(elf), self._here)
@@ -143,7 +142,7 @@ class Hil(Closing):
     ) -> Case:
         case = self._find(elf).case(resolver, builder)
         if scraper:
-            make_scraper(scraper)  # refuses one that does not exist
+            make_scraper(scraper)  # raises UsageError for an unknown name
         return replace(
             case,
             model=find_model(str(model), self._here) if model is not None else case.model,
@@ -152,9 +151,9 @@ class Hil(Closing):
             target=self._target(target),
         )
 
-    def _target(self, asked: str | None) -> str:
-        """The test's own target, else that of ``--hil-target``, else the default."""
-        text = asked or self._config.getoption("--hil-target")
+    def _target(self, given: str | None) -> str:
+        """The target that the test gives, else that of ``--hil-target``, else the default."""
+        text = given or self._config.getoption("--hil-target")
         names = target_names(text) if text else []
         if len(names) > 1:
             raise UsageError(

@@ -1,4 +1,4 @@
-"""Case files as collectors, cases as items; what becomes of their results."""
+"""Case files as collectors, cases as items, and the reports of their results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from harness.targets.registry import target
 from harness.targets.shared import Shared
 from harness.words import count_of
 
-#: Seconds that a worker of xdist waits for a board that another one holds.
+#: Seconds that a worker of xdist waits for a board that another worker holds.
 _TURN = 600.0
 
 
@@ -30,7 +30,7 @@ class CaseFile(pytest.File):
     """A case file; its cases are items called ``NAME[TARGET]``."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """One item a case and target."""
+        """One item for each case and target."""
         try:
             cases = chosen(load_cases(self.path), self.config)
         except HilError as error:
@@ -62,12 +62,12 @@ class CaseItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        """Where the case stands, and its name."""
+        """The case file, and the item's name."""
         return self.path, None, self.name
 
 
 class CaseFailed(Exception):
-    """A case that did not pass; its text is all that is wrong with it."""
+    """A case did not pass; the text says all that is wrong."""
 
     def __init__(self, result: CaseResult) -> None:
         super().__init__(failure_text(result))
@@ -75,7 +75,7 @@ class CaseFailed(Exception):
 
 
 def failure_text(result: CaseResult) -> str:
-    """The reason first, then everything that is wrong, what to try, and where its console lies."""
+    """The reason, everything that is wrong, what to try, and the path of the transcript."""
     lines = [f"{result.setup}: {result.judgement}"]
     lines += [f"  {line}" for line in problem_lines(result) if line != result.judgement.reason]
     lines += [f"hint: {result.judgement.hint}"] if result.judgement.hint else []
@@ -86,7 +86,7 @@ def failure_text(result: CaseResult) -> str:
 
 
 def chosen(cases: Iterable[Case], config: pytest.Config) -> list[Case]:
-    """The cases on the targets of ``--hil-target``, or on their own."""
+    """The cases on the targets of ``--hil-target``; without it, on their own targets."""
     text = config.getoption("--hil-target")
     return list(cases) if text is None else on_targets(cases, target_names(text))
 
@@ -98,8 +98,8 @@ def calibration_file(config: pytest.Config) -> str | None:
 
 
 def check_calibration(config: pytest.Config) -> None:
-    """Read the calibration that was named; pytest's usage error if it is none."""
-    from harness.history.calibration import Calibration  # noqa: PLC0415 - where one is asked for
+    """Read the calibration that was named; raises pytest's usage error if it cannot be used."""
+    from harness.history.calibration import Calibration  # noqa: PLC0415 - only if one is named
 
     try:
         Calibration.from_file(Path(calibration_file(config) or ""))
@@ -117,7 +117,7 @@ def shared_of(config: pytest.Config) -> Shared:
 
 
 def ready(case: Case, config: pytest.Config) -> Case:
-    """The case with what its target needs here: the shared pool, patience for a board in use."""
+    """``case`` with options of its target: what sessions share, and time to wait for a board."""
     options = shared_of(config).options(case.target, case.target_options)
     if hasattr(config, "workerinput") and target(case.target).option("wait"):
         options.setdefault("wait", _TURN)
@@ -127,17 +127,17 @@ def ready(case: Case, config: pytest.Config) -> Case:
 def run(item: pytest.Item, case: Case, *, prefix: str) -> CaseResult:
     """Run ``case`` for ``item``; its measures become properties called ``prefix`` + name.
 
-    Skips the test where this machine has no such target.
+    Skips the test if this machine has no such target.
     """
     result = result_of(ready(case, item.config), folder_of(item) / case.target)
     calibration = calibration_file(item.config)
     if calibration:
-        from harness.history.timing import all_timed  # noqa: PLC0415 - where one is asked for
+        from harness.history.timing import all_timed  # noqa: PLC0415 - only if one is named
 
         [result] = all_timed([result], calibration)
     item.user_properties += [(prefix + name, value) for name, value in properties(result).items()]
-    kept: list[dict[str, object]] = getattr(item, RESULTS, [])
-    setattr(item, RESULTS, [*kept, result.to_json()])
+    earlier: list[dict[str, object]] = getattr(item, RESULTS, [])
+    setattr(item, RESULTS, [*earlier, result.to_json()])
     if result.judgement.verdict is Verdict.SKIPPED:
         hint = f" (hint: {result.judgement.hint})" if result.judgement.hint else ""
         pytest.skip(f"{case.target}: {result.judgement.reason}{hint}")
@@ -145,20 +145,20 @@ def run(item: pytest.Item, case: Case, *, prefix: str) -> CaseResult:
 
 
 def folder_of(item: pytest.Item) -> Path:
-    """Where the files of an item's cases go: as deep below the output folder as its own file."""
+    """The folder for an item's cases: below the output folder as its own file is below the root."""
     config = item.config
     output = config.rootpath / str(config.getoption("--hil-output"))
-    place = item.path.parent
-    inside = place.is_relative_to(config.rootpath)
-    return output / place.relative_to(config.rootpath) if inside else output
+    own = item.path.parent
+    inside = own.is_relative_to(config.rootpath)
+    return output / own.relative_to(config.rootpath) if inside else output
 
 
 def report(results: list[dict[str, object]], config: pytest.Config) -> list[str]:
-    """Write ``results.json`` and, where ``--hil-history`` names one, the history; what to say.
+    """Write ``results.json``, and the history of ``--hil-history``; gives lines for the terminal.
 
-    An error of the history is told and ends the run with pytest's code of a usage error.
+    If the history cannot be written, pytest ends with a usage error.
     """
-    from harness.history.keep import keep  # noqa: PLC0415 - a database library, where one is asked
+    from harness.history.keep import keep  # noqa: PLC0415 - a database library, only if needed
     from harness.history.run import Occasion  # noqa: PLC0415
 
     output = config.rootpath / str(config.getoption("--hil-output"))
@@ -167,11 +167,11 @@ def report(results: list[dict[str, object]], config: pytest.Config) -> list[str]
     occasion = Occasion.here(config.rootpath)
     document = {"run": occasion.to_json(), "cases": results}
     files.write(path, json.dumps(document, indent=2) + "\n")
-    told = [f"{count_of(len(results), 'result')} in {path}"]
+    lines = [f"{count_of(len(results), 'result')} in {path}"]
     url = config.getoption("--hil-history")
     if url:
         try:
-            told.append(keep(url, document, occasion))
+            lines.append(keep(url, document, occasion))
         except HilError as error:
             raise pytest.UsageError(str(error)) from error
-    return told
+    return lines

@@ -1,7 +1,7 @@
-"""A first case file for a folder of firmware: look at what lies there, run it once, write it down.
+"""A first case file for a folder of firmware: find the image, run it once, write what it did.
 
-What is written holds what the image did when it was looked at. Where a model is compared with, that
-is a test; where only printed values are, it is a record of today that the user corrects.
+With a model the case is a test from the start. Without one it expects the values that the image
+printed, which the user corrects if they are wrong.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from harness.uart.lines import Line, LineSplitter
 from harness.uart.records import PREFIX
 from harness.uart.scrapers import SCRAPERS
 
-#: Words of an image that tell which scraper reads it; the first that fits.
-_TELLTALES = {
+#: Scraper -> text in an image that it reads ("": an image with records); the first that fits.
+_SIGNATURES = {
     "": PREFIX.encode(),
     "ztest": b"PROJECT EXECUTION",
     "unit_tests": b"~~~ALL TESTS PASSED~~~",
     "hello_world": b"x_value",
     "person_detection": b"person score",
 }
-#: Seconds on the target's clock that the image runs to be looked at, and wall seconds behind them.
-_LOOK, _GUARD = 1.0, 20.0
-#: Folders that hold no firmware of the user's.
-_PASSED_OVER = {"hil-results", "node_modules", "venv", "CMakeFiles"}
-_DEEPEST = 4  # folders below the one that is looked at
+#: Seconds on the target's clock that the image runs, and wall seconds of the guard.
+_SECONDS, _GUARD = 1.0, 20.0
+#: Folders without firmware of the user's.
+_SKIPPED = {"hil-results", "node_modules", "venv", "CMakeFiles"}
+_DEEPEST = 4  # levels of folders that are searched
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a folder holds. ``scraper`` is None if nothing was printed that could be read."""
+class Contents:
+    """What a folder holds. ``scraper`` is None if nothing was printed that can be expected."""
 
     elf: Path
     model: Path | None
@@ -48,39 +48,40 @@ class Found:
 
     @property
     def ends(self) -> bool:
-        """True if the image came to its end, or what reads it knows one."""
-        of_its_own = self.scraper in SCRAPERS and SCRAPERS[self.scraper]().end is not None
-        return self.stop is Stop.IDLE or self.scraper == "" or of_its_own
+        """True if the image came to its end, or its scraper or records know one."""
+        known = self.scraper in SCRAPERS and SCRAPERS[self.scraper]().end is not None
+        return self.stop is Stop.IDLE or self.scraper == "" or known
 
 
-def look(folder: Path) -> Found:
-    """Look at a folder: its newest image, the model in it, what it prints on the simulator.
+def look(folder: Path) -> Contents:
+    """The contents of a folder: its newest image, the model in it, what it prints when it runs.
 
     Raises :class:`UsageError` if there is no image that the simulator loads.
     """
     elf = _newest_image(folder)
     content = files.read(elf)
-    model = next((one for one in _below(folder, ".tflite") if files.read(one) in content), None)
+    models = _below(folder, ".tflite")
+    model = next((path for path in models if files.read(path) in content), None)
     lines, stop = _run(elf)
-    for name, word in _TELLTALES.items():
-        if word in content and (name != "hello_world" or model is not None):
-            return Found(elf, model, name, None, stop)
-    if stop in (Stop.LOCKUP, Stop.RESET_LOOP):  # what it printed is not what it shall print
-        return Found(elf, model, None, None, stop)
-    read = what_to_expect(lines, ends=stop is Stop.IDLE, until=_LOOK)
-    return Found(elf, model, read.regex if read else None, read, stop)
+    for scraper, signature in _SIGNATURES.items():
+        if signature in content and (scraper != "hello_world" or model is not None):
+            return Contents(elf, model, scraper, None, stop)
+    if stop in (Stop.LOCKUP, Stop.RESET_LOOP):  # what a crashing image prints is not to be expected
+        return Contents(elf, model, None, None, stop)
+    printed = what_to_expect(lines, ends=stop is Stop.IDLE, until=_SECONDS)
+    return Contents(elf, model, printed.regex if printed else None, printed, stop)
 
 
 def _below(folder: Path, suffix: str) -> Iterator[Path]:
     for path in sorted(folder.rglob(f"*{suffix}")):
         inside = path.relative_to(folder).parts
-        hidden = any(part.startswith(".") or part in _PASSED_OVER for part in inside)
-        if len(inside) <= _DEEPEST and not hidden and files.is_file(path):
+        skipped = any(part.startswith(".") or part in _SKIPPED for part in inside)
+        if len(inside) <= _DEEPEST and not skipped and files.is_file(path):
             yield path
 
 
 def _newest_image(folder: Path) -> Path:
-    """The newest image; of a Zephyr build the final one, not what it is linked from."""
+    """The newest image; of a Zephyr build the final one, not an intermediate one."""
     if not files.is_folder(folder):
         raise UsageError(f"there is no folder {folder}")
     images = [path for path in _below(folder, ".elf") if not path.stem.startswith("zephyr_pre")]
@@ -93,30 +94,32 @@ def _newest_image(folder: Path) -> Path:
 
 def _run(elf: Path) -> tuple[list[Line], Stop]:
     with open_target(DEFAULT, Image.from_elf(elf)) as session:
-        stop = session.run(None, session.deadline(_LOOK, guard=_GUARD))
+        stop = session.run(None, session.deadline(_SECONDS, guard=_GUARD))
         splitter = LineSplitter()
-        lines = [ln for chunk in session.console for ln in splitter.feed(chunk.data, chunk.time)]
-        lines += splitter.flush(_LOOK)
+        lines: list[Line] = []
+        for chunk in session.console:
+            lines += splitter.feed(chunk.data, chunk.time)
+        lines += splitter.flush(_SECONDS)
     return lines, stop
 
 
-def texts(found: Found, folder: Path) -> dict[str, str]:
+def texts(contents: Contents, folder: Path) -> dict[str, str]:
     """The files to write, by their path in ``folder``."""
-    elf = found.elf.relative_to(folder).as_posix()
+    elf = contents.elf.relative_to(folder).as_posix()
     return {
-        "hil.toml": _case_file(found, folder, elf),
+        "hil.toml": _case_file(contents, folder, elf),
         "test_firmware.py": _TEST_FILE.format(elf=elf),
         ".github/workflows/firmware.yml": _WORKFLOW,
     }
 
 
-def write(found: Found, folder: Path) -> list[Path]:
-    """Write them all, or none: raises :class:`UsageError` if one is there already."""
-    wanted = {folder / name: text for name, text in texts(found, folder).items()}
-    there = [path.relative_to(folder).as_posix() for path in wanted if path.exists()]
-    if there:
+def write(contents: Contents, folder: Path) -> list[Path]:
+    """Write all files, or none: raises :class:`UsageError` if one is there already."""
+    wanted = {folder / name: text for name, text in texts(contents, folder).items()}
+    existing = [path.relative_to(folder).as_posix() for path in wanted if path.exists()]
+    if existing:
         raise UsageError(
-            f"{', '.join(there)} in {folder} would be overwritten",
+            f"{', '.join(existing)} in {folder} would be overwritten",
             hint="move it away, or write the rest by hand (docs/cases.md)",
         )
     for path, text in wanted.items():
@@ -128,7 +131,7 @@ def write(found: Found, folder: Path) -> list[Path]:
     return list(wanted)
 
 
-def _case_file(found: Found, folder: Path, elf: str) -> str:
+def _case_file(contents: Contents, folder: Path, elf: str) -> str:
     lines = [
         "# What to run, and what must come of it: tflm-hil run . (docs/cases.md has every key)",
         "",
@@ -137,30 +140,30 @@ def _case_file(found: Found, folder: Path, elf: str) -> str:
         "timeout = 10                   # seconds on the target's clock",
         "",
         "[[case]]",
-        f"name = {_quoted(found.elf.stem)}",
+        f"name = {_quoted(contents.elf.stem)}",
         f"elf = {_quoted(elf)}",
     ]
-    if found.model is not None:
-        model = found.model.relative_to(folder).as_posix()
+    if contents.model is not None:
+        model = contents.model.relative_to(folder).as_posix()
         lines.append(f"model = {_quoted(model)}   # its bytes are in the image")
-    if found.scraper is None:
+    if contents.scraper is None:
         lines.append(
             "# scraper = '/result: (?P<value>-?\\d+)/'   # it printed nothing that can be expected"
         )
-    elif found.scraper:
-        lines.append(f"scraper = {_literal(found.scraper)}   # how to read what it prints")
-    if not found.ends and found.scraper is not None:
-        lines.append("ends = false                   # it did not end while it was looked at")
-    if found.printed is not None:
-        lines += ["# What it printed when this file was written; correct it where that is wrong."]
-        lines.append(f"inferences = {len(found.printed.values)}")
-        lines += ["expect.values = [", *map(_row, found.printed.values), "]"]
-    lines += [_budgets(found.elf)]
+    elif contents.scraper:
+        lines.append(f"scraper = {_literal(contents.scraper)}   # how to read what it prints")
+    if not contents.ends and contents.scraper is not None:
+        lines.append("ends = false                   # it did not end when this file was written")
+    if contents.printed is not None:
+        lines += ["# What it printed when this file was written; correct what is wrong."]
+        lines.append(f"inferences = {len(contents.printed.values)}")
+        lines += ["expect.values = [", *map(_row, contents.printed.values), "]"]
+    lines += [_budgets(contents.elf)]
     return "\n".join(lines) + "\n"
 
 
 def _budgets(elf: Path) -> str:
-    from harness.case.figures import size_of  # noqa: PLC0415 - not for who only looks
+    from harness.case.figures import size_of  # noqa: PLC0415 - only if files are written
 
     try:
         size = size_of(Image.from_elf(elf))
@@ -175,8 +178,8 @@ def _budgets(elf: Path) -> str:
 
 
 def _row(values: Mapping[str, float | str]) -> str:
-    told = (f"{name} = {_value(value)}" for name, value in values.items())
-    return "  { " + ", ".join(told) + " },"
+    entries = (f"{name} = {_value(value)}" for name, value in values.items())
+    return "  { " + ", ".join(entries) + " },"
 
 
 def _value(value: float | str) -> str:
@@ -184,7 +187,7 @@ def _value(value: float | str) -> str:
 
 
 def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)  # a TOML basic string is written alike
+    return json.dumps(text, ensure_ascii=False)  # a TOML basic string has the same form
 
 
 def _literal(text: str) -> str:

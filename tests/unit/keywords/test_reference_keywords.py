@@ -62,7 +62,7 @@ def test_another_rounding_is_explained_and_can_be_asked_for(images: Path) -> Non
 
 
 def test_an_output_that_the_model_lacks_is_refused(images: Path) -> None:
-    with pytest.raises(UsageError, match="1 outputs, no output 1"):
+    with pytest.raises(UsageError, match="has no output 1; it has 1 outputs"):
         Reference().outputs_should_equal_reference(MODEL, images, images, output=1)
 
 

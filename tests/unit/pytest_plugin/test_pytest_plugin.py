@@ -279,4 +279,4 @@ def test_a_file_that_is_no_calibration_ends_pytest_before_anything_runs(run, pyt
     pytester.makefile(".toml", lab="version = 9")
     outcome = run("--hil-calibration", "lab.toml")
     assert outcome.ret == pytest.ExitCode.USAGE_ERROR
-    outcome.stderr.fnmatch_lines(["*lab.toml is no calibration*"])
+    outcome.stderr.fnmatch_lines(["*lab.toml is not a calibration*"])
