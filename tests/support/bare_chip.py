@@ -1,4 +1,4 @@
-"""A whole nRF9160 whose program is an endless loop: tests set registers and let time pass."""
+"""A whole nRF9160 that runs an endless loop: tests set registers and let time pass."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def endless_loop(path: Path) -> Firmware:
 
 
 class BareChip:
-    """The chip, as secure privileged code sees it until a test says otherwise."""
+    """The chip as secure privileged code sees it, unless a test changes that."""
 
     def __init__(self, firmware: Firmware) -> None:
         self.machine = Machine(firmware)
         self.machine.run(until_executed=1)
 
     def read(self, address: int, size: int = 4) -> int:
-        """What a load gives; AssertionError where the chip refuses it."""
+        """The value of a load; AssertionError if the chip refuses it."""
         value = self.machine.bus.access(0, address, size, 0)
         assert value is not None, f"0x{address:08x} cannot be read"
         return value & (1 << 8 * size) - 1
 
     def write(self, address: int, value: int, size: int = 4) -> None:
-        """What a store does; AssertionError where the chip refuses it."""
+        """Store a value; AssertionError if the chip refuses it."""
         done = self.machine.bus.access(1, address, size, value)
         assert done is not None, f"0x{address:08x} cannot be written"
 
@@ -48,7 +48,7 @@ class BareChip:
         return self.machine.bus.access(int(write), address, 4, 0) is None
 
     def enter_nonsecure(self) -> None:
-        """From now on it is non-secure code that reads and writes."""
+        """Read and write as non-secure code from now on."""
         self.machine.worlds.change()
 
     @property
@@ -57,7 +57,7 @@ class BareChip:
         return self.machine.now
 
     def wait(self, ticks: int) -> None:
-        """Let so much time pass."""
+        """Let ``ticks`` pass."""
         self.machine.run(until_tick=self.machine.now + ticks)
 
     @property

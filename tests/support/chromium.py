@@ -12,7 +12,7 @@ _SECONDS = 120
 
 
 def program() -> str | None:
-    """Debian's Chromium, where it is installed."""
+    """Chromium's path, or None."""
     return shutil.which("chromium")
 
 

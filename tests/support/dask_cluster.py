@@ -1,4 +1,4 @@
-"""A Dask cluster of processes on this machine, whose parts can be killed and started again."""
+"""A Dask cluster of local processes, which tests kill and restart."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Cluster:
-    """A scheduler and workers of one thread each, started with the same port again and again."""
+    """A scheduler, always on the same port, and workers of one thread each."""
 
     def __init__(self, folder: Path, workers: int = 2) -> None:
         self.folder = folder
@@ -28,7 +28,7 @@ class Cluster:
         return self._start("scheduler", "--host", "127.0.0.1", "--port", str(self._port))
 
     def start_worker(self) -> subprocess.Popen[bytes]:
-        """One more worker, which waits for the scheduler if it must."""
+        """Start one more worker, which waits for the scheduler."""
         return self._start("worker", self.address, "--nthreads", "1", "--no-nanny")
 
     def _start(self, *arguments: str) -> subprocess.Popen[bytes]:
@@ -41,11 +41,11 @@ class Cluster:
             )  # fmt: skip
 
     def kill_worker(self) -> None:
-        """End the first worker in the middle of what it does."""
+        """Kill the first worker in the middle of its work."""
         _kill(self.workers.pop(0))
 
     def restart_scheduler(self) -> None:
-        """Kill the scheduler; start another and, as whoever runs a cluster would, its workers."""
+        """Kill scheduler and workers, and start new ones."""
         _kill(self.scheduler)
         for worker in self.workers:
             _kill(worker)
@@ -71,7 +71,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
         return port

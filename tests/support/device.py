@@ -1,4 +1,4 @@
-"""What an image says: records with all of their fields, whole runs of them, as lines."""
+"""The records of a good image: single ones with all fields, and whole runs, as lines."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from harness.reference import Interpreter
 from harness.uart import Console, encode
 from harness.uart.records import ALLOCATIONS
 
-#: A kind and its fields: a record that has no number yet.
+#: A record without its number: kind and fields.
 Told = tuple[str, dict[str, Any]]
 
 PART = {"index": 0, "offset": 0, "total": 4, "hex": "00112233"}
-#: A good record of each kind; a test says only what matters to it.
+#: A good record of each kind; a test changes the fields that it is about.
 FIELDS: dict[str, dict[str, Any]] = {
     "boot": {
         "sample": "x", "board": "nrf9160dk/nrf9160", "runtime": "standalone",
@@ -61,7 +61,7 @@ def line(sequence: int, kind: str, **fields: object) -> bytes:
 
 def lines(records: Iterable[Told], first: int = 0) -> bytes:
     """Records as lines, numbered from ``first``, whatever their fields are."""
-    return b"".join(encode(number, *one) for number, one in enumerate(records, first))
+    return b"".join(encode(number, *record) for number, record in enumerate(records, first))
 
 
 def parts(kind: str, inference: int, index: int, data: bytes, **fields: object) -> list[Told]:
@@ -79,7 +79,7 @@ def parts(kind: str, inference: int, index: int, data: bytes, **fields: object) 
 
 
 def set_up(model: Model, **boot: object) -> list[Told]:
-    """What a good image says until its tensors are allocated."""
+    """The records of a good image until its tensors are allocated."""
     needed = len(model.operator_names)
     records = [
         told("boot", model_crc32=f"{model.crc32:08x}", model_bytes=model.size, **boot),
@@ -97,7 +97,7 @@ def set_up(model: Model, **boot: object) -> list[Told]:
 
 
 def closing(model: Model, inferences: int) -> list[Told]:
-    """What a good image says at its end."""
+    """The closing records of a good image."""
     counts = {"eval_tensor": len(model.tensors), "node_and_registration": len(model.operators)}
     sizes = {"eval_tensor": 12 * len(model.tensors)}
     allocations = [
@@ -142,10 +142,10 @@ def fed_run(model: Model, rows: Sequence[np.ndarray[Any, Any]]) -> list[Told]:
 
 
 def console_of(*data: bytes) -> Console:
-    """A console that heard these bytes, and then no more."""
+    """A console at its end, after these bytes."""
     console = Console()
-    for one in data:
-        console.feed(one)
+    for chunk in data:
+        console.feed(chunk)
     console.finish()
     return console
 

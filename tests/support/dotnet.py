@@ -1,4 +1,4 @@
-"""The few types of .NET that the agent inside Renode uses, with Python's own behind them."""
+"""The few types of .NET that the agent inside Renode uses, in Python."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def unsigned(bits: int) -> Callable[[Any], int]:
     def convert(value: Any) -> int:
         number = int(value)
         if not 0 <= number < 1 << bits:
-            raise OverflowError(f"{number} is no UInt{bits}")
+            raise OverflowError(f"{number} is not a UInt{bits}")
         return number
 
     return convert

@@ -1,4 +1,4 @@
-"""Writes small ELF files for tests: sections at addresses of the test's choice, and symbols."""
+"""Writes small ELF files for tests: sections at chosen addresses, and symbols."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ def write_elf(sections: list[MadeSection], symbols: list[MadeSymbol], *, entry: 
     headers = [bytes(40)]
     names = bytearray(b"\0")
     programs = []
-    for made in sections:
+    for section in sections:
         offset = len(body)
-        body += made.data
-        stored = made.load is not None
-        flags = 0x2 | 0x1 * (not made.executable) | 0x4 * made.executable
-        headers.append(struct.pack("<10I", len(names), 1 if stored else 8, flags, made.address,
-                                   offset, made.bytes, 0, 0, 4, 0))  # fmt: skip
-        names += made.name.encode() + b"\0"
-        load = made.load if stored else made.address
-        file_size = len(made.data) if stored else 0
-        programs.append(struct.pack("<8I", 1, offset, made.address, load, file_size, made.bytes,
-                                    7, 4))  # fmt: skip
+        body += section.data
+        stored = section.load is not None
+        flags = 0x2 | 0x1 * (not section.executable) | 0x4 * section.executable
+        headers.append(struct.pack("<10I", len(names), 1 if stored else 8, flags, section.address,
+                                   offset, section.bytes, 0, 0, 4, 0))  # fmt: skip
+        names += section.name.encode() + b"\0"
+        load = section.load if stored else section.address
+        file_size = len(section.data) if stored else 0
+        programs.append(struct.pack("<8I", 1, offset, section.address, load, file_size,
+                                    section.bytes, 7, 4))  # fmt: skip
     strings, table = bytearray(b"\0"), bytearray(16)
     for symbol in symbols:
         index = 0xFFF1 if symbol.section is None else symbol.section + 1
@@ -74,10 +74,10 @@ def write_elf(sections: list[MadeSection], symbols: list[MadeSymbol], *, entry: 
     headers.append(struct.pack("<10I", len(names), 3, 0, 0, len(body), len(names) + 10, 0, 0, 1, 0))
     names += b".shstrtab\0"
     body += names
-    at = len(body)
+    section_table = len(body)
     body += b"".join(headers)
     body[:52] = struct.pack("<16sHHIIIIIHHHHHH", b"\x7fELF\1\1\1" + bytes(9), 2, 40, 1, entry, 52,
-                            at, 0x5000400, 52, 32, len(sections), 40, len(headers),
+                            section_table, 0x5000400, 52, 32, len(sections), 40, len(headers),
                             len(headers) - 1)  # fmt: skip
     body[52 : 52 + 32 * len(sections)] = b"".join(programs)
     return bytes(body)

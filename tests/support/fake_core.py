@@ -12,15 +12,15 @@ LR, OTHER_SP, SP, PC, XPSR = 14, 22, 13, 15, 25
 
 @dataclass(frozen=True)
 class Release:
-    """What differs between releases, as far as the agent can see it."""
+    """The differences between releases that the agent sees."""
 
     version: tuple[int, int, int]
-    log_arguments: tuple[object, ...]  # what a log backend is given behind the entry
+    log_arguments: tuple[object, ...]  # arguments of a log backend after the entry
     lockup_is_a_state: bool
 
 
 class Event:
-    """A .NET event: ``+=``, ``-=`` and a call for all that listen."""
+    """A .NET event: ``+=``, ``-=``, and a call of all listeners."""
 
     def __init__(self) -> None:
         self.listeners: list[Callable[..., None]] = []
@@ -62,7 +62,7 @@ class Core:
         self.hooks: dict[int, list[Callable[..., None]]] = {}
         self.values = dict.fromkeys(range(32), 0) | {SP: 0x20001000}
         self.executed, self.halted = 0.0, False
-        self.halts = 0  # each change drops what was translated
+        self.halts = 0  # each change drops the translated code
         self.locked = False
         if release.lockup_is_a_state:
             self.__class__ = type("Core", (Core,), {"IsLockedUp": property(lambda s: s.locked)})
@@ -101,7 +101,7 @@ class Core:
 
 
 class Uart:
-    """``sysbus.uarte0``: what it sends, and a receiver that takes all."""
+    """``sysbus.uarte0``: its events, and a receiver that takes everything."""
 
     def __init__(self) -> None:
         self.CharReceived = Event()
@@ -129,5 +129,5 @@ class Storage:
 
     def ZeroAll(self) -> None:  # noqa: N802
         inside = range(self.base, self.base + self.Size)
-        for address in [one for one in self.machine.bytes if one in inside]:
+        for address in [a for a in self.machine.bytes if a in inside]:
             del self.machine.bytes[address]

@@ -1,7 +1,8 @@
 """A Renode in this process: the real agent of the harness over a machine that follows a script.
 
-What .NET and Renode give the agent is made here with state, in two releases: :data:`R1_16` calls as
-1.16.1 does, :data:`R1_17` as 1.17.0 does. The agent's own files are run, not imitated.
+The parts of .NET and Renode that the agent uses are fakes with state, in two releases:
+:data:`R1_16` behaves as 1.16.1, :data:`R1_17` as 1.17.0. The agent's own files are run, not
+imitated.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ R1_17 = Release((1, 17, 0), ("TimestampType.Virtual",), lockup_is_a_state=True)
 
 
 class Died(BaseException):
-    """Renode's process ends: its end of the wire just closes."""
+    """Renode's process ends: its pipes close."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Locks:
 
 @dataclass(frozen=True)
 class Aborts:
-    """The core would execute what is no memory; unless it is halted, its slice never ends."""
+    """The core would execute where there is no memory; its slice ends only if it is halted."""
 
     pc: int
     lr: int
@@ -86,7 +87,7 @@ class Resets:
     """The firmware resets itself."""
 
 
-#: One after another: the time in ns of virtual time, and what happens then; bytes are printed.
+#: Events in order: virtual time in ns, and what happens then; bytes are printed.
 Script = list[tuple[int, object]]
 
 
@@ -110,7 +111,7 @@ class Port:
 
 
 class Machine:
-    """``monitor.Machine``: a sparse memory, and the script that the core follows."""
+    """``monitor.Machine``: a sparse memory, and a core that follows a script."""
 
     def __init__(self, renode: FakeRenode) -> None:
         self.renode, self.release = renode, renode.release
@@ -163,16 +164,16 @@ class Machine:
         self.cpu.executed, self.cpu.locked = 0, False
         self.sleeps = False
         self.MachineReset.fire(self)
-        self.pending = [(self.now + when, what) for when, what in self.renode.script]
+        self.pending = [(self.now + when, event) for when, event in self.renode.script]
 
     def run_for(self, nanoseconds: int) -> None:
-        """Time goes on to the end, with the core halted, too, as in Renode."""
+        """Time goes on to the end even if the core is halted, as in Renode."""
         self.renode.before_run()
         end = self.now + nanoseconds
         while self.pending and self.pending[0][0] <= end and not self.cpu.halted:
-            moment, what = self.pending.pop(0)
+            moment, event = self.pending.pop(0)
             self.compute(moment)
-            self.act(what)
+            self.act(event)
         if self.renode.idles_at and end >= self.renode.idles_at:
             self.compute(self.renode.idles_at)
             self.sleeps = True
@@ -190,27 +191,27 @@ class Machine:
                 self.cpu.values[PC] += 2
         self.now = moment
 
-    def act(self, what: object) -> None:
-        match what:
+    def act(self, event: object) -> None:
+        match event:
             case bytes():
-                for byte in what:
+                for byte in event:
                     self.uart.CharReceived.fire(byte)
             case Fault():
-                self.take(what)
+                self.take(event)
             case Warns():
-                self.renode.log(Level(what.level), what.message, what.source)
+                self.renode.log(Level(event.level), event.message, event.source)
             case Locks():
                 self.cpu.locked = True
             case Resets():
                 self.Reset()
             case Aborts():
-                self.cpu.values.update({PC: what.pc, LR: what.lr})
-                text = f"CPU abort [PC=0x{what.pc:X}]: Trying to execute code outside RAM or ROM."
+                self.cpu.values.update({PC: event.pc, LR: event.lr})
+                text = f"CPU abort [PC=0x{event.pc:X}]: Trying to execute code outside RAM or ROM."
                 self.renode.log(Level(3), text, "cpu")
                 if not self.cpu.halted:
                     self.renode.hang()
             case _:
-                what(self.now)  # type: ignore[operator]
+                event(self.now)  # type: ignore[operator]
 
     def take(self, fault: Fault) -> None:
         stacks = {SP: 0x20001000, OTHER_SP: 0x20002000}
@@ -241,13 +242,13 @@ class Words:
 
 @dataclass
 class FakeRenode:
-    """What a test sets before a session, and what it can look at after it."""
+    """Set by a test before a session, and inspected after it."""
 
     release: Release = R1_17
     script: Script = field(default_factory=list)
-    left: dict[int, bytes] = field(default_factory=dict)  # what a run leaves in memory
+    left: dict[int, bytes] = field(default_factory=dict)  # memory after a run
     idles_at: int = 0
-    refuses: str = ""  # how a command begins that fails
+    refuses: str = ""  # the start of a command that fails
     dies: bool = False  # at the next run
     dies_at_a_command: bool = False
     hangs: bool = False  # at the next run
@@ -325,7 +326,7 @@ class FakeRenode:
             words.error = "No such command or device: boom\n"
         if self.refuses and command.startswith(self.refuses):
             words.error = "Error E39: Exception was thrown during construction\n"
-            return True  # understood, and complained of
+            return True  # understood, but failed
         return not words.error
 
     # -- what the agent imports ---------------------------------------------------------------
@@ -338,7 +339,9 @@ class FakeRenode:
     def renode(self) -> SimpleNamespace:
         emulation = SimpleNamespace(MasterTimeSource=self, RunFor=self.run_for)
         instance = SimpleNamespace(CurrentEmulation=emulation)
-        levels = {name: Level(at) for at, name in enumerate(("Debug", "Info", "Warning", "Error"))}
+        levels = {
+            name: Level(number) for number, name in enumerate(("Debug", "Info", "Warning", "Error"))
+        }
         return SimpleNamespace(
             EmulationManager=SimpleNamespace(Instance=instance),
             LoggerBackend=Backend,

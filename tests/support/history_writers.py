@@ -1,4 +1,4 @@
-"""Processes that record nights, and what must be whole after them."""
+"""Processes that record nights in a history, and a check that it is whole."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from harness.history.store import History
 SUPPORT = Path(lab.__file__).parent
 CASES = 40
 
-#: Records nights FROM, FROM + STEP, ... and says so after each.
+#: Records nights FROM, FROM + STEP, ... and prints the number of each.
 WRITER = f"""
 import sys
 import replay_nights as lab

@@ -1,6 +1,6 @@
 """JUnit files below a folder as one Markdown table, for a job's summary.
 
-``python job_summary.py TITLE FOLDER``. A file that is none is a row that says so.
+``python job_summary.py TITLE FOLDER``. A broken file is a row that says so.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ def summary(title: str, folder: Path) -> str:
     """The Markdown text."""
     lines = [f"## {title}", "", "| results | passed | failed | skipped |", "|---|---|---|---|"]
     names: list[str] = []
-    found = list(rows(folder))
-    for name, cases in found:
+    results = list(rows(folder))
+    for name, cases in results:
         bad = [case for case in cases if failed(case)]
         skipped = sum(case.find("skipped") is not None for case in cases)
         passed = len(cases) - len(bad) - skipped
         counts = f"{passed} | {len(bad)} | {skipped}" if cases else "no result | |"
         lines.append(f"| {name} | {counts} |")
         names += [f"* {name}: {case.get('name', '?')}" for case in bad]
-    if not found:
+    if not results:
         lines.append("| none: no job wrote a result | | | |")
     if names:
         lines += ["", "Failed:", "", *names[:_FAILURES_SHOWN]]

@@ -1,4 +1,4 @@
-"""Studies that workers can import: squares, and one that kills its worker once."""
+"""Studies that workers can import: squares, one that kills its worker, one that raises."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def squares(parameters, parcels):
 
 @contextmanager
 def killed_once(parameters, parcels):
-    """As :func:`squares`; the worker of unit 3 dies the first time."""
+    """Like :func:`squares`, but the worker of unit 3 dies the first time."""
     mark = Path(parameters["mark"])
 
     def perform(unit):

@@ -1,6 +1,6 @@
 """Writes small ``.tflite`` models for tests, with the generated ``tflite`` package.
 
-Independent of ``harness.model`` on purpose: what this writes, that reads.
+Independent of ``harness.model``, which reads them.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Graph:
 
 
 def packed(values: np.ndarray, dtype: str) -> bytes:
-    """A constant's bytes; int4 goes two a byte, the low nibble first."""
+    """A constant's bytes; int4 has two values per byte, the low nibble first."""
     if dtype != "int4":
         return np.ascontiguousarray(values, np.dtype(dtype).newbyteorder("<")).tobytes()
     flat = np.asarray(values).ravel().astype(np.uint8) & 15

@@ -1,4 +1,4 @@
-"""Networks of the MLPerf Tiny class with random weights: the published shapes, nobody's training.
+"""Networks with the published shapes of MLPerf Tiny and random weights.
 
 Layers follow the reference models of the MLPerf Tiny benchmark: MobileNetV1 0.25 on 96 x 96 x 3
 (visual wake words), a DS-CNN on 49 x 10 (keyword spotting), ResNet-8 on 32 x 32 x 3 (image
@@ -175,7 +175,7 @@ def svdf() -> bytes:
 
 
 def ring_operators(name: tuple[str, dict[str, str]]) -> list[Op]:
-    """What keeps the last frames in the variable ``name``: tensors 0 input, 3 all, 7 kept."""
+    """Operators that keep the last frames in a variable: tensors 0 input, 3 all, 7 kept."""
     masks = {"BeginMask": 5, "EndMask": 7}
     return [
         Op("CALL_ONCE", [], [], ("CallOnce", {"InitSubgraphIndex": 1})),

@@ -185,10 +185,10 @@ def agree(oracle: Oracle, case: Case) -> None:
     columns = [np.stack(column) for column in zip(*case.inputs, strict=True)]
     together = interpreter.invoke_batch(columns, len(expected))
     interpreter.restart()
-    for row, (arrays, wanted) in enumerate(zip(case.inputs, expected, strict=True)):
+    for row, (arrays, expected_outputs) in enumerate(zip(case.inputs, expected, strict=True)):
         obtained = interpreter.invoke(arrays)
-        _compare(case, interpreter, arrays, obtained, wanted)
-        _compare(case, interpreter, arrays, [each[row] for each in together], wanted)
+        _compare(case, interpreter, arrays, obtained, expected_outputs)
+        _compare(case, interpreter, arrays, [output[row] for output in together], expected_outputs)
     oracle.agreed.update(signatures(interpreter.model))
 
 
@@ -197,30 +197,30 @@ def _compare(
     interpreter: Interpreter,
     arrays: Sequence[np.ndarray],
     obtained: Sequence[np.ndarray],
-    wanted: Sequence[np.ndarray],
+    expected: Sequence[np.ndarray],
 ) -> None:
     bounds = case.bound(interpreter, arrays) if case.bound else [None] * case.outputs
-    written = case.written(wanted) if case.written else [...] * case.outputs
-    for tensor, got, want, bound, part in zip(
-        interpreter.outputs, obtained, wanted, bounds, written, strict=True
+    written = case.written(expected) if case.written else [...] * case.outputs
+    for tensor, actual, official, bound, part in zip(
+        interpreter.outputs, obtained, expected, bounds, written, strict=True
     ):
-        assert got.dtype == want.dtype
+        assert actual.dtype == official.dtype
         # The official Python interface gives a scalar the shape of one element.
-        assert got.size == want.size == math.prod(tensor.shape)
-        _hold(got.ravel()[part], want.ravel()[part], bound, case.ulps)
+        assert actual.size == official.size == math.prod(tensor.shape)
+        _hold(actual.ravel()[part], official.ravel()[part], bound, case.ulps)
 
 
-def _hold(got: np.ndarray, want: np.ndarray, bound: Any, ulps: int) -> None:
-    if got.dtype.kind != "f" or (bound is None and ulps == 0):
-        np.testing.assert_array_equal(got, want)
+def _hold(actual: np.ndarray, expected: np.ndarray, bound: Any, ulps: int) -> None:
+    if actual.dtype.kind != "f" or (bound is None and ulps == 0):
+        np.testing.assert_array_equal(actual, expected)
         return
     with np.errstate(invalid="ignore"):
-        distance = np.abs(got.astype(np.float64) - want.astype(np.float64))
-        allowed = ulps * np.spacing(np.maximum(np.abs(want), np.finfo(np.float32).tiny))
+        distance = np.abs(actual.astype(np.float64) - expected.astype(np.float64))
+        allowed = ulps * np.spacing(np.maximum(np.abs(expected), np.finfo(np.float32).tiny))
     if bound is not None:
         allowed = allowed + np.asarray(bound).ravel()
-    same = (got == want) | (np.isnan(got) & np.isnan(want))
-    assert np.all(same | (distance <= allowed)), (got, want, distance, allowed)
+    same = (actual == expected) | (np.isnan(actual) & np.isnan(expected))
+    assert np.all(same | (distance <= allowed)), (actual, expected, distance, allowed)
 
 
 def sum_bound(magnitudes: bytes, terms: int) -> Bound:

@@ -22,7 +22,7 @@ MODULES = {"tflm": "tflite_micro", "litert": "ai_edge_litert"}
 
 
 class Refused(Exception):
-    """The official interpreter did not take the model, or died of it."""
+    """The official interpreter refused the model, or crashed."""
 
 
 class Oracle:
@@ -39,7 +39,7 @@ class Oracle:
         return importlib.util.find_spec(MODULES[self.kind]) is not None
 
     def arithmetic(self, operator: str) -> Arithmetic:
-        """The reference's for this interpreter.
+        """The reference's arithmetic that matches this interpreter.
 
         LiteRT multiplies scales in single precision, and rounds once in FULLY_CONNECTED alone.
         """

@@ -29,13 +29,13 @@ def write(stream: BinaryIO, message: Any) -> None:
 def run_tflm(request: dict[str, Any]) -> dict[str, Any]:
     from tflite_micro.python.tflite_micro import runtime
 
-    wanted = request["tensors"]
+    indices = request["tensors"]
     config = runtime.InterpreterConfig
     interpreter = runtime.Interpreter.from_bytes(
         request["model"],
         custom_op_registerers=[],
         arena_size=request["arena"],
-        intrepreter_config=config.kPreserveAllTensors if wanted else config.kAllocationRecording,
+        intrepreter_config=config.kPreserveAllTensors if indices else config.kAllocationRecording,
     )
     outputs, tensors = [], []
     for number, arrays in enumerate(request["inputs"]):
@@ -46,7 +46,7 @@ def run_tflm(request: dict[str, Any]) -> dict[str, Any]:
         interpreter.invoke()
         outputs.append([interpreter.get_output(i).copy() for i in range(request["outputs"])])
         tensors.append(
-            {index: np.array(interpreter.GetTensor(index, 0)["tensor_data"]) for index in wanted}
+            {index: np.array(interpreter.GetTensor(index, 0)["tensor_data"]) for index in indices}
         )
     return {"outputs": outputs, "tensors": tensors}
 
@@ -60,11 +60,11 @@ def run_litert(request: dict[str, Any]) -> dict[str, Any]:
         experimental_preserve_all_tensors=bool(request["tensors"]),
     )
     interpreter.allocate_tensors()
-    places = [detail["index"] for detail in interpreter.get_input_details()]
+    inputs = [detail["index"] for detail in interpreter.get_input_details()]
     results = [detail["index"] for detail in interpreter.get_output_details()]
     outputs, tensors = [], []
     for arrays in request["inputs"]:
-        for place, array in zip(places, arrays, strict=True):
+        for place, array in zip(inputs, arrays, strict=True):
             interpreter.set_tensor(place, array)
         interpreter.invoke()
         outputs.append([interpreter.get_tensor(index) for index in results])

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of a test's own, on a loopback port, its data in a temporary folder."""
+"""A PostgreSQL server for a test, on a loopback port, with its data in a temporary folder."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _SECONDS = 60.0
 
 def programs() -> Path | None:
     """The folder of ``initdb`` and ``postgres``; Debian keeps them out of PATH."""
-    found = shutil.which("initdb")
-    folders = [Path(found).resolve().parent] if found else []
+    initdb = shutil.which("initdb")
+    folders = [Path(initdb).resolve().parent] if initdb else []
     folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     return next((folder for folder in folders if (folder / "postgres").exists()), None)
 
@@ -29,10 +29,10 @@ def server(folder: Path) -> Iterator[str]:
     """The URL of a running server's database; it ends with the context."""
     root = Path(tempfile.mkdtemp(prefix="tflm-hil-pg-"))
     data = root / "data"
-    who = _user()  # PostgreSQL refuses to run as root
-    if who is not None:
-        os.chown(root, who.pw_uid, who.pw_gid)
-    as_user = {"user": who.pw_uid, "group": who.pw_gid, "extra_groups": []} if who else {}
+    user = _user()  # PostgreSQL refuses to run as root
+    if user is not None:
+        os.chown(root, user.pw_uid, user.pw_gid)
+    as_user = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []} if user else {}
     try:
         subprocess.run(
             [folder / "initdb", "-D", data, "-A", "trust", "-U", "lab", "--no-sync"],

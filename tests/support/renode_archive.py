@@ -1,4 +1,4 @@
-"""A small archive of the form that Renode's releases have, and a row that pins it."""
+"""A small archive in the form of Renode's releases, and a row that pins it."""
 
 from __future__ import annotations
 

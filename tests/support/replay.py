@@ -1,10 +1,10 @@
 """The target ``replay``: plays a recorded console, line by line, with a clock and no processor.
 
-A :class:`Recording` is what one device said, in order, each line with the host's record that it
-answers. The session numbers the records as it prints them, so whatever is left out, put in or
-changed has a good CRC and a good number: only its meaning is wrong. It speaks the device's side of
-docs/records.md: it answers each host record once, and acknowledges the last one again. It reads and
-spells records itself, so that it shares no mistake with the package.
+A :class:`Recording` holds the lines of one device in order, each with the host's record that it
+answers. The session numbers the records as it prints them, so a record that a test leaves out, adds
+or changes has a good CRC and a good number: only its meaning is wrong. It speaks the device's side
+of docs/records.md: it answers each host record once, and acknowledges the last one again. It reads
+and writes records itself, so that it shares no mistake with the package.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ class Said:
     kind: str = ""
     fields: tuple[tuple[str, str], ...] = ()  # as they are spelt
     text: str = ""
-    answers: int | None = None  # the host's record that this is said after; None: of its own accord
+    answers: int | None = None  # the host's record before it; None: it needs none
     pause: float = _TICK  # seconds since the line before
     restart: bool = False  # the processor was reset just before: numbers begin at 0 again
     number: int | None = None  # a number of its own instead of the next
-    skipped: int = 0  # so many numbers are left out before it
+    skipped: int = 0  # how many numbers are left out before it
     garbled: bool = False  # one bit of the line is wrong
 
     def get(self, name: str) -> str:
@@ -67,21 +67,21 @@ class Recording:
 def record_session(chunks: Sequence[ConsoleChunk], counters: Counters) -> Recording:
     """The recording of a session that ran: ``ack`` records tell which host record came before."""
     lines: list[Said] = []
-    pending, last, heard = b"", 0.0, None
+    pending, time_before, answered = b"", 0.0, None
     for chunk in chunks:
         *ended, pending = (pending + chunk.data).split(b"\n")
         for raw in ended:
             text = raw.rstrip(b"\r").decode()
-            pause = max(chunk.time - last, _TICK)
-            last = chunk.time
+            pause = max(chunk.time - time_before, _TICK)
+            time_before = chunk.time
             parsed = read(text)
             if parsed is None:
-                lines.append(Said(text=text, answers=heard, pause=pause))
+                lines.append(Said(text=text, answers=answered, pause=pause))
                 continue
             _, kind, fields = parsed
             if kind == "ack":
-                heard = int(dict(fields)["of"])
-            lines.append(Said(kind, fields, "", heard, pause))
+                answered = int(dict(fields)["of"])
+            lines.append(Said(kind, fields, "", answered, pause))
     return Recording(tuple(lines), counters)
 
 
@@ -91,7 +91,7 @@ def record_text(text: str, counters: Counters) -> Recording:
 
 
 class ReplayMemory:
-    """A device without memory that anybody could read."""
+    """The memory of a device that has none."""
 
     def read(self, address: int, size: int) -> bytes:
         raise ValueError(f"a replayed device has no memory at 0x{address:08x}")
@@ -101,7 +101,7 @@ class ReplayMemory:
 
 
 class ReplaySession:
-    """A session that says what was recorded."""
+    """A session that plays a recording."""
 
     target = "replay"
 
@@ -112,7 +112,7 @@ class ReplaySession:
         self.findings: list = []
         self.time = 0.0
         self._read = 0
-        self._silent = False  # it has said all that it has to say
+        self._silent = False  # the recording is over
         self._number = self._resets = 0
         self._heard = -1  # the last host record that was answered
         self._half = b""
@@ -125,7 +125,7 @@ class ReplaySession:
 
     @property
     def faults(self) -> Sequence[Fault]:
-        """Those of the recording come after its last word."""
+        """The recording's faults, after its last line."""
         return self.recording.faults if self._silent else ()
 
     def deadline(self, seconds: float, *, guard: float = 60.0) -> Deadline:
@@ -157,7 +157,7 @@ class ReplaySession:
         if line.restart:
             self._number = 0
         if not line.kind:
-            self._resets += line.restart  # among records, their numbers alone must tell
+            self._resets += line.restart  # a reset among records shows in their numbers alone
             return line.text.encode() + b"\r\n"
         self._number += line.skipped
         number = self._number if line.number is None else line.number
@@ -180,7 +180,7 @@ class ReplaySession:
             self._pending.append(Said("ack", (("of", str(sequence)),)))
         elif sequence == self._heard + 1:
             self._heard = sequence
-            self._pending += [one for one in self.recording.lines if one.answers == sequence]
+            self._pending += [line for line in self.recording.lines if line.answers == sequence]
         else:
             self._pending.append(Said("nak", (("of", str(sequence)), ("reason", "sequence"))))
 

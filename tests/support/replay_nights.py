@@ -1,4 +1,4 @@
-"""Nights of a lab, made by replaying a document of results with changes that a seed decides."""
+"""Nights of a lab: one document of results, replayed with changes that depend on a seed."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def case(name: str = "hello_world-exact", **changes: Any) -> dict[str, Any]:
 
 def document(*cases: dict[str, Any], night: int = 0, **run: Any) -> dict[str, Any]:
     """A document of results of ``night``, of a commit of its own on ``main``."""
-    told = {
+    occasion = {
         "started": FIRST + DAY * night, "commit": f"{night:040x}", "branch": "main",
         "machine": "lab", "tool": "0.1.0", "command": "tflm-hil run hil.toml",
     } | run  # fmt: skip
-    return {"run": told, "cases": list(cases or [case()])}
+    return {"run": occasion, "cases": list(cases or [case()])}
 
 
 def cases(count: int) -> list[dict[str, Any]]:
-    """So many cases with figures of their own."""
+    """``count`` cases with different figures."""
     return [
         case(f"case-{number:03}", flash=20_000 + 37 * number, instructions=5_000 + 991 * number)
         for number in range(count)

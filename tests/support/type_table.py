@@ -83,8 +83,8 @@ def measured(cases: str, tests: Sequence[str]) -> Agreed:
             check=True,
         )  # fmt: skip
         table: Agreed = Counter()
-        for each in Path(folder).iterdir():
-            table.update({tuple(key): count for *key, count in json.loads(each.read_text())})
+        for part in Path(folder).iterdir():
+            table.update({tuple(key): count for *key, count in json.loads(part.read_text())})
     return table
 
 
@@ -92,8 +92,8 @@ def rendered(table: Mapping[tuple[str, str, str], int], operators: Iterable[str]
     """The table as it stands in the document: each operator's types with the cases of both."""
     rows = ["| operator | types | tflite-micro | LiteRT |\n|---|---|---|---|\n"]
     pairs = {(operator, types) for operator, types, _ in table}
-    seen = {operator for operator, _ in pairs}
-    pairs |= {(each, NO_ORACLE.get(each, "none")) for each in set(operators) - seen}
+    tested = {operator for operator, _ in pairs}
+    pairs |= {(name, NO_ORACLE.get(name, "none")) for name in set(operators) - tested}
     for operator, types in sorted(pairs):
         counts = (table.get((operator, types, kind), 0) for kind in ("tflm", "litert"))
         rows.append(f"| {operator} | {types} | {' | '.join(map(str, counts))} |\n")
@@ -117,13 +117,13 @@ def recorded() -> Agreed:
 
 
 def main() -> None:
-    before, _, rest = DOCUMENT.read_text().partition(BEGIN)
+    head, _, rest = DOCUMENT.read_text().partition(BEGIN)
     kernels = Kernels.default()
     operators = {*kernels.builtin, *kernels.custom}
     cases, *tests = sys.argv[1:] or ["500"]
-    found = {**recorded(), **measured(cases, tests)} if tests else measured(cases, tests)
-    table = rendered(found, operators)
-    DOCUMENT.write_text(f"{before}{BEGIN}{table}{END}{rest.partition(END)[2]}")
+    counts = {**recorded(), **measured(cases, tests)} if tests else measured(cases, tests)
+    table = rendered(counts, operators)
+    DOCUMENT.write_text(f"{head}{BEGIN}{table}{END}{rest.partition(END)[2]}")
 
 
 if __name__ == "__main__":
