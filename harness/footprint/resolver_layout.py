@@ -94,7 +94,7 @@ def find_layout(firmware: Firmware) -> ResolverLayout:
             continue
         if name in _RECORDS:
             offsets = {key: offset for key, (offset, _) in members.items()}
-            if {"init", "prepare", "invoke", "builtin_code"} <= offsets.keys():
+            if {"init", "prepare", "invoke", "builtin_code", "custom_name"} <= offsets.keys():
                 records.setdefault(str(name), (entry.number(At.BYTE_SIZE) or 0, offsets))
         elif {"registrations_", "registrations_len_", "builtin_codes_"} <= members.keys():
             at, kind = members["registrations_"]

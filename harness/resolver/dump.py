@@ -147,7 +147,7 @@ class _Reader:
         words = words_of(layout, row)
         code = words["builtin_code"]
         custom = code == CUSTOM
-        name = self.text(words.get("custom_name", 0)) if custom else ""
+        name = self.text(words["custom_name"]) if custom else ""
         known = OPERATOR_NAMES[code] if code < len(OPERATOR_NAMES) else f"builtin {code}"
         return LiveRegistration(
             name or known, custom, code, self.function(words["init"]),

@@ -61,7 +61,7 @@ def is_registration(layout: ResolverLayout, ranges: Ranges, row: bytes) -> bool:
         return False
     if not all(word == 0 or ranges.is_code(word) for word in functions):
         return False
-    code, name = words["builtin_code"], words.get("custom_name", 0)
+    code, name = words["builtin_code"], words["custom_name"]
     if code == CUSTOM:
         return ranges.is_stored(name)
     return code < len(OPERATOR_NAMES) and (name == 0 or ranges.is_stored(name))

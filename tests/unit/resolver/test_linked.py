@@ -29,6 +29,7 @@ def test_with_inlined_registrations_the_kernels_tell(compile_image: Compile) -> 
     audit = check(image, needs("CONV_2D"))
     assert audit.method == "kernels"
     assert (audit.declared, set(audit.registered)) == (3, {"CONV_2D", "SOFTMAX"})
+    assert audit.verdicts == (Verdict.UNUSED, Verdict.TOO_LARGE)
     assert any("kernel functions" in note for note in audit.notes)
 
 

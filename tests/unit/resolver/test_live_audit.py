@@ -84,6 +84,11 @@ def test_each_problem_is_one_sentence(audited: Audited, table: LiveResolver, pro
     assert audited(table, needs("CONV_2D", "SOFTMAX")).problems == (problem,)
 
 
+def test_an_image_that_tells_nothing_tells_no_bytes_of_flash(audited: Audited) -> None:
+    audit = audited(live("CONV_2D", "ADD", slots=2), needs("CONV_2D", custom="Atan"))
+    assert [one.bytes for one in audit.operators] == [0, 0, 0]
+
+
 def test_a_duplicate_takes_one_slot(audited: Audited) -> None:
     """Its second registration is refused."""
     audit = audited(live("CONV_2D", "CONV_2D", slots=1), needs("CONV_2D"))
