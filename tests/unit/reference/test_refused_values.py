@@ -481,23 +481,6 @@ def test_what_no_kernel_computes_is_refused_in_its_own_words(name: str) -> None:
     assert words in refusal.value.message
 
 
-_ONES = T((1, 3, 3, 2), "float32", data=np.ones((1, 3, 3, 2)))
-
-
-@pytest.mark.parametrize(("dilation", "fits"), [(1023, True), (1024, False)])
-def test_a_padded_image_is_bounded_with_its_batch_and_its_channels(
-    dilation: int, *, fits: bool
-) -> None:
-    """Two images of two channels, which a kernel of 3 makes 2047 or 2049 high and wide."""
-    options = {"Padding": 0, "DilationHFactor": dilation, "DilationWFactor": dilation}
-    model = Model.from_bytes(_conv(_f(2, 1, 1, 2), _ONES, _f(2, 1, 1, 1), **options))
-    if fits:
-        assert Interpreter(model).outputs[0].shape == (2, 1, 1, 1)
-        return
-    with pytest.raises(HilError, match="its padded input is too large for any microcontroller"):
-        Interpreter(model)
-
-
 def _lstm(change: Callable[[list[T], list[int]], None], **options: object) -> bytes:
     """Three units over four values, int8, two steps."""
     tensors = [
