@@ -107,11 +107,14 @@ def candidates(file: Path) -> dict[tuple[int, int], list[tuple[str, int]]]:
     return found
 
 
-def sample(code: Path, chance: random.Random) -> Iterator[Mutant]:
-    """Mutants of a folder's modules in random order, one at a place, for as long as there are."""
+def sample(root: Path, code: str, chance: random.Random) -> Iterator[Mutant]:
+    """Mutants of a folder's modules in random order, one at a place, for as long as there are.
+
+    ``root`` is a checkout, which the folder ``code`` is in.
+    """
     places = [
         (file, place, choices)
-        for file in sorted(code.rglob("*.py"))
+        for file in sorted((root / code).rglob("*.py"))
         for place, choices in sorted(candidates(file).items())
     ]
     chance.shuffle(places)
@@ -120,7 +123,7 @@ def sample(code: Path, chance: random.Random) -> Iterator[Mutant]:
         old = file.read_text(encoding="utf-8")
         new = _changed(old, name, occurrence)
         if new is not None and _meaning(new) not in (None, _meaning(old)):
-            yield Mutant(file.relative_to(ROOT).as_posix(), old, new)
+            yield Mutant(file.relative_to(root).as_posix(), old, new)
 
 
 def _changed(source: str, name: str, occurrence: int) -> str | None:
@@ -208,15 +211,20 @@ class Witnesses:
 
 
 class Copies:
-    """Copies of the checkout, one for each job, in which mutants are tried."""
+    """Copies of the checkout, one for each job, in which mutants are tried.
+
+    The checkout itself may change meanwhile. ``pristine`` is one more copy, which does not.
+    """
 
     def __init__(self, folder: Path, jobs: int) -> None:
+        self.pristine = folder / "pristine"
         self._free: Queue[Path] = Queue()
+        for name in _checkout():
+            (self.pristine / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, self.pristine / name)
         for number in range(jobs):
             copy = folder / f"copy{number}"
-            for name in _checkout():
-                (copy / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, copy / name)
+            shutil.copytree(self.pristine, copy)
             self._free.put(copy)
 
     def witnesses(self, tests: Sequence[str], code: str) -> Witnesses:
@@ -288,14 +296,12 @@ def try_room(name: str, count: int, seed: int, jobs: int, folder: Path) -> tuple
         witnesses = copies.witnesses(room["tests"], room["code"])
     except RuntimeError as failed:
         sys.exit(f"{name}: its unit tests fail as the code is:\n{failed}")
-    broken = ROOT / room["code"] / "__init__.py"
-    raising = Mutant(
-        broken.relative_to(ROOT).as_posix(), broken.read_text(), "raise RuntimeError\n"
-    )
+    broken = f"{room['code']}/__init__.py"
+    raising = Mutant(broken, (copies.pristine / broken).read_text(), "raise RuntimeError\n")
     if copies.survives(raising, witnesses):
         sys.exit(f"{name}: its tests do not run the copy's code")
     chosen = []
-    for mutant in sample(ROOT / room["code"], random.Random(f"{seed} {name}")):
+    for mutant in sample(copies.pristine, room["code"], random.Random(f"{seed} {name}")):
         was, becomes = mutant.lines
         if same.isdisjoint({(mutant.file, was, becomes), (mutant.file, was, None)}):
             chosen.append(mutant)

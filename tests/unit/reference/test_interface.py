@@ -192,3 +192,111 @@ def test_threads_of_the_matrix_library_are_given_back() -> None:
     thread.join()
     assert set(seen) <= {1}
     assert [each["num_threads"] for each in library.info()] == before
+
+
+def _pair() -> Interpreter:
+    """ADD of two inputs of three."""
+    tensors = [T((3,), "float32", name=name) for name in ("a", "b", "y")]
+    data = build(tensors, [Op("ADD", [0, 1], [2], ("Add", {}))], [0, 1], [2])
+    return Interpreter(Model.from_bytes(data, "pair"))
+
+
+_ONES = np.ones((4, 3), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "runs", "words"),
+    [
+        ([_ONES, _ONES[:3]], None, "pair: the inputs have different numbers of runs"),
+        ([_ONES, _ONES], 3, "pair: inputs of 4 runs, not 3"),
+        ([_ONES[:0], _ONES[:0]], None, "pair: a batch of no inputs"),
+        ([_ONES, _ONES], 4.0, "runs is a number of inferences, not 4.0"),
+        ([_ONES, _ONES], -1, "runs is a number of inferences, not -1"),
+        ([_ONES], None, "pair: 1 inputs given, the model has 2"),
+        ([_ONES[0], _ONES], None, r"input 'a' needs \(runs, ...\) of float32 \[3\], not float32"),
+        ([_ONES, np.float32(1)], None, r"input 'b' needs \(runs, ...\) of float32 \[3\]"),
+        ([_ONES, _ONES.astype(int)], None, r"of float32 \[3\], not int64 \[4, 3\]"),
+    ],
+)
+def test_a_batch_that_does_not_fit_is_refused_in_words(
+    inputs: list[np.ndarray], runs: int | None, words: str
+) -> None:
+    with pytest.raises(UsageError, match=words):
+        _pair().invoke_batch(inputs, runs)
+
+
+def test_a_batch_may_be_told_its_number_of_runs() -> None:
+    (y,) = _pair().invoke_batch([_ONES, _ONES], 4)
+    assert y.tolist() == [[2, 2, 2]] * 4
+    assert _pair().invoke_batch([_ONES[:1], _ONES[:1]])[0].tolist() == [[2, 2, 2]]
+
+
+def test_inputs_may_be_anything_that_is_an_array() -> None:
+    row = [np.float32(1)] * 3
+    for given in ((row, row), [_ONES[0], row], [_ONES[0][::-1], _ONES[1]]):
+        assert _pair().invoke(given)[0].tolist() == [2, 2, 2]
+
+
+def test_a_wrong_input_is_told_with_both_shapes_and_a_hint() -> None:
+    with pytest.raises(UsageError) as refusal:
+        _pair().invoke([_ONES[0], _ONES])
+    assert refusal.value.message == "pair: input 'b' needs float32 [3], not float32 [4, 3]"
+    assert refusal.value.hint == "quantize() turns real values into quantized ones"
+
+
+def test_what_the_last_inference_left_is_a_mapping_by_tensor() -> None:
+    interpreter = _pair()
+    interpreter.invoke([_ONES[0], _ONES[1]])
+    seen = interpreter.tensors
+    assert seen is interpreter.tensors
+    assert (len(seen), list(seen), 2 in seen, 3 in seen) == (3, [0, 1, 2], True, False)
+    assert repr(seen) == "<values of 3 tensors of pair: [0, 1, 2]>"
+    for index in (-1, 3, "y", 1.5):
+        with pytest.raises(UsageError, match=r"pair has no tensor .*: there are 3, from 0 on"):
+            seen[index]  # type: ignore[index]
+
+
+def test_a_tensor_that_nothing_reads_or_writes_has_no_value() -> None:
+    tensors = [T((1,), "float32", name=name) for name in ("x", "y", "idle")]
+    model = Model.from_bytes(build(tensors, [Op("NEG", [0], [1])], [0], [1]), "three")
+    interpreter = Interpreter(model)
+    interpreter.invoke([np.ones(1, np.float32)])
+    with pytest.raises(UsageError, match=r"three: tensor 2 \('idle'\) is no input of the model"):
+        interpreter.tensors[2]
+
+
+def test_kernels_and_arithmetic_go_with_an_interpreter_wherever_it_is_made() -> None:
+    def negative(_: Node) -> Run:
+        return lambda values: [-values[0]]
+
+    kernels = Kernels.default().with_builtin("ADD", negative)
+    model, single = _pair().model, Arithmetic("single", "single")
+    for make in (Interpreter, Interpreter.from_model):
+        interpreter = make(model, single, kernels=kernels)
+        other = interpreter.with_arithmetic(Arithmetic())
+        assert (interpreter.arithmetic, other.arithmetic) == (single, Arithmetic())
+        for each in (interpreter, other):
+            assert each.invoke([_ONES[0], _ONES[1]])[0].tolist() == [-1, -1, -1]
+
+
+def test_a_file_is_read_with_kernels_and_arithmetic_too(tmp_path: Path) -> None:
+    file = tmp_path / "pair.tflite"
+    file.write_bytes(_pair().model.data)
+    kernels, single = Kernels.default(), Arithmetic("single")
+    interpreter = Interpreter.from_file(file, single, kernels=kernels)
+    assert (interpreter.arithmetic, interpreter.kernels) == (single, kernels)
+
+
+def test_an_operator_alone_takes_constants_from_the_model() -> None:
+    tensors = [
+        T((2,), "float32"),
+        T((2,), "float32", data=[10, 20]),
+        T((2,), "float32"),
+    ]
+    data = build(tensors, [Op("ADD", [0, 1], [2], ("Add", {}))], [0], [2])
+    interpreter = Interpreter(Model.from_bytes(data))
+    (y,) = interpreter.run_operator(0, {0: np.ones(2, np.float32)}) or []
+    assert y.tolist() == [11, 21]
+    assert interpreter.run_operator(0, {}) is None
+    assert interpreter.run_operator(0, {0: np.ones(3, np.float32)}) is None
+    assert interpreter.run_operator(0, {0: np.ones(2)}) is None
