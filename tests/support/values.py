@@ -8,9 +8,13 @@ import pkgutil
 from types import ModuleType
 
 
-def data_classes(package: ModuleType) -> list[type]:
-    """Those that its modules define, handed out or not."""
-    names = [one.name for one in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")]
+def data_classes(package: ModuleType, *, foreign: str = "") -> list[type]:
+    """Those that its modules define, handed out or not.
+
+    Modules whose names begin with ``foreign`` are not this Python's and are left out.
+    """
+    walked = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    names = [one.name for one in walked if not (foreign and one.name.startswith(foreign))]
     modules = [package, *map(importlib.import_module, names)]
     classes = {
         one

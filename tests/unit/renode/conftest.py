@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import struct
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fake_renode import FakeRenode
+from fake_renode import FakeRenode, tiny_image
+from renode_cache import cache  # noqa: F401
 
 from harness.elf import Firmware
 
@@ -41,14 +41,8 @@ def fake() -> Iterator[FakeRenode]:
 
 @pytest.fixture
 def firmware(tmp_path: Path) -> Firmware:
-    """An ELF of one segment at 0: a vector table with a stack and five handlers at 0x41."""
-    data = struct.pack("<16I", 0x20001000, *[0x41] * 15) + bytes.fromhex("fee7")
-    header = b"\x7fELF" + bytes((1, 1, 1)) + bytes(9)
-    header += struct.pack("<HHIIIIIHHHHHH", 2, 40, 1, 0x41, 52, 0, 0x05000200, 52, 32, 1, 40, 0, 0)
-    segment = struct.pack("<8I", 1, 84, 0, 0, len(data), len(data), 5, 4)
-    path = tmp_path / "image.elf"
-    path.write_bytes(header + segment + data)
-    return Firmware.from_elf(path)
+    """An image of a vector table and one instruction."""
+    return tiny_image(tmp_path)
 
 
 @pytest.fixture

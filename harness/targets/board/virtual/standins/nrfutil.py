@@ -50,7 +50,7 @@ def run(bench: Path, arguments: list[str]) -> None:
 
 def _target(bench: Path, settings: dict[str, str], rest: list[str]) -> Target:
     if rest:
-        raise Refused(f"unexpected argument '{rest[0]}' settings", 2)
+        raise Refused(f"unexpected argument '{rest[0]}' found", 2)
     return Target(bench, need(settings, "--serial-number"))
 
 
@@ -127,4 +127,4 @@ def _list(bench: Path, words: list[str], as_json: bool) -> None:
         return
     for device in devices:
         say(f"{device['serialNumber']}\nProduct         J-Link\nBoard version   PCA10090")
-    say(f"Supported devices settings: {len(devices)}")
+    say(f"Supported devices found: {len(devices)}")

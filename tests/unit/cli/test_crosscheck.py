@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from fake_renode import FakeRenode
 
 from harness.build.standalone import build_standalone
 from harness.case import Case
@@ -29,15 +30,17 @@ def image() -> Path:
 
 
 @pytest.fixture
-def twin(fake, image, monkeypatch):
+def twin(image, monkeypatch):
     """A fake Renode that prints and remembers what the simulator does with ``image``."""
+    fake = FakeRenode()
     monkeypatch.setattr(pool, "RenodeServer", lambda _: RenodeServer(connect=fake.connect))
     firmware = Firmware.from_elf(image)
     with open_target("simulator", firmware) as session:
         session.run(ConsoleMatch(END), session.deadline(10))
         fake.script = [(int(c.time * 1e9), c.data) for c in session.console]
         fake.left = {0x20000000: session.memory.read(0x20000000, 0x4000)}
-    return fake
+    yield fake
+    fake.released.set()
 
 
 def run(image: Path, output: Path, capsys, *options: str) -> tuple[int, str]:

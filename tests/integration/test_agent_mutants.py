@@ -1,4 +1,4 @@
-"""Changes to the agent are noticed by the tests of test_renode_agent.py."""
+"""Changes to the agent are noticed by the tests of tests/unit/renode/test_renode_agent.py."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from fake_renode import R1_16, R1_17, FakeRenode
+from fake_renode import R1_16, R1_17, FakeRenode, tiny_image
 
 from harness.elf import Firmware
 from harness.targets.renode.link import MonitorError
 from harness.targets.renode.process import AGENT
 
 
-def beside(name: str) -> ModuleType:
-    """Another file of tests in this folder, as a module."""
-    spec = spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+def as_module(path: Path) -> ModuleType:
+    """A file of tests."""
+    spec = spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
@@ -25,9 +25,15 @@ def beside(name: str) -> ModuleType:
     return module
 
 
-agent = beside("test_renode_agent")
+agent = as_module(Path(__file__).parents[1] / "unit" / "renode" / "test_renode_agent.py")
 
-#: One change to the agent each, which the tests above have to notice: (file, old, new).
+
+@pytest.fixture
+def firmware(tmp_path: Path) -> Firmware:
+    return tiny_image(tmp_path)
+
+
+#: One change to the agent each, which the tests there have to notice: (file, old, new).
 MUTANTS = [
     ("agent.py", "ON_PSP = 0xC", "ON_PSP = 0x4"),
     ("agent.py", "ON_PSP = 0xC", "ON_PSP = 0x8"),
@@ -55,7 +61,7 @@ MUTANTS = [
 
 
 def checks(firmware: Firmware) -> list[Callable[[FakeRenode], None]]:
-    """The tests above, as calls that take a Renode."""
+    """Those tests, as calls that take a Renode."""
     plain = [
         agent.test_a_core_that_locks_up_ends_the_run_at_once,
         agent.test_a_core_that_computes_in_silence_is_not_locked_up,
