@@ -47,6 +47,12 @@ class BareChip:
         """Whether a load of a word, or a store, is refused."""
         return self.machine.bus.access(int(write), address, 4, 0) is None
 
+    def divide(self) -> None:
+        """The upper half of RAM is non-secure."""
+        for region in range(16, 32):
+            self.write(0x5000_3700 + 4 * region, 7)  # SPU.RAMREGION[n].PERM
+        self.write(0xE000_EDD0, 2)  # SAU_CTRL.ALLNS
+
     def enter_nonsecure(self) -> None:
         """Read and write as non-secure code from now on."""
         self.machine.worlds.change()
@@ -69,13 +75,13 @@ class BareChip:
         """Words of memory, as a debugger sees them."""
         return list(struct.unpack(f"<{count}I", self.machine.read_memory(address, 4 * count)))
 
-    def play(self, *code: int, steps: int, **registers: int) -> None:
+    def play(self, *code: int, steps: int, at: int = CODE, **registers: int) -> None:
         """Run ``steps`` instructions of ``code`` (halfwords) in RAM, with these core registers."""
         machine = self.machine
-        machine.write_memory(CODE, struct.pack(f"<{len(code) + 1}H", *code, HERE))
+        machine.write_memory(at, struct.pack(f"<{len(code) + 1}H", *code, HERE))
         for name, value in registers.items():
             machine.write_register(name, value)
-        machine.core.write(Reg.PC, CODE | 1)
+        machine.core.write(Reg.PC, at | 1)
         machine.run(until_executed=machine.core.executed + steps)
 
 

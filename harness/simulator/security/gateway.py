@@ -78,7 +78,7 @@ class Gateway:
         advance()
         if enters:
             core.write(Reg.LR, core.read(Reg.LR) & ~1)
-            self._worlds.change(sfpa=False)
+            self._worlds.change()
             core.write(Reg.EPSR, 1 << 24)
 
     # branches from the secure state
@@ -140,7 +140,7 @@ class Gateway:
             self._exceptions.fault(MEM_MANAGE, IACCVIOL, FNC_RETURN & ~1)
             return
         running = core.read(Reg.XPSR) & 0x1FF
-        self._worlds.change(sfpa=False)
+        self._worlds.change()
         sp = core.read(Reg.SP)
         place = self._exceptions.memory(sp, 8, write=False)
         if not isinstance(place, memoryview):

@@ -78,8 +78,8 @@ class Worlds:
 
     # the state
 
-    def change(self, *, sfpa: bool = True) -> None:
-        """Go on in the other state. ``sfpa``: CONTROL.SFPA of the secure one that is entered.
+    def change(self) -> None:
+        """Go on in the other state; a secure one that is entered has no FP context.
 
         While non-secure code runs, Unicorn's SFPA stays set, which keeps its FP context alive.
         """
@@ -94,7 +94,7 @@ class Worlds:
         self.update()
         core.synchronize()
         control = core.read(Reg.CONTROL)
-        core.write(Reg.CONTROL, control & ~SFPA | (SFPA if sfpa or self.nonsecure else 0))
+        core.write(Reg.CONTROL, control & ~SFPA | SFPA * self.nonsecure)
 
     def update(self) -> None:
         """What the masks of both states boost to (Armv8-M ARM, ExecutionPriority)."""

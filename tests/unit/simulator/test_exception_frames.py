@@ -20,7 +20,6 @@ from harness.simulator.library import Reg
 NONSECURE_RAM, NONSECURE_ALIAS = 0x2_0000, 0x2_0000
 RAM, CODE, TABLE, HANDLERS = 0x2000_0000, 0x2000_4000, 0x2000_6000, 0x2000_6400
 MAIN, PROCESS = 0x2000_9000, 0x2000_B000
-SPU, SAU_CTRL, ALLNS = 0x5000_3000, 0xE000_EDD0, 2
 ICSR, VTOR, SCR, SHPR3, CPACR, NSACR, FPCCR = (
     0xE000_ED00 + n for n in (0x04, 0x08, 0x10, 0x20, 0x88, 0x8C, 0x234)
 )
@@ -68,9 +67,7 @@ class Stage:
         self.chip, self.divided = chip, divided
         self.machine, self.core = chip.machine, chip.machine.core
         if divided:
-            for region in range(16, 32):
-                chip.write(SPU + 0x700 + 4 * region, 7)
-            chip.write(SAU_CTRL, ALLNS)
+            chip.divide()
         for nonsecure in (False, True)[: 1 + divided]:
             self._furnish(NONSECURE_RAM * nonsecure, NONSECURE_ALIAS * nonsecure)
         chip.write(CPACR, 0x00F0_0000)
@@ -176,6 +173,8 @@ def check_entered(stage: Stage, code: Code, words: list[int], *, nonsecure: bool
     assert stage.chip.words(frame_address(code, words), len(words)) == words
     assert stage.machine.worlds.nonsecure is nonsecure
     assert stage.core.read(Reg.CONTROL) & (SPSEL | FPCA) == 0
+    if not nonsecure:
+        assert stage.core.read(Reg.CONTROL) & SFPA == 0
     assert stage.machine.faults == []
 
 
