@@ -1,8 +1,8 @@
 # ruff: noqa: F821 - Renode gives `request` and `self`
 """SPU of the nRF9160 for Renode 1.17 (Python peripheral, IronPython 2.7); not tried yet.
 
-Registers: nRF9160 Product Specification v2.1, "SPU". What they make non-secure or callable goes
-into regions of the core's SAU, which the chip does not have. Lost: read, write and execute
+Registers: nRF9160 Product Specification v2.1, "SPU". Regions that are non-secure or callable are
+written to the core's SAU, which has no regions on the chip. Lost: read, write and execute
 permissions of regions, locks, events, attributes of peripherals, GPIO and DPPI (the window at
 0x4000_0000 is non-secure as a whole).
 """
@@ -46,12 +46,12 @@ def gateways(first, nsc, origin, size):
 
 
 def attribute(cpu):
-    """Write the SAU's regions; those that are not needed are off."""
-    wanted = [(0x40000000, 0x4FFFFFFF, ENABLE)]
+    """Write the SAU's regions; unused ones are off."""
+    regions = [(0x40000000, 0x4FFFFFFF, ENABLE)]
     for first, nsc, origin, size in MEMORIES:
-        wanted += runs(first, origin, size) + gateways(first, nsc, origin, size)
+        regions += runs(first, origin, size) + gateways(first, nsc, origin, size)
     for region in range(REGIONS):
-        start, end, flags = wanted[region] if region < len(wanted) else (0, 0, 0)
+        start, end, flags = regions[region] if region < len(regions) else (0, 0, 0)
         cpu.SAURegionNumber = region
         cpu.SAURegionBaseAddress = start
         cpu.SAURegionLimitAddress = end & ~0x1F | flags

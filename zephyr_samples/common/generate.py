@@ -1,8 +1,8 @@
-"""What the generator scripts of this folder share: finding the package, arguments, writing.
+"""Code that the generator scripts of this folder share: finding the package, arguments, writing.
 
-CMake runs these scripts with whatever Python Zephyr was set up with, so only the standard library
-is at hand. The modules of ``harness.build`` that do the work need no more than that, but the
-package above them imports libraries; an empty stand-in takes its place.
+CMake runs these scripts with Zephyr's Python, which may have the standard library only. That is
+enough for the modules of ``harness.build`` that do the work, but the package above them imports
+libraries; an empty stand-in takes its place.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def parser(description: str) -> argparse.ArgumentParser:
 
 
 def write(path: Path, text: str) -> None:
-    """Write ``text`` unless the file says so already: its time stamp decides what is rebuilt."""
+    """Write ``text`` unless the file has it already: its time stamp decides what is rebuilt."""
     if path.is_file() and path.read_text(encoding="utf-8") == text:
         return
     path.parent.mkdir(parents=True, exist_ok=True)

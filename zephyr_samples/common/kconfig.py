@@ -1,7 +1,7 @@
 """Write ``Kconfig.resolver``: the resolver configurations of the table as a Kconfig choice.
 
-The file is checked in, because Kconfig has to exist before anything is built; a test holds it
-against the table. Run without arguments after a change of ``resolvers.toml``.
+The file is checked in, because Kconfig has to exist before anything is built; a test compares it
+with the table. Run without arguments after a change of ``resolvers.toml``.
 """
 
 from __future__ import annotations

@@ -11,12 +11,12 @@ from west.commands import WestCommand
 
 DESCRIPTION = """\
 Builds a sample of tflm-hil in one resolver configuration with this workspace's Zephyr, runs it on
-a target, and holds its outputs against the reference. Arguments that are not listed here go to
+a target, and compares its outputs with the reference. Arguments that are not listed here go to
 `tflm-hil run`."""
 
 
 class Hil(WestCommand):
-    """The extension command; all the work is done by ``tflm-hil``."""
+    """The extension command, which calls ``tflm-hil``."""
 
     def __init__(self) -> None:
         super().__init__("hil", "build a tflm-hil sample and run it", DESCRIPTION,

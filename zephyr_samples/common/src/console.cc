@@ -102,7 +102,7 @@ void Console::Refuse(const HostRecord& record, const char* reason) {
 }
 
 bool Console::ReadLine(int64_t patience_ms) {
-  // The clock is asked seldom: between two bytes of a burst there is no time to spare.
+  // The clock is read rarely: there is little time between two bytes of a burst.
   constexpr uint32_t kPollsPerLook = 1024;
   int64_t quiet_since = k_uptime_get();
   size_t size = 0;

@@ -26,7 +26,7 @@
 namespace hil {
 namespace {
 
-// A host that says nothing for so long is not there.
+// After this long without a record there is no host.
 constexpr int64_t kHostPatienceMs = 30'000;
 
 const char* TypeName(TfLiteType type) {
@@ -187,7 +187,7 @@ void Runner::Run(const tflite::MicroOpResolver& resolver, uint8_t* arena, Infere
                                        &profiler_);
   if (!Open(interpreter)) return;
   infer(interpreter);
-  // Operators that keep state hear of the end; a lifecycle record tells whether they did.
+  // free() of operators with state is called here; a lifecycle record shows whether it was.
   const TfLiteStatus status = interpreter.Reset();
   if (status != kTfLiteOk) Fail("invoke", status);
 }
@@ -265,7 +265,7 @@ void Runner::InferForHost(tflite::MicroInterpreter& interpreter) {
 void Runner::PrintLifecycles() { Lifecycle::PrintAll(); }
 
 void Runner::RecordAllocations(const tflite::MicroOpResolver& resolver, uint8_t* arena) {
-  if (status_ != kTfLiteOk) return;  // it would fail again and tell the same once more
+  if (status_ != kTfLiteOk) return;  // it would fail again in the same way
   using Type = tflite::RecordedAllocationType;
   constexpr struct {
     Type type;

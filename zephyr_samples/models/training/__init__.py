@@ -1,4 +1,4 @@
-"""How the models of this folder were made: one module a model, run by ``train.py``.
+"""How the models of this folder were made: one module per model, run by ``train.py``.
 
 TensorFlow reads these variables when it is imported, so they are set here, before any module of
 this package can import it. oneDNN's kernels sum in an order that depends on the processor.

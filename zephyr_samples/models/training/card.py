@@ -29,7 +29,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True)
 class Subject:
-    """What is known of a model beforehand: where its inputs come from and how it is judged."""
+    """A model to measure: where its inputs come from and how it is judged."""
 
     title: str
     module: str
@@ -42,7 +42,7 @@ class Subject:
 
 
 def accuracy(outputs: Array, test: np.lib.npyio.NpzFile) -> dict[str, float]:
-    """Share of rows whose largest output stands where the label says."""
+    """Share of rows whose largest output is that of the label."""
     return {"accuracy": float(np.mean(outputs.argmax(axis=1) == test["labels"]))}
 
 
@@ -56,7 +56,7 @@ def error(outputs: Array, test: np.lib.npyio.NpzFile) -> dict[str, float]:
 
 
 def official(model: Path, inputs: Array) -> Array:
-    """All outputs, (N, ...), real values: dequantized where the model's outputs are quantized."""
+    """All outputs, (N, ...), real values: dequantized if the model's outputs are quantized."""
     interpreter = runtime.Interpreter.from_file(str(model), arena_size=ARENA_BYTES)
     outputs = []
     for row in inputs:
@@ -72,7 +72,7 @@ def official(model: Path, inputs: Array) -> Array:
 
 
 def shifted_atan(model: Path, inputs: Array) -> Array:
-    """What ``atan_float32`` says, with NumPy: the official Python interpreter has no Atan."""
+    """The outputs of ``atan_float32``, by NumPy: the official interpreter has no Atan."""
     flatbuffer = tflite.Model.GetRootAsModel(model.read_bytes(), 0)
     graph = flatbuffer.Subgraphs(0)
     offset = flatbuffer.Buffers(graph.Tensors(graph.Operators(0).Inputs(1)).Buffer()).DataAsNumpy()

@@ -60,7 +60,7 @@ def train() -> tf.keras.Model:
 
 
 class Streaming(tf.Module):
-    """The trained network, one frame a call; its variables are what it remembers."""
+    """The trained network, one frame per call; its variables hold earlier frames."""
 
     def __init__(self, network: tf.keras.Model) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class Streaming(tf.Module):
 
 
 def main() -> None:
-    """Write the model and a recording that nobody has heard."""
+    """Write the model and a recording that was not used in training."""
     convert.be_deterministic(SEED)
     streaming = Streaming(train())
     heard = chime_data.record(np.random.default_rng(SEED + 1), CALIBRATION_FRAMES)

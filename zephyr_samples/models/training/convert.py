@@ -83,7 +83,7 @@ def to_int8(
 
 
 def to_int8_stream(module: tf.Module, frames: np.ndarray) -> bytes:
-    """The fully quantized flatbuffer of ``module``, whose variables last from call to call.
+    """The fully quantized flatbuffer of ``module``, with variables that last from call to call.
 
     Calibrated on ``frames`` (N, ...), one after the other. The variables become resource variables
     that start at zero: without the subgraph that would set them, see :func:`_without_call_once`.

@@ -24,8 +24,8 @@ class HostRecord {
   // The decimal field `key`; false if there is none.
   bool Count(const char* key, uint32_t* value) const;
 
-  // Decodes the hex field `key` into at most `capacity` bytes and stores their number; false where
-  // there is none, or it is no hex, or it is too long.
+  // Decodes the hex field `key` into at most `capacity` bytes and stores their number; false if
+  // there is none, or it is not hex, or it is too long.
   bool Bytes(const char* key, uint8_t* data, size_t capacity, size_t* size) const;
 
  private:
@@ -38,13 +38,13 @@ class HostRecord {
 };
 
 // Reads host records one by one, refuses the broken ones with a `nak`, and answers a record that
-// comes again with the `ack` that seems to have been lost.
+// comes again with its `ack` again, which seems to have been lost.
 class Console {
  public:
   // Enables the console's receiver.
   Console();
 
-  // Waits for the next new record; false where nothing came for `patience_ms` milliseconds.
+  // Waits for the next new record; false if nothing came for `patience_ms` milliseconds.
   bool Next(HostRecord* record, int64_t patience_ms);
 
   void Acknowledge(const HostRecord& record);
@@ -54,7 +54,7 @@ class Console {
   static constexpr size_t kLine = 200;
 
   bool ReadLine(int64_t patience_ms);
-  // What the line in the buffer says; false where it holds no record to act on.
+  // Reads the line in the buffer; false if it holds no record to act on.
   bool Parse(HostRecord* record);
 
   char line_[kLine + 1];

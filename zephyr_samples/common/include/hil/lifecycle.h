@@ -31,7 +31,7 @@ class Lifecycle {
 
   const char* operator_;
   uint32_t init_ = 0, prepare_ = 0, invoke_ = 0, free_ = 0, reset_ = 0;
-  // The order of the steps, runs of one step told once: "ipvrf".
+  // The order of the steps, a run of one step written once: "ipvrf".
   char order_[kOrder + 1] = {};
   unsigned steps_ = 0;
   bool enlisted_ = false;

@@ -18,7 +18,7 @@ class Profiler : public tflite::MicroProfilerInterface {
   uint32_t BeginEvent(const char* tag) override;
   void EndEvent(uint32_t event) override;
 
-  // Forgets the events of the inference before.
+  // Drops the events of the inference before.
   void Clear() { count_ = 0; }
 
   // Prints one `op` record for each event, in the order in which they began. Events above

@@ -1,4 +1,4 @@
-// What all samples do: boot, register, allocate, infer, and tell the host about it in records.
+// The work of all samples: boot, register, allocate, infer, and report it to the host in records.
 #ifndef HIL_RUNNER_H_
 #define HIL_RUNNER_H_
 
@@ -16,10 +16,10 @@ namespace hil {
 // Puts the inputs of one inference into the interpreter's input tensors.
 using FillInputs = TfLiteStatus (*)(uint32_t inference, tflite::MicroInterpreter& interpreter);
 
-// Says for a human what came out of one inference. Optional.
+// Prints the result of one inference for humans. Optional.
 using DescribeOutputs = void (*)(uint32_t inference, tflite::MicroInterpreter& interpreter);
 
-// Makes the variables in which a streaming model remembers earlier inferences. Optional.
+// Makes the resource variables of a streaming model. Optional.
 using MakeVariables = tflite::MicroResourceVariables* (*)(tflite::MicroAllocator* allocator);
 
 // What one image is: filled from the generated tflm_hil_config.h.
@@ -63,7 +63,7 @@ class Runner {
   // The same with inputs from the host, until it sends `done`.
   void RunConsole(const tflite::MicroOpResolver& resolver, uint8_t* arena);
 
-  // Prints what the interpreter, gone by now, asked of the application's own operators.
+  // Prints which calls the interpreter, destroyed by now, made to the application's own operators.
   void PrintLifecycles();
 
   // Allocates once more with a recording interpreter and prints what the arena is used for. Only
@@ -76,7 +76,7 @@ class Runner {
  private:
   // The model, if its schema is the runtime's; null and a `failed` record if not.
   const tflite::Model* OpenModel();
-  // Null for a model that remembers nothing.
+  // Null for a model without variables.
   tflite::MicroResourceVariables* Variables(tflite::MicroAllocator* allocator) const;
   bool Open(tflite::MicroInterpreter& interpreter);
   bool Infer(uint32_t inference, tflite::MicroInterpreter& interpreter);

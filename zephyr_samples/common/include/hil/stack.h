@@ -1,4 +1,4 @@
-// How deep the stacks went.
+// The depth of the stacks.
 #ifndef HIL_STACK_H_
 #define HIL_STACK_H_
 

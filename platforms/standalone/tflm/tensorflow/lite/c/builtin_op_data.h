@@ -85,7 +85,7 @@ typedef struct {
 } TfLiteStridedSliceParams;
 
 typedef struct {
-  const char* container;  // null where the model gives none
+  const char* container;  // null if the model gives none
   const char* shared_name;
 } TfLiteVarHandleParams;
 

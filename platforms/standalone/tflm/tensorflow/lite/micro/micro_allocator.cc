@@ -12,7 +12,7 @@ namespace {
 
 constexpr int16_t kNotUsed = -1;
 
-// Memory in the model itself: null where the buffer is empty (the graph writes the tensor).
+// Memory in the model itself: null if the buffer is empty (the graph writes the tensor).
 const flatbuffers::Vector<uint8_t>* ConstantData(const Model* model, const Tensor* tensor) {
   const auto* buffers = model->buffers();
   if (buffers == nullptr || tensor->buffer() >= buffers->size()) {

@@ -32,7 +32,7 @@ class MicroContext {
 
   virtual TfLiteEvalTensor* GetEvalTensor(int tensor_idx) = 0;
 
-  // What the model remembers; null where the application gave the interpreter none.
+  // What the model remembers; null if the application gave the interpreter none.
   virtual MicroResourceVariables* resource_variables() = 0;
 
   // A pointer that the application hands to its operators.

@@ -39,7 +39,7 @@ class MicroInterpreter {
   // Finds all operators, calls their init and prepare, plans the arena.
   TfLiteStatus AllocateTensors();
 
-  // Runs every node in the model's order. Allocates first where that has not been done.
+  // Runs every node in the model's order. Allocates first if that has not been done.
   TfLiteStatus Invoke();
 
   // Calls every operator's reset, clears variable tensors and sets resource variables back.
@@ -58,7 +58,7 @@ class MicroInterpreter {
   const flatbuffers::Vector<int32_t>& inputs() const { return *subgraph()->inputs(); }
   const flatbuffers::Vector<int32_t>& outputs() const { return *subgraph()->outputs(); }
 
-  // Null where the tensor is of another type.
+  // Null if the tensor is of another type.
   template <class T>
   T* typed_input_tensor(int tensor_index) {
     return Typed<T>(input(static_cast<size_t>(tensor_index)));

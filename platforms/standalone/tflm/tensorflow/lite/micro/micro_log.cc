@@ -6,7 +6,7 @@
 
 namespace {
 
-// DebugLog() wants a list of values even where a text has none.
+// DebugLog() wants a list of values even if a text has none.
 void LogLineEnd(const char* text, ...) {
   va_list none;
   va_start(none, text);

@@ -14,11 +14,11 @@ class MicroOpResolver {
  public:
   virtual ~MicroOpResolver() = default;
 
-  // Null where the operator is not registered.
+  // Null if the operator is not registered.
   virtual const TFLMRegistration* FindOp(BuiltinOperator op) const = 0;
   virtual const TFLMRegistration* FindOp(const char* op) const = 0;
 
-  // The function that reads a builtin operator's options from the model, null where not registered.
+  // The function that reads a builtin operator's options from the model, null if not registered.
   virtual TfLiteBridgeBuiltinParseFunction GetOpDataParser(BuiltinOperator op) const = 0;
 
   TF_LITE_REMOVE_VIRTUAL_DELETE

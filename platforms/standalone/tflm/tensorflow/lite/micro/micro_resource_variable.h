@@ -13,7 +13,7 @@ namespace tflite {
 // remembers. The application makes them, with room for as many as the model has.
 class MicroResourceVariables {
  public:
-  // They lie in the allocator's arena; null (and a log line) where they do not fit.
+  // They lie in the allocator's arena; null (and a log line) if they do not fit.
   static MicroResourceVariables* Create(MicroAllocator* allocator, int num_variables);
 
   // The number of the variable with this name, a new one's if there is none. A null container
@@ -24,7 +24,7 @@ class MicroResourceVariables {
   // tensor's zero point.
   TfLiteStatus Allocate(int id, TfLiteContext* context, const TfLiteTensor* tensor);
 
-  // Copy the variable's bytes out or in. An error where the sizes are not equal.
+  // Copy the variable's bytes out or in. An error if the sizes are not equal.
   TfLiteStatus Read(int id, const TfLiteEvalTensor* tensor);
   TfLiteStatus Assign(int id, size_t count_bytes, const void* input_buffer);
 
