@@ -10,11 +10,10 @@ from bare_chip import BareChip, Peripheral
 
 from harness.case.presses import Presses
 from harness.elf import Firmware
-from harness.errors import UsageError
 from harness.simulator.machine import Machine
 from harness.simulator.peripherals.gpio import DETECTMODE, LATCH, PIN_CNF, Gpio
 from harness.targets import ConsoleMatch, Stop
-from harness.targets.pins import Press, parse_press, pin_number
+from harness.targets.pins import Press
 from harness.targets.simulator import SimulatorSession
 
 LED1, BUTTON1, BUTTON2 = 2, 6, 7
@@ -139,30 +138,6 @@ def test_a_press_comes_at_its_time_where_the_clock_runs(build: Callable[[str], F
             pressed = bool(before.driven >> BUTTON1 & 1)
             assert pressed is (0.5 <= running.machine.seconds < 0.6)
             assert running.pins.read(BUTTON1) is level
-
-
-@pytest.mark.parametrize(
-    ("text", "press"),
-    [
-        ("button1", Press(BUTTON1)),
-        ("P0.31@2", Press(31, 2.0)),
-        ("led4@0.5+0.25", Press(5, 0.5, 0.25)),
-    ],
-)
-def test_a_press_is_read_from_its_text(text: str, press: Press) -> None:
-    assert parse_press(text) == press
-
-
-@pytest.mark.parametrize(
-    "text", ["", "button3", "P0.32", "32", "button1@x", "6@-1", "6@1+0", "6@1+nan"]
-)
-def test_what_is_no_press_is_refused(text: str) -> None:
-    with pytest.raises(UsageError):
-        parse_press(text)
-
-
-def test_a_pin_goes_by_its_name_or_number() -> None:
-    assert [pin_number(name) for name in ("BUTTON2", "p0.07", "7")] == [7, 7, 7]
 
 
 # P0, register by register (nRF9160 PS, "GPIO")

@@ -1,0 +1,44 @@
+"""Pins and presses, as a user writes them."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.errors import UsageError
+from harness.targets.pins import Press, parse_press, pin_number
+
+
+@pytest.mark.parametrize(
+    ("text", "press"),
+    [
+        ("button1", Press(6, 0.0, 0.1)),
+        ("P0.31@2", Press(31, 2.0)),
+        ("led4@0.5+0.25", Press(5, 0.5, 0.25)),
+    ],
+)
+def test_a_press_is_read_from_its_text(text: str, press: Press) -> None:
+    assert parse_press(text) == press
+
+
+@pytest.mark.parametrize(
+    "text", ["", "button3", "P0.32", "32", "button1@x", "6@-1", "6@1+0", "6@1+nan"]
+)
+def test_what_is_no_press_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_press(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("BUTTON2", 7), (" led1 ", 2), ("switch2", 9), ("p0.07", 7), ("7", 7), ("0", 0),
+     ("P0.31", 31)],
+)  # fmt: skip
+def test_a_pin_goes_by_its_name_or_number(name: str, number: int) -> None:
+    assert pin_number(name) == number
+
+
+@pytest.mark.parametrize("name", ["P0.32", "32", "007", "P1.3", "button", ""])
+def test_what_is_no_pin_is_refused_with_those_that_are(name: str) -> None:
+    with pytest.raises(UsageError, match="no pin") as refused:
+        pin_number(name)
+    assert refused.value.hint.startswith("P0.0 to P0.31, or led1, led2")

@@ -1,0 +1,95 @@
+"""What targets there are, what each can, and what a session of one that cannot says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from harness.deadline import Deadline
+from harness.errors import Unsupported, UsageError
+from harness.targets import TARGETS, Ability, Fault, open_target, target, who_can
+from harness.targets.ordinary import OrdinarySession
+from harness.targets.registry import DEFAULT, all_options
+from harness.targets.renode import RenodePool
+from harness.targets.shared import Shared
+
+
+def test_the_simulator_is_the_default_of_four_targets() -> None:
+    assert list(TARGETS) == ["simulator", "renode", "board", "virtual-board"]
+    assert DEFAULT == "simulator"
+    assert all(name == row.name for name, row in TARGETS.items())
+
+
+def test_an_unknown_target_is_refused_with_those_that_are() -> None:
+    for ask in (target, lambda name: open_target(name, None)):
+        with pytest.raises(UsageError, match="no target 'moon'") as refused:
+            ask("moon")
+        assert refused.value.hint == "one of simulator, renode, board, virtual-board"
+
+
+def test_what_a_target_can_is_asked_of_its_row() -> None:
+    assert who_can(Ability.TRACE) == who_can(Ability.STEP) == ["simulator", "renode"]
+    assert who_can(Ability.PINS) == ["simulator", "renode", "virtual-board"]
+    assert [row.name for row in TARGETS.values() if row.can(Ability.PINS)] == who_can(Ability.PINS)
+
+
+def test_only_the_chip_itself_counts_cycles_and_only_the_simulator_runs_beside_itself() -> None:
+    assert [row.name for row in TARGETS.values() if not row.instructions] == ["board"]
+    assert [row.name for row in TARGETS.values() if row.parallel] == ["simulator"]
+
+
+def test_options_are_told_with_the_targets_that_take_them() -> None:
+    takers = {name: rows for name, (_, rows) in all_options().items()}
+    assert takers == {
+        "timing": ["simulator"], "renode": ["renode"], "board": ["board"], "lab": ["board"],
+        "wait": ["board"],
+    }  # fmt: skip
+    wait = target("board").option("wait")
+    assert wait is not None and (wait.spelled, wait.kind) == ("--wait", "seconds")
+    assert target("board").option("timing") is None
+
+
+def test_sessions_of_renode_share_their_process_and_others_share_nothing() -> None:
+    with Shared() as shared:
+        given = {"renode": "here"}
+        first, second = shared.options("renode", given), shared.options("renode", {})
+        assert isinstance(first["pool"], RenodePool) and first["pool"] is second["pool"]
+        assert first["renode"] == "here" and given == {"renode": "here"}
+        assert shared.options("simulator", {"timing": "branches"}) == {"timing": "branches"}
+
+
+class Plain(OrdinarySession):
+    target = "board"
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+@pytest.mark.parametrize(
+    ("use", "what"),
+    [(lambda session: session.profile(), "count what runs"),
+     (lambda session: session.coverage(), "count what runs"),
+     (lambda session: session.registers, "stop at an address"),
+     (lambda session: session.run_to_address(0, Deadline(1)), "stop at an address"),
+     (lambda session: session.pins, "drive pins")],
+)  # fmt: skip
+def test_what_a_session_cannot_it_says_with_who_can(
+    use: Callable[[Plain], object], what: str
+) -> None:
+    with pytest.raises(Unsupported, match=f"target 'board' cannot {what}") as refused:
+        use(Plain())
+    able = " or ".join(who_can(Ability(what)))
+    assert refused.value.hint == f"--target {able} can"
+
+
+def test_a_fault_is_told_in_one_line() -> None:
+    plain = Fault("BusFault", "PRECISERR", 0x1234, 0, None, "", "")
+    assert str(plain) == "BusFault (PRECISERR) at 0x1234"
+    named = Fault("BusFault", "PRECISERR", 0x1234, 0, None, "main at main.c:3", "")
+    assert str(named) == "BusFault (PRECISERR) at main at main.c:3"
+    refused = Fault("SecureFault", "AUVIOL", 0x1234, 0, 0, "f at a.c:1", "", "non-secure", "app",
+                    "read of secure RAM")  # fmt: skip
+    assert str(refused) == (
+        "SecureFault (AUVIOL) in the non-secure image app, f at a.c:1: read of secure RAM"
+    )

@@ -1,0 +1,176 @@
+"""A session on the simulator: when a run ends, what is read, counted and pressed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from harness.elf import Firmware
+from harness.errors import UsageError
+from harness.simulator.nrf9160 import BRANCHES
+from harness.targets import (
+    ConsoleMatch,
+    Elapsed,
+    Executed,
+    Stop,
+    SymbolReached,
+    open_target,
+)
+from harness.targets.simulator import SimulatorSession
+
+HZ = 64_000_000
+RAM = 0x2000_0000
+
+Open = Callable[..., SimulatorSession]
+
+
+@pytest.fixture
+def opened(build: Callable[[str], Firmware]) -> Iterator[Open]:
+    """Opens a session on a firmware of tests/firmware, closed with the test."""
+    with ExitStack() as held:
+
+        def start(name: str, **options: Any) -> SimulatorSession:
+            session = held.enter_context(open_target("simulator", build(name), **options))
+            assert isinstance(session, SimulatorSession)
+            return session
+
+        yield start
+
+
+def match(session: SimulatorSession, pattern: bytes, seconds: float = 1.0) -> Stop:
+    return session.run(ConsoleMatch(pattern), session.deadline(seconds))
+
+
+def test_a_run_ends_at_its_match(opened: Open) -> None:
+    session = opened("nullcall")
+    assert match(session, b"before\r\n") is Stop.CONDITION
+    assert session.read() == b"before\r\n"
+    assert session.faults == []
+
+
+def test_a_run_ends_after_a_time_of_its_own_clock(opened: Open) -> None:
+    session = opened("chatter")
+    assert session.run(Elapsed(0.001), session.deadline(1)) is Stop.CONDITION
+    assert session.counters.virtual_seconds == pytest.approx(0.001)
+    assert session.run(Elapsed(0.002), session.deadline(0.001)) is Stop.DEADLINE
+    assert session.counters.virtual_seconds == pytest.approx(0.002)
+    assert session.run(Elapsed(0.001), session.deadline(0.001)) is Stop.CONDITION
+    used_up = session.deadline(0.001)
+    session.run(Elapsed(0.001), used_up)
+    assert session.run(Elapsed(0.001), used_up) is Stop.DEADLINE
+
+
+def test_a_run_ends_after_so_many_instructions(opened: Open) -> None:
+    session = opened("compute")
+    assert session.run(Executed(1000), session.deadline(1)) is Stop.CONDITION
+    assert session.run(Executed(234), session.deadline(1)) is Stop.CONDITION
+    counted = session.counters
+    assert (counted.source, counted.instructions, counted.cycles) == ("simulator", 1234, None)
+    assert counted.resets == 0 and 0 < counted.wall_seconds < 60
+
+
+def test_a_run_ends_before_the_first_instruction_of_a_symbol(opened: Open) -> None:
+    session = opened("nullcall")
+    main = session.machine.firmware.symbol("Main")
+    assert session.run(SymbolReached("Main"), session.deadline(1)) is Stop.CONDITION
+    assert session.registers["pc"] == main.address
+    assert session.where().startswith("Main at nullcall.c:")
+    assert session.run(None, session.deadline(0.001)) is not Stop.CONDITION  # it is unhooked
+
+
+def test_an_unknown_symbol_is_refused(opened: Open) -> None:
+    session = opened("chatter")
+    with pytest.raises(UsageError, match="no symbol 'nowhere'"):
+        session.run(SymbolReached("nowhere"), session.deadline(1))
+
+
+def test_a_run_ends_at_an_address(opened: Open) -> None:
+    session = opened("nullcall")
+    address = session.machine.firmware.symbol("Main").address
+    assert session.run_to_address(address, session.deadline(1)) is Stop.CONDITION
+    assert session.registers["pc"] == address
+    assert session.run(None, session.deadline(0.001)) is not Stop.CONDITION
+
+
+def test_a_run_ends_with_its_guard(opened: Open) -> None:
+    session = opened("compute")
+    assert session.run(None, session.deadline(1000, guard=1e-6)) is Stop.GUARD
+
+
+def test_what_is_printed_is_read_once_and_kept_with_its_time(opened: Open) -> None:
+    session = opened("chatter")
+    got = b""
+    for _ in range(3):
+        session.run(Elapsed(0.001), session.deadline(1))
+        got += session.read()
+        assert b"".join(chunk.data for chunk in session.console) == got
+    assert len(got) >= 3 and set(got) == {ord(".")}
+    times = [chunk.time for chunk in session.console]
+    assert times == sorted(set(times)) and times[0] > 0 and times[-1] <= 0.003
+
+
+def test_what_is_written_is_received(opened: Open) -> None:
+    session = opened("receive")
+    match(session, b"ready")
+    session.write(bytes(1 + 10240))
+    assert match(session, b"received", 10) is Stop.CONDITION
+
+
+def test_faults_are_decoded(opened: Open) -> None:
+    session = opened("nullcall")
+    assert session.run(None, session.deadline(1)) is Stop.LOCKUP
+    first = session.faults[0]
+    assert (first.kind, first.reason, first.pc) == ("HardFault", "INVSTATE", 0)
+    assert first.where == session.machine.fault_place(session.machine.faults[0])
+    assert first.where.startswith("Reset at machine.h:")
+    assert first.report == session.machine.fault_report(session.machine.faults[0])
+    assert (first.world, first.image, first.deed) == ("", "", "")
+    assert first.lr and first.address is None
+
+
+def test_memory_is_read_and_written_and_there_is_none_elsewhere(opened: Open) -> None:
+    session = opened("chatter")
+    session.memory.write(RAM + 0x8000, b"hello")
+    assert session.memory.read(RAM + 0x8000, 6) == b"hello\0"
+    with pytest.raises(UsageError, match=r"^simulator: "):
+        session.memory.read(0x7000_0000, 4)
+    with pytest.raises(UsageError, match=r"^simulator: "):
+        session.memory.write(0x7000_0000, b"x")
+
+
+def test_a_reset_starts_the_image_again(opened: Open) -> None:
+    session = opened("nullcall")
+    match(session, b"before")
+    session.reset()
+    assert match(session, b"before") is Stop.CONDITION
+    assert session.counters.resets == 1
+
+
+def test_pins_are_driven_read_and_let_go(opened: Open) -> None:
+    session = opened("pins")
+    session.run(Elapsed(0.01), session.deadline(1))
+    for level in (False, True):
+        session.pins.drive(6, level)
+        assert session.pins.read(6) is level
+    session.pins.drive(6, None)
+    assert session.pins.read(6) is True  # its pull resistor
+
+
+def test_coverage_is_what_ran_since_profiling_began(opened: Open) -> None:
+    session = opened("nullcall")
+    match(session, b"before")
+    assert session.coverage().functions["Main"] > 0
+    session.profile()
+    assert not session.coverage().functions
+
+
+def test_time_may_count_taken_branches(opened: Open) -> None:
+    session = opened("compute", timing=BRANCHES)
+    session.run(Executed(10_000), session.deadline(1))
+    assert session.counters.virtual_seconds > session.counters.instructions / HZ
+    with pytest.raises(UsageError, match="no timing 'moon'") as refused:
+        opened("compute", timing="moon")
+    assert refused.value.hint == "instructions or branches"
