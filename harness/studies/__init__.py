@@ -1,8 +1,8 @@
-"""Many runs: units of work over any ``concurrent.futures.Executor``, and what is made of them.
+"""Many runs: units of work on any ``concurrent.futures.Executor``.
 
 :mod:`harness.studies.drive` carries a :class:`Study` out; :mod:`harness.studies.campaign` injects
-faults. Results depend on a study alone: not on where its units ran, in which order, how often
-a worker was lost, or how often the study was stopped and taken up again.
+faults, :mod:`harness.studies.sweep` compares variants. Results depend on a study alone: not on
+where or in which order its units ran, how often a worker was lost, or how often it was resumed.
 """
 
 from harness.studies.drive import carry_out

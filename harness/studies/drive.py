@@ -1,4 +1,4 @@
-"""Carry a study out: send units, keep what comes back, send again what got lost."""
+"""Carry a study out: send units to workers, keep the results, send lost units again."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from harness.studies.executors import Crew
 from harness.studies.store import Store
 from harness.studies.unit import Reply, Study, Task, Unit, content_hash, perform, unpacked
 
-#: Units in flight beside one a worker: a worker that is done never waits for the driver.
+#: Units in flight beyond one per worker, so that no worker waits for the driver.
 _AHEAD = 2
-#: Losses without one result between them after which nothing more is tried.
+#: Losses without a result in between after which the driver gives up.
 _MOST_LOSSES = 5
-#: Seconds after which the driver looks whether what it waits for can still come.
+#: Seconds after which the driver checks whether results can still come.
 _LOOK = 1.0
 
 #: Gets the rows of each unit, in the order of the units; True ends the study after this one.
@@ -26,7 +26,7 @@ Consume = Callable[[Sequence[Any]], bool]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a study is."""
+    """How much of a study is done."""
 
     items: int
     of: int
@@ -41,11 +41,10 @@ def carry_out(
     consume: Consume = lambda rows: False,
     progress: Callable[[Progress], None] = lambda progress: None,
 ) -> int:
-    """Do what ``store`` does not have yet; gives how many units the study's result is made of.
+    """Carry out the units that ``store`` does not have; gives the number of units in the result.
 
-    That is all of them, or those up to the one at which ``consume`` had seen enough: where a study
-    ends does not depend on which unit came back first. Raises :class:`EnvironmentMissing` if
-    workers are lost again and again.
+    These are all units, or those up to the one after which ``consume`` returned True, whichever
+    unit came back first. Raises :class:`EnvironmentMissing` if workers are lost again and again.
     """
     return _Driver(study, store, crew, consume, progress).run()
 
@@ -68,19 +67,19 @@ class _Driver:
         self._flying: dict[Future[Reply], Unit] = {}
         self._next = self._lost = self._losses = 0  # the next unit to consume; workers lost
         done = store.done()
-        # A last unit that was cut short by a smaller study is done again.
+        # The last unit of a smaller study may be shorter here: it is carried out again.
         self._done = {unit.number for unit in self._units if done.get(unit.number) == unit.count}
         self._waiting = [unit for unit in reversed(self._units) if unit.number not in self._done]
 
     def run(self) -> int:
-        """To the end; see :func:`carry_out`."""
+        """Run to the end; see :func:`carry_out`."""
         if self._enough():
             return self._next
         try:
             while self._waiting or self._flying:
                 self._send()
                 done, _ = wait(self._flying, _LOOK, FIRST_COMPLETED)
-                for future in sorted(done, key=lambda one: self._flying[one].number):
+                for future in sorted(done, key=lambda future: self._flying[future].number):
                     self._take(future)
                 if self._enough():
                     break
@@ -107,7 +106,7 @@ class _Driver:
 
     def _take(self, future: Future[Reply]) -> None:
         unit = self._flying.pop(future, None)
-        if unit is None:  # lost with others, and waiting again
+        if unit is None:  # it was lost together with others and waits again
             return
         try:
             reply = future.result()
@@ -123,9 +122,9 @@ class _Driver:
         self._done.add(unit.number)
         if unit.number == self._next < len(self._units):
             self._feed(unpacked(reply.rows))
-        self._tell()
+        self._report()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         items = min(len(self._done) * self._study.each, self._study.items)
         self._progress(Progress(items, self._study.items, self._lost))
 
@@ -135,19 +134,19 @@ class _Driver:
             self._units = self._units[: self._next]
 
     def _enough(self) -> bool:
-        """Consume what follows on what was consumed; True if nothing more is needed."""
+        """Consume the units that come next, as far as they are done; True if none is left."""
         while self._next < len(self._units) and self._next in self._done:
             self._feed(self._store.rows(self._next))
         return self._next >= len(self._units)
 
     def _lose(self, error: BaseException | None = None) -> None:
-        """What is in flight is lost: it waits again, and other workers are looked for."""
+        """Put the units in flight back, because they are lost, and get new workers."""
         self._lost += 1
         self._losses += 1
         if self._losses > _MOST_LOSSES:
             raise EnvironmentMissing(
                 f"workers are lost again and again: {error or 'the scheduler is gone'}",
-                hint="is there memory for so many workers? --workers 1 shows a worker's own words",
+                hint="is there memory for so many workers? --workers 1 shows a worker's own error",
             ) from error
         self._waiting += sorted(self._flying.values(), key=lambda unit: -unit.number)
         for future in self._flying:

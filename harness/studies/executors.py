@@ -15,16 +15,16 @@ from harness import interrupts
 from harness.errors import EnvironmentMissing
 from harness.studies.unit import close_worker
 
-#: Seconds to find a scheduler, when a study begins and when it was lost.
+#: Seconds to find a scheduler, at the beginning of a study and after it was lost.
 _PATIENCE = 30
 
 
 @dataclass
 class Crew:
-    """An executor with what a driver must know of it.
+    """An executor, and what a driver must know about it.
 
-    ``lost`` are the exceptions of a unit whose worker is gone, ``healthy`` tells whether units in
-    flight can still come back. ``again`` takes the place of an executor that cannot.
+    ``lost`` are the exceptions of a unit whose worker is gone. ``healthy`` says whether units in
+    flight can still come back; ``again`` gives a new executor if they cannot.
     """
 
     executor: Executor
@@ -38,7 +38,7 @@ class InPlace(Executor):
     """Runs each call when it is submitted."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """The future of a call that is over."""
+        """Run the call; gives its future, which is done."""
         future: Future[Any] = Future()
         try:
             future.set_result(fn(*args, **kwargs))
@@ -49,14 +49,14 @@ class InPlace(Executor):
 
 @contextmanager
 def crew(workers: int = 0, scheduler: str = "") -> Iterator[Crew]:
-    """Workers: ``workers`` processes (0: one a core; 1: this one), or those of a Dask scheduler.
+    """Workers: ``workers`` processes (0: one per core; 1: this one), or those of a Dask scheduler.
 
     Raises :class:`EnvironmentMissing` if the scheduler does not answer, or Dask is not here.
     """
     workers = workers or os.cpu_count() or 1
     if scheduler:
-        with _dask(scheduler) as one:
-            yield one
+        with _dask(scheduler) as cluster:
+            yield cluster
     elif workers == 1:
         with InPlace() as executor:
             try:
@@ -64,8 +64,8 @@ def crew(workers: int = 0, scheduler: str = "") -> Iterator[Crew]:
             finally:
                 close_worker()
     else:
-        with _processes(workers) as one:
-            yield one
+        with _processes(workers) as pool:
+            yield pool
 
 
 @contextmanager
@@ -74,21 +74,21 @@ def _processes(workers: int) -> Iterator[Crew]:
         return Pool(workers, get_context("spawn"), interrupts.worker, (os.getpid(),))
 
     def again() -> Executor:
-        _end(one.executor)
-        one.executor = start()
-        return one.executor
+        _terminate(pool.executor)
+        pool.executor = start()
+        return pool.executor
 
-    one = Crew(start(), workers, (BrokenExecutor, CancelledError), lambda: True, again)
+    pool = Crew(start(), workers, (BrokenExecutor, CancelledError), lambda: True, again)
     try:
-        yield one
+        yield pool
     except BaseException:
-        _end(one.executor)
+        _terminate(pool.executor)
         raise
-    one.executor.shutdown(wait=True, cancel_futures=True)
+    pool.executor.shutdown(wait=True, cancel_futures=True)
 
 
-def _end(executor: Executor) -> None:
-    """End the processes in the middle of what they do."""
+def _terminate(executor: Executor) -> None:
+    """End the processes at once."""
     assert isinstance(executor, Pool)
     for process in list((executor._processes or {}).values()):
         process.terminate()
@@ -119,17 +119,17 @@ def _dask(address: str) -> Iterator[Crew]:
         return client
 
     client: Any = connect()
-    begun = client.scheduler_info()["id"]
+    identity = client.scheduler_info()["id"]
 
     def healthy() -> bool:
-        return bool(client.status == "running" and client.scheduler_info()["id"] == begun)
+        return bool(client.status == "running" and client.scheduler_info()["id"] == identity)
 
     def again() -> Executor:
-        nonlocal client, begun
-        with suppress(Exception):  # it is gone: nothing that it says matters any more
+        nonlocal client, identity
+        with suppress(Exception):  # it is gone: its errors do not matter
             client.close(timeout=1)
         client = connect()
-        begun = client.scheduler_info()["id"]
+        identity = client.scheduler_info()["id"]
         executor: Executor = client.get_executor(pure=False)
         return executor
 

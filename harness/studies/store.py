@@ -1,6 +1,6 @@
-"""Where the rows of a study are kept as they come: a SQLite file that a killed study resumes from.
+"""The rows of a study, kept as they come in a SQLite file from which a killed study resumes.
 
-One transaction a unit: a unit is there as a whole or not at all.
+Each unit is written in one transaction: it is there as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ CREATE TABLE IF NOT EXISTS parts (number INTEGER PRIMARY KEY, items INTEGER, row
 
 
 class Store:
-    """The parts of one study; a context manager. ``path`` None: kept in memory only.
+    """The units of one study; a context manager. ``path`` None: kept in memory only.
 
-    Raises :class:`UsageError` for a file that is no store or holds another study, and
+    Raises :class:`UsageError` for a file that is not a store or holds another study, and
     :class:`CannotWrite` if it cannot be written.
     """
 
@@ -40,26 +40,26 @@ class Store:
             raise CannotWrite(f"cannot write {path}: {error}") from error
         except sqlite3.DatabaseError as error:
             self._connection.close()
-            raise UsageError(f"{path} is no store of a study: {error}") from error
+            raise UsageError(f"{path} is not the store of a study: {error}") from error
         except BaseException:
             self._connection.close()
             raise
 
     def _open(self, study: Study) -> None:
         self._connection.executescript(_TABLES)
-        found = self._connection.execute("SELECT fingerprint FROM study").fetchone()
-        if found is None:
+        row = self._connection.execute("SELECT fingerprint FROM study").fetchone()
+        if row is None:
             self._connection.execute("INSERT INTO study VALUES (?)", (study.fingerprint,))
             self._connection.commit()
-        elif found[0] != study.fingerprint:
+        elif row[0] != study.fingerprint:
             raise UsageError(
                 f"{self.path} holds the results of another study",
-                hint="its image, model, seed or options were others: name another file, or "
+                hint="its image, model, seed or options were different: name another file, or "
                 "delete this one",
             )
 
     def done(self) -> dict[int, int]:
-        """Units that are there: how many items each had."""
+        """The units that are there: number -> how many items it had."""
         return dict(self._connection.execute("SELECT number, items FROM parts"))
 
     def put(self, number: int, items: int, rows: bytes) -> None:
@@ -76,8 +76,9 @@ class Store:
 
     def rows(self, number: int) -> list[Any]:
         """The rows of a unit that is there."""
-        found = self._connection.execute("SELECT rows FROM parts WHERE number = ?", (number,))
-        return unpacked(found.fetchone()[0])
+        query = "SELECT rows FROM parts WHERE number = ?"
+        (data,) = self._connection.execute(query, (number,)).fetchone()
+        return unpacked(data)
 
     def all_rows(self, units: int) -> Iterator[Any]:
         """The rows of the first ``units`` units, in order."""

@@ -1,7 +1,7 @@
 """A unit of work, and what a worker does with it.
 
-A unit names by content hash what it needs (an image, a snapshot). A worker keeps what it was sent:
-a worker that lacks something answers with what it lacks, and is sent the unit once more with it.
+A unit names its parcels (an image, a snapshot) by content hash. A worker keeps the parcels that it
+was sent. One that lacks a parcel says so, and is sent the unit again together with the parcel.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-#: Opened once a worker: gets a study's parameters and parcels by name, gives what performs a unit.
+#: Carries out a unit; gives its rows.
 Perform = Callable[["Unit"], Sequence[Any]]
+#: Called once per worker, with a study's parameters and its parcels by name.
 Open = Callable[[Any, Mapping[str, bytes]], AbstractContextManager[Perform]]
 
 
@@ -34,11 +35,11 @@ class Unit:
 
 @dataclass(frozen=True)
 class Study:
-    """What is to be done: ``items`` things, ``each`` of them to a unit.
+    """What is to be done: ``items`` things, ``each`` of them per unit.
 
     ``open`` must be a function of a module (workers import it), ``parameters`` a JSON document.
     ``open(parameters, parcels)`` gives a context manager whose value makes the rows (of JSON
-    types) of a unit; rows depend on parameters, parcels and the unit, on nothing else.
+    types) of a unit. Rows may depend on nothing but parameters, parcels and the unit.
     """
 
     open: Open
@@ -58,10 +59,10 @@ class Study:
 
     @property
     def fingerprint(self) -> str:
-        """Names everything that the rows of a unit depend on, but not how many units there are."""
-        what = [f"{self.open.__module__}.{self.open.__qualname__}", self.parameters, self.each]
+        """A hash of everything that the rows of a unit depend on; not of the number of units."""
+        work = [f"{self.open.__module__}.{self.open.__qualname__}", self.parameters, self.each]
         hashes = {name: content_hash(data) for name, data in self.parcels.items()}
-        return content_hash(json.dumps([what, hashes], sort_keys=True).encode())
+        return content_hash(json.dumps([work, hashes], sort_keys=True).encode())
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a worker answers: rows, packed, or the hashes of what it lacks."""
+    """A worker's answer: packed rows, or the hashes of the parcels that it lacks."""
 
     unit: Unit
     worker: str
@@ -90,7 +91,7 @@ def content_hash(data: bytes) -> str:
 
 
 def packed(rows: Sequence[Any]) -> bytes:
-    """Rows as they travel and are stored; equal rows give equal bytes."""
+    """Rows as they are sent and stored; equal rows give equal bytes."""
     return zlib.compress(json.dumps(rows, separators=(",", ":")).encode("ascii"), 1)
 
 
@@ -110,17 +111,18 @@ class _Shelf(threading.local):
         self.perform: Perform | None = None
 
     def performer(self, task: Task) -> Perform:
-        """What performs the units of this study; another study's is closed first."""
+        """The function for the units of this task's study; another study is closed first."""
         key = (task.open, task.parameters, task.parcels)
         if self.perform is None or key != self.key:
             self.close()
+            self.parcels = {digest: self.parcels[digest] for _, digest in task.parcels}
             parcels = {name: self.parcels[digest] for name, digest in task.parcels}
             opened = task.open(json.loads(task.parameters), parcels)
             self.perform, self.opened, self.key = opened.__enter__(), opened, key
         return self.perform
 
     def close(self) -> None:
-        """Give back what was opened; parcels of another study go, too."""
+        """Close the study that is open."""
         if self.opened is not None:
             self.opened.__exit__(None, None, None)
         self.opened = self.perform = self.key = None
@@ -132,13 +134,13 @@ def _shelf() -> _Shelf:
 
 
 def close_worker() -> None:
-    """Give back what this worker holds."""
+    """Close and forget what this worker holds."""
     _shelf().close()
     _shelf().parcels.clear()
 
 
 def perform(task: Task, parcels: Mapping[str, bytes]) -> Reply:
-    """Carry out one unit in a worker; ``parcels`` by hash are kept for those that follow."""
+    """Carry out one unit in a worker; ``parcels``, by hash, are kept for later units."""
     shelf = _shelf()
     shelf.parcels.update(parcels)
     worker = f"{socket.gethostname()}:{os.getpid()}:{threading.get_ident()}"

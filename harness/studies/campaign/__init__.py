@@ -1,8 +1,8 @@
-"""Fault campaigns: what becomes of an inference when memory, registers or code are hit.
+"""Fault campaigns: the outcome of an inference when memory, registers or code are hit.
 
 :mod:`.stage` runs the image to an inference once and keeps what the fault-free run did;
-:mod:`.faults` draws faults by seed; :mod:`.inject` carries one out; :mod:`.summary` says what came
-of them all.
+:mod:`.faults` draws faults from a seed; :mod:`.inject` injects one; :mod:`.summary` counts the
+outcomes.
 """
 
 from harness.studies.campaign.faults import DEFAULT_MODELS, MODELS, Fault, draw

@@ -1,4 +1,4 @@
-"""Fault models, and how a fault is drawn: the number of a fault and a seed give all of it."""
+"""Fault models, and how faults are drawn: a fault follows from a seed and its number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.studies.campaign.supply import BrownOut
 #: r0 to r12, sp, lr, pc: the registers that a fault may hit.
 REGISTERS = (*(f"r{i}" for i in range(13)), "sp", "lr", "pc")
 _WORD = 32
-#: Registers and instructions have no tensor; the beginning has no operator.
+#: The tensor of faults in registers and instructions, and the operator before the first one.
 NONE = ""
 NOISE, LOST = "noise", "lost"
 SENT = "bytes that are sent to it"
@@ -23,11 +23,12 @@ SENT = "bytes that are sent to it"
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault; ``address`` is a register's number for ``registers``, 0 if nothing is hit.
+    """One fault.
 
-    ``offset`` counts instructions from the beginning of the inference. ``mask`` holds the bits
-    that flip, seen from ``address`` as a little-endian number. On the line ``address`` counts bytes
-    that the host sends, and ``mask`` of a loss is how many are lost; of a brown-out it is the seed.
+    ``offset`` counts instructions from the beginning of the inference. ``mask`` has the bits that
+    flip, of the little-endian number at ``address``. Some models use the two otherwise: for
+    ``registers`` the address is the register's number. On the line it counts the bytes that the
+    host sends, and the mask of ``lost`` is how many are lost. The mask of ``brownout`` is a seed.
     """
 
     id: int
@@ -50,7 +51,7 @@ class Fault:
 
     @property
     def what(self) -> str:
-        """What it does to what, in words; "" if the model's name says all."""
+        """What it changes, in words; "" if the model's name says all."""
         match self.model:
             case "lost":
                 return f"{self.tensor}: {self.mask} byte(s) lost"
@@ -70,7 +71,7 @@ class Fault:
 
 
 def draw(stage: Stage, seed: int, number: int, models: Sequence[str], bits: int = 1) -> Fault:
-    """Fault ``number`` of a campaign; models take turns, places go by their size."""
+    """Fault ``number`` of a campaign. Models take turns; the chance of a place is its size."""
     random = Random(f"{seed} {number}")  # a text is hashed by SHA-512, the same everywhere
     return MODELS[models[number % len(models)]](stage, random, number, bits)
 
@@ -82,21 +83,21 @@ def check_models(names: Sequence[str]) -> None:
             raise UsageError(f"no fault model {name!r}", hint=f"one of {', '.join(MODELS)}")
 
 
-def _in(places: Sequence[Place], what: str, random: Random) -> tuple[Place, int]:
-    """A byte of ``places``, each as likely as any other."""
+def _byte_of(places: Sequence[Place], what: str, random: Random) -> tuple[Place, int]:
+    """A place and a byte in it, each byte of ``places`` as likely as any other."""
     if not places:
         raise UsageError(
             f"the image has no {what} to hit",
             hint="inputs are sent to configurations such as `console`" if what == SENT else "",
         )
     ends = list(accumulate(place.size for place in places))
-    at = random.randrange(ends[-1])
-    index = next(i for i, end in enumerate(ends) if at < end)
-    return places[index], at - (ends[index] - places[index].size)
+    byte = random.randrange(ends[-1])
+    index = next(i for i, end in enumerate(ends) if byte < end)
+    return places[index], byte - (ends[index] - places[index].size)
 
 
 def _flip(place: Place, byte: int, random: Random, bits: int) -> tuple[int, int, int]:
-    """Address, mask and bit of a burst of ``bits`` neighbours in one element, or in one byte."""
+    """Address, mask and lowest bit of ``bits`` neighbouring bits within one element."""
     width = max(place.width, 1)
     start = byte - byte % width
     width = min(width, place.size - start)
@@ -106,14 +107,14 @@ def _flip(place: Place, byte: int, random: Random, bits: int) -> tuple[int, int,
 
 
 def _weights(stage: Stage, random: Random, number: int, bits: int) -> Fault:
-    place, byte = _in(stage.weights, "weights", random)
+    place, byte = _byte_of(stage.weights, "weights", random)
     address, mask, bit = _flip(place, byte, random, bits)
     operator = stage.operators[place.operators[0]]
     return Fault(number, "weights", 0, address, mask, "weights", place.name, operator, bit)
 
 
 def _activations(stage: Stage, random: Random, number: int, bits: int) -> Fault:
-    place, byte = _in(stage.activations, "activations", random)
+    place, byte = _byte_of(stage.activations, "activations", random)
     address, mask, bit = _flip(place, byte, random, bits)
     reader = random.choice(place.operators)
     return Fault(
@@ -123,20 +124,21 @@ def _activations(stage: Stage, random: Random, number: int, bits: int) -> Fault:
 
 
 def _running(stage: Stage, offset: int) -> str:
+    """The operator that runs at ``offset``."""
     operator = stage.operator_at(offset)
     return stage.operators[operator] if operator >= 0 else NONE
 
 
 def _in_ram(name: str, wanted: Callable[[Place], bool]) -> Draw:
-    def one(stage: Stage, random: Random, number: int, bits: int) -> Fault:
+    def draw_one(stage: Stage, random: Random, number: int, bits: int) -> Fault:
         places = [place for place in stage.ram if wanted(place)]
-        place, byte = _in(places, name, random)
+        place, byte = _byte_of(places, name, random)
         offset = random.randrange(stage.length)
         address, mask, bit = _flip(place, byte, random, bits)
         operator = _running(stage, offset)
         return Fault(number, name, offset, address, mask, place.region, place.name, operator, bit)
 
-    return one
+    return draw_one
 
 
 def _registers(stage: Stage, random: Random, number: int, bits: int) -> Fault:
@@ -150,14 +152,14 @@ def _registers(stage: Stage, random: Random, number: int, bits: int) -> Fault:
 
 
 def _instruction(name: str) -> Draw:
-    def one(stage: Stage, random: Random, number: int, bits: int) -> Fault:
+    def draw_one(stage: Stage, random: Random, number: int, bits: int) -> Fault:
         offset = random.randrange(stage.length)
         bits = min(bits, 16)
         low = random.randrange(16 - bits + 1)
         mask, bit = (((1 << bits) - 1) << low, low) if name == "replace" else (0, -1)
         return Fault(number, name, offset, 0, mask, "code", NONE, _running(stage, offset), bit)
 
-    return one
+    return draw_one
 
 
 def _reset(stage: Stage, random: Random, number: int, bits: int) -> Fault:
@@ -174,8 +176,8 @@ def _brownout(stage: Stage, random: Random, number: int, bits: int) -> Fault:
 
 
 def _noise(stage: Stage, random: Random, number: int, bits: int) -> Fault:
-    """A burst of neighbouring bits, as they follow each other on the line."""
-    place, byte = _in(stage.line, SENT, random)
+    """Neighbouring bits on the line, possibly of several bytes."""
+    place, byte = _byte_of(stage.line, SENT, random)
     bits, low = min(bits, _WORD), random.randrange(8)
     mask = ((1 << bits) - 1) << low
     return Fault(
@@ -184,13 +186,13 @@ def _noise(stage: Stage, random: Random, number: int, bits: int) -> Fault:
 
 
 def _lost(stage: Stage, random: Random, number: int, bits: int) -> Fault:
-    place, byte = _in(stage.line, SENT, random)
+    place, byte = _byte_of(stage.line, SENT, random)
     return Fault(number, LOST, 0, place.address + byte, bits, place.region, place.name, NONE, -1)
 
 
 Draw = Callable[[Stage, Random, int, int], Fault]
 
-#: Fault models by name: how one is drawn.
+#: Fault models: name -> how a fault is drawn.
 MODELS: dict[str, Draw] = {
     "weights": _weights,
     "activations": _activations,
@@ -205,9 +207,9 @@ MODELS: dict[str, Draw] = {
     LOST: _lost,
 }
 
-#: After these the image begins anew.
+#: Models after which the image boots again.
 AFRESH = ("reset", "brownout")
 #: Faults on the line, not in the chip.
 LINE = (NOISE, LOST)
-#: All that every image can have without a boot for each.
+#: Models for every image that do not need a boot for each fault.
 DEFAULT_MODELS = tuple(name for name in MODELS if name not in (*AFRESH, *LINE))

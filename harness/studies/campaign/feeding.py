@@ -17,14 +17,14 @@ _ANSWER = pattern("ack", "nak")
 def lines(inputs: Inputs, number: int) -> list[tuple[str, bytes]]:
     """Name and bytes of each record that the host sends for inference ``number``."""
     return [
-        (what, fill_blocks(line))
-        for _, line, what in hand_over(sequence(inputs, number), number, inputs[number])
+        (name, fill_blocks(line))
+        for _, line, name in hand_over(sequence(inputs, number), number, inputs[number])
     ]
 
 
 def sequence(inputs: Inputs, number: int) -> int:
     """How many records the host sends before those of inference ``number``."""
-    return sum(len(list(hand_over(0, at, row))) for at, row in enumerate(inputs[:number]))
+    return sum(len(list(hand_over(0, index, row))) for index, row in enumerate(inputs[:number]))
 
 
 def to_question(machine: Machine, until_tick: int) -> End:
@@ -39,9 +39,9 @@ def send(
     until_tick: int,
     over: Callable[[], bool] = lambda: False,
 ) -> End:
-    """Send the inputs of inference ``number``, each record when the last one was answered.
+    """Send the inputs of inference ``number``, each record after the answer to the one before.
 
-    ``over`` is asked after each answer; True ends it.
+    ``over`` is called after each answer; True stops the sending.
     """
     *first, last = lines(inputs, number)
     for _, line in first:

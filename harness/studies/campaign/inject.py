@@ -1,7 +1,6 @@
-"""Carry one fault out: restore, run to its moment, do it, run on, compare.
+"""Inject one fault: restore, run to its moment, make it happen, run on, compare.
 
-What the image does in between is the simulator's work alone; Python acts at the fault's moment and
-at the end.
+Between these steps only the simulator runs; Python acts at the fault's moment and at the end.
 """
 
 from __future__ import annotations
@@ -26,23 +25,24 @@ from harness.targets.simulator import SimulatorSession
 MASKED, TOLERABLE, CRITICAL, DETECTED, HANG = OUTCOMES = (
     "masked", "tolerable", "critical", "detected", "hang",
 )  # fmt: skip
-#: What an inference may take, in fault-free ones, before it is called a hang.
+#: An inference that takes so many times the fault-free one, and some more, is a hang.
 PATIENCE = 4
-_LEAST = 20_000  # instructions beyond that
-#: Virtual seconds beyond that for a host that waits for answers and sends again.
+_LEAST = 20_000  # instructions and ticks that it may take more
+#: Virtual seconds that it may take more if the host waits for answers and sends again.
 HOST_SECONDS = 10.0
-_FIRST_32 = 0b11101  # the top five bits of a halfword that begins a 32-bit instruction, at least
+#: A halfword whose top five bits are at least this begins a 32-bit instruction.
+_FIRST_32 = 0b11101
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a fault; ``detail`` says by what it was detected, ``changed`` counts values."""
+    """The outcome of a fault: what detected it (``detail``), how many output values ``changed``."""
 
     fault: Fault
     outcome: str
     detail: str = ""
     changed: int = 0
-    verdict: str = ""  # the harness's, of the whole run, where it was asked
+    verdict: str = ""  # the harness's, on the whole run, if it was asked
 
     def to_json(self) -> dict[str, Any]:
         """One record of ``campaign --json``."""
@@ -80,9 +80,9 @@ class Injector:
         self.stage = stage = prepared.stage
         self._snapshot, self._waiting = prepared.snapshot, prepared.waiting
         self._tolerance = tolerance
-        self._expected = [bytes.fromhex(one.data) for one in stage.outputs]
-        self._came: str = ""
-        self._known = list(machine.findings)  # noticed before any fault
+        self._expected = [bytes.fromhex(output.data) for output in stage.outputs]
+        self._stopped_at = ""  # the trap that stopped the run: "end", "reset", "fault", ...
+        self._known = list(machine.findings)  # from before any fault
         self._stage_limit = _limit(stage.length, stage.ticks)
         self._boot_limit = _limit(stage.begin + stage.length, stage.boot_ticks + stage.ticks)
         self._traps = {stage.ends: "end"}
@@ -92,18 +92,18 @@ class Injector:
 
     def _hook_all(self) -> None:
         for address, what in self._traps.items():
-            self.machine.hook(address, partial(self._come, what))
+            self.machine.hook(address, partial(self._stop_at, what))
 
     def _unhook_all(self) -> None:
         for address in self._traps:
             self.machine.unhook(address)
 
-    def _come(self, what: str, machine: Machine) -> bool:
-        self._came = what
+    def _stop_at(self, what: str, machine: Machine) -> bool:
+        self._stopped_at = what
         return True
 
     def run(self, fault: Fault, then: Callable[[Result], None] = lambda result: None) -> Result:
-        """Carry out one fault and say what came of it; ``then`` sees the machine as it is left."""
+        """Inject one fault and give its outcome; ``then`` sees the machine afterwards."""
         if fault.model in LINE:
             result = self._judge_exchange(fault)
             then(result)
@@ -111,7 +111,7 @@ class Injector:
         self.begin()
         undo = self.do(fault)
         try:
-            end = self._again() if fault.model in AFRESH else self._to_the_end(self._stage_limit)
+            end = self._boot_again() if fault.model in AFRESH else self._finish(self._stage_limit)
             result = self._judge(fault, end)
             then(result)
         finally:
@@ -125,17 +125,17 @@ class Injector:
         self.begin()
         undo = self.do(fault) if fault is not None else _nothing
         try:
-            self._to_the_end(self._stage_limit)
+            self._finish(self._stage_limit)
         finally:
             undo()
-        return self._came == "end"
+        return self._stopped_at == "end"
 
     @contextmanager
     def session(self, fault: Fault | None) -> Iterator[SimulatorSession]:
-        """A session free to go on: at the fault, or before an inference without one.
+        """A session without traps, that begins at the fault, or before the inference without one.
 
-        With an image that is fed it begins where the image asks for inputs, and only faults on the
-        line can come.
+        For an image that is fed it begins when the image asks for inputs, and the fault must be one
+        on the line.
         """
         if self._waiting is not None:
             self.begin(self._waiting)
@@ -152,7 +152,7 @@ class Injector:
 
     @contextmanager
     def free(self) -> Iterator[None]:
-        """Nothing stops the machine in this block, neither an end nor a trap."""
+        """A block in which no trap stops the machine, not even the end of the inference."""
         self._unhook_all()
         try:
             yield
@@ -160,21 +160,21 @@ class Injector:
             self._hook_all()
 
     def let_go(self, seconds: float) -> None:
-        """Run on for so long in virtual time, past the end and every trap."""
+        """Run on for ``seconds`` of virtual time, past the end and every trap."""
         machine = self.machine
         with self.free():
             machine.run(until_tick=machine.now + round(seconds * machine.memory_map.cpu_hz))
 
     def begin(self, snapshot: Snapshot | None = None) -> None:
-        """Back to just before the inference, or to another snapshot."""
+        """Go back to just before the inference, or to another snapshot."""
         restore(self.machine, snapshot or self._snapshot)
         self.machine.clear_evidence()
         self.machine.findings += self._known
-        self._came = ""
+        self._stopped_at = ""
 
-    def _to_the_end(self, limit: _Limit) -> End:
-        """Run until the inference is over, a trap is reached, or patience is."""
-        if self._came:
+    def _finish(self, limit: _Limit) -> End:
+        """Run until the inference ends, another trap is reached, or ``limit`` is used up."""
+        if self._stopped_at:
             return End.CONDITION
         machine = self.machine
         return machine.run(
@@ -182,36 +182,34 @@ class Injector:
             until_tick=machine.now + limit.ticks,
         )
 
-    def _again(self) -> End:
-        """From a reset to the end of the same inference; the host sends all inputs once more."""
-        self._came = ""
-        self._to_the_end(self._boot_limit)  # stops where it begins: at the trap of a reset
+    def _boot_again(self) -> End:
+        """Run from a reset to the end of the same inference; the host sends all inputs again."""
+        self._stopped_at = ""
+        self._finish(self._boot_limit)  # stops at once, at the trap of a reset
         end = End.CONDITION
         for number in range(self.stage.inference + 1):
-            if self._came not in ("end", "reset"):
+            if self._stopped_at not in ("end", "reset"):
                 break
-            self._came = ""
+            self._stopped_at = ""
             if self.inputs:
                 end = self._feed(number)
-            if not self._came and end is End.CONDITION:
-                end = self._to_the_end(self._boot_limit)
+            if not self._stopped_at and end is End.CONDITION:
+                end = self._finish(self._boot_limit)
         return end
 
     def _feed(self, number: int) -> End:
         """Let the image ask for the inputs of an inference, and send them."""
         until = self.machine.now + self._boot_limit.ticks
         end = to_question(self.machine, until)
-        if end is not End.CONDITION or self._came:
+        if end is not End.CONDITION or self._stopped_at:
             return end
-        return send(self.machine, self.inputs, number, until, lambda: bool(self._came))
+        return send(self.machine, self.inputs, number, until, lambda: bool(self._stopped_at))
 
     def do(self, fault: Fault) -> Callable[[], None]:
-        """Run to the fault's moment and make it happen; gives what takes back changes of flash."""
-        machine = self.machine
+        """Run to the fault's moment and make it happen; gives a function that restores flash."""
         if fault.offset:
-            machine.run(until_executed=self.stage.begin + fault.offset)
-        action = _ACTIONS[fault.model]
-        return action(machine, fault)
+            self.machine.run(until_executed=self.stage.begin + fault.offset)
+        return _ACTIONS[fault.model](self.machine, fault)
 
     def _judge(self, fault: Fault, end: End) -> Result:
         machine = self.machine
@@ -219,32 +217,34 @@ class Injector:
             return Result(fault, DETECTED, "lockup")
         if end is End.RESET_LOOP:
             return Result(fault, DETECTED, "reset")
-        if self._came and self._came != "end":
-            kind = machine.faults[0].kind if machine.faults else self._came
-            return Result(fault, DETECTED, kind)
-        if not self._came:
+        if self._stopped_at and self._stopped_at != "end":
+            return Result(fault, DETECTED, self._trap_kind())
+        if not self._stopped_at:
             return Result(fault, HANG, "asleep" if end is End.IDLE else "")
         if machine.registers["r0"]:
             return Result(fault, DETECTED, "status")
-        if fault.model not in AFRESH and len(machine.console) > self._console():
+        printed = len(self._snapshot.console) + self.stage.printed
+        if fault.model not in AFRESH and len(machine.console) > printed:
             return Result(fault, DETECTED, "message")
         return self._compare(fault, self._outputs())
 
-    def _console(self) -> int:
-        return len(self._snapshot.console) + self.stage.printed
+    def _trap_kind(self) -> str:
+        """What stopped the run: the kind of the processor's fault, if it had one."""
+        return self.machine.faults[0].kind if self.machine.faults else self._stopped_at
 
     def _outputs(self) -> list[bytes]:
-        return [self.machine.read_memory(one.address, one.size) for one in self.stage.outputs]
+        outputs = self.stage.outputs
+        return [self.machine.read_memory(output.address, output.size) for output in outputs]
 
     def _compare(self, fault: Fault, outputs: Sequence[bytes]) -> Result:
-        changed, same = 0, True
+        changed, same_decision = 0, True
         for output, expected, got in zip(self.stage.outputs, self._expected, outputs, strict=True):
             if got != expected:
-                differ, decision = compare(output, expected, got, self._tolerance)
-                changed, same = changed + differ, same and decision
+                count, same = compare(output, expected, got, self._tolerance)
+                changed, same_decision = changed + count, same_decision and same
         if not changed:
             return Result(fault, MASKED)
-        return Result(fault, TOLERABLE if same else CRITICAL, changed=changed)
+        return Result(fault, TOLERABLE if same_decision else CRITICAL, changed=changed)
 
     # faults on the line
 
@@ -254,17 +254,17 @@ class Injector:
         self.begin(self._waiting)
         ends: list[tuple[int, list[bytes]]] = []
 
-        def met() -> bool:
-            if self._came != "end":
-                return not self._came
+        def may_go_on() -> bool:
+            if self._stopped_at != "end":
+                return not self._stopped_at
             ends.append((self.machine.registers["r0"], self._outputs()))
-            self._came = ""
+            self._stopped_at = ""
             return True
 
         stage = self.stage
         hertz = self.machine.memory_map.cpu_hz
         seconds = PATIENCE * (stage.sending + stage.ticks) / hertz + HOST_SECONDS
-        session = FaultyLine(self.machine, fault, met)
+        session = FaultyLine(self.machine, fault, may_go_on)
         inputs = self.inputs[stage.inference]
         first = sequence(self.inputs, stage.inference)
         host = exchange(session, stage.inference, inputs, first, seconds)
@@ -272,9 +272,8 @@ class Injector:
 
     def _judge_exchange(self, fault: Fault) -> Result:
         seen = self._exchange(fault)
-        if self._came:
-            kind = self.machine.faults[0].kind if self.machine.faults else self._came
-            return Result(fault, DETECTED, kind)
+        if self._stopped_at:
+            return Result(fault, DETECTED, self._trap_kind())
         if seen.host.late:
             return Result(fault, HANG)
         if seen.host.complaint:
@@ -311,21 +310,24 @@ def _nothing() -> None:
 
 
 def _poke(machine: Machine, fault: Fault) -> Callable[[], None]:
-    """Flip bits of memory that holds data. Flash is taken back: a snapshot looks at it only where
-    it was programmed, and data in it was never translated."""
+    """Flip bits of memory that holds data.
+
+    A snapshot does not restore flash that was not programmed, so that is undone. Data in flash may
+    be written past the engine, because it was never translated.
+    """
     size = (fault.mask.bit_length() + 7) // 8
     store = machine.engine.store_of(fault.address, size)
     assert store is not None
-    place = store.slice(fault.address, size)
-    before = bytes(place)
-    number = int.from_bytes(before, "little") ^ fault.mask
+    content = store.slice(fault.address, size)
+    before = bytes(content)
+    flipped = (int.from_bytes(before, "little") ^ fault.mask).to_bytes(size, "little")
     if store.area.name != "flash":
-        machine.write_memory(fault.address, number.to_bytes(size, "little"))
+        machine.write_memory(fault.address, flipped)
         return _nothing
-    place[:] = number.to_bytes(size, "little")
+    content[:] = flipped
 
     def undo() -> None:
-        place[:] = before
+        content[:] = before
 
     return undo
 
@@ -337,6 +339,7 @@ def _register(machine: Machine, fault: Fault) -> Callable[[], None]:
 
 
 def _length(machine: Machine, pc: int) -> int:
+    """Bytes of the instruction at ``pc``."""
     halfword = int.from_bytes(machine.read_memory(pc, 2), "little")
     return 4 if halfword >> 11 >= _FIRST_32 else 2
 
@@ -348,7 +351,7 @@ def _skip(machine: Machine, fault: Fault) -> Callable[[], None]:
 
 
 def _replace(machine: Machine, fault: Fault) -> Callable[[], None]:
-    """One instruction is fetched with flipped bits, once; flash itself stays as it is."""
+    """Run one instruction with flipped bits; flash itself stays as it is."""
     pc = machine.registers["pc"] & ~1
     before = machine.read_memory(pc, 2)
     flipped = (int.from_bytes(before, "little") ^ fault.mask).to_bytes(2, "little")

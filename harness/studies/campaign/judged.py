@@ -1,4 +1,4 @@
-"""The harness's own verdict on a fault: the image goes on to its end, and is judged as ever."""
+"""The harness's own verdict on a fault: the image runs on to its end and is judged like any run."""
 
 from __future__ import annotations
 
@@ -34,23 +34,23 @@ class Judge:
         self._case = replace(self._case, timeout=self._seconds())
 
     def _seconds(self) -> float:
-        """Virtual seconds that a run may take: some times what it takes without a fault."""
+        """Virtual seconds that a run may take: a multiple of the fault-free run."""
         with self._injector.session(None) as session:
             observe(session, self._case, self._image.inputs)
             host = HOST_SECONDS if self._image.inputs else 0.0
             return PATIENCE * session.machine.seconds + _LEAST_SECONDS + host
 
     def verdict(self, fault: Fault | None) -> CaseResult:
-        """The result of the whole run with ``fault``, or without one."""
+        """The result of the whole run, with ``fault`` or without one."""
         with self._injector.session(fault) as session:
             seen = observe(session, self._case, self._image.inputs)
             return judge_seen(self._case, self._setup, self._image, seen)
 
     def rehearse(self) -> None:
         """Raise :class:`CheckFailed` if the image does not pass without any fault."""
-        found = self.verdict(None)
-        if not found.passed:
-            raise CheckFailed(f"without a fault the image gets {found.judgement}")
+        result = self.verdict(None)
+        if not result.passed:
+            raise CheckFailed(f"without a fault the image gets {result.judgement}")
 
     def __call__(self, result: Result) -> Result:
         """``result`` with the verdict on its fault."""

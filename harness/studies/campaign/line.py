@@ -1,7 +1,7 @@
 """Faults on the line to the image: noise and lost bytes while the host sends inputs.
 
-The host's side is the harness's own (:mod:`harness.case.feed`), which waits for answers and sends
-again what got lost.
+The host's side is that of every run (:mod:`harness.case.feed`): it waits for answers and sends lost
+records again.
 """
 
 from __future__ import annotations
@@ -23,17 +23,16 @@ _GUARD = 600.0
 
 
 class FaultyLine(SimulatorSession):
-    """A session on whose line one fault happens; ``None``: none does.
+    """A session with a fault on its line (None: without one).
 
-    ``met`` is asked whenever the machine stands still: False ends the exchange by
-    :class:`BrokenOff`.
+    ``may_go_on`` is called whenever the machine stops; False raises :class:`BrokenOff`.
     """
 
     def __init__(
-        self, machine: Machine, fault: Fault | None, met: Callable[[], bool] = lambda: True
+        self, machine: Machine, fault: Fault | None, may_go_on: Callable[[], bool] = lambda: True
     ) -> None:
         super().__init__(machine)
-        self._fault, self._met, self._sent = fault, met, 0
+        self._fault, self._may_go_on, self._sent = fault, may_go_on, 0
 
     def write(self, data: bytes) -> None:
         """Send ``data``, or what the fault leaves of it."""
@@ -42,32 +41,32 @@ class FaultyLine(SimulatorSession):
         super().write(damaged(data, start, self._fault) if self._fault else data)
 
     def run(self, until: Until | None, deadline: Deadline) -> Stop:
-        """As ever; raises :class:`BrokenOff`."""
+        """Run as every session; may raise :class:`BrokenOff`."""
         stop = super().run(until, deadline)
-        if not self._met():
-            raise BrokenOff("the image came to where it gives up")
+        if not self._may_go_on():
+            raise BrokenOff("the image gave up")
         return stop
 
 
 class BrokenOff(FirmwareFailed):
-    """An exchange that cannot go on."""
+    """The exchange cannot go on."""
 
 
 def damaged(data: bytes, start: int, fault: Fault) -> bytes:
-    """``data``, whose first byte is number ``start`` on the line, as it arrives."""
-    at = fault.address - start
+    """``data`` as it arrives; its first byte is byte ``start`` on the line."""
+    index = fault.address - start
     if fault.model == LOST:
-        return data[: max(0, at)] + data[max(0, at + fault.mask) :]
-    mask = fault.mask << 8 * at if at >= 0 else fault.mask >> -8 * at
+        return data[: max(0, index)] + data[max(0, index + fault.mask) :]
+    mask = fault.mask << 8 * index if index >= 0 else fault.mask >> -8 * index
     flipped = (int.from_bytes(data, "little") ^ mask) & ((1 << 8 * len(data)) - 1)
     return flipped.to_bytes(len(data), "little")
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """How the host fared: ``again`` counts records that were sent more than once."""
+    """How the exchange went for the host; ``again`` counts records that it sent more than once."""
 
-    complaint: str
+    complaint: str  # why it broke off; "" if it did not
     late: bool  # time was up
     again: int
 
@@ -75,7 +74,7 @@ class Exchange:
 def exchange(
     session: SimulatorSession, number: int, inputs: Sequence[bytes], sequence: int, seconds: float
 ) -> Exchange:
-    """Hand the inputs of inference ``number`` over and wait until the image asks for more."""
+    """Send the inputs of inference ``number`` and wait until the image asks for more."""
     deadline = session.deadline(seconds, guard=_GUARD)
     feeder = Feeder(Tap(session, Console(())), deadline, sequence)
     complaint = ""

@@ -1,9 +1,11 @@
-"""One fault again, alone: what it did, layer by layer, and what the image says about it."""
+"""One fault injected again: what it changes, layer by layer, and what the image prints."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from operator import ne
 from typing import Any
 
 from harness.elf.functions import address_of
@@ -13,14 +15,14 @@ from harness.studies.campaign.faults import AFRESH, Fault
 from harness.studies.campaign.inject import Injector, Result
 from harness.studies.campaign.stage import GET_TENSOR, Place
 
-#: Virtual seconds after the inference for what the image still says: a fault dump, a new boot.
+#: Virtual seconds after the inference for what the image still prints: a fault dump, a new boot.
 _AFTERMATH = 1.0
-_PLACES = 16  # of the last blocks of code
+_MOST_PLACES = 16  # of a trace
 
 
 @dataclass(frozen=True)
 class Replay:
-    """A result, with the console from the image's start on and the places where it ran last."""
+    """A result, with the console from the image's start on and the places that ran last."""
 
     result: Result
     console: bytes
@@ -42,29 +44,28 @@ class Replay:
 
 
 def replay(injector: Injector, model: Model, fault: Fault) -> Replay:
-    """Carry ``fault`` out once more, watching."""
+    """Inject ``fault`` again and watch."""
     diverges, differing = "", 0
-    if fault.model not in AFRESH:  # a new boot computes all layers anew
+    if fault.model not in AFRESH:  # after a boot all layers are computed again
         healthy = _layers(injector, model, None)
         diverges, differing = _first_difference(healthy, _layers(injector, model, fault))
     machine = injector.machine
-    seen: list[Replay] = []
+    replays: list[Replay] = []
 
     def look(result: Result) -> None:
         trace = _trace(machine)
         report = machine.fault_report(machine.faults[0]) if machine.faults else ""
         injector.let_go(_AFTERMATH)
         console = b"".join(chunk.data for chunk in machine.console)
-        seen.append(Replay(result, console, diverges, differing, trace, report))
+        replays.append(Replay(result, console, diverges, differing, trace, report))
 
     injector.run(fault, look)
-    return seen[0]
+    return replays[0]
 
 
 def _trace(machine: Machine) -> tuple[str, ...]:
-    places = [str(machine.firmware.locate(block)) for block in machine.core.recent_blocks()]
-    told = [place for index, place in enumerate(places) if index == 0 or place != places[index - 1]]
-    return tuple(told[-_PLACES:])
+    places = (str(machine.firmware.locate(block)) for block in machine.core.recent_blocks())
+    return tuple([place for place, _ in groupby(places)][-_MOST_PLACES:])
 
 
 def _first_difference(healthy: Mapping[str, bytes], faulty: Mapping[str, bytes]) -> tuple[str, int]:
@@ -73,15 +74,15 @@ def _first_difference(healthy: Mapping[str, bytes], faulty: Mapping[str, bytes])
         if got is None:
             return f"{name} (not reached)", 0
         if got != data:
-            return name, sum(one != other for one, other in zip(data, got, strict=True))
+            return name, sum(map(ne, data, got))
     return "", 0
 
 
 def _layers(injector: Injector, model: Model, fault: Fault | None) -> dict[str, bytes]:
-    """What each operator wrote, read when the next one asks for its output."""
+    """The outputs of each operator, read when the next operator asks for its own."""
     machine, stage = injector.machine, injector.stage
     places: dict[int, Place] = {place.tensor: place for place in stage.activations}
-    found: dict[str, bytes] = {}
+    layers: dict[str, bytes] = {}
 
     def keep(operator: int) -> None:
         parts = [
@@ -90,15 +91,15 @@ def _layers(injector: Injector, model: Model, fault: Fault | None) -> dict[str, 
             if index in places
         ]
         if parts:
-            found[stage.operators[operator]] = b"".join(parts)
+            layers[stage.operators[operator]] = b"".join(parts)
 
     current = 0
 
-    def asked(at: Machine) -> None:
+    def asked(machine: Machine) -> None:
         nonlocal current
         if current >= len(model.operators):
             return
-        if at.registers["r1"] in model.operators[current].outputs:
+        if machine.registers["r1"] in model.operators[current].outputs:
             if current:
                 keep(current - 1)
             current += 1
@@ -110,6 +111,6 @@ def _layers(injector: Injector, model: Model, fault: Fault | None) -> dict[str, 
     finally:
         machine.unhook(address)
     if ended and current == len(model.operators):
-        last = b"".join(machine.read_memory(one.address, one.size) for one in stage.outputs)
-        found[stage.operators[-1]] = last
-    return found
+        outputs = (machine.read_memory(out.address, out.size) for out in stage.outputs)
+        layers[stage.operators[-1]] = b"".join(outputs)
+    return layers

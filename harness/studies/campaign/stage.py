@@ -1,7 +1,7 @@
-"""Where a campaign begins: a snapshot just before an inference, and its fault-free run.
+"""The start of a campaign: a snapshot just before an inference, and its fault-free run.
 
-Tensors are found as :mod:`harness.case.layers` finds them: by what kernels ask ``GetEvalTensor``
-for (tensorflow/lite/c/common.h, TfLiteContext) and where the answers lie.
+Tensors are found as in :mod:`harness.case.layers`: by the indices with which kernels call
+``GetEvalTensor`` (tensorflow/lite/c/common.h, TfLiteContext) and the addresses that it returns.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harness.studies.campaign.feeding import QUESTION, Inputs, lines, send, to_q
 _EVAL_TENSOR = 12  # sizeof(TfLiteEvalTensor): data, dims, type; data comes first
 _INVOKE = "MicroInterpreter::Invoke"
 GET_TENSOR = "GetEvalTensor"
-#: Functions that an image calls when it gives up, where it has them.
+#: Functions that images call when they give up.
 _GIVES_UP = (
     "abort", "__assert_func", "assert_post_action", "z_fatal_error", "k_sys_fatal_error_handler",
     "TfLiteAbort", "hard_assert", "_exit",
@@ -31,7 +31,7 @@ _GIVES_UP = (
 _FAULTS = range(2, 8)
 #: Virtual seconds in which an image must come to the inference.
 _BOOT_SECONDS = 60.0
-_STACK_MARGIN = 256  # bytes below the deepest stack that was seen: interrupts need some, too
+_STACK_MARGIN = 256  # bytes below the deepest stack pointer that was seen, for interrupts
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ class Place:
     size: int
     tensor: int = -1
     width: int = 1  # bytes of an element
-    operators: tuple[int, ...] = ()  # that read it
+    operators: tuple[int, ...] = ()  # those that read it
 
 
 @dataclass(frozen=True)
 class Output:
-    """One output tensor: where it lies and what the fault-free run left there."""
+    """One output tensor: its address, and its content after the fault-free run."""
 
     address: int
     dtype: str
@@ -59,7 +59,7 @@ class Output:
 
     @property
     def size(self) -> int:
-        """Bytes."""
+        """Bytes of the tensor."""
         return len(self.data) // 2
 
 
@@ -67,8 +67,8 @@ class Output:
 class Stage:
     """The fault-free run of one inference; addresses and counts are the image's own.
 
-    ``boundaries[i]`` is how many instructions after ``begin`` operator ``i`` asks for its output:
-    its inputs are complete then, and it has computed nothing yet.
+    ``boundaries[i]`` is how many instructions after ``begin`` operator ``i`` asks for its output.
+    At that moment its inputs are complete and it has computed nothing yet.
     """
 
     inference: int
@@ -76,14 +76,14 @@ class Stage:
     boot_ticks: int  # virtual time before it
     length: int  # instructions of the inference
     ticks: int  # virtual time of it
-    ends: int  # the address at which it is over
+    ends: int  # the address to which it returns
     boundaries: tuple[int, ...]
     operators: tuple[str, ...]
     weights: tuple[Place, ...]
     activations: tuple[Place, ...]
     ram: tuple[Place, ...]
     outputs: tuple[Output, ...]
-    traps: dict[str, str] = field(default_factory=dict)  # address -> what it means to come there
+    traps: dict[str, str] = field(default_factory=dict)  # address -> what it means to get there
     printed: int = 0  # chunks of the console that the inference prints
     line: tuple[Place, ...] = ()  # records that the host sends for it, by their first byte
     sending: int = 0  # virtual time from the image's question to the inference
@@ -102,19 +102,20 @@ class Stage:
 
         def places(name: str) -> tuple[Place, ...]:
             return tuple(
-                Place(**{**one, "operators": tuple(one["operators"])}) for one in content[name]
+                Place(**{**place, "operators": tuple(place["operators"])})
+                for place in content[name]
             )
 
-        changed = {name: places(name) for name in ("weights", "activations", "ram", "line")}
-        outputs = tuple(Output(**one) for one in content["outputs"])
-        plain = {name: tuple(content[name]) for name in ("boundaries", "operators")}
-        return cls(**{**content, **changed, **plain, "outputs": outputs})
+        parts = {name: places(name) for name in ("weights", "activations", "ram", "line")}
+        tuples = {name: tuple(content[name]) for name in ("boundaries", "operators")}
+        outputs = tuple(Output(**output) for output in content["outputs"])
+        return cls(**{**content, **parts, **tuples, "outputs": outputs})
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A stage and the states that runs start from: before the inference, and, of an image that is
-    fed, as it asks for that inference's inputs."""
+    """A stage and the states from which runs start: just before the inference, and, for an image
+    that is fed, when it asks for that inference's inputs."""
 
     stage: Stage
     snapshot: Snapshot
@@ -124,9 +125,9 @@ class Prepared:
 def prepare(machine: Machine, model: Model, inference: int = 0, inputs: Inputs = ()) -> Prepared:
     """Boot to ``inference`` (0: the first), keep that state, and run it without a fault.
 
-    ``inputs`` are sent to an image that asks for them, one row an inference. Raises
+    ``inputs`` are sent to an image that asks for them, one row per inference. Raises
     :class:`UsageError` for an image without the functions to stop at, :class:`FirmwareFailed` if
-    it does not come so far, :class:`CheckFailed` if it runs another model.
+    it does not get that far, :class:`CheckFailed` if it runs another model.
     """
     return _Rehearsal(machine, model, inputs).run(inference)
 
@@ -134,39 +135,39 @@ def prepare(machine: Machine, model: Model, inference: int = 0, inputs: Inputs =
 class _Rehearsal:
     def __init__(self, machine: Machine, model: Model, inputs: Inputs) -> None:
         self.machine, self.model, self.inputs = machine, model, inputs
-        self.asked = 0  # when the image asked for inputs last
-        self.entry = address_of(machine.firmware, _INVOKE)
-        self.ask = address_of(machine.firmware, GET_TENSOR)
+        self.asked = 0  # ticks at which the image asked for inputs last
+        self.invoke = address_of(machine.firmware, _INVOKE)
+        self.get_tensor = address_of(machine.firmware, GET_TENSOR)
 
     def run(self, inference: int) -> Prepared:
         machine = self.machine
         waiting: Snapshot | None = None
         for number in range(inference + 1):
             if self.inputs:
-                waiting = self._ask(number)
-            self._to(self.entry, f"inference {number}")
+                waiting = self._feed(number)
+            self._to(self.invoke, f"inference {number}")
             if number < inference:
                 self._to(machine.registers["lr"] & ~1, f"the end of inference {number}")
         ends = machine.registers["lr"] & ~1
-        snapshot, begin, began = take(machine), machine.core.executed, machine.now
+        snapshot, begin, start = take(machine), machine.core.executed, machine.now
         printed = len(machine.console)
-        asked: list[tuple[int, int, int]] = []
-        answers: list[tuple[int, int]] = []
+        calls: list[tuple[int, int, int]] = []  # of GetEvalTensor: offset, index, stack pointer
+        answers: list[tuple[int, int]] = []  # index and address of the first tensor
 
-        def note(at: Machine) -> None:
-            registers = at.registers
-            asked.append((at.core.executed - begin, registers["r1"], registers["sp"]))
-            if not answers and len(asked) == 1:
-                at.hook(registers["lr"] & ~1, answer)
+        def called(machine: Machine) -> None:
+            registers = machine.registers
+            calls.append((machine.core.executed - begin, registers["r1"], registers["sp"]))
+            if not answers and len(calls) == 1:
+                machine.hook(registers["lr"] & ~1, returned)
 
-        def answer(at: Machine) -> None:
+        def returned(machine: Machine) -> None:
             if not answers:
-                answers.append((asked[-1][1], at.registers["r0"]))
+                answers.append((calls[-1][1], machine.registers["r0"]))
 
         top = machine.registers["sp"]
-        machine.hook(self.ask, note)
+        machine.hook(self.get_tensor, called)
         self._to(ends, "the end of the inference")
-        machine.unhook(self.ask)
+        machine.unhook(self.get_tensor)
         if machine.registers["r0"] != 0:
             raise FirmwareFailed(
                 "the fault-free inference fails: Invoke() does not return kTfLiteOk"
@@ -174,21 +175,25 @@ class _Rehearsal:
         if not answers:
             raise CheckFailed("no kernel asked for a tensor: does the image run another model?")
         length = machine.core.executed - begin
-        tensors = answers[0][1] - _EVAL_TENSOR * answers[0][0]
-        lowest = min(stack for _, _, stack in asked)
-        boundaries = self._boundaries(asked)
+        first_index, address = answers[0]
+        tensors = address - _EVAL_TENSOR * first_index
+        lowest = min(stack for _, _, stack in calls)
+        boundaries = self._boundaries(calls)
         weights, activations = self._tensors(tensors)
         stage = Stage(
-            inference, begin, began, length, machine.now - began, ends, boundaries,
-            tuple(f"{one.index} {one.name}" for one in self.model.operators),
+            inference, begin, start, length, machine.now - start, ends, boundaries,
+            tuple(f"{operator.index} {operator.name}" for operator in self.model.operators),
             weights, activations, self._ram(lowest, top), self._outputs(tensors),
             self._traps(), len(machine.console) - printed,
-            self._line(inference), began - self.asked,
+            self._line(inference), start - self.asked,
         )  # fmt: skip
         return Prepared(stage, snapshot, waiting)
 
-    def _ask(self, number: int) -> Snapshot:
-        """To where the image asks for the inputs of an inference; send them from there."""
+    def _feed(self, number: int) -> Snapshot:
+        """Run until the image asks for the inputs of an inference and send them.
+
+        Gives the state before the first is sent.
+        """
         machine = self.machine
         if number >= len(self.inputs):
             raise UsageError(f"there are inputs for {len(self.inputs)} inferences only")
@@ -204,12 +209,12 @@ class _Rehearsal:
         return waiting
 
     def _line(self, number: int) -> tuple[Place, ...]:
-        """Where each record for an inference lies on the line."""
+        """Each record for an inference as a place on the line."""
         places: list[Place] = []
-        at = 0
-        for what, line in lines(self.inputs, number) if self.inputs else ():
-            places.append(Place(what, "line", at, len(line)))
-            at += len(line)
+        offset = 0
+        for name, line in lines(self.inputs, number) if self.inputs else ():
+            places.append(Place(name, "line", offset, len(line)))
+            offset += len(line)
         return tuple(places)
 
     def _to(self, address: int, what: str) -> None:
@@ -224,23 +229,27 @@ class _Rehearsal:
                 raise UsageError("the image asks for inputs", hint="send them with --inputs")
             raise FirmwareFailed(f"the image does not come to {what} ({end})")
 
-    def _boundaries(self, asked: Sequence[tuple[int, int, int]]) -> tuple[int, ...]:
-        found: list[int] = []
-        calls = iter(asked)
+    def _boundaries(self, calls: Sequence[tuple[int, int, int]]) -> tuple[int, ...]:
+        """The offset at which each operator asks for its output."""
+        offsets: list[int] = []
+        remaining = iter(calls)
         for operator in self.model.operators:
-            offset = next((at for at, index, _ in calls if index in operator.outputs), None)
+            asked = (offset for offset, index, _ in remaining if index in operator.outputs)
+            offset = next(asked, None)
             if offset is None:
                 raise CheckFailed(
                     f"{operator} never asked for its output: does the image run another model?"
                 )
-            found.append(offset)
-        return tuple(found)
+            offsets.append(offset)
+        return tuple(offsets)
 
     def _tensors(self, base: int) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
+        """The weights and the activations that operators read."""
         weights: list[Place] = []
         activations: list[Place] = []
+        operators = self.model.operators
         for tensor in self.model.tensors:
-            readers = tuple(one.index for one in self.model.operators if tensor.index in one.inputs)
+            readers = tuple(op.index for op in operators if tensor.index in op.inputs)
             address = self._address(base, tensor.index)
             size = self._size(tensor.index)
             if not readers or not size or not address:
@@ -254,7 +263,7 @@ class _Rehearsal:
             assert data is not None
             if self.machine.read_memory(place.address, place.size) != bytes(data):
                 raise CheckFailed(
-                    f"tensor {place.name!r} is another one in the image: does it run another model?"
+                    f"tensor {place.name!r} differs in the image: does it run another model?"
                 )
         return tuple(weights), tuple(activations)
 
@@ -268,45 +277,44 @@ class _Rehearsal:
         return tensor.elements * WIDTHS.get(tensor.dtype, 0)
 
     def _outputs(self, base: int) -> tuple[Output, ...]:
-        found = []
+        outputs = []
         for tensor in self.model.outputs:
             address = self._address(base, tensor.index)
             data = self.machine.read_memory(address, self._size(tensor.index)).hex()
-            found.append(Output(address, tensor.dtype, tensor.scale, tensor.zero_point, data))
-        return tuple(found)
+            outputs.append(Output(address, tensor.dtype, tensor.scale, tensor.zero_point, data))
+        return tuple(outputs)
 
     def _ram(self, lowest: int, top: int) -> tuple[Place, ...]:
-        """The RAM that the image has variables in, object by object, and the stack in use."""
+        """The objects in RAM, and the stack in use if no object holds it."""
         ram = self.machine.memory_map.area("ram")
-        found = [
-            Place(one.name, _region(one.name), one.address, one.size)
-            for one in self.machine.firmware.symbols
-            if one.kind == "object" and one.size and ram.holds(one.address, one.size)
-        ]
-        unique = {place.address: place for place in found}
+        places = {
+            symbol.address: Place(symbol.name, _region(symbol.name), symbol.address, symbol.size)
+            for symbol in self.machine.firmware.symbols
+            if symbol.kind == "object" and symbol.size and ram.holds(symbol.address, symbol.size)
+        }
         stack = lowest - _STACK_MARGIN
-        if not any(one.address <= stack < one.address + one.size for one in unique.values()):
-            stack = max([stack, *(one.address + one.size for one in unique.values()
-                                  if one.address + one.size <= top)])  # fmt: skip
-            end = min([ram.end, *(one.address for one in unique.values() if one.address >= top)])
-            unique[stack] = Place("stack", "stack", stack, min(end, top + _STACK_MARGIN) - stack)
-        return tuple(unique[address] for address in sorted(unique))
+        spans = [(place.address, place.address + place.size) for place in places.values()]
+        if not any(start <= stack < end for start, end in spans):
+            stack = max([stack, *(end for _, end in spans if end <= top)])
+            limit = min([ram.end, *(start for start, _ in spans if start >= top)])
+            places[stack] = Place("stack", "stack", stack, min(limit, top + _STACK_MARGIN) - stack)
+        return tuple(places[address] for address in sorted(places))
 
     def _traps(self) -> dict[str, str]:
-        """Where an image comes to when it has noticed something: handlers, assertions, reset."""
+        """The addresses of an image that has noticed a fault: handlers, assertions, reset."""
         machine = self.machine
         table = machine.scb.vtor
-        found: dict[str, str] = {}
+        traps: dict[str, str] = {}
         for number in _FAULTS:
             vector = int.from_bytes(machine.read_memory(table + 4 * number, 4), "little") & ~1
             if vector and machine.engine.store_of(vector, 2):
-                found[str(vector)] = "fault"
+                traps[str(vector)] = "fault"
         start = int.from_bytes(machine.read_memory(table + 4, 4), "little") & ~1
-        found[str(start)] = "reset"
+        traps[str(start)] = "reset"
         for symbol in machine.firmware.symbols:
             if symbol.kind == "func" and qualified(symbol.name) in _GIVES_UP:
-                found.setdefault(str(symbol.address & ~1), "assertion")
-        return found
+                traps.setdefault(str(symbol.address & ~1), "assertion")
+        return traps
 
 
 #: Bytes of an element, by the model's type.

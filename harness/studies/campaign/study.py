@@ -1,4 +1,4 @@
-"""A campaign as a study: what travels to workers, and what they do with it."""
+"""A campaign as a study: what is sent to workers, and what they do with it."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from harness.studies.executors import Crew
 from harness.studies.store import Store
 from harness.studies.unit import Perform, Study, Unit
 
-#: Instructions of a unit: about half a second of work, so little that it may be lost.
+#: Instructions of a unit: about half a second of work, little enough to lose.
 _UNIT_INSTRUCTIONS = 40_000_000
-_RESTORE = 20_000  # what a restored snapshot costs, in instructions
+_RESTORE = 20_000  # instructions that take as long as to restore a snapshot
 _MOST_ITEMS = 500
-#: Of an image that is fed: the inference that is hit, and what follows on it.
+#: Rows that a judged image is fed: one for the inference that is hit, and more.
 _JUDGED_ROWS = 3
 
 
 @dataclass(frozen=True)
 class Options:
-    """What a campaign's faults depend on, beside image and model."""
+    """What the faults of a campaign and their outcomes depend on, beside image and model."""
 
     seed: int = 1
     models: tuple[str, ...] = DEFAULT_MODELS
@@ -48,7 +48,7 @@ class Options:
 
 @contextmanager
 def opened(parameters: Any, parcels: Mapping[str, bytes]) -> Iterator[Injector]:
-    """The injector of a campaign."""
+    """The injector of a campaign, in the state before the inference."""
     stage = Stage.from_json(parameters["stage"])
     firmware = Firmware(Path(parameters["image"]), parcels["elf"])
     with closing(Machine(firmware)) as machine, tempfile.TemporaryDirectory() as folder:
@@ -68,8 +68,8 @@ def opened(parameters: Any, parcels: Mapping[str, bytes]) -> Iterator[Injector]:
 
 
 def inputs_of(parameters: Any) -> list[list[bytes]]:
-    """What the host sends in a campaign, one row an inference."""
-    return [[bytes.fromhex(one) for one in row] for row in parameters["inputs"]]
+    """What the host sends in a campaign, one row per inference."""
+    return [[bytes.fromhex(tensor) for tensor in row] for row in parameters["inputs"]]
 
 
 def fault_of(parameters: Any, stage: Stage, number: int) -> Fault:
@@ -82,8 +82,8 @@ def fault_of(parameters: Any, stage: Stage, number: int) -> Fault:
 def _performing(parameters: Any, parcels: Mapping[str, bytes]) -> Iterator[Perform]:
     """In a worker: carries out slices of the campaign."""
     with opened(parameters, parcels) as injector:
-        asked = parameters["options"]["judge"]
-        judge = Judge(injector, parameters["case"], parcels) if asked else None
+        judged = parameters["options"]["judge"]
+        judge = Judge(injector, parameters["case"], parcels) if judged else None
 
         def perform(unit: Unit) -> Sequence[Any]:
             numbers = range(unit.first, unit.first + unit.count)
@@ -95,7 +95,7 @@ def _performing(parameters: Any, parcels: Mapping[str, bytes]) -> Iterator[Perfo
 
 
 def replay_one(study: Study, model: Model, number: int) -> Replay:
-    """Fault ``number`` of ``study`` alone, with all that there is to say about it."""
+    """Fault ``number`` of ``study`` alone, in detail."""
     with opened(study.parameters, study.parcels) as injector:
         return replay(injector, model, fault_of(study.parameters, injector.stage, number))
 
@@ -110,15 +110,15 @@ def study_of(
 ) -> Study:
     """The study of ``faults`` faults in one inference of ``firmware``; runs it once, fault-free.
 
-    Raises what :func:`~harness.studies.campaign.stage.prepare` raises, and :class:`UsageError` for
-    a fault model that does not exist, or has nothing to hit. ``case``: sample and configuration of
-    the image, if it is a sample's, for :attr:`Options.judge`; ``inputs``: rows for an image that
-    is fed.
+    ``case`` is sample and configuration of the image, if it is a sample's, for
+    :attr:`Options.judge`; ``inputs`` are rows for an image that is fed. Raises what
+    :func:`~harness.studies.campaign.stage.prepare` raises, and :class:`UsageError` for a fault
+    model that does not exist or has nothing to hit.
     """
     check_models(options.models)
     if options.judge and inputs and (options.inference or set(options.models) - set(LINE)):
         raise UsageError(
-            "of an image that is fed only faults on the line of its first inference are judged",
+            "--judge of an image that is fed takes only faults on the line of its first inference",
             hint=f"--faults {','.join(LINE)}, or a configuration with inputs of its own",
         )
     inputs = inputs[: options.inference + (_JUDGED_ROWS if options.judge else 1)]
@@ -136,7 +136,7 @@ def study_of(
         "image": Path(firmware.path).name,
         "case": {"sample": case, "model": model.name},
         "stage": stage.to_json(),
-        "inputs": [[one.hex() for one in row] for row in inputs],
+        "inputs": [[tensor.hex() for tensor in row] for row in inputs],
         "options": {**asdict(options), "models": list(options.models)},
     }
     if options.judge:
@@ -155,10 +155,9 @@ def campaign(
     interval: float | None = None,
     progress: Callable[[Progress], None] = lambda progress: None,
 ) -> tuple[Summary, int]:
-    """Carry a campaign out; gives its summary, and how many units it is made of.
+    """Carry a campaign out; gives its summary, and the number of units in it.
 
-    ``interval``: stop at the end of the first unit at which the interval of the critical rate is
-    no wider.
+    ``interval``: stop after the first unit at which the interval of the critical rate is no wider.
     """
     summary = Summary(Stage.from_json(study.parameters["stage"]))
 

@@ -1,4 +1,4 @@
-"""What came of a campaign: rates with intervals, by what was hit, and what to protect first."""
+"""The summary of a campaign: rates with intervals, by what was hit, and what to protect first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.studies.campaign.inject import CRITICAL, OUTCOMES
 from harness.studies.campaign.stage import Stage
 from harness.studies.statistics import wilson
 
-#: What a record is counted by; ``time`` is the tenth of the inference in which the fault came.
+#: Properties by which records are counted; ``time`` is the tenth of the inference with the fault.
 GROUPS = ("model", "region", "tensor", "operator", "bit", "time")
 _TENTHS = 10
 _HINTS = 5
@@ -28,7 +28,7 @@ class Rate:
 
     @property
     def rate(self) -> float:
-        """The share; 0 of none."""
+        """The share of hits; 0 without faults."""
         return self.hits / self.of if self.of else 0.0
 
     @property
@@ -39,7 +39,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Hint:
-    """A place that is worth protecting, and what that buys."""
+    """A place that is worth protecting."""
 
     region: str
     name: str
@@ -48,12 +48,12 @@ class Hint:
 
     @property
     def share(self) -> float:
-        """Expected critical outcomes of a hit anywhere in its bytes, in bytes: rate times size."""
+        """The weight for sorting: the critical rate times the size in bytes."""
         return self.critical.rate * self.bytes
 
     def __str__(self) -> str:
         low, high = self.critical.interval
-        first, more, _ = self.name.partition(";")  # converters string names together
+        first, more, _ = self.name.partition(";")  # converters join several names
         name = f"{first};..." if more else first
         return (
             f"{name} ({self.region}, {self.bytes:,} B): {self.critical.rate:.2%} of hits are "
@@ -62,14 +62,14 @@ class Hint:
 
 
 def _in_order(item: tuple[tuple[str, str, str], object]) -> list[tuple[int, str]]:
-    """Numbers in a name count as numbers: 2 stands before 10."""
+    """A sorting key in which numbers in names count as numbers: 2 comes before 10."""
     words = re.findall(r"\d+|\D+", "\0".join(item[0]))
     return [(int(word), "") if word.isdecimal() else (-1, word) for word in words]
 
 
 @dataclass
 class Summary:
-    """Counts, fault by fault; :meth:`add` takes records in any order."""
+    """Counts of outcomes; :meth:`add` takes records in any order."""
 
     stage: Stage
     outcomes: Counter[str] = field(default_factory=Counter)
@@ -99,7 +99,7 @@ class Summary:
                 self.by[record["model"], group, value][outcome] += 1
 
     def _bit(self, record: Mapping[str, Any]) -> str:
-        """The bit, with the width of the element where elements of several widths are hit."""
+        """The bit, for tensors with the width of their elements."""
         if record["bit"] < 0:
             return ""
         width = self.widths.get((record["model"], record["tensor"]))
@@ -109,7 +109,7 @@ class Summary:
     def widths(self) -> dict[tuple[str, str], int]:
         """Bytes of an element, by fault model and tensor."""
         places = (*self.stage.weights, *self.stage.activations)
-        return {(one.region, one.name): one.width for one in places}
+        return {(place.region, place.name): place.width for place in places}
 
     @property
     def faults(self) -> int:
@@ -117,11 +117,11 @@ class Summary:
         return sum(self.outcomes.values())
 
     def rate(self, outcome: str) -> Rate:
-        """Of all faults."""
+        """The rate of ``outcome`` among all faults."""
         return Rate(self.outcomes[outcome], self.faults)
 
     def groups(self) -> Iterable[tuple[str, str, str, Counter[str]]]:
-        """Fault model, group, value and counts, sorted; a group of one value tells nothing."""
+        """Fault model, group, value and counts, sorted, without groups that have one value only."""
         values = Counter((model, group) for model, group, _ in self.by)
         for (model, group, value), counts in sorted(self.by.items(), key=_in_order):
             if group == "model" or values[model, group] > 1:
@@ -129,20 +129,19 @@ class Summary:
 
     @property
     def let_pass(self) -> int:
-        """Faults that changed outputs, and that the harness let pass."""
+        """How many faults changed outputs and got the verdict "pass"."""
         return sum(count for (_, verdict), count in self.verdicts.items() if verdict == "pass")
 
     def hints(self) -> list[Hint]:
         """What to protect first: critical hits weighted by size, by tensor and object."""
-        sizes = {("weights", one.name): one.size for one in self.stage.weights} | {
-            ("activations", one.name): one.size for one in self.stage.activations
-        }
-        found = [
+        places = (*self.stage.weights, *self.stage.activations)
+        sizes = {(place.region, place.name): place.size for place in places}
+        hints = [
             Hint(model, value, sizes[model, value], Rate(counts[CRITICAL], sum(counts.values())))
             for (model, group, value), counts in self.by.items()
             if group == "tensor" and (model, value) in sizes and counts[CRITICAL]
         ]
-        return sorted(found, key=lambda hint: (-hint.share, hint.name))[:_HINTS]
+        return sorted(hints, key=lambda hint: (-hint.share, hint.name))[:_HINTS]
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``campaign --json`` without its records and seed."""

@@ -1,4 +1,4 @@
-"""Brown-outs: a warning of power failure, some instructions more, a reset, RAM partly lost."""
+"""Brown-outs: a power-fail warning, some more instructions, a reset, and RAM partly lost."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from harness.simulator import Machine, supply
 
 #: Instructions from the warning to the reset, at most: a millisecond.
 _LONGEST_WARNING = 64_000
-#: A half of RAM's bits is lost, or a half of that half ..., or all of them.
+#: The lost share of RAM's bits is 1, 1/2, 1/4, ... with fewer than so many halvings.
 _HALVINGS = 5
 
 
 @dataclass(frozen=True)
 class BrownOut:
-    """One failure of the supply; all of it follows from its seed.
+    """One failure of the supply; everything about it follows from its seed.
 
-    1 / 2 ** ``halvings`` of RAM's bits are lost: each then holds what chance put there.
+    1 / 2 ** ``halvings`` of RAM's bits are lost: each then has a random value.
     """
 
     seed: int
@@ -36,8 +36,8 @@ class BrownOut:
         """What is lost, in words."""
         return f"1/{2**self.halvings} of RAM" if self.halvings else "all of RAM"
 
-    def what_is_left(self, ram: bytes) -> bytes:
-        """The content of RAM after it."""
+    def left_of(self, ram: bytes) -> bytes:
+        """The content of RAM afterwards."""
         random = Random(f"RAM {self.seed}")
         bits = 8 * len(ram)
         lost = (1 << bits) - 1
@@ -48,11 +48,12 @@ class BrownOut:
 
 
 def brown_out(machine: Machine, seed: int) -> None:
-    """Warn, run on for as long as the supply lasts, reset."""
-    what = BrownOut.of(seed)
+    """Warn the image, run on for as long as the supply lasts, reset."""
+    failure = BrownOut.of(seed)
     supply.warn(machine)
     machine.run(
-        until_executed=machine.core.executed + what.warning, until_tick=machine.now + what.warning
+        until_executed=machine.core.executed + failure.warning,
+        until_tick=machine.now + failure.warning,
     )
     ram = machine.memory_map.area("ram")
-    supply.brown_out(machine, what.what_is_left(machine.read_memory(ram.origin, ram.size)))
+    supply.brown_out(machine, failure.left_of(machine.read_memory(ram.origin, ram.size)))

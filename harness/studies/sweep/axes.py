@@ -15,7 +15,7 @@ from harness.case.casefile import find_model
 from harness.errors import UsageError
 from harness.targets.registry import DEFAULT, TARGETS
 
-#: More points than that are an oversight.
+#: A sweep with more points is refused: probably an axis is too long by mistake.
 MOST_POINTS = 100_000
 
 Optimize = Literal["0", "1", "2", "3", "s", "g", "z", "fast"]
@@ -23,7 +23,7 @@ Optimize = Literal["0", "1", "2", "3", "s", "g", "z", "fast"]
 
 @dataclass(frozen=True)
 class Point:
-    """One variant: what is built, how, and where it runs. ``arena`` 0: the table's figure."""
+    """One variant: what is built, how, and where it runs. ``arena`` 0: as in the sample table."""
 
     sample: str
     resolver: str = "exact"
@@ -43,11 +43,11 @@ class Point:
 
 @dataclass(frozen=True)
 class Sweep:
-    """The document: every axis is a list; what is left out has one value, the usual one.
+    """A ``sweep.toml``: every axis is a list; one that is left out has its default value only.
 
-    ``skip`` and ``only`` are filters: tables of an axis' name (in the singular) and its value, or a
-    list of values. A point that fits one of ``skip`` is left out, and so is one that fits none of
-    ``only``, where there is one.
+    ``skip`` and ``only`` are filters: tables with an axis' name (in the singular) and its value, or
+    a list of values. A point that fits one of ``skip`` is left out. If there are ``only``, a point
+    that fits none of them is left out too.
     """
 
     samples: tuple[str, ...]
@@ -70,8 +70,8 @@ class Sweep:
             self.samples, self.resolvers, self.models, self.builders, self.optimize, self.lto,
             self.fpu, self.arena, self.defines, self.targets,
         )  # fmt: skip
-        found = (Point(*values) for values in product(*axes))
-        return tuple(point for point in found if self._wanted(point))
+        points = (Point(*values) for values in product(*axes))
+        return tuple(point for point in points if self._wanted(point))
 
     def _wanted(self, point: Point) -> bool:
         if any(_fits(point, row) for row in self.skip):
@@ -80,17 +80,17 @@ class Sweep:
 
 
 def load(path: Path) -> Sweep:
-    """Read a sweep. Raises :class:`UsageError` naming the first thing that is wrong with it."""
+    """Read a sweep. Raises :class:`UsageError` for the first thing that is wrong."""
     sweep = tables.read(Sweep, files.read_toml(path), str(path))
     where = str(path)
     for builder in sweep.builders:
-        _known(builder, BUILDERS, "builder", where)
+        _check_known(builder, BUILDERS, "builder", where)
     for target in sweep.targets:
-        _known(target, tuple(TARGETS), "target", where)
+        _check_known(target, tuple(TARGETS), "target", where)
     for model in filter(None, sweep.models):
         find_model(model)
     for row in (*sweep.skip, *sweep.only):
-        tables.only(row, {one.name: None for one in fields(Point)}, f"{where}, a filter")
+        tables.only(row, {axis.name: None for axis in fields(Point)}, f"{where}, a filter")
     if any(arena < 0 for arena in sweep.arena):
         raise UsageError(f"{where}: arena holds a negative number of bytes")
     points = sweep.points
@@ -99,13 +99,10 @@ def load(path: Path) -> Sweep:
             f"{where} spans {len(points):,} points",
             hint=f"from 1 to {MOST_POINTS:,} can be swept: do axes and filters leave any?",
         )
-    usual, table = Point(""), load_table()
+    table = load_table()
     for point in points:
         table.variant(point.sample, point.resolver, RUNTIME[point.builder])
-        flags = (point.optimize, point.lto, point.fpu, point.arena, point.defines, point.model)
-        if RUNTIME[point.builder] != "standalone" and flags != (
-            usual.optimize, usual.lto, usual.fpu, usual.arena, usual.defines, usual.model,
-        ):  # fmt: skip
+        if RUNTIME[point.builder] != "standalone" and _flags(point) != _flags(Point("")):
             raise UsageError(
                 f"{where}: builder {point.builder!r} takes its flags from the application's own "
                 "configuration",
@@ -114,7 +111,12 @@ def load(path: Path) -> Sweep:
     return sweep
 
 
-def _known(name: str, names: tuple[str, ...], what: str, where: str) -> None:
+def _flags(point: Point) -> tuple[object, ...]:
+    """What only the standalone builders take from a point."""
+    return point.optimize, point.lto, point.fpu, point.arena, point.defines, point.model
+
+
+def _check_known(name: str, names: tuple[str, ...], what: str, where: str) -> None:
     if name not in names:
         raise UsageError(f"{where}: no {what} {name!r}", hint=f"one of {', '.join(names)}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-#: Measures that are weighed: -1 where less is better, 1 where more is.
+#: The measures by which rows are compared: -1 if less is better, 1 if more is better.
 MEASURES = {"flash": -1, "ram": -1, "instructions": -1, "accuracy": 1}
 
 Row = Mapping[str, Any]
@@ -14,14 +14,14 @@ Row = Mapping[str, Any]
 def front(rows: Sequence[Row]) -> list[int]:
     """Indices of the passing rows that no other row of the same task beats.
 
-    Rows of another sample, model or target do another task, or are counted otherwise. A row beats
-    another that it is nowhere worse than, and somewhere better; of equal rows all stay.
+    A row beats another one of its task if it is worse in no measure and better in one. Of equal
+    rows all are on the front.
     """
-    able = [index for index, row in enumerate(rows) if row["verdict"] == "pass"]
+    passing = [index for index, row in enumerate(rows) if row["verdict"] == "pass"]
     return [
         index
-        for index in able
-        if not any(_beats(rows[other], rows[index]) for other in able if other != index)
+        for index in passing
+        if not any(_beats(rows[other], rows[index]) for other in passing if other != index)
     ]
 
 
@@ -31,27 +31,27 @@ def task(row: Row) -> tuple[str, str, str, str]:
     return parameters["sample"], parameters["model"], parameters["target"], parameters["builder"]
 
 
-def _beats(one: Row, other: Row) -> bool:
-    if task(one) != task(other):
+def _beats(first: Row, second: Row) -> bool:
+    if task(first) != task(second):
         return False
     better = False
     for name, sign in MEASURES.items():
-        mine, its = one[name], other[name]
-        if mine is None or its is None:
-            if mine is not its:
-                return False  # what was not measured cannot be worse
+        left, right = first[name], second[name]
+        if left is None or right is None:
+            if left is not right:
+                return False  # a measure that one of them lacks cannot be compared
             continue
-        if sign * mine < sign * its:
+        if sign * left < sign * right:
             return False
-        better = better or mine != its
+        better = better or left != right
     return better
 
 
 def best(rows: Sequence[Row], limits: Mapping[str, float], by: str = "instructions") -> int | None:
-    """The index of the passing row within ``limits`` that is best ``by`` a measure; None for none.
+    """The index of the passing row within ``limits`` that is best ``by`` a measure, or None.
 
-    A limit of ``accuracy`` is the least, of anything else the most. What was not measured is not
-    within a limit. Of equal rows the first is taken.
+    The limit of ``accuracy`` is a lower bound, all others are upper bounds. What was not
+    measured is not within a limit. Of equal rows the first is taken.
     """
     fitting = [
         index
@@ -67,12 +67,12 @@ def best_of_each(
     rows: Sequence[Row], limits: Mapping[str, float], by: str = "instructions"
 ) -> dict[tuple[Any, ...], int | None]:
     """:func:`best` of each task (sample, model, target, builder) by itself."""
-    found: dict[tuple[Any, ...], int | None] = {}
-    for one in dict.fromkeys(map(task, rows)):
-        indices = [index for index, row in enumerate(rows) if task(row) == one]
-        chosen = best([rows[index] for index in indices], limits, by)
-        found[one] = None if chosen is None else indices[chosen]
-    return found
+    chosen: dict[tuple[Any, ...], int | None] = {}
+    for each in dict.fromkeys(map(task, rows)):
+        indices = [index for index, row in enumerate(rows) if task(row) == each]
+        number = best([rows[index] for index in indices], limits, by)
+        chosen[each] = None if number is None else indices[number]
+    return chosen
 
 
 def _within(value: float | None, name: str, limit: float) -> bool:

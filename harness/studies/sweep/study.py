@@ -23,8 +23,8 @@ from harness.errors import BuildFailed, CheckFailed, EnvironmentMissing, UsageEr
 from harness.studies.sweep.axes import Point
 from harness.studies.unit import Perform, Study, Unit
 
-_LONGEST = 400  # characters of a compiler's words
-#: Figures of a row that hang on the run alone, not on the host: None if there is none.
+_LONGEST = 400  # characters of a compiler's message
+#: Figures of a row. They depend on the run, not on the host; None if not measured.
 FIGURES = (
     "flash", "ram", "arena_declared", "arena_used", "stack_used", "instructions", "cycles",
     "outputs_compared", "mismatches",
@@ -64,32 +64,36 @@ def row(point: Point, folder: Path) -> dict[str, Any]:
         reason = " ".join(error.message.split())[:_LONGEST]
         return {"parameters": point.to_json(), "verdict": "error", "reason": reason, **blank}
     result = run_case(case, folder)
-    if result.judgement.verdict is Verdict.SKIPPED:  # kept, it would outlast what was missing
+    if result.judgement.verdict is Verdict.SKIPPED:  # not a row: a resumed sweep would keep it
         raise EnvironmentMissing(result.judgement.reason, hint=result.judgement.hint)
-    told = result.to_json()
+    values = result.to_json()
     return {
         "parameters": point.to_json(),
         "verdict": result.judgement.verdict.value,
         "reason": result.judgement.reason,
-        **{name: told[name] for name in FIGURES},
+        **{name: values[name] for name in FIGURES},
         "accuracy": _accuracy(result, case),
     }
 
 
 def history_case(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row as a case of ``run --json``, named after all that is unusual about its point."""
+    """A row as a case of ``run --json``, named after the parameters that are not the defaults."""
     parameters = row["parameters"]
-    usual = Point("").to_json()
-    plain = ("sample", "resolver", "builder", "target")
-    unusual = [
+    defaults = Point("").to_json()
+    columns = ("sample", "resolver", "builder", "target")
+    changed = [
         f"{name} {value}"
         for name, value in parameters.items()
-        if name not in plain and value != usual[name]
+        if name not in columns and value != defaults[name]
     ]
-    figures = {name: row[name] for name in FIGURES}
-    named = {name: parameters[name] for name in plain}
-    name = ", ".join([f"sweep {parameters['sample']} {parameters['resolver']}", *unusual])
-    return {"name": name, **named, "verdict": row["verdict"], "reason": row["reason"], **figures}
+    name = ", ".join([f"sweep {parameters['sample']} {parameters['resolver']}", *changed])
+    return {
+        "name": name,
+        **{column: parameters[column] for column in columns},
+        "verdict": row["verdict"],
+        "reason": row["reason"],
+        **{figure: row[figure] for figure in FIGURES},
+    }
 
 
 def _case(point: Point) -> Case:
@@ -109,7 +113,7 @@ def _case(point: Point) -> Case:
 
 
 def _accuracy(result: CaseResult, case: Case) -> float | None:
-    """The share of right answers, where the whole test set was answered."""
+    """The share of right answers, if the whole test set was answered."""
     if not result.evidence.console or not case.model or case.inputs is None:
         return None
     try:

@@ -7,7 +7,7 @@ import pytest
 
 from harness.errors import UsageError
 from harness.studies import Store, Study, carry_out, crew
-from harness.studies.unit import Task, content_hash, packed, perform
+from harness.studies.unit import Task, close_worker, content_hash, packed, perform
 
 
 def study(items: int = 40, seconds: float = 0.0, data: bytes = b"image") -> Study:
@@ -74,7 +74,7 @@ def test_a_store_of_another_study_is_refused(tmp_path):
 def test_a_file_that_is_no_store_is_refused(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("these are no results of any study, but a page of text\n" * 20)
-    with pytest.raises(UsageError, match="no store"):
+    with pytest.raises(UsageError, match="not the store"):
         Store(path, study())
 
 
@@ -122,3 +122,17 @@ def test_a_dask_cluster_gives_the_same_bytes(expected):
         with Store(None, one) as store, crew(scheduler=cluster.scheduler_address) as hands:
             units = carry_out(one, store, hands)
             assert packed(list(store.all_rows(units))) == expected
+
+
+def test_a_worker_forgets_the_parcels_of_another_study():
+    def task(data: bytes) -> Task:
+        one = study(data=data)
+        return Task(one.open, '{"seconds": 0}', (("data", content_hash(data)),), one.units[0])
+
+    first, second = b"first image", b"second image"
+    try:
+        assert not perform(task(first), {content_hash(first): first}).lacking
+        assert not perform(task(second), {content_hash(second): second}).lacking
+        assert perform(task(first), {}).lacking == (content_hash(first),)
+    finally:
+        close_worker()
