@@ -1,0 +1,133 @@
+"""The core's words become faults with names, places and addresses."""
+
+from __future__ import annotations
+
+import pytest
+from elf_writer import MadeSection, MadeSymbol, write_elf
+
+from harness.elf import Firmware
+from harness.targets.base import Fault
+from harness.targets.renode.faults import DECODERS
+
+CALLER, CALLEE = 0x101, 0x200
+THREAD = 0xFFFFFFFD
+#: Every status bit: its name, in CFSR, its number (Armv8-M ARM, DDI0553).
+CFSR = {
+    "IACCVIOL": 0, "DACCVIOL": 1, "MUNSTKERR": 3, "MSTKERR": 4, "MLSPERR": 5, "MMARVALID": 7,
+    "IBUSERR": 8, "PRECISERR": 9, "IMPRECISERR": 10, "UNSTKERR": 11, "STKERR": 12, "LSPERR": 13,
+    "BFARVALID": 15, "UNDEFINSTR": 16, "INVSTATE": 17, "INVPC": 18, "NOCP": 19, "STKOF": 20,
+    "UNALIGNED": 24, "DIVBYZERO": 25,
+}  # fmt: skip
+HFSR = {"VECTTBL": 1, "FORCED": 30, "DEBUGEVT": 31}
+
+
+@pytest.fixture
+def image(tmp_path) -> Firmware:
+    path = tmp_path / "made.elf"
+    path.write_bytes(write_elf(
+        [MadeSection(".text", 0x100, bytes(0x200), load=0x100, executable=True)],
+        [MadeSymbol("caller", CALLER, 0x100, "func"), MadeSymbol("callee", CALLEE | 1, 16, "func")],
+    ))  # fmt: skip
+    return Firmware.from_elf(path)
+
+
+def taken(image: Firmware, number: int = 6, link: int = THREAD, *, cfsr: int = 0, hfsr: int = 0,
+          mmfar: int = 0, bfar: int = 0, lr: int = CALLER, pc: int = CALLEE) -> Fault:  # fmt: skip
+    """A fault at a handler's first instruction."""
+    frame = (0x10, 0x11, 0x12, 0x13, 0x1C, lr, pc, 0x6100_0000)
+    return DECODERS["fault"]((number, link, cfsr, hfsr, mmfar, bfar, *frame), image)
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [(3, "HardFault"), (4, "MemManage"), (5, "BusFault"), (6, "UsageFault"), (7, "SecureFault"),
+     (12, "exception 12")],
+)  # fmt: skip
+def test_a_fault_is_named_by_its_exceptions_number(image: Firmware, number: int, kind: str) -> None:
+    assert taken(image, number).kind == kind
+
+
+@pytest.mark.parametrize(("name", "bit"), CFSR.items())
+def test_each_bit_of_cfsr_is_a_reason(image: Firmware, name: str, bit: int) -> None:
+    assert taken(image, cfsr=1 << bit).reason == name
+
+
+@pytest.mark.parametrize(("name", "bit"), HFSR.items())
+def test_each_bit_of_hfsr_is_a_reason(image: Firmware, name: str, bit: int) -> None:
+    assert taken(image, hfsr=1 << bit).reason == name
+
+
+def test_several_reasons_are_told_in_order_and_none_is_said(image: Firmware) -> None:
+    assert taken(image, cfsr=0x82, hfsr=1 << 30).reason == "DACCVIOL, MMARVALID, FORCED"
+    assert taken(image).reason == "no status bit"
+
+
+@pytest.mark.parametrize(
+    ("cfsr", "address"), [(0, None), (1 << 7, 0x111), (1 << 15, 0x222), (1 << 7 | 1 << 15, 0x111)]
+)
+def test_an_address_is_told_where_its_register_is_valid(
+    image: Firmware, cfsr: int, address: int | None
+) -> None:
+    assert taken(image, cfsr=cfsr, mmfar=0x111, bfar=0x222).address == address
+
+
+def test_a_fault_is_told_with_place_caller_and_what_was_stacked(image: Firmware) -> None:
+    fault = taken(image, cfsr=1 << 16)
+    assert (fault.pc, fault.lr, fault.where) == (CALLEE, CALLER, "callee")
+    assert fault.report.splitlines() == [
+        "UsageFault: UNDEFINSTR",
+        "  at callee",
+        "  called from caller",
+        "  r0=0x00000010 r1=0x00000011 r2=0x00000012 r3=0x00000013 r12=0x0000001c "
+        "lr=0x00000101 pc=0x00000200 xpsr=0x61000000",
+    ]
+
+
+def test_a_null_call_is_told_by_its_caller(image: Firmware) -> None:
+    assert taken(image, pc=0).where == "caller"
+
+
+@pytest.mark.parametrize(
+    ("link", "told"),
+    [(0xFFFFFFFD, True), (0xFFFFFFBC, True), (0xFFFFFFBD, False), (0xFFFFFFFC, True)],
+)
+def test_what_faults_in_the_non_secure_image_is_not_shown_by_renode(
+    image: Firmware, link: int, told: bool
+) -> None:
+    """EXC_RETURN.S is 0 and ES is 1: the non-secure image was interrupted by a secure handler."""
+    where = taken(image, link=link).where
+    assert (where == "callee") is told
+    assert told or where == "a place in the non-secure image that Renode does not show"
+
+
+def test_a_lockup_is_told_where_the_core_stands(image: Firmware) -> None:
+    fault = DECODERS["lockup"]((CALLEE | 1, CALLER, 1 << 17, 0, 0, 0), image)
+    assert (fault.kind, fault.reason, fault.where) == ("Lockup", "INVSTATE", "callee")
+    silent = DECODERS["lockup"]((CALLEE, CALLER, 0, 0, 0, 0), image)
+    assert silent.reason == "a fault that could not be taken"
+    assert silent.report.splitlines()[1:] == ["  at callee", "  called from caller"]
+
+
+@pytest.mark.parametrize(
+    ("pc", "lr", "where"),
+    [(CALLEE, CALLER, "callee"), (0x8001, CALLER, "caller"), (0x8001, 0x9001, "0x00008000")],
+)
+def test_a_core_outside_all_functions_is_told_by_its_caller(
+    image: Firmware, pc: int, lr: int, where: str
+) -> None:
+    fault = DECODERS["abort"]((pc, lr, 0, 0, 0, 0), image)
+    assert fault.where == where
+    assert (fault.kind, fault.pc, fault.lr) == ("BusFault", pc, lr)
+
+
+def test_a_branch_to_where_no_memory_is_is_a_bus_fault(image: Firmware) -> None:
+    fault = DECODERS["abort"]((0x3000_0001, CALLER, 0, 0, 0, 0), image)
+    assert fault.reason == "IBUSERR, branch to 0x30000000"
+    assert fault.report.splitlines()[-1] == "  Renode ends there, without the fault's handler"
+
+
+def test_a_stack_that_left_ram_is_a_bus_fault(image: Firmware) -> None:
+    fault = DECODERS["overflow"]((CALLEE, CALLER, 0, 0, 0, 0, 0x1FFF_FFF8), image)
+    assert (fault.kind, fault.where) == ("BusFault", "callee")
+    assert fault.reason == "STKERR, the stack pointer 0x1ffffff8 is outside RAM"
+    assert fault.report.splitlines()[-1] == "  Renode ends there, without the fault's handler"
