@@ -1,8 +1,7 @@
 """Hardware-in-the-loop tests for tflite-micro on the Nordic nRF9160.
 
-What stands here is the public interface (docs/api.md) and stays as it is between releases; the
-rooms below it are free to change. Each name is imported when it is first used, so that
-``import harness`` costs nothing.
+This is the public interface (docs/api.md), which stays as it is between releases; the packages
+below may change. Each name is imported when it is first used, so that ``import harness`` is fast.
 """
 
 from __future__ import annotations

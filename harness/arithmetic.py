@@ -1,4 +1,4 @@
-"""Which arithmetic a device has, where builds of tflite-micro differ."""
+"""The arithmetic of a device, which differs between builds of tflite-micro."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from harness.errors import UsageError
 
 #: How a product is rounded when it is requantized.
 Rounding = Literal["double", "single"]
-#: In which precision multipliers are computed from the tensors' scales.
+#: The precision in which multipliers are computed from the tensors' scales.
 Multipliers = Literal["double", "single"]
 
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """What TFLM's build decides about the integers that its kernels compute.
+    """How a device's kernels compute integers, which a build of TFLM decides.
 
     ``rounding`` is ``double`` (TFLM's default) or ``single`` (CMSIS-NN's kernels, and builds with
     TFLITE_SINGLE_ROUNDING). ``multipliers`` is ``double``, or ``single`` for devices that run TFLM
@@ -32,5 +32,5 @@ class Arithmetic:
         ):
             given = getattr(self, name)
             if not isinstance(given, str) or given not in known:
-                told = " or ".join(repr(each) for each in known)
-                raise UsageError(f"{name} is {told}, not {given!r}")
+                choices = " or ".join(map(repr, known))
+                raise UsageError(f"{name} is {choices}, not {given!r}")

@@ -1,4 +1,4 @@
-"""What everything here that must be given back has in common."""
+"""The base of context managers that only close something."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Self
 
 
 class Closing(ABC):
-    """A context manager that closes itself at its end, after an error too."""
+    """A context manager that calls :meth:`close` at the end of its block, after an error too."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give it back; safe to call twice."""
+        """Release what this holds; safe to call twice."""
 
     def __enter__(self) -> Self:
         return self

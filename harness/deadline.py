@@ -1,4 +1,4 @@
-"""A time limit that knows which clock it runs on."""
+"""A time limit on the clock of a target."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 Clock = Callable[[], float]
-#: Less than this is no time left.
+#: Seconds; a deadline with less time left counts as used up.
 INSTANT = 1e-6
 
 
@@ -28,9 +28,9 @@ class Deadline:
         self._wall_start = time.monotonic()
 
     def part(self, seconds: float) -> Deadline:
-        """``seconds`` from now on the same clock, behind what is left of the guard.
+        """A deadline ``seconds`` from now, on the same clock and with the rest of the guard.
 
-        At least an instant, and so is the guard: who runs with it is told what is used up.
+        Both are at least an instant, so that a run with it ends at once and says which was used up.
         """
         guard = max(self.guard_remaining, INSTANT)
         return Deadline(max(seconds, INSTANT), now=self._now, guard=guard)

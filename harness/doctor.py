@@ -8,6 +8,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from harness import native, paths
@@ -25,9 +26,9 @@ class Requirement:
     package: str  # Debian's and Ubuntu's name; "" if they have none
     programs: tuple[str, ...] = ()  # any one of them
     files: tuple[str, ...] = ()  # glob patterns, any one of them
-    look: Callable[[], str] | None = None  # where it is, "" if nowhere
+    look: Callable[[], str] | None = None  # gives where it is, "" if nowhere
     required: bool = True  # False: only for one target or builder
-    hint: str = ""  # where it comes from, if from no package
+    hint: str = ""  # where to get it, if there is no package
 
 
 def _renode() -> str:
@@ -131,43 +132,35 @@ class Diagnosis:
 
 def examine(requirements: Sequence[Requirement] = REQUIREMENTS) -> list[Diagnosis]:
     """Look for each requirement; nothing is executed."""
-    return [Diagnosis(one, _find(one)) for one in requirements]
+    return [Diagnosis(requirement, _find(requirement)) for requirement in requirements]
 
 
 def _find(requirement: Requirement) -> str:
     if requirement.look is not None:
         return requirement.look()
-    for program in requirement.programs:
-        found = shutil.which(program)
-        if found:
-            return found
-    for pattern in requirement.files:
-        match = next(Path("/").glob(pattern.lstrip("/")), None)
-        if match is not None:
-            return str(match)
-    return ""
+    programs = (shutil.which(program) for program in requirement.programs)
+    patterns = (pattern.lstrip("/") for pattern in requirement.files)
+    matches = (str(path) for pattern in patterns for path in Path("/").glob(pattern))
+    return next(filter(None, chain(programs, matches)), "")
 
 
 def cache_size() -> tuple[Path, int]:
-    """The folder of the build cache, and how many bytes lie in it."""
+    """The folder of the build cache, and its size in bytes."""
     folder = paths.cache()
     files = folder.rglob("*") if folder.is_dir() else ()
     return folder, sum(path.stat().st_size for path in files if path.is_file())
 
 
 def packages_to_install(diagnoses: Sequence[Diagnosis], *, optional: bool = False) -> list[str]:
-    """Debian packages for what is missing; the optional ones too if asked."""
-    return [
-        one.requirement.package
-        for one in diagnoses
-        if not one.ok and one.requirement.package and (optional or one.requirement.required)
-    ]
+    """The Debian packages for what is missing, with ``optional`` also for what is not required."""
+    missing = [diagnosis.requirement for diagnosis in diagnoses if not diagnosis.ok]
+    return [need.package for need in missing if need.package and (optional or need.required)]
 
 
 def build_core(*, dry_run: bool = False) -> str:
-    """Build the counting core if it is missing or does not fit, and install what that takes.
+    """Build the counting core if it is missing or outdated, and install what that takes.
 
-    Each command is logged before it runs. Returns what was done, or why it was not.
+    Each command is logged before it runs. Gives a message: what was done, or why not.
     """
     if native.find():
         return "the simulator has its counting core"
@@ -187,10 +180,10 @@ def build_core(*, dry_run: bool = False) -> str:
 
 
 def install_commands(packages: Sequence[str]) -> list[list[str]]:
-    """The commands that install ``packages``: with sudo where this user is not root.
+    """The commands that install ``packages``, with sudo if this user is not root.
 
-    Raises :class:`EnvironmentMissing` if there is no apt-get or no way to become root, naming
-    the command that somebody with the right would run.
+    Raises :class:`EnvironmentMissing` if there is no apt-get or no sudo; the hint is the command
+    for somebody who may run it.
     """
     by_hand = f"apt-get install --yes {' '.join(packages)}"
     if shutil.which("apt-get") is None:
@@ -214,12 +207,12 @@ def install_commands(packages: Sequence[str]) -> list[list[str]]:
 
 
 def install(packages: Sequence[str]) -> None:
-    """Install ``packages``; what apt says goes to this process's own output.
+    """Install ``packages``; apt's output goes to this process's own.
 
     Raises :class:`EnvironmentMissing` if apt fails.
     """
     for command in install_commands(packages):
         if subprocess.run(command, check=False).returncode != 0:
             raise EnvironmentMissing(
-                f"{' '.join(command[:3])} ... failed", hint="its own message stands above"
+                f"{' '.join(command[:3])} ... failed", hint="see its own message above"
             )

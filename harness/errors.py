@@ -1,7 +1,7 @@
 """The one exception tree.
 
-Every error says *what* happened, on *what*, and what to try (``hint``). Its class says with which
-code ``tflm-hil`` ends, so that the command line maps nothing itself.
+Every error says *what* happened, to *what*, and what to try (``hint``). Its class has the exit code
+of ``tflm-hil``.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from enum import IntEnum
 from pathlib import Path
 from typing import ClassVar
 
-#: What to do about an exception that nobody meant.
+#: The hint for an unexpected exception.
 BUG_HINT = "TFLM_HIL_DEBUG=1 shows the traceback; with it, please report the bug"
 
 
 class ExitCode(IntEnum):
-    """What ``tflm-hil`` ends with."""
+    """The exit codes of ``tflm-hil``."""
 
     PASSED = 0
     CHECK_FAILED = 1
@@ -26,10 +26,10 @@ class ExitCode(IntEnum):
 
 
 class HilError(Exception):
-    """Base of every error that this package raises on purpose: the environment, if not said."""
+    """Base of every error that this package raises on purpose; by default the environment's."""
 
     exit_code: ClassVar[ExitCode] = ExitCode.ENVIRONMENT
-    # Robot Framework then prints the message alone, without the class name before it.
+    # Robot Framework prints the message without the class name.
     ROBOT_SUPPRESS_NAME: ClassVar[bool] = True
 
     def __init__(self, message: str, *, hint: str = "") -> None:
@@ -42,7 +42,7 @@ class HilError(Exception):
 
 
 class CheckFailed(HilError):
-    """A check ran and its answer is no: outputs differ, a budget is exceeded, a finding stands."""
+    """A check ran and failed: outputs differ, a budget is exceeded, a finding was not expected."""
 
     exit_code = ExitCode.CHECK_FAILED
 
@@ -54,11 +54,11 @@ class UsageError(HilError):
 
 
 class BadElf(UsageError):
-    """The file is no ELF, is truncated, is for another machine, or does not fit the memory map."""
+    """The file is not an ELF, truncated, for another machine, or does not fit the memory map."""
 
 
 class BadModel(UsageError):
-    """The file is no ``.tflite`` model, or is broken."""
+    """The file is not a ``.tflite`` model, or broken."""
 
 
 class UnsupportedOperator(UsageError):
@@ -66,7 +66,7 @@ class UnsupportedOperator(UsageError):
 
 
 class Unsupported(UsageError):
-    """A target cannot do what was asked; names the target and the capability."""
+    """A target lacks a capability that was asked for."""
 
     def __init__(self, target: str, capability: str, *, hint: str = "") -> None:
         super().__init__(f"target {target!r} cannot {capability}", hint=hint)
@@ -75,15 +75,15 @@ class Unsupported(UsageError):
 
 
 class EnvironmentMissing(HilError):
-    """Something this machine lacks: a compiler, Renode, a board, a Zephyr workspace."""
+    """This machine lacks something: a compiler, Renode, a board, a Zephyr workspace."""
 
 
 class BuildFailed(HilError):
-    """The compiler or linker refused; the message holds the tool's own words."""
+    """The compiler or linker failed; the message contains the tool's own."""
 
 
 class CannotWrite(HilError):
-    """A result could not be written: a full disk, a folder that went away during the run."""
+    """A result could not be written: the disk is full, or the folder vanished during the run."""
 
 
 class TargetLost(HilError):
@@ -91,25 +91,25 @@ class TargetLost(HilError):
 
 
 class BoardUnavailable(HilError):
-    """A board is there and cannot be had: held by somebody else, quarantined, its port is busy."""
+    """A board exists but cannot be used: somebody holds it, it is quarantined, its port is busy."""
 
 
 class PortBusy(BoardUnavailable):
-    """Another program has the board's serial port open; the board itself is well."""
+    """Another program has the board's serial port open; nothing is wrong with the board."""
 
 
 class FlashFailed(HilError):
-    """The image did not get into the board's flash; the message holds the tool's own words."""
+    """The image could not be written to the board's flash; the message contains the tool's own."""
 
 
 class FirmwareFailed(HilError):
-    """The firmware itself: a fault, a hang, silence, an endless reset loop."""
+    """The firmware itself failed: a fault, a hang, silence, an endless reset loop."""
 
     exit_code = ExitCode.FIRMWARE
 
 
 def describe_bug(error: Exception) -> str:
-    """One line about an exception that nobody meant: what it is, and where it was raised."""
+    """One line about an unexpected exception: what it is, and where it was raised."""
     if isinstance(error, ModuleNotFoundError) and not str(error.name).startswith("harness"):
         return f"the Python package {error.name!r} is not installed"
     frames = traceback.extract_tb(error.__traceback__)

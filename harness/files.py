@@ -1,8 +1,8 @@
-"""Files: read only where they are files, written whole or not at all.
+"""Files: read only if they are regular files, written whole or not at all.
 
-What a user names may be a folder, a pipe, a device, a name that no file can have. What is written
-is written beside its place and renamed, so that a full disk or an interrupt leaves the old file or
-none, never a half one.
+What a user names may be a folder, a pipe, a device, or a name that no file can have. A file is
+written under another name and renamed, so that a full disk or an interrupt leaves the old file or
+none, never a part.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from typing import IO, Any
 
 from harness.errors import CannotWrite, HilError, UsageError
 
-#: Nothing that this package reads as a whole comes near; an endless device does.
+#: Most bytes of a file that is read as a whole, far more than any has.
 MOST_BYTES = 1 << 30
 
-#: Seconds that a pipe's reader may take to come.
+#: Seconds to wait for a reader to open a pipe.
 _PATIENCE = 2.0
 
 _KINDS = (
@@ -37,7 +37,7 @@ _KINDS = (
 
 
 def is_file(path: Path) -> bool:
-    """True for a file, also through links; False for a name that no file can have, too."""
+    """True for a regular file, also through links; False too for a name that no file can have."""
     try:
         return stat.S_ISREG(path.stat().st_mode)
     except (OSError, ValueError):
@@ -45,7 +45,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_folder(path: Path) -> bool:
-    """True for a folder; False for a name that no folder can have, too."""
+    """True for a folder; False too for a name that no folder can have."""
     try:
         return stat.S_ISDIR(path.stat().st_mode)
     except (OSError, ValueError):
@@ -55,7 +55,7 @@ def is_folder(path: Path) -> bool:
 def read(path: Path, *, most: int = MOST_BYTES, error: type[HilError] = UsageError) -> bytes:
     """The bytes of a file of at most ``most`` bytes.
 
-    Raises ``error`` in one line for what cannot be read, or is no file.
+    Raises ``error``, with a message of one line, for what cannot be read or is not a regular file.
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -66,12 +66,12 @@ def read(path: Path, *, most: int = MOST_BYTES, error: type[HilError] = UsageErr
     except ValueError as failed:  # a NUL in the name
         raise error(f"cannot read {path}: {failed}") from failed
     try:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            kind = next((name for test, name in _KINDS if test(found.st_mode)), "no file")
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            kind = next((name for test, name in _KINDS if test(status.st_mode)), "not a file")
             raise error(f"cannot read {path}: it is {kind}")
-        if found.st_size > most:
-            raise error(f"cannot read {path}: {found.st_size:,} bytes are more than {most:,}")
+        if status.st_size > most:
+            raise error(f"cannot read {path}: {status.st_size:,} bytes are more than {most:,}")
         with os.fdopen(handle, "rb", closefd=False) as file:
             return file.read()
     except OSError as failed:
@@ -81,41 +81,40 @@ def read(path: Path, *, most: int = MOST_BYTES, error: type[HilError] = UsageErr
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """A TOML document. Raises :class:`UsageError` for what cannot be read, or is none."""
+    """A TOML document. Raises :class:`UsageError` if it cannot be read or is not TOML."""
     data = read(path)
     try:
         return tomllib.loads(data.decode("utf-8"))
     except RecursionError:
         raise UsageError(f"{path}: its tables or arrays are nested too deep") from None
-    except ValueError as failed:  # no UTF-8, no TOML, a number of thousands of digits
-        raise UsageError(f"{path} is no TOML: {failed}") from failed
+    except ValueError as failed:  # not UTF-8, not TOML, a number of thousands of digits
+        raise UsageError(f"{path} is not TOML: {failed}") from failed
 
 
 def write(path: Path, content: bytes | bytearray | str) -> None:
-    """Make ``path`` hold ``content``: all of it, or what it held before.
+    """Write ``content`` to ``path``: all of it, or the file stays as it is.
 
-    What a name of a link points to is replaced, not the link; an existing file keeps its mode. A
-    pipe or a device is written as it is. Raises :class:`CannotWrite` that names the file.
+    If ``path`` is a link, the file behind it is replaced. An existing file keeps its mode. A pipe
+    or a device is opened and written to. Raises :class:`CannotWrite` that names the file.
     """
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     try:
-        found = path.stat() if path.exists() else None
-        if found is not None and not stat.S_ISREG(found.st_mode):
-            _pour(path, data)
+        mode = path.stat().st_mode if path.exists() else None
+        if mode is not None and not stat.S_ISREG(mode):
+            _write_into(path, data)
         else:
-            _replace(
-                Path(os.path.realpath(path)), data, stat.S_IMODE(found.st_mode) if found else None
-            )
+            own_mode = stat.S_IMODE(mode) if mode is not None else None
+            _replace(Path(os.path.realpath(path)), data, own_mode)
     except (OSError, ValueError) as failed:
         raise _cannot_write(path, failed) from failed
 
 
 @contextmanager
 def growing(path: Path) -> Iterator[IO[bytes]]:
-    """A file that is written and read while something runs, from nothing on.
+    """A new file that is written and read during a run.
 
-    An interrupt leaves what there is; raises :class:`CannotWrite` and leaves no file where
-    something could not be written.
+    An interrupt leaves what was written. If writing fails, this raises :class:`CannotWrite` and
+    leaves no file.
     """
     try:
         raw = _Growing(path)
@@ -129,19 +128,19 @@ def growing(path: Path) -> Iterator[IO[bytes]]:
         path.unlink(missing_ok=True)
         raise
     finally:
-        with suppress(CannotWrite):  # said already
+        with suppress(CannotWrite):  # raised before
             file.close()
 
 
 class _Growing(io.FileIO):
-    """A file whose name stands in the error where it cannot be written."""
+    """A file that raises :class:`CannotWrite` with its name."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, "w+")
         self._path = path
 
     def write(self, data: Any, /) -> int:
-        """As of any file; raises :class:`CannotWrite`."""
+        """Write as any file does; raises :class:`CannotWrite`."""
         try:
             return super().write(data)
         except OSError as failed:
@@ -149,18 +148,18 @@ class _Growing(io.FileIO):
 
 
 def _cannot_write(path: Path, failed: OSError | ValueError) -> CannotWrite:
-    why = failed.strerror if isinstance(failed, OSError) else str(failed)
+    reason = failed.strerror if isinstance(failed, OSError) else str(failed)
     return CannotWrite(
-        f"cannot write {path}: {why or failed}", hint="is the disk full, the folder writable?"
+        f"cannot write {path}: {reason or failed}", hint="is the disk full, the folder writable?"
     )
 
 
-def _pour(place: Path, data: bytes | bytearray) -> None:
-    """Write to a pipe or a device; a pipe that nobody opens for reading is not waited for long."""
+def _write_into(path: Path, data: bytes | bytearray) -> None:
+    """Write to a pipe or a device; waits a short time for the reader of a pipe."""
     limit = time.monotonic() + _PATIENCE
     while True:
         try:
-            handle = os.open(place, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            handle = os.open(path, os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             break
         except OSError as failed:
             if failed.errno != errno.ENXIO or time.monotonic() >= limit:
@@ -171,15 +170,15 @@ def _pour(place: Path, data: bytes | bytearray) -> None:
         file.write(data)
 
 
-def _replace(place: Path, data: bytes | bytearray, mode: int | None) -> None:
-    fresh = place.parent / f".tflm-hil-{secrets.token_hex(8)}"
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+def _replace(path: Path, data: bytes | bytearray, mode: int | None) -> None:
+    draft = path.parent / f".tflm-hil-{secrets.token_hex(8)}"
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             if mode is not None:
                 os.fchmod(handle, mode)
             file.write(data)
-        fresh.replace(place)
+        draft.replace(path)
     except BaseException:
-        fresh.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         raise

@@ -1,7 +1,7 @@
-"""What was noticed while firmware ran: the vocabulary that scrapers, targets and checks share.
+"""Findings, what is noticed while firmware runs: the vocabulary of scrapers, targets and checks.
 
-A finding is evidence, not an exception: a run goes on after it, and the checks decide. Findings
-count even where the outputs match (a refused ``Add*()`` often leaves right numbers behind).
+A finding is evidence, not an exception: the run goes on, and the checks decide. Findings count even
+if the outputs are right (they often are after a refused ``Add*()``).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """The kinds of findings; their values stand in JSON reports and in resolver tables."""
+    """The kinds of findings; JSON reports, case files and the resolver table use their values."""
 
     # operator resolver
     MISSING_OPERATOR = "missing_operator"
@@ -60,9 +60,9 @@ NOTES = frozenset({Kind.APPROXIMATION, Kind.UNMODELLED_ACCESS, Kind.LOG_ERROR})
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing noticed.
+    """One finding.
 
-    ``subject`` is what it is about in the field's own name (``FULLY_CONNECTED``, ``Atan``,
+    ``subject`` is what it is about, in the field's own terms (``FULLY_CONNECTED``, ``Atan``,
     ``FICR+0x140``), ``line`` the 1-based console line it was read from (0: not from the console),
     ``values`` the numbers in the message (``{"declared": 1}``, ``{"requested": 132, ...}``).
     """
@@ -74,12 +74,12 @@ class Finding:
     values: tuple[tuple[str, int], ...] = ()
 
     def value(self, name: str) -> int | None:
-        """The number called ``name`` in the message, or None if the message has none."""
+        """The number called ``name`` in the message, or None if it has no such number."""
         return dict(self.values).get(name)
 
 
 class Findings:
-    """Findings as they come, at most so many of one kind; the rest is counted.
+    """A list of findings that keeps at most ``limit`` of one kind and counts the others.
 
     A device can repeat a mistake a million times, and neither memory nor a report may grow with it.
     """
@@ -91,7 +91,7 @@ class Findings:
         self._last: dict[Kind, int] = {}  # console line of the last one that was not kept
 
     def add(self, finding: Finding) -> None:
-        """Keep or count one."""
+        """Keep ``finding``, or count it."""
         count = self._counts[finding.kind] = self._counts.get(finding.kind, 0) + 1
         if count <= self._limit:
             self._kept.append(finding)
@@ -99,7 +99,7 @@ class Findings:
             self._last[finding.kind] = finding.line
 
     def __iter__(self) -> Iterator[Finding]:
-        """Those that were kept, then one that counts the rest for each kind that has more."""
+        """The kept findings, then for each kind with more of them one that says how many."""
         yield from self._kept
         for kind, line in self._last.items():
             more = self._counts[kind] - self._limit

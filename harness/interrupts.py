@@ -1,8 +1,8 @@
-"""Ctrl-C, SIGTERM, SIGHUP: one way out for all of them, which keeps what there is already.
+"""Ctrl-C, SIGTERM and SIGHUP end a command in one way, which keeps the results that there are.
 
 Within :func:`raised` each of these signals raises :class:`Stopped` in the main thread. Every
-``with`` block on the way then gives back what it holds: temporary folders, boards, Renode, worker
-processes. What collects results does so within :class:`Keeping`, and reports them afterwards.
+``with`` block on the way then releases what it holds: temporary folders, boards, Renode, worker
+processes. Results are collected within :class:`Keeping` and reported afterwards.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Stopped(KeyboardInterrupt):
 
 
 def exit_code(stop: KeyboardInterrupt) -> int:
-    """As shells have it: 128 and the signal's number; 130 for Ctrl-C, 143 for SIGTERM."""
+    """The exit code by shells' convention, 128 plus the signal: 130 for Ctrl-C, 143 for SIGTERM."""
     return 128 + (stop.number if isinstance(stop, Stopped) else signal.SIGINT)
 
 
 def cause(stop: KeyboardInterrupt) -> str:
-    """What a message calls it: ``Ctrl-C``, or the signal's name."""
+    """The cause in words: ``Ctrl-C``, or the signal's name."""
     number = exit_code(stop) - 128
     return "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
 
@@ -46,7 +46,7 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def raised() -> Iterator[None]:
-    """Signals become exceptions in this block; nothing changes where it is not the main thread.
+    """Signals become exceptions in this block; outside the main thread nothing changes.
 
     A signal that the caller ignores (``nohup``) stays ignored.
     """
@@ -66,9 +66,9 @@ def raised() -> Iterator[None]:
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Signals wait until the end of this block, for short work that must not be cut in two.
+    """Signals wait until the end of this block, for short work that must not be interrupted.
 
-    A second Ctrl-C while reports are written would else leave half of them.
+    Otherwise a second Ctrl-C while reports are written would leave half of them.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -76,7 +76,7 @@ def held_back() -> Iterator[None]:
     waiting: list[int] = []
     before = {number: signal.getsignal(number) for number in _SIGNALS}
     for number in before:
-        signal.signal(number, lambda came, frame: waiting.append(came))
+        signal.signal(number, lambda number, frame: waiting.append(number))
     try:
         yield
     finally:
@@ -87,10 +87,10 @@ def held_back() -> Iterator[None]:
 
 
 class Keeping:
-    """A context manager around work that is worth reporting in part.
+    """A context manager around work whose partial results are worth reporting.
 
-    An interrupt ends the block and stands in :attr:`stop`; what follows the block reports what
-    there is, and hands :func:`exit_code` on.
+    An interrupt ends the block and is kept in :attr:`stop`; the code after the block reports what
+    there is and ends with :func:`exit_code`.
     """
 
     def __init__(self) -> None:
@@ -106,14 +106,14 @@ class Keeping:
 
 
 def worker(parent: int) -> None:
-    """Make this process a worker of ``parent``: it is ended by that process, or with it.
+    """Make this process a worker of ``parent``, which ends it, or with which it ends.
 
-    Ctrl-C reaches the whole process group; what to do about it is decided in one place.
+    It ignores Ctrl-C, which reaches the whole process group: the parent decides what to do.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it died before
+        if os.getppid() != parent:  # it has died already
             os._exit(1)

@@ -1,4 +1,4 @@
-"""Numbers that a user may give: times, rates, counts. Each has one rule, wherever it is given."""
+"""The rules for numbers that a user may give: times, rates, counts."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from harness.errors import UsageError
 
 Number = TypeVar("Number", int, float)
 
-#: A year. Virtual clocks count ticks of 1/64,000,000 s in 63 bits, which is far more.
+#: A year. Virtual clocks, which count ticks of 1/64,000,000 s in 63 bits, go much further.
 MOST_SECONDS = 366 * 24 * 3600.0
-#: Results, rows, inferences, jobs.
+#: Most results, rows, inferences or jobs.
 MOST_COUNT = 1_000_000_000
 #: Baud rates; the nRF9160's UARTE goes up to a million, USB bridges further.
 LEAST_BAUD, MOST_BAUD = 50, 12_000_000
@@ -25,10 +25,10 @@ def seconds(value: object, *, zero: bool = False) -> float:
     """
     number = _number(value)
     if number is None:
-        raise ValueError(f"{short(value)} is no number of seconds")
+        raise ValueError(f"{short(value)} is not a number of seconds")
     if number < 0 or (number == 0 and not zero) or not math.isfinite(number):
         least = "zero or more" if zero else "above zero"
-        raise ValueError(f"{short(value)} is no time: a finite number of seconds, {least}")
+        raise ValueError(f"{short(value)} is not a time: a finite number of seconds, {least}")
     if number > MOST_SECONDS:
         raise ValueError(f"{short(value)} is too long a time: at most {MOST_SECONDS:.0f} seconds")
     return number
@@ -48,12 +48,12 @@ def tolerance(value: object) -> float:
     """The largest difference of a value: finite, zero or more. Raises ValueError that says so."""
     number = _number(value)
     if number is None or not math.isfinite(number) or number < 0:
-        raise ValueError(f"{short(value)} is no tolerance: a finite number, zero or more")
+        raise ValueError(f"{short(value)} is not a tolerance: a finite number, zero or more")
     return number
 
 
 def given(check: Callable[[object], Number], value: object, what: str) -> Number:
-    """What ``check`` makes of ``value``. Raises :class:`UsageError` that begins with ``what``."""
+    """``check(value)``; its ValueError becomes a :class:`UsageError` that begins with ``what``."""
     try:
         return check(value)
     except ValueError as error:
@@ -61,7 +61,7 @@ def given(check: Callable[[object], Number], value: object, what: str) -> Number
 
 
 def whole(text: object) -> object:
-    """``text`` as a whole number where it is one, for options that are numbers or text."""
+    """``text`` as a whole number if it is one, for options that are numbers or text."""
     try:
         return int(text) if isinstance(text, str) else text
     except ValueError:
@@ -71,11 +71,11 @@ def whole(text: object) -> object:
 def _whole(value: object, what: str, least: int, most: int) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
         return value
-    raise ValueError(f"{short(value)} is no {what} from {least} to {most:,}")
+    raise ValueError(f"{short(value)} is not a {what} from {least} to {most:,}")
 
 
 def _number(value: object) -> float | None:
-    """``value`` as a float, infinite where it is too large for one; None if it is no number."""
+    """``value`` as a float, infinite if it is too large for one; None if it is not a number."""
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
         return None
     try:
@@ -87,9 +87,9 @@ def _number(value: object) -> float | None:
 
 
 def short(value: object) -> str:
-    """``value`` in a message: a number of thousands of digits can be written, not printed."""
+    """``value`` for a message, cut if it is long."""
     try:
         text = repr(value)
-    except ValueError:
+    except ValueError:  # Python refuses to print an integer of thousands of digits
         return "such a number"
     return text if len(text) <= 40 else f"{text[:40]}..."

@@ -1,7 +1,7 @@
-"""What the package logs, on its way to whoever watches.
+"""Shows what the package logs.
 
-Every module logs to ``logging.getLogger(__name__)``: progress at INFO, what tools are called and
-what they answer at DEBUG. Nobody sees it unless one of the doors shows it. Robot Framework and
+Every module logs to ``logging.getLogger(__name__)``: progress at INFO, calls of tools and their
+output at DEBUG. The command line and Robot keywords show it with :func:`shown`; Robot Framework and
 pytest keep it in their own logs.
 """
 

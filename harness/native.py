@@ -1,8 +1,7 @@
-"""The simulator's counting core, built after the fact.
+"""The simulator's counting core: loading it, and building it after the installation.
 
-``pip install`` builds it where a C compiler is there, and leaves it out where none is: then the
-simulator cannot run. On a fresh machine the compiler comes only with ``tflm-hil doctor
---install``, after the package was installed.
+``pip install`` builds it if there is a C compiler. Without one it leaves the core out, and the
+simulator cannot run. Then ``tflm-hil doctor --install`` installs a compiler and builds the core.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from harness.errors import BuildFailed, EnvironmentMissing
 from harness.sources import ATTRIBUTE, MACRO, fingerprint
 
 _MODULE = "harness.simulator._native"
-#: The folder of its C files; the library stands beside it.
+#: The folder of its C files; the library is beside this folder.
 _SOURCES = paths.PACKAGE / "simulator" / "native"
 _SECONDS = 120
 
@@ -30,8 +29,8 @@ _SECONDS = 120
 def load(sources: Path = _SOURCES) -> ModuleType:
     """The counting core. Raises :class:`EnvironmentMissing` if none was built from ``sources``.
 
-    An extension module that was built for this very version of Python hides one for all of them,
-    however old it is.
+    (Python prefers an extension module that was built for its own version, however old, to one for
+    all versions.)
     """
     hint = "build it with: tflm-hil doctor --install (it needs a C compiler)"
     try:
@@ -46,7 +45,7 @@ def load(sources: Path = _SOURCES) -> ModuleType:
 
 
 def find() -> str:
-    """Where the counting core lies; "" if this Python has none that fits."""
+    """The path of the counting core; "" if this Python has none that fits."""
     try:
         return str(load().__file__)
     except EnvironmentMissing:
@@ -58,17 +57,17 @@ def _headers() -> Path:
 
 
 def packages() -> list[str]:
-    """The Debian packages that are missing to build it."""
+    """The Debian packages that are missing for a build."""
     lacking = [] if shutil.which("cc") else ["gcc", "libc6-dev"]
     return lacking if (_headers() / "Python.h").is_file() else [*lacking, "python3-dev"]
 
 
 def build(sources: Path = _SOURCES) -> Path:
-    """Compile the counting core, beside the folder of its sources; give the library's path.
+    """Compile the counting core, beside the folder of its sources; gives the library's path.
 
-    Raises :class:`EnvironmentMissing` without a compiler, Python's headers or the right to write
-    there, :class:`BuildFailed` with the compiler's own words. Another build that Python would load
-    sooner is removed.
+    Another build that Python would prefer is removed. Raises :class:`EnvironmentMissing` without a
+    compiler, Python's headers or the right to write there, :class:`BuildFailed` with the compiler's
+    own message.
     """
     compiler = shutil.which("cc")
     if compiler is None or packages():
@@ -82,19 +81,19 @@ def build(sources: Path = _SOURCES) -> Path:
             command += [str(path) for path in sorted(sources.glob("*.c"))]
             _run([*command, "-o", str(draft)], "the counting core cannot be built")
             draft.replace(library)
-        for hiding in _before(library):
-            hiding.unlink(missing_ok=True)
+        for preferred in _preferred_to(library):
+            preferred.unlink(missing_ok=True)
     except OSError as error:
         raise EnvironmentMissing(f"cannot write {library}: {error.strerror or error}") from error
     importlib.invalidate_caches()
     return library
 
 
-def _before(library: Path) -> list[Path]:
-    """Where Python would look for the same module first."""
+def _preferred_to(library: Path) -> list[Path]:
+    """The paths at which Python would look for the same module first."""
     name, dot, rest = library.name.partition(".")
-    sooner = EXTENSION_SUFFIXES[: EXTENSION_SUFFIXES.index(dot + rest)]
-    return [library.with_name(name + suffix) for suffix in sooner]
+    earlier = EXTENSION_SUFFIXES[: EXTENSION_SUFFIXES.index(dot + rest)]
+    return [library.with_name(name + suffix) for suffix in earlier]
 
 
 def check() -> None:

@@ -1,4 +1,4 @@
-"""Where the project's own files lie: samples, models, platform tables, caches."""
+"""The paths of the project's own files: samples, models, platform tables, caches."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parent
 def _root(name: str) -> Path:
     """A top-level folder of the project: inside the package in a wheel, beside it in a checkout.
 
-    What lies beside an installed package is other people's: Robot Framework's is called robot, too.
+    (Beside an installed package are those of others: Robot Framework's is called robot too.)
     """
     inside = PACKAGE / "_data" / name
     return inside if inside.is_dir() else PACKAGE.parent / name
@@ -25,7 +25,7 @@ def platforms() -> Path:
 
 
 def samples() -> Path:
-    """The sample applications and their resolver table: ``TFLM_HIL_SAMPLES``, or our own."""
+    """The folder of sample applications: ``TFLM_HIL_SAMPLES``, or the project's own."""
     named = os.environ.get("TFLM_HIL_SAMPLES")
     return Path(named).expanduser().absolute() if named else own_samples()
 
@@ -36,7 +36,7 @@ def own_samples() -> Path:
 
 
 def models() -> Path:
-    """``models/`` of the samples: what they run."""
+    """``models/`` of the samples."""
     return samples() / "models"
 
 
@@ -46,10 +46,8 @@ def robot() -> Path:
 
 
 def cache() -> Path:
-    """The build cache; ``TFLM_HIL_CACHE`` moves it. Safe to delete at any time."""
+    """The build cache, at ``TFLM_HIL_CACHE`` if that is set. Safe to delete at any time."""
     named = os.environ.get("TFLM_HIL_CACHE")
-    return (
-        Path(named).expanduser().absolute()
-        if named
-        else Path(platformdirs.user_cache_dir("tflm-hil"))
-    )
+    if named:
+        return Path(named).expanduser().absolute()
+    return Path(platformdirs.user_cache_dir("tflm-hil"))

@@ -1,4 +1,4 @@
-"""Values as JSON types: the one way from dataclasses to documents."""
+"""Dataclasses and other values as JSON types."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 def plain(value: object) -> Any:
     """``value`` as JSON types.
 
-    A dataclass becomes an object of its fields, a path text, a member of an enumeration its value.
-    What JSON has a type for stays as it is.
+    A dataclass becomes an object of its fields, a path a text, a member of an enumeration its
+    value. JSON types stay as they are.
     """
     if isinstance(value, Enum):
         return value.value
@@ -22,7 +22,7 @@ def plain(value: object) -> Any:
     if is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
-        return {name: plain(one) for name, one in value.items()}
+        return {name: plain(item) for name, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     return value

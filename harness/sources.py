@@ -1,7 +1,7 @@
-"""Which C sources a counting core was built from; setup.py runs this file, so it imports nothing.
+"""The fingerprint of the counting core's C sources; setup.py runs this file, so it imports nothing.
 
-The library carries the number that it was compiled with, the loader compares it with the sources
-that lie there now: a library of before a ``git pull`` does not fit the Python code around it.
+The library contains the fingerprint of its sources, and the loader compares it with the sources
+that are there now: a library from before a ``git pull`` does not fit the Python code around it.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
-#: What the library calls its number, and the macro that the compiler gets it by.
+#: The library's name for its fingerprint, and the macro with which the compiler gets it.
 ATTRIBUTE, MACRO = "SOURCES", "CORE_SOURCES"
 
 
 def fingerprint(folder: Path) -> str:
-    """A number of 16 hexadecimal digits for the names and contents of a folder's C files."""
+    """A hash, 16 hexadecimal digits, of the names and contents of a folder's C files."""
     digest = hashlib.sha256()
     for path in sorted(folder.glob("*.[ch]")):
         content = path.read_bytes()

@@ -1,7 +1,7 @@
-"""TOML tables -> frozen dataclasses: strict about keys, types and numbers, with one wording.
+"""TOML tables -> frozen dataclasses: strict about keys, types and numbers.
 
-A dataclass is the schema: its fields are the keys, their annotations the types, fields without a
-default must be there. CMake runs this module with a bare Python: standard library only.
+A dataclass is the schema: its fields are the keys, their annotations the types, and fields without
+a default are required. CMake runs this module with a bare Python: standard library only.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Raw:
-    """A check that gets the value as it stands in the document, of whatever type."""
+    """A check that gets the value as it is in the document, of any type."""
 
     check: Callable[[object], object]
 
 
-#: What a docstring says of other callers.
+#: A remark in a check's docstring that does not belong into the list of keys.
 _ASIDE = re.compile(r" \(or [^)]*\)")
 _WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
 
@@ -68,11 +68,11 @@ def only(table: Mapping[str, object], known: Mapping[str, object], where: str) -
 
 
 def value_of(annotation: Any, value: object, key: str, where: str) -> Any:
-    """``value`` as ``annotation`` wants it; see :func:`read`."""
+    """``value`` of ``key``, checked against ``annotation``; see :func:`read`."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
-        plain = [one for one in arguments if one is not NoneType]
-        return _one_of(plain, value, key, where)
+        kinds = [argument for argument in arguments if argument is not NoneType]
+        return _one_of(kinds, value, key, where)
     if origin is Annotated:
         return _checked(arguments[0], arguments[1:], value, key, where)
     if origin is Literal:
@@ -80,20 +80,21 @@ def value_of(annotation: Any, value: object, key: str, where: str) -> Any:
             return value
         near = difflib.get_close_matches(str(value), arguments, 1)
         hint = f"did you mean {near[0]!r}?" if near else ""
-        wanted = " or ".join(repr(one) for one in arguments)
+        wanted = " or ".join(map(repr, arguments))
         raise UsageError(f"{where}: {key} is {wanted}, not {short(value)}", hint=hint)
     if origin is tuple:
         if not isinstance(value, list):
             raise UsageError(f"{where}: {key} is a list, not {short(value)}")
         return tuple(
-            value_of(arguments[0], one, f"{key}[{number}]", where)
-            for number, one in enumerate(value)
+            value_of(arguments[0], item, f"{key}[{number}]", where)
+            for number, item in enumerate(value)
         )
     if isinstance(origin, type) and issubclass(origin, Mapping):
         if not isinstance(value, Mapping):
             raise UsageError(f"{where}: {key} is a table, not {short(value)}")
         return {
-            name: value_of(arguments[1], one, f"{key}.{name}", where) for name, one in value.items()
+            name: value_of(arguments[1], item, f"{key}.{name}", where)
+            for name, item in value.items()
         }
     if is_dataclass(annotation):
         return read(annotation, value, f"{where}, {key}")  # type: ignore[arg-type]
@@ -114,17 +115,17 @@ def _checked(
     kind: Any, checks: tuple[Callable[[Any], Any] | Raw, ...], value: object, key: str, where: str
 ) -> object:
     raw = any(isinstance(check, Raw) for check in checks)
-    found: object = value if raw else value_of(kind, value, key, where)
+    checked: object = value if raw else value_of(kind, value, key, where)
     for check in checks:
         try:
-            found = check.check(found) if isinstance(check, Raw) else check(found)
+            checked = check.check(checked) if isinstance(check, Raw) else check(checked)
         except ValueError as error:
             raise UsageError(f"{where}: {key}: {error}") from error
-    return found
+    return checked
 
 
 def _one_of(kinds: list[Any], value: object, key: str, where: str) -> object:
-    """The first of ``kinds`` that takes ``value``; the last one's words where none does."""
+    """``value`` as the first of ``kinds`` that takes it; raises the error of the last."""
     for kind in kinds[:-1]:
         try:
             return value_of(kind, value, key, where)
@@ -137,18 +138,18 @@ def _one_of(kinds: list[Any], value: object, key: str, where: str) -> object:
 def _schema(kind: Any) -> dict[str, tuple[Any, bool]]:
     """The fields of a dataclass: annotation, and whether the key must be there."""
     hints = get_type_hints(kind, include_extras=True)
-    return {one.name: (hints[one.name], _required(one)) for one in fields(kind)}
+    return {field.name: (hints[field.name], _required(field)) for field in fields(kind)}
 
 
-def _required(one: Field[Any]) -> bool:
-    return one.default is MISSING and one.default_factory is MISSING
+def _required(field: Field[Any]) -> bool:
+    return field.default is MISSING and field.default_factory is MISSING
 
 
 @dataclass(frozen=True)
 class Key:
-    """A key of a table, for people: what it takes, and its value where it is left out.
+    """A key of a table, for documentation: what it takes, and its value if it is left out.
 
-    ``default`` is as TOML has it, "" if the key has none.
+    ``default`` is in TOML's form, "" if the key has none.
     """
 
     name: str
@@ -158,42 +159,41 @@ class Key:
 
 
 def keys(kind: Any, within: str = "") -> Iterator[Key]:
-    """The keys of the table that ``kind`` is the schema of; of tables in it as ``outer.inner``."""
-    for one in fields(kind):
-        annotation, required = _schema(kind)[one.name]
+    """The keys of a table with the schema ``kind``; those of inner tables as ``outer.inner``."""
+    for field in fields(kind):
+        annotation, required = _schema(kind)[field.name]
         inner = next((a for a in (annotation, *get_args(annotation)) if is_dataclass(a)), None)
         if inner is not None:
-            yield from keys(inner, f"{within}{one.name}.")
+            yield from keys(inner, f"{within}{field.name}.")
             continue
-        default = "" if required or one.default in (MISSING, None) else _toml(one.default)
-        yield Key(within + one.name, _takes(annotation), default, required)
+        default = "" if required or field.default in (MISSING, None) else _toml(field.default)
+        yield Key(within + field.name, _takes(annotation), default, required)
 
 
 def _takes(annotation: Any) -> str:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
-        return " or ".join(_takes(one) for one in arguments if one is not NoneType)
+        return " or ".join(_takes(kind) for kind in arguments if kind is not NoneType)
     if origin is Annotated:
-        checks = (one.check if isinstance(one, Raw) else one for one in arguments[1:])
+        checks = (check.check if isinstance(check, Raw) else check for check in arguments[1:])
         return "; ".join(_sentence(inspect.getdoc(check) or "") for check in checks)
     if origin is Literal:
-        return " or ".join(f'"{one}"' for one in arguments)
+        return " or ".join(f'"{word}"' for word in arguments)
     if origin is tuple:
         return f"a list; each {_takes(arguments[0])}"
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return (
-            "a table" if arguments[1] is object else f"a table; each value {_takes(arguments[1])}"
-        )
+        values = "" if arguments[1] is object else f"; each value {_takes(arguments[1])}"
+        return f"a table{values}"
     return _WORDS[annotation]
 
 
 def _sentence(text: str) -> str:
-    """The first one of a docstring, within another sentence."""
+    """The first sentence of a docstring, as a part of another sentence."""
     first = _ASIDE.sub("", re.split(r"\.(?:\s|$)", text)[0]).replace("``", "`")
     return first[:1].lower() + first[1:]
 
 
 def _toml(value: object) -> str:
     if isinstance(value, tuple):
-        return f"[{', '.join(_toml(one) for one in value)}]"
+        return f"[{', '.join(map(_toml, value))}]"
     return json.dumps(value)

@@ -1,1 +1,1 @@
-"""Builders: a sample in one resolver configuration -> an ELF; or an ELF that is there already."""
+"""Builders: a sample in one resolver configuration -> an ELF."""

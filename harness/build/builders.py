@@ -8,10 +8,10 @@ from pathlib import Path
 from harness.build.result import BuildOptions
 from harness.errors import UsageError
 
-#: Builder names; `prebuilt` takes no sample and is not one of them.
+#: Names of builders. (`prebuilt` in results means an image that nobody here built.)
 BUILDERS = ("standalone", "standalone-ns", "zephyr")
 
-#: Which runtime of the table a builder links.
+#: Builder -> the runtime that it links, by its name in the table.
 RUNTIME = {"standalone": "standalone", "standalone-ns": "standalone", "zephyr": "tflm"}
 
 #: A sample and one of its resolver configurations.
@@ -19,12 +19,12 @@ Pair = tuple[str, str]
 
 
 def build_one(sample: str, configuration: str, builder: str = "standalone") -> Path:
-    """Build and give the path of what to run; the cache makes a second call cheap.
+    """Build a sample; gives the path of what to run. The cache makes a second call cheap.
 
-    That is the ELF; of ``standalone-ns`` the folder with both worlds' images.
+    The path is that of the ELF, for ``standalone-ns`` of the folder with both worlds' images.
 
     Raises :class:`UsageError` for an unknown name, :class:`EnvironmentMissing` without a compiler
-    or a Zephyr workspace, :class:`BuildFailed` with the tool's own words.
+    or a Zephyr workspace, :class:`BuildFailed` with the tool's own message.
     """
     return build_all([(sample, configuration)], builder)[sample, configuration]
 
@@ -34,7 +34,7 @@ def build_all(
     builder: str = "standalone",
     jobs: int = 0,
 ) -> dict[Pair, Path]:
-    """Build many at once, ``jobs`` in parallel (0: one a core)."""
+    """Build several, ``jobs`` in parallel (0: one per core)."""
     if RUNTIME.get(builder) == "standalone":
         from harness.build.standalone import build_many  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
-"""A cache of built files, named by what they are made of.
+"""A cache of built files, named by a hash of what they are made of.
 
-Every entry is a folder that appears whole (written beside, then renamed) and never changes, so
-that any number of processes may build at once; the loser of a race throws its copy away.
+Every entry is a folder that appears whole (it is filled elsewhere, then renamed) and never changes.
+So any number of processes may build at once; the loser of a race throws its copy away.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DRAFT = ".draft-"
 
 
 def digest(*parts: bytes | str) -> str:
-    """A name for the sum of ``parts``; borders between them count."""
+    """A hash of ``parts``; the borders between them count."""
     sha = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -31,7 +31,7 @@ def digest(*parts: bytes | str) -> str:
 
 
 def tree_digest(folders: Iterable[Path]) -> str:
-    """Names and contents of all files under ``folders``, but for what editors and Python leave."""
+    """A hash of all files under ``folders``, except those that editors and Python leave."""
     parts: list[bytes | str] = []
     for folder in folders:
         for path in sorted(folder.rglob("*")):
@@ -44,8 +44,8 @@ def tree_digest(folders: Iterable[Path]) -> str:
 class Cache:
     """Entries under one folder.
 
-    A draft is locked by who fills it. The kernel gives the lock back however that process ends, so
-    that a draft without a lock is what a killed build left, and the next build removes it.
+    A process locks the draft that it fills, and the kernel releases the lock however the process
+    ends. So a draft without a lock was left by a killed build, and the next build removes it.
     """
 
     def __init__(self, root: Path) -> None:
@@ -63,9 +63,9 @@ class Cache:
         Raises :class:`CannotWrite` for a full disk, :class:`EnvironmentMissing` for a cache that
         may not be written.
         """
-        found = self.entry(key)
-        if found is not None:
-            return found
+        existing = self.entry(key)
+        if existing is not None:
+            return existing
         final = self.root / key[:2] / key
         try:
             final.parent.mkdir(parents=True, exist_ok=True)
@@ -81,7 +81,7 @@ class Cache:
             try:
                 draft.rename(final)
             except OSError:
-                if not final.is_dir():  # not a race that another process won
+                if not final.is_dir():  # otherwise another process made it meanwhile
                     raise
         except OSError as error:
             raise CannotWrite(
@@ -94,7 +94,7 @@ class Cache:
         return final
 
     def _draft(self, parent: Path) -> tuple[Path, int]:
-        """A new folder, and the lock on it. Nobody sweeps between the two steps."""
+        """A new folder and its lock. No other process sweeps between the two steps."""
         with _locked(self.root, fcntl.LOCK_SH):
             draft = Path(tempfile.mkdtemp(prefix=_DRAFT, dir=parent))
             lock = os.open(draft, os.O_RDONLY | os.O_DIRECTORY)
@@ -106,7 +106,7 @@ class Cache:
         if self._swept:
             return
         self._swept = True
-        # Who is about to lock a draft holds the folder; there is another time to sweep.
+        # A process that is about to lock a draft holds the folder: then sweep another time.
         with suppress(BlockingIOError), _locked(self.root, fcntl.LOCK_EX | fcntl.LOCK_NB):
             for draft in self.root.glob(f"*/{_DRAFT}*"):
                 with suppress(OSError), _locked(draft, fcntl.LOCK_EX | fcntl.LOCK_NB):

@@ -47,17 +47,17 @@ _SOURCES = (".c", ".cc", ".cpp")
 
 def _formula(value: object) -> str:
     if isinstance(value, bool) or not _FORMULA.fullmatch(str(value)):
-        raise ValueError(f"{limits.short(value)} is no number, nor a word like added-1")
+        raise ValueError(f"{limits.short(value)} is neither a number nor a word like added-1")
     return str(value)
 
 
 def _kind(value: str) -> str:
     if value not in set(Kind):
-        raise ValueError(f"{value!r} is no kind of finding")
+        raise ValueError(f"{value!r} is not a kind of finding")
     return value
 
 
-def _some(names: tuple[str, ...]) -> tuple[str, ...]:
+def _not_empty(names: tuple[str, ...]) -> tuple[str, ...]:
     if not names:
         raise ValueError("at least one builtin is needed")
     return names
@@ -79,7 +79,7 @@ class _SampleRow:
     title: str
     model: str
     arena: _Count
-    operators: Annotated[_Names, _some]
+    operators: Annotated[_Names, _not_empty]
     inferences: _Count
     application: str = ""
     arena_minimum: _Minimum = _Minimum()
@@ -118,7 +118,7 @@ class _ConfigurationRow:
 
 @dataclass(frozen=True)
 class _Document:
-    """The file as it stands; the table's head says what its words mean."""
+    """The file as it stands; its head explains the keys."""
 
     samples: Mapping[str, _SampleRow]
     configurations: Mapping[str, _ConfigurationRow]
@@ -130,7 +130,7 @@ class _Document:
 def load(path: Path | None = None) -> Table:
     """Read and check the table; raises UsageError saying which entry is wrong and why."""
     if path is None:
-        # Only here: CMake's Python calls with a path and has no platformdirs, which this needs.
+        # Imported here because CMake's Python, which passes a path, has no platformdirs.
         from harness import paths  # noqa: PLC0415
 
         path = paths.samples() / "resolvers.toml"
@@ -143,7 +143,7 @@ def load(path: Path | None = None) -> Table:
     return _parse(path, text)
 
 
-@functools.lru_cache(maxsize=4)  # checking each variant takes longer than many a case
+@functools.lru_cache(maxsize=4)  # checking all variants takes longer than a short case
 def _parse(path: Path, text: str) -> Table:
     try:
         document = tables.read(_Document, tomllib.loads(text), path.name)
@@ -168,7 +168,7 @@ def _parse(path: Path, text: str) -> Table:
 def _sample(path: Path, name: str, row: _SampleRow) -> Sample:
     application = row.application or name
     return Sample(
-        name=_named(path, name),
+        name=_checked_name(path, name),
         title=row.title,
         application=application,
         model=row.model,
@@ -186,7 +186,7 @@ def _sample(path: Path, name: str, row: _SampleRow) -> Sample:
 
 def _configuration(path: Path, name: str, row: _ConfigurationRow) -> Configuration:
     return Configuration(
-        name=_named(path, name),
+        name=_checked_name(path, name),
         title=row.title,
         add=row.add,
         slots=row.slots,
@@ -198,32 +198,32 @@ def _configuration(path: Path, name: str, row: _ConfigurationRow) -> Configurati
         requires=row.requires,
         outputs=row.expect.outputs,
         findings=tuple(
-            {key: value for key, value in vars(one).items() if value is not None}
-            for one in row.expect.findings
+            {key: value for key, value in vars(finding).items() if value is not None}
+            for finding in row.expect.findings
         ),
     )
 
 
-def _named(path: Path, name: str) -> str:
+def _checked_name(path: Path, name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise broken(path, f"{name!r} is no name: lower case, digits, underscores")
+        raise broken(path, f"{name!r} is not a name: lower case, digits, underscores")
     return name
 
 
 def _check(table: Table) -> None:
-    """Every sample's operators exist and every pair can be worked out on every runtime."""
-    named = {
+    """Check that all operators exist, and that all pairs make variants on all runtimes."""
+    lists = {
         "spare": table.spare,
         **{f"runtime {name}": operators for name, operators in table.runtimes.items()},
-        **{f"sample {one.name}": one.operators for one in table.samples.values()},
+        **{f"sample {sample.name}": sample.operators for sample in table.samples.values()},
     }
-    for where, operators in named.items():
+    for where, operators in lists.items():
         for name in operators:
             if name not in table.methods:
                 raise broken(table.path, f"{where}: there is no Add* method for {name!r}")
-    for one in table.samples.values():
-        if one.override and one.override not in one.operators:
-            raise broken(table.path, f"sample {one.name}: it does not need {one.override!r}")
+    for sample in table.samples.values():
+        if sample.override and sample.override not in sample.operators:
+            raise broken(table.path, f"sample {sample.name}: it does not need {sample.override!r}")
     for sample, row in table.pairs():
         for runtime in RUNTIMES:
             if row.arena.startswith("minimum") and runtime not in sample.arena_minimum:
@@ -234,5 +234,5 @@ def _check(table: Table) -> None:
 def _sources(samples: Path, application: str) -> tuple[str, ...]:
     """The application's and the shared C and C++ files, relative to ``samples``."""
     folders = (samples / application / "src", samples / "common" / "src")
-    found = (path for folder in folders for path in sorted(folder.glob("*")))
-    return tuple(path.relative_to(samples).as_posix() for path in found if path.suffix in _SOURCES)
+    paths = (path for folder in folders for path in sorted(folder.glob("*")))
+    return tuple(path.relative_to(samples).as_posix() for path in paths if path.suffix in _SOURCES)

@@ -1,7 +1,7 @@
 """The C++ that a build generates: the configuration header, the model and its inputs as arrays.
 
-Used by the standalone builder and, through the scripts in ``zephyr_samples/common``, by CMake with
-a bare Python: standard library only. The same arguments give the same text, byte for byte.
+The standalone builder uses this, and CMake through the scripts in ``zephyr_samples/common``, with a
+bare Python: standard library only. The same arguments give the same text, byte for byte.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harness.build.variants import Addition, Sample, Table, Variant
 from harness.errors import UsageError
 
 _ITEM_BYTES = {"|i1": 1, "|u1": 1, "<i2": 2, "<i4": 4, "<i8": 8, "<f4": 4}
-_BYTES_A_LINE = 16
+_BYTES_PER_LINE = 16
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def read_array(file: Path, name: str, limit: int | None = None) -> Inputs:
 
 
 def _shape(raw: bytes) -> tuple[int, int, int]:
-    """Rows, bytes of a row, and where the data begins, of an array in NumPy's file format."""
+    """Rows, bytes of a row, and the offset of the data of an array in NumPy's file format."""
     if raw[:6] != b"\x93NUMPY":
         raise ValueError("it does not begin with NumPy's magic")
     wide = raw[6] > 1
@@ -73,18 +73,18 @@ def inputs_of(sample: Sample, models: Path) -> Inputs | None:
         return None
     file, _, name = sample.inputs.partition(":")
     array, _, divisor = name.partition("/")
-    found = read_array(models / file, array, sample.inferences)
+    inputs = read_array(models / file, array, sample.inferences)
     if divisor:
-        found = _as_float32(found, int(divisor))
-    if found.rows < sample.inferences:
+        inputs = _as_float32(inputs, int(divisor))
+    if inputs.rows < sample.inferences:
         raise UsageError(
-            f"{sample.inputs} holds {found.rows} inputs; {sample.name} wants {sample.inferences}"
+            f"{sample.inputs} holds {inputs.rows} inputs; {sample.name} needs {sample.inferences}"
         )
-    return found
+    return inputs
 
 
 def _as_float32(inputs: Inputs, divisor: int) -> Inputs:
-    """Bytes divided by ``divisor``, as float32: exact where the divisor is a power of two."""
+    """Bytes divided by ``divisor``, as float32: exact if the divisor is a power of two."""
     values = [byte / divisor for byte in inputs.data]
     return Inputs(inputs.rows, 4 * inputs.row_bytes, struct.pack(f"<{len(values)}f", *values))
 
@@ -107,7 +107,7 @@ def config_header(variant: Variant, model: bytes, inputs: Inputs | None) -> str:
             *_default("TFLM_HIL_ARENA_BYTES", str(variant.arena)),
             *_default("TFLM_HIL_INFERENCES", str(sample.inferences)),
             *_default("TFLM_HIL_CONSOLE_INPUT", str(int(variant.console))),
-            # The recording allocator needs room of its own, which a tight arena does not have.
+            # The recording allocator needs memory of its own, which a tight arena does not have.
             *_default(
                 "TFLM_HIL_RECORD_ALLOCATIONS", str(int(variant.configuration.arena == "declared"))
             ),
@@ -143,7 +143,8 @@ def _registration(variant: Variant) -> Iterator[str]:
     additions = variant.additions
     yield "namespace hil {"
     yield ""
-    yield from dict.fromkeys(_declaration(one) for one in additions if one.custom or one.own)
+    own = (addition for addition in additions if addition.custom or addition.own)
+    yield from dict.fromkeys(map(_declaration, own))
     yield ""
     yield "// Adds the operators in the table's order; returns how many the resolver refused."
     yield "template <class Resolver>"
@@ -174,7 +175,7 @@ def _arguments(addition: Addition) -> str:
 
 
 def data_source(model: bytes, inputs: Inputs | None) -> str:
-    """A C++ file that defines ``g_model`` and ``g_inputs`` (one zero byte where there are none)."""
+    """A C++ file that defines ``g_model`` and ``g_inputs`` (one zero byte if there are none)."""
     arrays = {"g_model": model, "g_inputs": inputs.data if inputs else b"\0"}
     lines = ["// Generated: a model and its built-in inputs.", '#include "hil/data.h"', ""]
     for name, data in arrays.items():
@@ -183,8 +184,8 @@ def data_source(model: bytes, inputs: Inputs | None) -> str:
 
 
 def _rows(data: bytes) -> Iterator[str]:
-    for start in range(0, len(data), _BYTES_A_LINE):
-        yield "    " + ",".join(map(str, data[start : start + _BYTES_A_LINE])) + ","
+    for start in range(0, len(data), _BYTES_PER_LINE):
+        yield "    " + ",".join(map(str, data[start : start + _BYTES_PER_LINE])) + ","
 
 
 def kconfig(table: Table) -> str:

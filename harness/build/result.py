@@ -1,4 +1,4 @@
-"""What a build is asked for and what it gives."""
+"""The options of a build, and its result."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from harness.elf import Firmware
 class BuildOptions:
     """What can be varied beside sample and configuration; all of it is part of the cache's key.
 
-    ``arena`` in bytes replaces the table's figure. ``model`` replaces the sample's own.
-    ``nonsecure`` is for the non-secure world, on a secure image of this project.
+    ``arena``, in bytes, and ``model`` replace those of the sample. ``nonsecure`` builds for the
+    non-secure world, on a secure image of this project.
     """
 
     fpu: bool = True
@@ -27,7 +27,7 @@ class BuildOptions:
     nonsecure: bool = False
 
     def applied_to(self, variant: Variant) -> Variant:
-        """What is built of ``variant``, as far as its generated header tells."""
+        """``variant`` with those options that appear in its generated header."""
         if self.arena is not None:
             variant = replace(variant, arena=self.arena)
         if self.inferences is not None:
@@ -37,7 +37,7 @@ class BuildOptions:
 
 @dataclass(frozen=True)
 class BuildResult:
-    """An image and what is known of its making; ``map`` is the linker's map file, if any."""
+    """An image and how it was built; ``map`` is the linker's map file, if any."""
 
     elf: Path
     map: Path | None
@@ -46,7 +46,7 @@ class BuildResult:
     builder: str
     cached: bool
     seconds: float
-    merged: bool = False  # the ELF's folder holds more that is loaded with it
+    merged: bool = False  # the ELF's folder holds more images, which are loaded with it
 
     @property
     def image(self) -> Path:
@@ -55,7 +55,8 @@ class BuildResult:
 
 
 def prebuilt(path: Path) -> BuildResult:
-    """An image that somebody else built. Raises :class:`BadElf` for what is none."""
+    """The result for an image built elsewhere. Raises :class:`BadElf` for any other file."""
     Firmware.from_elf(path)
-    beside = path.with_suffix(".map")
-    return BuildResult(path, beside if beside.is_file() else None, "", "", "prebuilt", True, 0.0)
+    map_file = path.with_suffix(".map")
+    known_map = map_file if map_file.is_file() else None
+    return BuildResult(path, known_map, "", "", "prebuilt", True, 0.0)

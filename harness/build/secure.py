@@ -1,6 +1,6 @@
-"""The secure image below a non-secure one: what it is built of, and both as one file.
+"""The secure image below a non-secure one: its build, and the merging of both into one file.
 
-It takes no options: every non-secure image of one compiler stands on the same one.
+It takes no options: all non-secure images of one compiler share it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from harness.build.result import BuildOptions
 from harness.build.toolchain import Toolchain
 from harness.elf import Firmware, hexfile
 
-#: What it shares with the runtime above it; the rest is its own.
+#: Files that it shares with the non-secure runtime.
 _SHARED = ("console.cc", "format.cc", "uarte.cc")
 _ELF, _GATEWAYS, _MERGED = "secure.elf", "gateways.o", "merged.hex"
 
 
 @dataclass(frozen=True)
 class SecureImage:
-    """The image, and the import library that tells where its gateways are."""
+    """The image, and the import library with the addresses of its gateways."""
 
     elf: Path
     gateways: Path
@@ -31,11 +31,11 @@ class SecureImage:
 def build(tools: Toolchain, cache: Cache, runtime: Path) -> SecureImage:
     """Build ``secure/`` of ``runtime``, or take it from the cache.
 
-    Raises :class:`BuildFailed` with the compiler's own words.
+    Raises :class:`BuildFailed` with the compiler's own message.
     """
     own, shared = runtime / "secure", runtime / "soc"
     sources = [*sorted(own.glob("*.cc")), *(shared / name for name in _SHARED)]
-    # Without a floating point unit it leaves the caller's registers alone.
+    # Built without the floating point unit, it leaves the caller's FPU registers alone.
     flags = (*tools.flags(BuildOptions(fpu=False)), "-mcmse",
              f"-ffile-prefix-map={runtime}=platforms/standalone")  # fmt: skip
 
@@ -48,18 +48,18 @@ def build(tools: Toolchain, cache: Cache, runtime: Path) -> SecureImage:
         tools.link(objects, own / "secure.ld", folder / _ELF, (*flags, *exported))
 
     key = digest(tools.identity, "\0".join(flags), tree_digest([own, shared]))
-    made = cache.make(key, fill)
-    return SecureImage(made / _ELF, made / _GATEWAYS)
+    folder = cache.make(key, fill)
+    return SecureImage(folder / _ELF, folder / _GATEWAYS)
 
 
 def merge(application: Path, secure: SecureImage) -> None:
-    """Leave beside ``application`` the secure ELF and ``merged.hex``, which holds both.
+    """Write the secure ELF and ``merged.hex``, which holds both, beside ``application``.
 
     Raises :class:`UsageError` if they overlap.
     """
     folder = application.parent
     files.write(folder / _ELF, secure.elf.read_bytes())
-    images: Sequence[Firmware] = [Firmware.from_elf(one) for one in (secure.elf, application)]
-    blocks = [(one.load_address, one.data) for image in images for one in image.segments]
-    merged = hexfile.merge([block for block in blocks if block[1]], _MERGED)
+    images: Sequence[Firmware] = [Firmware.from_elf(elf) for elf in (secure.elf, application)]
+    segments = [segment for image in images for segment in image.segments if segment.data]
+    merged = hexfile.merge([(part.load_address, part.data) for part in segments], _MERGED)
     files.write(folder / _MERGED, hexfile.write(merged))

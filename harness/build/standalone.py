@@ -1,8 +1,7 @@
 """The standalone builder: a sample, the runtime of ``platforms/standalone``, one ELF.
 
-The runtime is compiled once for each set of flags and the shared code of the samples likewise; a
-resolver configuration then costs one compilation and one link. What is in the cache starts no
-compiler at all.
+The runtime and the shared code of the samples are compiled once for each set of flags; a resolver
+configuration then costs one compilation and one link. An image that is in the cache costs neither.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from harness.errors import EnvironmentMissing, UsageError
 
 _log = logging.getLogger(__name__)
 
-#: What the builder is called, for secure and for non-secure images.
+#: The builder's name for secure and for non-secure images.
 _BUILDERS = ("standalone", "standalone-ns")
 _FLATBUFFERS = (Path("/usr/include/flatbuffers"), Path("/usr/local/include/flatbuffers"))
 
@@ -38,7 +37,7 @@ def build_standalone(
     """Build one sample in one configuration.
 
     Raises :class:`UsageError` for an unknown name, :class:`EnvironmentMissing` without a compiler,
-    :class:`BuildFailed` with the compiler's own words.
+    :class:`BuildFailed` with the compiler's own message.
     """
     return build_many([(sample, configuration)], options=options)[0]
 
@@ -46,7 +45,7 @@ def build_standalone(
 def build_operators(
     sample: str, operators: Sequence[str], *, options: BuildOptions | None = None
 ) -> BuildResult:
-    """Build a sample with exactly ``operators`` registered, whatever the table offers.
+    """Build a sample with exactly ``operators`` registered, in no configuration of the table.
 
     Raises :class:`UsageError` for an operator that has no ``Add*`` method.
     """
@@ -75,16 +74,16 @@ def build_many(
     jobs: int = 0,
     options: BuildOptions | None = None,
 ) -> list[BuildResult]:
-    """Build (sample, configuration) pairs, ``jobs`` at once (0: one a core), in their order.
+    """Build (sample, configuration) pairs, ``jobs`` at once (0: one per core); results in order.
 
-    Each image that was really built is logged.
+    Each image that was not in the cache is logged.
     """
     table = load()
     builder = _Builder(table, options or BuildOptions())
     variants = [table.variant(sample, name, "standalone") for sample, name in pairs]
     total = len(variants)
 
-    def one(numbered: tuple[int, Variant]) -> BuildResult:
+    def build(numbered: tuple[int, Variant]) -> BuildResult:
         number, variant = numbered
         result = builder.build(variant)
         if not result.cached:
@@ -94,11 +93,11 @@ def build_many(
 
     if total > 1:
         builder.prepare(jobs or os.cpu_count() or 1)
-    return at_once(one, list(enumerate(variants, 1)), jobs=jobs)
+    return at_once(build, list(enumerate(variants, 1)), jobs=jobs)
 
 
 class _Builder:
-    """Builds variants that share flags: the runtime's and the samples' sources are read once."""
+    """Builds variants with the same flags; the runtime's and the shared sources are read once."""
 
     def __init__(self, table: Table, options: BuildOptions) -> None:
         self._table = table
@@ -107,13 +106,13 @@ class _Builder:
         self._cache = Cache(paths.cache() / "build")
         self._runtime = paths.platforms() / "standalone"
         self._samples = table.path.parent
-        beside = self._samples / "common"  # samples of a user's own take ours
-        self._common = beside if beside.is_dir() else paths.own_samples() / "common"
+        own = self._samples / "common"
+        self._common = own if own.is_dir() else paths.own_samples() / "common"  # a user has none
         self._flags = self._tools.flags(options)
 
     @cached_property
     def _base(self) -> str:
-        """Everything that every image is made of: tools, flags, runtime."""
+        """A hash of what all images share: tools, flags, runtime."""
         common = tree_digest([self._runtime, self._common])
         return digest(self._tools.identity, "\0".join(self._flags), common)
 
@@ -122,7 +121,7 @@ class _Builder:
         self._archive(jobs)
 
     def build(self, variant: Variant) -> BuildResult:
-        """One image, from the cache if it is there."""
+        """Build one image, or take it from the cache."""
         started = time.monotonic()
         model_file = self._options.model or paths.models() / variant.sample.model
         model = model_file.read_bytes()
@@ -152,21 +151,21 @@ class _Builder:
         for name in variant.sample.sources:
             source = self._samples / name
             if name.startswith("common/"):
-                continue  # in the archive
+                continue  # it is in the archive
             target = folder / f"{source.stem}.o"
-            self._tools.compile(source, target, self._unmoved(folder), include)
+            self._tools.compile(source, target, self._flags_in(folder), include)
             objects.append(target)
         objects += [self._data(data), self._archive(os.cpu_count() or 1)]
         if not self._options.nonsecure:
             self._tools.link(objects, self._runtime / "memory.ld", elf, self._flags)
             return
-        below = secure.build(self._tools, self._cache, self._runtime)
+        image = secure.build(self._tools, self._cache, self._runtime)
         script = self._runtime / "nonsecure.ld"
-        self._tools.link([*objects, below.gateways], script, elf, self._flags)
-        secure.merge(elf, below)
+        self._tools.link([*objects, image.gateways], script, elf, self._flags)
+        secure.merge(elf, image)
 
     def _data(self, text: str) -> Path:
-        """The model and its inputs: the same for every configuration of a sample."""
+        """The object with the model and its inputs, the same for all configurations of a sample."""
 
         def fill(folder: Path) -> None:
             source = folder / "tflm_hil_data.cc"
@@ -180,8 +179,8 @@ class _Builder:
 
         def fill(folder: Path) -> None:
             folders = (self._runtime / name for name in ("shim", "soc", "tflm"))
-            sources = [source for one in folders for source in sorted(one.rglob("*.cc"))]
-            if self._options.nonsecure:  # the UARTE is the secure image's
+            sources = [source for part in folders for source in sorted(part.rglob("*.cc"))]
+            if self._options.nonsecure:  # the secure image has the UARTE
                 sources.remove(self._runtime / "soc" / "uarte.cc")
                 sources += sorted((self._runtime / "nonsecure").glob("*.cc"))
             sources += sorted((self._common / "src").glob("*.cc"))
@@ -195,13 +194,13 @@ class _Builder:
         return self._cache.make(digest(self._base, "archive"), fill) / "runtime.a"
 
     def _compile(self, source: Path, target: Path) -> None:
-        self._tools.compile(source, target, self._unmoved(target.parent), self._include)
+        self._tools.compile(source, target, self._flags_in(target.parent), self._include)
 
-    def _unmoved(self, folder: Path) -> list[str]:
-        """The flags, and names for folders in the image that do not tell where they lie.
+    def _flags_in(self, folder: Path) -> list[str]:
+        """The flags, with names in the image for folders that do not depend on their paths.
 
-        Messages and debug lines hold file names: without this, an image's size would depend on
-        the checkout's path and every build would differ from the last.
+        Messages and debug lines contain file names. Without this, an image's size would depend on
+        the checkout's path, and no build would be like the last.
         """
         names = {
             Path.cwd(): ".",
@@ -227,9 +226,9 @@ class _Builder:
 
     @cached_property
     def _schema(self) -> Path:
-        """The header that flatc makes of the schema, and flatbuffers' own headers beside it.
+        """A folder with the header that flatc makes of the schema, and flatbuffers' own headers.
 
-        Only those: the rest of the host's include folder is not for a microcontroller.
+        It has only those, because other headers of the host are not for a microcontroller.
         """
         whole = schema.text(self._runtime / "schema" / "schema.fbs")
         headers = next((folder for folder in _FLATBUFFERS if folder.is_dir()), None)

@@ -1,4 +1,4 @@
-"""Work on many things at once, in threads: compilers run in processes of their own anyway."""
+"""Parallel work in threads, which are enough because compilers run in processes of their own."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Result = TypeVar("Result")
 
 
 def at_once(work: Callable[[Item], Result], items: Sequence[Item], *, jobs: int) -> list[Result]:
-    """``work`` of each item, in their order, ``jobs`` at a time (0: one a core).
+    """``work`` of each item, in the order of the items, ``jobs`` at a time (0: one per core).
 
-    After the first error, or an interrupt, nothing more is begun.
+    After the first error, or an interrupt, no further item is begun.
     """
     with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         try:

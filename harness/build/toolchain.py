@@ -15,8 +15,8 @@ from harness.errors import BuildFailed, EnvironmentMissing
 
 _HINT = "tflm-hil doctor --install installs what is missing"
 
-# Products and sums are rounded one by one, as the official interpreter rounds them: fused, float32
-# results differ in the last bit.
+# -ffp-contract=off: products and sums are rounded one by one, as in the official interpreter. Fused
+# operations would give other last bits.
 _COMMON = (
     "-mcpu=cortex-m33", "-mthumb", "-g", "-std=c++17", "-ffunction-sections", "-fdata-sections",
     "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-use-cxa-atexit",
@@ -29,7 +29,7 @@ _LINK = ("-nostartfiles", "-Wl,--gc-sections", "-Wl,--fatal-warnings", "-Wl,--no
 
 @dataclass(frozen=True)
 class Toolchain:
-    """GCC for Arm. ``CROSS_COMPILE`` may name another than the one on PATH."""
+    """GCC for Arm; the environment's ``CROSS_COMPILE`` may name another prefix."""
 
     compiler: Path
     archiver: Path
@@ -37,7 +37,7 @@ class Toolchain:
 
     @classmethod
     def find(cls) -> Toolchain:
-        """Look on PATH. Raises :class:`EnvironmentMissing` naming the first that is missing."""
+        """The tools on PATH. Raises :class:`EnvironmentMissing` for the first that is missing."""
         prefix = os.environ.get("CROSS_COMPILE", "arm-none-eabi-")
         tools = []
         for name in (f"{prefix}g++", f"{prefix}gcc-ar", "flatc"):
@@ -49,7 +49,7 @@ class Toolchain:
 
     @cached_property
     def identity(self) -> bytes:
-        """What tells one compiler from another without starting it: file, size, time of change."""
+        """Tells compilers apart without starting them: path, size, time of change."""
         parts = []
         for tool in (self.compiler, self.flatc):
             real = tool.resolve()
@@ -62,7 +62,7 @@ class Toolchain:
         """Compiler flags: the nRF9160's core, with its FPU or without."""
         fpu = ("-mfloat-abi=hard", "-mfpu=fpv5-sp-d16") if options.fpu else ("-mfloat-abi=soft",)
         defines = tuple(f"-D{define}" for define in options.defines)
-        # A partition the size of the image: what is inlined does not depend on the cores.
+        # One partition for the whole image, so that inlining does not depend on the cores.
         lto = ("-flto", "-flto-partition=one") if options.lto else ()
         world = _NON_SECURE if options.nonsecure else _SECURE
         return (*_COMMON, *world, *fpu, f"-O{options.optimize}", *lto, *defines)
@@ -70,16 +70,16 @@ class Toolchain:
     def compile(
         self, source: Path, target: Path, flags: Sequence[str], include: Sequence[Path]
     ) -> None:
-        """One source file to one object. Raises :class:`BuildFailed` with the compiler's words."""
+        """Compile a file to an object. Raises :class:`BuildFailed` with the compiler's message."""
         folders = [f"-I{folder}" for folder in include]
         self.run([self.compiler, *flags, *folders, "-c", source, "-o", target], source.name)
 
     def link(
         self, objects: Sequence[Path], script: Path, target: Path, flags: Sequence[str]
     ) -> None:
-        """Objects and archives to an ELF, with its map file beside it.
+        """Link objects and archives to an ELF, with its map file beside it.
 
-        ``script`` may include others of its folder.
+        ``script`` may include others from its folder.
         """
         map_file = target.with_suffix(".map")
         self.run(
@@ -89,7 +89,7 @@ class Toolchain:
         )  # fmt: skip
 
     def run(self, command: Sequence[object], what: str) -> None:
-        """Run a tool of the chain. Raises :class:`BuildFailed` naming ``what`` it failed on."""
+        """Run a tool on ``what``. Raises :class:`BuildFailed` with the tool's message."""
         words = [str(word) for word in command]
         try:
             done = subprocess.run(words, capture_output=True, text=True, errors="replace",
@@ -99,5 +99,5 @@ class Toolchain:
         except subprocess.TimeoutExpired as error:
             raise BuildFailed(f"{what}: {Path(words[0]).name} did not end in 300 s") from error
         if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip()
-            raise BuildFailed(f"{what} cannot be built:\n{said}")
+            output = (done.stderr or done.stdout).strip()
+            raise BuildFailed(f"{what} cannot be built:\n{output}")

@@ -1,6 +1,6 @@
 """One sample in one resolver configuration: what is registered, and what must come of it.
 
-The head of ``zephyr_samples/resolvers.toml`` says what the table's words mean. Here a row and a
+The head of ``zephyr_samples/resolvers.toml`` explains the table's keys. Here a configuration and a
 sample become a :class:`Variant`: which operators are added in which order, into how many slots,
 with how much arena. CMake runs this module too, with a bare Python: standard library only.
 """
@@ -28,11 +28,12 @@ class Sample:
     ``model`` is a file name under ``zephyr_samples/models``, ``application`` a folder of
     ``zephyr_samples``; ``sources`` are the application's and the shared C++ files, relative to
     ``zephyr_samples``. ``arena`` and ``arena_minimum`` are bytes, the latter for each runtime.
-    ``operators`` are the builtins that the model needs in the order of their first use. ``inputs``
-    names a file in ``models`` and an array of it (``digits_test.npz:int8``), whose
-    first ``inferences`` rows go into the image; ``:pixels/16`` takes bytes, divides them by 16 and
-    makes float32 of them; "" means that the application makes its own inputs. ``rows`` is how many
-    rows a host feeds through the console, 0 for all.
+    ``operators`` are the builtins that the model needs, in the order of their first use.
+
+    ``inputs`` names a file in ``models`` and an array in it (``digits_test.npz:int8``), whose first
+    ``inferences`` rows go into the image; ``:pixels/16`` takes bytes and makes float32 of them,
+    divided by 16; "" means that the application makes its own inputs. ``rows`` is how many rows a
+    host feeds through the console, 0 for all.
     """
 
     name: str
@@ -60,8 +61,8 @@ class Expectation:
     """What must come of a variant.
 
     ``outputs``: every output equals the reference. ``findings``: ``(kind, subject)`` pairs that
-    must be there (subject "" stands for any); every other finding that is no note fails the case.
-    ``values``: ``(kind, subject, name, number)`` of numbers that a finding must carry.
+    must come (subject "" stands for any); every other finding that is not a note fails the case.
+    ``values``: ``(kind, subject, name, number)`` for numbers that a finding must have.
     ``registered`` and ``refused`` are what the ``resolver`` record must say, None for anything.
     """
 
@@ -71,27 +72,27 @@ class Expectation:
     registered: int | None = None
     refused: int | None = None
 
-    def unmet(self, found: Iterable[Finding]) -> list[str]:
-        """What should have been found and was not, in words."""
-        present = list(found)
-        lacking = [
+    def unmet(self, findings: Iterable[Finding]) -> list[str]:
+        """What was expected and is not among ``findings``, in words."""
+        present = list(findings)
+        problems = [
             f"no finding {kind}" + (f" about {subject}" if subject else "")
             for kind, subject in self.findings
-            if not any(_matches(one, kind, subject) for one in present)
+            if not any(_matches(finding, kind, subject) for finding in present)
         ]
         for kind, subject, name, number in self.values:
-            told = [one.value(name) for one in present if _matches(one, kind, subject)]
-            if told and number not in told:
-                lacking.append(f"{kind} about {subject} says {name} {told[0]}, not {number}")
-        return lacking
+            claimed = [one.value(name) for one in present if _matches(one, kind, subject)]
+            if claimed and number not in claimed:
+                problems.append(f"{kind} about {subject} says {name} {claimed[0]}, not {number}")
+        return problems
 
-    def unexpected(self, found: Iterable[Finding]) -> list[Finding]:
-        """Findings that the table does not announce and that are no mere notes."""
+    def unexpected(self, findings: Iterable[Finding]) -> list[Finding]:
+        """The findings that are neither expected nor mere notes."""
         return [
-            one
-            for one in found
-            if one.kind not in NOTES
-            and not any(_matches(one, kind, subject) for kind, subject in self.findings)
+            finding
+            for finding in findings
+            if finding.kind not in NOTES
+            and not any(_matches(finding, kind, subject) for kind, subject in self.findings)
         ]
 
 
@@ -138,7 +139,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class Configuration:
-    """One row of the table, before it meets a sample."""
+    """One resolver configuration as the table has it, without a sample."""
 
     name: str
     title: str
@@ -154,7 +155,7 @@ class Configuration:
     findings: tuple[Mapping[str, str], ...]
 
     def applies_to(self, sample: Sample) -> bool:
-        """Whether the sample has what this row asks for."""
+        """Whether the sample has what this configuration requires."""
         has = {
             "custom": bool(sample.custom_operators),
             "override": bool(sample.override),
@@ -175,14 +176,14 @@ class Table:
     methods: Mapping[str, str]
 
     def sample(self, name: str) -> Sample:
-        """The sample called ``name``; raises UsageError with the names there are."""
+        """The sample called ``name``; raises UsageError with the known names."""
         if name not in self.samples:
             known = ", ".join(self.samples)
             raise UsageError(f"there is no sample {name!r}", hint=f"samples: {known}")
         return self.samples[name]
 
     def configuration(self, name: str, sample: Sample) -> Configuration:
-        """The configuration called ``name``, if it makes sense for ``sample``."""
+        """The configuration called ``name``; raises UsageError if ``sample`` has no such one."""
         row = self.configurations.get(name)
         if row is not None and row.applies_to(sample):
             return row
@@ -195,7 +196,7 @@ class Table:
         )
 
     def pairs(self) -> list[tuple[Sample, Configuration]]:
-        """Every sample with every configuration that makes sense for it, in the table's order."""
+        """Every sample with every configuration that applies to it, in the table's order."""
         return [
             (sample, row)
             for sample in self.samples.values()
@@ -204,15 +205,16 @@ class Table:
         ]
 
     def variant(self, sample: str, configuration: str, runtime: str = "standalone") -> Variant:
-        """The row ``configuration`` for ``sample`` on ``runtime``; UsageError for unknown names."""
+        """``sample`` in ``configuration`` on ``runtime``; raises UsageError for unknown names."""
         if runtime not in self.runtimes:
             raise UsageError(f"there is no runtime {runtime!r}", hint=", ".join(self.runtimes))
-        one = self.sample(sample)
-        return _Resolver(self, one, self.configuration(configuration, one), runtime).variant()
+        known = self.sample(sample)
+        row = self.configuration(configuration, known)
+        return _VariantMaker(self, known, row, runtime).variant()
 
 
-class _Resolver:
-    """Turns one row into a variant for one sample on one runtime."""
+class _VariantMaker:
+    """Turns a configuration into a variant for one sample on one runtime."""
 
     def __init__(
         self, table: Table, sample: Sample, configuration: Configuration, runtime: str
@@ -237,7 +239,7 @@ class _Resolver:
         return Variant(self.sample, row, self.runtime, additions, slots, arena, expect)
 
     def operators(self, selector: str) -> tuple[str, ...]:
-        """What one selector stands for."""
+        """The operators that one selector stands for."""
         sample = self.sample
         spare = tuple(name for name in self.table.spare if name not in sample.needed)
         every = self.table.runtimes[self.runtime]
@@ -310,7 +312,7 @@ def register(
 ) -> tuple[list[str], list[tuple[Kind, str]]]:
     """What MicroMutableOpResolver<slots> keeps and refuses, by its documented rules.
 
-    Builtins are looked up for a duplicate first, custom operators for a free slot first; a
+    For builtins it checks for a duplicate first, for custom operators for a free slot first. A
     ``checked`` application stops at the first refusal.
     """
     kept: list[str] = []
@@ -320,8 +322,8 @@ def register(
         if not full and not twice:
             kept.append(addition.operator)
             continue
-        duplicate_told = twice and not (addition.custom and full)
-        kind = Kind.DUPLICATE_OPERATOR if duplicate_told else Kind.RESOLVER_TOO_SMALL
+        duplicate = twice and not (addition.custom and full)
+        kind = Kind.DUPLICATE_OPERATOR if duplicate else Kind.RESOLVER_TOO_SMALL
         refused.append((kind, addition.operator))
         if checked:
             break
@@ -329,7 +331,7 @@ def register(
 
 
 def broken(path: Path, message: str) -> UsageError:
-    """The table at ``path`` cannot be used."""
+    """The error for a table at ``path`` that cannot be used."""
     return UsageError(f"{path.name}: {message}", hint=explained(path))
 
 

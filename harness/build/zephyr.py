@@ -26,17 +26,17 @@ from harness.build.result import BuildResult
 from harness.build.variants import Variant
 from harness.errors import BuildFailed, EnvironmentMissing, UsageError
 
-#: Kernel variants of Zephyr builds: a fragment ``zephyr_samples/common/NAME.conf`` each.
+#: Kernel variants of Zephyr builds, each with a fragment ``zephyr_samples/common/NAME.conf``.
 KERNEL_VARIANTS = ("cmsis-nn", "soft-float")
 
-#: Boards of today's names; older Zephyr releases join the parts with underscores.
+#: Boards by their current names; older Zephyr releases join the parts with underscores.
 ZEPHYR_BOARDS = ("nrf9160dk/nrf9160", "nrf9160dk/nrf9160/ns")
 
-#: What a build leaves, and under which name it is kept.
+#: Files of a build that are kept: path -> name.
 _KEPT = {"zephyr/zephyr.elf": "zephyr.elf", "zephyr/zephyr.map": "zephyr.map",
          "zephyr/.config": "config", "zephyr/zephyr.dts": "zephyr.dts",
          "zephyr/zephyr.hex": "zephyr.hex"}  # fmt: skip
-#: What it leaves besides for the non-secure board: all images in one file, and their names.
+#: Further ones for the non-secure board; the first holds all images.
 _MERGED = "zephyr/tfm_merged.hex"
 _KEPT_WITH_TFM = {_MERGED: "tfm_merged.hex", "tfm/bin/tfm_s.elf": "tfm_s.elf",
                   "tfm/bin/bl2.elf": "bl2.elf"}  # fmt: skip
@@ -45,12 +45,11 @@ _BUILD_SECONDS = 1800.0
 _NEW_BOARD_NAMES = (3, 7)
 _NEW_CONF_OPTION = (3, 4)
 _ERROR_LINE = re.compile(r"error|undefined reference|overflowed|No such file", re.IGNORECASE)
-_PROGRESS_LINE = re.compile(
-    r"\[\d+/\d+\] |-- "
-)  # of ninja and CMake; a file may be called perror.c
-_TOLD_LINES, _TOLD_CAUSES = 12, 3
+#: Progress of ninja and CMake is not an error, even for a file called perror.c.
+_PROGRESS_LINE = re.compile(r"\[\d+/\d+\] |-- ")
+_MOST_LINES, _MOST_CAUSES = 12, 3  # of a message
 
-#: Words of a failed build that tell its cause, and what to do about it.
+#: Text in the output of a failed build -> what to do about it.
 _CAUSES = {
     # Debian's compiler and Zephyr 3.1: the libraries of soft float are linked.
     "uses VFP register arguments": "the float ABI of the link is not the image's: include"
@@ -66,9 +65,9 @@ _CAUSES = {
 
 @dataclass(frozen=True)
 class Workspace:
-    """Where Zephyr lies: ``base`` is its repository, ``version`` (major, minor).
+    """A Zephyr workspace: ``base`` is Zephyr's repository, ``version`` (major, minor).
 
-    ``release`` is all that its file VERSION says.
+    ``release`` is the content of its file VERSION.
     """
 
     base: Path
@@ -77,27 +76,28 @@ class Workspace:
 
     @property
     def key(self) -> str:
-        """Tells one workspace, and one release in it, from every other in a folder's name.
+        """A part of folder names, different for each workspace and each release in it.
 
-        CMake keeps in a build tree what it found of one Zephyr: no other may build there.
+        CMake keeps what it found of one Zephyr in a build tree, so another must not build there.
         """
         major, minor = self.version
         return f"zephyr{major}.{minor}-{digest(str(self.base.resolve()), self.release)[:8]}"
 
     def board(self, name: str) -> str:
-        """The name by which this Zephyr knows the board."""
+        """The board's name in this release of Zephyr."""
         return name if self.version >= _NEW_BOARD_NAMES else name.replace("/", "_")
 
     @property
     def fragment_option(self) -> str:
-        """The CMake variable that names further configuration fragments."""
+        """The CMake variable for further configuration fragments."""
         return "EXTRA_CONF_FILE" if self.version >= _NEW_CONF_OPTION else "OVERLAY_CONFIG"
 
 
 def find_workspace(
     start: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> Workspace:
-    """ZEPHYR_BASE, or the west workspace around ``start`` (the working directory) or this project.
+    """The workspace that ZEPHYR_BASE names, or that ``start`` (the working directory) is in, or
+    this project.
 
     Raises EnvironmentMissing with the commands that set one up.
     """
@@ -131,7 +131,7 @@ def _workspace(base: Path, source: str) -> Workspace:
         ) from error
     numbers = dict(re.findall(r"VERSION_(MAJOR|MINOR)\s*=\s*(\d+)", text))
     if len(numbers) != len(("MAJOR", "MINOR")):
-        raise _missing(f"{base / 'VERSION'} does not tell Zephyr's version")
+        raise _missing(f"{base / 'VERSION'} does not give Zephyr's version")
     return Workspace(base, (int(numbers["MAJOR"]), int(numbers["MINOR"])), text)
 
 
@@ -164,33 +164,34 @@ def build_zephyr(
     """Build one sample in one configuration with Zephyr and tflite-micro.
 
     Raises UsageError for an unknown name, EnvironmentMissing without a workspace, BuildFailed with
-    the words of west, CMake or the compiler.
+    the messages of west, CMake or the compiler.
     """
     variant = load().variant(sample, configuration, "tflm")
-    _known("board", board, ZEPHYR_BOARDS)
+    _check_known("board", board, ZEPHYR_BOARDS)
     for fragment in fragments:
-        _known("kernel variant", fragment, KERNEL_VARIANTS)
-    found = workspace or find_workspace()
+        _check_known("kernel variant", fragment, KERNEL_VARIANTS)
+    workspace = workspace or find_workspace()
     started = time.monotonic()
-    name = "-".join([sample, configuration, board.replace("/", "_"), *fragments, found.key])
-    kept = paths.cache() / "zephyr" / name
-    kept.mkdir(parents=True, exist_ok=True)
-    tree = kept / "build"
-    _run_west(_arguments(variant, found, board, fragments, tree), found, kept / "build.log")
-    for made, keep in (_KEPT | _KEPT_WITH_TFM).items():
-        if (tree / made).is_file():
-            shutil.copyfile(tree / made, kept / keep)
-    elf = kept / "zephyr.elf"
+    name = "-".join([sample, configuration, board.replace("/", "_"), *fragments, workspace.key])
+    folder = paths.cache() / "zephyr" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    tree = folder / "build"
+    arguments = _arguments(variant, workspace, board, fragments, tree)
+    _run_west(arguments, workspace, folder / "build.log")
+    for path, kept_name in (_KEPT | _KEPT_WITH_TFM).items():
+        if (tree / path).is_file():
+            shutil.copyfile(tree / path, folder / kept_name)
+    elf = folder / "zephyr.elf"
     if not (tree / "zephyr" / "zephyr.elf").is_file():
         raise BuildFailed(f"west build left no zephyr.elf in {tree / 'zephyr'}")
     seconds = time.monotonic() - started
     return BuildResult(
-        elf, kept / "zephyr.map", sample, configuration, "zephyr", False, seconds,
+        elf, folder / "zephyr.map", sample, configuration, "zephyr", False, seconds,
         merged=(tree / _MERGED).is_file(),
     )  # fmt: skip
 
 
-def _known(what: str, name: str, names: Sequence[str]) -> None:
+def _check_known(what: str, name: str, names: Sequence[str]) -> None:
     if name not in names:
         raise UsageError(f"there is no {what} {name!r}", hint=f"one of {', '.join(names)}")
 
@@ -198,15 +199,15 @@ def _known(what: str, name: str, names: Sequence[str]) -> None:
 def _arguments(
     variant: Variant, workspace: Workspace, board: str, fragments: Sequence[str], tree: Path
 ) -> list[str]:
-    """``west build`` and what goes to CMake behind it."""
+    """The command line of ``west build``, with its arguments for CMake."""
     application = paths.samples() / variant.sample.application
     cmake = [
         f'-DCONFIG_TFLM_HIL_SAMPLE="{variant.sample.name}"',
         f"-DCONFIG_TFLM_HIL_RESOLVER_{variant.configuration.name.upper()}=y",
     ]
     if fragments:
-        listed = ";".join(str(paths.samples() / "common" / f"{name}.conf") for name in fragments)
-        cmake.append(f"-D{workspace.fragment_option}={listed}")
+        confs = ";".join(str(paths.samples() / "common" / f"{name}.conf") for name in fragments)
+        cmake.append(f"-D{workspace.fragment_option}={confs}")
     return [
         sys.executable, "-m", "west", "build", "--pristine", "auto",
         "--board", workspace.board(board), "--build-dir", str(tree), str(application),
@@ -221,26 +222,26 @@ def _run_west(command: Sequence[str], workspace: Workspace, log: Path) -> None:
         stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
     ) as west:  # fmt: skip
         try:
-            said, _ = west.communicate(timeout=_BUILD_SECONDS)
+            output, _ = west.communicate(timeout=_BUILD_SECONDS)
         except subprocess.TimeoutExpired as error:
             raise BuildFailed(f"west build took more than {_BUILD_SECONDS:.0f} s") from error
         finally:
-            # At a time limit or an interrupt CMake, ninja and compilers are to end, not west alone.
+            # At a time limit or an interrupt end CMake, ninja and compilers too, not only west.
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(west.pid, signal.SIGKILL)
-    files.write(log, said)
+    files.write(log, output)
     if west.returncode != 0:
-        raise _failure(said, log)
+        raise _failure(output, log)
 
 
-def _failure(said: str, log: Path) -> BuildFailed:
-    """What west, CMake or the compiler said, a line with a known cause first."""
-    lines = said.splitlines()
-    hints = [hint for words, hint in _CAUSES.items() if words in said]
-    causes = [line for line in lines if any(words in line for words in _CAUSES)]
+def _failure(output: str, log: Path) -> BuildFailed:
+    """An error with the errors of west, CMake or the compiler, lines with known causes first."""
+    lines = output.splitlines()
+    hints = [hint for text, hint in _CAUSES.items() if text in output]
+    causes = [line for line in lines if any(text in line for text in _CAUSES)]
     errors = [line for line in lines if _ERROR_LINE.search(line) and not _PROGRESS_LINE.match(line)]
-    telling = list(dict.fromkeys([*causes[:_TOLD_CAUSES], *errors])) or lines[-_TOLD_LINES:]
+    shown = list(dict.fromkeys([*causes[:_MOST_CAUSES], *errors])) or lines[-_MOST_LINES:]
     return BuildFailed(
-        "west build failed:\n" + "\n".join(telling[:_TOLD_LINES]),
-        hint=hints[0] if hints else f"all of it: {log}",
+        "west build failed:\n" + "\n".join(shown[:_MOST_LINES]),
+        hint=hints[0] if hints else f"the whole output: {log}",
     )

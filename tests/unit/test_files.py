@@ -191,9 +191,9 @@ def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
     ("text", "words"),
     [
         (b"a = " + b"[" * 5000 + b"]" * 5000, "nested too deep"),
-        (b"a = " + b"9" * 5000, "no TOML"),
-        (b"\xff", "no TOML"),
-        (b"a", "no TOML"),
+        (b"a = " + b"9" * 5000, "not TOML"),
+        (b"\xff", "not TOML"),
+        (b"a", "not TOML"),
     ],
 )
 def test_what_is_no_toml_is_refused(tmp_path: Path, text: bytes, words: str) -> None:

@@ -32,20 +32,20 @@ def test_zero_seconds_are_a_time_where_waiting_may_be_left_out() -> None:
 
 @pytest.mark.parametrize("value", [*NO_NUMBERS, 0, 1.5, 10**12])
 def test_a_count_is_a_whole_number_from_one(value: object) -> None:
-    with pytest.raises(ValueError, match="is no number from 1"):
+    with pytest.raises(ValueError, match="is not a number from 1"):
         limits.count(value)
 
 
 @pytest.mark.parametrize("value", [*NO_NUMBERS, 0, -5, 1.5, 10**9])
 def test_a_baud_rate_is_one_that_a_serial_port_may_have(value: object) -> None:
-    with pytest.raises(ValueError, match="is no baud rate"):
+    with pytest.raises(ValueError, match="is not a baud rate"):
         limits.baud(value)
     assert limits.baud(115200) == 115200
 
 
 @pytest.mark.parametrize("value", NO_NUMBERS)
 def test_a_tolerance_is_finite_and_not_negative(value: object) -> None:
-    with pytest.raises(ValueError, match="is no tolerance"):
+    with pytest.raises(ValueError, match="is not a tolerance"):
         limits.tolerance(value)
     assert limits.tolerance(0) == 0
 
@@ -66,8 +66,8 @@ def test_whatever_is_given_a_number_comes_or_a_sentence(
 
 
 def test_what_is_given_wrong_is_a_usage_error_that_says_where() -> None:
-    with pytest.raises(UsageError, match=r"^case 'a': timeout: -1 is no time"):
+    with pytest.raises(UsageError, match=r"^case 'a': timeout: -1 is not a time"):
         limits.given(limits.seconds, -1, "case 'a': timeout")
     assert limits.given(limits.baud, limits.whole("9600"), "baud") == 9600
-    with pytest.raises(UsageError, match="'fast' is no baud rate"):
+    with pytest.raises(UsageError, match="'fast' is not a baud rate"):
         limits.given(limits.baud, limits.whole("fast"), "baud")

@@ -83,5 +83,5 @@ def test_no_file_is_an_empty_lab(tmp_path, monkeypatch):
 def test_a_broken_file_is_an_error_that_names_it(tmp_path):
     path = tmp_path / "lab.toml"
     path.write_text("[[board")
-    with pytest.raises(UsageError, match="is no TOML"):
+    with pytest.raises(UsageError, match="is not TOML"):
         lab.load(path)

@@ -72,7 +72,7 @@ def test_expectations_and_budgets_are_read(case_file):
         ('[[case]]\nname = "m"\nelf = "zephyr.elf"\ntimeout = "long"\n', "timeout is a number"),
         ('[[case]]\nname = "m"\nelf = "zephyr.elf"\ntimeout = 0\n', "above zero"),
         ('[[case]]\nname = "m"\nsample = "nothing"\n', "no sample 'nothing'"),
-        ('[[case]]\nname = "m"\nelf = "zephyr.elf"\nbudgets = { flash = "much" }\n', "no limit"),
+        ('[[case]]\nname = "m"\nelf = "zephyr.elf"\nbudgets = { flash = "much" }\n', "not a limit"),
         (
             '[[case]]\nname = "m"\nelf = "zephyr.elf"\nexpect = { findings = ["oops"] }\n',
             "no finding 'oops'",
@@ -155,7 +155,7 @@ def test_firmware_that_never_ends_says_so_and_one_that_does_may_say_how(case_fil
         ("ends = false\n", "ends needs a scraper"),
         ("watch = 2\n", "watch needs a scraper"),
         ("watch = 2\nends = false\n", "ends needs a scraper"),
-        ('scraper = "ztest"\nwatch = 0\n', "watch: 0 is no time"),
+        ('scraper = "ztest"\nwatch = 0\n', "watch: 0 is not a time"),
         ('scraper = "ztest"\nends_at = "("\n', "is broken"),
         ('scraper = "ztest"\nends_at = "x*"\n', "matches an empty line"),
         ('scraper = "hello_world"\nends = false\nends_at = "x"\n', "says there is none"),
