@@ -178,3 +178,134 @@ def test_flash_is_erased_by_pages_and_programmed_from_ones_to_zeros():
     assert store.flash[0x1000:0x3000] == b"\xff" * 0x2000
     with pytest.raises(ValueError, match="not in flash"):
         store.program(0x2000_0000, b"x")
+
+
+def test_a_slice_runs_four_times_as_long_on_the_machines_clock(chip, machines):
+    chip.reset(flashed())
+    chip.step(0.01)
+    assert machines[0].ran == pytest.approx(0.04)
+
+
+def test_the_last_words_before_a_reset_are_lost_with_it(chip, machines):
+    store = flashed()
+    chip.reset(store)
+    machines[0].write(b"last words\n")
+    chip.reset(store)
+    assert chip.step(0.01) == b"boot 2\n"
+
+
+def test_an_image_that_no_machine_takes_leaves_a_silent_chip_and_the_reason(clock):
+    def refuses(firmware):
+        raise FirmwareFailed("no vector table")
+
+    chip = SimulatorChip(refuses, now=lambda: clock.time, sleep=clock.sleep)
+    chip.reset(flashed())
+    assert (chip.idle, chip.halted) == (True, "no vector table")
+    assert chip.step(0.01) == b""
+    chip.reset(Store())
+    assert (chip.idle, chip.halted) == (True, "")
+
+
+@pytest.mark.parametrize(
+    ("stop", "idle"),
+    [(Stop.IDLE, True), (Stop.LOCKUP, True), (Stop.CONDITION, False), (Stop.DEADLINE, False)],
+)
+def test_a_core_that_never_wakes_by_itself_is_left_alone(chip, machines, stop, idle):
+    chip.reset(flashed())
+    machines[0].run = lambda until, deadline: stop
+    chip.step(0.01)
+    assert (chip.idle, chip.halted) == (idle, "")
+
+
+def test_a_slice_that_does_not_end_stops_the_chip(chip, machines):
+    chip.reset(flashed())
+    guards = []
+
+    def stuck(until, deadline):
+        guards.append(deadline.guard)
+        return Stop.GUARD
+
+    machines[0].run = stuck
+    chip.step(0.01)
+    assert guards == [10.0]
+    assert chip.idle
+    assert chip.halted == "0.04 s of virtual time took more than 10.0 s"
+    chip.feed(b"hello")
+    assert chip.idle and machines[0].out == b""
+
+
+def test_a_receiver_that_fails_stops_the_chip(chip, machines):
+    chip.reset(flashed())
+
+    def full(data):
+        raise TargetLost("the receiver is full")
+
+    machines[0].write = full
+    chip.feed(b"hello")
+    assert (chip.idle, chip.halted) == (True, "the receiver is full")
+
+
+def test_a_chip_without_an_image_takes_and_gives_nothing(chip):
+    chip.feed(b"hello")
+    assert chip.idle
+    uses = (lambda: chip.write(0x2000_0000, b"x"), lambda: chip.read(0x2000_0000, 1),
+            lambda: chip.read_pin(6), lambda: chip.drive_pin(6, True))  # fmt: skip
+    for use in uses:
+        with pytest.raises(ValueError, match="the chip does not run"):
+            use()
+
+
+class Pins:
+    def __init__(self):
+        self.levels = {}
+
+    def read(self, pin):
+        return self.levels[pin]
+
+    def drive(self, pin, level):
+        self.levels[pin] = level
+
+
+def test_a_driven_pin_wakes_a_sleeping_core_whose_time_begins_anew(chip, machines, clock):
+    chip.reset(flashed())
+    machines[0].pins = Pins()
+    chip.step(0.01)
+    assert chip.idle
+    clock.time += 100
+    chip.drive_pin(6, False)
+    assert not chip.idle and chip.read_pin(6) is False
+    ran = machines[0].ran
+    chip.step(0.01)
+    chip.drive_pin(6, None)
+    chip.step(0.01)
+    assert machines[0].ran == pytest.approx(ran + 0.08)
+    chip.halted = "a lockup"
+    with pytest.raises(ValueError, match="does not run"):
+        chip.read_pin(6)
+
+
+def test_what_is_written_is_in_the_machines_memory(chip, machines):
+    chip.reset(flashed())
+    written = []
+
+    class Memory:
+        def write(self, address, data):
+            if address < 0x2000_0000:
+                raise TargetLost("no memory there")
+            written.append((address, data))
+
+    machines[0].memory = Memory()
+    chip.write(0x2000_0000, b"x")
+    assert written == [(0x2000_0000, b"x")]
+    with pytest.raises(ValueError, match="no memory there"):
+        chip.write(0x1000_0000, b"x")
+
+
+def test_flash_and_user_registers_end_where_the_chips_do():
+    store = Store()
+    for last in (0x10_0000 - 1, 0xFF_8000, 0xFF_9000 - 1):
+        store.program(last, b"\0")
+    for start, size in ((0x10_0000 - 1, 2), (0x10_0000, 1), (0xFF_9000 - 1, 2), (0xFF_7FFF, 1)):
+        with pytest.raises(ValueError, match=f"0x{start:08x} is not in flash"):
+            store.area(start, size)
+    assert store.used() == 0x10_0000
