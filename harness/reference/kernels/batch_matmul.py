@@ -1,7 +1,7 @@
 """BATCH_MATMUL: matrix products over broadcast leading axes.
 
 Source: TensorFlow Lite operator specification. Both inputs may have a zero point. The sums are
-exact in double precision: |x| |y| < 2^32 for int16, so 2^21 terms stay below 2^53.
+exact in double precision: |x| |y| is 2^30 at most, so that 2^23 terms stay within 2^53.
 """
 
 from __future__ import annotations
