@@ -167,10 +167,8 @@ class Gateway:
             value = core.read(Reg.CONTROL) & ~SFPA if number == _CONTROL else 0
             core.write(_register(second >> 8 & 0xF), value)
         elif number == _CONTROL:
-            value = core.read(_register(first & 0xF))
-            now = core.read(Reg.CONTROL)
-            kept = value & 3 if self._exceptions.privileged() else now & 3
-            core.write(Reg.CONTROL, kept | value & 4 | SFPA)
+            # Unicorn minds that unprivileged code may not.
+            core.write(Reg.CONTROL, core.read(_register(first & 0xF)) & 7 | SFPA)
 
     # FP state of the secure caller
 
