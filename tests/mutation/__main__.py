@@ -179,13 +179,13 @@ class Witnesses:
     lines: dict[str, dict[int, set[str]]]
 
     @classmethod
-    def of(cls, report: Path, data: Path, copy: Path) -> Witnesses:
-        """From pytest's JUnit ``report`` and coverage.py's ``data`` of a run in ``copy``."""
+    def of(cls, report: Path, copy: Path) -> Witnesses:
+        """From pytest's JUnit ``report`` and coverage.py's data of a run in ``copy``."""
         seconds = {}
         for case in ElementTree.parse(report).iter("testcase"):
             test = f"{case.attrib['classname'].replace('.', '/')}.py::{case.attrib['name']}"
             seconds[test] = float(case.attrib["time"])
-        measured = CoverageData(str(data))
+        measured = CoverageData(str(copy / ".coverage"))
         measured.read()
         lines = {}
         for file in measured.measured_files():
@@ -193,6 +193,8 @@ class Witnesses:
                 line: {context.rpartition("|")[0] for context in contexts} & seconds.keys()
                 for line, contexts in measured.contexts_by_lineno(file).items()
             }
+        if not lines:
+            raise RuntimeError("coverage.py has measured nothing")
         return cls(seconds, lines)
 
     def of_mutant(self, mutant: Mutant) -> list[str]:
@@ -234,12 +236,13 @@ class Copies:
         """
         copy = self._free.get()
         report = copy / "durations.xml"
-        measured = [f"--cov={code}", "--cov-context=test", "--cov-report=", "--cov-fail-under=0"]
+        measured = [f"--cov={code}", "--cov-context=test", "--cov-report="]
+        measured += [f"--cov-config={os.devnull}"]
         try:
             done = _run(copy, [*tests, *measured, f"--junitxml={report}"], _LONGEST)
             if done.returncode:
                 raise RuntimeError(done.stdout[-2000:])
-            return Witnesses.of(report, copy / ".coverage", copy)
+            return Witnesses.of(report, copy)
         finally:
             self._free.put(copy)
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import is_dataclass
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from threading import Thread
 
 import numpy as np
@@ -13,6 +16,7 @@ import pytest
 from model_builder import Op, T, build
 from threadpoolctl import ThreadpoolController
 
+import harness.reference
 from harness import paths
 from harness.arithmetic import Arithmetic
 from harness.errors import BadModel, UsageError
@@ -300,3 +304,17 @@ def test_an_operator_alone_takes_constants_from_the_model() -> None:
     assert interpreter.run_operator(0, {}) is None
     assert interpreter.run_operator(0, {0: np.ones(3, np.float32)}) is None
     assert interpreter.run_operator(0, {0: np.ones(2)}) is None
+
+
+def _dataclasses() -> Iterator[type]:
+    for found in walk_packages(harness.reference.__path__, "harness.reference."):
+        module = import_module(found.name)
+        for each in vars(module).values():
+            if isinstance(each, type) and is_dataclass(each) and each.__module__ == found.name:
+                yield each
+
+
+def test_what_is_prepared_is_never_changed() -> None:
+    """But for what a plan's buffers and a model's variables are."""
+    changing = {each.__name__ for each in _dataclasses() if not each.__dataclass_params__.frozen}  # type: ignore[attr-defined]
+    assert changing == {"Workspace", "Resource"}
