@@ -126,19 +126,19 @@ DIFFERENCES = (
     Difference(
         None,
         _1_17,
-        "a fault that cannot be taken is raised at the same instruction for ever: no lockup",
+        "a fault that cannot be taken is raised again and again at the same instruction: no lockup",
         "the agent sees that the core stands still while it executes: a lockup",
     ),
     Difference(
         None,
         _1_17,
-        "a fault that SHCSR disables is taken all the same, not as a HardFault with FORCED",
-        "nothing: the fault is reported by the name that Renode gives it",
+        "a fault that SHCSR disables is taken nevertheless, not as a HardFault with FORCED",
+        "nothing: the fault is reported under Renode's name for it",
     ),
     Difference(
         None,
         None,
-        "a branch to where no memory is ends the core for good, and with it the slice",
+        "a branch to an address without memory ends the core for good, and with it the slice",
         "the agent halts the core and reports a BusFault (IBUSERR) with the caller's place; the "
         "image's own handler does not run",
     ),
@@ -152,7 +152,7 @@ DIFFERENCES = (
         _1_17,
         None,
         "a log backend gets the type of the time stamp as a second argument, outside any try",
-        "callbacks of the agent take what they are given",
+        "the agent's callbacks take any number of arguments",
     ),
     Difference(
         _1_17,
@@ -164,7 +164,7 @@ DIFFERENCES = (
     Difference(
         _1_17,
         None,
-        "lockup is a state of the core, and looks like sleep from outside",
+        "lockup is a state of the core, which looks like sleep from outside",
         "the agent asks for it after each slice",
     ),
     Difference(
@@ -203,7 +203,7 @@ DIFFERENCES = (
         _1_17,
         None,
         "halting the core, and letting it go, drop what was translated",
-        "the core is halted where a condition is met, never between slices",
+        "the core is halted only when a condition is met, never between slices",
     ),
 )
 

@@ -32,8 +32,8 @@ def test_every_kind_is_there_with_its_fields(title, kinds):
             assert set(fields) <= words
 
 
-def test_every_kind_says_what_it_is_held_against():
-    assert rows("What each record is held against").keys() == FROM_DEVICE.keys()
+def test_every_kind_says_what_it_is_compared_with():
+    assert rows("What each record is compared with").keys() == FROM_DEVICE.keys()
 
 
 def test_every_kind_has_its_place():
@@ -42,7 +42,7 @@ def test_every_kind_has_its_place():
 
 
 def test_every_finding_about_records_is_explained():
-    told = set(rows("What a reader must notice"))
+    told = set(rows("What a reader must find"))
     assert told <= set(Kind)
     assert {kind for kind in Kind if kind.startswith("record_")} <= told
 
