@@ -17,8 +17,8 @@ from harness.targets.pins import Press
 from harness.uart import Console, Record, encode
 from harness.uart.records import BLOCK, encode_tensor, fill_blocks, pattern
 
-_ANSWER = pattern("ack", "nak", "failed", "end")
-_READY = pattern("ready", "failed", "end")
+_ANSWER = ConsoleMatch(pattern("ack", "nak", "failed", "end"), lines=True)
+_READY = ConsoleMatch(pattern("ready", "failed", "end"), lines=True)
 #: Tries for one record. A board's receiver may lose bytes; a simulator's never does.
 _TRIES = 3
 #: Seconds on the target's clock to wait for one answer.
@@ -53,9 +53,9 @@ class Tap:
         self._taken = 0
         self._read()  # what the session printed before
 
-    def run(self, pattern: bytes | None, deadline: Deadline) -> Stop:
+    def run(self, words: ConsoleMatch | None, deadline: Deadline) -> Stop:
         """Run the session, then read all that it printed."""
-        stop = self._run(ConsoleMatch(pattern) if pattern else None, deadline)
+        stop = self._run(words, deadline)
         self._read()
         return stop
 
@@ -65,7 +65,7 @@ class Tap:
             self.console.feed(data, time)
         self._taken = len(chunks)
 
-    def until(self, done: Callable[[], bool], words: bytes, deadline: Deadline) -> Stop:
+    def until(self, done: Callable[[], bool], words: ConsoleMatch, deadline: Deadline) -> Stop:
         """Run until ``done()``, which is called whenever ``words`` came and once a second.
 
         Gives CONDITION then, and otherwise why the run stopped. The output up to there has been

@@ -18,7 +18,7 @@ from harness.elf import together
 from harness.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.findings import NOTES, Finding, Kind
 from harness.model import Model
-from harness.targets.base import Memory, Session
+from harness.targets.base import ConsoleMatch, Memory, Session
 from harness.targets.pins import Pins
 from harness.targets.shared import Shared
 from harness.uart import Console, scraper
@@ -28,8 +28,10 @@ from harness.uart.scrapers.pattern import compile_regex
 if TYPE_CHECKING:
     import re2
 
-_INFERENCE = pattern("inference", "failed", "end") + rb"|AllocateTensors\(\) failed[^\n]*\n"
-_LINE_END = rb"[\r\n]"
+_INFERENCE = ConsoleMatch(
+    pattern("inference", "failed", "end") + rb"|AllocateTensors\(\) failed[^\n]*\n", lines=True
+)
+_LINE_END = ConsoleMatch(rb"[\r\n]")
 #: Characters of a line that are searched; a longer one is cut into several.
 _LONGEST_LINE = 8192
 
@@ -170,7 +172,7 @@ class Live(Closing):
         return self.session.deadline(self.case.timeout, guard=self.case.guard)
 
     def _until(
-        self, done: Callable[[], bool], words: bytes, problem: str | Callable[[], str]
+        self, done: Callable[[], bool], words: ConsoleMatch, problem: str | Callable[[], str]
     ) -> None:
         """Run until ``done()``; otherwise raise FirmwareFailed, whose text begins ``problem``."""
         stop = self._tap.until(lambda: done() or self.console.flooded, words, self._deadline)

@@ -15,7 +15,7 @@ from harness.case.spec import Case
 from harness.deadline import Deadline
 from harness.errors import FirmwareFailed
 from harness.findings import Finding
-from harness.targets.base import Counters, Fault, Session, Stop
+from harness.targets.base import ConsoleMatch, Counters, Fault, Session, Stop
 from harness.uart import Console, Scraper, scraper
 from harness.uart.recording import Recording
 from harness.uart.records import pattern
@@ -103,7 +103,7 @@ def _feed(feeder: Feeder, inputs: Sequence[Sequence[bytes]]) -> None:
 def _listen(tap: Tap, case: Case, deadline: Deadline) -> tuple[Stop, int]:
     """Run to the image's end; also gives how many faults its tests had provoked by then."""
     ends = [_CLOSING, *(one.end for one in tap.console.scrapers if one.end is not None)]
-    words = b"|".join(b"(?:" + end + b")" for end in ends)
+    words = ConsoleMatch(b"|".join(b"(?:" + end + b")" for end in ends), lines=True)
     provoked = 0
 
     def over() -> bool:

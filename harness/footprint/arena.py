@@ -262,7 +262,7 @@ class _Prober:
     def _used(self) -> int | None:
         """The figure of the image's ``arena`` record, None if it prints none in two seconds."""
         wait = self.session.deadline(_RECORD_SECONDS, guard=self.guard)
-        self.session.run(ConsoleMatch(records.pattern("arena")), wait)
+        self.session.run(ConsoleMatch(records.pattern("arena"), lines=True), wait)
         console = b"".join(chunk.data for chunk in self.session.console)
         printed = (record for line in console.splitlines() for record in records.each_in(line))
         return next((r.integer("used") for r in printed if r.kind == "arena"), None)

@@ -84,7 +84,7 @@ def _high_water(
     with open_session(firmware) as session:
         for stack in stacks:
             session.memory.write(stack.address, bytes([PAINT]) * stack.bytes)
-        session.run(ConsoleMatch(_END), session.deadline(seconds, guard=guard))
+        session.run(ConsoleMatch(_END, lines=True), session.deadline(seconds, guard=guard))
         data = {stack.address: session.memory.read(stack.address, stack.bytes) for stack in stacks}
     marks = {}
     for stack in stacks:

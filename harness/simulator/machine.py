@@ -17,7 +17,7 @@ from harness.simulator.counting import XPSR_THUMB, Reason
 from harness.simulator.events import NEVER
 from harness.simulator.faults import FaultRecord, image_of, report, what, where
 from harness.simulator.library import ERR_EXCEPTION, FETCHES, Reg
-from harness.simulator.nrf9160 import INSTRUCTIONS, Chunk, Nrf9160
+from harness.simulator.nrf9160 import INSTRUCTIONS, Nrf9160
 from harness.simulator.nvic import BUS_FAULT, MEM_MANAGE, SQUASHED, USAGE_FAULT
 from harness.simulator.security.gateway import FNC_RETURN
 from harness.simulator.status import (
@@ -34,8 +34,9 @@ from harness.simulator.status import (
 
 #: Resets without a pause that are called a loop; a first boot legitimately takes one or two.
 RESETS_IN_A_LOOP = 16
-#: Console bytes that a pattern is looked for in, back from the last one.
-_WINDOW = 4096
+#: Console bytes that a pattern is looked for in, back from the last one: where it ends a line, and
+#: within one.
+_WINDOW, _LINE = 4096, 256
 
 # Plain numbers: looking up a member of an enumeration takes longer than many a comparison.
 _EXCEPTION, _UNMASKED, _SPECIAL = int(Reason.EXCEPTION), int(Reason.UNMASKED), int(Reason.SPECIAL)
@@ -74,28 +75,36 @@ class Machine(Nrf9160):
     ) -> None:
         self._hooks: dict[int, list[Callable[[Machine], bool | None]]] = {}
         self._pattern: re.Pattern[bytes] | None = None
-        self._recent = bytearray()
+        self._lines = False
+        self._searched = 0  # console bytes in which the pattern is not looked for again
         self._hit = False
         super().__init__(firmware, booted=booted, console=console, paced=paced, timing=timing)
 
     def printed(self, data: bytes) -> None:
-        """The console sent bytes; a run that waits for a pattern in them ends."""
+        """The console sent bytes."""
         self._collect()
         super().printed(data)
-        if self._pattern is not None and not self._hit:
-            self._recent += data
-            window = self._recent[-_WINDOW:] if b"\n" in data else self._recent[-256:]
-            if self._pattern.search(window):
-                self._hit = True
-                self.core.stop_after = True
-                self.core.stop_at = min(self.core.stop_at, self.core.executed)
+        self._listen(data)
+
+    def _listen(self, data: bytes) -> None:
+        """A run that waits for a pattern in what is sent ends; ``data`` was sent last."""
+        line = data.rfind(b"\n") + 1
+        if self._pattern is None or self._hit or (self._lines and not line):
+            return
+        self._collect()
+        size = self.console.size
+        reach = _WINDOW if line else _LINE
+        if self._pattern.search(self.console.since(max(self._searched, size - reach))):
+            self._hit = True
+            self.core.stop_after = True
+            self.core.stop_at = min(self.core.stop_at, self.core.executed)
+        elif self._lines:
+            self._searched = size - (len(data) - line)
 
     def _collect(self) -> None:
         """Take what the counting core let the console send."""
         if self.core.has_sent:
-            hertz, slept = self.memory_map.cpu_hz, self.core.slept
-            chunks = self.core.collect()
-            self.console += [Chunk((tick + slept) / hertz, data) for tick, data in chunks]
+            self.console.extend(self.core.collect(self.memory_map.cpu_hz, self.console.size))
             self.silent_resets = 0
 
     # running
@@ -106,18 +115,20 @@ class Machine(Nrf9160):
         until_tick: int = NEVER,
         until_executed: int = NEVER,
         pattern: bytes | None = None,
+        lines: bool = False,
         guard: Deadline | None = None,
     ) -> End:
         """Run until the console shows ``pattern``, a count is reached, or the image cannot go on.
 
         ``until_tick`` is in ticks of :attr:`now` and a deadline; ``until_executed`` in executed
-        instructions and a condition.
+        instructions and a condition. ``lines`` says that what matches ``pattern`` is the end of a
+        line, which is cheaper: the pattern is looked for only there, and in one line.
         """
         self._pattern = re.compile(pattern) if pattern is not None else None
-        self._recent.clear()
+        self._lines, self._searched = lines, self.console.size
         self._hit = False
         self._code_in_ram = self.core.has_run(1)
-        self.core.collects = pattern is None
+        self.core.listen(self._listen if pattern is not None else None, lines)
         try:
             while True:
                 end = self._settled(until_tick, until_executed, guard)
@@ -133,7 +144,7 @@ class Machine(Nrf9160):
                 self._execute(until_tick, until_executed, seconds)
         finally:
             self._pattern = None
-            self.core.collects = False
+            self.core.listen(None, False)
 
     def _settled(self, until_tick: int, until_executed: int, guard: Deadline | None) -> End | None:
         """Carry out what is due between two stretches of execution; an End stops the run."""

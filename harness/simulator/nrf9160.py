@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from harness.elf import Firmware
 from harness.findings import Finding, Kind
@@ -28,6 +28,7 @@ from harness.simulator.peripherals.information import ficr, uicr
 from harness.simulator.peripherals.split import NonSecureView
 from harness.simulator.peripherals.spu import Spu
 from harness.simulator.peripherals.uarte import Uarte
+from harness.simulator.recorded import Recorded
 from harness.simulator.scb import Scb, Shared
 from harness.simulator.security.attribution import Attribution
 from harness.simulator.security.blame import target_of
@@ -46,13 +47,6 @@ _FINDINGS_KEPT = 200
 INSTRUCTIONS, BRANCHES = "instructions", "branches"
 
 T = TypeVar("T", bound=Device)
-
-
-class Chunk(NamedTuple):
-    """Console bytes with the virtual time in seconds at which they were sent."""
-
-    time: float
-    data: bytes
 
 
 class Nrf9160:
@@ -79,7 +73,7 @@ class Nrf9160:
         self.image = loader.load(firmware, self.memory_map)
         self.events = EventQueue()
         self.resets = 0
-        self.console: list[Chunk] = []
+        self.console = Recorded()
         self.faults: list[FaultRecord] = []
         self.findings: list[Finding] = []
         self._noted: set[str] = set()
@@ -307,7 +301,7 @@ class Nrf9160:
 
     def printed(self, data: bytes) -> None:
         """The console sent bytes."""
-        self.console.append(Chunk(self.seconds, data))
+        self.console.append(self.seconds, data)
         self.silent_resets = 0
 
     # memory and registers, as a debugger sees them

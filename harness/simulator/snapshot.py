@@ -20,7 +20,7 @@ from typing import Any
 from harness import files
 from harness.errors import UsageError
 from harness.simulator.machine import Machine
-from harness.simulator.nrf9160 import Chunk
+from harness.simulator.recorded import Packed
 
 #: Raised when what a snapshot holds, or how it is written, changes.
 FORMAT = 6
@@ -44,7 +44,7 @@ class Snapshot:
     executed: int
     sequential: int
     slept: int
-    console: tuple[tuple[float, bytes], ...] = field(repr=False)
+    console: Packed = field(repr=False)
     resets: int
     sleeping: str
 
@@ -62,7 +62,7 @@ def take(machine: Machine) -> Snapshot:
         machine.core.executed,
         machine.core.sequential,
         machine.core.slept + machine.core.branches,
-        tuple((chunk.time, chunk.data) for chunk in machine.console),
+        machine.console.state(),
         machine.resets,
         machine.sleeping,
     )
@@ -97,10 +97,7 @@ def restore(machine: Machine, snapshot: Snapshot) -> None:
     machine.reset_reason = None
     machine.sleeping = snapshot.sleeping
     machine.resets = snapshot.resets
-    printed = len(snapshot.console)
-    if len(machine.console) < printed:
-        machine.console[:] = [Chunk(time, data) for time, data in snapshot.console]
-    del machine.console[printed:]
+    machine.console.restore(snapshot.console)
 
 
 def _restore_memory(machine: Machine, snapshot: Snapshot) -> None:

@@ -20,9 +20,14 @@ from harness.targets.pins import Pins
 
 @dataclass(frozen=True)
 class ConsoleMatch:
-    """Stop when ``pattern`` (a bytes regex) matches the console output of this run()."""
+    """Stop when ``pattern`` (a bytes regex) matches the console output of this run().
+
+    With ``lines`` each match is the end of one line, its line feed included: a target may look for
+    it only there.
+    """
 
     pattern: bytes
+    lines: bool = False
 
 
 @dataclass(frozen=True)

@@ -132,11 +132,12 @@ class SimulatorSession(OrdinarySession):
         if last_tick <= machine.now:
             return Stop.DEADLINE
         pattern: bytes | None = None
+        lines = False
         executed, condition = NEVER, NEVER
         hooked: int | None = None
         match until:
-            case ConsoleMatch(pattern=wanted):
-                pattern = wanted
+            case ConsoleMatch(pattern=wanted, lines=whole):
+                pattern, lines = wanted, whole
             case Executed(instructions=count):
                 executed = machine.core.executed + count
             case Elapsed(seconds=seconds):
@@ -148,6 +149,7 @@ class SimulatorSession(OrdinarySession):
                 until_tick=min(last_tick, condition),
                 until_executed=executed,
                 pattern=pattern,
+                lines=lines,
                 guard=deadline,
             )
         finally:

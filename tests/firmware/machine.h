@@ -14,6 +14,9 @@
 #define SCB_SHCSR REG(0xE000ED24)
 #define SCB_CPACR REG(0xE000ED88)
 #define NVIC_ISER(irq) REG(0xE000E100 + 4 * ((irq) / 32))
+#define NVIC_ICER(irq) REG(0xE000E180 + 4 * ((irq) / 32))
+#define NVIC_ISPR(irq) REG(0xE000E200 + 4 * ((irq) / 32))
+#define NVIC_ICPR(irq) REG(0xE000E280 + 4 * ((irq) / 32))
 #define NVIC_IPR(irq) (*(volatile uint8_t *)(0xE000E400 + (irq)))
 
 volatile uint32_t results[64];

@@ -6,6 +6,7 @@
 #define ROUNDS 4000000
 #define SIZE 64
 #define CALLS 20000
+#define EGU0_BIT (1u << 27)
 
 static volatile uint32_t calls;
 
@@ -89,6 +90,18 @@ __attribute__((noipa)) static void Call(void) {
   for (uint32_t i = 0; i < CALLS; i++) __asm volatile("svc 0" ::: "memory");
 }
 
+// An interrupt whose handler reads and writes the interrupt controller, as drivers' do.
+void Egu0(void) {
+  calls++;
+  if (NVIC_ISER(27) & EGU0_BIT) NVIC_ICPR(27) = EGU0_BIT;
+}
+
+__attribute__((noipa)) static void Interrupt(void) {
+  NVIC_ISER(27) = EGU0_BIT;
+  for (uint32_t i = 0; i < CALLS; i++) NVIC_ISPR(27) = EGU0_BIT;
+  NVIC_ICER(27) = EGU0_BIT;
+}
+
 static void Fill(void) {
   for (uint32_t i = 0; i < SIZE; i++) {
     values[i] = (float)i - 30.5f;
@@ -109,6 +122,7 @@ void Main(void) {
     results[2] = MultiplyTuned(64);
     results[3] = MultiplyFloats(64);
     Call();
+    Interrupt();
     results[4] = calls;
   }
 }

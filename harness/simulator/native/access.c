@@ -3,8 +3,8 @@
 
 #include "core.h"
 
-// An access that Python answers takes about as long as so many instructions.
-#define ACCESS_INSTRUCTIONS 256
+// What Python answers takes about as long as so many instructions.
+#define PYTHON_INSTRUCTIONS 256
 #define PRIVATE 0xE0000000u  // the private peripheral bus
 
 static bool is_write(int type) { return type == MEM_WRITE_PROT || type == MEM_WRITE_UNMAPPED; }
@@ -54,10 +54,15 @@ static bool wants_stop(Core *c) {
   return c->stop_after || c->stop_at < c->executed || core_deliverable(c);
 }
 
+// Python is about to be asked: look at the clock the sooner.
+void access_note_python(Core *c) {
+  c->look_at -= PYTHON_INSTRUCTIONS;
+  core_limit(c);
+}
+
 static bool ask(Core *c, bool write, uint32_t address, int size, uint64_t value) {
   uint32_t word = 0;
-  c->look_at -= ACCESS_INSTRUCTIONS;
-  core_limit(c);
+  access_note_python(c);
   if (!c->access(c, write, address, size, value, &word, &c->failed)) return false;
   if (write) return true;
   if (core_area(c->code, c->code_count, address)) return true;  // memory itself answers
@@ -100,8 +105,7 @@ static bool carry_out(Core *c, bool write, uint32_t address, int size, uint64_t 
   uint8_t rule = at->registers->rules[offset / 4];
   if (write) return rule & SEND && value & 1 && uarte_start(c, at->registers);
   if (!(rule & COUNT)) return false;
-  long long now = c->executed + c->slept + c->branches;
-  uint32_t counter = (uint32_t)registers_count(at->registers, now) & 0xFFFFFF;
+  uint32_t counter = (uint32_t)registers_count(at->registers, core_now(c)) & 0xFFFFFF;
   memcpy(at->window + offset, &counter, sizeof counter);
   return true;
 }

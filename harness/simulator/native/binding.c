@@ -35,6 +35,15 @@ static bool call_access(Core *c, bool write, uint32_t address, int size, uint64_
   return allowed;
 }
 
+void binding_heard(Core *c, const uint8_t *bytes, uint32_t size, bool *failed) {
+  CoreObject *self = c->owner;
+  PyObject *data = PyBytes_FromStringAndSize((const char *)bytes, size);
+  PyObject *result = data ? PyObject_CallFunctionObjArgs(self->listener, data, NULL) : NULL;
+  *failed = !result;
+  Py_XDECREF(data);
+  Py_XDECREF(result);
+}
+
 // Areas from a list of (base, size, host, stable); -1 with an error set.
 static int add_areas(Area *table, int *count, PyObject *list, bool executable) {
   Py_ssize_t length = PySequence_Size(list);
@@ -170,6 +179,7 @@ static int initialize(PyObject *object, PyObject *arguments, PyObject *keywords)
 static int traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(((CoreObject *)object)->access);
+  Py_VISIT(((CoreObject *)object)->listener);
   Py_VISIT(((CoreObject *)object)->served);
   Py_VISIT(((CoreObject *)object)->nvic);
   Py_VISIT(((CoreObject *)object)->mpus);
@@ -178,6 +188,7 @@ static int traverse(PyObject *object, visitproc visit, void *arg) {
 
 static int clear(PyObject *object) {
   Py_CLEAR(((CoreObject *)object)->access);
+  Py_CLEAR(((CoreObject *)object)->listener);
   Py_CLEAR(((CoreObject *)object)->served);
   if (CORE(object)->nvic) CORE(object)->nvic->core = NULL;
   CORE(object)->nvic = NULL;

@@ -12,9 +12,10 @@
 typedef struct {
   PyObject_HEAD Core core;
   PyObject *access;
-  PyObject *served;  // a list: the Registers that `core.served` points into
-  PyObject *nvic;    // what `core.nvic` points into
-  PyObject *mpus;    // a tuple: what `core.mpus` points into
+  PyObject *listener;  // NULL, or who hears what is sent
+  PyObject *served;    // a list: the Registers that `core.served` points into
+  PyObject *nvic;      // what `core.nvic` points into
+  PyObject *mpus;      // a tuple: what `core.mpus` points into
 } CoreObject;
 
 typedef struct {
@@ -55,5 +56,6 @@ bool nvic_is_one(PyObject *object);
 extern PyType_Spec mpu_spec;
 bool mpu_is_one(PyObject *object);
 
+void binding_heard(Core *c, const uint8_t *bytes, uint32_t size, bool *failed);
 int binding_fill(PyObject *tuple, Py_ssize_t at, PyObject *value);
 #endif  // HARNESS_SIMULATOR_NATIVE_BINDING_H_

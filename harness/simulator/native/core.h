@@ -116,7 +116,7 @@ typedef struct {
   size_t end;        // first byte behind what a snapshot keeps
 } Layout;
 
-// Bytes that were sent and not collected yet; ticks count instructions and branches, not sleep.
+// Bytes that were sent and not collected yet, with the virtual time at which they were.
 #define OUTBOX_CHUNKS 1024
 typedef struct {
   struct {
@@ -127,6 +127,11 @@ typedef struct {
   unsigned count;
   uint32_t used;
 } Outbox;
+
+// What core_count_before() said last.
+typedef struct {
+  uint32_t block, size, pc, generation, count;
+} Counted;
 
 // A search for a loop that can change nothing; see idle.c.
 typedef struct {
@@ -162,6 +167,9 @@ typedef struct Core {
   // The machine's answer to an access; false to refuse it. `*failed`: the callback itself broke.
   bool (*access)(struct Core *c, bool write, uint32_t address, int size, uint64_t value,
                  uint32_t *answer, bool *failed);
+  // Somebody listens to what is sent, or to what ends a line alone. `*failed`: the callback broke.
+  void (*heard)(struct Core *c, const uint8_t *bytes, uint32_t size, bool *failed);
+  bool hears_lines;
   int code_count;
   Area windows[MAX_AREAS];  // device windows, with what their registers read as
   int window_count;
@@ -211,9 +219,9 @@ typedef struct Core {
   unsigned accesses;
   uint32_t ignored;  // breakpoint that the next block may start on
   bool ignoring;
+  Counted counted;
   Idle idle;
   uint32_t trace[TRACE_BLOCKS];
-  bool collects;  // what is sent may wait in the outbox
   Outbox outbox;
 } Core;
 
@@ -224,6 +232,7 @@ static inline const Area *core_ram(const Core *c) { return &c->code[c->code_coun
 uint32_t thumb_length(uint16_t first);
 bool thumb_is_special(uint16_t first, uint16_t second, int context);
 bool thumb_may_store(uint16_t first);
+int thumb_plain_store(uint16_t first, uint16_t second);
 int thumb_extra_state(uint16_t first, uint16_t second);
 
 // count.c
@@ -248,6 +257,9 @@ int core_step(Core *c);
 // access.c
 bool access_hook(void *uc, int type, uint64_t address, int size, int64_t value, void *user);
 void access_undo(Core *c);
+void access_note_python(Core *c);
+
+static inline long long core_now(const Core *c) { return c->executed + c->branches + c->slept; }
 
 // uarte.c
 bool uarte_start(Core *c, Registers *r);

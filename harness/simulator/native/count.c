@@ -5,6 +5,8 @@
 // its first part is run alone by asking Unicorn to stop "until" the address in its middle, which
 // cuts the translated block there.
 
+#include <string.h>
+
 #include "core.h"
 
 // Instructions between two looks at the clock at most: a few milliseconds.
@@ -84,14 +86,17 @@ static void decode(Core *c, const Area *area, Slot *s, uint32_t address, uint32_
   }
 }
 
-// Instructions of the current block that stand before `pc`.
+// Instructions of the current block that stand before `pc`. A loop asks for the same ones.
 uint32_t core_count_before(Core *c, uint32_t pc) {
+  const Counted same = {c->block, c->block_size, pc, c->generation, c->counted.count};
   Area *area = core_area(c->code, c->code_count, c->block);
   uint32_t count = 0;
   if (!area) return 0;
+  if (area->stable && !memcmp(&same, &c->counted, sizeof same)) return same.count;
   for (uint32_t at = c->block; at < pc && at < c->block + c->block_size; count++) {
     at += thumb_length(core_halfword(area, at));
   }
+  c->counted = (Counted){c->block, c->block_size, pc, c->generation, count};
   return count;
 }
 

@@ -117,20 +117,37 @@ static PyObject *set_rights(PyObject *self, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
-// The bytes that were sent since, with their ticks; the outbox is empty then.
-static PyObject *collect(PyObject *self, PyObject *unused) {
+// What was sent since, as three arrays: times in seconds, where each transfer ends in the bytes of
+// all, of which there are `begin` already, and the bytes. The outbox is empty then.
+static PyObject *collect(PyObject *self, PyObject *arguments) {
   Outbox *out = &CORE(self)->outbox;
-  PyObject *list = PyList_New(0);
-  const char *bytes = (char *)out->bytes;
-  (void)unused;
-  for (unsigned i = 0; list && i < out->count; bytes += out->chunks[i++].size) {
-    PyObject *chunk =
-        Py_BuildValue("Ly#", out->chunks[i].tick, bytes, (Py_ssize_t)out->chunks[i].size);
-    if (!chunk || PyList_Append(list, chunk)) Py_CLEAR(list);
-    Py_XDECREF(chunk);
+  double hertz;
+  unsigned long long end;
+  if (!PyArg_ParseTuple(arguments, "dK", &hertz, &end)) return NULL;
+  double times[OUTBOX_CHUNKS];
+  uint64_t ends[OUTBOX_CHUNKS];
+  for (unsigned i = 0; i < out->count; i++) {
+    times[i] = (double)out->chunks[i].tick / hertz;
+    ends[i] = end += out->chunks[i].size;
   }
-  out->count = out->used = 0;
-  return list;
+  PyObject *packed = Py_BuildValue(
+      "y#y#y#", (char *)times, (Py_ssize_t)(out->count * sizeof *times), (char *)ends,
+      (Py_ssize_t)(out->count * sizeof *ends), (char *)out->bytes, (Py_ssize_t)out->used);
+  if (packed) out->count = out->used = 0;
+  return packed;
+}
+
+static PyObject *listen(PyObject *self, PyObject *arguments) {
+  CoreObject *object = (CoreObject *)self;
+  PyObject *listener, *before = object->listener;
+  int lines;
+  if (!PyArg_ParseTuple(arguments, "Op", &listener, &lines)) return NULL;
+  Py_INCREF(listener);
+  object->listener = listener;
+  CORE(self)->heard = listener == Py_None ? NULL : binding_heard;
+  CORE(self)->hears_lines = lines;
+  Py_XDECREF(before);
+  Py_RETURN_NONE;
 }
 
 static PyObject *watch_ram(PyObject *self, PyObject *unused) {
@@ -325,7 +342,8 @@ PyMethodDef core_methods[] = {
     {"coverage", methods_coverage, METH_O, "Bit a halfword of an area: executed."},
     {"serve", methods_serve, METH_VARARGS, "Answer plain accesses to registers at an address."},
     {"set_channels", methods_set_channels, METH_O, "The DPPIC's registers."},
-    {"collect", collect, METH_NOARGS, "Bytes that were sent: [(tick, bytes)]."},
+    {"collect", collect, METH_VARARGS, "What was sent; given ticks a second and bytes before."},
+    {"listen", listen, METH_VARARGS, "Who hears what is sent at once, or None; only line ends?"},
     {"clear_profile", methods_clear_profile, METH_NOARGS, "Forget profile, coverage."},
     {NULL, NULL, 0, NULL},
 };

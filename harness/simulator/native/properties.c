@@ -28,7 +28,6 @@ static int set_stop_at(PyObject *self, PyObject *value, void *unused) {
 
 #define FIELD(name) offsetof(CoreObject, core.name)
 PyMemberDef core_members[] = {
-    {"collects", T_BOOL, FIELD(collects), 0, "What is sent may wait for collect()."},
     {"has_sent", T_UINT, FIELD(outbox.count), READONLY, "Chunks that wait."},
     {"plain_frames", T_BOOL, FIELD(plain_frames), 0, "Frames of 16 FP registers at most."},
     {"nonsecure_frames", T_BOOL, FIELD(nonsecure_frames), 0, "As a non-secure image expects."},

@@ -74,6 +74,20 @@ static void emulate_cut(Core *c, uint32_t from, uint32_t until) {
   c->partial = false;
 }
 
+// The store at pc took effect: go on behind it, where storing is all that it does.
+static bool step_over(Core *c) {
+  uint32_t pc = core_reg(c, REG_PC);
+  Area *area = core_area(c->code, c->code_count, pc);
+  if (!area || core_reg(c, REG_XPSR) & XPSR_IT) return false;
+  uint16_t first = core_halfword(area, pc), second = core_halfword(area, pc + 2);
+  if (thumb_plain_store(first, second) != c->fault_size) return false;
+  core_retire(c, pc);
+  core_set_reg(c, REG_PC, (pc + thumb_length(first)) | 1);
+  c->sequential = pc + thumb_length(first);
+  c->reason = REASON_NONE;
+  return true;
+}
+
 static void replay(Core *c) {
   uint32_t pc = core_reg(c, REG_PC);
   Area *area = core_area(c->code, c->code_count, pc);
@@ -102,7 +116,7 @@ static void begin(Core *c) {
 static void run_on(Core *c) {
   emulate(c, NEVER);
   if (!c->failed && c->reason == REASON_CUT) emulate_cut(c, c->block, address_of(c, c->cut));
-  if (!c->failed && c->reason == REASON_REPLAY) replay(c);
+  if (!c->failed && c->reason == REASON_REPLAY && !step_over(c)) replay(c);
 }
 
 // What ended the stretch was the core's own matter; it goes on.

@@ -61,6 +61,29 @@ bool thumb_may_store(uint16_t first) {
   }
 }
 
+// Bytes that an instruction stores that does nothing else: STR, STRH, STRB without writeback. 0 for
+// all others.
+int thumb_plain_store(uint16_t first, uint16_t second) {
+  static const int long_sizes[] = {1, 2, 4, 0}, register_sizes[] = {4, 2, 1, 0};
+  if (thumb_length(first) == 4) {
+    bool offset = first & 0x80 || !(second & 0x0FC0) || (second & 0x0D00) == 0x0C00;
+    return (first & 0xFF10) == 0xF800 && offset ? long_sizes[first >> 5 & 3] : 0;
+  }
+  switch (first >> 11) {
+    case 10:
+      return register_sizes[first >> 9 & 3];
+    case 12:
+    case 18:
+      return 4;
+    case 14:
+      return 1;
+    case 16:
+      return 2;
+    default:
+      return 0;
+  }
+}
+
 // State outside the registers that exception entry must deal with, once firmware uses it:
 // stack limits (MSR to MSPLIM, PSPLIM) and the exclusive monitor (LDREX and its kin).
 int thumb_extra_state(uint16_t first, uint16_t second) {

@@ -36,7 +36,7 @@ static bool keep(Core *c, const uint8_t *bytes, uint32_t size) {
   Outbox *out = &c->outbox;
   if (out->count == OUTBOX_CHUNKS || sizeof out->bytes - out->used < size) return false;
   memcpy(out->bytes + out->used, bytes, size);
-  out->chunks[out->count].tick = c->executed + c->branches;
+  out->chunks[out->count].tick = core_now(c);
   out->chunks[out->count++].size = size;
   out->used += size;
   return true;
@@ -45,7 +45,7 @@ static bool keep(Core *c, const uint8_t *bytes, uint32_t size) {
 // STARTTX; false where the machine must be asked.
 bool uarte_start(Core *c, Registers *r) {
   uint32_t size = *word(r, TXD_MAXCNT) & MOST;
-  if (!c->collects || *word(r, ENABLE) != ENABLED_UARTE || !size) return false;
+  if (*word(r, ENABLE) != ENABLED_UARTE || !size) return false;
   if (published(r, TXSTARTED) || published(r, TXDRDY) || !ends_quietly(c, r)) return false;
   const uint8_t *bytes = bytes_at(c, *word(r, TXD_PTR), size);
   if (!bytes || !keep(c, bytes, size)) return false;
@@ -53,5 +53,9 @@ bool uarte_start(Core *c, Registers *r) {
   *word(r, TXSTARTED) = *word(r, TXDRDY) = *word(r, ENDTX) = 1;
   if (stops(c, r)) *word(r, TXSTOPPED) = 1;
   registers_drive(r, c->nvic);
+  if (c->heard && (!c->hears_lines || memchr(bytes, '\n', size))) {
+    access_note_python(c);
+    c->heard(c, bytes, size, &c->failed);
+  }
   return true;
 }

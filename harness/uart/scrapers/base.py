@@ -81,9 +81,9 @@ class Check:
 class Scraper(ABC):
     """Reads results out of lines.
 
-    ``end`` is a bytes regex of the image's last line, at which a run stops; None if it has none.
-    ``ended`` says that it came. ``owner`` is the number of the running test, 0 for none: what an
-    image prints meanwhile belongs to that test and is not a finding.
+    ``end`` is a bytes regex of the image's last line, its line feed included, at which a run stops;
+    None if it has none. ``ended`` says that it came. ``owner`` is the number of the running test, 0
+    for none: what an image prints meanwhile belongs to that test and is not a finding.
     """
 
     end: bytes | None = None

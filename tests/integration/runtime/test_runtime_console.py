@@ -47,7 +47,7 @@ class Host:
         self.session = session
         self.tap = Tap(session, Console())
         self.deadline = session.deadline(30, guard=60)
-        self.tap.run(rb"~HIL \d+ ready [^\n]*\n", self.deadline)
+        self.tap.run(ConsoleMatch(rb"~HIL \d+ ready [^\n]*\n"), self.deadline)
         assert self.tap.console.of_kind("ready")
 
     def send(self, line: bytes) -> tuple[str, str, str]:
@@ -55,7 +55,7 @@ class Host:
         seen = len(self.tap.console.records)
         self.session.write(fill_blocks(line))
         patience = self.session.deadline(0.5, guard=30)
-        self.tap.run(rb"~HIL \d+ (?:ack|nak) [^\n]*\n", patience)
+        self.tap.run(ConsoleMatch(rb"~HIL \d+ (?:ack|nak) [^\n]*\n"), patience)
         for one in self.tap.console.records[seen:]:
             if one.kind in ("ack", "nak"):
                 return one.kind, str(one.integer("of")), str(one.fields.get("reason", ""))
@@ -164,7 +164,7 @@ def feed(session: Session, spoil: Callable[[int, bytes], bytes]) -> tuple[NoisyL
     for number in range(2):
         feeder.infer(number, [VALUE.tobytes()])
     feeder.done()
-    tap.run(rb"~HIL \d+ end [^\n]*\n", deadline)
+    tap.run(ConsoleMatch(rb"~HIL \d+ end [^\n]*\n"), deadline)
     return line, tap.console
 
 

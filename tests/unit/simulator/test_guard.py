@@ -36,6 +36,7 @@ def test_the_clock_is_looked_at_more_often_where_python_answers(
         machine = Machine(build(name))
         machine.core.skip_idle = False
         machine.run(until_executed=10_000)
+        machine.core.listen(lambda _: None, False)
         before = machine.core.executed
         machine.core.stop_at = before + 10**9
         machine.core.run(1e-9)  # its time is over when it is first looked at

@@ -197,6 +197,19 @@ def test_a_fault_in_the_fault_handler_locks_up_and_names_the_caller(build: Build
     assert first.pc == 0
 
 
+def test_a_call_without_the_thumb_bit_faults_at_its_target_and_first_for_the_fetch(
+    build: Build,
+) -> None:
+    """Armv8-M ARM, FetchInstr(): EPSR.T is looked at once the instruction is there."""
+    machine = Machine(build("nothumb"))
+    assert run(machine) is End.IDLE
+    words = results(machine, 11)
+    code, data = words[6:8]
+    invstate, iaccviol = 1 << 17, 1 << 0
+    assert words[:6] == [invstate, code, 0, invstate, data, 0]
+    assert words[8:] == [iaccviol, data, 0]
+
+
 def test_uicr_survives_a_soft_reset_and_the_watchdog_resets(build: Build) -> None:
     machine = Machine(build("resets"))
     assert run(machine) is End.IDLE

@@ -1,0 +1,93 @@
+"""What the console sent, each transfer with its virtual time.
+
+Firmware that polls sends each byte by itself. So transfers stand in three arrays, as the counting
+core gives them, and become objects where somebody looks at them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, overload
+
+#: Times in seconds, where in the bytes each transfer ends, the bytes; packed.
+Packed = tuple[bytes, bytes, bytes]
+
+
+class Chunk(NamedTuple):
+    """Console bytes with the virtual time in seconds at which they were sent."""
+
+    time: float
+    data: bytes
+
+
+class Recorded(Sequence[Chunk]):
+    """Transfers in their order."""
+
+    def __init__(self) -> None:
+        self._times, self._ends, self._data = array("d"), array("Q"), bytearray()
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    def __iter__(self) -> Iterator[Chunk]:
+        return self._chunks(0, len(self))
+
+    @overload
+    def __getitem__(self, index: int) -> Chunk: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Chunk]: ...
+    def __getitem__(self, index: int | slice) -> Chunk | list[Chunk]:
+        if isinstance(index, slice):
+            first, last, step = index.indices(len(self))
+            if step != 1:
+                return list(self)[index]
+            return list(self._chunks(first, last))
+        first = range(len(self))[index]
+        return next(self._chunks(first, first + 1))
+
+    def _chunks(self, first: int, last: int) -> Iterator[Chunk]:
+        ends = self._ends[first:last]
+        if not ends:
+            return
+        offset = self._ends[first - 1] if first else 0
+        data = bytes(self._data[offset : ends[-1]])
+        begin = 0
+        for time, end in zip(self._times[first:last], ends, strict=True):
+            yield Chunk(time, data[begin : end - offset])
+            begin = end - offset
+
+    @property
+    def size(self) -> int:
+        """Bytes of all transfers."""
+        return len(self._data)
+
+    def since(self, offset: int) -> bytes:
+        """The bytes of all transfers from ``offset`` on."""
+        return bytes(self._data[offset:])
+
+    def append(self, time: float, data: bytes) -> None:
+        """One more transfer."""
+        self._data += data
+        self._times.append(time)
+        self._ends.append(len(self._data))
+
+    def extend(self, packed: Packed) -> None:
+        """More transfers, whose ends count from the beginning of all."""
+        times, ends, data = packed
+        self._times.frombytes(times)
+        self._ends.frombytes(ends)
+        self._data += data
+
+    def state(self) -> Packed:
+        """What a snapshot keeps."""
+        return self._times.tobytes(), self._ends.tobytes(), bytes(self._data)
+
+    def restore(self, state: Packed) -> None:
+        """Forget what was sent after :meth:`state`, or take what it gave on another machine."""
+        count = len(state[0]) // self._times.itemsize
+        if len(self) < count:
+            del self._times[:], self._ends[:], self._data[:]
+            self.extend(state)
+        del self._times[count:], self._ends[count:]
+        del self._data[len(state[2]) :]
