@@ -48,44 +48,39 @@ def read(folder: Path) -> Presence | None:
         return None
 
 
-def presences(bench: Path) -> dict[str, Path]:
-    """Serial numbers and state folders of the boards on a bench, unplugged ones left out."""
+def presences(bench: Path) -> dict[Path, Presence]:
+    """The boards on a bench by their state folders, unplugged ones left out."""
     if not bench.is_dir():
         return {}
-    folders = sorted(path for path in bench.iterdir() if (path / STATE).is_file())
-    by_serial = {}
-    for folder in folders:
-        presence = read(folder)
-        if presence is not None and presence.ports and names.is_name(presence.serial):
-            by_serial[presence.serial] = folder
-    return by_serial
+    visible = {folder: read(folder) for folder in sorted(bench.iterdir())}
+    return {
+        folder: presence
+        for folder, presence in visible.items()
+        if presence is not None and presence.ports and names.is_name(presence.serial)
+    }
 
 
 def boards(bench: Path) -> list[Board]:
     """The boards of a bench, as discovery lists real ones."""
-    visible = []
-    for folder in presences(bench).values():
-        presence = read(folder)
-        if presence is None:
-            continue
-        ports = [Port(d, presence.serial, number) for d, number in presence.ports]
-        device, how = application_port(ports)
-        visible.append(
-            Board(
-                name=presence.name,
-                probe=presence.serial,
-                port=device,
-                ports=tuple(d for d, _ in presence.ports),
-                baud=presence.baud,
-                tags=("virtual",),
-                how=how,
-                kit=f"virtual {kit(presence.serial)}".strip(),
-                power_cycle=(str(bench / "bin" / "virtual-power"), "{probe}"),
-                tools=str(bench / "bin"),
-                control=folder,
-            )
-        )
-    return visible
+    return [_board(bench, folder, presence) for folder, presence in presences(bench).items()]
+
+
+def _board(bench: Path, folder: Path, presence: Presence) -> Board:
+    ports = [Port(device, presence.serial, number) for device, number in presence.ports]
+    device, how = application_port(ports)
+    return Board(
+        name=presence.name,
+        probe=presence.serial,
+        port=device,
+        ports=tuple(port.device for port in ports),
+        baud=presence.baud,
+        tags=("virtual",),
+        how=how,
+        kit=f"virtual {kit(presence.serial)}".strip(),
+        power_cycle=(str(bench / "bin" / "virtual-power"), "{probe}"),
+        tools=str(bench / "bin"),
+        control=folder,
+    )
 
 
 def install_tools(bench: Path) -> Path:

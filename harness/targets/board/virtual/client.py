@@ -17,6 +17,7 @@ from harness.errors import EnvironmentMissing, TargetLost
 from harness.targets.board import names
 from harness.targets.board.identity import Board
 from harness.targets.board.virtual import bench as benches
+from harness.targets.board.virtual import misbehaviour
 
 _SECONDS = 30.0
 
@@ -104,7 +105,11 @@ class VirtualPins:
 
 
 class VirtualDk(Closing):
-    """A virtual board in a process of its own, which ends with this object or with its parent."""
+    """A virtual board in a process of its own, which ends with this object or with its parent.
+
+    Raises :class:`UsageError` for a name or misbehaviour that is none,
+    :class:`EnvironmentMissing` if the process does not start.
+    """
 
     def __init__(
         self,
@@ -119,10 +124,12 @@ class VirtualDk(Closing):
         self.bench = bench
         self.folder = bench / names.checked(serial, "the serial number")
         name = names.checked(name, "the name") if name else ""
+        wrong = tuple(misbehave)
+        misbehaviour.parse(wrong)
         arguments = ["--bench", str(bench), "--serial", serial, "--baud", str(baud)]
         arguments += ["--name", name] if name else []
         arguments += ["--play"] if play else []
-        for text in misbehave:
+        for text in wrong:
             arguments += ["--misbehave", text]
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "harness.targets.board.virtual.server", *arguments],

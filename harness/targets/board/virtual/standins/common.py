@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from harness.elf import hexfile
 from harness.errors import UsageError
+from harness.targets.board.lab import same_serial
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.client import ControlError, call
 
@@ -35,11 +36,11 @@ class Target:
     """The board that a tool works on, on a bench of virtual boards."""
 
     def __init__(self, bench: Path, serial: str) -> None:
-        boards = benches.presences(bench)
-        folder = {key.lstrip("0"): path for key, path in boards.items()}.get(serial.lstrip("0"))
-        if folder is None:
-            raise Refused(f"no probe with serial number {serial} is connected", 41)
-        self._folder = folder
+        for folder, presence in benches.presences(bench).items():
+            if same_serial(presence.serial, serial):
+                self._folder = folder
+                return
+        raise Refused(f"no probe with serial number {serial} is connected", 41)
 
     def program(self, file: Path, *, erase_all: bool = False) -> None:
         """Write an Intel HEX file, or fail, hang or lie as the board's misbehaviours say."""

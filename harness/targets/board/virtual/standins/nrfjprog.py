@@ -31,8 +31,8 @@ def run(bench: Path, arguments: list[str]) -> None:
     if rest:
         raise Refused(f"unknown argument {rest[0]}", 11)
     if "--ids" in settings:
-        for serial in benches.presences(bench):
-            say(serial.lstrip("0"))
+        for presence in benches.presences(bench).values():
+            say(presence.serial.lstrip("0"))
         return
     operations = {"--program", "--memrd", "--pinreset", "--reset"} | (
         {"--verify"} if verify else set()

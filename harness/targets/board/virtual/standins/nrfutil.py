@@ -108,20 +108,18 @@ def _read(bench: Path, words: list[str], _: bool) -> None:
 
 def _list(bench: Path, words: list[str], as_json: bool) -> None:
     options(words, ("--traits", "--timeout-ms"), ())
-    devices = []
-    for serial, folder in benches.presences(bench).items():
-        presence = benches.read(folder)
-        ports = presence.ports if presence else ()
-        devices.append(
-            {
-                "serialNumber": serial.zfill(12),
-                "traits": {"jlink": True, "devkit": True, "serialPorts": True},
-                "devkit": {"boardVersion": "PCA10090"},
-                "serialPorts": [
-                    {"comName": device, "vcom": index} for index, (device, _) in enumerate(ports)
-                ],
-            }
-        )
+    devices = [
+        {
+            "serialNumber": presence.serial.zfill(12),
+            "traits": {"jlink": True, "devkit": True, "serialPorts": True},
+            "devkit": {"boardVersion": "PCA10090"},
+            "serialPorts": [
+                {"comName": device, "vcom": index}
+                for index, (device, _) in enumerate(presence.ports)
+            ],
+        }
+        for presence in benches.presences(bench).values()
+    ]
     if as_json:
         say(json.dumps({"type": "info", "data": {"devices": devices}}))
         return

@@ -1,0 +1,194 @@
+"""Virtual boards as others see them: on their bench, through their socket, in a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from virtual_bench import SERIAL, ThreadDk
+from wire import Wire
+
+from harness.elf import Firmware
+from harness.elf.wrapped import wrap
+from harness.errors import EnvironmentMissing, TargetLost, UsageError
+from harness.targets import ConsoleMatch, Stop, open_target
+from harness.targets.board.ports import holders
+from harness.targets.board.virtual import bench as benches
+from harness.targets.board.virtual.bench import Presence
+from harness.targets.board.virtual.client import (
+    ControlError,
+    VirtualDk,
+    VirtualMemory,
+    VirtualPins,
+    call,
+)
+from harness.targets.board.virtual.standins import STANDINS
+
+
+def show(bench: Path, serial: str, **fields: object) -> Path:
+    """A board's folder with what it shows of itself."""
+    folder = bench / f"folder-of-{serial or 'none'}"
+    folder.mkdir(parents=True)
+    ports = ((f"/dev/{serial}-1", 2), (f"/dev/{serial}-0", 0))
+    told = {"name": f"dk-{serial}", "pid": 1, "control": "", "baud": 9600, "ports": ports, **fields}
+    benches.write(folder, Presence(serial=serial, **told))
+    return folder
+
+
+def test_boards_on_a_bench_are_listed_like_real_ones(tmp_path: Path) -> None:
+    folder = show(tmp_path, "960000002")
+    (board,) = benches.boards(tmp_path)
+    assert (board.name, board.probe, board.baud) == ("dk-960000002", "960000002", 9600)
+    assert board.port == "/dev/960000002-0"
+    assert board.ports == ("/dev/960000002-1", "/dev/960000002-0")
+    assert board.how == "VCOM0: lowest USB interface (0) of 2"
+    assert (board.tags, board.kit) == (("virtual",), "virtual nRF9160 DK (PCA10090)")
+    assert board.power_cycle == (str(tmp_path / "bin" / "virtual-power"), "{probe}")
+    assert (board.tools, board.control) == (str(tmp_path / "bin"), folder)
+    assert not list(folder.glob(".*"))  # written in one step, and nothing else left
+
+
+def test_what_is_no_board_that_can_be_used_is_left_out(tmp_path: Path) -> None:
+    assert benches.boards(tmp_path / "nowhere") == []
+    show(tmp_path, "1")
+    show(tmp_path, "2", ports=())  # unplugged
+    show(tmp_path, "../3".replace("/", ""), name="x")
+    show(tmp_path, "")
+    for number, text in enumerate(['{"name": 1}', "[]", "{", '{"ports": 3}', '{"ports": [[1]]}']):
+        (tmp_path / f"garbled{number}").mkdir()
+        (tmp_path / f"garbled{number}" / benches.STATE).write_text(text)
+    (tmp_path / "file").touch()
+    assert [board.probe for board in benches.boards(tmp_path)] == ["1"]
+
+
+def test_the_tools_of_a_bench_are_programs(tmp_path: Path) -> None:
+    folder = benches.install_tools(tmp_path / "a bench")
+    assert sorted(path.name for path in folder.iterdir()) == sorted(STANDINS)
+    for path in folder.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o755
+    done = subprocess.run(
+        [folder / "nrfutil", "device", "list"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "Supported devices found: 0\n"), done.stderr
+    done = subprocess.run([folder / "west", "b"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "Error: unknown command ['b']\n"), done.stderr
+
+
+# -- the socket -------------------------------------------------------------------------------
+
+
+def test_a_board_that_does_not_answer_or_hangs_up_is_told_from_one_that_refuses(
+    tmp_path: Path,
+) -> None:
+    gone = show(tmp_path, "1", control=str(tmp_path / "nobody"))
+    with pytest.raises(ControlError, match="the virtual board 1 does not answer: "):
+        call(gone, "info")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "mute"))
+        listener.listen()
+        listener.settimeout(5)
+        mute = show(tmp_path, "2", control=str(tmp_path / "mute"))
+        code = (
+            "import sys; from pathlib import Path\n"
+            "from harness.targets.board.virtual.client import call\n"
+            "call(Path(sys.argv[1]), 'info', more=3)"
+        )
+        caller = subprocess.Popen([sys.executable, "-c", code, str(mute)], stderr=subprocess.PIPE)
+        channel, _ = listener.accept()
+        assert json.loads(channel.makefile().read()) == {"do": "info", "more": 3}
+        channel.close()
+        assert b"the virtual board 2 hung up" in caller.communicate(timeout=20)[1]
+
+
+def test_memory_and_pins_of_a_board_go_through_its_socket(tmp_path: Path) -> None:
+    with ThreadDk(tmp_path) as dk:
+        memory, pins = VirtualMemory(dk.board.folder), VirtualPins(dk.board.folder)
+        dk.board.store.program(16, b"hello")
+        assert memory.read(16, 5) == b"hello"
+        with pytest.raises(TargetLost, match="could not read 4 bytes at 0x70000000: "):
+            memory.read(0x7000_0000, 4)
+        with pytest.raises(TargetLost, match="could not write at 0x20000000: "):
+            memory.write(0x2000_0000, b"x")
+        with pytest.raises(TargetLost, match=r"could not reach P0\.6: "):
+            pins.read(6)
+        with pytest.raises(TargetLost, match=r"could not reach P0\.7: "):
+            pins.drive(7, None)
+        memory.close()
+
+
+# -- a process --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def image(tmp_path: Path) -> Firmware:
+    """What a board that plays prints."""
+    path = tmp_path / "image.elf"
+    path.write_bytes(wrap([(0, b"*** Booting x ***\r\nhello\r\n")]))
+    return Firmware.from_elf(path)
+
+
+def test_a_board_lives_in_a_process_of_its_own(tmp_path: Path) -> None:
+    dk = VirtualDk(tmp_path, SERIAL, name="mine", play=True, baud=9600, misbehave=["drop=3"])
+    assert dk.alive
+    assert (dk.board.name, dk.board.baud, dk.board.control) == ("mine", 9600, tmp_path / SERIAL)
+    assert benches.read(dk.folder).pid != os.getpid()
+    assert dk.do("info")["wrong"]["drop"] == 3
+    dk.do("power")
+    with pytest.raises(TargetLost, match=f"the virtual board {SERIAL} is unplugged"):
+        _ = dk.board
+    dk.close()
+    dk.close()
+    assert not dk.alive and benches.read(dk.folder) is None
+
+
+def test_a_board_that_cannot_start_says_why(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(EnvironmentMissing, match=r"did not start: NotADirectoryError: "):
+        VirtualDk(tmp_path / "file", SERIAL)
+    with pytest.raises(UsageError, match="cannot 'dance'"):
+        VirtualDk(tmp_path, SERIAL, misbehave=["dance"])
+    for serial, name in (("../1", ""), (SERIAL, "../x")):
+        with pytest.raises(UsageError, match="cannot be used"):
+            VirtualDk(tmp_path, serial, name=name)
+    assert not (tmp_path / "1").exists()
+
+
+def test_the_target_starts_a_board_for_its_session_and_ends_it(image: Firmware) -> None:
+    with open_target("virtual-board", image, play=True, misbehave="drop=0,,repeat=0") as session:
+        assert session.run(ConsoleMatch(b"hello"), session.deadline(20)) is Stop.CONDITION
+        assert session.target == "virtual-board"
+        folder = session.board.control
+        assert folder.parent.name.startswith("tflm-bench-")
+        assert len(session.board.probe) == 9 and session.board.probe.startswith("960")
+    assert not folder.parent.exists()
+
+
+# -- who has a port open ----------------------------------------------------------------------
+
+
+def test_who_has_a_port_open_is_named_and_who_is_behind_it_is_not() -> None:
+    wire = Wire()
+    assert holders(wire.port) == []
+    code = "import sys; port = open(sys.argv[1], 'rb+', buffering=0); print(1, flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code, wire.port], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as other:
+        assert other.stdout.readline()
+        name = Path(f"/proc/{other.pid}/comm").read_text().strip()
+        assert holders(wire.port) == [f"{name} (process {other.pid})"]
+        other.stdin.close()
+    assert holders(wire.port) == []
+    wire.close()
+
+
+def test_the_process_behind_a_pseudo_terminal_is_its_other_end(tmp_path: Path) -> None:
+    with VirtualDk(tmp_path, SERIAL, play=True) as dk:
+        time.sleep(0.05)
+        assert holders(dk.board.port) == []
