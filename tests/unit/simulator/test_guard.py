@@ -24,7 +24,7 @@ def test_the_guard_ends_a_run_within_a_second_of_its_time(
     started, worked = time.monotonic(), time.process_time()
     end = machine.run(until_tick=10**6 * HZ, guard=Deadline(10**6, guard=GUARD))
     assert end is End.GUARD
-    assert GUARD <= time.monotonic() - started
+    assert time.monotonic() - started >= GUARD
     assert time.process_time() - worked < GUARD + 1  # a busy machine takes its time besides
     machine.close()
 
