@@ -38,14 +38,11 @@ class Event:
             listener(*arguments)
 
 
+@dataclass(frozen=True, order=True)
 class Level:
     """A .NET LogLevel: ordered, and comparable with nothing else."""
 
-    def __init__(self, number: int) -> None:
-        self.number = number
-
-    def __lt__(self, other: Level) -> bool:
-        return self.number < other.number
+    number: int
 
 
 class Backend:

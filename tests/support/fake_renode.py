@@ -309,9 +309,11 @@ class FakeRenode:
         raise Died
 
     def log(self, level: Level, message: str, source: str | None) -> None:
+        """Every backend gets what one of them wants, and Renode's own wants Info."""
         entry = SimpleNamespace(Type=level, Message=message, ObjectName=source)
+        wanted = [Level(1), *(backend.level for backend in self.backends.values())]
         for backend in self.backends.values():
-            if not level < backend.level:
+            if any(not level < lowest for lowest in wanted):
                 backend.Log(entry, *self.release.log_arguments)
 
     # -- Renode's Monitor ---------------------------------------------------------------------

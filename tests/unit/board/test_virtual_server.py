@@ -314,7 +314,9 @@ def read(board: Board, address: int, size: int) -> bytes:
 
 def test_programming_erases_the_pages_that_are_touched_and_no_other(plugged: Plugged) -> None:
     board = plugged(b"")
+    board.store.program(3 * PAGE, b"behind")
     assert program(board, (0, bytes(3 * PAGE)), (UICR.start, b"\0\0")) == {}
+    assert read(board, 3 * PAGE, 6) == b"behind"
     assert program(board, (PAGE + 8, b"new"), (UICR.start + 4, b"u")) == {}
     assert read(board, 0, PAGE) == bytes(PAGE)
     assert read(board, PAGE, PAGE) == (b"\xff" * 8 + b"new").ljust(PAGE, b"\xff")
