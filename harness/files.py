@@ -86,7 +86,7 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(data.decode("utf-8"))
     except RecursionError:
-        raise UsageError(f"{path}: its tables or arrays are nested too deep") from None
+        raise UsageError(f"{path}: its tables or arrays are nested too deeply") from None
     except ValueError as failed:  # not UTF-8, not TOML, a number of thousands of digits
         raise UsageError(f"{path} is not TOML: {failed}") from failed
 

@@ -1,4 +1,4 @@
-"""One sample in one resolver configuration: what is registered, and what must come of it.
+"""One sample in one resolver configuration: what is registered, and what is expected.
 
 The head of ``zephyr_samples/resolvers.toml`` explains the table's keys. Here a configuration and a
 sample become a :class:`Variant`: which operators are added in which order, into how many slots,
@@ -58,7 +58,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Expectation:
-    """What must come of a variant.
+    """What is expected of a variant.
 
     ``outputs``: every output equals the reference. ``findings``: ``(kind, subject)`` pairs that
     must come (subject "" stands for any); every other finding that is not a note fails the case.

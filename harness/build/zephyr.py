@@ -53,7 +53,7 @@ _MOST_LINES, _MOST_CAUSES = 12, 3  # of a message
 _CAUSES = {
     # Debian's compiler and Zephyr 3.1: the libraries of soft float are linked.
     "uses VFP register arguments": "the float ABI of the link is not the image's: include"
-    " zephyr_samples/common/float_abi.cmake behind find_package(Zephyr); an image without FPU: west"
+    " zephyr_samples/common/float_abi.cmake after find_package(Zephyr); an image without FPU: west"
     " config -d build.cmake-args, if that says -mfloat-abi=hard",
     'Target "tfm" not found': "the ns board needs TF-M, which this workspace lacks: take the module"
     " trusted-firmware-m (group tee) into its manifest, and west update",
@@ -127,7 +127,7 @@ def _workspace(base: Path, source: str) -> Workspace:
     except OSError as error:
         raise EnvironmentMissing(
             f"{source} names {base}, which holds no Zephyr",
-            hint="west update has not come to its end: run it again, or name another ZEPHYR_BASE",
+            hint="west update has not finished: run it again, or name another ZEPHYR_BASE",
         ) from error
     numbers = dict(re.findall(r"VERSION_(MAJOR|MINOR)\s*=\s*(\d+)", text))
     if len(numbers) != len(("MAJOR", "MINOR")):

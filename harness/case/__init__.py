@@ -1,4 +1,4 @@
-"""Cases: what to run, on what, and what must come of it.
+"""Cases: what to run, on what, and what is expected.
 
 ``hil.toml``, ``tflm-hil run`` and the Robot keywords all make a :class:`Case` and hand it to
 :func:`run_case`; nothing else decides whether firmware passes.

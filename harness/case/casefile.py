@@ -122,7 +122,7 @@ def _one_folder_each(cases: Iterable[Case], path: Path) -> None:
         other = taken.setdefault(folder, case.name)
         if other != case.name:
             raise UsageError(
-                f"{path}: the files of cases {other!r} and {case.name!r} would lie in one folder",
+                f"{path}: the files of cases {other!r} and {case.name!r} would go into one folder",
                 hint="let their names differ in letters or digits",
             )
 

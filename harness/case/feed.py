@@ -26,8 +26,8 @@ _PATIENCE = 2.0
 #: The same for the answer to a push, which comes at once if at all.
 _PATIENCE_AFTER_PUSH = 0.05
 #: The device receives in blocks. If bytes got lost, the record's end waits in an unfinished block,
-#: and this byte helps to fill it. It is sent one at a time: any that came too many would stand in
-#: the next block, before the next record.
+#: and this byte helps to fill it. It is sent one at a time: too many would go into the next block,
+#: before the next record.
 _PUSH = b"\n"
 #: Seconds on the target's clock after which a run looks at what came in any case.
 _SLICE = 1.0

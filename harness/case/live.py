@@ -92,7 +92,7 @@ class Live(Closing):
 
     @property
     def ended(self) -> bool:
-        """True once the image said that it is over, in a record or a fatal message."""
+        """True once the image has ended, with a record or a fatal message."""
         return self.console.ended or bool(self.console.of_kind("failed")) or self.console.gave_up
 
     def transcript(self) -> str:
@@ -104,7 +104,7 @@ class Live(Closing):
         self.session.write(data)
 
     def reset(self) -> None:
-        """Press the reset pin. The image starts again, and time is counted anew."""
+        """Press the reset pin. The image starts again, and so does the time limit."""
         self.session.reset()
         self._deadline = self._new_deadline()
 
@@ -180,7 +180,7 @@ class Live(Closing):
             return
         ending = HOW_IT_ENDED[out_of_time(self._deadline) or stop]
         if self.console.flooded:
-            ending = "it printed more than is read of one console"
+            ending = "it printed more than is read of a console"
         place = self.session.where() or "an unknown place"
         message = problem if isinstance(problem, str) else problem()
         raise FirmwareFailed(f"{message}: {ending}; pc is in {place}")

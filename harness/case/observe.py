@@ -130,7 +130,7 @@ def _over(console: Console, case: Case) -> bool:
 
 
 def _declared(console: Console) -> bool:
-    """True if the image itself said that it is over."""
+    """True if the image itself has printed its end."""
     by_record = console.ended or bool(console.of_kind("failed"))
     return by_record or any(scraper.ended for scraper in console.scrapers)
 

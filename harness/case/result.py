@@ -18,7 +18,7 @@ class Verdict(StrEnum):
     """How a case ended."""
 
     PASS = "pass"
-    FAIL = "fail"  # a check said no
+    FAIL = "fail"  # a check failed
     FIRMWARE = "firmware"  # a fault, a hang, silence, an endless reset loop
     ERROR = "error"  # the environment: no compiler, a lost board
     SKIPPED = "skipped"  # the target is not here
@@ -76,7 +76,7 @@ class OperatorTicks:
 
     operator: str
     ticks: int  # instructions or cycles, as the result's own figure
-    kernel: str = ""  # who computes it, of which type: ``cmsis-nn int8``
+    kernel: str = ""  # library and type of the kernel: ``cmsis-nn int8``
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Profiled:
 
 @dataclass(frozen=True)
 class Setup:
-    """What ran, where, and what its outputs were held against."""
+    """What ran, where, and with which model its outputs were compared."""
 
     name: str
     sample: str
@@ -152,7 +152,7 @@ class Measures:
     milliseconds: float | None = None  # of an inference, by a board's calibration
     milliseconds_spread: float | None = None
     microjoules: float | None = None  # of an inference, if the lab's supply is known
-    time: str = ""  # of an inference, in words with where it comes from
+    time: str = ""  # of an inference, in words, with its source
 
     @property
     def flash(self) -> int | None:

@@ -25,7 +25,7 @@ class Budgets:
 
 @dataclass(frozen=True)
 class Case:
-    """One image, run once on one target, and what must come of it."""
+    """One image, run once on one target, and what is expected of it."""
 
     name: str
     elf: Path | None = None  # a prebuilt image: ELF, HEX, FILE@ADDRESS, build folder ...
@@ -39,9 +39,9 @@ class Case:
     model: Path | None = None
     scraper: str = ""  # empty: the image prints records
     inputs: Path | None = None  # .npy or .npz, fed through the console one inference after another
-    rows: int = 0  # feed so many rows of the inputs; 0: all
-    inferences: int = 1  # at least so many results
-    reference: bool = True  # hold outputs against the NumPy reference
+    rows: int = 0  # how many rows of the inputs to feed; 0: all
+    inferences: int = 1  # how many results must come, at least
+    reference: bool = True  # compare outputs with the NumPy reference
     arithmetic: Arithmetic = field(default_factory=Arithmetic)  # the reference's
     tolerance: float | None = None  # None: to the bit, float sums see reference/float_error
     expected: Expectation = field(default_factory=Expectation)
@@ -52,7 +52,7 @@ class Case:
     watch: float = 1.0  # seconds on the target's clock after the last expected result, or the end
     budgets: Budgets = Budgets()
     timeout: float = 10.0  # seconds on the target's clock
-    guard: float = 120.0  # wall seconds behind it
+    guard: float = 120.0  # wall seconds, whatever the target's clock does
     presses: tuple[Press, ...] = ()  # buttons that are pressed during the run
     trace: bool = False  # count what runs: instructions by function, lines
 

@@ -42,7 +42,7 @@ COMMANDS = {
     "calibrate": "Learn from a board how many cycles each kernel's instructions take.",
     "boards": "List the boards of the lab, and whether they can be used.",
     "virtual-board": "Start a board made of the simulator and a pseudo-terminal.",
-    "where": "Print where this package's files lie: Robot's resource, samples, models.",
+    "where": "Print where this package's files are: Robot's resource, samples, models.",
     "completion": "Print what makes bash, zsh or fish complete commands, samples, targets.",
 }
 #: The environment variable with a shell's request for completions.

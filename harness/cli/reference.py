@@ -57,7 +57,7 @@ def reference(
     content = Model.from_file(find_model(model))
     interpreter = Interpreter.from_model(content, arithmetic)
     if quantize and input_file is None:
-        raise UsageError("--quantize needs --input", hint="it says what the file holds")
+        raise UsageError("--quantize needs --input", hint="it is about the values in that file")
     arrays = _inputs(content, input_file, real=quantize)
     results = interpreter.invoke_batch(arrays)
     if output:

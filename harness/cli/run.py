@@ -64,7 +64,7 @@ _REPORTS = ("json_file", "junit", "html", "coverage")
 @click.option("--inputs", type=EXISTING,
               help=".npy or .npz, one row per inference, to feed through the console.")  # fmt: skip
 @click.option("--inferences", type=COUNT, metavar="N",
-              help="At least so many results must come.  [default: 1]")  # fmt: skip
+              help="How many results must come, at least.  [default: 1]")  # fmt: skip
 @click.option("--tolerance", type=TOLERANCE, metavar="X",
               help="Largest difference of an output.  [default: to the bit; float sums 32 ulp]",
               )  # fmt: skip
@@ -81,7 +81,7 @@ _REPORTS = ("json_file", "junit", "html", "coverage")
               help="For the whole run, on the target's clock (virtual on simulators).  "
               "[default: 10 for an ELF]")  # fmt: skip
 @click.option("--guard", type=Seconds(), metavar="SECONDS",
-              help="Wall-clock limit behind --timeout.  [default: 120]")  # fmt: skip
+              help="Limit on the wall clock, for runs that hang.  [default: 120]")  # fmt: skip
 @target_options
 @click.option("--output", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
               default="hil-results", show_default=True,

@@ -133,7 +133,7 @@ def write(contents: Contents, folder: Path) -> list[Path]:
 
 def _case_file(contents: Contents, folder: Path, elf: str) -> str:
     lines = [
-        "# What to run, and what must come of it: tflm-hil run . (docs/cases.md has every key)",
+        "# What to run, and what is expected: tflm-hil run . (docs/cases.md has every key)",
         "",
         "[defaults]",
         'targets = ["simulator"]        # also: "renode", "board", "virtual-board"',

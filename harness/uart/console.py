@@ -137,7 +137,7 @@ class Console:
     def _check_size(self) -> None:
         if self.flooded:
             message = (
-                f"the console printed more than is read of one: {self.size:,} bytes in "
+                f"the console printed more than is read: {self.size:,} bytes in "
                 f"{self.line_count:,} lines are kept, {self._left_out:,} more bytes came"
             )
             self._own.add(Finding(Kind.CONSOLE_FLOOD, message, line=self.line_count))

@@ -190,7 +190,7 @@ def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (b"a = " + b"[" * 5000 + b"]" * 5000, "nested too deep"),
+        (b"a = " + b"[" * 5000 + b"]" * 5000, "nested too deeply"),
         (b"a = " + b"9" * 5000, "not TOML"),
         (b"\xff", "not TOML"),
         (b"a", "not TOML"),

@@ -27,7 +27,7 @@ def check_answers(ledger: Ledger, known: Known, measured: Measured, *, whole: bo
     inferences = known.inferences or 0
     if whole and not ledger.has("failed") and ready != inferences + 1:
         message = f"{ready} ready records came for {inferences} inferences, not one before each"
-        ledger.contradicts(f"{message} and one behind the last", "ready")
+        ledger.contradicts(f"{message} and one after the last", "ready")
 
 
 def _in_order(ledger: Ledger, sent: Sequence[int]) -> None:
@@ -54,5 +54,5 @@ def _in_order(ledger: Ledger, sent: Sequence[int]) -> None:
                 message = f"record {number} was acknowledged, {expected} was to be next"
                 ledger.contradicts(message, "ack", line)
     if answers > sum(sent):
-        message = f"{answers} answers came to {sum(sent)} lines that the host sent"
+        message = f"{answers} answers came for {sum(sent)} lines that the host sent"
         ledger.unexpected(message, "ack")

@@ -34,7 +34,7 @@ def _lifecycles(ledger: Ledger, known: Known, *, whole: bool) -> None:
             ledger.missing(f"no lifecycle of {name} came", "lifecycle")
     if known.lifecycles is not None:
         for name in sorted(set(names) - wanted):
-            ledger.unexpected(f"lifecycle of {name}, which is no own kernel", "lifecycle")
+            ledger.unexpected(f"lifecycle of {name}, which is not an own kernel", "lifecycle")
     completed = len(good_inferences(ledger))
     for record in records:
         for departure in _departures(record, known, completed, stages, allocated(ledger)):

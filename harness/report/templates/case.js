@@ -12,7 +12,7 @@
     return (name) => style.getPropertyValue(name).trim();
   }
 
-  // Whole numbers that hardly move get whole numbers on their axis.
+  // Whole numbers that hardly differ get an axis of whole numbers.
   function range(values) {
     const known = values.filter((value) => value !== null);
     const [least, most] = [Math.min(...known), Math.max(...known)];
@@ -54,13 +54,13 @@
       })), figure.unit, true);
       continue;
     }
-    const marked = figure.steps.map((at) => figure.values[at]);
+    const marked = figure.steps.map((run) => figure.values[run]);
     draw(element, [{
       x, y: figure.values, text: hover, mode: figure.noisy ? "markers" : "lines+markers",
       line: {shape: "hv", color: colours()("--link"), width: 1.5}, marker: {size: 4},
       hovertemplate: "%{y:,}<br>%{text}<extra></extra>", connectgaps: false,
     }, {
-      x: figure.steps.map((at) => x[at]), y: marked, mode: "markers", hoverinfo: "skip",
+      x: figure.steps.map((run) => x[run]), y: marked, mode: "markers", hoverinfo: "skip",
       marker: {size: 9, symbol: "diamond", color: colours()("--bad")},
     }], figure.unit, false, figure.values);
   }

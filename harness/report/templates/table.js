@@ -1,4 +1,4 @@
-// Filter and sort a table of cases; without this script the page is whole, only longer.
+// Filter and sort a table of cases. Without this script the page is complete, only longer.
 "use strict";
 (() => {
   const tools = document.querySelector(".tools");
@@ -48,23 +48,23 @@
       for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", down ? "descending" : "ascending");
       const column = head.cellIndex;
-      rows.sort((one, two) => {
-        const [a, b] = [key(one, column), key(two, column)];
+      rows.sort((first, second) => {
+        const [a, b] = [key(first, column), key(second, column)];
         return (a < b ? -1 : a > b ? 1 : 0) * (down ? -1 : 1);
       });
       body.append(...rows);
     });
   }
 
-  // What a box of a map stands for is told below it.
+  // Below a map stands what the box under the pointer is.
   for (const map of document.querySelectorAll(".map")) {
-    const told = map.nextElementSibling;
-    const tell = (event) => {
-      const box = event.target.closest("[data-told]");
-      if (box) told.textContent = box.dataset.told;
+    const caption = map.nextElementSibling;
+    const show = (event) => {
+      const box = event.target.closest("[data-caption]");
+      if (box) caption.textContent = box.dataset.caption;
     };
-    map.addEventListener("pointerover", tell);
-    map.addEventListener("focusin", tell);
+    map.addEventListener("pointerover", show);
+    map.addEventListener("focusin", show);
   }
 
   // A link to a section opens it.

@@ -18,7 +18,7 @@ from harness.targets.base import Stop, Until
 from harness.targets.simulator import SimulatorSession
 from harness.uart import Console
 
-#: Wall seconds behind a limit in virtual time, which is what ends an exchange.
+#: Wall seconds of the guard. An exchange normally ends by its limit in virtual time.
 _GUARD = 600.0
 
 

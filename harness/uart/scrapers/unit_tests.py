@@ -109,7 +109,7 @@ class UnitTests(TestScraper):
         if match is None:
             self._complain_of(line, "makes no sense")
         elif name != "_ran" and self._ran is None:
-            self._complain_of(line, "came before the tests' number")
+            self._complain_of(line, "came before the number of tests")
         else:
             setattr(self, name, integer(match["count"]))
 

@@ -95,7 +95,7 @@ class Ztest(TestScraper):
             self._only_once("PROJECT EXECUTION", line)
             self._project = match["passed"] is not None
         elif self._running is None and (_ROW.match(text) or _SUITE.match(text)):
-            self._complain_of(line, "stands outside the summary")
+            self._complain_of(line, "is outside the summary")
 
     def _read_summary(self, line: Line) -> None:
         """Read a line of the summary: every line there is a suite's, a test's, or empty."""

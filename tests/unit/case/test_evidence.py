@@ -527,7 +527,7 @@ READIES = [n for n, (kind, _) in enumerate(FED) if kind == "ready"]
 
 def test_one_ready_comes_before_each_inference_and_one_behind_the_last():
     without_last = FED[: READIES[-1]] + FED[READIES[-1] + 1 :]
-    words = "ready records came for 3 inferences, not one before each and one behind the last"
+    words = "ready records came for 3 inferences, not one before each and one after the last"
     assert f"3 {words}" in messages(without_last, HOST, SENT)
     twice_first = [*FED[: READIES[0]], FED[READIES[0]], *FED[READIES[0] :]]
     assert f"5 {words}" in messages(twice_first, HOST, SENT)
@@ -610,7 +610,7 @@ def test_a_lifecycle_that_is_not_the_documented_one_is_told(order, calls):
 def test_the_kernels_that_count_are_those_of_the_table():
     assert lives(operator="Other") == [
         "no lifecycle of Atan came",
-        "lifecycle of Other, which is no own kernel",
+        "lifecycle of Other, which is not an own kernel",
         *lives(operator="Other")[2:],
     ]
 

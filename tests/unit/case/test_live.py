@@ -142,7 +142,7 @@ def test_a_console_without_findings_is_told_so(live):
 
 def test_a_console_that_is_flooded_ends_every_wait(live, monkeypatch):
     monkeypatch.setattr("harness.uart.console.LARGEST", 100)
-    with pytest.raises(FirmwareFailed, match="it printed more than is read of one console"):
+    with pytest.raises(FirmwareFailed, match="it printed more than is read of a console"):
         live(*[b"noise\n"] * 100, end=Stop.DEADLINE).wait_for("end")
 
 

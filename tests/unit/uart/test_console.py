@@ -56,8 +56,7 @@ def test_a_flood_tells_what_is_kept_and_what_is_not(monkeypatch):
     console = console_of(b"one\ntwo\n", b"three\n")
     assert console.raw == b"one\ntwo\n"
     message = (
-        "the console printed more than is read of one: 8 bytes in 2 lines are kept, "
-        "6 more bytes came"
+        "the console printed more than is read: 8 bytes in 2 lines are kept, 6 more bytes came"
     )
     assert told_of(console) == [(Kind.CONSOLE_FLOOD, 2, message)]
 

@@ -196,7 +196,7 @@ def test_a_count_that_is_not_what_was_seen_is_told_with_all_the_others(scrape):
 def test_a_suites_count_outside_of_the_summary_makes_no_sense(scrape):
     count = summary(**{"pass": 0}).splitlines()[1]
     (problem,) = judge(scrape("ztest", suite(one("a"), after=f"{count}\n"))).problems
-    assert problem == f"line 5 {count[:80]!r} stands outside the summary"
+    assert problem == f"line 5 {count[:80]!r} is outside the summary"
 
 
 def test_a_test_may_print_what_looks_like_a_summary(scrape):
