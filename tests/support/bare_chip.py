@@ -9,7 +9,7 @@ from elf_writer import MadeSection, write_elf
 
 from harness.elf import Firmware
 from harness.simulator.library import Reg
-from harness.simulator.machine import Machine
+from harness.simulator.machine import End, Machine
 
 HERE = 0xE7FE  # b .
 STACK, CODE = 0x2001_0000, 0x2002_0000
@@ -75,14 +75,14 @@ class BareChip:
         """Words of memory, as a debugger sees them."""
         return list(struct.unpack(f"<{count}I", self.machine.read_memory(address, 4 * count)))
 
-    def play(self, *code: int, steps: int, at: int = CODE, **registers: int) -> None:
+    def play(self, *code: int, steps: int, at: int = CODE, **registers: int) -> End:
         """Run ``steps`` instructions of ``code`` (halfwords) in RAM, with these core registers."""
         machine = self.machine
         machine.write_memory(at, struct.pack(f"<{len(code) + 1}H", *code, HERE))
         for name, value in registers.items():
             machine.write_register(name, value)
         machine.core.write(Reg.PC, at | 1)
-        machine.run(until_executed=machine.core.executed + steps)
+        return machine.run(until_executed=machine.core.executed + steps)
 
 
 class Peripheral:

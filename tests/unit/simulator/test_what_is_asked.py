@@ -1,0 +1,181 @@
+"""What tests and tools ask of a machine: memory, registers, hooks, ends, coverage, findings."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from bare_chip import CODE, HERE, LOOP, STACK, BareChip
+
+from harness.elf import Firmware
+from harness.simulator.machine import RESETS_IN_A_LOOP, End, Machine
+
+NOP = 0xBF00
+RAM, RAM_END = 0x2000_0000, 0x2004_0000
+
+
+# memory and registers, as a debugger sees them
+
+
+@pytest.mark.parametrize("place", [0x000F_FFFC, RAM, RAM_END - 4, 0x00FF_8FFC])
+def test_memory_is_read_and_written_as_by_a_debugger(chip: BareChip, place: int) -> None:
+    chip.machine.write_memory(place, b"abcd")
+    assert chip.machine.read_memory(place, 4) == b"abcd"
+
+
+@pytest.mark.parametrize(
+    ("place", "size"), [(0x0010_0000, 1), (0x000F_FFFD, 4), (RAM_END, 1), (0x5000_8000, 4)]
+)
+def test_where_no_memory_is_there_is_none_for_a_debugger(
+    chip: BareChip, place: int, size: int
+) -> None:
+    with pytest.raises(ValueError, match=f"no memory at 0x{place:08x} \\({size} bytes\\)"):
+        chip.machine.read_memory(place, size)
+    with pytest.raises(ValueError, match=f"no memory at 0x{place:08x} \\({size} bytes\\)"):
+        chip.machine.write_memory(place, bytes(size))
+
+
+def test_registers_go_by_their_names(chip: BareChip) -> None:
+    values = {f"r{n}": 0x100 + n for n in range(13)} | {"sp": 0x2000_8000, "lr": 0x1235}
+    for name, value in values.items():
+        chip.machine.write_register(name, value)
+    chip.machine.write_register("pc", CODE)
+    registers = chip.machine.registers
+    assert {name: registers[name] for name in values} == values
+    assert registers["pc"] == CODE
+    assert registers["xpsr"] & 1 << 24
+    assert list(registers) == [*(f"r{n}" for n in range(13)), "sp", "lr", "pc", "xpsr"]
+
+
+def test_a_machine_starts_as_its_vector_table_says(waiting: Firmware) -> None:
+    machine = Machine(waiting)
+    registers = machine.registers
+    assert (registers["sp"], registers["pc"], registers["lr"]) == (STACK, LOOP, 0xFFFF_FFFF)
+    assert (machine.now, machine.seconds, machine.resets) == (0, 0.0, 0)
+    machine.close()
+    machine.close()
+
+
+def test_a_reset_reads_the_vector_table_again(chip: BareChip) -> None:
+    chip.machine.write_memory(0, struct.pack("<2I", STACK - 0x100 + 3, CODE | 1))
+    chip.machine.reset()
+    registers = chip.machine.registers
+    assert (registers["sp"], registers["pc"]) == (STACK - 0x100, CODE)
+
+
+# ends
+
+
+def test_time_ends_a_run_as_its_deadline(chip: BareChip) -> None:
+    before = chip.now
+    assert chip.machine.run(until_tick=before + 1000) is End.DEADLINE
+    assert chip.now == before + 1000
+    assert chip.machine.seconds == chip.now / 64e6
+
+
+def test_a_count_of_instructions_ends_a_run_as_its_condition(chip: BareChip) -> None:
+    before = chip.machine.core.executed
+    assert chip.machine.run(until_executed=before + 7) is End.CONDITION
+    assert chip.machine.core.executed == before + 7
+
+
+@pytest.mark.parametrize("apart", [0, 1])
+def test_resets_without_a_word_between_them_are_a_loop(chip: BareChip, apart: int) -> None:
+    """The image resets itself at once; a console that speaks begins the count again."""
+    sysresetreq = (0x6001, HERE)  # str r1, [r0]
+    ends = []
+    for number in range(RESETS_IN_A_LOOP + apart):
+        ends.append(chip.play(*sysresetreq, steps=1, r0=0xE000_ED0C, r1=0x05FA_0004))
+        if apart and number == RESETS_IN_A_LOOP - 2:
+            chip.machine.printed(b"a word")
+    wanted = [End.CONDITION] * (len(ends) - 1) + [End.CONDITION if apart else End.RESET_LOOP]
+    assert ends == wanted
+    assert chip.machine.resets == len(ends)
+
+
+def test_a_lockup_ends_a_run(chip: BareChip) -> None:
+    chip.play(0xBE00, 0xBE00, steps=1)
+    chip.play(0xBE00, steps=1)
+    assert chip.machine.run(until_tick=chip.now + 1000) is End.LOCKUP
+
+
+# patterns
+
+
+def test_a_pattern_on_the_console_ends_a_run(chip: BareChip) -> None:
+    base = 0x5000_8000
+    chip.machine.write_memory(RAM, b"hello, world")
+    for offset, value in ((0x500, 8), (0x544, RAM), (0x548, 12)):
+        chip.write(base + offset, value)
+    chip.machine.write_register("r0", base + 8)
+    chip.machine.write_register("r1", 1)
+    chip.machine.write_memory(CODE, struct.pack("<2H", 0x6001, HERE))
+    chip.machine.write_register("pc", CODE)
+    assert chip.machine.run(until_tick=chip.now + 1000, pattern=b"wor.d") is End.CONDITION
+    assert chip.machine.registers["pc"] == CODE + 2
+    assert chip.machine.run(until_tick=chip.now + 10, pattern=b"wor.d") is End.DEADLINE
+
+
+# hooks
+
+
+def test_a_hook_is_called_before_its_instruction_and_may_stop_there(chip: BareChip) -> None:
+    machine, seen = chip.machine, list[int]()
+    machine.write_memory(CODE, struct.pack("<4H", 0x3001, 0x3001, 0x3001, HERE))
+
+    def note(at: Machine) -> bool:
+        seen.append(at.registers["r0"])
+        return len(seen) == 2
+
+    machine.hook(CODE + 2 | 1, note)
+    machine.hook(CODE + 4, note)
+    machine.write_register("r0", 0)
+    machine.write_register("pc", CODE)
+    assert machine.run(until_tick=chip.now + 100) is End.CONDITION
+    assert (seen, machine.registers["pc"]) == ([1, 2], CODE + 4)
+    assert machine.run(until_tick=chip.now + 100) is End.DEADLINE
+    assert machine.registers["r0"] == 3
+
+
+def test_hooks_of_one_place_are_all_called_until_they_are_dropped(chip: BareChip) -> None:
+    seen = []
+    for name in ("first", "second"):
+        chip.machine.hook(LOOP, lambda _, name=name: seen.append(name))
+    chip.machine.run(until_executed=chip.machine.core.executed + 1)
+    assert seen == ["first", "second"]
+    chip.machine.unhook(LOOP | 1)
+    chip.machine.unhook(LOOP)
+    chip.machine.run(until_executed=chip.machine.core.executed + 5)
+    assert seen == ["first", "second"]
+
+
+def test_a_hook_may_send_the_core_elsewhere(chip: BareChip) -> None:
+    chip.machine.hook(LOOP, lambda at: at.write_register("pc", CODE))
+    chip.play(NOP, steps=1)
+    chip.machine.write_register("pc", LOOP)
+    chip.machine.run(until_executed=chip.machine.core.executed + 2)
+    assert chip.machine.registers["pc"] == CODE + 2
+
+
+def test_a_hook_on_a_special_instruction_does_not_hide_it(chip: BareChip) -> None:
+    seen = []
+    chip.machine.hook(CODE, lambda _: seen.append("here"))
+    chip.play(0xBF30, steps=1)  # wfi
+    assert (seen, chip.machine.sleeping) == (["here"], "wfi")
+
+
+def test_a_hook_at_a_symbol_that_is_not_there_is_refused(chip: BareChip) -> None:
+    with pytest.raises(ValueError, match="the image has no symbol 'Nowhere'"):
+        chip.machine.hook("Nowhere", lambda _: True)
+
+
+# coverage
+
+
+def test_the_halfwords_of_instructions_that_ran_are_told(chip: BareChip) -> None:
+    chip.play(NOP, 0xF3AF, 0x8000, NOP, steps=4)
+    assert chip.machine.executed_addresses() == [LOOP, *range(CODE, CODE + 10, 2)]
+
+
+def test_where_the_core_stands_is_told_by_function_file_and_line(chip: BareChip) -> None:
+    assert chip.machine.where() == str(chip.machine.firmware.locate(LOOP))
