@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import threading
@@ -75,6 +76,118 @@ def test_memory_is_bounded_and_what_was_dropped_is_known(wire, console):
     assert len(held) <= 100_000
     assert console.dropped + len(held) == sent
     assert b"".join(chunk.data for chunk in console.chunks()) == held
+
+
+def arrived(console, count):
+    """Wait until so many bytes are there."""
+    limit = time.monotonic() + 5
+    while console.end < count and time.monotonic() < limit:
+        time.sleep(0.001)
+    assert console.end == count
+
+
+def test_a_search_begins_where_it_is_told_and_not_in_what_was_dropped(wire, console):
+    wire.send(b"abc abc")
+    arrived(console, 7)
+    pattern = re.compile(b"abc")
+    assert [console.search(pattern, at, 0.01) for at in (0, 1, 4, 5)] == [3, 7, 7, None]
+    small = Console(Wire().port, 9600, limit=8)
+    small.close()
+    small._take(b"0123456789")  # two more than are held: a quarter of the limit goes beside them
+    assert (small.dropped, small.end, small.since(0)) == (4, 10, b"456789")
+    assert small.search(re.compile(b"45"), 0, 0.01) == 6
+    assert small.search(re.compile(b"."), 7, 0.01) == 8
+
+
+def test_a_match_that_began_in_bytes_seen_before_is_found(wire, console):
+    """However long the search has run: it looks back 64 KiB."""
+    threading.Timer(0.05, wire.send, [b"end"]).start()
+    wire.send(b"the ")
+    assert console.search(re.compile(b"the end"), 0, 5) == 7
+
+
+def test_bytes_and_chunks_are_given_from_a_position_on(wire, console):
+    for data in (b"one", b"two", b"three"):
+        wire.send(data)
+        arrived(console, console.end + len(data) if console.end < 3 else console.end)
+        time.sleep(0.02)
+    arrived(console, 11)
+    assert [console.since(at) for at in (0, 3, 10, 11, 12)] == [
+        b"onetwothree", b"twothree", b"e", b"", b""
+    ]  # fmt: skip
+    whole = console.chunks()
+    assert b"".join(chunk.data for chunk in whole) == b"onetwothree"
+    times = [chunk.time for chunk in whole]
+    assert times == sorted(times) and 0 <= times[0] < times[-1] < 5
+    assert b"".join(chunk.data for chunk in console.chunks(4)) == b"wothree"
+    assert console.chunks(11) == [] and console.chunks(4)[-1].time == times[-1]
+
+
+def test_chunks_of_a_silent_port_are_none(console):
+    assert console.chunks() == [] and console.since(0) == b"" and console.end == 0
+
+
+def test_what_was_dropped_is_in_no_chunk_and_the_rest_keeps_its_times(wire):
+    small = Console(wire.port, 9600, limit=8)
+    small.close()
+    for data in (b"abc", b"def", b"ghi"):
+        small._take(data)
+    assert (small.dropped, small.since(0)) == (3, b"defghi")
+    assert [chunk.data for chunk in small.chunks()] == [b"def", b"ghi"]
+    assert [chunk.data for chunk in small.chunks(4)] == [b"ef", b"ghi"]
+    small._take(b"x" * 100)
+    assert (small.end, len(small.since(0))) == (109, 6)
+
+
+def test_who_listens_is_told_every_chunk(wire):
+    told = []
+    with contextlib.closing(Console(wire.port, 9600, listener=told.append)) as console:
+        wire.send(b"hello")
+        arrived(console, 5)
+        wire.send(b" world")
+        arrived(console, 11)
+        time.sleep(0.05)
+    assert b"".join(told) == b"hello world"
+
+
+def test_waiting_lasts_its_time_and_ends_where_the_port_goes_away(wire, console):
+    started = time.monotonic()
+    console.wait(0.1)
+    assert 0.1 <= time.monotonic() - started < 2
+    assert console.lost is None
+    wire.unplug()
+    with pytest.raises(TargetLost, match="went away in the middle of the run") as lost:
+        console.wait(5)
+    assert console.lost is not None
+    assert "(it no longer exists)" in lost.value.message
+
+
+def test_settling_ends_with_silence_or_with_its_time(wire, console):
+    started = time.monotonic()
+    console.settle(0.05, 5)
+    assert 0.05 <= time.monotonic() - started < 2
+    chatter = threading.Thread(target=lambda: [wire.send(b".") or time.sleep(0.02)
+                                               for _ in range(50)])  # fmt: skip
+    chatter.start()
+    started = time.monotonic()
+    console.settle(0.5, 0.3)
+    assert 0.3 <= time.monotonic() - started < 2
+    chatter.join()
+
+
+def test_a_closed_port_is_closed_again_and_is_not_lost(wire):
+    console = Console(wire.port, 9600)
+    console.close()
+    console.close()
+    assert console.lost is None
+    with pytest.raises(TargetLost, match="cannot write"):
+        console.write(b"x")
+
+
+def test_a_port_whose_name_is_unknown_says_where_to_name_it():
+    with pytest.raises(BoardUnavailable, match="mine: its serial port is unknown") as unknown:
+        Console("", 115200, board="mine")
+    assert unknown.value.hint == "name it in lab.toml: port = ..."
 
 
 def test_a_short_burst_at_1_mbaud_arrives_whole(wire, console):

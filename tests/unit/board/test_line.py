@@ -51,6 +51,55 @@ def test_bytes_take_their_time():
     assert 1140 <= sent <= 1160 + 230  # 0.1 s, and the 20 ms that a line may have saved up
 
 
+def test_a_byte_takes_ten_bits_and_an_idle_line_saves_up_20_milliseconds():
+    clock = Clock()
+    line = Line(1200, now=clock)  # a byte in 8.3 ms
+    line.push(bytes(range(10)), GOOD)
+    said = []
+    for clock.time in (5.0, 5.004, 5.0055, 5.0125, 5.014, 5.5):
+        said.append(line.due())
+    assert said == [b"\x00\x01", b"", b"\x02", b"", b"\x03", b"\x04\x05"]
+    assert line.waiting == 4
+
+
+def test_what_was_not_sent_is_gone_with_a_reset_and_errors_are_counted_anew():
+    clock = Clock()
+    line = Line(1_000_000, now=clock)
+    wrong = Misbehaviour(drop=3)
+    line.push(b"ab", wrong)
+    line.clear()
+    assert (line.waiting, line.due()) == (0, b"")
+    line.push(b"abcabc", wrong)
+    clock.time = 1.0
+    assert line.due() == b"abab"
+
+
+def test_a_flipped_byte_has_another_bit_wrong_each_time():
+    flipped = carry(bytes(16), Misbehaviour(flip=2))
+    assert [byte for byte in flipped if byte] == [2, 4, 8, 16, 32, 64, 128, 1]
+
+
+def test_an_error_takes_the_byte_that_is_its_turn():
+    data = b"abcdefghi"
+    assert carry(data, Misbehaviour(drop=4)) == b"abcefgi"
+    assert carry(data, Misbehaviour(repeat=4)) == b"abcddefghhi"
+    assert carry(data, Misbehaviour(drop=1)) == b""
+    assert carry(data, Misbehaviour(drop=4, flip=4, repeat=4)) == b"abcefgi"
+
+
+@pytest.mark.parametrize(
+    ("sent", "read", "data", "heard"),
+    [
+        (2, 1, b"\xff\xff", b"\xff"),  # two bytes' time for one: the second start bit is a data bit
+        (1, 2, b"\x55", b"\x66\xe6"),  # each bit is heard twice; an edge inside begins another byte
+        (1, 4, b"\x00", b"\x00"),  # what is low for so long begins no second one
+        (3, 2, b"Hello", b"`|\xf9"),
+    ],
+)
+def test_a_receiver_samples_the_middle_of_its_own_bits(sent, read, data, heard):
+    assert resample(data, sent, read) == heard
+
+
 def test_every_nth_byte_is_dropped_repeated_or_flipped():
     data = bytes(range(1, 101))
     assert carry(data, Misbehaviour(drop=10)) == bytes(b for b in data if b % 10)

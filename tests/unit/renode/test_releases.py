@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,7 @@ from renode_archive import NAME
 from harness.errors import EnvironmentMissing, UsageError
 from harness.targets.renode import find
 from harness.targets.renode.install import archive_for, check_libc
-from harness.targets.renode.releases import ARCHIVES, MINIMUM, PINNED
+from harness.targets.renode.releases import ARCHIVES, MINIMUM, PINNED, shown
 
 
 def test_each_machine_gets_its_own_archive():
@@ -81,3 +83,21 @@ def test_the_newest_installed_one_is_found_after_renode_and_path(cache, tmp_path
     named = put(tmp_path, "named")
     monkeypatch.setenv("RENODE", str(named))
     assert find.locate() == named
+
+
+def cache_key(*arguments):
+    command = [sys.executable, "-W", "error", "-m", "harness.targets.renode", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_key_of_renodes_cache_names_version_and_hash_and_nothing_else_is_printed():
+    printed = cache_key()
+    assert printed.stdout.startswith(f"{shown(PINNED)}-")
+    assert printed.stdout.strip().rpartition("-")[2] in {one.sha256 for one in ARCHIVES}
+    assert printed.stderr == ""
+
+
+def test_a_release_that_is_not_pinned_has_no_cache_key():
+    printed = cache_key("1.2.3")
+    assert (printed.returncode, printed.stdout) == (1, "")
+    assert printed.stderr == "no pinned archive of Renode 1.2.3 for this machine\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.targets.renode.releases import ARCHIVES, PINNED, shown
+from harness.targets.renode.releases import ARCHIVES, shown
 
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).resolve().parents[3]
@@ -101,24 +101,6 @@ def test_nightly_runs_both_pinned_releases_and_their_cache_goes_by_the_hash():
     )
     assert "matrix.renode" in key
     assert "outputs.sha256" in key
-
-
-def cache_key(*arguments):
-    command = [sys.executable, "-W", "error", "-m", "harness.targets.renode", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-def test_the_key_of_renode_s_cache_names_version_and_hash_and_nothing_else_is_printed():
-    printed = cache_key()
-    assert printed.stdout.startswith(f"{shown(PINNED)}-")
-    assert printed.stdout.strip().rpartition("-")[2] in {one.sha256 for one in ARCHIVES}
-    assert printed.stderr == ""
-
-
-def test_a_release_that_is_not_pinned_has_no_cache_key():
-    printed = cache_key("1.2.3")
-    assert (printed.returncode, printed.stdout) == (1, "")
-    assert printed.stderr == "no pinned archive of Renode 1.2.3 for this machine\n"
 
 
 @pytest.mark.parametrize("path", TESTING, ids=lambda path: path.name)
