@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
+from flatbuffers import flexbuffers
 from hypothesis import given
 from hypothesis import strategies as st
 from model_builder import Graph, Op, T, build, build_graphs
@@ -24,16 +27,22 @@ def _constant(values: list[int]) -> T:
 
 
 def _model(
-    old: int, new: int, width: int = 2, *, start: int | None = None, **more: list[Op]
+    old: int,
+    new: int,
+    width: int = 2,
+    *,
+    start: int | None = None,
+    tensors: Sequence[T] = (),
+    **more: list[Op],
 ) -> Model:
     """Keeps ``old`` rows, takes ``new`` ones, gives all of them and what their end is.
 
     Tensors: 0 new rows, 1 handle, 2 old rows, 3 joined, 4 begin, 5 end, 6 strides, 7 kept,
-    8 joined again, 9 another handle, 10 more old rows.
+    8 joined again, 9 another handle, 10 more old rows; then ``tensors``.
     """
     kept, joined = T((1, old, width), "int8", 0.5, 3), T((1, old + new, width), "int8", 0.5, 3)
     handle, cut = T((), "resource"), new if start is None else start
-    tensors = [
+    own = [
         T((1, new, width), "int8", 0.5, 3),
         handle,
         kept,
@@ -57,7 +66,7 @@ def _model(
     ]
     first = T(kept.shape, "int8", 0.5, 3, data=np.arange(old * width).reshape(kept.shape))
     init = [Op("VAR_HANDLE", [], [0], _NAME), Op("ASSIGN_VARIABLE", [0, 1], [])]
-    main = Graph(tensors, operators, [0], [8, 7, *more.get("out", [])])
+    main = Graph([*own, *tensors], operators, [0], [8, 7, *more.get("out", [])])
     return Model.from_bytes(build_graphs([main, Graph([handle, first], init, [], [])]))
 
 
@@ -181,3 +190,113 @@ _TWO = [
 def test_what_is_remembered_in_another_way_runs_one_by_one(model: Model) -> None:
     assert not _at_once(model)
     _hold(model, [1, 5, 3])
+
+
+def test_new_rows_that_are_the_same_in_each_inference_are_repeated() -> None:
+    """Tensor 8 is a constant behind the old rows."""
+    kept, joined = T((1, 3, 2), "int8", 0.5), T((1, 4, 2), "int8", 0.5)
+    tensors = [
+        T((1, 2), "int8", 0.5),
+        T((), "resource"),
+        kept,
+        joined,
+        *map(_constant, ([0, 1, 0], [0, 4, 0], [1, 1, 1])),
+        kept,
+        T((1, 1, 2), "int8", 0.5, 0, [[[7, -7]]]),
+        joined,
+        T((1, 2), "int8", 0.5),
+    ]
+    masks = {"BeginMask": 5, "EndMask": 5}
+    operators = [
+        Op("VAR_HANDLE", [], [1], _NAME),
+        Op("READ_VARIABLE", [1], [2]),
+        Op("CONCATENATION", [2, 8], [3], ("Concatenation", {"Axis": 1})),
+        Op("STRIDED_SLICE", [3, 4, 5, 6], [7], ("StridedSlice", masks)),
+        Op("ASSIGN_VARIABLE", [1, 7], []),
+        Op("RELU", [3], [9]),
+        Op("RELU", [0], [10]),
+    ]
+    model = Model.from_bytes(build(tensors, operators, [0], [9, 10]))
+    assert _at_once(model)
+    _hold(model, [1, 5, 2])
+
+
+def test_two_lines_of_old_rows_are_remembered_each_by_itself() -> None:
+    """The second one keeps what the first one gives."""
+    masks = {"BeginMask": 5, "EndMask": 5}
+    then = [
+        Op("VAR_HANDLE", [], [9], _OTHER),
+        Op("READ_VARIABLE", [9], [11]),
+        Op("CONCATENATION", [11, 0], [12], ("Concatenation", {"Axis": 1})),
+        Op("STRIDED_SLICE", [12, 13, 14, 6], [15], ("StridedSlice", masks)),
+        Op("ASSIGN_VARIABLE", [9, 15], []),
+    ]
+    kept = T((1, 4, 2), "int8", 0.5, 3)
+    more = [
+        kept,
+        T((1, 6, 2), "int8", 0.5, 3),
+        *map(_constant, ([0, 2, 0], [0, 6, 0])),
+        kept,
+    ]
+    model = _model(3, 2, tensors=more, then=then, out=[12])
+    assert _at_once(model)
+    _hold(model, [1, 5, 2])
+
+
+def _other_memory(*operators: Op, tensors: tuple[T, ...]) -> Model:
+    return Model.from_bytes(build(tensors, operators, [0], [len(tensors) - 1]))
+
+
+def test_an_operator_with_a_buffer_of_its_own_runs_one_by_one() -> None:
+    options = flexbuffers.Dumps({"delay_length": 3})
+    operator = Op("SignalDelay", [0], [1], custom="SignalDelay", custom_options=options)
+    model = _other_memory(operator, tensors=(T((2,), "int16"),) * 2)
+    assert Interpreter(model).stateful
+    assert not _at_once(model)
+    _hold(model, [1, 5, 3])
+
+
+def test_a_state_that_two_operators_share_runs_one_by_one() -> None:
+    """Each moves the other's rows on."""
+    first = _svdf(3, 1, 1, "int16")
+    assert _at_once(first)
+    rng = np.random.default_rng(3)
+    tensors = [
+        T((1, 4), "int8", 0.05, 3),
+        T((3, 4), "int8", 0.01, data=rng.integers(-99, 99, (3, 4))),
+        T((3, 3), "int16", 0.01, data=rng.integers(-99, 99, (3, 3))),
+        T((1, 9), "int16", 0.01, variable=True),
+        T((1, 3), "int8", 0.02, 5),
+        T((1, 3), "int8", 0.02, 5),
+    ]
+    options = ("SVDF", {"Rank": 1})
+    operators = [Op("SVDF", [0, 1, 2, -1, 3], [y], options) for y in (4, 5)]
+    model = Model.from_bytes(build(tensors, operators, [0], [4, 5]))
+    assert not _at_once(model)
+    _hold(model, [1, 5, 3])
+
+
+@pytest.mark.parametrize("kind", ["IF", "WHILE"])
+def test_a_model_that_calls_subgraphs_runs_one_by_one(kind: str) -> None:
+    """They may remember, too."""
+    x, handle = T((2,), "float32"), T((), "resource")
+    if kind == "IF":
+        call = Op("IF", [3, 0], [2], ("If", {"ThenSubgraphIndex": 1, "ElseSubgraphIndex": 2}))
+    else:
+        call = Op("WHILE", [0], [2], ("While", {"CondSubgraphIndex": 2, "BodySubgraphIndex": 1}))
+    name = ("VarHandle", {"SharedName": "last"})
+    keeps = [
+        Op("VAR_HANDLE", [], [1], name),
+        Op("READ_VARIABLE", [1], [2]),
+        Op("ASSIGN_VARIABLE", [1, 0], []),
+    ]
+    body = Graph([x, handle, x], keeps, [0], [2])
+    less = Op("LESS", [0, 1], [2], ("Less", {}))
+    never = Graph([x, T((2,), "float32", data=[-999, -999]), T((2,), "bool")], [less], [0], [2])
+    other = body if kind == "IF" else never
+    true = T((1,), "bool", data=[True])
+    main = Graph([x, handle, x, true], [call], [0], [2])
+    model = Model.from_bytes(build_graphs([main, body, other]))
+    assert Interpreter(model).stateful
+    assert not _at_once(model)
+    _hold(model, [1, 4, 2])
