@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -200,6 +201,58 @@ def test_sums_of_32_bits_wrap_as_on_the_device(
     assert interpreter.invoke([x])[0].tolist() == [[wanted]]
     assert interpreter.invoke_batch([x[None]])[0].tolist() == [[[wanted]]]
     assert micro.run(model, [[x]])[0][0][0].tolist() == [[wanted]]
+
+
+def _long_product(op: str, depth: int) -> bytes:
+    """``depth`` products of what is 2^-12 and 2^-13 a step, into steps of 1."""
+    x, y = T((1, depth), "int8", 2.0**-12, -128), T((1, 1), "int8", 1.0, 0)
+    if op == "BATCH_MATMUL":
+        w = T((depth, 1), "int8", 2.0**-13, 0, np.full((depth, 1), 127))
+        return _one(op, [x, w, y], [0, 1], ("BatchMatMul", {}))
+    if op == "FULLY_CONNECTED":
+        w = T((1, depth), "int8", 2.0**-13, 0, np.full((1, depth), 127))
+        return _one(op, [x, w, y], [0, 1, -1], ("FullyConnected", {}))
+    shape = (1, 2, 2, depth // 4)
+    w = T(shape, "int8", 2.0**-13, 0, np.full(shape, 127))
+    x, y, bias = replace(x, shape=shape), replace(y, shape=(1, 1, 1, 1)), _c([0])
+    bias.scale = 2.0**-25
+    told = {"StrideH": 1, "StrideW": 1, "Padding": 1}
+    return _one(op, [x, w, bias, y], [0, 1, 2], ("Conv2D", told))
+
+
+@pytest.mark.parametrize(("depth", "expected"), [(66_000, 64), (68_000, -62)])
+@pytest.mark.parametrize("op", ["BATCH_MATMUL", "CONV_2D", "FULLY_CONNECTED"])
+def test_sums_of_many_products_wrap_as_on_the_device(
+    op: str, depth: int, expected: int, micro: Oracle
+) -> None:
+    """255 * 127 * depth is 63.7 * 2^25 or 65.6 * 2^25; 64 * 2^25 is -64 * 2^25 in 32 bits."""
+    model = _long_product(op, depth)
+    interpreter = Interpreter(Model.from_bytes(model))
+    x = np.full(interpreter.inputs[0].shape, 127, np.int8)
+    assert interpreter.invoke([x])[0].ravel().tolist() == [expected]
+    assert interpreter.invoke_batch([np.stack([x] * 2)])[0].ravel().tolist() == [expected] * 2
+    assert micro.run(model, [[x]])[0][0][0].ravel().tolist() == [expected]
+
+
+@pytest.mark.parametrize(("depth", "expected"), [(66_000, 127), (70_000, -121)])
+def test_svdf_features_of_32_bits_wrap_as_on_the_device(
+    depth: int, expected: int, micro: Oracle
+) -> None:
+    """255 * 127 * depth is below 2^31 or above: in steps of 2^-17 and 2^-7, 127 or -121."""
+    tensors = [
+        T((1, depth), "int8", 2.0**-8, -128),
+        T((1, depth), "int8", 2.0**-9, 0, np.full((1, depth), 127)),
+        T((1, 1), "int16", 2.0**-7, 0, [[1]]),
+        T((1,), "int32", 2.0**-7, 0, [0]),
+        T((1, 1), "int16", 1.0, 0, variable=True),
+        T((1, 1), "int8", 1.0, 0),
+    ]
+    model = _one("SVDF", tensors, [0, 1, 2, 3, 4], ("SVDF", {"Rank": 1}))
+    x = np.full((1, depth), 127, np.int8)
+    interpreter = Interpreter(Model.from_bytes(model))
+    assert interpreter.invoke([x])[0].tolist() == [[expected]]
+    assert interpreter.invoke_batch([np.stack([x] * 2)])[0].tolist() == [[[expected]]] * 2
+    assert micro.run(model, [[x]])[0][0][0].tolist() == [[expected]]
 
 
 def test_an_lstm_of_the_smallest_cell_scale_runs_as_on_the_device(micro: Oracle) -> None:
