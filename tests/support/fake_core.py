@@ -98,17 +98,26 @@ class Core:
 
 
 class Uart:
-    """``sysbus.uarte0``: its events, and a receiver that takes everything."""
+    """``sysbus.uarte0``: its events, and a receiver that takes everything, or buffers of a size."""
 
     def __init__(self) -> None:
         self.CharReceived = Event()
         self.received = b""
+        self.room = self.amount = 0  # RXD.MAXCNT and RXD.AMOUNT
 
     def ReadDoubleWord(self, offset: int) -> int:  # noqa: N802
-        return 0
+        full = self.room > 0 and self.amount == self.room
+        return {0x538: self.room, 0x53C: self.amount, 0x110: int(full)}[offset]
 
     def WriteChar(self, byte: int) -> None:  # noqa: N802
+        if self.room > 1:
+            assert self.amount < self.room, "it stays in Renode's FIFO"
+            self.amount += 1
         self.received += bytes([byte])
+
+    def take(self) -> None:
+        """The firmware takes a buffer, and gives the next one."""
+        self.amount = 0
 
 
 class Storage:

@@ -13,8 +13,10 @@ import re
 import struct
 import threading
 import time
+from bisect import insort
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -114,12 +116,35 @@ class Port:
             for _ in range(32)
         ]
         self.Pins[2].Direction, self.Pins[2].OutputValue = "Output", True
+        self.told: list[tuple[int, bool]] = []  # levels from outside
 
     def WriteDoubleWord(self, offset: int, value: int) -> None:  # noqa: N802
-        """Pulls of pins after a reset."""
+        """PIN_CNF: the level of a pull stays until that of the other one comes."""
+        assert 0x200 <= offset < 0x280
+        pull = value >> 2 & 3
+        if pull:
+            self.Pins[(offset - 0x200) // 4].InputValue = pull == 3
+        self.Pins[(offset - 0x200) // 4].PullMode = ("Disabled", "PullDown", "?", "PullUp")[pull]
 
     def OnGPIO(self, number: int, value: bool) -> None:  # noqa: N802
+        self.told.append((number, value))
         self.Pins[number].InputValue = value
+
+
+class Button:
+    """A button of the board, whose level the port learns when it changes."""
+
+    def __init__(self, pressed: bool = False) -> None:
+        self.Pressed = pressed
+        self.changes: list[str] = []
+
+    def Press(self) -> None:  # noqa: N802
+        self.Pressed = True
+        self.changes.append("pressed")
+
+    def Release(self) -> None:  # noqa: N802
+        self.Pressed = False
+        self.changes.append("released")
 
 
 class Machine:
@@ -134,7 +159,9 @@ class Machine:
         self.MachineReset = Event()
         self.SystemBus = self.ClockSource = self
         self.pending: Script = []
-        self.parts = {"sysbus.cpu": self.cpu, "sysbus.uarte0": self.uart, "sysbus.dwt": None}
+        self.slices: list[int] = []  # how long each run was, in ns
+        self.accesses: list[tuple[int, int | None]] = []  # words: address, and what was written
+        self.parts = {"sysbus.cpu": self.cpu, "sysbus.uarte0": self.uart, "sysbus.dwt": "dwt"}
         self.parts["sysbus.p0"] = Port()
         self.memories = {
             "ArrayMemory": [Storage(self, 0xFF0000, 0x1000)],
@@ -161,16 +188,19 @@ class Machine:
         self.put(address, bytes(data))
 
     def ReadDoubleWord(self, address: int, core: Core) -> int:  # noqa: N802
+        self.accesses.append((address, None))
         return int.from_bytes(self.at(address, 4), "little")
 
     def WriteDoubleWord(self, address: int, value: int, core: Core) -> None:  # noqa: N802
+        self.accesses.append((address, value))
         self.put(address, struct.pack("<I", value))
 
     def GetAllClockEntries(self) -> list[SimpleNamespace]:  # noqa: N802
-        return [SimpleNamespace(Enabled=not self.sleeps, Owner="rtc1")]
+        timer = SimpleNamespace(Enabled=not self.sleeps, Owner="rtc1")
+        return [timer, SimpleNamespace(Enabled=True, Owner="dwt")]
 
     def ScheduleAction(self, delay: int, action: Callable[..., None]) -> None:  # noqa: N802
-        self.pending.insert(0, (self.now + delay, action))
+        insort(self.pending, (self.now + delay, action), key=itemgetter(0))
 
     def Reset(self) -> None:  # noqa: N802
         self.cpu.executed, self.cpu.locked = 0, False
@@ -181,6 +211,7 @@ class Machine:
     def run_for(self, nanoseconds: int) -> None:
         """Time goes on to the end even if the core is halted, as in Renode."""
         self.renode.before_run()
+        self.slices.append(nanoseconds)
         end = self.now + nanoseconds
         while self.pending and self.pending[0][0] <= end and not self.cpu.halted:
             moment, event = self.pending.pop(0)

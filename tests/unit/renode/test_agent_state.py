@@ -1,0 +1,225 @@
+"""What the agent leaves of a machine, and how it lets time pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from fake_renode import R1_16, R1_17, Button, FakeRenode, Fault
+
+from harness.elf import Firmware
+from harness.elf.coverage import Block
+from harness.targets import ConsoleMatch, Elapsed, Executed, Stop, SymbolReached
+from harness.targets.renode import RenodeServer
+from harness.targets.renode.session import RenodeSession
+
+MS = 1_000_000
+FRAME = (1, 2, 3, 4, 12, 0x43, 0x44, 0x61000000)
+SYST_CSR = 0xE000E010
+
+
+@pytest.fixture
+def renode() -> Iterator[FakeRenode]:
+    one = FakeRenode(R1_17)
+    yield one
+    one.released.set()
+
+
+def opened(renode: FakeRenode, firmware: Firmware) -> RenodeSession:
+    return RenodeSession(firmware, RenodeServer(connect=renode.connect), owns_server=True)
+
+
+def slices(renode: FakeRenode) -> list[float]:
+    """The lengths of the runs so far, in ms, and none of them from now on."""
+    lengths = [length / MS for length in renode.machine.slices if length > 1]
+    renode.machine.slices.clear()
+    return lengths
+
+
+# -- time -------------------------------------------------------------------------------------
+
+
+def test_while_the_console_is_silent_slices_grow_to_8_ms(renode, firmware):
+    with opened(renode, firmware) as session:
+        slices(renode)
+        session.run(Elapsed(0.053), session.deadline(1))
+        assert slices(renode) == [1] * 4 + [2] * 4 + [4] * 4 + [8] * 3 + [1]
+
+
+def test_what_is_printed_makes_slices_short_again(renode, firmware):
+    renode.script = [(14 * MS, b"hello\n")]
+    with opened(renode, firmware) as session:
+        slices(renode)
+        session.run(Elapsed(0.020), session.deadline(1))
+        assert slices(renode) == [1] * 4 + [2] * 4 + [4] + [1] * 4
+
+
+def test_a_run_ends_at_a_count_of_instructions_by_ever_shorter_slices(renode, firmware):
+    with opened(renode, firmware) as session:
+        slices(renode)
+        assert session.run(Executed(64_000), session.deadline(1)) is Stop.CONDITION
+        assert session.counters.instructions == 64_000
+        first, *rest = slices(renode)
+        assert first == 1 - 16 / MS and all(length < 0.001 for length in rest)
+        assert session.run(Executed(64_000 * 20), session.deadline(1)) is Stop.CONDITION
+        assert slices(renode)[:2] == [8, 8]
+
+
+def test_a_deadline_comes_before_a_count(renode, firmware):
+    with opened(renode, firmware) as session:
+        assert session.run(Executed(10**9), session.deadline(0.02)) is Stop.DEADLINE
+        assert session.counters.virtual_seconds == 0.02
+
+
+# -- sleep ------------------------------------------------------------------------------------
+
+
+def test_a_core_that_nothing_can_wake_ends_the_run(renode, firmware):
+    """The DWT counts on, which wakes nobody."""
+    renode.idles_at = 2 * MS
+    with opened(renode, firmware) as session:
+        assert session.run(None, session.deadline(10)) is Stop.IDLE
+        assert session.counters.virtual_seconds < 0.01
+
+
+def test_input_on_its_way_can_wake_a_core(renode, firmware):
+    renode.idles_at = 2 * MS
+    with opened(renode, firmware) as session:
+        renode.machine.uart.room = 4
+        session.write(b"0123456789")
+        assert session.run(None, session.deadline(0.1)) is Stop.DEADLINE
+        assert renode.machine.uart.received == b"0123"
+
+
+def test_input_comes_as_the_firmware_takes_its_buffers(renode, firmware):
+    renode.script = [(at * MS, lambda now: renode.machine.uart.take()) for at in (1, 2, 3)]
+    with opened(renode, firmware) as session:
+        renode.machine.uart.room = 4
+        session.write(b"012")
+        assert renode.machine.uart.received == b"012"
+        session.write(b"3456789")
+        for milliseconds, received in ((0.5, 4), (1.0, 8), (1.0, 10), (5.0, 10)):
+            session.run(Elapsed(milliseconds / 1000), session.deadline(1))
+            assert renode.machine.uart.received == b"0123456789"[:received]
+
+
+def test_a_receiver_of_single_bytes_gets_all_at_once(renode, firmware):
+    with opened(renode, firmware) as session:
+        for room in (0, 1):
+            renode.machine.uart.room = room
+            session.write(b"0123456789")
+        assert renode.machine.uart.received == b"0123456789" * 2
+
+
+# -- hooks ------------------------------------------------------------------------------------
+
+
+def test_a_run_may_end_at_a_fault_handler_and_faults_are_told_all_the_same(renode, firmware):
+    renode.script = [(MS, Fault(6, 0xFFFFFFF9, FRAME, on_psp=False))]
+    with opened(renode, firmware) as session:
+        assert session.run_to_address(0x40, session.deadline(1)) is Stop.CONDITION
+        assert len(session.faults) == 1
+        assert session.run(None, session.deadline(0.01)) is Stop.DEADLINE
+        assert len(renode.machine.cpu.hooks[0x40]) == 1  # that of faults alone
+
+
+def test_a_condition_is_forgotten_with_its_run(renode, firmware):
+    renode.script = [(MS, b"one\n"), (3 * MS, b"one\n")]
+    with opened(renode, firmware) as session:
+        session.run_to_address(0x1000, session.deadline(0.002))
+        assert 0x1000 in renode.machine.cpu.hooks
+        assert session.run(ConsoleMatch(b"one"), session.deadline(0.1)) is Stop.CONDITION
+        assert session.counters.virtual_seconds == 0.003
+        assert 0x1000 not in renode.machine.cpu.hooks
+
+
+def test_blocks_are_counted_once_profiling_began(renode, firmware):
+    with opened(renode, firmware) as session:
+        session.profile()
+        for address, instructions in ((0x42, 3), (0x40, 1), (0x42, 3), (0x42, 2)):
+            renode.machine.cpu.at_block_end(address, instructions)
+        assert session.blocks() == [Block(0x40, 1, 1), Block(0x42, 2, 1), Block(0x42, 3, 2)]
+        session.close()
+    assert renode.machine.cpu.hooks == {} or session._server.machines == 1
+
+
+def test_registers_go_by_their_names(renode, firmware):
+    with opened(renode, firmware) as session:
+        renode.machine.cpu.values.update({number: 0x100 + number for number in range(16)})
+        names = [*(f"r{number}" for number in range(13)), "sp", "lr", "pc"]
+        assert session.registers == {name: 0x100 + number for number, name in enumerate(names)}
+
+
+# -- what a reset leaves ----------------------------------------------------------------------
+
+
+def recycled(renode: FakeRenode, firmware: Firmware, prepare) -> None:
+    """Two cases on one machine; ``prepare`` is done to it in between."""
+    server = RenodeServer(connect=renode.connect)
+    with server:
+        for _ in range(2):
+            with RenodeSession(firmware, server, owns_server=False) as session:
+                session.run(Elapsed(0.001), session.deadline(1))
+            prepare()
+            prepare = list  # once
+        assert server.machines == 1
+
+
+def test_systick_is_as_after_power_on(renode, firmware):
+    recycled(renode, firmware, lambda: renode.machine.accesses.clear())  # noqa: PLW0108 - made anew
+    touched = [value for address, value in renode.machine.accesses if address == SYST_CSR]
+    assert touched == [2, 0, None] * (len(touched) // 3) and touched
+
+
+def test_pins_that_a_pull_lifted_are_low_again(renode, firmware):
+    def lift() -> None:
+        for pin in renode.machine.parts["sysbus.p0"].Pins:
+            pin.InputValue, pin.PullMode = True, "PullUp"
+
+    recycled(renode, firmware, lift)
+    pins = renode.machine.parts["sysbus.p0"].Pins
+    assert not any(pin.InputValue for pin in pins)
+    assert {pin.PullMode for pin in pins} == {"Disabled"}
+
+
+def test_the_port_is_told_of_buttons_that_nobody_presses(renode, firmware):
+    free, held = Button(), Button(pressed=True)
+
+    def fit() -> None:
+        renode.machine.memories["Button"] = [free, held]
+
+    recycled(renode, firmware, fit)
+    assert free.changes[:2] == ["pressed", "released"] and not free.Pressed
+    assert held.changes == [] and held.Pressed
+
+
+def test_a_driven_pin_goes_back_to_its_pull_and_a_new_case_knows_of_none(renode, firmware):
+    with RenodeServer(connect=renode.connect) as server:
+        for _ in range(2):
+            with RenodeSession(firmware, server, owns_server=False) as session:
+                port = renode.machine.parts["sysbus.p0"]
+                port.told.clear()
+                port.Pins[6].PullMode, port.Pins[7].PullMode = "PullUp", "Disabled"
+                for pin, level in ((6, False), (6, None), (7, None)):
+                    session.pins.drive(pin, level)
+                assert port.told == [(6, True), (6, False), (6, True), (7, False), (7, False)]
+        assert server.machines == 1
+
+
+@pytest.mark.parametrize("release", [R1_16, R1_17])
+def test_instructions_are_counted_over_resets(firmware, release):
+    renode = FakeRenode(release)
+    with opened(renode, firmware) as session:
+        session.run(Elapsed(0.001), session.deadline(1))
+        session.reset()
+        assert session.counters.resets == 1
+        session.run(Elapsed(0.001), session.deadline(1))
+        assert session.counters.instructions == 128_000
+
+
+def test_a_symbol_is_looked_up_before_anything_runs(renode, firmware):
+    with opened(renode, firmware) as session:
+        slices(renode)
+        with pytest.raises(Exception, match="no symbol 'nowhere'"):
+            session.run(SymbolReached("nowhere"), session.deadline(1))
+        assert slices(renode) == []
