@@ -66,3 +66,51 @@ def test_a_build_folder_is_known_by_its_cmake_cache(firmware, tmp_path):
     assert prepare(elf, tmp_path).build_directory is None
     (tmp_path / "build" / "CMakeCache.txt").touch()
     assert prepare(elf, tmp_path).build_directory == tmp_path / "build"
+
+
+@pytest.mark.parametrize(
+    ("start", "size", "fits"),
+    [(0x10_0000 - 4, 4, True), (0x10_0000 - 4, 5, False), (0xFF_8000, 4, True),
+     (0xFF_9000 - 4, 4, True), (0xFF_9000 - 4, 5, False), (0xFF_7FFC, 4, False)],
+)  # fmt: skip
+def test_what_is_flashed_lies_in_flash_or_uicr_as_a_whole(firmware, tmp_path, start, size, fits):
+    elf = firmware((0, b"code"), (start, bytes(size)))
+    if fits:
+        assert prepare(elf, tmp_path).size == 4 + size
+        return
+    with pytest.raises(UsageError, match=f"loads {size} bytes at 0x{start:08x}, which is not in"):
+        prepare(elf, tmp_path)
+
+
+def test_a_merged_file_is_looked_for_beside_the_elf_and_up_to_two_folders_above(firmware, tmp_path):
+    elf = firmware((0x50000, b"app"))
+    folder = elf.path.parent
+    places = [folder.parents[1] / "merged.hex", folder.parent / "merged.hex",
+              folder / "merged.hex", folder / "tfm_merged.hex"]  # fmt: skip
+    for place in places:  # each is preferred to those before it
+        place.write_text(hexfile.write([(0, b"tfm"), (0x50000, b"app")]))
+        assert prepare(elf, tmp_path).hex.resolve() == place.resolve()
+
+
+def test_the_hex_file_is_named_after_the_elfs_content(firmware, tmp_path):
+    elf = firmware((0, b"code"))
+    assert prepare(elf, tmp_path).hex == tmp_path / f"{elf.sha256[:16]}.hex"
+
+
+def test_each_block_is_a_file_of_its_own_for_tools_that_want_bytes(firmware, tmp_path):
+    image = prepare(firmware((0, b"code"), (0xFF801C, b"\xfe\xff\xff\xff")), tmp_path)
+    files = image.binaries(tmp_path)
+    assert [(at, path.read_bytes()) for at, path in files] == list(image.blocks)
+    assert [path.name for _, path in files] == [
+        f"{image.sha256[:16]}-{at:08x}.bin" for at in (0, 0xFF801C)
+    ]
+
+
+def test_where_bytes_lie_is_part_of_their_hash(firmware, tmp_path):
+    hashes = {
+        prepare(firmware(*blocks, name=f"{number}.elf"), tmp_path).sha256
+        for number, blocks in enumerate([
+            [(0, b"ab"), (8, b"c")], [(0, b"ab"), (9, b"c")], [(0, b"a"), (8, b"bc")]
+        ])
+    }  # fmt: skip
+    assert len(hashes) == 3

@@ -126,3 +126,75 @@ def test_the_note_is_json_that_other_tools_can_read(tmp_path):
     note = json.loads((tmp_path / "960000001.holder.json").read_text())
     assert set(note) == {"owner", "host", "pid", "since", "board", "token"}
     lock.release()
+
+
+def test_a_board_is_not_waited_for_unless_one_says_so(tmp_path, other):
+    started = time.monotonic()
+    for wait in (0.0, -1.0):
+        with pytest.raises(BoardUnavailable, match=r"process \d+\) since [^ ]+\nhint") as refused:
+            lock_of(tmp_path).acquire(wait)
+    assert time.monotonic() - started < 2
+    assert refused.value.message.startswith("board dk1 (probe 960000001) is held by ")
+    assert refused.value.hint == (
+        "wait for it with --wait SECONDS, or take it: tflm-hil boards take dk1"
+    )
+
+
+def test_a_lock_that_is_held_without_a_note_is_held_by_another_process(tmp_path, other):
+    (tmp_path / "960000001.holder.json").write_text("")
+    with pytest.raises(BoardUnavailable, match=r"is held by another process\nhint"):
+        lock_of(tmp_path).acquire()
+
+
+def test_whether_a_board_is_held_is_asked_without_taking_it(tmp_path, other):
+    asking = lock_of(tmp_path)
+    assert asking.held and asking.held
+    other.kill()
+    other.wait()
+    assert not asking.held and not asking.held
+    with asking:
+        asking.acquire()
+        assert asking.held
+        assert lock_of(tmp_path).held
+    assert not asking.held
+
+
+def test_a_holder_whose_lock_is_gone_is_told(tmp_path):
+    lock = lock_of(tmp_path)
+    lock.acquire()
+    (tmp_path / "960000001.holder.json").write_text("")
+    with pytest.raises(TargetLost, match=r"in the middle of the run \(its lock is gone\)$"):
+        lock.check()
+    lock.release()
+
+
+def test_taking_a_free_board_takes_it_from_nobody(tmp_path):
+    lock = lock_of(tmp_path)
+    assert lock.take() is None
+    lock.check()
+    lock.release()
+
+
+def test_who_comes_after_a_theft_waits_for_the_thief(tmp_path):
+    victim, thief, third = (lock_of(tmp_path) for _ in range(3))
+    victim.acquire()
+    thief.take()
+    with pytest.raises(BoardUnavailable):
+        third.acquire()
+    victim.release()
+    with pytest.raises(BoardUnavailable):
+        third.acquire()
+    thief.release()
+    third.acquire()
+    third.release()
+
+
+def test_a_holder_is_told_by_owner_host_process_and_time():
+    holder = Holder("me", "bench", 12, "2026-01-02T03:04:05+00:00", "dk1", "t")
+    assert str(holder) == "me on bench (process 12) since 2026-01-02T03:04:05+00:00"
+
+
+def test_a_process_of_another_user_lives():
+    import socket
+
+    assert Holder("root", socket.gethostname(), 1, "", "dk1", "t").alive is True

@@ -91,3 +91,74 @@ def test_a_script_is_a_file_while_the_tool_runs():
 def test_a_program_that_is_not_there_is_an_environment_error(tmp_path):
     with pytest.raises(EnvironmentMissing, match="'nrfutil' is not on PATH"):
         run(Command(("nrfutil",), 1.0), search_path=str(tmp_path))
+
+
+def shell(text, timeout=10.0, **rest):
+    return Command(("sh", "-c", text), timeout, **rest)
+
+
+def test_a_tool_that_failed_in_several_ways_is_told_by_the_gravest():
+    hangs = run(shell("echo error; sleep 9", timeout=0.2, failures=("error",)))
+    assert (hangs.problem, hangs.returncode) == (
+        "sh did not end within 0.2 s and was stopped", None
+    )  # fmt: skip
+    fails = run(shell("echo error; exit 2", failures=("error",), success="done"))
+    assert fails.problem == "sh ended with exit code 2"
+    lies = run(shell("echo An ERROR occurred", failures=("fault", "error .*"), success="done"))
+    assert lies.problem == "sh ended with exit code 0 but said 'ERROR occurred'"
+    silent = run(shell("true", failures=("error",), success="done"))
+    assert silent.problem == "sh ended with exit code 0 but did not say 'done'"
+    assert run(shell("echo DONE", failures=("error",), success="done")).ok
+
+
+def test_a_program_is_called_by_its_own_name_in_messages(tmp_path):
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\nexit 1\n")
+    tool.chmod(0o755)
+    assert run(Command((str(tool),), 5.0)).problem == "tool ended with exit code 1"
+
+
+def test_the_last_twelve_lines_are_shown_without_empty_ones():
+    said = run(shell('for i in $(seq 20); do echo "line $i  "; echo; done'))
+    assert said.tail().splitlines() == [f"    line {number}" for number in range(9, 21)]
+    assert said.tail(1) == "    line 20"
+    assert run(shell("echo; echo '  '")).tail() == "    (it printed nothing)"
+
+
+def test_errors_are_kept_with_the_rest_and_nothing_can_be_asked():
+    said = run(shell("echo out; echo err >&2; read answer || echo no input"))
+    assert said.text == "out\nerr\nno input\n"
+    assert 0 < said.seconds < 10
+
+
+def test_exactly_the_last_256_kib_are_kept():
+    said = run(python("print('a' * 10 + 'b' * (256 * 1024 - 1), end='\\n')"))
+    assert said.text == "b" * (256 * 1024 - 1) + "\n"
+    whole = run(python("print('b' * (256 * 1024), end='')"))
+    assert len(whole.text) == 256 * 1024
+
+
+def test_a_tool_is_looked_up_where_it_is_told_and_looks_there_itself(tmp_path):
+    for name, text in (("outer", "inner"), ("inner", "echo found $EXTRA")):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    said = run(Command(("outer",), 5.0), search_path=str(tmp_path), environment={"EXTRA": "more"})
+    assert said.text == "found more\n"
+
+
+def test_a_tool_runs_in_its_folder(tmp_path):
+    assert run(shell("pwd", folder=tmp_path)).text == f"{tmp_path}\n"
+
+
+def test_a_command_is_shown_as_a_user_would_type_it(tmp_path):
+    plain = Command(("tool", "an argument", SCRIPT), 1.0)
+    assert str(plain) == "tool 'an argument' {script}"
+    whole = Command(("tool", SCRIPT), 1.0, script="r\ng\n", folder=tmp_path / "a folder")
+    assert str(whole) == f"cd '{tmp_path}/a folder' && tool {{script}}\n    | r\n    | g"
+    assert plain.program == "tool"
+
+
+def test_a_tool_that_closes_its_output_and_goes_on_is_waited_for_until_its_limit():
+    said = run(shell("exec >&- 2>&-; sleep 0.3; exit 3"))
+    assert (said.returncode, said.hung) == (3, False)
+    assert run(shell("exec >&- 2>&-; sleep 9", timeout=0.3)).hung

@@ -71,6 +71,38 @@ def test_a_deadline_comes_before_a_count(renode, firmware):
         assert session.counters.virtual_seconds == 0.02
 
 
+# -- matches ----------------------------------------------------------------------------------
+
+
+FLOOD = (b"x" * 99 + b"\n") * 655  # as much as is kept but for 36 bytes
+
+
+@pytest.mark.parametrize(
+    ("before", "meanwhile"),
+    [(b"early\n", FLOOD * 2), (FLOOD + b"early\n", b"y" * 40 + b"\n"),
+     (FLOOD * 2 + b"early\n", b"")],
+    ids=["a flood in the run", "at the brim", "a flood before the run"],
+)  # fmt: skip
+def test_a_match_is_searched_in_what_the_run_prints_however_much(
+    renode, firmware, before, meanwhile
+):
+    renode.script = [(MS, before), (3 * MS, meanwhile), (5 * MS, b"late\n")]
+    with opened(renode, firmware) as session:
+        session.run(Elapsed(0.002), session.deadline(1))
+        assert session.run(ConsoleMatch(b"early|late"), session.deadline(1)) is Stop.CONDITION
+        assert session.counters.virtual_seconds == 0.005
+        assert session.read() == before + meanwhile + b"late\n"
+
+
+def test_a_match_may_begin_1024_bytes_before_the_newest_line(renode, firmware):
+    for length, stop in ((1023, Stop.CONDITION), (1025, Stop.DEADLINE)):
+        line = b"a" + b"b" * (length - 2) + b"\n"
+        renode.script = [(MS, line), (2 * MS, b"c\n")]
+        with opened(renode, firmware) as session:
+            pattern = ConsoleMatch(rb"ab+\nc")
+            assert session.run(pattern, session.deadline(0.01)) is stop
+
+
 # -- sleep ------------------------------------------------------------------------------------
 
 
