@@ -80,7 +80,7 @@ class ProbeLock(Closing):
         Raises :class:`BoardUnavailable`, which names the holder or the problem with the shared
         folder.
         """
-        limit = time.monotonic() + max(0.0, wait)
+        limit = time.monotonic() + wait
         while not self._try():
             if time.monotonic() >= limit:
                 raise self._busy(wait)
