@@ -122,7 +122,7 @@ def rfft(node: Node) -> Run:
 
 
 def irfft(node: Node) -> Run:
-    """The inverse of SignalRfft. int16, int32 (not divided), float32 (divided by the length)."""
+    """The inverse transform, divided by the length. int16, int32, float32."""
     dtype, length = typed(node, "int16 int32 float32"), _length(node)
     shape = node.input(0).shape
     if not shape or shape[-1] != length + 2:

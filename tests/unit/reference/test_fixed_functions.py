@@ -1,0 +1,123 @@
+"""Functions in fixed point are as near to the real ones as their bits allow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from harness.reference import gemmlowp
+from harness.reference.fft import Transform
+from harness.reference.tables import interpolated_table, look_up, sigmoid16, tanh16
+
+_ONE = 2.0**31
+
+
+def _whole(low: int, high: int) -> np.ndarray:
+    """Whole numbers from ``low`` to before ``high``, both ends among them."""
+    values = np.random.default_rng(0).integers(low, high, 20_000)
+    values[:2] = low, high - 1
+    return values
+
+
+@pytest.mark.parametrize("bits", [0, 2, 4, 5])
+def test_an_exponential_is_near(bits: int) -> None:
+    a = -_whole(0, 1 << 31)
+    got = gemmlowp.exp_on_negative_values(a, bits) / _ONE
+    np.testing.assert_allclose(got, np.exp(a / 2.0 ** (31 - bits)), rtol=0, atol=3e-7)
+
+
+@pytest.mark.parametrize(
+    ("function", "real", "atol"),
+    [
+        (gemmlowp.logistic, lambda x: 1 / (1 + np.exp(-x)), 1e-7),
+        (gemmlowp.tanh, np.tanh, 2e-7),
+    ],
+)
+def test_a_squashing_function_is_near(
+    function: Callable[[np.ndarray, int], np.ndarray],
+    real: Callable[[np.ndarray], np.ndarray],
+    atol: float,
+) -> None:
+    a = _whole(1 - (1 << 31), 1 << 31)
+    a[2] = 0
+    got = function(a, 4) / _ONE
+    np.testing.assert_allclose(got, real(a / 2.0**27), rtol=0, atol=atol)
+
+
+def test_one_over_one_plus_x_is_near() -> None:
+    a = _whole(0, 1 << 31)
+    got = gemmlowp.one_over_one_plus_x(a) / _ONE
+    np.testing.assert_allclose(got, 1 / (1 + a / _ONE), rtol=0, atol=5e-9)
+
+
+def _over_all_sizes() -> np.ndarray:
+    """Numbers of 1 to 31 bits."""
+    return np.maximum(1, 2.0 ** np.random.default_rng(1).uniform(0, 31, 20_000)).astype(np.int64)
+
+
+@pytest.mark.parametrize("bits", [0, 12])
+def test_a_reciprocal_is_near(bits: int) -> None:
+    x = _over_all_sizes()
+    factor, exponent = gemmlowp.reciprocal(x, bits)
+    got = factor / _ONE / 2.0**exponent
+    np.testing.assert_allclose(got, 2.0 ** (31 - bits) / x, rtol=1e-8)
+
+
+def test_an_inverse_root_is_near_and_that_of_0_and_1_is_1() -> None:
+    x = np.append(_over_all_sizes(), (1 << 31) - 1)
+    factor, exponent = gemmlowp.inverse_root(x)
+    np.testing.assert_allclose(factor / _ONE / 2.0**exponent, 1 / np.sqrt(x), rtol=2e-6)
+    factor, exponent = gemmlowp.inverse_root(np.array([0, 1]))
+    assert (factor.tolist(), exponent.tolist()) == ([(1 << 31) - 1] * 2, [0, 0])
+
+
+@pytest.mark.parametrize(("before", "after"), [(12, 4), (12, 5), (8, 5), (20, 5)])
+def test_a_logarithm_is_near(before: int, after: int) -> None:
+    x = _whole(1 << (31 - before), 1 << 31)
+    got = gemmlowp.logarithm(x, before, after) / 2.0 ** (31 - after)
+    np.testing.assert_allclose(got, np.log(x / 2.0 ** (31 - before)), rtol=0, atol=6e-8)
+
+
+@pytest.mark.parametrize(
+    ("function", "real"),
+    [(sigmoid16, lambda x: 1 / (1 + np.exp(-x))), (tanh16, np.tanh)],
+)
+def test_the_sigmoids_table_is_near(
+    function: Callable[[np.ndarray], np.ndarray], real: Callable[[np.ndarray], np.ndarray]
+) -> None:
+    """Within one and a half of the last place, far outside the table too."""
+    x = np.arange(-(1 << 17), 1 << 17)
+    distance = np.abs(function(x) / 2.0**15 - real(x / (3 * 4096)))
+    assert distance.max() < 1.5 * 2.0**-15
+
+
+@pytest.mark.parametrize(
+    ("function", "scale", "zero", "steps"),
+    [(np.exp, 10, 32767, 6), (lambda v: 1 / (1 + v), 1, -32768, 2)],
+)
+def test_an_interpolated_table_is_near(
+    function: Callable[[np.ndarray], np.ndarray], scale: int, zero: int, steps: int
+) -> None:
+    """Softmax' tables, in steps of 2 / 65535: exp from -10 to 0, 1 / (1 + x) from 0 to 1."""
+    span = np.float32(65535)
+    table = interpolated_table(function, np.float32(scale) / span, zero, np.float32(2) / span)
+    x = np.arange(-(1 << 15), 1 << 15)
+    real = function((x - zero) * (scale / 65535))
+    assert np.abs(look_up(table, x) - real * 65535 / 2).max() < steps
+
+
+@pytest.mark.parametrize("length", [4, 8, 16, 64, 512])
+@pytest.mark.parametrize("bits", [16, 32])
+def test_a_transform_is_near_and_so_is_its_inverse(length: int, bits: int) -> None:
+    """Within four of the last place; both ways are divided by the length."""
+    top, rng = (1 << (bits - 1)) - 1, np.random.default_rng(length)
+    x = rng.integers(-top, top, (20, length))
+    got = Transform(length, bits, inverse=False).forward(x).reshape(20, -1, 2)
+    want = np.fft.rfft(x) / length
+    assert np.abs(got - np.stack([want.real, want.imag], axis=-1)).max() < 4
+    bins = rng.integers(-top // length, top // length, (20, length // 2 + 1, 2))
+    bins[:, [0, -1], 1] = 0
+    back = Transform(length, bits, inverse=True).backward(bins.reshape(20, -1))
+    assert np.abs(back - np.fft.irfft(bins[..., 0] + 1j * bins[..., 1], length)).max() < 4
