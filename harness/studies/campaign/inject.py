@@ -82,6 +82,7 @@ class Injector:
         self._tolerance = tolerance
         self._expected = [bytes.fromhex(output.data) for output in stage.outputs]
         self._stopped_at = ""  # the trap that stopped the run: "end", "reset", "fault", ...
+        self._printed = 0  # console transfers before the inference
         self._known = list(machine.findings)  # from before any fault
         self._stage_limit = _limit(stage.length, stage.ticks)
         self._boot_limit = _limit(stage.begin + stage.length, stage.boot_ticks + stage.ticks)
@@ -171,6 +172,7 @@ class Injector:
         self.machine.clear_evidence()
         self.machine.findings += self._known
         self._stopped_at = ""
+        self._printed = len(self.machine.console)
 
     def _finish(self, limit: _Limit) -> End:
         """Run until the inference ends, another trap is reached, or ``limit`` is used up."""
@@ -223,8 +225,8 @@ class Injector:
             return Result(fault, HANG, "asleep" if end is End.IDLE else "")
         if machine.registers["r0"]:
             return Result(fault, DETECTED, "status")
-        printed = len(self._snapshot.console) + self.stage.printed
-        if fault.model not in AFRESH and len(machine.console) > printed:
+        printed = len(machine.console) - self._printed
+        if fault.model not in AFRESH and printed > self.stage.printed:
             return Result(fault, DETECTED, "message")
         return self._compare(fault, self._outputs())
 
