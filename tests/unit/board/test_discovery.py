@@ -112,3 +112,63 @@ def test_no_board_at_all_says_what_to_do():
 )
 def test_interface_numbers_from_linux_locations(location, number):
     assert discovery._interface(location) == number
+
+
+def test_boards_are_sorted_by_name_and_each_stands_once(tmp_path, monkeypatch):
+    for serial in ("960000007", DK.lstrip("0")):  # the second is on USB as well
+        (tmp_path / serial).mkdir()
+        ports = ((f"/dev/pts/{serial}", 0),)
+        bench.write(tmp_path / serial, bench.Presence(f"v{serial}", serial, 1, "", 9600, ports))
+    lab = Lab((Entry("zz", "1"), Entry("aa", "2")))
+    monkeypatch.setenv("TFLM_HIL_VIRTUAL_BENCH", str(tmp_path))
+    names = [board.name for board in discovery.attached(lab, ports=dk_ports)]
+    assert names == ["960012345", "aa", "v960000007", "zz"]
+    monkeypatch.delenv("TFLM_HIL_VIRTUAL_BENCH")
+    names = [board.name for board in discovery.attached(lab, ports=dk_ports)]
+    assert names == ["960012345", "aa", "zz"]
+
+
+def test_a_lab_board_that_is_not_seen_says_that_its_port_is_unknown():
+    (board,) = discovery.attached(Lab((Entry("far", "960000009"),)), ports=list)
+    assert (board.port, board.ports, board.kit) == ("", (), "nRF9160 DK (PCA10090)")
+    assert board.how == "the lab file names no port and the probe is not attached here"
+    assert str(board) == "far (probe 960000009, port unknown)"
+
+
+def test_kits_with_either_interface_mcu_are_known_by_vendor():
+    ports = [Port("/dev/ttyACM0", "1050112233", 0, 0x1915), Port("/dev/ttyACM1", "5", 0, 0x1366)]
+    boards = discovery.attached(Lab(), ports=lambda: ports)
+    assert [board.kit for board in boards] == ["Nordic DK with interface MCU 2", ""]
+    assert [board.how for board in boards] == ["the probe's only serial port"] * 2
+
+
+def test_ports_are_those_that_pyserial_lists(monkeypatch):
+    from serial.tools.list_ports_common import ListPortInfo
+
+    listed = ListPortInfo("/dev/ttyACM0", skip_link_detection=True)
+    listed.serial_number, listed.location, listed.vid = "960", "1-2:1.4", 0x1366
+    bare = ListPortInfo("/dev/ttyS0", skip_link_detection=True)
+    monkeypatch.setattr("serial.tools.list_ports.comports", lambda: [listed, bare])
+    assert discovery.usb_ports() == [
+        Port("/dev/ttyACM0", "960", 4, 0x1366, ""), Port("/dev/ttyS0", "", None, None, "")
+    ]  # fmt: skip
+
+
+def test_one_board_needs_no_name_and_a_name_is_no_number():
+    (board,) = discovery.attached(Lab(), ports=dk_ports)
+    assert discovery.select([board]) == board
+    named = discovery.attached(Lab((Entry("7", "1"), Entry("b", "7"))), ports=list)
+    with pytest.raises(UsageError, match=r"2 boards fit '7':\n    7 \(probe 1"):
+        discovery.select(named, "7")
+
+
+def test_the_hint_of_each_refusal_says_how_to_choose():
+    with pytest.raises(
+        UsageError, match="^2 boards fit and none was named:\n    960012345"
+    ) as many:
+        discovery.select(two())
+    assert many.value.hint == ("name one: --board NAME or the environment variable TFLM_HIL_BOARD")
+    with pytest.raises(EnvironmentMissing, match=r"^no board 'dk7'; there are:\n    9600"):
+        discovery.select(two(), "dk7")
+    with pytest.raises(EnvironmentMissing, match=r"^no board 'dk7' is attached"):
+        discovery.select([], "dk7")

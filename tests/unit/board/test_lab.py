@@ -85,3 +85,46 @@ def test_a_broken_file_is_an_error_that_names_it(tmp_path):
     path.write_text("[[board")
     with pytest.raises(UsageError, match="is not TOML"):
         lab.load(path)
+
+
+def test_what_is_not_named_has_its_default():
+    read = lab.parse(tomllib.loads('[[board]]\nname = "a"\nprobe = "1"'))
+    assert (read.policy.retries, read.policy.quarantine, read.state) == (1, True, None)
+    assert (read.policy.backoff, read.policy.power_cycle_seconds) == (1.0, 30.0)
+    assert (read.policy.return_seconds, read.policy.settle_seconds) == (5.0, 1.0)
+    assert read.policy.flash_seconds == 120.0
+    (board,) = read.entries
+    assert (board.baud, board.port, board.power_cycle) == (115200, "", ())
+    assert lab.parse({}).entries == ()
+
+
+@pytest.mark.parametrize("retries", [0, 10])
+def test_up_to_ten_retries_are_made(retries):
+    assert lab.parse({"policy": {"retries": retries}}).policy.retries == retries
+    with pytest.raises(UsageError, match="11 is not a number from 0 to 10"):
+        lab.parse({"policy": {"retries": 11}})
+
+
+@pytest.mark.parametrize("probe", [True, 1.5, [], "", "../1", -1])
+def test_what_is_no_serial_number_is_refused(probe):
+    with pytest.raises(UsageError, match="cannot be used: 1 to 64 letters"):
+        lab.parse({"board": [{"name": "a", "probe": probe}]})
+
+
+def test_a_lab_is_found_where_it_is_named_then_here_then_in_the_users_folder(tmp_path, monkeypatch):
+    def write(name, board):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f'[[board]]\nname = "{board}"\nprobe = "1"\n')
+        return path
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TFLM_HIL_LAB", raising=False)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    mine = write("config/tflm-hil/lab.toml", "mine")
+    assert (lab.load().entries[0].name, lab.load().path) == ("mine", mine)
+    write("lab.toml", "here")
+    assert lab.load().entries[0].name == "here"
+    monkeypatch.setenv("TFLM_HIL_LAB", str(write("named.toml", "named")))
+    assert lab.load().entries[0].name == "named"
+    assert lab.load(write("given.toml", "given")).entries[0].name == "given"

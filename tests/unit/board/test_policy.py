@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 
 import pytest
@@ -107,3 +108,66 @@ def test_quarantine_keeps_a_board_away_until_it_is_released(tmp_path):
     assert quarantine.release("960").reason == "no port"
     quarantine.check("dk1", "960")
     assert quarantine.release("960") is None
+
+
+def test_attempts_are_so_many_seconds_apart_and_told(caplog):
+    caplog.set_level(logging.INFO, "harness")
+    bench, slept = Bench(FlashFailed("no target"), TargetLost("gone")), []
+
+    def recover():
+        raise BoardUnavailable("hub is broken")
+
+    policy = Policy(retries=2, backoff=1.5)
+    assert attempt(bench.action, policy, recover=recover, sleep=slept.append) == "done"
+    assert slept == [1.5, 1.5]
+    assert [record.getMessage() for record in caplog.records] == [
+        "attempt 2 of 3, after: no target", "recovery failed: hub is broken",
+        "attempt 3 of 3, after: gone", "recovery failed: hub is broken",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("last", "again"),
+    [(FlashFailed("no target"), "the last one failed alike"),
+     (TargetLost("gone\nfor good"), "the last one with: gone")],
+)  # fmt: skip
+def test_an_error_says_how_often_was_tried_and_how_it_ended(last, again):
+    bench = Bench(FlashFailed("no target"), BoardUnavailable("busy"), last)
+    with pytest.raises(FlashFailed) as caught:
+        bench.attempt(2)
+    assert caught.value.hint == f"first of 3 failed attempts, {again}"
+
+
+def test_without_a_hook_nothing_is_power_cycled():
+    power_cycle((), Policy(), probe="960")
+
+
+def test_a_power_hook_that_hangs_is_stopped():
+    with pytest.raises(BoardUnavailable, match=r"did not end within 0.2 s"):
+        power_cycle(("sleep", "9"), Policy(power_cycle_seconds=0.2))
+
+
+def test_the_note_of_a_board_that_is_set_aside_says_which_why_and_since_when(tmp_path):
+    quarantine = Quarantine(tmp_path)
+    assert quarantine.note("960") is None
+    made = quarantine.add("dk1", "000960", "no port")
+    assert quarantine.note("0960") == made
+    assert (made.board, made.probe, made.reason) == ("dk1", "000960", "no port")
+    assert made.since.endswith("+00:00") and "." not in made.since
+    with pytest.raises(BoardUnavailable) as refused:
+        quarantine.check("dk1", "960")
+    assert refused.value.message == (
+        f"board dk1 (probe 960) has been in quarantine since {made.since}: no port"
+    )
+    assert refused.value.hint == "repair it, then: tflm-hil boards release dk1"
+
+
+def test_a_garbled_note_keeps_a_board_away_and_can_be_released(tmp_path):
+    quarantine = Quarantine(tmp_path)
+    quarantine.add("dk1", "960", "no port")
+    (tmp_path / "960.quarantine.json").write_text('{"board": 3}')
+    with pytest.raises(BoardUnavailable, match="seems to be in quarantine"):
+        quarantine.check("dk1", "960")
+    released = quarantine.release("960")
+    assert (released.board, released.probe) == ("", "960")
+    quarantine.check("dk1", "960")

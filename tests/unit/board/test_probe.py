@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+
 import pytest
 
 from harness.errors import BoardUnavailable, EnvironmentMissing, TargetLost, UsageError
@@ -65,6 +68,109 @@ def test_a_fault_is_target_lost_with_the_address(fake):
 def test_impossible_ranges_are_refused(fake, address, size):
     with pytest.raises(UsageError):
         PyocdMemory("1", connect=lambda _: fake).read(address, size)
+
+
+@pytest.mark.parametrize(
+    ("address", "size"), [(0, 1 << 20), (0xFFFF_FFFF, 1), (0, 0), ((1 << 32) - 4, 4)]
+)
+def test_accesses_of_up_to_a_mebibyte_of_4_gib_are_possible(fake, address, size):
+    memory = PyocdMemory("1", connect=lambda _: fake)
+    if size:
+        with pytest.raises(TargetLost):  # no memory there, and no mistake of the user
+            memory.read(address, size)
+    else:
+        assert memory.read(address, size) == b""
+    for low, much in ((address, (1 << 20) + 1), (1 << 32, 1), (-1, 0), (0, -1)):
+        with pytest.raises(UsageError, match=f"no memory access of {much} bytes at 0x"):
+            memory.read(low, much)
+
+
+def test_a_write_that_fails_is_target_lost_and_one_out_of_range_a_mistake(fake):
+    memory = PyocdMemory("007", connect=lambda _: fake)
+    with pytest.raises(TargetLost, match=r"the probe 7 could not write 3 bytes at 0x00000010: "):
+        memory.write(0x10, b"abc")
+    with pytest.raises(UsageError):
+        memory.write(1 << 32, b"x")
+
+
+def test_a_probe_that_is_gone_at_the_end_has_nothing_to_give_back(fake):
+    def gone():
+        raise RuntimeError("unplugged")
+
+    fake.close = gone
+    memory = PyocdMemory("1", connect=lambda _: fake)
+    memory.read(0x2000_0000, 1)
+    memory.close()
+    memory.close()
+
+
+PYOCD = """
+import pyocd
+from pyocd.core.exceptions import Error
+
+class Target:
+    def read_memory_block8(self, address, size):
+        if address:
+            raise Error("transfer fault")
+        return [7] * size
+
+class Session:
+    target = Target()
+    def open(self):
+        if pyocd.fails:
+            raise Error("chip is locked")
+
+class ConnectHelper:
+    @staticmethod
+    def session_with_chosen_probe(**asked):
+        pyocd.asked = asked
+        return None if asked["unique_id"] == "404" else Session()
+"""
+
+
+@pytest.fixture
+def pyocd(tmp_path, monkeypatch):
+    """A pyOCD with one probe, whatever its number, but 404."""
+    core = tmp_path / "pyocd" / "core"
+    core.mkdir(parents=True)
+    (tmp_path / "pyocd" / "__init__.py").write_text("fails = False\n")
+    (core / "__init__.py").touch()
+    (core / "exceptions.py").write_text("class Error(Exception): pass\n")
+    (core / "helpers.py").write_text(PYOCD)
+    for name in [one for one in sys.modules if one.partition(".")[0] == "pyocd"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield importlib.import_module("pyocd")
+    for name in [one for one in sys.modules if one.partition(".")[0] == "pyocd"]:
+        del sys.modules[name]
+
+
+def test_pyocd_attaches_to_the_probe_without_unlocking_or_waiting(pyocd):
+    assert PyocdMemory("00960").read(0, 2) == b"\x07\x07"
+    assert pyocd.asked["unique_id"] == "960"
+    assert (pyocd.asked["blocking"], pyocd.asked["return_first"]) == (False, True)
+    options = pyocd.asked["options"]
+    assert (options["auto_unlock"], options["connect_mode"]) == (False, "attach")
+    assert (options["resume_on_disconnect"], options["no_config"]) == (True, True)
+
+
+def test_what_pyocd_complains_of_is_target_lost(pyocd):
+    with pytest.raises(TargetLost, match="transfer fault"):
+        PyocdMemory("960").read(4, 2)
+    with pytest.raises(TargetLost, match="pyOCD does not see the probe 404"):
+        PyocdMemory("404").read(0, 2)
+    pyocd.fails = True
+    with pytest.raises(TargetLost, match="could not connect through probe 960: chip is locked"):
+        PyocdMemory("960").read(0, 2)
+
+
+def test_without_pyocd_there_is_no_memory_to_read(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyocd", None)
+    monkeypatch.setitem(sys.modules, "pyocd.core.helpers", None)
+    monkeypatch.setitem(sys.modules, "pyocd.core.exceptions", None)
+    with pytest.raises(EnvironmentMissing, match="pyOCD, which is not installed") as missing:
+        PyocdMemory("960").read(0, 2)
+    assert missing.value.hint == "pip install 'tflm-hil[pyocd]'"
 
 
 def test_without_a_probe_the_real_pyocd_says_so():
