@@ -131,7 +131,7 @@ def value_table(table: Array, dtype: str = "int8") -> Prepared:
     unsigned = _unsigned(dtype)
 
     def run(values: Sequence[Any]) -> list[Array]:
-        return [table[values[0].view(unsigned)]]
+        return [table.take(values[0].view(unsigned), mode="clip")]
 
     def bind(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> list[Call]:
         x = inputs[0].view(unsigned)

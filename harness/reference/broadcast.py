@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 import numpy as np
 
 from harness.reference.fixedpoint import Array
@@ -31,3 +34,23 @@ def whole_runs(arrays: list[Array]) -> list[Array]:
     if min(lengths) == runs:
         return arrays
     return [np.broadcast_to(array, (runs, *array.shape[1:])) for array in arrays]
+
+
+#: Elements of one block, which stays in the cache with what is computed from it.
+_BLOCK = 1 << 14
+
+
+def blockwise(
+    function: Callable[..., Array], arrays: Sequence[Array], dtype: np.dtype[Any]
+) -> Array:
+    """``function`` of arrays, broadcast, element by element: a block at a time, of ``dtype``."""
+    if all(array.size <= _BLOCK for array in arrays):
+        return np.asarray(function(*arrays)).astype(dtype, copy=False)
+    shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    result = np.empty(shape, dtype)
+    flat = result.reshape(-1)
+    columns = [np.broadcast_to(array, shape).reshape(-1) for array in arrays]
+    for start in range(0, flat.size, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        flat[part] = function(*(column[part] for column in columns))
+    return result

@@ -1,4 +1,4 @@
-"""From 32-bit sums to 8-bit outputs in double precision, right although it rounds.
+"""From 32-bit sums to 8 or 16 bits in double precision, right although it rounds.
 
 The output rises with the sum, and so does every operation of floating point. What gives the right
 outputs on both sides of each sum at which the output changes therefore gives them for every sum.
@@ -23,6 +23,7 @@ import numpy as np
 
 from harness.reference.activation import Clamp
 from harness.reference.bind import Call, Workspace, copied, looked_up, product_of
+from harness.reference.broadcast import blockwise
 from harness.reference.fixedpoint import Array, Multiplier
 from harness.reference.folding import SMALL
 
@@ -30,9 +31,9 @@ from harness.reference.folding import SMALL
 _BITS_32 = 1 << 31
 _EXACT = 1 << 53
 #: An output changes within so many sums of where x M + 1/2 is whole.
-_AROUND = np.arange(-3, 4)
-#: More channels take too much memory to be tried.
-_MAX_CHANNELS = 1 << 10
+_AROUND = np.arange(-2, 3)
+#: More changes, of all channels, take too much memory and time to be tried.
+_MAX_CHANGES = 1 << 18
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ class Scaling:
         cls, multiplier: Multiplier, zero_point: int, clamp: Clamp, largest: int
     ) -> Scaling | None:
         """For sums of magnitudes up to ``largest``. None where it would be wrong for one."""
-        channels, left = multiplier.shift.size, int(multiplier.shift.max(initial=0))
-        if clamp.dtype != np.int8 or clamp.low > clamp.high or channels > _MAX_CHANNELS:
+        outputs, left = int(clamp.high - clamp.low) + 1, int(multiplier.shift.max(initial=0))
+        if not 0 < outputs * multiplier.shift.size <= _MAX_CHANGES:
             return None
         if left and largest << left >= _BITS_32:
             return None  # the left shift wraps
@@ -64,7 +65,7 @@ class Scaling:
             nudge = np.where(multiplier.shift < 0, 2.0 ** (multiplier.shift - 1.0), 0.0)
             if clamp.low >= zero_point:
                 base, nudge = np.asarray(base + nudge), None
-        table = np.arange(clamp.low, clamp.high + 1).astype(np.int8)
+        table = np.arange(clamp.low, clamp.high + 1).astype(clamp.dtype)
         scaling = cls(factor, nudge, base, table)
         return scaling if scaling._agrees(multiplier, zero_point, clamp, largest) else None
 
@@ -78,7 +79,12 @@ class Scaling:
         return np.array_equal(self(sums), exact)
 
     def __call__(self, sums: Array) -> Array:
-        """``sums`` (..., channels) of any type that holds them; int8."""
+        """``sums`` (..., channels) of any type that holds them, as outputs."""
+        if self.factor.ndim:
+            return self._block(sums)
+        return blockwise(self._block, [sums], self.table.dtype)
+
+    def _block(self, sums: Array) -> Array:
         u: Array = sums.astype(np.float64)
         u *= self.factor
         if self.nudge is not None:

@@ -41,15 +41,10 @@ def _checked(node: Node, allowed: str, *, symmetric: bool = True) -> str:
 
 def elementwise(node: Node, function: Callable[[Array], Array]) -> Run:
     """``function`` of every element; float32 is computed in double precision, rounded once."""
-    if node.input(0).dtype == "int8":
-        return value_table(function(every_value()).astype(np.int8))
-
-    def run(values: Sequence[Any]) -> list[Array]:
-        x = values[0]
-        wide = x.astype(np.float64 if x.dtype.kind == "f" else np.int64)
-        return [function(wide).astype(x.dtype)]
-
-    return run
+    dtype = node.input(0).dtype
+    if dtype in ("int8", "int16"):
+        return value_table(function(every_value(dtype)).astype(dtype), dtype)
+    return lambda values: [function(values[0].astype(np.float64)).astype(np.float32)]
 
 
 def relu(node: Node) -> Run:

@@ -7,6 +7,7 @@ scale, twice the larger one, with 20 (int8) or 15 (int16) bits to spare, then to
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ import numpy as np
 from harness.model import Tensor
 from harness.reference.activation import Clamp, clamp_for
 from harness.reference.bind import Call, Prepared, Workspace, copied, every_value, looked_up
-from harness.reference.broadcast import aligned, check_broadcast
+from harness.reference.broadcast import aligned, blockwise, check_broadcast
 from harness.reference.fixedpoint import Array, Multiplier, wrap32
-from harness.reference.node import Node, Run
+from harness.reference.node import NUMPY_TYPES, Node, Run
+from harness.reference.scaling import Scaling
 
 _SPARE_BITS = {"int8": 20, "int16": 15}
 _INT32 = (-(1 << 31), (1 << 31) - 1)
@@ -37,28 +39,37 @@ def _plain(node: Node, function: Callable[[Array, Array], Array], clamp: Clamp |
 
 
 def _pairwise(node: Node, function: Callable[[Array, Array], Array]) -> Run:
-    """``function`` of both inputs, broadcast. Bound, one of int8 is a table of all pairs."""
+    """``function`` of both inputs, broadcast. One of int8 is a table of all pairs."""
     output = node.output()
-    rank = len(output.shape)
+    rank, dtype = len(output.shape), NUMPY_TYPES[output.dtype]
+    pairs = (node.input(0).dtype, output.dtype) == ("int8", "int8")
+
+    @cache
+    def table() -> Array:
+        every = every_value().astype(np.int8)
+        return np.ascontiguousarray(function(every[:, None], every)).reshape(-1)
+
+    def looked(a: Array, b: Array) -> Array:
+        # The first input's byte is the high one of a little-endian index.
+        pair = np.empty((*np.broadcast_shapes(a.shape, b.shape), 2), np.uint8)
+        pair[..., 1], pair[..., 0] = a.view(np.uint8), b.view(np.uint8)
+        return table().take(pair.view("<u2")[..., 0], mode="clip")
 
     def run(values: Sequence[Any]) -> list[Array]:
-        return [function(aligned(values[0], rank), aligned(values[1], rank))]
+        arrays = [aligned(value, rank) for value in values[:2]]
+        return [blockwise(looked if pairs else function, arrays, dtype)]
 
-    if (node.input(0).dtype, output.dtype) != ("int8", "int8"):
+    if not pairs:
         return run
 
     def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
-        every = every_value().astype(np.int8)
-        table = work.keep((256, 256), np.int8)
-        table[...] = function(every[:, None], every)
-        # The first input's byte is the high one of a little-endian index.
         pair = work.share("pairs", (1, *output.shape, 2), np.uint8)
         x, y = (aligned(value, rank).view(np.uint8) for value in inputs[:2])
         index = pair.reshape(-1).view("<u2")
         return [
             copied(pair[..., 1], x),
             copied(pair[..., 0], y),
-            looked_up(table.reshape(-1), index, outputs[0].reshape(-1)),
+            looked_up(table(), index, outputs[0].reshape(-1)),
         ]
 
     return Prepared(run, bind)
@@ -109,26 +120,50 @@ def _rescaled_sum(node: Node, reals: tuple[float, float, float], sign: int) -> R
     m0, m1, m_out = (smaller_than_one(node, real) for real in reals)
     first, second = _term(x0, m0, 1), _term(x1, m1, sign)
     clamp = clamp_for(node, output)
+    scaled = _scaled(m_out, output, clamp)
 
     def total(a: Array, b: Array) -> Array:
-        y = m_out.scale(wrap32(first(a) + second(b)))
-        y += output.zero_point
-        return clamp(y)
+        return scaled(_of(first, a) + _of(second, b))  # of 32 bits, as on the device
 
-    return _pairwise(node, total)
+    if x0.dtype == "int8" or not isinstance(scaled, Scaling):
+        return _pairwise(node, total)
+
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
+        shape, calls, sums = (1, *output.shape), [], []
+        for name, table, value in zip(("x", "y"), (first, second), inputs[:2], strict=True):
+            index = aligned(value, len(output.shape)).view(np.uint16)
+            if index.shape != shape:
+                whole = work.share(f"pairs {name}", shape, np.uint16)
+                calls.append(copied(whole, index))
+                index = whole
+            sums.append(work.share(f"terms {name}", (index.size,), np.int32))
+            calls.append(looked_up(table, index.reshape(-1), sums[-1]))
+        u = work.share("sums", (1, sums[0].size), np.float64)
+        calls += [partial(np.add, *sums, sums[0]), copied(u[0], sums[0])]
+        return [*calls, *scaled.calls(u, outputs[0], work, wraps=False)]
+
+    return Prepared(_pairwise(node, total), bind)
 
 
-def _term(x: Tensor, multiplier: Multiplier, sign: int) -> Callable[[Array], Array]:
-    """One input of a sum at the common scale; of int8 a table of its 256 values."""
+def _scaled(multiplier: Multiplier, output: Tensor, clamp: Clamp) -> Callable[[Array], Array]:
+    """What brings 32-bit numbers to the output's scale."""
 
-    def term(value: Array) -> Array:
-        centred = (value.astype(np.int64) - x.zero_point) << _SPARE_BITS[x.dtype]
-        return sign * multiplier.scale(centred)
+    def in_steps(sums: Array) -> Array:
+        return clamp(multiplier.scale(sums.astype(np.int64)) + output.zero_point)
 
-    if x.dtype != "int8":
-        return term
-    table = term(np.arange(256, dtype=np.uint8).view(np.int8))
-    return lambda value: table.take(np.ascontiguousarray(value).view(np.uint8))
+    return Scaling.of(multiplier, output.zero_point, clamp, 1 << 31) or in_steps
+
+
+def _term(x: Tensor, multiplier: Multiplier, sign: int) -> Array:
+    """An input of a sum at the common scale: of each of its values, in the order of their bits."""
+    centred = (every_value(x.dtype) - x.zero_point) << _SPARE_BITS[x.dtype]
+    return (sign * multiplier.scale(centred)).astype(np.int32)
+
+
+def _of(table: Array, value: Array) -> Array:
+    """What ``table`` has for integers of 8 or 16 bits."""
+    unsigned = np.dtype(f"u{value.dtype.itemsize}")
+    return table.take(np.ascontiguousarray(value).view(unsigned), mode="clip")
 
 
 def add(node: Node) -> Run:
@@ -159,11 +194,12 @@ def mul(node: Node) -> Run:
     multiplier = Multiplier.of(real, node.rounding)
     clamp = clamp_for(node, output)
 
-    def product(a: Array, b: Array) -> Array:
-        centred = (a.astype(np.int64) - x0.zero_point) * (b.astype(np.int64) - x1.zero_point)
-        return multiplier.scale(wrap32(centred)) + output.zero_point
+    scaled = _scaled(multiplier, output, clamp)
 
-    return _plain(node, product, clamp)
+    def product(a: Array, b: Array) -> Array:
+        return scaled((a.astype(np.int32) - x0.zero_point) * (b.astype(np.int32) - x1.zero_point))
+
+    return _plain(node, product, None)
 
 
 def minimum(node: Node) -> Run:
