@@ -164,7 +164,7 @@ def test_one_board_needs_no_name_and_a_name_is_no_number():
 
 def test_the_hint_of_each_refusal_says_how_to_choose():
     with pytest.raises(
-        UsageError, match="^2 boards fit and none was named:\n    960012345"
+        UsageError, match=r"^2 boards fit and none was named:\n    960012345"
     ) as many:
         discovery.select(two())
     assert many.value.hint == ("name one: --board NAME or the environment variable TFLM_HIL_BOARD")
