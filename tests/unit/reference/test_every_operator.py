@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from seeds import every_operator
 
-from harness.model import Model
+from harness.errors import HilError
+from harness.model import Model, Tensor
 from harness.reference import Interpreter
 from harness.reference.node import NUMPY_TYPES
 
@@ -63,3 +67,28 @@ def test_a_restart_gives_the_first_inference_again(model: Model) -> None:
     again = interpreter.invoke([array[0] for array in arrays])
     for value, copy in zip(again, kept, strict=True):
         np.testing.assert_array_equal(value, copy)
+
+
+def _extreme(tensor: Tensor) -> np.ndarray:
+    """Infinities, NaN and the ends of the type, as many as there are elements."""
+    dtype = NUMPY_TYPES[tensor.dtype]
+    if dtype.kind == "f":
+        values = np.array([np.inf, -np.inf, np.nan, 3e38, -3e38, 1e-45, 0], dtype)
+    elif dtype.kind == "b":
+        values = np.array([True, False])
+    else:
+        values = np.array([np.iinfo(dtype).min, np.iinfo(dtype).max, 1], dtype)
+    return np.resize(values, tensor.shape)
+
+
+@every_model
+def test_no_value_makes_an_operator_warn(model: Model) -> None:
+    """Overflow and NaN are values, as they are on the device; some operators refuse theirs."""
+    interpreter = Interpreter(model)
+    inputs = [_extreme(tensor) for tensor in interpreter.inputs]
+    with warnings.catch_warnings(), suppress(HilError):
+        warnings.simplefilter("error")
+        interpreter.invoke(inputs)
+    with warnings.catch_warnings(), suppress(HilError):
+        warnings.simplefilter("error")
+        interpreter.invoke_batch([np.stack([each] * 2) for each in inputs])
