@@ -9,7 +9,8 @@ from harness.simulator.peripherals.base import Nordic, Register
 STATE_RUNNING = 1 << 16
 SOURCE_LFRC, SOURCE_LFXO = 1, 2
 
-#: Start-up times in seconds (nRF9160 PS, electrical specification; typical values).
+#: Start-up times in seconds, typical values as read in the nRF9160 PS ("CLOCK", electrical
+#: specification) when this was written; the text could not be consulted again.
 HFXO_SECONDS = 0.000_060
 LFRC_SECONDS = 0.000_600
 LFXO_SECONDS = 0.250
