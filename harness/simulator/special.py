@@ -43,14 +43,14 @@ class Special:
         self._core, self._nvic, self._worlds, self._gateway = core, nvic, worlds, gateway
         self._exceptions, self._sleep = exceptions, sleep
 
-    def carry_out(self, pc: int, first: int, second: int) -> bool:
-        """False where the instruction is an ordinary one (a breakpoint stands on it)."""
+    def carry_out(self, pc: int, first: int, second: int) -> None:
+        """Nothing happens to an ordinary instruction, on which a breakpoint stands."""
         if not self._core.is_special(first, second):
-            return False
+            return
         xpsr = self._core.read(Reg.XPSR)
         if not _passes(xpsr):
             self._advance(pc, first, xpsr)
-            return True
+            return
         advance = partial(self._advance, pc, first, xpsr)
         hint = self._hint(first, second)
         if first & 0xFF00 == 0xB600 or first & 0xFFF0 == 0xF380 or first == 0xF3EF:
@@ -68,7 +68,6 @@ class Special:
             self._gateway.lazy_fp(pc, first, advance)
         else:
             self._exceptions.fault(USAGE_FAULT, NOCP, pc)
-        return True
 
     def _system_register(self, first: int, second: int, advance: Callable[[], None]) -> None:
         if self._worlds.nonsecure and first & 0xFF00 != 0xB600 and second & 0xFF != _FAULTMASK:

@@ -33,34 +33,34 @@ def state(machine: Machine) -> tuple[object, ...]:
 _ELSEWHERE = """
 import sys
 from pathlib import Path
-sys.path.insert(0, sys.argv[3])
+sys.path.insert(0, sys.argv[2])
 from test_snapshot import HZ, state
 from harness.elf import Firmware
 from harness.simulator import snapshot
 from harness.simulator.machine import Machine
 machine = Machine(Firmware.from_elf(Path(sys.argv[1])))
-snapshot.restore(machine, snapshot.load(machine, Path(sys.argv[2])))
-machine.run(until_tick=HZ // 50)
-print(state(machine))
+for path in sys.argv[3:]:
+    snapshot.restore(machine, snapshot.load(machine, Path(path)))
+    machine.run(until_tick=HZ // 50)
+    print(state(machine))
 """
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("after", [60, 400, 1200])
-def test_another_process_goes_on_as_this_one(
-    build: Build, tmp_path: Path, name: str, after: int
-) -> None:
-    machine, path = Machine(build(name)), tmp_path / "booted"
-    machine.run(until_executed=after, until_tick=HZ)
-    snapshot.save(machine, snapshot.take(machine), path)
+def test_another_process_goes_on_as_this_one(build: Build, tmp_path: Path, name: str) -> None:
+    machine, paths = Machine(build(name)), []
+    for after in (60, 400, 1200):
+        machine.run(until_executed=after, until_tick=HZ // 50)
+        paths.append(str(tmp_path / str(after)))
+        snapshot.save(machine, snapshot.take(machine), Path(paths[-1]))
     machine.run(until_tick=HZ // 50)
-    elf = build(name).path
-    command = [sys.executable, "-c", _ELSEWHERE, str(elf), str(path), str(Path(__file__).parent)]
+    elf = str(build(name).path)
+    command = [sys.executable, "-c", _ELSEWHERE, elf, str(Path(__file__).parent), *paths]
     here = os.pathsep.join(sys.path)
     done = subprocess.run(
         command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": here}
     )
-    assert done.stdout.strip() == str(state(machine))
+    assert done.stdout.splitlines() == [str(state(machine))] * len(paths)
     machine.close()
 
 
