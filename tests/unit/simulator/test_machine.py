@@ -16,6 +16,7 @@ from harness.deadline import Deadline
 from harness.elf import Firmware
 from harness.elf.coverage import Coverage
 from harness.simulator import snapshot, supply
+from harness.simulator.events import NEVER
 from harness.simulator.machine import End, Machine
 
 Build = Callable[[str], Firmware]
@@ -31,6 +32,11 @@ def results(machine: Machine, count: int) -> list[int]:
 
 def run(machine: Machine, seconds: float = 10) -> End:
     return machine.run(until_tick=machine.now + round(seconds * HZ), guard=Deadline(60, guard=60))
+
+
+def run_part(machine: Machine, step: int | None) -> End:
+    until = NEVER if step is None else machine.core.executed + step
+    return machine.run(until_executed=until, until_tick=HZ, guard=Deadline(60, guard=60))
 
 
 def printed(machine: Machine) -> bytes:
@@ -195,6 +201,20 @@ def test_a_fault_in_the_fault_handler_locks_up_and_names_the_caller(build: Build
     assert (first.kind, first.cause, first.reason) == ("HardFault", "UsageFault", "INVSTATE")
     assert machine.faults[1].kind == "Lockup"
     assert first.pc == 0
+
+
+@pytest.mark.parametrize("step", [None, 1, 7])
+def test_a_store_that_pends_an_interrupt_does_all_that_it_does_once(
+    build: Build, step: int | None
+) -> None:
+    machine = Machine(build("stores"))
+    while run_part(machine, step) is End.CONDITION:
+        pass
+    words = results(machine, 27)
+    moved = [0, -8, -8, -512, -8, 4, 4, 0, 0, 8, 0, 12, 0]
+    assert words[26] == len(moved)
+    assert words[0:26:2] == [by & 0xFFFF_FFFF for by in moved]
+    assert words[1:26:2] == list(range(1, 14))
 
 
 def test_a_call_without_the_thumb_bit_faults_at_its_target_and_first_for_the_fetch(
