@@ -69,7 +69,7 @@ def test_what_is_no_limit_is_refused(value: object) -> None:
     ("text", "words"),
     [
         ("", "no budget"),
-        ("flash = [", "no TOML"),
+        ("flash = [", "not TOML"),
         ("[colours]\nred = 1", r"\[colours\]"),
         ('[[case]]\nname = "mine"', "a case file"),
     ],
