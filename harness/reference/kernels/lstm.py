@@ -9,20 +9,24 @@ scale a power of two.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
 from harness.model import Tensor
 from harness.reference.activation import Clamp
+from harness.reference.bind import Prepared
 from harness.reference.exact import ExactMatrix
 from harness.reference.fixedpoint import Array, Multiplier, wrap32
+from harness.reference.folding import Folded
 from harness.reference.kernels.activations import log2_of, real_logistic
+from harness.reference.kernels.lstm_bound import BoundCell, bind
 from harness.reference.node import Node, Run
 from harness.reference.quantization import limits
 from harness.reference.requantize import largest_input
 from harness.reference.rows import RealScaler, row_scaler
+from harness.reference.scaling import Scaling
 from harness.reference.tables import sigmoid16, tanh16
 from harness.reference.window import check_products
 
@@ -51,7 +55,7 @@ def unidirectional_sequence_lstm(node: Node) -> Run:
     x, hidden, cell = node.input(0), node.input(_HIDDEN), node.input(_CELL)
     units = _check(node)
     time_axis = 1 if node.option("time_major") else 2
-    project, step = _real(node) if x.dtype == "float32" else _quantized(node)
+    project, step, cell_bound = _real(node) if x.dtype == "float32" else _quantized(node)
     batch = x.shape[2 - time_axis]
     check_products(node, 4 * x.elements * units + 4 * x.shape[time_axis - 1] * batch * units**2)
 
@@ -66,7 +70,9 @@ def unidirectional_sequence_lstm(node: Node) -> Run:
         values[_CELL][...] = c.reshape(-1, *cell.shape)
         return [np.stack(outputs, axis=time_axis)]
 
-    return run
+    if cell_bound is None or batch > 1:
+        return run
+    return Prepared(run, partial(bind, cell_bound, (_HIDDEN, _CELL)))
 
 
 def _check(node: Node) -> int:
@@ -104,7 +110,7 @@ def _stacked(node: Node, first: int, what: str) -> Array:
     return np.concatenate([node.required_constant(first + gate, what) for gate in _GATES])
 
 
-def _real(node: Node) -> tuple[_Project, _Step]:
+def _real(node: Node) -> tuple[_Project, _Step, None]:
     f32 = np.float32
     weights = _stacked(node, 1, "a weight").astype(np.float64).T
     recurrent = _stacked(node, 5, "a weight").astype(np.float64).T
@@ -126,14 +132,14 @@ def _real(node: Node) -> tuple[_Project, _Step]:
             c = np.clip(c, -clip, clip)
         return np.tanh(c.astype(np.float64)).astype(f32) * o, c
 
-    return project, step
+    return project, step, None
 
 
 def _clamp16(x: Array) -> Array:
     return np.asarray(np.minimum(np.maximum(x, _LOW), _HIGH))
 
 
-def _quantized(node: Node) -> tuple[_Project, _Step]:
+def _quantized(node: Node) -> tuple[_Project, _Step, BoundCell | None]:
     x, hidden, cell = node.input(0), node.input(_HIDDEN), node.input(_CELL)
     scale = node.scale(cell)
     power, _ = log2_of(scale)
@@ -164,7 +170,16 @@ def _quantized(node: Node) -> tuple[_Project, _Step]:
         h = np.minimum(np.maximum(h, low), high)
         return h.astype(hidden.dtype), state.astype(np.int16)
 
-    return project, step
+    inputs, recurrent = _folded(node, x, 1, bias), _folded(node, hidden, 5, np.zeros_like(bias))
+    clamp = Clamp(int(low), int(high), np.dtype(hidden.dtype))
+    scaling = Scaling.of(output, hidden.zero_point, clamp, 1 << 30)
+    if inputs is None or recurrent is None or scaling is None:
+        return project, step, None
+    ends = (max(_LOW, -clip), min(_HIGH, clip)) if clip > 0 else (_LOW, _HIGH)
+    bound = BoundCell(
+        inputs, recurrent, sigmoid, tanh, squash, forget, update, ends[0], ends[1], scaling
+    )
+    return project, step, bound if bound.exact else None
 
 
 @cache
@@ -190,13 +205,7 @@ def _cell_table(power: int) -> Array:
 
 def _part(node: Node, source: Tensor, first: int, bias: Array) -> Callable[[Array], Array]:
     """All gates' sums over ``source``, in steps of 2^-12, clamped to 16 bits, as int64."""
-    tensors = [node.input(first + gate) for gate in _GATES]
-    units = len(bias) // 4
-    zeros = np.repeat([tensor.zero_point for tensor in tensors], units)[:, None]
-    weights = (_stacked(node, first, "a weight").astype(np.int64) - zeros).T
-    scales = [node.precise(node.scale(source)) * node.precise(node.scale(w)) for w in tensors]
-    reals = [float(each) / _GATE_INPUT_SCALE for each in scales]
-    multiplier = Multiplier.of(np.repeat(reals, units).tolist(), node.rounding)
+    weights, multiplier = _gates_of(node, source, first)
     matrix, zero = ExactMatrix.of(weights, largest_input(source)), source.zero_point
     wide = node.input(0).dtype == "int16"
     largest = matrix.bound + int(np.abs(bias).max(initial=0))
@@ -213,3 +222,25 @@ def _part(node: Node, source: Tensor, first: int, bias: Array) -> Callable[[Arra
         return _clamp16(multiplier.scale64(sums) if wide else multiplier.scale(wrap32(sums)))
 
     return part
+
+
+def _folded(node: Node, source: Tensor, first: int, bias: Array) -> Folded | None:
+    """The same for one inference of int8."""
+    if node.input(0).dtype != "int8":
+        return None
+    weights, multiplier = _gates_of(node, source, first)
+    if largest_input(source) * np.abs(weights).sum(axis=0).max() + np.abs(bias).max() >= 1 << 31:
+        return None
+    clamp = Clamp(_LOW, _HIGH, np.dtype(np.int16))
+    return Folded.of(weights, multiplier, bias, (source.zero_point, 0), clamp)
+
+
+def _gates_of(node: Node, source: Tensor, first: int) -> tuple[Array, Multiplier]:
+    """Integer weights (depth, 4 * units) of all gates, and what scales their sums."""
+    tensors = [node.input(first + gate) for gate in _GATES]
+    units = tensors[0].shape[0]
+    zeros = np.repeat([tensor.zero_point for tensor in tensors], units)[:, None]
+    weights = (_stacked(node, first, "a weight").astype(np.int64) - zeros).T
+    scales = [node.precise(node.scale(source)) * node.precise(node.scale(w)) for w in tensors]
+    reals = [float(each) / _GATE_INPUT_SCALE for each in scales]
+    return weights, Multiplier.of(np.repeat(reals, units).tolist(), node.rounding)

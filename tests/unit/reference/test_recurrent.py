@@ -7,8 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from model_builder import T
-from operator_cases import Draw, agree, cases, single
+from operator_cases import Case, Draw, agree, cases, single
 from oracle import Oracle
+
+from harness.arithmetic import Arithmetic, Rounding
+from harness.model import Model
+from harness.reference import Interpreter, Kernels, Node, Run
+from harness.reference.bind import Prepared
+from harness.reference.kernels.lstm import unidirectional_sequence_lstm
 
 
 @pytest.mark.parametrize("kind", ["int8-int8", "int8-int16", "float32"])
@@ -51,11 +57,7 @@ def test_svdf_equals(kind: str, official: Oracle, data: st.DataObject) -> None:
     agree(official, case)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
-@cases
-@given(data=st.data())
-def test_lstm_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
-    draw = Draw(data)
+def lstm(draw: Draw, dtype: str) -> Case:
     batch, steps, depth, units = draw.int(1, 2), draw.int(1, 4), draw.int(1, 6), draw.int(1, 5)
     major = draw.flag()
     lead = (steps, batch) if major else (batch, steps)
@@ -97,4 +99,29 @@ def test_lstm_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
         size = largest * sum(np.abs(t.data).sum(axis=1).max() for t in tensors[1:5]) + gain
         error = min(2.0, (depth + units + 8) * 2.0**-23 * size * gain ** (3 * steps))
         case.bound = lambda *_: [np.full(tensors[-1].shape, error)]
-    agree(official, case)
+    return case
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
+@cases
+@given(data=st.data())
+def test_lstm_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
+    agree(official, lstm(Draw(data), dtype))
+
+
+@pytest.mark.parametrize("rounding", ["double", "single"])
+@given(data=st.data())
+def test_an_lstm_on_fixed_buffers_gives_what_its_steps_give(
+    rounding: Rounding, data: st.DataObject
+) -> None:
+    def in_steps(node: Node) -> Run:
+        run = unidirectional_sequence_lstm(node)
+        return run.run if isinstance(run, Prepared) else run
+
+    case = lstm(Draw(data), "int8")
+    name, arithmetic = "UNIDIRECTIONAL_SEQUENCE_LSTM", Arithmetic(rounding)
+    kernels = Kernels.default().with_builtin(name, in_steps)
+    bound = Interpreter(Model.from_bytes(case.model), arithmetic)
+    unbound = Interpreter(Model.from_bytes(case.model), arithmetic, kernels=kernels)
+    for arrays in case.inputs:
+        np.testing.assert_array_equal(bound.invoke(arrays), unbound.invoke(arrays))
