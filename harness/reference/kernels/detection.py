@@ -124,14 +124,13 @@ def _suppressed(boxes: Array, scores: Array, options: _Settings, most: int) -> l
 
 
 def _overlap(one: Array, others: Array) -> Array:
-    """Intersection over union; 0 where an area is 0."""
+    """Intersection over union; of areas of 0 it is NaN, which is above nothing."""
     area = (one[2] - one[0]) * (one[3] - one[1])
     areas = (others[:, 2] - others[:, 0]) * (others[:, 3] - others[:, 1])
     low, high = np.maximum(one[:2], others[:, :2]), np.minimum(one[2:], others[:, 2:])
     sides = np.maximum(high - low, np.float32(0))
     common = sides[:, 0] * sides[:, 1]
-    share = common / (area + areas - common)
-    return np.where((area > 0) & (areas > 0), share, np.float32(0))
+    return np.asarray(common / (area + areas - common))
 
 
 #: Boxes with their classes, the best first.

@@ -20,8 +20,10 @@ from harness.reference.fixedpoint import (
     Multiplier,
     doubling_high_multiply,
     quantize_multiplier,
+    round_half_away,
     rounding_right_shift,
 )
+from harness.reference.quantization import limits, round_away
 from harness.reference.rows import RealScaler, RowScaler, row_scaler
 
 int32 = st.integers(-(1 << 31), (1 << 31) - 1)
@@ -208,3 +210,74 @@ def test_dequantize_undoes_quantize(q: int, zero: int) -> None:
     real = dequantize(np.int8(q), 0.0390625, zero)
     assert real.dtype == np.float32
     assert quantize(real, 0.0390625, zero) == q
+
+
+def test_halves_of_floats_go_away_from_zero_and_infinities_stay() -> None:
+    x = np.array([0.5, -0.5, 1.5, -1.5, 2.5, 0.49999997, 8388609.0, np.inf, -np.inf], np.float32)
+    expected = [1, -1, 2, -2, 3, 0, 8388609.0, np.inf, -np.inf]
+    rounded = round_away(x)
+    assert (rounded.tolist(), rounded.dtype) == (expected, np.float32)
+    assert np.isnan(round_away(np.array([np.nan]))).all()
+
+
+@pytest.mark.parametrize(
+    ("real", "whole"), [(0.5, 1), (-0.5, -1), (1.4999, 1), (-1.5, -2), (2.5, 3), (0.0, 0)]
+)
+def test_half_of_one_number_goes_away_from_zero(real: float, whole: int) -> None:
+    assert round_half_away(real) == whole
+
+
+@pytest.mark.parametrize("truncate", [False, True])
+def test_what_is_beyond_the_type_saturates_with_its_zero_point(*, truncate: bool) -> None:
+    q = quantize([np.inf, -np.inf, 63.0, -64.0, 62.5], 0.5, 3, truncate=truncate)
+    assert q.tolist() == [127, -128, 127, -125, 127]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "ends"), [("int8", (-128, 127)), ("uint8", (0, 255)), ("int16", (-32768, 32767))]
+)
+def test_the_limits_of_a_type_are_its_ends(dtype: str, ends: tuple[int, int]) -> None:
+    assert limits(dtype) == ends
+
+
+def test_a_real_value_of_a_step_is_rounded_once() -> None:
+    """The scale is a float32; the product is of double precision."""
+    scale = float(np.float32(0.1))
+    expected = np.float32(127 * scale)
+    assert dequantize(np.int8(127), 0.1, 0) == expected
+    assert dequantize([100, -28], 0.1, -27).tolist() == [expected, float(np.float32(-scale))]
+
+
+@pytest.mark.parametrize("mode", ["double", "single"])
+def test_a_multiplier_above_one_shifts_left_first(mode: Rounding) -> None:
+    multiplier = Multiplier.of(5.0, mode)
+    assert (multiplier.multiplier.item(), multiplier.shift.item()) == (5 << 28, 3)
+    assert multiplier.scale(np.array([7, -7, 0])).tolist() == [35, -35, 0]
+
+
+def test_a_left_shift_wraps_at_32_bits() -> None:
+    """2^29 * 4 is -2^31 in 32 bits: half of it, as the multiplier is 0.5 * 2^2, is -2^30."""
+    multiplier = Multiplier(np.array(1 << 30), np.array(2), "double")
+    assert multiplier.scale(np.array([1 << 29, (1 << 29) - 1])).tolist() == [
+        -(1 << 30),
+        (1 << 30) - 2,
+    ]
+
+
+def test_sums_of_64_bits_take_16_bits_of_the_multiplier() -> None:
+    """Rounded to 16 bits, at most 0x7FFF; the sum's halves go up."""
+    reduced = [((1 << 30) + (1 << 15), (1 << 14) + 1), (0x7FFF0000, 0x7FFF), (0x7FFEFFFF, 0x7FFF)]
+    for raw, kept in reduced:
+        x = np.array([1 << 40, 3, -3, 1])
+        got = Multiplier(np.array(raw), np.array(-12), "double").scale64(x)
+        wanted = [
+            math.floor(Fraction(each * kept, 1 << 27) + Fraction(1, 2)) for each in x.tolist()
+        ]
+        assert got.tolist() == [(each + (1 << 31)) % (1 << 32) - (1 << 31) for each in wanted]
+
+
+def test_the_first_channels_of_a_multiplier_are_those_of_its_arrays() -> None:
+    several = Multiplier.of([0.5, 0.25, 0.125], "double").first(2)
+    assert (several.multiplier.tolist(), several.shift.tolist()) == ([1 << 30] * 2, [0, -1])
+    one = Multiplier.of(0.5, "double")
+    assert one.first(2) is one

@@ -46,3 +46,15 @@ def test_an_error_gives_them_back_too() -> None:
     with pytest.raises(ValueError, match="wrong"), one_thread(SMALL + 1):
         raise ValueError("wrong")
     assert _threads() == before
+
+
+@pytest.mark.usefixtures("_two_threads")
+def test_the_first_user_may_end_before_the_last() -> None:
+    before = _threads()
+    first, last = one_thread(SMALL + 1), one_thread(SMALL + 1)
+    first.__enter__()
+    last.__enter__()
+    first.__exit__(None, None, None)
+    assert _threads() == {1}
+    last.__exit__(None, None, None)
+    assert _threads() == before
