@@ -117,6 +117,7 @@ def test_a_run_without_a_condition_ends_at_its_deadline(bench: Bench) -> None:
 
 def test_the_guard_ends_a_run_that_has_a_longer_deadline(bench: Bench) -> None:
     session = bench.session()
+    assert session.deadline(1).guard == 60.0
     assert session.run(None, session.deadline(50, guard=0.05)) is Stop.GUARD
 
 

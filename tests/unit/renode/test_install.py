@@ -248,3 +248,52 @@ def test_a_file_that_is_not_there_is_a_usage_error(cache, tmp_path):
     with pytest.raises(UsageError, match="cannot read"):
         install.install(pinned(GOOD), file=tmp_path / "nowhere")
     assert left(cache) == []
+
+
+def test_progress_is_told_piece_by_piece(cache, tmp_path, monkeypatch):
+    monkeypatch.setattr(install, "_PIECE", 100)
+    (tmp_path / NAME).write_bytes(GOOD)
+    told = []
+    install.install(pinned(GOOD), file=tmp_path / NAME, progress=lambda *at: told.append(at))
+    assert told == [(min(at, len(GOOD)), len(GOOD)) for at in range(100, len(GOOD) + 100, 100)]
+
+
+def test_an_archive_of_unknown_size_is_taken_up_to_a_bound(cache, tmp_path, monkeypatch):
+    (tmp_path / NAME).write_bytes(GOOD)
+    monkeypatch.setattr(install, "_MOST_BYTES", len(GOOD))
+    told = []
+    install.install(
+        pinned(GOOD, size=0), file=tmp_path / NAME, progress=lambda *at: told.append(at)
+    )
+    assert told[-1] == (len(GOOD), 0)
+    shutil.rmtree(cache)
+    monkeypatch.setattr(install, "_MOST_BYTES", len(GOOD) - 1)
+    with pytest.raises(EnvironmentMissing, match=f"is larger than {len(GOOD) - 1} bytes"):
+        install.install(pinned(GOOD, size=0), file=tmp_path / NAME)
+
+
+@pytest.mark.parametrize(
+    ("bound", "most"), [("_MOST_FILES", 2), ("_MOST_UNPACKED", len(PROGRAM) + len(b"core"))]
+)
+def test_what_an_archive_unpacks_to_is_bounded(cache, tmp_path, monkeypatch, bound, most):
+    (tmp_path / NAME).write_bytes(GOOD)
+    monkeypatch.setattr(install, bound, most - 1)
+    with pytest.raises(EnvironmentMissing, match="unpacks to too many files or bytes"):
+        install.install(pinned(GOOD), file=tmp_path / NAME)
+    monkeypatch.setattr(install, bound, most)
+    assert install.install(pinned(GOOD), file=tmp_path / NAME).is_file()
+
+
+def test_an_archive_holds_one_renode(cache, tmp_path):
+    second = tarfile.TarInfo("another/renode")
+    with_two = packed(more=(second,))
+    (tmp_path / NAME).write_bytes(with_two)
+    with pytest.raises(EnvironmentMissing, match="contains no Renode"):
+        install.install(pinned(with_two), file=tmp_path / NAME)
+
+
+def test_a_system_other_than_linux_has_its_own_c_library(monkeypatch):
+    monkeypatch.setattr("platform.system", lambda: "Darwin")
+    install.check_libc("CS_PATH_THAT_NOBODY_KNOWS")
+    monkeypatch.setattr("platform.system", lambda: "Linux")
+    install.check_libc()

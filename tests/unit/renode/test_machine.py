@@ -195,6 +195,7 @@ def test_a_machine_is_made_anew_after_what_a_reset_may_not_bring_back(
 def test_a_session_ends_the_renode_that_it_started_and_no_other(renode, firmware):
     with RenodeServer(connect=renode.connect) as server:
         with open_renode(firmware, server=server) as session:
+            assert session.deadline(1).guard == 60.0
             assert session.run(None, session.deadline(0.001)) is Stop.DEADLINE
             folder = session._folder
             assert folder.is_dir()

@@ -97,6 +97,7 @@ def test_a_run_ends_at_an_address(opened: Open) -> None:
 
 def test_a_run_ends_with_its_guard(opened: Open) -> None:
     session = opened("compute")
+    assert session.deadline(1).guard == 60.0
     assert session.run(None, session.deadline(1000, guard=1e-6)) is Stop.GUARD
 
 
