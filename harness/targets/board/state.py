@@ -91,21 +91,17 @@ class StateFolder:
 
     def read_note(self, name: str) -> Mapping[str, Any] | None:
         """A note, None if there is none. Raises ValueError for one that is garbled."""
-        for attempt in range(_TRIES):
+        for _ in range(_TRIES):
             text = self.read(name)
             if not text:
                 return None
-            try:
+            with suppress(ValueError, RecursionError):
                 note = json.loads(text)
-            except (ValueError, RecursionError) as error:
-                if attempt + 1 == _TRIES:
-                    raise ValueError(f"{self.path / name} is garbled") from error
-                time.sleep(_PAUSE)
-            else:
-                if not isinstance(note, dict):
-                    raise ValueError(f"{self.path / name} is garbled")
-                return note
-        return None
+                if isinstance(note, dict):
+                    return note
+                break
+            time.sleep(_PAUSE)
+        raise ValueError(f"{self.path / name} is garbled")
 
     def write(self, name: str, text: str) -> None:
         """Write ``text`` to the file, whoever owns it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -16,7 +17,7 @@ from harness.errors import BoardUnavailable, UsageError
 from harness.targets.board import names
 from harness.targets.board.lock import ProbeLock
 from harness.targets.board.policy import Quarantine
-from harness.targets.board.state import StateFolder
+from harness.targets.board.state import StateFolder, fresh_name
 
 NOTE, HOLDER, LOCK, CURRENT = (
     "960.quarantine.json", "960.holder.json", "960.lock", "960.current",
@@ -199,6 +200,45 @@ def test_a_note_is_read_whole_while_another_process_writes_it(folder: Path) -> N
     seen = {len(note["a"]) for _ in range(400) if (note := state.read_note("note"))}
     os.waitpid(child, 0)
     assert seen <= {1, 3000}
+
+
+def test_a_file_is_read_up_to_64_kib_and_no_larger_one_at_all(folder: Path) -> None:
+    state = StateFolder(folder)
+    assert state.read("note") == "" and state.read_note("note") is None
+    (folder / "note").write_text("x" * 65536)
+    assert state.read("note") == "x" * 65536
+    (folder / "note").write_text("x" * 65537)
+    with pytest.raises(BoardUnavailable, match=r"larger than any note \(65,537 bytes\)"):
+        state.read("note")
+
+
+def test_what_is_written_replaces_what_was_there_and_what_is_removed_is_gone(folder: Path) -> None:
+    state = StateFolder(folder)
+    for text in ("a long text", "short", ""):
+        state.write("note", text)
+        assert (folder / "note").read_text() == text == state.read("note")
+    state.remove("note")
+    state.remove("note")
+    assert not (folder / "note").exists()
+
+
+def test_a_fresh_name_is_another_each_time() -> None:
+    names_given = {fresh_name("960", ".lock") for _ in range(20)}
+    assert len(names_given) == 20
+    assert all(re.fullmatch(r"960\.[0-9a-f]{8}\.lock", name) for name in names_given)
+
+
+def test_the_folder_is_the_named_one_else_the_variables_else_one_for_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TFLM_HIL_LAB_STATE", str(tmp_path / "variable"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    assert StateFolder(tmp_path / "deep" / "named").path == tmp_path / "deep" / "named"
+    assert StateFolder().path == tmp_path / "variable"
+    monkeypatch.delenv("TFLM_HIL_LAB_STATE")
+    assert StateFolder().path == tmp_path / "tflm-hil-lab"
+    assert (tmp_path / "deep" / "named").is_dir()
 
 
 @pytest.mark.parametrize("name", ["960000001", "bench-1", "Prüfstand 2", "a", "dk_1.b", "x" * 64])

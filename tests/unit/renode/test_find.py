@@ -1,0 +1,83 @@
+"""Which Renode is used: named, RENODE, PATH, installed, in the usual places."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.errors import EnvironmentMissing
+from harness.targets.renode import find
+from harness.targets.renode.releases import DIFFERENCES, Difference, warnings
+
+
+def program(path: Path, says: str = "Renode v1.17.0.1", *, code: int = 0) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\necho '{says}'\nexit {code}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_the_usual_places_come_last_and_only_a_program_is_one(cache, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
+    usual, later = program(tmp_path / "usual" / "renode"), program(tmp_path / "later" / "renode")
+    usual.chmod(0o644)
+    monkeypatch.setattr(find, "USUAL_PLACES", (str(tmp_path / "no"), str(usual), str(later)))
+    assert find.locate() == later
+    usual.chmod(0o755)
+    assert find.locate() == usual
+    installed = program(cache / "1.16.1" / "renode")
+    assert find.locate() == installed
+    on_path = program(tmp_path / "empty" / "renode")
+    assert find.locate() == on_path
+
+
+def test_a_place_in_the_users_home_is_found(cache, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(find, "USUAL_PLACES", ("~/renode/renode",))
+    mine = program(tmp_path / "renode" / "renode")
+    assert find.locate() == mine
+    assert find.locate("~/renode/renode") == mine
+
+
+def test_only_folders_that_are_versions_hold_installed_ones(cache):
+    for name in ("1.17.0", "1.9.0", "1.17", "1.17.0.1", "1.x.0", ".new-1.18.0"):
+        program(cache / name / "renode")
+    assert find.installed() == [cache / "1.17.0" / "renode", cache / "1.9.0" / "renode"]
+
+
+@pytest.mark.parametrize("source", ["--renode", "RENODE"])
+def test_what_is_named_must_be_a_program(cache, tmp_path, monkeypatch, source):
+    nowhere = tmp_path / "nowhere"
+    if source == "RENODE":
+        monkeypatch.setenv("RENODE", str(nowhere))
+    with pytest.raises(EnvironmentMissing, match=f"{source} .*{nowhere}"):
+        find.locate(nowhere if source == "--renode" else None)
+
+
+@pytest.mark.parametrize(
+    "says", ["Renode v1.17.0.1", "Renode 1.17.0", "Renode, version 9\nRenode v1.17.0"]
+)
+def test_the_version_is_read_from_what_it_says_whatever_its_exit_code(tmp_path, says):
+    found = find.examine(program(tmp_path / "renode", says, code=1))
+    assert (found.path, found.version, found.warnings) == (tmp_path / "renode", (1, 17, 0), ())
+
+
+def test_a_program_that_does_not_run_is_told(tmp_path):
+    path = tmp_path / "renode"
+    path.write_bytes(b"\x7fELF garbage")
+    path.chmod(0o755)
+    with pytest.raises(EnvironmentMissing, match=f"{path} does not run: "):
+        find.examine(path)
+
+
+def test_a_difference_holds_from_its_first_version_up_to_its_last():
+    both = Difference((1, 16, 0), (1, 17, 0), "x", "y", warn="z")
+    versions = ((1, 15, 9), (1, 16, 0), (1, 16, 9), (1, 17, 0))
+    assert [both.holds(version) for version in versions] == [False, True, True, False]
+    assert Difference(None, None, "x", "y").holds((0, 0, 0))
+    for version in ((1, 16, 1), (1, 17, 0)):
+        noted = [one.warn for one in DIFFERENCES if one.warn and one.holds(version)]
+        assert len(warnings(version)) == len(noted)
+    assert warnings((1, 16, 1))[0].startswith("Renode 1.16.1 has renode#938: ")
