@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.demangle import demangle
 from harness.elf.thumb import instruction_length
 
@@ -53,34 +53,34 @@ class Coverage:
 
     @classmethod
     def from_counts(
-        cls, firmware: Firmware, counts: Mapping[int, int], executed: Iterable[int]
+        cls, image: Image, counts: Mapping[int, int], executed: Iterable[int]
     ) -> Coverage:
         """From instructions counted by address, and the addresses of instructions that ran."""
         counted: Counter[tuple[str, int, str]] = Counter()
         for address, count in counts.items():
-            place = firmware.locate(address)
+            place = image.locate(address)
             name = demangle(place.function) or f"0x{address:08x}"
             name = f"{place.image}: {name}" if place.image else name
             start = address - place.offset
-            counted[name, start, firmware.locate(start).file] += count
+            counted[name, start, image.locate(start).file] += count
         starts: Counter[int] = Counter()
         for (_, start, _), count in counted.items():
             starts[start] += count
-        return cls(_named(counted), _lines(firmware, sorted(executed)), starts)
+        return cls(_named(counted), _lines(image, sorted(executed)), starts)
 
     @classmethod
-    def from_blocks(cls, firmware: Firmware, blocks: Iterable[Block]) -> Coverage:
+    def from_blocks(cls, image: Image, blocks: Iterable[Block]) -> Coverage:
         """From blocks that ran; the image says how long their instructions are."""
         counts: Counter[int] = Counter()
         executed: set[int] = set()
-        code = _Code(firmware)
+        code = _Code(image)
         for block in blocks:
             counts[block.address] += block.instructions * block.executions
             address = block.address
             for _ in range(block.instructions):
                 executed.add(address)
                 address += code.length(address)
-        return cls.from_counts(firmware, counts, executed)
+        return cls.from_counts(image, counts, executed)
 
     def lcov(self) -> str:
         """An LCOV tracefile (geninfo(1)): per file the lines with code, 1 where one ran."""
@@ -109,8 +109,8 @@ def _named(counted: Counter[tuple[str, int, str]]) -> dict[str, int]:
 class _Code:
     """Lengths of the image's instructions; two bytes where it has no code (code copied to RAM)."""
 
-    def __init__(self, firmware: Firmware) -> None:
-        self._segments = [(s.address, s.data) for s in firmware.loaded if s.data]
+    def __init__(self, image: Image) -> None:
+        self._segments = [(s.address, s.data) for s in image.loaded if s.data]
 
     def length(self, address: int) -> int:
         for start, data in self._segments:
@@ -120,15 +120,15 @@ class _Code:
         return 2
 
 
-def _lines(firmware: Firmware, executed: list[int]) -> dict[str, dict[int, bool]]:
+def _lines(image: Image, executed: list[int]) -> dict[str, dict[int, bool]]:
     files: dict[str, dict[int, bool]] = {}
-    for image in (firmware, *firmware.beside):
-        _add_lines(files, image, executed)
+    for one in (image, *image.beside):
+        _add_lines(files, one, executed)
     return files
 
 
-def _add_lines(files: dict[str, dict[int, bool]], firmware: Firmware, executed: list[int]) -> None:
-    table = firmware.line_table
+def _add_lines(files: dict[str, dict[int, bool]], image: Image, executed: list[int]) -> None:
+    table = image.line_table
     paths: dict[tuple[int, int], str] = {}
     stretches = zip(pairwise(table.starts), table.places[:-1], strict=True)
     for (start, end), (number, index, line) in stretches:

@@ -104,22 +104,22 @@ class Graph:
         return numbers
 
 
-def build(firmware: ElfFile, layout: Layout, variables: Variables | None = None) -> Graph:
+def build(image: ElfFile, layout: Layout, variables: Variables | None = None) -> Graph:
     """The reference graph of an image whose layout is known."""
-    return _Builder(firmware, layout, variables or Variables(firmware)).graph()
+    return _Builder(image, layout, variables or Variables(image)).graph()
 
 
 class _Builder:
-    def __init__(self, firmware: ElfFile, layout: Layout, variables: Variables) -> None:
-        self.firmware = firmware
+    def __init__(self, image: ElfFile, layout: Layout, variables: Variables) -> None:
+        self.image = image
         self.variables = variables
-        self.executable = {s.name for s in firmware.sections if s.executable}
+        self.executable = {s.name for s in image.sections if s.executable}
         self.nodes = _nodes(layout.parts)
         self.starts = [node.address for node in self.nodes]
-        ends = [start for start, _ in firmware.mapping[1:]]
+        ends = [start for start, _ in image.mapping[1:]]
         self.data_ranges = [
             (start, end)
-            for (start, kind), end in zip(firmware.mapping, ends, strict=False)
+            for (start, kind), end in zip(image.mapping, ends, strict=False)
             if kind == "data" and end > start
         ]
         self.data_ends = [end for _, end in self.data_ranges]
@@ -128,11 +128,11 @@ class _Builder:
         whole = {node.address: self._targets(node) for node in self.nodes}
         targets = {address for named in whole.values() for address, _ in named}
         sizes = {node.address: node.size for node in self.nodes}
-        self.nodes = list(_split(self.nodes, targets, self.firmware))
+        self.nodes = list(_split(self.nodes, targets, self.image))
         self.starts = [node.address for node in self.nodes]
         edges: list[set[int]] = [set() for _ in self.nodes]
         calls: list[list[int]] = [[] for _ in self.nodes]
-        ends = {s.address: s.section for s in self.firmware.symbols
+        ends = {s.address: s.section for s in self.image.symbols
                 if s.kind == "notype" and not s.size}  # fmt: skip
         ambiguous: set[tuple[int, int]] = set()
         for number, node in enumerate(self.nodes):
@@ -145,7 +145,7 @@ class _Builder:
                         ambiguous.add((number, index))
                     if called:
                         calls[number].append(index)
-        _join_tails(self.nodes, edges, self.firmware)
+        _join_tails(self.nodes, edges, self.image)
         return Graph(
             tuple(self.nodes),
             tuple(map(frozenset, edges)),
@@ -159,14 +159,14 @@ class _Builder:
     def _gives_null(self, node: Node) -> bool:
         if node.kind not in ("function", "label") or not 0 < node.size <= _NULL_FUNCTION:
             return False
-        return returned_constant(self.firmware.read(node.address, node.size) or b"") == 0
+        return returned_constant(self.image.read(node.address, node.size) or b"") == 0
 
     def _find(self, address: int) -> int | None:
         index = bisect_right(self.starts, address) - 1
         return index if index >= 0 and address < self.nodes[index].end else None
 
     def _roots(self) -> Iterable[int]:
-        entry = self._find(self.firmware.entry & ~1)
+        entry = self._find(self.image.entry & ~1)
         if entry is not None:
             yield entry
         for number, node in enumerate(self.nodes):
@@ -176,7 +176,7 @@ class _Builder:
 
     def _targets(self, node: Node) -> list[tuple[int, bool]]:
         """The addresses that a node refers to, each with whether it branches there."""
-        data = self.firmware.read(node.address, node.size)
+        data = self.image.read(node.address, node.size)
         if data is None or _UNSEARCHED.match(node.section):
             return []
         if node.kind in ("function", "label") and node.section in self.executable:
@@ -254,14 +254,14 @@ def _nodes(parts: Sequence[Part]) -> list[Node]:
     return [by_address[address] for address in sorted(by_address)]
 
 
-def _split(nodes: Iterable[Node], targets: set[int], firmware: ElfFile) -> Iterable[Node]:
+def _split(nodes: Iterable[Node], targets: set[int], image: ElfFile) -> Iterable[Node]:
     """Cut unnamed data where something points to, and behind the NUL of each literal."""
     ordered = sorted(targets)
     for node in nodes:
         if node.kind not in ("strings", "unnamed"):
             yield node
             continue
-        data = firmware.read(node.address, node.size)
+        data = image.read(node.address, node.size)
         low, high = bisect_right(ordered, node.address), bisect_left(ordered, node.end)
         cuts = [node.address, *ordered[low:high], node.end]
         for start, end in pairwise(cuts):
@@ -280,11 +280,11 @@ def _piece(node: Node, start: int, end: int, data: bytes | None) -> Node:
     return Node(name, kind, node.section, start, end - start, (), share)
 
 
-def _join_tails(nodes: Sequence[Node], edges: list[set[int]], firmware: ElfFile) -> None:
+def _join_tails(nodes: Sequence[Node], edges: list[set[int]], image: ElfFile) -> None:
     """Link each literal to the next node if its tail is shared with it (no NUL between them)."""
     for number, (node, following) in enumerate(pairwise(nodes)):
         if node.kind == following.kind == "strings" and node.end == following.address:
-            last_byte = firmware.read(node.end - 1, 1)
+            last_byte = image.read(node.end - 1, 1)
             if last_byte not in (None, b"\0"):
                 edges[number].add(number + 1)
 

@@ -66,12 +66,12 @@ class _Extent:
     copy: bool
 
 
-def extents(firmware: ElfFile) -> tuple[Section, ...]:
+def extents(image: ElfFile) -> tuple[Section, ...]:
     """What occupies memory: the sections, or segments as sections if there is no table."""
-    if firmware.sections:
-        return firmware.sections
+    if image.sections:
+        return image.sections
     sections = []
-    for number, segment in enumerate(firmware.segments):
+    for number, segment in enumerate(image.segments):
         stored = len(segment.data)
         name = f"segment {number}"
         if stored:
@@ -95,12 +95,12 @@ def extents(firmware: ElfFile) -> tuple[Section, ...]:
     return tuple(sections)
 
 
-def lay_out(firmware: ElfFile, memories: Sequence[Memory]) -> Layout:
+def lay_out(image: ElfFile, memories: Sequence[Memory]) -> Layout:
     """Split every region of ``memories`` into parts; a note names sections in no region."""
-    sections = extents(firmware)
+    sections = extents(image)
     notes: list[str] = []
     pieces = {
-        id(section): _pieces(section, names) for section, names in _named(firmware, sections, notes)
+        id(section): _pieces(section, names) for section, names in _named(image, sections, notes)
     }
     parts: list[Part] = []
     placed: set[int] = set()
@@ -114,7 +114,7 @@ def lay_out(firmware: ElfFile, memories: Sequence[Memory]) -> Layout:
                 f"section {section.name} lies in no region: {section.size} B at "
                 f"0x{section.address:08x}"
             )
-    if not firmware.symbols:
+    if not image.symbols:
         notes.append("the image is stripped: no symbols, so bytes are listed by section only")
     return Layout(tuple(parts), tuple(notes))
 
@@ -158,11 +158,11 @@ class _Piece:
 
 
 def _named(
-    firmware: ElfFile, sections: Sequence[Section], notes: list[str]
+    image: ElfFile, sections: Sequence[Section], notes: list[str]
 ) -> Iterable[tuple[Section, list[tuple[int, int, Symbol]]]]:
     """Each section with its sorted (start, end, symbol); a note counts symbols that are wrong."""
     by_name: dict[str, list[Symbol]] = {}
-    for symbol in firmware.symbols:
+    for symbol in image.symbols:
         if symbol.kind in _NAMED and (symbol.size or symbol.kind == "func"):
             by_name.setdefault(symbol.section, []).append(symbol)
     misplaced = 0

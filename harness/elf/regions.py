@@ -40,9 +40,9 @@ class Memory:
 
 
 def memories(
-    firmware: ElfFile, *, map_file: Path | None = None, linker_script: Path | None = None
+    image: ElfFile, *, map_file: Path | None = None, linker_script: Path | None = None
 ) -> tuple[Memory, ...]:
-    """The regions that hold ``firmware``, sorted by origin.
+    """The regions that hold ``image``, sorted by origin.
 
     Raises UsageError for a map file or linker script that cannot be read or describes no memory.
     """
@@ -61,7 +61,7 @@ def memories(
                 hint="pass the preprocessed script, e.g. build/zephyr/linker.cmd",
             )
     else:
-        regions = from_kconfig(firmware) or from_chip(firmware)
+        regions = from_kconfig(image) or from_chip(image)
     return tuple(sorted(regions, key=lambda memory: memory.origin))
 
 
@@ -101,9 +101,9 @@ def from_linker_script(text: str) -> tuple[Memory, ...]:
     return tuple(regions)
 
 
-def from_kconfig(firmware: ElfFile) -> tuple[Memory, ...]:
+def from_kconfig(image: ElfFile) -> tuple[Memory, ...]:
     """The regions of a Zephyr image from its CONFIG_* absolute symbols, () for other images."""
-    config = firmware.absolutes
+    config = image.absolutes
     if "CONFIG_FLASH_SIZE" not in config or "CONFIG_SRAM_SIZE" not in config:
         return ()
     offset = config.get("CONFIG_FLASH_LOAD_OFFSET", 0)
@@ -118,7 +118,7 @@ def from_kconfig(firmware: ElfFile) -> tuple[Memory, ...]:
     )
 
 
-def from_chip(firmware: ElfFile) -> tuple[Memory, ...]:
+def from_chip(image: ElfFile) -> tuple[Memory, ...]:
     """Flash and RAM of the nRF9160.
 
     An image that starts a whole partition behind a bank's origin (a non-secure one at 0x50000,
@@ -130,7 +130,7 @@ def from_chip(firmware: ElfFile) -> tuple[Memory, ...]:
         origin, end = table[key]["origin"], table[key]["origin"] + table[key]["size"]
         ends = (
             address
-            for segment in firmware.segments
+            for segment in image.segments
             for address, size in (
                 (segment.load_address, len(segment.data)),
                 (segment.address, segment.size),

@@ -20,8 +20,8 @@ _DEEPEST = 32
 class Variables:
     """The static variables of an image, read from DWARF when first asked for."""
 
-    def __init__(self, firmware: ElfFile, dwarf: Dwarf | None = None) -> None:
-        self.dwarf = dwarf or Dwarf(firmware)
+    def __init__(self, image: ElfFile, dwarf: Dwarf | None = None) -> None:
+        self.dwarf = dwarf or Dwarf(image)
 
     @cached_property
     def entries(self) -> dict[int, Entry]:

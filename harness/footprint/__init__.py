@@ -1,4 +1,4 @@
-"""What a firmware image costs: by region, section, symbol, file and operator; budgets."""
+"""What an image costs: by region, section, symbol, file and operator; budgets."""
 
 from __future__ import annotations
 

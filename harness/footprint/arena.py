@@ -16,7 +16,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.demangle import demangle, qualified
 from harness.errors import FirmwareFailed, UsageError
 from harness.simulator.snapshot import restore, take
@@ -100,14 +100,14 @@ class ArenaMinimum:
         return {**asdict(self), "aligned": self.aligned, "margin": self.margin}
 
 
-Open = Callable[[Firmware], AbstractContextManager[MachineSession]]
+Open = Callable[[Image], AbstractContextManager[MachineSession]]
 
 
-def sites(firmware: Firmware) -> tuple[Site, ...]:
+def sites(image: Image) -> tuple[Site, ...]:
     """Functions of the image that take an arena and its size, outermost first."""
     by_address: dict[int, Site] = {}
     for function, hidden in _TAKERS.items():
-        for symbol in firmware.symbols:
+        for symbol in image.symbols:
             if symbol.kind != "func" or qualified(symbol.name) != function:
                 continue
             index = _size_argument(demangle(symbol.name))
@@ -128,7 +128,7 @@ def _size_argument(signature: str) -> int | None:
 
 
 def minimum(
-    firmware: Firmware, open_session: Open, *, seconds: float = 30.0, guard: float = 60.0
+    image: Image, open_session: Open, *, seconds: float = 30.0, guard: float = 60.0
 ) -> ArenaMinimum:
     """The smallest arena to the byte, by bisection from where the image hands its arena over.
 
@@ -136,13 +136,13 @@ def minimum(
     image whose symbols do not show where it takes its arena, and :class:`FirmwareFailed` if it does
     not allocate with the arena that it declares.
     """
-    hooks = _hooks_of(firmware)
-    with open_session(firmware) as session:
+    hooks = _hooks_of(image)
+    with open_session(image) as session:
         prober = _Prober(session, hooks, seconds, guard)
         declared, used = prober.declared()
         if not prober.probes[0].allocated:
             raise FirmwareFailed(
-                f"{firmware.path.name} does not allocate with its own arena of {declared:,} B: "
+                f"{image.path.name} does not allocate with its own arena of {declared:,} B: "
                 f"{prober.probes[0].reason}",
                 hint="make the arena larger and build again; only smaller ones can be tried here",
             )
@@ -160,13 +160,13 @@ class _Hooks:
     allocate: int  # the address of AllocateTensors
 
 
-def _hooks_of(firmware: Firmware) -> _Hooks:
-    takers = sites(firmware)
-    functions = (symbol for symbol in firmware.symbols if symbol.kind == "func")
+def _hooks_of(image: Image) -> _Hooks:
+    takers = sites(image)
+    functions = (symbol for symbol in image.symbols if symbol.kind == "func")
     allocate = next((s.address for s in functions if qualified(s.name) == _ALLOCATE), None)
     if not takers or allocate is None:
         raise UsageError(
-            f"{firmware.path} does not show where it takes its arena: no "
+            f"{image.path} does not show where it takes its arena: no "
             f"{'AllocateTensors' if takers else 'function that takes one'} in its symbols",
             hint="pass an image with symbols, built without link-time optimization",
         )

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from harness import files
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.regions import RAM
 from harness.errors import UsageError
 from harness.footprint.analysis import analyse
@@ -116,7 +116,7 @@ def load_baseline(path: Path) -> Document:
     """
     data = files.read(path)
     if data[:4] == b"\x7fELF":
-        return analyse(Firmware.from_elf(path)).to_json()
+        return analyse(Image.from_elf(path)).to_json()
     hint = "pass an ELF, or what `tflm-hil footprint ELF --json FILE` wrote"
     try:
         found = json.loads(data)

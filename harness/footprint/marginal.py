@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.regions import RAM
 from harness.errors import UsageError
 from harness.footprint.analysis import Footprint, analyse
@@ -116,14 +116,14 @@ def leave_one_out(
         raise UsageError(f"{sample} has no operators to leave out")
     always = [name for name in kept if name not in operators]
     _log.info("building %s with %d operators", sample, len(operators))
-    whole = analyse(Firmware.from_elf(build([*always, *operators])))
+    whole = analyse(Image.from_elf(build([*always, *operators])))
     _log.info("building %s without any", sample)
-    none = analyse(Firmware.from_elf(build(always)))
+    none = analyse(Image.from_elf(build(always)))
     rows = []
     for operator in operators:
         _log.info("building %s without %s", sample, operator)
         rest = [name for name in operators if name != operator]
-        rows.append(_row(operator, whole, analyse(Firmware.from_elf(build([*always, *rest])))))
+        rows.append(_row(operator, whole, analyse(Image.from_elf(build([*always, *rest])))))
     together = whole.operators.together_of([*always, *operators])
     together -= none.operators.together_of(always)
     return LeaveOneOut(sample, _flash(whole), _flash(none), together, _ram(whole) - _ram(none),

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.errors import FirmwareFailed, UsageError
 from harness.footprint.arena import MachineSession, minimum
 from harness.footprint.ram import Memory
@@ -21,11 +21,11 @@ from harness.uart.records import pattern
 PAINT = 0xA5
 _END = pattern("end")
 _FILLER_BYTES = 16  # equal bytes at a stack's far end that prove a filler
-Open = Callable[[Firmware], AbstractContextManager[MachineSession]]
+Open = Callable[[Image], AbstractContextManager[MachineSession]]
 
 
 def measure(
-    firmware: Firmware,
+    image: Image,
     memories: tuple[Memory, ...],
     open_session: Open,
     *,
@@ -37,7 +37,7 @@ def measure(
     The image runs to its ``end`` record or for ``seconds`` (virtual). The note of a memory that
     cannot be measured says why.
     """
-    marks = _high_water(firmware, memories, open_session, seconds, guard)
+    marks = _high_water(image, memories, open_session, seconds, guard)
     measured = [
         _stack(memory, marks[memory.address]) if memory.address in marks else memory
         for memory in memories
@@ -46,7 +46,7 @@ def measure(
     if not arenas:
         return tuple(measured)
     try:
-        least = minimum(firmware, open_session, seconds=seconds, guard=guard)
+        least = minimum(image, open_session, seconds=seconds, guard=guard)
     except (FirmwareFailed, UsageError) as error:
         return tuple(
             replace(memory, note=error.message) if memory.purpose == "arena" else memory
@@ -71,7 +71,7 @@ def _stack(stack: Memory, marks: tuple[int, ...]) -> Memory:
 
 
 def _high_water(
-    firmware: Firmware,
+    image: Image,
     memories: tuple[Memory, ...],
     open_session: Open,
     seconds: float,
@@ -81,14 +81,14 @@ def _high_water(
     stacks = [stack for stack in memories if stack.purpose == "stack"]
     if not stacks:
         return {}
-    with open_session(firmware) as session:
+    with open_session(image) as session:
         for stack in stacks:
             session.memory.write(stack.address, bytes([PAINT]) * stack.bytes)
         session.run(ConsoleMatch(_END, lines=True), session.deadline(seconds, guard=guard))
         data = {stack.address: session.memory.read(stack.address, stack.bytes) for stack in stacks}
     marks = {}
     for stack in stacks:
-        dimensions = firmware.variables.dimensions(stack.address)
+        dimensions = image.variables.dimensions(stack.address)
         count = dimensions[0] if len(dimensions) > 1 else None
         count = count if count and stack.bytes % count == 0 else 1
         size = stack.bytes // count

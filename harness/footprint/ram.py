@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.demangle import qualified
 from harness.elf.layout import Part
 from harness.footprint import resolvers
@@ -47,21 +47,21 @@ class Memory:
         return asdict(self)
 
 
-def purposes(firmware: Firmware, parts: Sequence[Part], registered: int) -> tuple[Memory, ...]:
+def purposes(image: Image, parts: Sequence[Part], registered: int) -> tuple[Memory, ...]:
     """The arenas, resolvers, stacks and model copies in RAM.
 
     ``parts`` are those of RAM regions; ``registered`` is how many operators the image registers.
     """
     return (
-        *_named(firmware, parts),
-        *_resolvers(firmware, registered),
-        *_model_copies(firmware, parts),
+        *_named(image, parts),
+        *_resolvers(image, registered),
+        *_model_copies(image, parts),
     )
 
 
-def _resolvers(firmware: Firmware, registered: int) -> Iterable[Memory]:
+def _resolvers(image: Image, registered: int) -> Iterable[Memory]:
     """Resolver objects; the filled slots are known if there is only one."""
-    objects = [resolver for resolver in resolvers.find(firmware) if resolver.address]
+    objects = [resolver for resolver in resolvers.find(image) if resolver.address]
     for resolver in objects:
         slots = f"{resolver.slots} slots of {resolver.slot_bytes} B"
         if len(objects) > 1 or not registered:
@@ -75,7 +75,7 @@ def _resolvers(firmware: Firmware, registered: int) -> Iterable[Memory]:
                      wasted, note)  # fmt: skip
 
 
-def _named(firmware: Firmware, parts: Iterable[Part]) -> Iterable[Memory]:
+def _named(image: Image, parts: Iterable[Part]) -> Iterable[Memory]:
     for part in parts:
         if part.kind != "object" or part.copy:
             continue
@@ -87,12 +87,12 @@ def _named(firmware: Firmware, parts: Iterable[Part]) -> Iterable[Memory]:
             yield Memory("stack", name, part.address, part.size)
 
 
-def _model_copies(firmware: Firmware, parts: Iterable[Part]) -> Iterable[Memory]:
+def _model_copies(image: Image, parts: Iterable[Part]) -> Iterable[Memory]:
     """Initialised RAM objects that hold a .tflite file (its identifier stands at offset 4)."""
     for part in parts:
         if part.kind != "object" or part.copy or part.size < 16:
             continue
-        data = firmware.read(part.address, part.size)
+        data = image.read(part.address, part.size)
         if data is not None and data[4:8] == _TFLITE_MARK:
             yield Memory(
                 "model copy",

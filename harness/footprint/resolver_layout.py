@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.dwarf.entries import Dwarf, Entry
 from harness.elf.dwarf.format import At, Tag
 from harness.elf.dwarf.leb import GARBLED, uleb
@@ -76,13 +76,13 @@ def known_layouts() -> Iterator[ResolverLayout]:
             yield ResolverLayout("assumed", words * WORD, _OLDER, code_bytes)
 
 
-def find_layout(firmware: Firmware) -> ResolverLayout:
+def find_layout(image: Image) -> ResolverLayout:
     """The layout of this image's resolvers and registrations.
 
     The registration is the element of ``registrations_``: an image may have both TFLM's record and
     TensorFlow Lite's (28 and 48 bytes in 2026).
     """
-    dwarf = firmware.variables.dwarf
+    dwarf = image.variables.dwarf
     records: dict[str, tuple[int, dict[str, int]]] = {}
     classes: dict[int, ClassLayout] = {}
     code_bytes, element = WORD, ""

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.demangle import qualified
 from harness.footprint.resolver_layout import ResolverLayout, find_layout
 
@@ -41,15 +41,15 @@ class Declared:
         return asdict(self)
 
 
-def find(firmware: Firmware) -> tuple[Declared, ...]:
+def find(image: Image) -> tuple[Declared, ...]:
     """The resolvers of an image: its static objects, else those that its symbols name.
 
     () if the image has neither (stripped, or without a MicroMutableOpResolver).
     """
-    layout = find_layout(firmware)
-    objects = tuple(_objects(firmware, layout))
+    layout = find_layout(image)
+    objects = tuple(_objects(image, layout))
     static = {resolver.slots for resolver in objects}
-    others = sorted(slots_in_symbols(firmware) - static)
+    others = sorted(slots_in_symbols(image) - static)
     if objects:
         return objects
     return tuple(
@@ -58,23 +58,21 @@ def find(firmware: Firmware) -> tuple[Declared, ...]:
     )
 
 
-def slots_in_symbols(firmware: Firmware) -> set[int]:
+def slots_in_symbols(image: Image) -> set[int]:
     """Every N of a ``MicroMutableOpResolver<N>`` in the symbol table."""
-    return {int(n) for symbol in firmware.symbols for n in _MANGLED.findall(symbol.name)}
+    return {int(n) for symbol in image.symbols for n in _MANGLED.findall(symbol.name)}
 
 
-def all_ops(firmware: Firmware) -> tuple[str, ...]:
+def all_ops(image: Image) -> tuple[str, ...]:
     """Symbols of AllOpsResolver, which registers every operator (revisions before 2023)."""
-    return tuple(
-        sorted({s.name for s in firmware.symbols if "AllOpsResolver" in s.name and s.size})
-    )
+    return tuple(sorted({s.name for s in image.symbols if "AllOpsResolver" in s.name and s.size}))
 
 
-def vtables(firmware: Firmware) -> dict[int, int]:
+def vtables(image: Image) -> dict[int, int]:
     """Slots of each resolver class, by the value of its objects' vtable pointers."""
     slots: dict[int, int] = {}
-    base = max(slots_in_symbols(firmware), default=0)
-    for symbol in firmware.symbols:
+    base = max(slots_in_symbols(image), default=0)
+    for symbol in image.symbols:
         if symbol.kind == "object" and _VTABLE.match(symbol.name):
             number = _MANGLED.search(symbol.name)
             # The pointer names the first function, behind offset-to-top and the type information.
@@ -82,10 +80,10 @@ def vtables(firmware: Firmware) -> dict[int, int]:
     return slots
 
 
-def _objects(firmware: Firmware, layout: ResolverLayout) -> Iterable[Declared]:
-    variables = firmware.variables
-    sizes = {s.address: s for s in firmware.symbols if s.kind == "object" and s.size}
-    names = slots_in_symbols(firmware)
+def _objects(image: Image, layout: ResolverLayout) -> Iterable[Declared]:
+    variables = image.variables
+    sizes = {s.address: s for s in image.symbols if s.kind == "object" and s.size}
+    names = slots_in_symbols(image)
     for address in sorted(variables.entries):
         kind = variables.type_of(address)
         name = None if kind is None else variables.dwarf_name(kind)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 
 from harness.deadline import Deadline
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.coverage import Coverage
 from harness.errors import UsageError
 from harness.findings import Finding
@@ -218,13 +218,13 @@ class SimulatorSession(OrdinarySession):
 
 
 def open(  # noqa: A001
-    firmware: Firmware,
+    image: Image,
     *,
     booted: bool = True,
     paced: bool = False,
     timing: str = INSTRUCTIONS,
 ) -> SimulatorSession:
-    """A session with ``firmware`` loaded and not yet started; options as in :class:`Machine`.
+    """A session with ``image`` loaded and not yet started; options as in :class:`Machine`.
 
     Raises :class:`UsageError` for an unknown ``timing``.
     """
@@ -232,4 +232,4 @@ def open(  # noqa: A001
         raise UsageError(
             f"the simulator has no timing {timing!r}", hint=f"{INSTRUCTIONS} or {BRANCHES}"
         )
-    return SimulatorSession(Machine(firmware, booted=booted, paced=paced, timing=timing))
+    return SimulatorSession(Machine(image, booted=booted, paced=paced, timing=timing))

@@ -72,36 +72,36 @@ class Entry:
 class Dwarf:
     """The debug information of one image. Units that are garbled are left out and counted."""
 
-    def __init__(self, firmware: ElfFile) -> None:
-        self._firmware = firmware
-        self.info = firmware.debug_section("info")
+    def __init__(self, image: ElfFile) -> None:
+        self._image = image
+        self.info = image.debug_section("info")
         self.broken_units = 0
         self._abbreviation_tables: dict[int, dict[int, Abbreviation]] = {}
         self._line_headers: dict[int, LineHeader | None] = {}
 
     @cached_property
     def _abbrev(self) -> bytes:
-        return self._firmware.debug_section("abbrev")
+        return self._image.debug_section("abbrev")
 
     @cached_property
     def _str(self) -> bytes:
-        return self._firmware.debug_section("str")
+        return self._image.debug_section("str")
 
     @cached_property
     def _line_str(self) -> bytes:
-        return self._firmware.debug_section("line_str")
+        return self._image.debug_section("line_str")
 
     @cached_property
     def _line(self) -> bytes:
-        return self._firmware.debug_section("line")
+        return self._image.debug_section("line")
 
     @cached_property
     def _str_offsets(self) -> bytes:
-        return self._firmware.debug_section("str_offsets")
+        return self._image.debug_section("str_offsets")
 
     @cached_property
     def _addr(self) -> bytes:
-        return self._firmware.debug_section("addr")
+        return self._image.debug_section("addr")
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:

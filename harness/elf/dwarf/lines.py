@@ -247,10 +247,10 @@ class LineTable:
     number, file index, line; or -1, 0, 0 if no program covers what follows.
     """
 
-    def __init__(self, firmware: ElfFile) -> None:
-        data = firmware.debug_section("line")
-        line_strings = firmware.debug_section("line_str")
-        strings = firmware.debug_section("str")
+    def __init__(self, image: ElfFile) -> None:
+        data = image.debug_section("line")
+        line_strings = image.debug_section("line_str")
+        strings = image.debug_section("str")
         self.headers: list[LineHeader] = []
         self.offsets: list[int] = []  # of each header in .debug_line
         self.broken = 0

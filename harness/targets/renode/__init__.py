@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.targets.renode.pool import RenodePool
 from harness.targets.renode.server import RenodeServer
 from harness.targets.renode.session import RenodeSession
 
 
 def open(  # noqa: A001 - the name that harness.targets calls
-    firmware: Firmware,
+    image: Image,
     *,
     renode: str | Path | None = None,
     server: RenodeServer | None = None,
@@ -25,8 +25,8 @@ def open(  # noqa: A001 - the name that harness.targets calls
     if server is None and pool is not None:
         server = pool.server(renode)
     if server is not None:
-        return RenodeSession(firmware, server, owns_server=False)
-    return RenodeSession(firmware, RenodeServer(renode), owns_server=True)
+        return RenodeSession(image, server, owns_server=False)
+    return RenodeSession(image, RenodeServer(renode), owns_server=True)
 
 
 __all__ = ["RenodePool", "RenodeServer", "RenodeSession", "open"]

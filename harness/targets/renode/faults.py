@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.targets.base import Fault
 
 _KINDS = {3: "HardFault", 4: "MemManage", 5: "BusFault", 6: "UsageFault", 7: "SecureFault"}
@@ -37,7 +37,7 @@ _HFSR = {1: "VECTTBL", 30: "FORCED", 31: "DEBUGEVT"}
 _MMARVALID, _BFARVALID = 1 << 7, 1 << 15
 
 
-def decode(words: Sequence[int], firmware: Firmware) -> Fault:
+def decode(words: Sequence[int], image: Image) -> Fault:
     """A fault whose handler is about to run, from ``exception, EXC_RETURN, CFSR, HFSR, MMFAR, BFAR,
     frame``; ``frame`` is what the core stacked: r0-r3, r12, lr, pc, xpsr.
     """
@@ -47,50 +47,50 @@ def decode(words: Sequence[int], firmware: Firmware) -> Fault:
     registers = zip(("r0", "r1", "r2", "r3", "r12", "lr", "pc", "xpsr"), frame, strict=True)
     rest = ["  " + " ".join(f"{name}=0x{value:08x}" for name, value in registers)]
     # Renode gives the branch's address for a null call, the chip gives 0: the caller is in lr.
-    where = str(firmware.locate(pc if pc else lr & ~1))
+    where = str(image.locate(pc if pc else lr & ~1))
     if link & 0x41 == 1:  # EXC_RETURN.S and ES
         where = "a place in the non-secure image that Renode does not show"
-    return _fault(kind, reason, pc, lr, status, where, firmware, rest)
+    return _fault(kind, reason, pc, lr, status, where, image, rest)
 
 
-def locked_up(words: Sequence[int], firmware: Firmware) -> Fault:
+def locked_up(words: Sequence[int], image: Image) -> Fault:
     """A core that stopped for good: ``pc, lr, CFSR, HFSR, MMFAR, BFAR`` as they stand."""
     pc, lr, *status = words
     reason = _names(status) or "a fault that could not be taken"
-    return _fault("Lockup", reason, pc, lr, status, _place(firmware, pc, lr), firmware, [])
+    return _fault("Lockup", reason, pc, lr, status, _place(image, pc, lr), image, [])
 
 
-def gave_up(words: Sequence[int], firmware: Firmware) -> Fault:
+def gave_up(words: Sequence[int], image: Image) -> Fault:
     """``pc, lr, CFSR, HFSR, MMFAR, BFAR`` where Renode gives a core up: no memory holds ``pc``.
 
     The chip takes a BusFault there (IBUSERR), which Renode has no model of.
     """
     pc, lr, *status = words
-    where = _place(firmware, pc, lr)
+    where = _place(image, pc, lr)
     rest = ["  Renode ends there, without the fault's handler"]
     reason = f"IBUSERR, branch to 0x{pc & ~1:08x}"
-    return _fault("BusFault", reason, pc, lr, status, where, firmware, rest)
+    return _fault("BusFault", reason, pc, lr, status, where, image, rest)
 
 
-def left_ram(words: Sequence[int], firmware: Firmware) -> Fault:
+def left_ram(words: Sequence[int], image: Image) -> Fault:
     """``pc, lr, CFSR, HFSR, MMFAR, BFAR, sp`` of a core whose stack has left RAM.
 
     The chip takes a BusFault at the first push; Renode runs on and loses what is pushed.
     """
     pc, lr, *status, sp = words
-    where = _place(firmware, pc, lr)
+    where = _place(image, pc, lr)
     rest = ["  Renode ends there, without the fault's handler"]
     reason = f"STKERR, the stack pointer 0x{sp:08x} is outside RAM"
-    return _fault("BusFault", reason, pc, lr, status, where, firmware, rest)
+    return _fault("BusFault", reason, pc, lr, status, where, image, rest)
 
 
 #: Decoders by the agent's name of the event.
 DECODERS = {"fault": decode, "lockup": locked_up, "abort": gave_up, "overflow": left_ram}
 
 
-def _place(firmware: Firmware, pc: int, lr: int) -> str:
+def _place(image: Image, pc: int, lr: int) -> str:
     """Where the core stands; its caller if that is outside all functions."""
-    here, caller = firmware.locate(pc & ~1), firmware.locate(lr & ~1)
+    here, caller = image.locate(pc & ~1), image.locate(lr & ~1)
     return str(here if here.function or not caller.function else caller)
 
 
@@ -107,10 +107,10 @@ def _fault(
     lr: int,
     status: Sequence[int],
     where: str,
-    firmware: Firmware,
+    image: Image,
     rest: list[str],
 ) -> Fault:
     cfsr, _, mmfar, bfar = status
     address = mmfar if cfsr & _MMARVALID else bfar if cfsr & _BFARVALID else None
-    lines = [f"{kind}: {reason}", f"  at {where}", f"  called from {firmware.locate(lr & ~1)}"]
+    lines = [f"{kind}: {reason}", f"  at {where}", f"  called from {image.locate(lr & ~1)}"]
     return Fault(kind, reason, pc, lr, address, where, "\n".join(lines + rest))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.findings import Finding, Kind
 
 _BUS = re.compile(
@@ -17,7 +17,7 @@ _REGISTER = re.compile(
 )
 
 
-def findings_in(log: str, firmware: Firmware) -> list[Finding]:
+def findings_in(log: str, image: Image) -> list[Finding]:
     """One finding for each address and direction, in the order in which they first occurred."""
     findings: dict[tuple[str, str], Finding] = {}
     for line in log.splitlines():
@@ -33,7 +33,7 @@ def findings_in(log: str, firmware: Firmware) -> list[Finding]:
             subject = f"{fields['block'].upper()}+0x{int(fields['offset'], 16):x}"
             place = subject
         direction = fields["what"].lower()
-        where = f" from {firmware.locate(int(fields['pc'], 16))}" if fields["pc"] else ""
+        where = f" from {image.locate(int(fields['pc'], 16))}" if fields["pc"] else ""
         message = f"unmodelled access: {direction} at {place}{where}"
         findings.setdefault((place, direction), Finding(Kind.UNMODELLED_ACCESS, message, subject))
     return list(findings.values())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness import paths
 from harness.closing import Closing
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.targets.renode.find import RenodeProgram, find
 from harness.targets.renode.link import Link
@@ -96,14 +96,14 @@ class RenodeServer(Closing):
 
     def machine(
         self,
-        firmware: Firmware,
+        image: Image,
         folder: Path,
         vectors: int,
         *,
         non_secure: bool = False,
         both_worlds: bool = False,
     ) -> Link:
-        """A clean machine with ``firmware`` in its memories, ready to run.
+        """A clean machine with ``image`` in its memories, ready to run.
 
         ``folder`` takes the image's segments. :meth:`release` gives the machine back. Raises
         :class:`EnvironmentMissing` for ``both_worlds`` on a Renode without TrustZone-M.
@@ -129,7 +129,7 @@ class RenodeServer(Closing):
                 self._made += 1
                 self._security = security
             self._reusable = False
-            for command in _loading(firmware, folder):
+            for command in _loading(image, folder):
                 client.command(command)
             ram = memory("ram").start, memory("ram").stop
             client.call(f"hil['agent'] = Agent('{CONSOLE}', {MIPS}, {vectors:#x}, {ram})")
@@ -210,10 +210,10 @@ def memory(name: str) -> range:
     return range(table["origin"], table["origin"] + table["size"])
 
 
-def _loading(firmware: Firmware, folder: Path) -> list[str]:
+def _loading(image: Image, folder: Path) -> list[str]:
     """Monitor commands that load the image; its segments go to ``folder``."""
     commands = []
-    for index, segment in enumerate(firmware.loaded):
+    for index, segment in enumerate(image.loaded):
         path = folder / f"segment{index}.bin"
         path.write_bytes(segment.data)
         if segment.data:

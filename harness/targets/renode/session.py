@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from harness.deadline import Deadline
-from harness.elf import Firmware, trustzone, vectors
+from harness.elf import Image, trustzone, vectors
 from harness.elf.coverage import Block, Coverage
 from harness.errors import TargetLost, UsageError
 from harness.findings import Finding, Kind
@@ -55,8 +55,8 @@ class RenodeSession(OrdinarySession):
 
     target = "renode"
 
-    def __init__(self, firmware: Firmware, server: RenodeServer, *, owns_server: bool) -> None:
-        self._firmware = firmware
+    def __init__(self, image: Image, server: RenodeServer, *, owns_server: bool) -> None:
+        self._image = image
         self._server = server
         self._owns = owns_server
         self._started = time.monotonic()
@@ -71,15 +71,15 @@ class RenodeSession(OrdinarySession):
         self._closed = False
         self._spoilt = False  # a reset may not bring the machine back to its first state
         self._opened = False
-        non_secure = trustzone.is_non_secure(firmware)
-        both_worlds = trustzone.gateways(firmware) is not None
+        non_secure = trustzone.is_non_secure(image)
+        both_worlds = trustzone.gateways(image) is not None
         if both_worlds:
             self._notes.append(Finding(Kind.APPROXIMATION, _UNTRIED, "renode"))
         try:
-            start = vectors.find(firmware, memory("flash"), memory("ram"))
+            start = vectors.find(image, memory("flash"), memory("ram"))
             self._notes += start.notes(non_secure=non_secure)
             self._client = server.machine(
-                firmware,
+                image,
                 self._folder,
                 start.address,
                 non_secure=non_secure,
@@ -87,7 +87,7 @@ class RenodeSession(OrdinarySession):
             )
             self._opened = True
             self.memory = RenodeMemory(self.call)
-            self.call(f"hook_faults({_fault_handlers(firmware, start.address)})")
+            self.call(f"hook_faults({_fault_handlers(image, start.address)})")
         except BaseException:
             self.close()
             raise
@@ -126,7 +126,7 @@ class RenodeSession(OrdinarySession):
         if not self._gone and not self._closed:
             lines = self.call("warnings()").splitlines()
             self._warnings = "\n".join(bytes.fromhex(line).decode() for line in lines)
-        return (*self._notes, *log.findings_in(self._warnings, self._firmware))
+        return (*self._notes, *log.findings_in(self._warnings, self._image))
 
     @property
     def console(self) -> Sequence[ConsoleChunk]:
@@ -143,7 +143,7 @@ class RenodeSession(OrdinarySession):
         """The function and line at which the core stands; "" if Renode is gone."""
         if self._gone:
             return ""
-        return str(self._firmware.locate(self.registers["pc"] & ~1))
+        return str(self._image.locate(self.registers["pc"] & ~1))
 
     def deadline(self, seconds: float, *, guard: float = 60.0) -> Deadline:
         """A deadline on virtual time with a wall-clock guard."""
@@ -201,7 +201,7 @@ class RenodeSession(OrdinarySession):
             self._print(int(moment) / _NS, bytes.fromhex(data))
         elif name in faults.DECODERS:
             words = [int(word, 16) for word in value.split()]
-            self._faults.append(faults.DECODERS[name](words, self._firmware))
+            self._faults.append(faults.DECODERS[name](words, self._image))
         elif name == "stop":
             self._reason = value
         elif name == "time":
@@ -217,9 +217,9 @@ class RenodeSession(OrdinarySession):
         self._console.append(ConsoleChunk(moment, data))
 
     def _address(self, name: str) -> int:
-        symbol = self._firmware.symbol(name)
+        symbol = self._image.symbol(name)
         if symbol is None:
-            raise UsageError(f"{self._firmware.path} has no symbol {name!r}")
+            raise UsageError(f"{self._image.path} has no symbol {name!r}")
         return symbol.address & ~1
 
     def read(self) -> bytes:
@@ -253,7 +253,7 @@ class RenodeSession(OrdinarySession):
 
     def coverage(self) -> Coverage:
         """What ran since :meth:`profile`: instructions by function, and lines."""
-        return Coverage.from_blocks(self._firmware, self.blocks())
+        return Coverage.from_blocks(self._image, self.blocks())
 
     def close(self) -> None:
         """Give the machine back; ends Renode if the session started it. Safe to call twice."""
@@ -268,14 +268,14 @@ class RenodeSession(OrdinarySession):
             self._server.close()
 
 
-def _fault_handlers(firmware: Firmware, table_at: int) -> list[int]:
+def _fault_handlers(image: Image, table_at: int) -> list[int]:
     """Addresses of the handlers of HardFault to UsageFault, from the image's vector table."""
-    for segment in firmware.loaded:
+    for segment in image.loaded:
         table = segment.data[table_at - segment.load_address :] if segment.data else b""
         if table_at >= segment.load_address and len(table) >= 28:
             words = struct.unpack_from("<4I", table, 12)
             return sorted({word & ~1 for word in words} - {0})
     raise UsageError(
-        f"{firmware.path} holds no vector table at {table_at:#x}, or one without fault handlers",
+        f"{image.path} holds no vector table at {table_at:#x}, or one without fault handlers",
         hint="on Renode a run ends at them; --target simulator does without",
     )

@@ -21,7 +21,8 @@ from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.chip import PAGE, TranscriptChip
 from harness.targets.board.virtual.client import ControlError
 from harness.targets.board.virtual.misbehaviour import NAMES, parse
-from harness.targets.board.virtual.server import Board, Terminal
+from harness.targets.board.virtual.server import Board
+from harness.targets.board.virtual.terminal import Terminal
 
 TEXT = b"0123456789" * 20
 Plugged = Callable[..., Board]

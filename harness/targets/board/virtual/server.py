@@ -15,9 +15,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-import termios
 import time
-import tty
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +26,7 @@ from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual import misbehaviour
 from harness.targets.board.virtual.chip import Chip, Store, TranscriptChip
 from harness.targets.board.virtual.line import Line, resample
+from harness.targets.board.virtual.terminal import Terminal
 
 #: VCOM0 to VCOM2 of an nRF9160 DK, by USB interface number; the console is on the first.
 _INTERFACES = (0, 2, 4)
@@ -35,12 +34,6 @@ _INTERFACES = (0, 2, 4)
 _BACKLOG = 4096
 _SLICE_SECONDS = 0.0005
 _BROWN_OUT_SECONDS = 0.4
-
-_RATES = {
-    getattr(termios, name): int(name[1:])
-    for name in dir(termios)
-    if name[0] == "B" and name[1:].isdigit() and name != "B0"
-}
 
 #: Keeps a serial port open, exclusively, until its standard input ends.
 _HOLDER = (
@@ -50,30 +43,6 @@ _HOLDER = (
     "print('held', flush=True)\n"
     "sys.stdin.read()\n"
 )
-
-
-class Terminal:
-    """One pseudo-terminal, linked under a name as a serial port would have."""
-
-    def __init__(self, link: Path, interface: int) -> None:
-        self.interface = interface
-        self.link = link
-        self.master, self._slave = os.openpty()
-        tty.setraw(self._slave)
-        os.set_blocking(self.master, False)
-        link.unlink(missing_ok=True)
-        link.symlink_to(os.ttyname(self._slave))
-
-    @property
-    def rate(self) -> int:
-        """The baud rate that the host has set; 0 if it is none of the usual ones."""
-        return _RATES.get(termios.tcgetattr(self.master)[5], 0)
-
-    def close(self) -> None:
-        """Hang up: readers of the port get an end of file."""
-        self.link.unlink(missing_ok=True)
-        os.close(self.master)
-        os.close(self._slave)
 
 
 class Board:
