@@ -121,8 +121,9 @@ class Rtc(Counter):
     read_evtenclr = read_evtenset
 
     def write_evten(self, value: int) -> None:
+        changed = self.regs[EVTEN] ^ value
         self.regs[EVTEN] = value
-        self._arrange()
+        self._arrange(changed)
 
     def write_evtenset(self, value: int) -> None:
         self.write_evten(self.regs[EVTEN] | value)
@@ -131,12 +132,15 @@ class Rtc(Counter):
         self.write_evten(self.regs[EVTEN] & ~value)
 
     def _write_inten(self, value: int) -> None:
+        changed = self.regs[INTEN] ^ value
         super()._write_inten(value)
-        self._arrange()
+        self._arrange(changed)
 
-    def _arrange(self) -> None:
-        for name in _BITS:
-            self._arrange_one(name)
+    def _arrange(self, concerned: int = ~0) -> None:
+        """Appoint the events that have a bit of EVTEN and INTEN in ``concerned``."""
+        for name, bit in _BITS.items():
+            if bit & concerned:
+                self._arrange_one(name)
 
     def _arrange_one(self, name: str) -> None:
         wanted = (self.regs[EVTEN] | self.regs[INTEN]) & _BITS[name]
