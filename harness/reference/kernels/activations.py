@@ -13,7 +13,14 @@ from typing import Any
 import numpy as np
 
 from harness.reference import gemmlowp
-from harness.reference.bind import every_value, value_table
+from harness.reference.bind import (
+    Call,
+    Prepared,
+    Workspace,
+    copied,
+    every_value,
+    value_table,
+)
 from harness.reference.fixedpoint import (
     Array,
     Multiplier,
@@ -44,7 +51,19 @@ def elementwise(node: Node, function: Callable[[Array], Array]) -> Run:
     dtype = node.input(0).dtype
     if dtype in ("int8", "int16"):
         return value_table(function(every_value(dtype)).astype(dtype), dtype)
-    return lambda values: [function(values[0].astype(np.float64)).astype(np.float32)]
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        return [function(values[0].astype(np.float64)).astype(np.float32)]
+
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
+        wide = work.share("sums", inputs[0].shape, np.float64)
+
+        def compute() -> None:
+            outputs[0][...] = function(wide)
+
+        return [copied(wide, inputs[0]), compute]
+
+    return Prepared(run, bind, quiet=False)
 
 
 def relu(node: Node) -> Run:
@@ -192,7 +211,9 @@ def logistic(node: Node) -> Run:
 
 def real_logistic(x: Array) -> Array:
     """The float reference's logistic function of float64 values."""
-    middle = 1 / (1 + np.exp(-np.clip(x, _LOGISTIC_LOW, _LOGISTIC_HIGH)))
+    middle = 1 / (1 + np.exp(-x.clip(_LOGISTIC_LOW, _LOGISTIC_HIGH)))
+    if x.size and x.min() >= _LOGISTIC_LOW and x.max() <= _LOGISTIC_HIGH:
+        return np.asarray(middle)
     low = np.exp(np.minimum(x, _LOGISTIC_LOW))
     return np.where(x > _LOGISTIC_HIGH, 1.0, np.where(x < _LOGISTIC_LOW, low, middle))
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.reference.activation import Clamp
 from harness.reference.bind import (
     Call,
     Prepared,
@@ -24,6 +25,7 @@ from harness.reference.node import Node, Run
 from harness.reference.quantization import dequantize as to_real
 from harness.reference.quantization import limits
 from harness.reference.quantization import quantize as to_quantized
+from harness.reference.scaling import Scaling
 
 #: What TFLM converts: input type -> output types.
 _CONVERSIONS = {
@@ -54,7 +56,31 @@ def quantize(node: Node) -> Run:
 
     if x.dtype != "int32":
         return value_table(rescaled(every_value(x.dtype)), x.dtype)
-    return lambda values: [rescaled(values[0])]
+    # Below 1/2, so that no zero point makes a result overflow.
+    clamp = Clamp(low, high, np.dtype(output.dtype))
+    scaling = Scaling.of(multiplier, output.zero_point, clamp, 1 << 31)
+    if scaling is None or multiplier.shift >= 0:
+        return lambda values: [rescaled(values[0])]
+    return _from_sums(node, scaling)
+
+
+def _from_sums(node: Node, scaling: Scaling) -> Run:
+    """int32 -> int8, int16."""
+    x, zero = node.input(0), np.array(node.input(0).zero_point, np.int32)
+
+    def run(values: Sequence[Any]) -> list[Array]:
+        return [scaling(values[0] - zero)]  # wraps
+
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
+        u = work.share("sums", (1, x.elements), np.float64)
+        centred = partial(np.subtract, u, np.array(float(zero)), u)
+        return [
+            copied(u[0], inputs[0].reshape(-1)),
+            centred,
+            *scaling.calls(u, outputs[0], work, wraps=bool(zero)),
+        ]
+
+    return Prepared(run, bind)
 
 
 def _from_real(node: Node) -> Run:
