@@ -131,6 +131,20 @@ def test_any_two_rates_end(data, sent, read):
     resample(data, sent, read)
 
 
+def test_a_board_behaves_unless_it_is_told_otherwise():
+    wrong = misbehaviour.parse([])
+    assert {name: getattr(wrong, name) for name in misbehaviour.NAMES if getattr(wrong, name)} == {
+        "gone": 500
+    }
+
+
+def test_what_is_counted_ends_at_nothing():
+    wrong = Misbehaviour(flash_fails=2, flash_hangs=1)
+    for left in (1, 0, 0):
+        wrong = wrong.once_less("flash_fails")
+        assert (wrong.flash_fails, wrong.flash_hangs) == (left, 1)
+
+
 def test_misbehaviours_are_read_from_words():
     assert misbehaviour.parse(["unplug-after=300", "silent"]) == Misbehaviour(
         unplug_after=300, silent=1

@@ -399,6 +399,7 @@ def test_a_board_of_the_lab_is_opened_by_name_variable_or_tag(
         with open_board(firmware, lab=whole, wait="1", **options) as session:
             assert session.board.name == "mine"
             assert session._port.baud == int(options.get("baud", 115200))
+            assert session.flashed.programmed is ("baud" not in options)  # the first time
     monkeypatch.setenv("TFLM_HIL_BOARD", "other")
     with open_board(firmware, lab=whole, reflash=True) as session:
         assert session.board.name == "other" and session.flashed.programmed

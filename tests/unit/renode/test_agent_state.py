@@ -103,6 +103,21 @@ def test_a_match_may_begin_1024_bytes_before_the_newest_line(renode, firmware):
             assert session.run(pattern, session.deadline(0.01)) is stop
 
 
+def test_a_deadline_comes_before_a_time(renode, firmware):
+    with opened(renode, firmware) as session:
+        assert session.run(Elapsed(0.5), session.deadline(0.02)) is Stop.DEADLINE
+        assert session.counters.virtual_seconds == 0.02
+        assert session.run(Elapsed(0.02), session.deadline(0.02)) is Stop.CONDITION
+
+
+def test_how_often_the_harness_looks_changes_no_time(renode, firmware, monkeypatch):
+    monkeypatch.setattr("harness.targets.renode.session._SLICE_MS", 1)
+    with opened(renode, firmware) as session:
+        assert session.run(Elapsed(2.0), session.deadline(5)) is Stop.CONDITION
+        assert session.counters.virtual_seconds == 2.0
+        assert session.counters.instructions == 128_000_000
+
+
 # -- sleep ------------------------------------------------------------------------------------
 
 
