@@ -138,10 +138,10 @@ class Exceptions(Entry):
         privileged = not (thread and core.read(_CONTROL) & NPRIV)
         place = self.memory(frame, size, write=False, privileged=privileged)
         if isinstance(place, Failure):
-            self.fault(place.cause & NUMBER, place.bits, exc_return & ~1)
+            self._fault_in_return(place.cause, place.bits, exc_return)
             return
         if frame & 3:
-            self.fault(USAGE_FAULT, INVPC, exc_return & ~1)
+            self._fault_in_return(self._own(USAGE_FAULT), INVPC, exc_return)
             return
         words = struct.unpack(f"<{size // 4}I", place)
         xpsr = words[7]
@@ -170,7 +170,7 @@ class Exceptions(Entry):
         number = self._own(number)
         if self._nvic.is_active(number):
             self._nvic.deactivate(number)
-        self.fault(USAGE_FAULT, INVPC, exc_return & ~1)
+        self._fault_in_return(self._own(USAGE_FAULT), INVPC, exc_return)
 
     def _refuse_return(self, number: int, exc_return: int) -> None:
         """Non-secure code returns with a secure EXC_RETURN (Armv8-M ARM, R_SMFL)."""

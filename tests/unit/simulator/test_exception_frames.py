@@ -19,7 +19,7 @@ from harness.simulator.library import Reg
 
 NONSECURE_RAM, NONSECURE_ALIAS = 0x2_0000, 0x2_0000
 RAM, CODE, TABLE, HANDLERS = 0x2000_0000, 0x2000_4000, 0x2000_6000, 0x2000_6400
-MAIN, PROCESS = 0x2000_9000, 0x2000_B000
+MAIN, PROCESS, STACK = 0x2000_9000, 0x2000_B000, 0x2000_D000
 ICSR, VTOR, SCR, SHPR3, CPACR, NSACR, FPCCR = (
     0xE000_ED00 + n for n in (0x04, 0x08, 0x10, 0x20, 0x88, 0x8C, 0x234)
 )
@@ -370,12 +370,14 @@ def return_by(stage: Stage, value: int) -> None:
 
 @pytest.mark.parametrize("value", [0xFFFF_FF7D, 0xFFF0_FFF9, 0xFFFF_FFF1, 0xFFFF_FFFB])
 def test_a_wrong_exc_return_is_a_usage_fault(stage: Stage, value: int) -> None:
-    """Its prefix, a reserved bit, or the mode that the frame is of."""
+    """Its prefix, a reserved bit, or the mode that the frame is of; nothing more is stacked."""
     stage.chip.write(SHCSR, 0xF << 16)
     stage.go_to(Code())
     stage.interrupt()
+    sp = stage.machine.registers["sp"]
     return_by(stage, value)
     assert stage.chip.running == 6
+    assert (stage.machine.registers["sp"], stage.machine.registers["lr"]) == (sp, value)
     assert stage.chip.read(CFSR) == INVPC
     assert [fault.reason for fault in stage.machine.faults] == ["INVPC"]
     assert stage.chip.read(0xE000_E300) == 0  # the interrupt is no longer active
@@ -400,6 +402,8 @@ def test_a_frame_that_cannot_be_read_is_a_fault(stage: Stage, sp: int, status: i
         stage.core.write(Reg.PSP, sp | 2)
     return_by(stage, 0xFFFF_FFFD)
     assert stage.chip.read(CFSR) == status
+    assert stage.chip.running == (5 if status == UNSTKERR else 6)
+    assert len(stage.machine.faults) == 1
 
 
 @pytest.mark.parametrize("frees", [True, False])
@@ -483,6 +487,54 @@ def test_secure_registers_that_do_not_fit_the_secure_stack_are_a_fault_of_it(
     worlds.interrupt()
     reasons = [fault.reason for fault in worlds.machine.faults]
     assert reasons == ([] if enough else ["STKOF"])
+
+
+BOUNDARY = RAM + 0x2_0000  # between secure and non-secure RAM
+FRAME = 0x20
+
+
+@pytest.mark.parametrize(
+    ("sp", "fits"),
+    [(BOUNDARY + FRAME, True), (BOUNDARY + FRAME - 8, False), (BOUNDARY, False), (STACK, False)],
+)
+def test_a_non_secure_frame_lies_in_non_secure_memory(worlds: Stage, sp: int, fits: bool) -> None:
+    """All of it."""
+    worlds.chip.write(SHCSR, 1 << 19)
+    worlds.chip.write(ITNS, 1 << 5)
+    worlds.chip.write(0xE000_E405, 0x80, size=1)  # less urgent than SecureFault
+    worlds.machine.write_memory(BOUNDARY - 0x40, bytes(0x40))
+    worlds.go_to(Code(nonsecure=True))
+    worlds.machine.write_register("sp", sp)
+    worlds.interrupt()
+    assert worlds.chip.running == (IRQ if fits else 7)
+    assert [fault.reason for fault in worlds.machine.faults] == ([] if fits else ["AUVIOL"])
+    assert worlds.chip.words(BOUNDARY - 0x40, 16) == [0] * 16
+
+
+@pytest.mark.parametrize(("sp", "reads"), [(BOUNDARY, True), (BOUNDARY - 8, False)])
+def test_a_non_secure_frame_is_read_from_non_secure_memory(
+    worlds: Stage, sp: int, reads: bool
+) -> None:
+    worlds.chip.write(SHCSR, 1 << 19)
+    worlds.chip.write(ITNS, 1 << 5)
+    code = Code(nonsecure=True)
+    worlds.go_to(code)
+    worlds.interrupt()
+    words = frame(code, divided=True)
+    worlds.machine.write_memory(sp, struct.pack("<8I", *words))
+    worlds.machine.write_register("sp", sp)
+    worlds.leave()
+    assert [fault.reason for fault in worlds.machine.faults] == ([] if reads else ["AUVIOL"])
+    assert worlds.chip.running == (0 if reads else 7)
+
+
+def test_a_non_secure_vector_in_secure_memory_is_not_read(worlds: Stage) -> None:
+    worlds.chip.write(ITNS, 1 << 5)
+    worlds.chip.write(VTOR + NONSECURE_ALIAS, TABLE)
+    worlds.go_to(Code(nonsecure=True))
+    worlds.interrupt()
+    assert worlds.chip.running == 3
+    assert worlds.chip.read(HFSR) == 1 << 1  # VECTTBL
 
 
 # a non-secure image that runs alone

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
+from bare_chip import CODE, LOOP, BareChip
 
 from harness.deadline import Deadline
 from harness.elf import Firmware
+from harness.simulator.faults import exception_name, status_names
 from harness.simulator.machine import End, Machine
+from harness.simulator.security.blame import target_of
 
 
 @pytest.fixture
@@ -46,3 +50,109 @@ def test_a_fault_names_the_stack_that_was_in_use(
     assert first.sp == first.registers[13]
     assert "PSP, in thread mode" in machine.fault_report(first)
     machine.close()
+
+
+def test_a_report_tells_the_fault_its_place_and_the_registers(chip: BareChip) -> None:
+    chip.write(0xE000_ED24, 0xF << 16)
+    values = {f"r{n}": 0x100 + n for n in range(1, 13)}
+    chip.play(0x6801, steps=1, r0=0x3000_0000, lr=CODE + 0x21, sp=0x2000_8000, **values)
+    (record,) = chip.machine.faults
+    here = chip.machine.firmware.locate(CODE)
+    caller = chip.machine.firmware.locate(CODE + 0x1E)
+    loop = chip.machine.firmware.locate(LOOP)
+    assert chip.machine.fault_report(record).splitlines() == [
+        "BusFault: PRECISERR, BFARVALID",
+        "  loaded or stored where nothing answers",
+        "  address 0x30000000",
+        f"  pc 0x20020000  {here}",
+        f"  lr 0x20020021  {caller}",
+        "  sp 0x20008000  MSP, in thread mode",
+        "  r0  30000000  r1  00000101  r2  00000102  r3  00000103",
+        "  r4  00000104  r5  00000105  r6  00000106  r7  00000107",
+        "  r8  00000108  r9  00000109  r10 0000010a  r11 0000010b",
+        "  r12 0000010c",
+        "  xpsr 41000000  cfsr 00008200  hfsr 00000000  after 1 instructions",
+        "  last blocks before it, oldest first:",
+        f"    0x{LOOP:08x}  {loop}",
+        f"    0x20020000  {here}",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("enable", "first"),
+    [(0xF << 16, "UsageFault: UNDEFINSTR"),
+     (0, "HardFault: UNDEFINSTR (escalated from UsageFault)")],
+)  # fmt: skip
+def test_a_report_tells_what_a_fault_escalated_from(
+    chip: BareChip, enable: int, first: str
+) -> None:
+    chip.write(0xE000_ED24, enable)
+    chip.play(0xDE00, steps=1)
+    report = chip.machine.fault_report(chip.machine.faults[0])
+    assert report.splitlines()[0] == first
+    assert "address 0x" not in report
+
+
+def test_a_breakpoint_is_told_as_one(chip: BareChip) -> None:
+    chip.play(0xBE00, steps=1)
+    report = chip.machine.fault_report(chip.machine.faults[0]).splitlines()
+    assert report[:2] == ["HardFault: DEBUGEVT", "  a breakpoint instruction without a debugger"]
+
+
+def test_a_report_of_a_lockup_says_so(chip: BareChip) -> None:
+    for _ in range(2):
+        chip.play(0xDE00, steps=1)
+    reports = [chip.machine.fault_report(fault).splitlines() for fault in chip.machine.faults]
+    assert reports[1][0] == "Lockup: UNDEFINSTR"
+    assert any(line.endswith("MSP, in HardFault") for line in reports[1])
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [(0, "thread mode"), (2, "NMI"), (3, "HardFault"), (4, "MemManage"), (5, "BusFault"),
+     (6, "UsageFault"), (7, "SecureFault"), (9, "#9"), (11, "SVCall"), (12, "DebugMonitor"),
+     (14, "PendSV"), (15, "SysTick"), (16, "IRQ0"), (80, "IRQ64")],
+)  # fmt: skip
+def test_exceptions_go_by_their_names(number: int, name: str) -> None:
+    assert exception_name(number) == name
+
+
+@pytest.mark.parametrize(
+    ("cfsr", "hfsr", "sfsr", "names"),
+    [
+        (0, 0, 0, []),
+        (0x0000_009B, 0, 0, ["IACCVIOL", "DACCVIOL", "MUNSTKERR", "MSTKERR", "MMARVALID"]),
+        (0x0000_9B00, 0, 0, ["IBUSERR", "PRECISERR", "UNSTKERR", "STKERR", "BFARVALID"]),
+        (0x031F_0000, 0, 0, ["UNDEFINSTR", "INVSTATE", "INVPC", "NOCP", "STKOF", "UNALIGNED",
+                             "DIVBYZERO"]),
+        (0, 0xC000_0002, 0, ["VECTTBL", "FORCED", "DEBUGEVT"]),
+        (0, 0, 0xFF, ["INVEP", "INVIS", "INVER", "AUVIOL", "INVTRAN", "LSPERR", "SFARVALID",
+                      "LSERR"]),
+    ],
+)  # fmt: skip
+def test_status_bits_go_by_their_names(cfsr: int, hfsr: int, sfsr: int, names: list[str]) -> None:
+    """Armv8-M ARM, D1.2: CFSR, HFSR, SFSR."""
+    assert status_names(cfsr, hfsr, sfsr) == names
+
+
+@pytest.mark.parametrize(
+    ("address", "whose"),
+    [
+        (0x2000_0000, "secure RAM"), (0x2002_0000, "non-secure RAM"), (0x0000_0100, "secure flash"),
+        (0x00FF_0000, "secure FICR"), (0x00FF_8000, "secure UICR"), (0x5000_8500, "secure UARTE0"),
+        (0x4000_8500, "secure UARTE0"), (0x5000_9500, "non-secure UARTE1"),
+        (0x5000_3600, "secure SPU"), (0x4003_1000, "non-secure GPIOTE1"),
+        (0x3000_0000, "non-secure address"), (0x5084_27FC, "secure P0"),
+        (0x5084_2800, "secure address"),
+    ],
+)  # fmt: skip
+def test_an_address_is_told_by_its_owner(chip: BareChip, address: int, whose: str) -> None:
+    chip.divide()
+    chip.write(0x5000_3800 + 4 * 9, 0)  # UARTE1 is non-secure
+    chip.play(0xDE00, steps=1)
+    fault = replace(chip.machine.faults[0], cause="BusFault", reason="", address=address)
+    told = [
+        target_of(fault, chip.machine.memory_map, chip.machine.attribution, is_write=is_write)
+        for is_write in (False, True)
+    ]
+    assert told == [f"read of {whose}", f"write to {whose}"]
