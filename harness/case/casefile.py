@@ -15,7 +15,7 @@ from harness.build.variants import Expectation
 from harness.case.artifacts import folder_name
 from harness.case.samples import sample_case
 from harness.case.spec import Budgets, Case
-from harness.elf import together
+from harness.elf import combined
 from harness.errors import UsageError
 from harness.findings import Kind
 from harness.footprint.budget import FIGURES, from_table, parse_limit
@@ -191,7 +191,7 @@ def _case(row: _Row, here: Path) -> Case:
 
 def _image(key: str, name: str, here: Path) -> Path:
     path = here / name
-    if not together.is_image(path):
+    if not combined.is_image(path):
         raise UsageError(f"{key}: there is no file {path}")
     return path
 

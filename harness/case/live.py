@@ -14,7 +14,7 @@ from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.spec import Case
 from harness.closing import Closing
 from harness.deadline import Deadline
-from harness.elf import together
+from harness.elf import combined
 from harness.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.findings import NOTES, Finding, Kind
 from harness.model import Model
@@ -62,7 +62,7 @@ class Live(Closing):
         if case.elf is None:
             raise UsageError(f"case {case.name!r} names no ELF")
         options = shared.options(case.target, case.target_options)
-        session = targets.open_target(case.target, together.read(case.elf, case.beside), **options)
+        session = targets.open_target(case.target, combined.read(case.elf, case.beside), **options)
         return cls(case, session)
 
     def close(self) -> None:

@@ -22,7 +22,7 @@ from harness.case.observe import Observation, observe
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.result import CaseResult, Evidence, Judgement, Measures, Setup, Verdict
 from harness.case.spec import Case
-from harness.elf import Firmware, together
+from harness.elf import Firmware, combined
 from harness.errors import (
     CannotWrite,
     EnvironmentMissing,
@@ -99,7 +99,7 @@ def _run(case: Case, folder: Path, look: Look | None) -> CaseResult:
         return CaseResult(setup_of(case), _broken(error))
     if elf is None:
         raise UsageError(f"case {case.name!r} names neither an ELF nor a sample")
-    firmware = together.read(elf, case.beside)
+    firmware = combined.read(elf, case.beside)
     model = Model.from_file(case.model) if case.model else None
     inputs = _inputs(case, model)
     with artifacts.recording(folder) as recording:

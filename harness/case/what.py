@@ -9,7 +9,7 @@ from harness import files
 from harness.build.configurations import load
 from harness.case.samples import sample_case
 from harness.case.spec import Case
-from harness.elf import together
+from harness.elf import combined
 from harness.errors import UsageError
 
 #: The case file that a folder stands for.
@@ -18,7 +18,7 @@ CASE_FILE = "hil.toml"
 
 @dataclass(frozen=True)
 class What:
-    """What ``text`` names: exactly one of ``elf`` (any image that :mod:`harness.elf.together`
+    """What ``text`` names: exactly one of ``elf`` (any image that :mod:`harness.elf.combined`
     reads), ``sample`` and ``case_file`` is set.
     """
 
@@ -37,7 +37,7 @@ class What:
         given = {"--resolver": resolver, "--builder": builder}
         for option in (name for name, value in given.items() if value is not None):
             raise UsageError(f"{option} cannot be used here: {self.text} is an image already built")
-        return Case(name=together.name_of(self.elf), elf=self.elf)
+        return Case(name=combined.name_of(self.elf), elf=self.elf)
 
     def image(self, resolver: str | None = None) -> Path:
         """The image; a sample is built (standalone)."""
@@ -61,13 +61,13 @@ def find(text: str, here: Path = Path(), *, case_files: bool = False) -> What:
         + (" or a hil.toml" if case_files else "")
     )
     folder = files.is_folder(path)
-    if not folder and together.is_image(path):
+    if not folder and combined.is_image(path):
         is_case_file = case_files and path.suffix == ".toml"
         return What(text, case_file=path) if is_case_file else What(text, elf=path)
     if folder and text not in load().samples:
         if case_files and files.is_file(path / CASE_FILE):
             return What(text, case_file=path / CASE_FILE)
-        if together.is_image(path):
+        if combined.is_image(path):
             return What(text, elf=path)
         if not case_files:
             raise UsageError(f"{text} is a folder", hint=f"name {expected}")

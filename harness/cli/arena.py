@@ -10,7 +10,7 @@ import click
 from harness.case.what import What
 from harness.cli.names import CONFIGURATION, IMAGE
 from harness.cli.options import STDOUT, Seconds, json_option, write_text
-from harness.elf import together
+from harness.elf import combined
 
 
 @click.command()
@@ -33,7 +33,7 @@ def arena(what: What, resolver: str | None, timeout: float, json_file: Path | No
     from harness.targets.simulator import open as open_simulator  # noqa: PLC0415
 
     elf = what.image(resolver)
-    smallest = minimum(together.read(elf), open_simulator, seconds=timeout)
+    smallest = minimum(combined.read(elf), open_simulator, seconds=timeout)
     write_text(json_file, json.dumps({"elf": str(elf), **smallest.to_json()}, indent=1))
     if json_file == STDOUT:
         return

@@ -24,7 +24,7 @@ from harness.cli.options import (
     screen,
     write_text,
 )
-from harness.elf import Image, together
+from harness.elf import Image, combined
 from harness.elf.trustzone import side
 from harness.errors import CheckFailed, UsageError
 from harness.footprint.analysis import Footprint
@@ -103,7 +103,7 @@ def footprint(  # noqa: PLR0917 - one parameter per option
         raise UsageError("--json and --markdown cannot both go to standard output")
     budgets = load(budget) if budget else ()
     base = load_baseline(baseline) if baseline else None
-    image = together.read(what.image(), beside)
+    image = combined.read(what.image(), beside)
     image = replace(image, map_file=map_file, linker_script=linker_script)
     analysed = analysis.analyse(image)
     if region:

@@ -21,7 +21,7 @@ from harness.cli.options import (
     json_option,
     write_text,
 )
-from harness.elf import together
+from harness.elf import combined
 from harness.errors import CheckFailed, UsageError
 from harness.targets.registry import DEFAULT, Ability, who_can
 
@@ -77,7 +77,7 @@ def layers(  # noqa: PLR0917 - one parameter per option
     if model_file is None:
         raise UsageError("an image needs --model to be compared with")
     elf = what.image(resolver)
-    firmware = together.read(elf)
+    firmware = combined.read(elf)
     interpreter = Interpreter.from_file(model_file, arithmetic)
     with targets.open_target(target, firmware) as session:
         report = compare_with_device(

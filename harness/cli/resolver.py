@@ -21,7 +21,7 @@ from harness.cli.options import (
     screen,
     write_text,
 )
-from harness.elf import Firmware, together
+from harness.elf import Firmware, combined
 from harness.errors import CheckFailed, UsageError
 from harness.model import Model
 from harness.targets.registry import DEFAULT, TARGETS
@@ -86,7 +86,7 @@ def check(
     if model_file is None:
         raise UsageError("an image needs MODEL to be compared with")
     elf = what.image()
-    firmware, needed = together.read(elf, beside), Model.from_file(model_file)
+    firmware, needed = combined.read(elf, beside), Model.from_file(model_file)
     if live:
         tables = _live(firmware, target or DEFAULT, symbol, timeout)
         audits = {firmware.name: check_live(firmware, needed, tables)}
@@ -171,7 +171,7 @@ def dump(
     tflm-hil resolver dump build/zephyr/zephyr.elf --until loop
     """
     elf = what.image()
-    firmware = together.read(elf, beside)
+    firmware = combined.read(elf, beside)
     target = target or DEFAULT
     resolvers = _live(firmware, target, symbol, timeout)
     documents = [resolver.to_json() for resolver in resolvers]
@@ -196,7 +196,7 @@ def explain(operator: str, what: What, beside: Sequence[Path], json_file: Path |
     from harness.resolver.explain import explain as follow  # noqa: PLC0415
     from harness.resolver.text import explanation_lines  # noqa: PLC0415
 
-    first = together.read(what.image(), beside)
+    first = combined.read(what.image(), beside)
     image = next((each for each in (first, *first.beside) if _registers(each, operator)), first)
     explanation = follow(image, operator)
     _write(json_file, explanation.to_json())

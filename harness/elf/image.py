@@ -52,7 +52,7 @@ class Image(ElfFile):
 
     ``map_file`` (GNU ld's) and ``linker_script``, if given, describe the memory regions better than
     the ELF. If several images lie in flash together, ``beside`` are the other ELFs, and
-    ``composed`` are the segments of all; see :mod:`harness.elf.together`.
+    ``composed`` are the segments of all; see :mod:`harness.elf.combined`.
     """
 
     map_file: Path | None = None

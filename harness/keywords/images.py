@@ -11,7 +11,7 @@ from harness import resolver
 from harness.case.casefile import find_model, size
 from harness.case.figures import size_of
 from harness.case.result import Size
-from harness.elf import together
+from harness.elf import combined
 from harness.errors import CheckFailed
 from harness.model import Model
 
@@ -40,7 +40,7 @@ class ImageChecks:
     @keyword
     def get_size(self, elf: Path) -> Size:
         """Returns the bytes of flash and RAM (``.flash``, ``.ram``) as the linker counts them."""
-        measured = size_of(together.read(elf))
+        measured = size_of(combined.read(elf))
         if measured is None:
             raise CheckFailed(f"{elf} does not say how much of FLASH and RAM it uses")
         return measured
@@ -60,7 +60,7 @@ class ImageChecks:
         Examples:
         | Resolver Check Should Say | ${elf} | hello_world_int8.tflite | ok |
         """
-        audit = resolver.check(together.read(elf), Model.from_file(find_model(model)))
+        audit = resolver.check(combined.read(elf), Model.from_file(find_model(model)))
         logger.info(audit.to_json())
         if str(audit.verdict) != verdict:
             raise CheckFailed(f"the audit says {audit.verdict}, not {verdict}")

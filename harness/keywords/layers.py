@@ -12,7 +12,7 @@ from harness import __version__, targets
 from harness.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.case.casefile import find_model
 from harness.case.layers import compare_with_device
-from harness.elf import together
+from harness.elf import combined
 from harness.errors import CheckFailed, EnvironmentMissing
 from harness.reference import Interpreter
 from harness.reference.layers import LayerReport
@@ -89,7 +89,7 @@ class Layers:
         target = str(BuiltIn().get_variable_value("${TARGET}", DEFAULT))
         if not targets.target(target).can(Ability.STEP):
             raise SkipExecution(f"target {target} cannot {Ability.STEP}")
-        firmware = together.read(elf)
+        firmware = combined.read(elf)
         interpreter = Interpreter.from_file(find_model(model), arithmetic)
         try:
             session = targets.open_target(target, firmware)

@@ -15,7 +15,7 @@ from harness.case.casefile import check_ends, find_model
 from harness.case.live import Live
 from harness.case.spec import target_names
 from harness.closing import Closing
-from harness.elf import together
+from harness.elf import combined
 from harness.errors import EnvironmentMissing, UsageError
 from harness.footprint.analysis import Footprint
 from harness.model import Model
@@ -120,12 +120,12 @@ class Hil(Closing):
 
     def footprint(self, elf: str | Path) -> Footprint:
         """The footprint of an image (or a sample): regions, sections, symbols, files, operators."""
-        return footprint.analyse(together.read(self._find(elf).image()))
+        return footprint.analyse(combined.read(self._find(elf).image()))
 
     def check_resolver(self, elf: str | Path, model: str | Path) -> resolver.Audit:
         """Compare an image's resolver with what ``model`` needs: ``passed``, ``missing``, ..."""
         model_file = find_model(str(model), self._here)
-        return resolver.check(together.read(self._find(elf).image()), Model.from_file(model_file))
+        return resolver.check(combined.read(self._find(elf).image()), Model.from_file(model_file))
 
     def _find(self, elf: str | Path) -> what.What:
         return what.find(str(elf), self._here)

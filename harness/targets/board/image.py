@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.elf import Firmware, hexfile
-from harness.elf.together import own_blocks
+from harness.elf.combined import own_blocks
 from harness.elf.trustzone import is_non_secure
 from harness.errors import UsageError
 

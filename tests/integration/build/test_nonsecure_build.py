@@ -14,7 +14,7 @@ from harness.build.builders import build_one
 from harness.case.run import run_case
 from harness.case.samples import sample_case
 from harness.cli import cli
-from harness.elf import Firmware, hexfile, together, trustzone
+from harness.elf import Firmware, combined, hexfile, trustzone
 from harness.footprint import regions
 from harness.targets import open_target
 
@@ -33,12 +33,12 @@ def test_both_elves_lie_beside_one_file_that_holds_them(folder):
     blocks = hexfile.read((folder / "merged.hex").read_text())
     for name in ("hello_world-exact.elf", "secure.elf"):
         assert not hexfile.differences(
-            together.own_blocks(Firmware.from_elf(folder / name)), blocks
+            combined.own_blocks(Firmware.from_elf(folder / name)), blocks
         )
 
 
 def test_the_folder_is_the_application_with_the_secure_image_beside_it(folder):
-    image = together.read(folder)
+    image = combined.read(folder)
     assert image.path.name == "hello_world-exact.elf"
     assert [one.name for one in image.beside] == ["secure"]
     assert image.symbol("secure:secure_stack").address == 0x2000_0000
@@ -54,7 +54,7 @@ def test_the_gateways_lie_at_the_end_of_the_secure_flash(folder):
 
 
 def test_the_worlds_share_no_byte(folder):
-    application = together.read(folder)
+    application = combined.read(folder)
     used = [
         range(region.origin, region.origin + region.used)
         for image in (application, *application.beside)
@@ -103,7 +103,7 @@ def test_a_sample_in_the_non_secure_world_computes_what_the_model_says(target, t
 
 
 def test_the_secure_image_reports_a_fault_of_the_other_world_and_stops(folder):
-    with open_target("simulator", together.read(folder)) as session:
+    with open_target("simulator", combined.read(folder)) as session:
         session.machine.hook("main", lambda machine: machine.write_register("pc", 0x100))
         session.run(None, session.deadline(1))
         text = session.read().decode()

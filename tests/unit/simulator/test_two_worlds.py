@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.elf import Firmware, Image, together
+from harness.elf import Firmware, Image, combined
 from harness.simulator import Machine, snapshot
 from harness.targets.simulator import SimulatorSession
 
@@ -47,7 +47,7 @@ def firmware(tmp_path_factory) -> Image:
     gateways = folder / "gateways.o"
     library = ("-Wl,--cmse-implib", f"-Wl,--out-implib={gateways}", "-lgcc")
     secure = link("secure", "-mcmse", *library)
-    return together.compose([link("nonsecure", str(gateways)), secure])
+    return combined.compose([link("nonsecure", str(gateways)), secure])
 
 
 @dataclass

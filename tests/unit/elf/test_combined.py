@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.cli.footprint import footprint
-from harness.elf import Image, hexfile, together
+from harness.elf import Image, combined, hexfile
 from harness.errors import HilError, UsageError
 
 BOOT = struct.pack("<2I", 0x20001000, 0x81).ljust(0x80, b"\0") + b"\x00\xbf" * 8
@@ -47,7 +47,7 @@ def stored(image: Image) -> list[hexfile.Block]:
 
 
 def test_a_hex_file_is_an_image_without_names(tmp_path):
-    image = together.read(signed_hex(tmp_path / "app.hex"))
+    image = combined.read(signed_hex(tmp_path / "app.hex"))
     assert stored(image) == [(0x10000, HEADER + APP + b"signature")]
     assert image.symbols == ()
 
@@ -55,25 +55,25 @@ def test_a_hex_file_is_an_image_without_names(tmp_path):
 @pytest.mark.parametrize("address", ["0x10000", "65536"])
 def test_plain_bytes_go_where_their_name_says(tmp_path, address):
     path = written(tmp_path / "app.bin", b"bytes")
-    assert stored(together.read(f"{path}@{address}")) == [(0x10000, b"bytes")]
-    assert together.name_of(Path(f"{path}@{address}")) == "app"
+    assert stored(combined.read(f"{path}@{address}")) == [(0x10000, b"bytes")]
+    assert combined.name_of(Path(f"{path}@{address}")) == "app"
 
 
 def test_plain_bytes_without_an_address_are_refused_with_the_way(tmp_path):
     with pytest.raises(HilError, match="has no load address") as refused:
-        together.read(written(tmp_path / "app.bin", b"bytes"))
+        combined.read(written(tmp_path / "app.bin", b"bytes"))
     assert refused.value.hint == "name it as app.bin@ADDRESS"
 
 
 def test_an_elf_gives_its_names_to_what_a_signed_hex_file_holds(tmp_path):
-    image = together.read(signed_hex(tmp_path / "a.hex"), [app_elf(tmp_path / "app.elf")])
+    image = combined.read(signed_hex(tmp_path / "a.hex"), [app_elf(tmp_path / "app.elf")])
     assert stored(image) == [(0x10000, HEADER + APP + b"signature")]
     assert str(image.locate(0x10284)) == "main"
 
 
 def test_an_elf_that_no_hex_file_holds_is_loaded_beside_it(tmp_path):
     app, boot = app_elf(tmp_path / "app.elf"), boot_elf(tmp_path / "mcuboot.elf")
-    image = together.read(app, [signed_hex(tmp_path / "a.hex"), boot])
+    image = combined.read(app, [signed_hex(tmp_path / "a.hex"), boot])
     assert stored(image) == [(0, BOOT), (0x10000, HEADER + APP + b"signature")]
     assert str(image.locate(0x10284)) == "main"
     assert str(image.locate(0x84)) == "boot_go in mcuboot"
@@ -84,27 +84,27 @@ def test_an_elf_that_no_hex_file_holds_is_loaded_beside_it(tmp_path):
 def test_an_elf_of_another_build_is_refused(tmp_path):
     other = app_elf(tmp_path / "app.elf", APP[:-2] + b"\xff\xff")
     with pytest.raises(UsageError, match="has other bytes"):
-        together.read(signed_hex(tmp_path / "a.hex"), [other])
+        combined.read(signed_hex(tmp_path / "a.hex"), [other])
 
 
 def test_two_hex_files_that_contradict_each_other_are_refused(tmp_path):
     one = written(tmp_path / "1.hex", hexfile.write([(0, b"one")]).encode())
     two = written(tmp_path / "2.hex", hexfile.write([(0, b"two")]).encode())
     with pytest.raises(UsageError, match=r"1\.hex and .*2\.hex sets the bytes at 0x00000000 twice"):
-        together.read(one, [two])
+        combined.read(one, [two])
 
 
 def test_a_build_folder_is_its_application(tmp_path):
     app = app_elf(tmp_path / "zephyr" / "zephyr.elf")
-    assert together.read(tmp_path).path == app
-    assert together.is_image(tmp_path)
+    assert combined.read(tmp_path).path == app
+    assert combined.is_image(tmp_path)
 
 
 def test_a_folder_with_a_merged_file_is_all_of_its_images(tmp_path):
     app_elf(tmp_path / "zephyr" / "zephyr.elf")
     boot_elf(tmp_path / "tfm" / "bin" / "bl2.elf")
     signed_hex(tmp_path / "zephyr" / "tfm_merged.hex", (0, BOOT))
-    image = together.read(tmp_path)
+    image = combined.read(tmp_path)
     assert stored(image)[0] == (0, BOOT)
     assert [one.name for one in image.beside] == ["bl2"]
 
@@ -114,7 +114,7 @@ def test_of_a_sysbuild_folder_the_default_domain_is_the_application(tmp_path):
     app = app_elf(tmp_path / "app" / "zephyr" / "zephyr.elf")
     boot_elf(tmp_path / "mcuboot" / "zephyr" / "zephyr.elf")
     signed_hex(tmp_path / "merged.hex", (0, BOOT))
-    image = together.read(tmp_path)
+    image = combined.read(tmp_path)
     assert (image.path, image.name) == (app, "app")
     assert str(image.locate(0x84)) == "boot_go in mcuboot"
 
@@ -134,7 +134,7 @@ def test_of_a_sysbuild_folder_the_secure_firmware_lies_in_the_application_s_own(
     app = app_elf(tmp_path / "app" / "zephyr" / "zephyr.elf")
     boot_elf(tmp_path / "app" / "tfm" / "bin" / "tfm_s.elf")
     signed_hex(tmp_path / "merged.hex", (0, BOOT))
-    image = together.read(tmp_path)
+    image = combined.read(tmp_path)
     assert image.path == app
     assert [one.name for one in image.beside] == ["tfm_s"]
 
@@ -143,7 +143,7 @@ def test_a_file_that_only_the_application_s_build_merged_is_found_there(tmp_path
     written(tmp_path / "domains.yaml", SYSBUILD)
     app_elf(tmp_path / "app" / "zephyr" / "zephyr.elf")
     signed_hex(tmp_path / "app" / "zephyr" / "tfm_merged.hex", (0, BOOT))
-    assert stored(together.read(tmp_path))[0] == (0, BOOT)
+    assert stored(combined.read(tmp_path))[0] == (0, BOOT)
 
 
 def test_a_sysbuild_that_merges_nothing_gives_bootloader_and_signed_application(tmp_path):
@@ -151,7 +151,7 @@ def test_a_sysbuild_that_merges_nothing_gives_bootloader_and_signed_application(
     app_elf(tmp_path / "app" / "zephyr" / "zephyr.elf")
     signed_hex(tmp_path / "app" / "zephyr" / "zephyr.signed.hex")
     boot_elf(tmp_path / "mcuboot" / "zephyr" / "zephyr.elf")
-    image = together.read(tmp_path)
+    image = combined.read(tmp_path)
     assert stored(image) == [(0, BOOT), (0x10000, HEADER + APP + b"signature")]
     assert [one.name for one in image.beside] == ["mcuboot"]
 
@@ -159,13 +159,13 @@ def test_a_sysbuild_that_merges_nothing_gives_bootloader_and_signed_application(
 def test_a_signed_application_without_its_bootloader_s_build_is_the_application_alone(tmp_path):
     app_elf(tmp_path / "zephyr" / "zephyr.elf")
     signed_hex(tmp_path / "zephyr" / "zephyr.signed.hex")
-    assert not together.read(tmp_path).composed
+    assert not combined.read(tmp_path).composed
 
 
 def test_a_folder_without_an_application_is_no_image(tmp_path):
-    assert not together.is_image(tmp_path)
+    assert not combined.is_image(tmp_path)
     with pytest.raises(UsageError, match="is a folder without"):
-        together.read(tmp_path)
+        combined.read(tmp_path)
 
 
 def test_beside_a_merged_file_the_non_secure_elf_is_the_application(tmp_path):
@@ -176,7 +176,7 @@ def test_beside_a_merged_file_the_non_secure_elf_is_the_application(tmp_path):
     )
     boot_elf(tmp_path / "a_secure.elf")
     signed_hex(tmp_path / "merged.hex", (0, BOOT))
-    image = together.read(tmp_path)
+    image = combined.read(tmp_path)
     assert image.path == app
     assert [one.name for one in image.beside] == ["a_secure"]
 
@@ -185,13 +185,13 @@ def test_several_elves_of_which_none_is_non_secure_are_no_image(tmp_path):
     boot_elf(tmp_path / "one.elf")
     boot_elf(tmp_path / "other.elf")
     signed_hex(tmp_path / "merged.hex", (0, BOOT))
-    assert not together.is_image(tmp_path)
+    assert not combined.is_image(tmp_path)
 
 
 @pytest.mark.parametrize("data", [b":", b":00000001FF", b"\xff:", b""])
 def test_a_file_that_holds_nothing_is_refused(tmp_path, data):
     with pytest.raises(HilError):
-        together.read(written(tmp_path / "odd.hex", data))
+        combined.read(written(tmp_path / "odd.hex", data))
 
 
 def test_the_elf_s_own_headers_are_no_part_of_the_image(tmp_path):
@@ -200,7 +200,7 @@ def test_the_elf_s_own_headers_are_no_part_of_the_image(tmp_path):
     # The linker maps the page in which the headers lie, as TF-M's script makes it.
     struct.pack_into("<6I", data, 52, 1, 0, 0x10400 - at, 0x10400 - at, at + len(APP),
                      at + len(APP))  # fmt: skip
-    (segment,) = together.read(written(tmp_path / "tfm_s.elf", bytes(data))).segments
+    (segment,) = combined.read(written(tmp_path / "tfm_s.elf", bytes(data))).segments
     assert (segment.load_address, segment.data) == (0x10400, APP)
 
 
