@@ -118,6 +118,40 @@ RUN = {
         ("ArgMax", {"OutputType": 2}),
         (0, 1),
     ),
+    "BATCH_MATMUL of five axes": _one(
+        "BATCH_MATMUL",
+        [_a(1, 1, 2, 2, 3), _a(1, 2, 1, 3, 2), _a(1, 2, 2, 2, 2)],
+        [0, 1],
+        ("BatchMatMul", {}),
+        (0, 1),
+    ),
+    "L2_NORMALIZATION of four axes": _one(
+        "L2_NORMALIZATION",
+        [_a(1, 2, 2, 3), _a(1, 2, 2, 3, scale=1 / 128)],
+        [0],
+        ("L2Norm", {}),
+    ),
+    "PRELU of float32 of four axes": _one(
+        "PRELU",
+        [T((1, 2, 2, 3), "float32"), T((3,), "float32"), T((1, 2, 2, 3), "float32")],
+        [0, 1],
+        None,
+        (0, 1),
+    ),
+    "FLOOR_MOD of five axes": _one(
+        "FLOOR_MOD",
+        [T((1, 1, 2, 2, 3), "float32")] * 3,
+        [0, 1],
+        ("FloorMod", {}),
+        (0, 1),
+    ),
+    "FLOOR_MOD of four axes that broadcasts": _one(
+        "FLOOR_MOD",
+        [T((1, 2, 2, 3), "float32"), T((3,), "float32"), T((1, 2, 2, 3), "float32")],
+        [0, 1],
+        ("FloorMod", {}),
+        (0, 1),
+    ),
     "SQUEEZE of all axes of size 1": _one("SQUEEZE", [_a(1, 3, 1), _a(3)], [0], ("Squeeze", {})),
 }
 
