@@ -463,3 +463,22 @@ def test_tt_asks_of_any_register_and_answers_in_any(worlds: BareChip) -> None:
     assert worlds.machine.registers["r12"] == S | RW | R | IRVALID | 64 << 24
     worlds.play(0xE84E, 0xFE00, steps=1, at=SECURE_CODE, lr=RAM)  # tt lr, lr
     assert worlds.machine.registers["lr"] == S | RW | R | IRVALID | 64 << 24
+
+
+# what a branch by BXNS may mean, besides an address
+
+
+def test_bxns_to_an_exc_return_is_a_return_in_a_handler(worlds: BareChip) -> None:
+    worlds.write(ICSR, 1 << 28)
+    step(worlds)
+    link = worlds.machine.registers["lr"]
+    before = worlds.words(worlds.machine.registers["sp"] + 24, 1)
+    secure(worlds, BXNS_R0, r0=link, sp=worlds.machine.registers["sp"])
+    assert worlds.running == 0
+    assert [worlds.machine.registers["pc"]] == before
+
+
+def test_in_thread_mode_it_is_an_address_like_any(worlds: BareChip) -> None:
+    secure(worlds, BXNS_R0, steps=2, r0=0xFFFF_FFF9)
+    record = worlds.machine.faults[0]
+    assert (record.reason, record.pc) == ("IACCVIOL", 0xFFFF_FFF8)

@@ -72,6 +72,16 @@ def test_the_core_asks_about_events_whose_interrupt_is_on_and_about_tasks(build:
     assert not {0x524, 0x544, 0x548} & set(asked)  # storage of the UARTE
 
 
+def test_the_core_reads_storage_and_events_itself(build: Build) -> None:
+    machine = Machine(build("exceptions"))
+    asked: list[int] = []
+    for device in machine.devices.values():
+        device.read = lambda offset: asked.append(offset) or 0  # type: ignore[func-returns-value,method-assign]
+    machine.run(until_tick=HZ)
+    assert b"".join(chunk.data for chunk in machine.console) == b"exceptions done\r\n"
+    assert asked == []
+
+
 def test_the_core_asks_about_transfers_that_concern_others_alone(build: Build) -> None:
     machine = Machine(build("sender"))
     asked: list[int] = []
