@@ -1,4 +1,4 @@
-"""Pages of the site that nobody writes: the commands, the keywords."""
+"""Generated pages of the site: commands, keys of a case file, keywords."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _generated() -> dict[str, str]:
 
 
 def case_file(guide: str) -> str:
-    """Every key of a case file, as its reader knows it; what they mean says ``guide``."""
+    """Every key of a case file, from its reader; ``guide`` explains them."""
     meanings = {
         name: text
         for names, text in _MEANING.findall(guide)
@@ -48,9 +48,9 @@ def case_file(guide: str) -> str:
     ]
     head = """# Keys of a case file
 
-Of each `[[case]]`, and of `[defaults]`, which holds for every case that does not say otherwise.
-Any other key is refused. This page is made from the reader of case files; [Case files](cases.md)
-has examples and says how a verdict comes about.
+The keys of a `[[case]]`, and of `[defaults]` for all cases. Any other key is refused. This page is
+generated from the reader of case files; [Case files](cases.md)
+has examples and explains verdicts.
 
 | key | takes | default | meaning |
 |---|---|---|---|
@@ -59,7 +59,7 @@ has examples and says how a verdict comes about.
 
 
 def _default(key: Key) -> str:
-    return "must be there" if key.required else f"`{key.default}`" if key.default else ""
+    return "required" if key.required else f"`{key.default}`" if key.default else ""
 
 
 def commands() -> str:
@@ -69,8 +69,8 @@ def commands() -> str:
     for name in COMMANDS:
         command = getattr(import_module(f"harness.cli.{name.replace('-', '_')}"),
                           name.replace("-", "_"))  # fmt: skip
-        for words, one, context in _all(command, name, root):
-            parts += ["", f"## tflm-hil {words}", "", _fenced(one.get_help(context))]
+        for words, subcommand, context in _all(command, name, root):
+            parts += ["", f"## tflm-hil {words}", "", _fenced(subcommand.get_help(context))]
     return "\n".join(parts) + "\n"
 
 

@@ -1,10 +1,9 @@
-"""What the clock of a real core would say: cycles in place of the simulator's instructions.
+"""Cycles of a core with wait states, in place of the simulator's instructions.
 
-The simulator's DWT counts an instruction as a cycle. A virtual board that is told to
-(``cycles=SEED``) says in its ``op`` and ``inference`` records what a core with wait states would:
-each operator takes :func:`ratio` cycles an instruction, a figure that the seed alone tells; each
-image is off by a little (its code lies elsewhere in flash), each inference by less (interrupts).
-What lies between the operators has a ratio of its own.
+The simulator's DWT counts an instruction as a cycle. With ``cycles=SEED`` a virtual board changes
+the ticks in ``op`` and ``inference`` records: each operator takes :func:`ratio` cycles per
+instruction, which depends on the seed alone; each image is a little off (its code lies elsewhere in
+flash), each inference by less (interrupts). The code between the operators has a ratio of its own.
 """
 
 from __future__ import annotations
@@ -17,15 +16,15 @@ from harness.uart.records import Record
 
 #: Relative standard deviations: of an image's ratio, and of one inference's.
 OF_IMAGE, OF_INFERENCE = 0.02, 0.005
-#: The operator's name that stands for what lies between operators.
+#: Stands for the code between operators.
 BETWEEN = ""
 _LEAST, _MOST = 1.05, 2.6
-#: Bytes of a line that is no record are not waited for.
+#: A longer line is not a record, and is passed on at once.
 _LONGEST = 400
 
 
 def ratio(seed: int, operator: str) -> float:
-    """Cycles an instruction of an operator."""
+    """Cycles per instruction of an operator."""
     return Random(f"{seed} {operator}").uniform(_LEAST, _MOST)
 
 

@@ -1,7 +1,7 @@
 """Stand-ins for the programs that flash a board: they take the same arguments, and refuse others.
 
-What each takes is written down from the real tools' documentation (docs/lab.md names versions);
-what they print is only as close as the harness's reading of it needs.
+Their arguments follow the real tools' documentation (docs/lab.md names versions); their output is
+as close to the real one as the harness needs to read it.
 """
 
 #: Program -> module of this package whose ``run`` stands in for it.
