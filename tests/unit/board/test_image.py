@@ -114,3 +114,18 @@ def test_where_bytes_lie_is_part_of_their_hash(firmware, tmp_path):
         ])
     }  # fmt: skip
     assert len(hashes) == 3
+
+
+def test_an_image_without_bytes_is_refused_and_memory_without_any_is_left_out(tmp_path):
+    from elf_writer import MadeSection, write_elf
+
+    def made(*sections):
+        path = tmp_path / "made.elf"
+        path.write_bytes(write_elf(list(sections), []))
+        return Firmware.from_elf(path)
+
+    bss = MadeSection(".bss", 0x2000_0000, size=64)
+    code = MadeSection(".text", 0, b"code", load=0, executable=True)
+    assert prepare(made(code, bss), tmp_path).size == 4
+    with pytest.raises(UsageError, match="has nothing to flash"):
+        prepare(made(bss), tmp_path)

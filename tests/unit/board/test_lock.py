@@ -197,3 +197,14 @@ def test_a_process_of_another_user_lives():
     import socket
 
     assert Holder("root", socket.gethostname(), 1, "", "dk1", "t").alive is True
+
+
+def test_a_user_without_a_name_is_told_by_number(tmp_path, monkeypatch):
+    def nameless():
+        raise KeyError("getpwuid(): uid not found")
+
+    monkeypatch.setattr("getpass.getuser", nameless)
+    lock = lock_of(tmp_path)
+    lock.acquire()
+    assert lock.holder().owner == f"user {os.getuid()}"
+    lock.release()

@@ -160,3 +160,29 @@ def test_pins_are_driven_read_and_let_go_to_their_pull(fake, server, firmware):
         session.pins.drive(6, None)
         assert session.pins.read(6)
         assert session.pins.read(2)  # an output
+
+
+def test_a_renode_that_is_gone_tells_no_place_and_keeps_what_it_warned_of(fake, server, firmware):
+    fake.script = [(1000, Warns(2, "[cpu: 0x40] Unhandled write to offset 0x304.", "rtc1"))]
+    session = open_target("renode", firmware, server=server)
+    session.run(Elapsed(0.001), session.deadline(1))
+    assert session.where() == str(firmware.locate(session.registers["pc"]))
+    found = session.findings
+    fake.dies = True
+    with pytest.raises(TargetLost, match="lost the connection"):
+        session.run(None, session.deadline(1))
+    assert (session.where(), session.findings) == ("", found)
+    with pytest.raises(TargetLost, match="lost the connection") as gone:
+        session.memory.read(0, 4)
+    assert gone.value.hint == "open a new session"
+    session.close()
+    session.close()
+
+
+def test_the_run_of_a_renode_that_comes_back_too_late_ends_at_its_guard(fake, server, firmware):
+    with open_target("renode", firmware, server=server) as session:
+        late = session.deadline(1000, guard=1e-6)
+        assert session.run(None, late) is Stop.GUARD
+    with open_target("renode", firmware, server=server) as session:
+        assert session.run(None, session.deadline(0.01)) is Stop.DEADLINE
+    assert server.machines == 2  # the first may be in the middle of anything
