@@ -47,7 +47,9 @@ def measure(seconds: float, rate: float) -> tuple[int, int, float, float]:
     arguments = [sys.executable, "-c", WRITER, str(master), str(seconds), str(rate)]
     done = subprocess.run(arguments, pass_fds=(master,), capture_output=True, check=True)
     sent, digest = done.stdout.decode().split()
-    console.settle(0.5, 10.0)
+    limit = time.monotonic() + 10
+    while console.end < int(sent) and time.monotonic() < limit:
+        time.sleep(0.01)
     elapsed, busy = time.monotonic() - started, time.process_time() - busy
     data = console.since(0)
     console.close()

@@ -122,23 +122,13 @@ class Console:
             if self._news.wait_for(lambda: self._lost is not None, timeout=seconds):
                 raise self._gone()
 
-    def settle(self, quiet: float, seconds: float) -> None:
-        """Wait until nothing arrived for ``quiet`` seconds, at most ``seconds`` in all."""
-        limit = time.monotonic() + seconds
-        while time.monotonic() < limit:
-            with self._news:
-                position = self._base + len(self._held)
-                arrived = self._arrival(position, min(quiet, max(0.0, limit - time.monotonic())))
-            if not arrived or self._lost is not None:
-                return
-
-    def _arrival(self, position: int, seconds: float) -> bool:
+    def _arrival(self, position: int, seconds: float) -> None:
         """Wait (holding the lock) for bytes after ``position``, or for the port to go away."""
 
         def happened() -> bool:
             return self._base + len(self._held) > position or self._lost is not None
 
-        return self._news.wait_for(happened, timeout=seconds)
+        self._news.wait_for(happened, timeout=seconds)
 
     def write(self, data: bytes) -> None:
         """Send ``data``. Raises :class:`TargetLost` if the port is gone or takes nothing."""

@@ -162,19 +162,6 @@ def test_waiting_lasts_its_time_and_ends_where_the_port_goes_away(wire, console)
     assert "(it no longer exists)" in lost.value.message
 
 
-def test_settling_ends_with_silence_or_with_its_time(wire, console):
-    started = time.monotonic()
-    console.settle(0.05, 5)
-    assert 0.05 <= time.monotonic() - started < 2
-    chatter = threading.Thread(target=lambda: [wire.send(b".") or time.sleep(0.02)
-                                               for _ in range(50)])  # fmt: skip
-    chatter.start()
-    started = time.monotonic()
-    console.settle(0.5, 0.3)
-    assert 0.3 <= time.monotonic() - started < 2
-    chatter.join()
-
-
 def test_a_closed_port_is_closed_again_and_is_not_lost(wire):
     console = Console(wire.port, 9600)
     console.close()
