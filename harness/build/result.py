@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.build.variants import Variant
-from harness.elf import Firmware
+from harness.elf import Image
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class BuildResult:
 
 def prebuilt(path: Path) -> BuildResult:
     """The result for an image built elsewhere. Raises :class:`BadElf` for any other file."""
-    Firmware.from_elf(path)
+    Image.from_elf(path)
     map_file = path.with_suffix(".map")
     known_map = map_file if map_file.is_file() else None
     return BuildResult(path, known_map, "", "", "prebuilt", True, 0.0)

@@ -13,7 +13,7 @@ from harness import files
 from harness.build.cache import Cache, digest, tree_digest
 from harness.build.result import BuildOptions
 from harness.build.toolchain import Toolchain
-from harness.elf import Firmware, hexfile
+from harness.elf import Image, hexfile
 
 #: Files that it shares with the non-secure runtime.
 _SHARED = ("console.cc", "format.cc", "uarte.cc")
@@ -59,7 +59,7 @@ def merge(application: Path, secure: SecureImage) -> None:
     """
     folder = application.parent
     files.write(folder / _ELF, secure.elf.read_bytes())
-    images: Sequence[Firmware] = [Firmware.from_elf(elf) for elf in (secure.elf, application)]
+    images: Sequence[Image] = [Image.from_elf(elf) for elf in (secure.elf, application)]
     segments = [segment for image in images for segment in image.segments if segment.data]
     merged = hexfile.merge([(part.load_address, part.data) for part in segments], _MERGED)
     files.write(folder / _MERGED, hexfile.write(merged))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from harness import files
 from harness.case.result import Measures
 from harness.case.spec import Case
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.errors import UsageError
 from harness.footprint.budget import FIGURES, Verdict, check, is_region
 
@@ -34,7 +34,7 @@ class BudgetCheck:
     tables: tuple[str, ...] = ()
 
 
-def check_budgets(case: Case, firmware: Firmware, measures: Measures) -> BudgetCheck:
+def check_budgets(case: Case, firmware: Image, measures: Measures) -> BudgetCheck:
     """Check what an image takes and what its run measured against the case's budgets.
 
     Raises :class:`UsageError` for a baseline that cannot be read.
@@ -55,7 +55,7 @@ def check_budgets(case: Case, firmware: Firmware, measures: Measures) -> BudgetC
     return BudgetCheck(tuple(v.message + _why(v, changes) for v in over), _tables(changes))
 
 
-def _document(firmware: Firmware, measures: Measures, needs_all: bool) -> dict[str, Any]:
+def _document(firmware: Image, measures: Measures, needs_all: bool) -> dict[str, Any]:
     """The footprint document, with what the run measured under ``figures``."""
     from harness import footprint  # noqa: PLC0415 - only a case with budgets needs it
 

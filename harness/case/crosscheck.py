@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
-from harness.elf import Firmware, Symbol
+from harness.elf import Image, Symbol
 from harness.elf.demangle import demangle
 from harness.elf.regions import RAM
 from harness.errors import Unsupported, UsageError
@@ -117,7 +117,7 @@ class CrossCheck:
 
 def run(
     session: Session,
-    firmware: Firmware,
+    firmware: Image,
     until: Until | None,
     seconds: float,
     *,
@@ -130,7 +130,7 @@ def run(
 
 
 def look(
-    session: Session, firmware: Firmware, stop: Stop, symbols: Sequence[str] | None = None
+    session: Session, firmware: Image, stop: Stop, symbols: Sequence[str] | None = None
 ) -> Seen:
     """Collect what is compared from a session that has run.
 
@@ -146,12 +146,12 @@ def look(
     return Seen(session.target, stop, console, objects)
 
 
-def arenas(firmware: Firmware) -> list[Symbol]:
+def arenas(firmware: Image) -> list[Symbol]:
     """The objects in RAM whose names say that they are tensor arenas."""
     return [s for s in firmware.symbols if s.size and s.address in RAM and _ARENA.search(s.name)]
 
 
-def _named(firmware: Firmware, name: str) -> Symbol:
+def _named(firmware: Image, name: str) -> Symbol:
     for symbol in firmware.symbols:
         if symbol.size and name in (symbol.name, demangle(symbol.name)):
             return symbol

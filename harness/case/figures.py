@@ -10,7 +10,7 @@ from harness import targets
 from harness.build.builders import RUNTIME
 from harness.case.evidence.known import HZ
 from harness.case.result import ImageSize, Measures, OperatorTicks, Profiled, Size
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.coverage import Coverage
 from harness.elf.trustzone import side
 from harness.errors import HilError
@@ -22,7 +22,7 @@ from harness.uart import Console
 _CMSIS_NN = re.compile(r"arm_\w+_s(?:4|8|16)(?:_\w+)?$")
 
 
-def size_of(firmware: Firmware) -> Size | None:
+def size_of(firmware: Image) -> Size | None:
     """FLASH and RAM as the linker reports them; None if the image does not say.
 
     A HEX file knows nothing of RAM.
@@ -37,7 +37,7 @@ def size_of(firmware: Firmware) -> Size | None:
     return Size(flash.used, ram.used, flash.size, ram.size)
 
 
-def image_sizes(firmware: Firmware) -> tuple[ImageSize, ...]:
+def image_sizes(firmware: Image) -> tuple[ImageSize, ...]:
     """What each of several images takes, ``firmware`` first; () if it is the only one."""
     if not firmware.beside:
         return ()
@@ -48,7 +48,7 @@ def image_sizes(firmware: Firmware) -> tuple[ImageSize, ...]:
 
 
 def measure(
-    firmware: Firmware,
+    firmware: Image,
     console: Console,
     target: str,
     model: Model | None = None,
@@ -76,7 +76,7 @@ def measure(
     )
 
 
-def profiled(firmware: Firmware, coverage: Coverage | None) -> tuple[Profiled, ...]:
+def profiled(firmware: Image, coverage: Coverage | None) -> tuple[Profiled, ...]:
     """Instructions by operator; () for an image that was not traced or registers no operators."""
     if coverage is None or not firmware.registrations:
         return ()
@@ -94,7 +94,7 @@ def time_of(instructions: int | None, cycles: int | None) -> str:
     return ""
 
 
-def library_of(firmware: Firmware, builder: str) -> str:
+def library_of(firmware: Image, builder: str) -> str:
     """Whose kernels an image has: this project's own, CMSIS-NN's, or TFLM's reference."""
     if RUNTIME.get(builder) == "standalone":
         return "standalone"

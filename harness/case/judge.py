@@ -10,7 +10,7 @@ from harness.case.outputs import OutputCheck
 from harness.case.result import Judgement, Verdict
 from harness.case.spec import Case
 from harness.case.unfinished import time_hint, unread, why_unfinished
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.findings import Finding, Kind
 from harness.model import Model
 from harness.targets.base import Stop
@@ -25,7 +25,7 @@ _FATAL = frozenset(
 
 
 def findings_of(
-    seen: Observation, model: Model | None, firmware: Firmware | None = None
+    seen: Observation, model: Model | None, firmware: Image | None = None
 ) -> tuple[Finding, ...]:
     """All findings of console and target, with the names that only model and ELF know."""
     findings = [
@@ -42,7 +42,7 @@ def findings_of(
     return (*findings, *seen.findings)
 
 
-def _name_place(finding: Finding, firmware: Firmware | None) -> Finding:
+def _name_place(finding: Finding, firmware: Image | None) -> Finding:
     """``finding`` with the place of a fault: the console has its address, the ELF its function."""
     if firmware is None or finding.kind is not Kind.FAULT:
         return finding

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.deadline import Deadline
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.functions import address_of
 from harness.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.model import Model, Operator, Tensor
@@ -47,7 +47,7 @@ class LayerDump:
 
 def compare_with_device(
     session: Session,
-    firmware: Firmware,
+    firmware: Image,
     interpreter: Interpreter,
     *,
     inference: int = 0,
@@ -79,7 +79,7 @@ def _arrays(inputs: Sequence[bytes], model: Model) -> list[Array]:
 
 def dump_layers(
     session: Session,
-    firmware: Firmware,
+    firmware: Image,
     model: Model,
     *,
     inference: int = 0,

@@ -22,7 +22,7 @@ from harness.case.observe import Observation, observe
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.result import CaseResult, Evidence, Judgement, Measures, Setup, Verdict
 from harness.case.spec import Case
-from harness.elf import Firmware, combined
+from harness.elf import Image, combined
 from harness.errors import (
     CannotWrite,
     EnvironmentMissing,
@@ -47,7 +47,7 @@ _FAULTS_SHOWN = 3
 
 
 #: Called with the open session of a case that has run.
-Look = Callable[[Session, Firmware, Stop], None]
+Look = Callable[[Session, Image, Stop], None]
 
 
 def run_case(case: Case, output: Path, *, look: Look | None = None) -> CaseResult:
@@ -76,7 +76,7 @@ def run_case(case: Case, output: Path, *, look: Look | None = None) -> CaseResul
     return result
 
 
-def setup_of(case: Case, firmware: Firmware | None = None) -> Setup:
+def setup_of(case: Case, firmware: Image | None = None) -> Setup:
     """What ``case`` runs; ``firmware`` once there is one."""
     setup = Setup(case.name, case.sample, case.resolver, case.builder, case.target)
     if firmware is None:
@@ -114,7 +114,7 @@ def _broken(error: HilError) -> Judgement:
 class RunImage:
     """What a case runs: image, model, and the input tensors of each inference that it feeds."""
 
-    firmware: Firmware
+    firmware: Image
     model: Model | None
     inputs: Sequence[Sequence[bytes]]
 

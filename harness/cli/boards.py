@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from harness.cli.options import STDOUT, Seconds, json_option, write_text
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.errors import BoardUnavailable, UsageError
 from harness.targets.board import discovery, image, runners
 from harness.targets.board.flash import Flasher
@@ -150,7 +150,7 @@ def flash(
     tflm-hil boards flash build/zephyr/zephyr.elf --board bench-1
     tflm-hil boards flash build/zephyr/zephyr.elf --runner nrfutil --dry-run
     """
-    firmware = Firmware.from_elf(elf)
+    firmware = Image.from_elf(elf)
     lab = load(context.obj)
     attached = discovery.attached(lab)
     if dry_run and not attached:

@@ -20,7 +20,7 @@ from harness.cli.options import (
     write_text,
 )
 from harness.cli.studying import ProgressLines, study_options
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.errors import CheckFailed, UsageError
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def campaign(what: str, **options: Any) -> None:
     sample = None if files.is_file(Path(what)) else (what, options["resolver"] or "exact")
     count = options["count"] if number is None else max(options["count"], number + 1)
     rows = load_inputs(inputs, model) if inputs else ()
-    study = study_of(Firmware.from_elf(elf), model, chosen, count, sample, rows)
+    study = study_of(Image.from_elf(elf), model, chosen, count, sample, rows)
     if number is not None:
         _replay(study, model, number, options["json_file"])
         return

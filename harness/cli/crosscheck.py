@@ -10,7 +10,7 @@ import click
 from harness.case import Case, crosscheck
 from harness.case.crosscheck import CrossCheck, Seen
 from harness.case.run import Look
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.targets import Session, Stop
 
 
@@ -36,7 +36,7 @@ class CrossChecks:
         if len(self._targets[case.name]) < 2:
             return None
 
-        def look(session: Session, firmware: Firmware, stop: Stop) -> None:
+        def look(session: Session, firmware: Image, stop: Stop) -> None:
             self._seen[case.name, case.target] = crosscheck.look(
                 session, firmware, stop, self._symbols
             )

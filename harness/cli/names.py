@@ -39,7 +39,7 @@ class Name(click.ParamType):  # type: ignore[type-arg]  # not generic in older c
         return items + [CompletionItem(done + comma + name) for name in names]
 
 
-class Image(Name):
+class ImageOrSample(Name):
     """An ELF or a sample; with ``case_files`` also a case file, or the folder that has one."""
 
     name = "what"
@@ -91,5 +91,5 @@ def _models() -> Iterable[str]:
 
 SAMPLE, CONFIGURATION = Name(_samples), Name(_configurations)
 TARGET, MODEL = Name(lambda: TARGETS), Name(_models, or_file=True)
-IMAGE, IMAGE_OR_CASES = Image(), Image(case_files=True)
+IMAGE, IMAGE_OR_CASES = ImageOrSample(), ImageOrSample(case_files=True)
 EXISTING = Existing()

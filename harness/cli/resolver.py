@@ -21,7 +21,7 @@ from harness.cli.options import (
     screen,
     write_text,
 )
-from harness.elf import Firmware, combined
+from harness.elf import Image, combined
 from harness.errors import CheckFailed, UsageError
 from harness.model import Model
 from harness.targets.registry import DEFAULT, TARGETS
@@ -114,7 +114,7 @@ def check(
                           f"{', '.join(audit.verdicts)}")  # fmt: skip
 
 
-def _live(firmware: Firmware, target: str, symbol: str, timeout: float) -> tuple[LiveResolver, ...]:
+def _live(firmware: Image, target: str, symbol: str, timeout: float) -> tuple[LiveResolver, ...]:
     """Run the image until its operators are registered and read the tables in its memory."""
     from harness.resolver.dump import dump as read_tables  # noqa: PLC0415
     from harness.resolver.moment import run_past_registration  # noqa: PLC0415
@@ -205,7 +205,7 @@ def explain(operator: str, what: What, beside: Sequence[Path], json_file: Path |
             click.echo(line)
 
 
-def _registers(image: Firmware, operator: str) -> bool:
+def _registers(image: Image, operator: str) -> bool:
     names = (registration.operator.casefold() for registration in image.registrations)
     return operator.casefold() in names
 

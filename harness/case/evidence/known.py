@@ -14,7 +14,7 @@ from harness.build.configurations import load
 from harness.build.variants import Variant
 from harness.case.evidence.builtin import builtin_inputs
 from harness.case.spec import Case
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.demangle import demangle
 from harness.elf.regions import RAM
 from harness.model import Model, Tensor
@@ -71,7 +71,7 @@ class Measured:
     sent: Sequence[int] | None = None
 
 
-def known_of(case: Case, firmware: Firmware | None, model: Model | None, fed: Rows) -> Known:
+def known_of(case: Case, firmware: Image | None, model: Model | None, fed: Rows) -> Known:
     """What is known of the image of ``case``; ``fed`` are the inputs that the host sends."""
     facts = [*_of_model(model), *_of_elf(firmware), Fact("inference", "hz", (HZ,), "the chip")]
     variant = _variant(case)
@@ -113,7 +113,7 @@ def _of_model(model: Model | None) -> Iterator[Fact]:
     yield Fact("ready", "input_bytes", (wanted,), model.name)
 
 
-def _of_elf(firmware: Firmware | None) -> Iterator[Fact]:
+def _of_elf(firmware: Image | None) -> Iterator[Fact]:
     """Sizes from the symbol table; nothing for a stripped image."""
     if firmware is None:
         return
@@ -130,7 +130,7 @@ def _of_elf(firmware: Firmware | None) -> Iterator[Fact]:
         yield Fact("resolver", "declared", tuple(sorted(slots)), source)
 
 
-def _stack_bytes(firmware: Firmware | None) -> int | None:
+def _stack_bytes(firmware: Image | None) -> int | None:
     if firmware is None:
         return None
     return next((s.size for s in firmware.symbols if s.name == "z_main_stack" and s.size), None)
@@ -154,7 +154,7 @@ def _of_table(variant: Variant, case: Case) -> Iterator[Fact]:
     yield Fact("stack", "name", ("main",), "the sample's code")
 
 
-def _board(firmware: Firmware | None) -> Fact:
+def _board(firmware: Image | None) -> Fact:
     """The board that the image was built for, whose name it contains."""
     data = [segment.data for segment in firmware.segments] if firmware else []
     named = [board for board in _BOARDS if any(f"{board}\0".encode() in part for part in data)]

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.errors import UsageError
 from harness.model import Model
 from harness.simulator import Machine
@@ -50,7 +50,7 @@ class Options:
 def opened(parameters: Any, parcels: Mapping[str, bytes]) -> Iterator[Injector]:
     """The injector of a campaign, in the state before the inference."""
     stage = Stage.from_json(parameters["stage"])
-    firmware = Firmware(Path(parameters["image"]), parcels["elf"])
+    firmware = Image(Path(parameters["image"]), parcels["elf"])
     with closing(Machine(firmware)) as machine, tempfile.TemporaryDirectory() as folder:
 
         def snapshot(name: str) -> Snapshot | None:
@@ -101,7 +101,7 @@ def replay_one(study: Study, model: Model, number: int) -> Replay:
 
 
 def study_of(
-    firmware: Firmware,
+    firmware: Image,
     model: Model,
     options: Options,
     faults: int,

@@ -13,7 +13,7 @@ from harness import footprint, paths
 from harness.case import Case, load_cases
 from harness.case.budgets import check_budgets
 from harness.case.figures import Measures
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.errors import UsageError
 
 ONE = "resolver.AddConv2D();"
@@ -22,12 +22,12 @@ MEASURED = Measures(arena_used=2_000, instructions=101_000)
 
 
 @pytest.fixture(scope="module")
-def images(tmp_path_factory: pytest.TempPathFactory) -> tuple[Firmware, Firmware]:
+def images(tmp_path_factory: pytest.TempPathFactory) -> tuple[Image, Image]:
     """An image with one operator and one with two."""
     if not has_gcc():
         pytest.skip("no arm-none-eabi-g++")
     paths = (compile_little(tmp_path_factory.mktemp("b"), register=text) for text in (ONE, TWO))
-    one, two = (Firmware.from_elf(path) for path in paths)
+    one, two = (Image.from_elf(path) for path in paths)
     return one, two
 
 
@@ -40,7 +40,7 @@ def case(folder: Path, budgets: str, baseline: str = "") -> Case:
     return found
 
 
-def used(firmware: Firmware) -> int:
+def used(firmware: Image) -> int:
     return footprint.regions(firmware)[0].used
 
 
@@ -88,7 +88,7 @@ def made(folder: Path, name: str, **symbols: int) -> Path:
 
 def test_the_three_symbols_that_grew_most_are_named(tmp_path) -> None:
     before = made(tmp_path, "main.elf", a=12, b=12, c=12, d=12, e=12)
-    after = Firmware.from_elf(made(tmp_path, "z.elf", a=16, b=32, c=20, d=48, e=8))
+    after = Image.from_elf(made(tmp_path, "z.elf", a=16, b=32, c=20, d=48, e=8))
     (problem,) = check_budgets(
         case(tmp_path, 'flash = "+0"', before.name), after, Measures()
     ).problems
@@ -97,7 +97,7 @@ def test_the_three_symbols_that_grew_most_are_named(tmp_path) -> None:
 
 def test_a_symbol_that_grew_by_a_byte_is_named_and_one_that_shrank_is_not(tmp_path) -> None:
     before = made(tmp_path, "main.elf", a=12, b=8)
-    after = Firmware.from_elf(made(tmp_path, "z.elf", a=8, b=9))
+    after = Image.from_elf(made(tmp_path, "z.elf", a=8, b=9))
     size = f"flash = {used(after) - 1}"
     (problem,) = check_budgets(case(tmp_path, size, before.name), after, Measures()).problems
     assert problem.endswith("; grew most: b +1")
@@ -105,7 +105,7 @@ def test_a_symbol_that_grew_by_a_byte_is_named_and_one_that_shrank_is_not(tmp_pa
 
 def test_a_region_over_its_budget_in_which_nothing_grew_names_nothing(tmp_path) -> None:
     same = made(tmp_path, "main.elf", a=10)
-    image = Firmware.from_elf(same)
+    image = Image.from_elf(same)
     (problem,) = check_budgets(case(tmp_path, "flash = 1", same.name), image, Measures()).problems
     assert "grew most" not in problem
 
@@ -113,7 +113,7 @@ def test_a_region_over_its_budget_in_which_nothing_grew_names_nothing(tmp_path) 
 def test_ten_of_what_changed_are_shown_and_the_rest_is_counted(tmp_path) -> None:
     sizes = {f"f{number:02}": 12 for number in range(12)}
     before = made(tmp_path, "main.elf", **sizes)
-    after = Firmware.from_elf(made(tmp_path, "z.elf", **dict.fromkeys(sizes, 16)))
+    after = Image.from_elf(made(tmp_path, "z.elf", **dict.fromkeys(sizes, 16)))
     tables = check_budgets(case(tmp_path, 'flash = "+0"', before.name), after, Measures()).tables
     (symbols,) = (table for table in tables if table.startswith("Symbols that changed"))
     assert sum(name in symbols for name in sizes) == 10

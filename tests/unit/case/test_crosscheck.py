@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.case.crosscheck import CrossCheck, Seen, arenas, compare, look, run
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.errors import Unsupported, UsageError
 from harness.targets import ConsoleMatch, Stop
 
@@ -188,7 +188,7 @@ def firmware(tmp_path):
         MadeSymbol("arena_last", 0x3FFF_FFFF, 1, section=1),
     ]
     path.write_bytes(write_elf(sections, symbols, entry=9))
-    return Firmware.from_elf(path)
+    return Image.from_elf(path)
 
 
 class Memory:

@@ -22,7 +22,7 @@ from harness.case.figures import (
     time_of,
 )
 from harness.case.result import OperatorTicks, Profiled, Size
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.coverage import Coverage
 from harness.elf.wrapped import wrap
 from harness.errors import BadElf
@@ -33,10 +33,10 @@ from harness.uart import Console
 SIZE = Size(72, 32, 1 << 20, 256 << 10)
 
 
-def image(tmp_path, sections) -> Firmware:
+def image(tmp_path, sections) -> Image:
     path = tmp_path / "own.elf"
     path.write_bytes(write_elf(sections, [MadeSymbol("main", 9, 8, "func")], entry=9))
-    return Firmware.from_elf(path)
+    return Image.from_elf(path)
 
 
 @pytest.fixture
@@ -68,7 +68,7 @@ def test_sizes_are_those_of_flash_and_ram(firmware):
 
 
 def test_a_hex_file_does_not_tell_its_ram_and_so_no_size(tmp_path):
-    assert size_of(Firmware(tmp_path / "app.hex", wrap([(0, bytes(64))]))) is None
+    assert size_of(Image(tmp_path / "app.hex", wrap([(0, bytes(64))]))) is None
 
 
 class Unplaced:
@@ -155,10 +155,10 @@ def test_whose_kernels_an_image_has_is_seen_by_their_names(firmware, tmp_path):
     for name, library in (("arm_convolve_s8", "cmsis-nn"), ("arm_mult_q15", "reference")):
         path = tmp_path / f"{name}.elf"
         path.write_bytes(write_elf([text], [MadeSymbol(name, 9, 8, "func")], entry=9))
-        assert library_of(Firmware.from_elf(path), "prebuilt") == library
+        assert library_of(Image.from_elf(path), "prebuilt") == library
     for kind in ("object", "notype"):
         path.write_bytes(write_elf([text], [MadeSymbol("arm_convolve_s8", 8, 8, kind)], entry=9))
-        assert library_of(Firmware.from_elf(path), "prebuilt") == "reference"
+        assert library_of(Image.from_elf(path), "prebuilt") == "reference"
 
 
 def test_a_time_is_told_with_what_it_is_worth():

@@ -10,7 +10,7 @@ from harness.case.observe import observe
 from harness.case.outputs import OutputCheck
 from harness.case.result import Verdict
 from harness.case.spec import Case
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.findings import Kind
 from harness.targets import Fault, Stop
 
@@ -207,9 +207,7 @@ def test_a_fault_dump_on_the_console_is_located_by_the_elf(scripted, tmp_path, p
         "<err> os: >>> ZEPHYR FATAL ERROR 0: CPU exception on CPU 0\r\n"
     )
     seen = observe(scripted([dump.encode()]), Case("c"))
-    (fault,) = (
-        one for one in findings_of(seen, None, Firmware.from_elf(elf)) if one.kind == "fault"
-    )
+    (fault,) = (one for one in findings_of(seen, None, Image.from_elf(elf)) if one.kind == "fault")
     assert words.strip() in f"{fault.message} "
 
 

@@ -12,7 +12,7 @@ from harness.case.observe import Observation
 from harness.case.run import _measured
 from harness.case.samples import sample_case
 from harness.case.spec import Case
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.targets import Counters, Stop
 from harness.uart import Console
 
@@ -26,7 +26,7 @@ def facts(tmp_path):
         path = tmp_path / "a.elf"
         text = MadeSection(".text", 0x100, bytes(64), load=0x100, executable=True)
         path.write_bytes(write_elf([text], list(symbols)))
-        known = known_of(Case("c"), Firmware.from_elf(path), None, ())
+        known = known_of(Case("c"), Image.from_elf(path), None, ())
         return [fact for fact in known.facts if fact.kind != "inference"], known.stack_bytes
 
     return of
@@ -78,7 +78,7 @@ def test_the_board_of_a_sample_is_the_one_whose_name_stands_in_the_image(tmp_pat
     code = MadeSection(".text", 0x100, bytes(64) + text, load=0x100, executable=True)
     path.write_bytes(write_elf([code], []))
     case = sample_case("hello_world", "exact")
-    known = known_of(case, Firmware.from_elf(path), None, ())
+    known = known_of(case, Image.from_elf(path), None, ())
     (fact,) = (one for one in known.facts if (one.kind, one.field) == ("boot", "board"))
     assert boards <= set(fact.values)
     assert (fact.values == tuple(boards)) is bool(text)

@@ -14,7 +14,7 @@ from seeds_more import loop
 from harness import paths
 from harness.case.layers import compare_with_device, dump_layers
 from harness.deadline import Deadline
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.model import Model
 from harness.reference import Interpreter
@@ -99,7 +99,7 @@ def image(tmp_path):
         path = tmp_path / "own.elf"
         text = MadeSection(".text", 0, bytes(0x800), load=0, executable=True)
         path.write_bytes(write_elf([text], list(symbols), entry=9))
-        return Firmware.from_elf(path)
+        return Image.from_elf(path)
 
     return make
 

@@ -15,7 +15,7 @@ from harness import paths, targets
 from harness.build.standalone import build_standalone
 from harness.case.layers import compare_with_device, dump_layers
 from harness.cli import cli
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.errors import CheckFailed, EnvironmentMissing, FirmwareFailed, UsageError
 from harness.model import Model
 from harness.reference import Interpreter
@@ -39,12 +39,12 @@ def model_of(sample: str) -> Path:
     return paths.models() / f"{MODELS[sample]}.tflite"
 
 
-def image(sample: str, resolver: str = "exact") -> Firmware:
-    return Firmware.from_elf(build_standalone(sample, resolver).elf)
+def image(sample: str, resolver: str = "exact") -> Image:
+    return Image.from_elf(build_standalone(sample, resolver).elf)
 
 
 @pytest.fixture
-def broken_digits() -> Iterator[tuple[object, Firmware, int]]:
+def broken_digits() -> Iterator[tuple[object, Image, int]]:
     """The digits sample with one filter of its third convolution spoilt in flash."""
     firmware, model = image("digits"), Model.from_file(model_of("digits"))
     operator = [one for one in model.operators if one.name == "CONV_2D"][2]
@@ -118,7 +118,7 @@ def test_a_stripped_image_is_refused_with_the_reason(tmp_path: Path) -> None:
     stripped = tmp_path / "stripped.elf"
     command = ["arm-none-eabi-strip", "-o", str(stripped), str(image("hello_world").path)]
     subprocess.run(command, check=True)
-    firmware, model = Firmware.from_elf(stripped), Model.from_file(model_of("hello_world"))
+    firmware, model = Image.from_elf(stripped), Model.from_file(model_of("hello_world"))
     with (
         targets.open_target("simulator", firmware) as session,
         pytest.raises(UsageError, match="no function"),

@@ -12,7 +12,7 @@ from harness.build.standalone import build_standalone
 from harness.case import Case
 from harness.cli import main
 from harness.cli.crosscheck import CrossChecks
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.errors import EnvironmentMissing
 from harness.targets import ConsoleMatch, open_target
 from harness.targets.renode import RenodeServer, pool
@@ -34,7 +34,7 @@ def twin(image, monkeypatch):
     """A fake Renode that prints and remembers what the simulator does with ``image``."""
     fake = FakeRenode()
     monkeypatch.setattr(pool, "RenodeServer", lambda _: RenodeServer(connect=fake.connect))
-    firmware = Firmware.from_elf(image)
+    firmware = Image.from_elf(image)
     with open_target("simulator", firmware) as session:
         session.run(ConsoleMatch(END), session.deadline(10))
         fake.script = [(int(c.time * 1e9), c.data) for c in session.console]
@@ -65,7 +65,7 @@ def test_the_first_output_that_differs_is_named_and_fails_the_run(twin, image, t
 
 
 def test_a_byte_of_ram_that_differs_is_named_and_fails_the_run(twin, image, tmp_path, capsys):
-    firmware = Firmware.from_elf(image)
+    firmware = Image.from_elf(image)
     arena = next(s for s in firmware.symbols if "tensor_arena" in s.name)
     twin.left[arena.address + 0x20] = b"\xa5"
     code, out = run(image, tmp_path, capsys)

@@ -19,7 +19,7 @@ from harness.build.builders import build_one
 from harness.case.inputs import load_inputs
 from harness.case.samples import sample_case
 from harness.cli import main
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.errors import UsageError
 from harness.model import Model
 from harness.studies import Store, Study, crew
@@ -34,15 +34,15 @@ def model() -> Model:
 
 
 @pytest.fixture(scope="module")
-def image(model) -> tuple[Firmware, Model]:
-    return Firmware.from_elf(build_one("hello_world", "exact")), model
+def image(model) -> tuple[Image, Model]:
+    return Image.from_elf(build_one("hello_world", "exact")), model
 
 
 @pytest.fixture(scope="module")
 def fed(model):
     """A function: the study of an image that the host sends its inputs, with all fault models."""
     case = sample_case("hello_world", "console")
-    firmware = Firmware.from_elf(build_one("hello_world", "console"))
+    firmware = Image.from_elf(build_one("hello_world", "console"))
     rows = load_inputs(case.inputs, model)
 
     def study(count: int, **options) -> Study:
@@ -216,7 +216,7 @@ def test_an_image_that_starts_anew_after_a_brown_out_gives_the_same_outputs(fed)
 
 
 def test_an_image_that_waits_for_inputs_is_not_run_without_them(model):
-    firmware = Firmware.from_elf(build_one("hello_world", "console"))
+    firmware = Image.from_elf(build_one("hello_world", "console"))
     with pytest.raises(UsageError, match="asks for inputs"):
         study_of(firmware, model, Options(), 1)
 
