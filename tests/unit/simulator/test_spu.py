@@ -178,6 +178,70 @@ def test_memory_that_may_not_be_read_is_told_as_an_event(
     assert spu.chip.machine.faults[0].reason == "PRECISERR, BFARVALID"
 
 
+MEMORIES = pytest.mark.parametrize(
+    ("place", "register", "size"),
+    [
+        (RAM + 3 * 0x2000, RAM_PERM + 4 * 3, 0x2000),
+        (RAM + 31 * 0x2000, RAM_PERM + 4 * 31, 0x2000),
+        (3 * 0x8000, FLASH_PERM + 4 * 3, 0x8000),
+        (31 * 0x8000, FLASH_PERM + 4 * 31, 0x8000),
+    ],
+)
+
+
+def run_at(spu: Spu, place: int) -> str:
+    """The fault of a call of ``bx lr`` there; none is ""."""
+    machine = spu.chip.machine
+    machine.clear_evidence()
+    machine.exceptions.locked_up = False
+    machine.write_memory(place, (0x4770).to_bytes(2, "little"))
+    spu.chip.play(0x4790, 0x3101, steps=3, r2=place | 1, r1=0)  # blx r2; adds r1, #1
+    assert (machine.registers["r1"] == 1) is (not machine.faults)
+    return machine.faults[0].reason if machine.faults else ""
+
+
+@MEMORIES
+@pytest.mark.parametrize("at_end", [False, True])
+@pytest.mark.parametrize(
+    ("permission", "reason"),
+    [(SECATTR | 7, ""), (SECATTR | 5, ""), (SECATTR | 6, "IBUSERR"), (7, "INVTRAN")],
+)
+def test_memory_is_executed_as_its_permission_says(
+    spu: Spu, place: int, register: int, size: int, at_end: bool, permission: int, reason: str
+) -> None:
+    spu.chip.write(SAU_CTRL, ALLNS)
+    spu[register] = permission
+    assert run_at(spu, place + (size - 2) * at_end) == reason
+
+
+@MEMORIES
+def test_a_neighbours_permission_does_not_matter(
+    spu: Spu, place: int, register: int, size: int
+) -> None:
+    spu.chip.write(SAU_CTRL, ALLNS)
+    spu[register] = SECATTR | 2
+    assert run_at(spu, place - 2) == ""
+    spu.chip.play(0x6801, steps=1, r0=place - 4)  # ldr r1, [r0]
+    assert spu.chip.machine.faults == []
+    spu.chip.play(0x6801, steps=1, r0=place + size - 4)
+    assert spu.chip.machine.faults[0].reason == "PRECISERR, BFARVALID"
+
+
+@MEMORIES
+def test_a_right_that_is_given_back_is_there_again(
+    spu: Spu, place: int, register: int, size: int
+) -> None:
+    spu[register] = SECATTR
+    spu.chip.play(0x6801, steps=1, r0=place)
+    assert len(spu.chip.machine.faults) == 1
+    spu.chip.machine.reset()
+    spu.chip.machine.clear_evidence()
+    spu[register] = SECATTR
+    spu[register] = SECATTR | 7
+    spu.chip.play(0x6801, steps=1, r0=place)
+    assert run_at(spu, place + size - 2) == ""
+
+
 @pytest.mark.parametrize(
     ("secure_dma", "place", "refused"),
     [(True, RAM + 0x2000, False), (False, RAM + 0x2000, True), (False, RAM, False),
