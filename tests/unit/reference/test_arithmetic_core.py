@@ -281,3 +281,31 @@ def test_the_first_channels_of_a_multiplier_are_those_of_its_arrays() -> None:
     assert (several.multiplier.tolist(), several.shift.tolist()) == ([1 << 30] * 2, [0, -1])
     one = Multiplier.of(0.5, "double")
     assert one.first(2) is one
+
+
+@steady
+@given(
+    rounding=st.sampled_from(["double", "single"]),
+    shift=st.integers(0, 6),
+    size=st.integers(1, 26),
+    zero_point=st.integers(-128, 127),
+    seed=st.integers(0, 1 << 32),
+)
+def test_a_product_with_its_scaling_is_what_its_steps_give(
+    rounding: Rounding, shift: int, size: int, zero_point: int, seed: int
+) -> None:
+    """Weights of up to 2^26: far beyond what one product in double precision holds."""
+    rng = np.random.default_rng(seed)
+    raw = rng.integers(1 << 30, 1 << 31, 3)
+    multiplier = Multiplier(raw, np.full(3, -shift), rounding)
+    bias, weights = rng.integers(-999, 999, 3), rng.integers(-(1 << size), 1 << size, (4, 3))
+    output = Tensor(0, "y", (1, 3), "int32", Quantization((1.0,), (5,)))
+    clamp = Clamp(-(1 << 31), (1 << 31) - 1, np.dtype(np.int64))
+    scaler = RealScaler.of(multiplier, bias, clamp, output)
+    x = rng.integers(-128, 128, (50, 4))
+    x[:, 1:] = np.where(rng.integers(0, 2, (50, 1)), zero_point, x[:, 1:])
+    sums = (x - zero_point) @ weights
+    fits = np.abs(sums + bias).max(axis=1) < 1 << 21  # what RealScaler itself is for
+    expected = multiplier.scale(sums + bias) + 5
+    fused = scaler.fused(weights, 128, zero_point)(x.astype(np.float64))
+    assert np.array_equal(fused[fits], expected[fits])

@@ -605,6 +605,61 @@ def test_what_just_fits_is_taken(name: str) -> None:
     assert interpreter.operators
 
 
+_UINTS = _t("uint32", 2)
+OPTIONS = {
+    ("shift", 0, 31): lambda n: _window(
+        _t("int16", 4), _c([1, 2], "int16"), _t("int16", 4), shift=n
+    ),
+    ("T", 0, 127): lambda n: _rfft(_t("int16", 4), _t("int16", 6), n, 4),
+    ("fft_length", 0, 1 << 31): lambda n: _rfft(_t("int16", 4), _t("int16", 6), _INT16, n),
+    ("start_index", 0, 1 << 30): lambda n: _energy(_t("int16", 6), _t("uint32", 3), n, 3),
+    ("end_index", 0, 1 << 30): lambda n: _energy(_t("int16", 6), _t("uint32", 3), 0, n),
+    ("num_channels", 1, 1 << 20): lambda n: _bank(channels=n),
+    ("input_correction_bits", 0, 31): lambda n: _custom(
+        "SignalFilterBankLog", [_UINTS, _t("int16", 2)], 1, input_correction_bits=n, output_scale=1
+    ),
+    ("output_scale", -(1 << 31), 1 << 31): lambda n: _custom(
+        "SignalFilterBankLog", [_UINTS, _t("int16", 2)], 1, input_correction_bits=3, output_scale=n
+    ),
+    ("snr_shift", 0, 63): lambda n: _custom(
+        "SignalPCAN",
+        [_UINTS, _UINTS, _c([1] * 9, "int16"), _UINTS],
+        1,
+        (0, 1),
+        snr_shift=n,
+    ),
+    ("frame_size", 1, 1 << 20): lambda n: _framer(_t("int16", 4), _t("int16", 2, 4), n, 2),
+    ("frame_step", 1, 1 << 20): lambda n: _framer(_t("int16", 4), _t("int16", 2, 4), 4, n),
+    ("prefill", 0, 1): lambda n: _framer(_t("int16", 4), _t("int16", 2, 4), 4, 2, n),
+    ("stacker_step", 1, 1 << 20): lambda n: _stacker(_t("int16", 2), _t("int16", 6), 2, 1, 1, n),
+    ("stacker_left_context", 0, 1 << 20): lambda n: _stacker(
+        _t("int16", 2), _t("int16", 6), 2, n, 1, 1
+    ),
+    ("stacker_right_context", 0, 1 << 20): lambda n: _stacker(
+        _t("int16", 2), _t("int16", 6), 2, 1, n, 1
+    ),
+    ("delay_length", 0, 1 << 20): lambda n: _custom(
+        "SignalDelay", [_t("int16", 2)] * 2, 1, delay_length=n
+    ),
+    ("cycles_max", -(1 << 31), 1 << 31): lambda n: _ring(*_RING, cycles_max=n),
+}
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=[name for name, _, _ in OPTIONS])
+def test_an_option_has_a_smallest_and_a_largest_value(option: tuple[str, int, int]) -> None:
+    """One beyond is refused by its name, the ends at most for what they mean."""
+    name, low, high = option
+    for value in (low - 1, high + 1):
+        with pytest.raises(HilError) as refusal:
+            Interpreter(Model.from_bytes(OPTIONS[option](value)))
+        assert refusal.value.message.endswith(f"its option {name} is {value}")
+    for value in (low, high):
+        try:
+            Interpreter(Model.from_bytes(OPTIONS[option](value)))
+        except HilError as refused:
+            assert "its option" not in refused.message
+
+
 def test_what_the_body_of_a_loop_gives_must_be_what_the_loop_gives() -> None:
     longer = Op("PAD", [0, 2], [1], ("Pad", {}))
     body = Graph([_x(2), _x(3), _c([[1, 0]])], [longer], [0], [1])
