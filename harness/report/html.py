@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 from harness.case.result import CaseResult, Verdict
 from harness.history.run import Occasion
+from harness.report.coverage import Share, lines_run, profile
 from harness.report.pages import asset, environment
 from harness.report.problems import problem_lines
-from harness.report.ran import Share, lines_run, profile
 from harness.report.treemap import Box, of_image
 
 #: Lines of a long transcript that are shown from its beginning and its end.

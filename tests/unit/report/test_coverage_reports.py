@@ -7,7 +7,7 @@ from results import case_result
 from harness import report
 from harness.case.result import CaseResult
 from harness.elf.coverage import Coverage
-from harness.report.ran import lines_run, profile
+from harness.report.coverage import lines_run, profile
 
 
 def traced(functions: dict[str, int], name: str = "a case") -> CaseResult:
