@@ -115,8 +115,7 @@ class Device:
         self.irq = block.irq
         self.size = block.size
         self.regs = chip.register_file(block.size)
-        self._resets: dict[int, int] = {}
-        self._names: dict[int, str] = {}
+        self._resets: dict[int, int] = {}  # of each register that is declared
         self._readers: dict[int, Callable[[], int]] = {}
         self._writers: dict[int, Callable[[int], None]] = {}
         for register in self.REGISTERS:
@@ -127,8 +126,6 @@ class Device:
         reader = getattr(self, f"read_{register.name.lower()}", None)
         writer = getattr(self, f"write_{register.name.lower()}", None)
         for index, offset in enumerate(register.offsets()):
-            suffix = f"[{index}]" if register.count > 1 else ""
-            self._names[offset] = register.name + suffix
             self._resets[offset] = register.reset
             if reader:
                 self._readers[offset] = _bind(reader, index if register.count > 1 else None)
@@ -153,7 +150,7 @@ class Device:
         reader = self._readers.get(offset)
         if reader:
             return reader()
-        if offset not in self._names:
+        if offset not in self._resets:
             self.chip.unmodelled(f"{self.name}+0x{offset:x}", "read")
         return self.regs[offset]
 
@@ -163,13 +160,13 @@ class Device:
         if writer:
             writer(value)
             return
-        if offset not in self._names:
+        if offset not in self._resets:
             self.chip.unmodelled(f"{self.name}+0x{offset:x}", "written")
         self.regs[offset] = value
 
     def serve(self) -> Registers:
         """The registers, with what the core may answer of them."""
-        for offset in self._names:
+        for offset in self._resets:
             rule = 0 if offset in self._readers else PLAIN_READ
             self.regs.serve(offset, rule if offset in self._writers else rule | PLAIN_WRITE)
         return self.regs
@@ -212,16 +209,12 @@ class Nordic(Device):
         self._silent: list[int] = []  # events of which only the interrupt concerns anyone
         self._tasks = {offset: self._task(name) for name, offset in self.TASKS.items()}
         super().__init__(chip, block)
-        for name, offset in self.TASKS.items():
-            self._names[offset] = f"TASKS_{name}"
-            self._names[offset + SUBSCRIBE] = f"SUBSCRIBE_{name}"
+        for offset in self.TASKS.values():
             self._resets[offset] = self._resets[offset + SUBSCRIBE] = 0
             self._readers[offset] = lambda: 0
             self._writers[offset] = _bind(self._write_task, offset)
             self._writers[offset + SUBSCRIBE] = _bind(self._write_subscribe, offset)
         for name, offset in self.EVENTS.items():
-            self._names[offset] = f"EVENTS_{name}"
-            self._names[offset + PUBLISH] = f"PUBLISH_{name}"
             self._resets[offset] = self._resets[offset + PUBLISH] = 0
             self._event_bits[offset] = 1 << (offset - 0x100 >> 2)
             self._wire(offset, f"events_{name}")
@@ -230,17 +223,9 @@ class Nordic(Device):
                 self._silent.append(offset)
                 self._writers[offset] = _bind(self.write_event, offset)
         if self.SHORTS:
-            self._names[SHORTS] = "SHORTS"
             self._resets[SHORTS] = 0
         if self.INTERRUPTS:
-            for offset, name in (
-                (INTEN, "INTEN"),
-                (INTENSET, "INTENSET"),
-                (INTENCLR, "INTENCLR"),
-                (INTPEND, "INTPEND"),
-            ):
-                self._names[offset] = name
-                self._resets[offset] = 0
+            self._resets |= dict.fromkeys((INTEN, INTENSET, INTENCLR, INTPEND), 0)
             self._readers[INTENSET] = self._readers[INTENCLR] = lambda: self.regs[INTEN]
             self._readers[INTPEND] = lambda: self.regs[INTEN] & self._raised()
             self._writers[INTEN] = self._write_inten
