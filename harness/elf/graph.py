@@ -210,15 +210,15 @@ class _Builder:
         return word if number is not None else None
 
     def _data_targets(self, node: Node, data: bytes) -> list[int]:
-        kept = not _ORDINARY.match(node.section)  # vector tables are typed as numbers
-        knows = kept or self.variables.may_hold_pointers(node.address)
-        if knows is False:
+        always_kept = not _ORDINARY.match(node.section)  # vector tables are typed as numbers
+        may_point = always_kept or self.variables.may_hold_pointers(node.address)
+        if may_point is False:
             return []
         skip = -node.address % 4
         words = memoryview(data[skip : skip + (len(data) - skip) // 4 * 4]).cast("I")
         targets = [target for word in words if word and (target := self._stored(word)) is not None]
         filled = sum(1 for word in words if word)
-        if knows is None and len(targets) < _POINTER_SHARE * filled:
+        if may_point is None and len(targets) < _POINTER_SHARE * filled:
             return []
         return targets
 

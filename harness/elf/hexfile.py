@@ -69,11 +69,11 @@ def merge(blocks: Iterable[Block], name: str = "image") -> list[Block]:
         if not merged or start > merged[-1][0] + len(merged[-1][1]):
             merged.append((start, bytearray(data)))
             continue
-        first, held = merged[-1]
-        overlap = min(first + len(held) - start, len(data))
-        if overlap and bytes(held[start - first : start - first + overlap]) != data[:overlap]:
+        first, content = merged[-1]
+        overlap = min(first + len(content) - start, len(data))
+        if overlap and bytes(content[start - first : start - first + overlap]) != data[:overlap]:
             raise UsageError(f"{name} sets the bytes at 0x{start:08x} twice, to different values")
-        held.extend(data[overlap:])
+        content.extend(data[overlap:])
     return [(start, bytes(data)) for start, data in merged]
 
 

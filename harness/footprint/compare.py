@@ -119,12 +119,12 @@ def load_baseline(path: Path) -> Document:
         return analyse(Image.from_elf(path)).to_json()
     hint = "pass an ELF, or what `tflm-hil footprint ELF --json FILE` wrote"
     try:
-        found = json.loads(data)
+        content = json.loads(data)
     except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is neither an ELF nor JSON: {error}", hint=hint) from error
-    if not isinstance(found, dict) or not isinstance(found.get("regions"), list):
+    if not isinstance(content, dict) or not isinstance(content.get("regions"), list):
         raise UsageError(f"{path} is not a footprint document: it has no regions", hint=hint)
-    document: Document = found
+    document: Document = content
     try:
         compare(document, document)  # every field that a comparison reads is there
     except (KeyError, TypeError, AttributeError, ValueError) as error:

@@ -51,36 +51,36 @@ def attached(
     return sorted((*named, *visible.values()), key=lambda board: board.name)
 
 
-def select(boards: list[Board], wanted: str | None = None) -> Board:
-    """The one board that ``wanted`` names (a name, a serial number, or a tag).
+def select(boards: list[Board], name: str | None = None) -> Board:
+    """The one board with this name, serial number or tag.
 
     Without a name there has to be exactly one. Raises :class:`UsageError`, which lists them, if
     several fit, and :class:`EnvironmentMissing` if none does.
     """
-    fitting = boards if wanted is None else [b for b in boards if _is(b, wanted)]
-    if not fitting and wanted is not None:
-        fitting = [b for b in boards if wanted in b.tags]
+    fitting = boards if name is None else [b for b in boards if _is(b, name)]
+    if not fitting and name is not None:
+        fitting = [b for b in boards if name in b.tags]
     if len(fitting) == 1:
         return fitting[0]
     listing = "\n".join(f"    {board}" for board in (fitting or boards))
     if fitting:
         raise UsageError(
             f"{len(fitting)} boards fit and none was named:\n{listing}"
-            if wanted is None
-            else f"{len(fitting)} boards fit {wanted!r}:\n{listing}",
+            if name is None
+            else f"{len(fitting)} boards fit {name!r}:\n{listing}",
             hint="name one: --board NAME or the environment variable TFLM_HIL_BOARD",
         )
-    if wanted is not None and boards:
-        raise EnvironmentMissing(f"no board {wanted!r}; there are:\n{listing}")
+    if name is not None and boards:
+        raise EnvironmentMissing(f"no board {name!r}; there are:\n{listing}")
     raise EnvironmentMissing(
-        f"no board {wanted!r} is attached" if wanted else "no board is attached",
+        f"no board {name!r} is attached" if name else "no board is attached",
         hint="plug in an nRF9160 DK, name remote boards in lab.toml (docs/lab.md), "
         "or use --target virtual-board",
     )
 
 
-def _is(board: Board, wanted: str) -> bool:
-    return board.name == wanted or (wanted.isdigit() and same_serial(board.probe, wanted))
+def _is(board: Board, name: str) -> bool:
+    return board.name == name or (name.isdigit() and same_serial(board.probe, name))
 
 
 def _on_usb(ports: Iterable[Port]) -> Iterator[Board]:

@@ -18,9 +18,9 @@ def is_name(text: str) -> bool:
     return bool(_NAME.fullmatch(text)) and len(text.encode("utf-8", "replace")) <= _MOST_BYTES
 
 
-def checked(text: str, what: str) -> str:
-    """``text`` itself. Raises :class:`UsageError` if it breaks the rule for ``what``."""
+def checked(text: str, subject: str) -> str:
+    """``text``. Raises :class:`UsageError`, which names ``subject``, if it breaks the rule."""
     if is_name(text):
         return text
     shown = text if len(text) <= 40 else f"{text[:40]}..."
-    raise UsageError(f"{what} {shown!r} cannot be used", hint=f"{RULE}")
+    raise UsageError(f"{subject} {shown!r} cannot be used", hint=f"{RULE}")
