@@ -11,7 +11,6 @@ import re
 import threading
 import time
 from bisect import bisect_right
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,14 +23,12 @@ _OVERLAP = 64 * 1024
 #: How long one read of the port waits; the thread notices close() within this time.
 _POLL_SECONDS = 0.1
 
-Listener = Callable[[bytes], None]
-
 
 class Console:
     """One open port. ``url`` is a device or anything else that pyserial opens.
 
-    ``limit`` bounds the bytes kept, ``listener`` (if any) is called in the reader thread with
-    every chunk. Positions are counted in bytes since the port was opened and never go back.
+    ``limit`` bounds the bytes kept. Positions are counted in bytes since the port was opened and
+    never go back.
     """
 
     def __init__(
@@ -41,13 +38,11 @@ class Console:
         *,
         board: str = "board",
         limit: int = 16 * 1024 * 1024,
-        listener: Listener | None = None,
     ) -> None:
         self.url = url
         self.baud = baud
         self._board = board
         self._limit = limit
-        self._listener = listener
         self._held = bytearray()
         self._base = 0  # position of the first byte held
         self._times: list[tuple[int, float]] = []  # (position of a chunk's first byte, its time)
@@ -183,8 +178,6 @@ class Console:
                 keep = max(0, bisect_right(self._times, (self._base, float("inf"))) - 1)
                 del self._times[:keep]
             self._news.notify_all()
-        if self._listener is not None:
-            self._listener(data)
 
     def _gone(self) -> TargetLost:
         note = "" if "://" in self.url or Path(self.url).exists() else " (it no longer exists)"

@@ -93,10 +93,6 @@ class Lab:
     path: Path | None = None
     state: Path | None = None
 
-    def by_probe(self, serial: str) -> Entry | None:
-        """The entry of the probe with this serial number, or None."""
-        return next((e for e in self.entries if same_serial(e.probe, serial)), None)
-
 
 def same_serial(one: str, other: str) -> bool:
     """True if both are the same probe: USB pads J-Link serial numbers with zeros."""

@@ -1,7 +1,8 @@
 """Places of a labgrid coordinator, acquired through its client.
 
 ``labgrid-client`` is called as a program, so it may live in an environment of its own (labgrid
-brings a fork of pyserial). It finds the coordinator as it always does, by ``LG_COORDINATOR``.
+brings a fork of pyserial). It finds the coordinator as it always does, by ``LG_COORDINATOR``. The
+commands are those of labgrid 23 to 26.
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ from harness.errors import BoardUnavailable
 from harness.targets.board.process import Command, run
 
 _SECONDS = 30.0
-#: The client versions that the commands were written for.
-WRITTEN_FOR = "labgrid 23 to 26"
 
 
 class Reservation(Protocol):

@@ -115,12 +115,6 @@ class BoardSession(OrdinarySession):
         )
 
     @property
-    def clock_hz(self) -> int:
-        """The clock that the cycles were counted at, as the image stated it; 0: not stated."""
-        self._count()
-        return self._counts.hz
-
-    @property
     def faults(self) -> Sequence[Fault]:
         """None: a board's faults are on its console only."""
         return ()

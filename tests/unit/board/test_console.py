@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import threading
@@ -137,17 +136,6 @@ def test_what_was_dropped_is_in_no_chunk_and_the_rest_keeps_its_times(wire):
     assert [chunk.data for chunk in small.chunks(4)] == [b"ef", b"ghi"]
     small._take(b"x" * 100)
     assert (small.end, len(small.since(0))) == (109, 6)
-
-
-def test_who_listens_is_told_every_chunk(wire):
-    told = []
-    with contextlib.closing(Console(wire.port, 9600, listener=told.append)) as console:
-        wire.send(b"hello")
-        arrived(console, 5)
-        wire.send(b" world")
-        arrived(console, 11)
-        time.sleep(0.05)
-    assert b"".join(told) == b"hello world"
 
 
 def test_waiting_lasts_its_time_and_ends_where_the_port_goes_away(wire, console):

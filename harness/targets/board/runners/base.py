@@ -29,8 +29,6 @@ class Runner(ABC):
     program_name: ClassVar[str]
     #: The tool versions that the commands were written for (from their documentation).
     written_for: ClassVar[str]
-    #: True if programming also resets and starts the image.
-    resets: ClassVar[bool] = False
 
     serial: str
     host: str = ""
