@@ -59,6 +59,35 @@ def _dense(columns: int) -> bytes:
     return _one("FULLY_CONNECTED", tensors, [0, 1], ("FullyConnected", {}), (0, 1))
 
 
+def _matmul(columns: int) -> bytes:
+    """``columns`` * 2^22 products."""
+    tensors = [_a(2048, 2048), _a(2048, columns), _a(2048, columns)]
+    return _one("BATCH_MATMUL", tensors, [0, 1], ("BatchMatMul", {}), (0, 1))
+
+
+def _pool(kernel: tuple[int, int]) -> bytes:
+    """2^23 windows."""
+    told = {**_STEPS, "Padding": 0, "FilterHeight": kernel[0], "FilterWidth": kernel[1]}
+    image = _a(1, 2048, 2048, 2)
+    return _one("MAX_POOL_2D", [image, image], [0], ("Pool2D", told))
+
+
+def _lstm(steps: int) -> bytes:
+    """512 units over 512 values: 4 * 2 * 2^18 products a step."""
+    size = 512
+    weights = T((size, size), "int8", 0.01, 0, np.ones((size, size)))
+    bias = T((size,), "int32", 0.0005, 0, np.ones(size))
+    tensors = [_a(1, steps, size), *[weights] * 8, *[bias] * 4]
+    tensors += [
+        T((1, size), "int8", 0.01, 0, variable=True),
+        T((1, size), "int16", 2.0**-11, 0, variable=True),
+        T((1, steps, size), "int8", 0.01, 0),
+    ]
+    inputs = [*range(9), -1, -1, -1, 9, 10, 11, 12, -1, -1, 13, 14, -1, -1, -1, -1]
+    told = ("UnidirectionalSequenceLSTM", {"FusedActivationFunction": 4})
+    return _one("UNIDIRECTIONAL_SEQUENCE_LSTM", tensors, inputs, told)
+
+
 def _squares(depth: int) -> bytes:
     """A constant row times itself, 2^30 * ``depth`` at most."""
     zeros = np.zeros((1, depth), np.int16)
@@ -143,6 +172,21 @@ BOUNDS: dict[str, tuple[Callable[[], bytes], Callable[[], bytes], str]] = {
         lambda: _dense(1024),
         lambda: _dense(1025),
         "it takes 4299161600 products",
+    ),
+    "products of matrices": (
+        lambda: _matmul(1024),
+        lambda: _matmul(1025),
+        "it takes 4299161600 products",
+    ),
+    "elements of windows of a pool": (
+        lambda: _pool((16, 32)),
+        lambda: _pool((27, 19)),
+        "it takes 4303355904 products",
+    ),
+    "products of an LSTM": (
+        lambda: _lstm(2048),
+        lambda: _lstm(2049),
+        "it takes 4297064448 products",
     ),
     "sums that are exact": (
         lambda: _squares(1 << 23),

@@ -91,6 +91,34 @@ def test_fully_connected_equals(kind: str, official: Oracle, data: st.DataObject
     agree(official, _finish(draw, "FULLY_CONNECTED", tensors, inputs, options, depth))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
+@cases
+@given(data=st.data())
+def test_fully_connected_of_computed_weights_equals(
+    dtype: str, micro: Oracle, data: st.DataObject
+) -> None:
+    """And of a computed bias: a matrix for each inference."""
+    draw = Draw(data)
+    batch, depth, outputs = draw.int(1, 4), draw.int(1, 12), draw.int(1, 5)
+    x, y = draw.tensor((batch, depth), dtype), draw.tensor((batch, outputs), dtype)
+    w = T((outputs, depth), "float32" if dtype == "float32" else "int8")
+    bias = T((outputs,), BIAS[dtype])
+    if dtype != "float32":
+        _quantize(draw, x, w, y, channels=outputs, axis=0, per_channel=False)
+        w.scale, w.zero = float(w.scale[0]), draw.zero("int8") if dtype == "int8" else 0
+        bias.scale = float(np.float32(x.scale) * np.float32(w.scale))
+    options = ("FullyConnected", {"FusedActivationFunction": ACTIVATIONS[draw.one(*FUSED)]})
+    tensors, fed = [x, w, bias, y], (0, 1, 2)
+    case = single(draw, "FULLY_CONNECTED", tensors, [0, 1, 2], options, fed=fed)
+    for arrays in case.inputs:
+        if dtype != "float32":
+            arrays[2] //= 1 << 8 * arrays[2].itemsize - 16
+    if dtype == "float32":
+        plain = Op("FULLY_CONNECTED", [0, 1, 2], [3], ("FullyConnected", {}))
+        case.bound, case.ulps = sum_bound(build(tensors, [plain], fed, [3]), depth), 2
+    agree(micro, case)
+
+
 def _window_options(draw: Draw, *, dilated: bool) -> tuple[dict, tuple[int, int]]:
     stride = (draw.int(1, 3), draw.int(1, 3))
     dilation = (draw.int(1, 3), draw.int(1, 3)) if dilated else (1, 1)

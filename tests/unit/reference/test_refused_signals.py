@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from flatbuffers import flexbuffers
 from model_builder import Graph, Op, T, build, build_graphs
+from oracle import Oracle
 from seeds_more import constant as _c
 
 from harness.errors import HilError
@@ -678,3 +679,15 @@ def test_a_scale_of_a_square_root_is_a_shift_of_a_word() -> None:
     for scale in (-1, 32):
         with pytest.raises(HilError, match="its scale is not from 0 to 31"):
             interpreter.invoke([x, np.array(scale, np.int32)])
+
+
+def test_roots_are_the_nearest_whole_numbers_of_their_words(micro: Oracle) -> None:
+    """That of the largest number of 32 bits is one of 16, that of 64 bits one of 32."""
+    roots = {0: 0, 1: 1, 2: 1, 3: 2, 6: 2, 7: 3, 12: 3, 13: 4, (1 << 32) - 1: (1 << 16) - 1}
+    roots |= {1 << 32: 1 << 16, (1 << 62) - 1: 1 << 31, (1 << 64) - 1: (1 << 32) - 1}
+    tensors = [_t("uint64", len(roots)), _c(0), _t("uint32", len(roots))]
+    data = _custom("SignalFilterBankSquareRoot", tensors, 1)
+    x = np.array([*roots], np.uint64)
+    (y,) = Interpreter(Model.from_bytes(data)).invoke([x])
+    assert dict(zip(x.tolist(), y.tolist(), strict=True)) == roots
+    assert micro.run(data, [[x]])[0][0][0].tolist() == y.tolist()
