@@ -125,3 +125,28 @@ def test_an_lstm_on_fixed_buffers_gives_what_its_steps_give(
     unbound = Interpreter(Model.from_bytes(case.model), arithmetic, kernels=kernels)
     for arrays in case.inputs:
         np.testing.assert_array_equal(bound.invoke(arrays), unbound.invoke(arrays))
+
+
+@pytest.mark.parametrize("state_type", ["int8", "int16"])
+@cases
+@given(data=st.data())
+def test_svdf_of_computed_weights_equals(
+    state_type: str, micro: Oracle, data: st.DataObject
+) -> None:
+    draw = Draw(data)
+    batch, depth, units = draw.int(1, 2), draw.int(1, 6), draw.int(1, 3)
+    rank, memory = draw.int(1, 2), draw.int(1, 4)
+    filters = units * rank
+    state = T((batch, filters * memory), state_type, 2.0**-6, 0, variable=True)
+    tensors = [
+        T((batch, depth), "int8", 2.0**-5, draw.zero("int8")),
+        T((filters, depth), "int8", 2.0**-7),
+        T((filters, memory), state_type, 2.0**-7 if state_type == "int8" else 2.0**-14),
+        T((units,), "int32", 0.0, 0, draw.array((units,), "int32", largest=1 << 10)),
+        state,
+        T((batch, units), "int8", 2.0**-4, draw.zero("int8")),
+    ]
+    tensors[3].scale = float(np.float32(state.scale * tensors[2].scale))
+    options = ("SVDF", {"Rank": rank})
+    fed, count = (0, 1, 2), memory + 2
+    agree(micro, single(draw, "SVDF", tensors, range(5), options, fed=fed, inferences=count))
