@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.build.variants import Variant
-from harness.elf import Image
 
 
 @dataclass(frozen=True)
@@ -52,11 +51,3 @@ class BuildResult:
     def image(self) -> Path:
         """What to run: the ELF, or the build folder around it."""
         return self.elf.parent if self.merged else self.elf
-
-
-def prebuilt(path: Path) -> BuildResult:
-    """The result for an image built elsewhere. Raises :class:`BadElf` for any other file."""
-    Image.from_elf(path)
-    map_file = path.with_suffix(".map")
-    known_map = map_file if map_file.is_file() else None
-    return BuildResult(path, known_map, "", "", "prebuilt", True, 0.0)

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from harness import logs, paths
-from harness.build.result import BuildOptions, prebuilt
+from harness.build.result import BuildOptions
 from harness.build.standalone import build_many, build_standalone
 from harness.elf import Firmware
-from harness.errors import BadElf, BuildFailed, EnvironmentMissing, UsageError
+from harness.errors import BuildFailed, EnvironmentMissing, UsageError
 
 TOOLS = ("arm-none-eabi-g++", "arm-none-eabi-gcc-ar", "flatc")
 
@@ -193,18 +193,6 @@ def test_a_cache_that_cannot_be_written_is_named(
     with pytest.raises(EnvironmentMissing) as missing:
         build_standalone("hello_world", "exact")
     assert "TFLM_HIL_CACHE" in missing.value.hint
-
-
-def test_prebuilt_takes_an_image_and_refuses_anything_else(
-    started: Started, tmp_path: Path
-) -> None:
-    built = build_standalone("hello_world", "exact")
-    result = prebuilt(built.elf)
-    assert (result.elf, result.map, result.builder) == (built.elf, built.map, "prebuilt")
-    other = tmp_path / "other.elf"
-    other.write_bytes(b"no image")
-    with pytest.raises(BadElf):
-        prebuilt(other)
 
 
 def test_stacks_and_arena_show_under_their_names(started: Started) -> None:
