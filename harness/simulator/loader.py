@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from harness.elf import Firmware, Segment, trustzone, vectors
 from harness.elf.vectors import Vectors
@@ -36,7 +37,6 @@ def load(firmware: Firmware, memory_map: MemoryMap) -> Image:
     parts = sorted((segment.load_address, segment.data) for segment in segments if segment.data)
     if not parts:
         raise BadElf(f"{firmware.path} has nothing to load: all of its segments are empty")
-    end, previous = 0, 0
     for address, data in parts:
         if not any(area.holds(address, len(data)) for area in memory_map.areas):
             raise BadElf(
@@ -44,11 +44,11 @@ def load(firmware: Firmware, memory_map: MemoryMap) -> Image:
                 f" of the {memory_map.name}",
                 hint=_HINT,
             )
-        if address < end:
+    for (before, data), (address, _) in pairwise(parts):
+        if address < before + len(data):
             raise BadElf(
-                f"{firmware.path}: the segments at 0x{previous:08x} and 0x{address:08x} overlap"
+                f"{firmware.path}: the segments at 0x{before:08x} and 0x{address:08x} overlap"
             )
-        end, previous = address + len(data), address
     _check_running(segments, memory_map, firmware)
     flash, ram = memory_map.area("flash"), memory_map.area("ram")
     start = vectors.find(firmware, range(flash.origin, flash.end), range(ram.origin, ram.end))

@@ -489,6 +489,20 @@ def test_secure_registers_that_do_not_fit_the_secure_stack_are_a_fault_of_it(
     assert reasons == ([] if enough else ["STKOF"])
 
 
+@pytest.mark.parametrize(("bfhfnmins", "nonsecure"), [(0, False), (1 << 13, True)])
+def test_a_hard_fault_of_non_secure_code_is_its_own_where_bfhfnmins_says_so(
+    worlds: Stage, bfhfnmins: int, nonsecure: bool
+) -> None:
+    worlds.chip.write(0xE000_ED0C, 0x05FA_0000 | bfhfnmins)  # AIRCR
+    worlds.go_to(Code(nonsecure=True))
+    worlds.chip.play(0xDE00, steps=1, at=CODE + NONSECURE_RAM)
+    assert worlds.chip.running == 3
+    assert worlds.machine.worlds.nonsecure is nonsecure
+    now = worlds.machine.registers
+    assert now["pc"] == HANDLERS + NONSECURE_RAM * nonsecure + 8 * 3
+    assert now["lr"] == exc_return(Code(nonsecure=True), nonsecure=nonsecure)
+
+
 BOUNDARY = RAM + 0x2_0000  # between secure and non-secure RAM
 FRAME = 0x20
 

@@ -130,6 +130,13 @@ def test_a_fault_in_a_handler_needs_a_higher_priority(chip: BareChip, own: int, 
     assert record.exception == 14
 
 
+def test_a_fault_after_an_unaligned_one_is_told_as_what_it_is(chip: BareChip) -> None:
+    chip.write(SHCSR, ENABLE_ALL)
+    provoke(chip, "unaligned ldrex")
+    provoke(chip, "branch without the Thumb bit")
+    assert [fault.reason for fault in chip.machine.faults] == ["UNALIGNED", "INVSTATE"]
+
+
 # SVC and BKPT
 
 
