@@ -67,9 +67,9 @@ class Scaling:
                 base, nudge = np.asarray(base + nudge), None
         table = np.arange(clamp.low, clamp.high + 1).astype(clamp.dtype)
         scaling = cls(factor, nudge, base, table)
-        return scaling if scaling._agrees(multiplier, zero_point, clamp, largest) else None
+        return scaling if scaling.agrees(multiplier, zero_point, clamp, largest) else None
 
-    def _agrees(self, multiplier: Multiplier, zero_point: int, clamp: Clamp, largest: int) -> bool:
+    def agrees(self, multiplier: Multiplier, zero_point: int, clamp: Clamp, largest: int) -> bool:
         """Whether it gives what the fixed-point steps give around all places of change."""
         changes = np.arange(clamp.low, clamp.high + 2)[:, None] - zero_point - 0.5
         factor, reach = np.maximum(self.factor, 2.0**-60), min(largest, _BITS_32 - 1)

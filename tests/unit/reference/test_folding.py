@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -159,6 +161,18 @@ def test_each_sum_near_a_change_of_the_output_is_scaled_as_in_steps(
     change = round((output - 0.5) / (max(multiplier, 1) / 2**31 / 2**shift))
     sums = np.clip(np.arange(-300, 300) + change, -(1 << 31), (1 << 31) - 1)
     assert np.array_equal(scaling(sums), _in_steps(sums, both, np.array(0), zero_point, clamp))
+
+
+def test_a_scaling_that_would_be_wrong_for_one_sum_is_not_made() -> None:
+    """A factor that is off by one part in 2^29 gives another output for the sum at a tie."""
+    step = Multiplier(np.array(1 << 30), np.array(-29), "double")
+    clamp = Clamp(-128, 127, np.dtype(np.int8))
+    right = Scaling.of(step, 0, clamp, 1 << 31)
+    assert right is not None
+    for off in (2.0**-29, -(2.0**-29)):
+        wrong = replace(right, factor=right.factor * (1 + off))
+        assert not wrong.agrees(step, 0, clamp, 1 << 31)
+    assert right.agrees(step, 0, clamp, 1 << 31)
 
 
 def test_a_left_shift_that_overflows_is_not_scaled_at_once() -> None:

@@ -691,3 +691,39 @@ def test_roots_are_the_nearest_whole_numbers_of_their_words(micro: Oracle) -> No
     (y,) = Interpreter(Model.from_bytes(data)).invoke([x])
     assert dict(zip(x.tolist(), y.tolist(), strict=True)) == roots
     assert micro.run(data, [[x]])[0][0][0].tolist() == y.tolist()
+
+
+@pytest.mark.parametrize(
+    ("row", "bits"),
+    [
+        ([0, 5, -3], 12),
+        ([16384, 0, 0], 0),
+        ([-32768, 5, 0], 12),
+        ([5, 0, -32768], 0),
+        ([-32768, -7, 3], 13),
+        ([100, -32768, -32768], 0),
+    ],
+)
+def test_the_least_number_counts_for_nothing_in_auto_scale(
+    row: list[int], bits: int, micro: Oracle
+) -> None:
+    """Its magnitude is negative in 16 bits: what follows it decides."""
+    tensors = [_t("int16", 3), _t("int16", 3), _t("int32")]
+    data, x = _custom("SignalFftAutoScale", tensors, 2), np.array(row, np.int16)
+    scaled, exponent = Interpreter(Model.from_bytes(data)).invoke([x])
+    assert exponent.tolist() == bits
+    assert scaled.tolist() == (x.astype(np.int64) << bits).astype(np.int16).tolist()
+    (wanted, shift), *_ = micro.run(data, [[x]], 2)[0]
+    assert (wanted.tolist(), int(shift.item())) == (scaled.tolist(), bits)
+
+
+def test_the_gain_of_the_smallest_noises_is_read_from_a_table_of_three() -> None:
+    """Energies of 1: what is below 2^13 is squared, >> 20, the rest >> 6 less 64."""
+    table = _c([4096, 8192, 16384], "int16")
+    tensors = [_t("uint32", 3), _t("uint32", 3), table, _t("uint32", 3)]
+    data = _custom("SignalPCAN", tensors, 1, (0, 1), snr_shift=0)
+    interpreter, ones = Interpreter(Model.from_bytes(data)), np.ones(3, np.uint32)
+    (y,) = interpreter.invoke([ones, np.array([0, 1, 2], np.uint32)])
+    assert y.tolist() == [16, 64, 192]
+    with pytest.raises(HilError, match="it asks for element 4 of a table of 3"):
+        interpreter.invoke([ones, np.array([0, 1, 3], np.uint32)])
