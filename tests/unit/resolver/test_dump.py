@@ -6,6 +6,7 @@ import random
 import struct
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -159,6 +160,20 @@ def test_an_object_at_the_very_end_of_ram_is_found_and_one_that_is_cut_off_is_no
     assert found.address == RAM + len(session.memory.ram) - len(whole)
     with pytest.raises(CheckFailed, match="no operator resolver"):
         dump(ending_with(image, whole[:-4]), image)
+
+
+def test_of_ram_nothing_is_read_beyond_its_end(compile_image: Compile, tmp_path: Path) -> None:
+    script = tmp_path / "small.ld"
+    script.write_text(
+        "MEMORY { FLASH (rx) : ORIGIN = 0, LENGTH = 1M\n"
+        "RAM (rwx) : ORIGIN = 0x20000000, LENGTH = 0x2F64 }\n"
+    )
+    image = replace(compile_image(BOTH, 3), linker_script=script)
+    session = FakeSession(image)
+    del session.memory.ram[0x2F64:]
+    size = find_layout(image).bytes_of(3)
+    fill(session, image, [CONV], 3, address=RAM + 0x2F64 - size)
+    assert [found.address for found in dump(session, image)] == [RAM + 0x2F64 - size]
 
 
 def test_several_resolvers_are_told_by_address(compile_image: Compile) -> None:
