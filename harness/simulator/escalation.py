@@ -95,7 +95,7 @@ class Escalation:
         """Set the status registers of the state that a fault belongs to."""
         if cause == SECURE_FAULT:
             self._shared.sfsr |= status
-            if address is not None and status & SFARVALID:
+            if address is not None:
                 self._shared.sfar = address
         else:
             self._worlds.of(cause).scb.note(status, address)
