@@ -14,7 +14,6 @@ import numpy as np
 from harness.arithmetic import Arithmetic
 from harness.errors import UsageError
 from harness.model import Model, Operator, Tensor
-from harness.reference.batch import in_chunks, slices
 from harness.reference.fixedpoint import Array
 from harness.reference.graph import Program, Step
 from harness.reference.node import NUMPY_TYPES, Run
@@ -225,7 +224,7 @@ class Interpreter:
 
         The result is that of :meth:`invoke` on one after another. Models that remember more than
         their last rows (see :mod:`harness.reference.streams`) really run that way; all others run
-        vectorised, in chunks that bound the memory, those without a state on several cores.
+        vectorised, in chunks that bound the memory.
         ``runs`` is how many of a model without inputs (default 1).
         """
         arrays = self._checked(inputs, 1)
@@ -236,7 +235,7 @@ class Interpreter:
         elif not arrays:
             parts = [self._together(arrays, slice(0, 1))] * count
         else:
-            parts = in_chunks(count, self._chunk, lambda part: self._together(arrays, part))
+            parts = [self._together(arrays, part) for part in _slices(0, count, self._chunk)]
         return [_joined(column, count) for column in zip(*parts, strict=True)]
 
     @property
@@ -265,7 +264,7 @@ class Interpreter:
             rows = [plan.run([array[row] for array in arrays]) for row in range(alone)]
             parts = [[output[None] for output in row] for row in rows]
             if remembered is not None:
-                for part in slices(alone, count, _WINDOWS * self._chunk):
+                for part in _slices(alone, count, _WINDOWS * self._chunk):
                     instead = remembered.instead(part.stop - part.start)
                     outputs = self._together(arrays, part, instead)
                     parts.append([_joined([each], part.stop - part.start) for each in outputs])
@@ -330,6 +329,11 @@ def loaded(model: Model | Path | str) -> Model:
 
 def _restored(data: bytes, name: str, arithmetic: Arithmetic, kernels: Kernels) -> Interpreter:
     return Interpreter(Model.from_bytes(data, name), arithmetic, kernels=kernels)
+
+
+def _slices(first: int, end: int, chunk: int) -> list[slice]:
+    """The runs from ``first`` to ``end`` in slices of up to ``chunk``."""
+    return [slice(start, min(start + chunk, end)) for start in range(first, end, chunk)]
 
 
 def _joined(parts: Sequence[Array], count: int) -> Array:
