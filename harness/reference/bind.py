@@ -109,6 +109,19 @@ def product_of(x: Array, matrix: Array, output: Array) -> Call:
     return partial(x.dot, matrix, output)
 
 
+def sums_of(rows: Array, matrix: Array, work: Workspace) -> tuple[Array, list[Call]]:
+    """Rows of inputs, each with a 1 behind it, times ``matrix`` (depth + 1, channels).
+
+    ``rows`` is a view of any number of axes, the last ones of which are one row. Returns the buffer
+    (rows, channels) of the sums, float64, and the calls that fill it.
+    """
+    depth, channels = matrix.shape
+    count = rows.size // (depth - 1)
+    x = work.keep((count, depth), np.float64, 1.0)
+    sums = work.share("sums", (count, channels), np.float64)
+    return sums, [copied(x[:, :-1].reshape(rows.shape), rows), product_of(x, matrix, sums)]
+
+
 def looked_up(table: Array, index: Array, output: Array, mode: str = "clip") -> Call:
     """``table[index]`` into a contiguous ``output`` of the table's type."""
     return partial(table.take, index, None, output, mode)

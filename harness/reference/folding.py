@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 from harness.reference.activation import Clamp
-from harness.reference.bind import Call, Workspace, copied, looked_up, product_of
+from harness.reference.bind import Call, Workspace, copied, looked_up, sums_of
 from harness.reference.fixedpoint import Array, Multiplier, rounding_right_shift
 from harness.reference.rows import AWAY
 
@@ -172,15 +172,8 @@ class Folded:
 
     def bind(self, rows: Array, output: Array, work: Workspace) -> list[Call]:
         """``rows`` of inputs, a view of any number of axes, the last ones of which are one row."""
-        depth, channels = self.matrix.shape
-        count = rows.size // (depth - 1)
-        x = work.keep((count, depth), np.float64, 1.0)
-        u = work.share("sums", (count, channels), np.float64)
-        return [
-            copied(x[:, :-1].reshape(rows.shape), rows),
-            product_of(x, self.matrix, u),
-            *self.finish.calls(u, output, work),
-        ]
+        sums, calls = sums_of(rows, self.matrix, work)
+        return [*calls, *self.finish.calls(sums, output, work)]
 
 
 @lru_cache(maxsize=64)

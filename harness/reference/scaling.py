@@ -22,7 +22,7 @@ from functools import partial
 import numpy as np
 
 from harness.reference.activation import Clamp
-from harness.reference.bind import Call, Workspace, copied, looked_up, product_of
+from harness.reference.bind import Call, Workspace, copied, looked_up, sums_of
 from harness.reference.broadcast import blockwise
 from harness.reference.fixedpoint import Array, Multiplier
 from harness.reference.folding import SMALL
@@ -157,12 +157,5 @@ class Summed:
 
     def bind(self, rows: Array, output: Array, work: Workspace) -> list[Call]:
         """As :meth:`Folded.bind`."""
-        depth, channels = self.matrix.shape
-        count = rows.size // (depth - 1)
-        x = work.keep((count, depth), np.float64, 1.0)
-        u = work.share("sums", (count, channels), np.float64)
-        return [
-            copied(x[:, :-1].reshape(rows.shape), rows),
-            product_of(x, self.matrix, u),
-            *self.scaling.calls(u, output, work, wraps=self.wraps),
-        ]
+        sums, calls = sums_of(rows, self.matrix, work)
+        return [*calls, *self.scaling.calls(sums, output, work, wraps=self.wraps)]
