@@ -137,6 +137,40 @@ def test_what_a_registration_names_is_told_by_role_and_place(
     assert found.cost is not None and found.cost.custom
 
 
+TWO = """#include "little.h"
+namespace tflite { int Shared(int); }
+namespace {
+TfLiteStatus TwoPrepare(TfLiteContext*, TfLiteNode* n) { return tflite::Shared(n->x); }
+TfLiteStatus TwoEval(TfLiteContext*, TfLiteNode* n) { return tflite::Shared(n->x) + 1; }
+}
+__attribute__((noinline)) TFLMRegistration Register_TWO() {
+  TFLMRegistration made;
+  made.prepare = TwoPrepare;
+  made.invoke = TwoEval;
+  return made;
+}
+extern "C" void RegisterTwo() {
+  auto made = Register_TWO();
+  asm volatile("" :: "r"(&made) : "memory");
+}
+"""
+
+
+def test_what_a_kernel_calls_is_not_what_its_registration_names(
+    compile_image: Callable[..., Firmware],
+):
+    image = compile_image(
+        "RegisterTwo();", files={"two.cc": TWO, "two.h": 'extern "C" void RegisterTwo();'},
+        extra=("two.cc", "-include", "two.h"),
+    )  # fmt: skip
+    (step,) = explain(image, "TWO").steps
+    named = [(t.role, t.name.rpartition("::")[2].partition("(")[0]) for t in step.targets]
+    assert sorted(one for one in named if one[0] != "calls") == [
+        ("invoke", "TwoEval"), ("prepare", "TwoPrepare")
+    ]  # fmt: skip
+    assert "Shared" not in dict(map(reversed, named))
+
+
 def test_an_operator_that_is_not_there_is_refused_with_what_is(image: Firmware):
     with pytest.raises(UsageError, match="registers no operator 'ADD'") as refused:
         explain(image, "ADD")

@@ -115,14 +115,13 @@ def test_a_custom_operator_is_known_however_its_cpp_name_is_spelled(
 
 
 def test_a_builtin_is_no_custom_operator_of_the_same_name(audited: Audited) -> None:
-    audit = audited(live("ADD", slots=1), needs(custom="Add"))
-    assert audit.missing == ("Add",)
-    assert [(one.operator, one.custom) for one in audit.operators] == [
-        ("Add", True),
-        ("ADD", False),
-    ]
+    audit = audited(live("ADD", slots=1), needs(custom="ADD"))
+    assert audit.missing == ("ADD",)
+    assert [(one.custom, one.verdict) for one in audit.operators] == [
+        (True, "missing"), (False, "unused")
+    ]  # fmt: skip
     assert audit.problems == (
-        "custom operator Add is needed by the model and not registered",
+        "custom operator ADD is needed by the model and not registered",
         "ADD is registered and not needed",
     )
 
