@@ -73,7 +73,7 @@ class RenodeProcess:
         except HilError as error:
             words = self.output.strip().splitlines()
             last = words[-1] if words else "it said nothing"
-            what = "ended while it started" if self._ends(1.0) else "did not start"
+            what = "ended while it started" if self._ends(10.0) else "did not start"
             hint = "start it by hand with --console to see why"
             raise TargetLost(f"Renode {what}: {last}", hint=hint) from error
 
