@@ -69,9 +69,9 @@ def test_div_equals(dtype: str, micro: Oracle, data: st.DataObject) -> None:
     draw = Draw(data)
     a_shape, b_shape, y_shape = broadcasting(draw)
     tensors = [draw.tensor(shape, dtype) for shape in (a_shape, b_shape, y_shape)]
-    if dtype == "int8":
+    if dtype == "int8":  # with larger scales zeros are shifted by 32 bits, which is undefined
         tensors[2].scale = float(
-            np.float32(tensors[0].scale / tensors[1].scale * draw.power(-14, -6))
+            np.float32(tensors[0].scale / tensors[1].scale * draw.power(-14, -8))
         )
     fields = {"FusedActivationFunction": ACTIVATIONS[draw.one(*FUSED)]}
     case = single(draw, "DIV", tensors, [0, 1], ("Div", fields), fed=(0, 1))
