@@ -14,7 +14,6 @@ from harness.targets.registry import DEFAULT, all_options
 from harness.targets.renode import RenodePool
 from harness.targets.shared import Shared
 
-
 #: Other tests in this process may have added targets of their own behind these.
 SHIPPED = ["simulator", "renode", "board", "virtual-board"]
 
