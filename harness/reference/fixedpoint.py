@@ -18,9 +18,9 @@ The results differ by at most 1, in few elements.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -94,24 +94,6 @@ class Multiplier:
         product += 1 << 30
         product >>= 31
         return self._right(product)
-
-    def calls(self, x: Array, sign: Array) -> list[Callable[[], object]]:
-        """What scales the int64 buffer ``x`` in place, for shifts of 0 or less.
-
-        ``sign`` is another one of its shape.
-        """
-        calls: list[Callable[[], object]] = [partial(np.multiply, x, self.multiplier, x)]
-        if self.rounding == "single":
-            half, shift = self._half_of_single, 31 - self.shift
-            return [*calls, partial(np.add, x, half, x), partial(np.right_shift, x, shift, x)]
-        # NumPy takes arrays of no axes faster than Python's integers.
-        half, high, top = (np.array(each) for each in (1 << 30, 31, 63))
-        calls += [partial(np.add, x, half, x), partial(np.right_shift, x, high, x)]
-        calls.append(partial(np.right_shift, x, top, sign))
-        if self._right.correct is not None:
-            calls.append(partial(np.bitwise_and, sign, self._right.correct, sign))
-        calls += [partial(np.add, x, self._right.half, x), partial(np.add, x, sign, x)]
-        return [*calls, partial(np.right_shift, x, self._right.exponent, x)]
 
     @cached_property
     def _half_of_single(self) -> Array:

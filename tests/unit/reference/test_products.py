@@ -274,3 +274,23 @@ def test_weights_may_have_axes_before_their_outputs(micro: Oracle) -> None:
     expected = [[-5, 11, -5]]
     assert micro.run(model, [[x]])[0][0][0].tolist() == expected
     assert Interpreter(Model.from_bytes(model)).invoke([x])[0].tolist() == expected
+
+
+@pytest.mark.parametrize("multiplier", [1, 2])
+def test_a_depthwise_window_of_the_whole_image_equals(multiplier: int, micro: Oracle) -> None:
+    """In a batch, where it is one sum for each channel."""
+    rng, outputs = np.random.default_rng(multiplier), 2 * multiplier
+    weights = rng.integers(-127, 128, (1, 2, 3, outputs))
+    tensors = [
+        T((1, 2, 3, 2), "int8", 0.05, 5),
+        T(weights.shape, "int8", [0.01] * outputs, [0] * outputs, weights, axis=3),
+        T((outputs,), "int32", [0.0005] * outputs, [0] * outputs, rng.integers(-99, 99, outputs)),
+        T((1, 1, 1, outputs), "int8", 0.1, -3),
+    ]
+    told = {"Padding": 1, "StrideH": 1, "StrideW": 1, "DepthMultiplier": multiplier}
+    operator = Op("DEPTHWISE_CONV_2D", [0, 1, 2], [3], ("DepthwiseConv2D", told))
+    model, images = build(tensors, [operator], [0], [3]), rng.integers(-128, 128, (9, 1, 2, 3, 2))
+    images = images.astype(np.int8)
+    expected, _ = micro.run(model, [[image] for image in images])
+    (together,) = Interpreter(Model.from_bytes(model)).invoke_batch([images])
+    np.testing.assert_array_equal(together, np.stack([row[0] for row in expected]))
