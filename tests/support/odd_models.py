@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 from model_builder import Op, T, build
 
+from harness.errors import HilError
 from harness.model import Model
+from harness.reference import Interpreter
 
 Options = tuple[str, dict[str, Any]]
 
@@ -31,6 +34,13 @@ def one_operator(
 ) -> bytes:
     last = len(tensors) - 1
     return build(tensors, [Op(op, inputs, [last], options)], fed, [last])
+
+
+def assert_refused(data: bytes, words: str, name: str) -> None:
+    """An interpreter of the model is refused with a message that holds ``words``."""
+    with pytest.raises(HilError) as refusal:
+        Interpreter(Model.from_bytes(data, name))
+    assert words in refusal.value.message
 
 
 def random_inputs(model: Model, seed: int = 0) -> list[np.ndarray]:

@@ -4,8 +4,7 @@
 
 runs the property tests of the kernels (those of some files only, where they are named) and rewrites
 the table in docs/reference.md from what agreed there; rows that a run of some files has fewer cases
-of stay. The
-rows are the operators of the registry, so that an untested one shows.
+of stay. The rows are the operators of the registry, so that an untested one shows.
 """
 
 from __future__ import annotations

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from model_builder import Op, T, build
 from odd_models import activation as _a
+from odd_models import assert_refused
 from odd_models import one_operator as _one
 from seeds_more import constant as _c
 
-from harness.errors import HilError
 from harness.model import Model
 from harness.reference import Interpreter
 
@@ -218,10 +218,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_does_not_fit_together_is_refused_in_its_own_words(name: str) -> None:
-    data, words = REFUSED[name]
-    with pytest.raises(HilError) as refusal:
-        Interpreter(Model.from_bytes(data, name))
-    assert words in refusal.value.message
+    assert_refused(*REFUSED[name], name)
 
 
 TAKEN = {

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from model_builder import T
 from odd_models import activation as _a
+from odd_models import assert_refused, random_inputs
 from odd_models import one_operator as _one
-from odd_models import random_inputs
 from seeds_more import constant as _c
 
 from harness.errors import HilError
@@ -387,10 +387,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_does_not_fit_together_is_refused_in_its_own_words(name: str) -> None:
-    data, words = REFUSED[name]
-    with pytest.raises(HilError) as refusal:
-        Interpreter(Model.from_bytes(data, name))
-    assert words in refusal.value.message
+    assert_refused(*REFUSED[name], name)
 
 
 TAKEN = {

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from model_builder import T
 from odd_models import activation as _a
+from odd_models import assert_refused
 from odd_models import one_operator as _one
 from odd_models import weights as _w
 from seeds_more import constant
 
-from harness.errors import HilError
 from harness.model import Model
 from harness.reference import Interpreter
 
@@ -227,10 +228,14 @@ REFUSED |= {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_does_not_fit_together_is_refused_in_its_own_words(name: str) -> None:
-    data, words = REFUSED[name]
-    with pytest.raises(HilError) as refusal:
-        Interpreter(Model.from_bytes(data, name))
-    assert words in refusal.value.message
+    assert_refused(*REFUSED[name], name)
+
+
+def test_two_aligned_columns_are_the_outer_ones() -> None:
+    data = _resize("RESIZE_BILINEAR", _a(1, 1, 3, 1), [1, 2], _a(1, 1, 2, 1), AlignCorners=True)
+    row = np.array([1, 5, 9], np.int8).reshape(1, 1, 3, 1)
+    (resized,) = Interpreter(Model.from_bytes(data, "resize")).invoke([row])
+    assert resized.ravel().tolist() == [1, 9]
 
 
 def test_the_model_that_the_refused_ones_vary_runs() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from flatbuffers import flexbuffers
 from model_builder import Graph, Op, T, build, build_graphs
+from odd_models import assert_refused
 from oracle import Oracle
 from seeds_more import constant as _c
 
@@ -575,10 +576,7 @@ REFUSED |= {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_does_not_fit_together_is_refused_in_its_own_words(name: str) -> None:
-    data, words = REFUSED[name]
-    with pytest.raises(HilError) as refusal:
-        Interpreter(Model.from_bytes(data, name))
-    assert words in refusal.value.message
+    assert_refused(*REFUSED[name], name)
 
 
 TAKEN = {

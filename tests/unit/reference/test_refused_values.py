@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from model_builder import ACTIVATIONS, Op, T, build
 from odd_models import activation as _a
+from odd_models import assert_refused, random_inputs
 from odd_models import one_operator as _one
-from odd_models import random_inputs
 from odd_models import weights as _w
 from seeds_more import constant as _c
 
@@ -475,10 +475,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_no_kernel_computes_is_refused_in_its_own_words(name: str) -> None:
-    data, words = REFUSED[name]
-    with pytest.raises(HilError) as refusal:
-        Interpreter(Model.from_bytes(data, name))
-    assert words in refusal.value.message
+    assert_refused(*REFUSED[name], name)
 
 
 def _lstm(change: Callable[[list[T], list[int]], None], **options: object) -> bytes:
