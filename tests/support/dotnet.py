@@ -28,13 +28,16 @@ class ByteList(list):
 
 
 class Writer(io.RawIOBase):
-    """A StreamWriter with AutoFlush: each line leaves at once."""
+    """A StreamWriter: lines leave at once with AutoFlush, and else not before there are many."""
+
+    AutoFlush = False
+    NewLine = "\r\n"
 
     def __init__(self, descriptor: int, _encoding: object) -> None:
         self.descriptor = descriptor
 
     def WriteLine(self, text: str) -> None:  # noqa: N802
-        data = (text + "\n").encode()
+        data = (text + self.NewLine).encode() if self.AutoFlush else b""
         while data:
             data = data[os.write(self.descriptor, data) :]
 

@@ -7,7 +7,7 @@ import pytest
 from harness.deadline import Deadline
 from harness.errors import FirmwareFailed, TargetLost
 from harness.targets.base import Stop
-from harness.targets.board.virtual.chip import Store
+from harness.targets.board.virtual.chip import Store, TranscriptChip
 from harness.targets.board.virtual.simulated import SPEED, SimulatorChip
 
 
@@ -309,3 +309,14 @@ def test_flash_and_user_registers_end_where_the_chips_do():
         with pytest.raises(ValueError, match=f"0x{start:08x} is not in flash"):
             store.area(start, size)
     assert store.used() == 0x10_0000
+
+
+def test_a_transcript_is_read_from_flash_and_cannot_be_written():
+    chip, store = TranscriptChip(), Store()
+    store.program(0x10, b"hello")
+    chip.reset(store)
+    assert chip.read(0x11, 3) == b"ell"
+    with pytest.raises(ValueError, match="0x20000000 is not in flash"):
+        chip.read(0x2000_0000, 1)
+    with pytest.raises(ValueError, match="0x20000000 cannot be written"):
+        chip.write(0x2000_0000, b"x")

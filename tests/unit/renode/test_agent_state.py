@@ -50,8 +50,8 @@ def test_what_is_printed_makes_slices_short_again(renode, firmware):
     renode.script = [(14 * MS, b"hello\n")]
     with opened(renode, firmware) as session:
         slices(renode)
-        session.run(Elapsed(0.020), session.deadline(1))
-        assert slices(renode) == [1] * 4 + [2] * 4 + [4] + [1] * 4
+        session.run(Elapsed(0.022), session.deadline(1))
+        assert slices(renode) == [1] * 4 + [2] * 4 + [4] + [1] * 4 + [2]
 
 
 def test_a_run_ends_at_a_count_of_instructions_by_ever_shorter_slices(renode, firmware):

@@ -63,7 +63,8 @@ def test_several_reasons_are_told_in_order_and_none_is_said(image: Firmware) -> 
 
 
 @pytest.mark.parametrize(
-    ("cfsr", "address"), [(0, None), (1 << 7, 0x111), (1 << 15, 0x222), (1 << 7 | 1 << 15, 0x111)]
+    ("cfsr", "address"),
+    [(0, None), (1, None), (1 << 7, 0x111), (1 << 15, 0x222), (1 << 7 | 1 << 15, 0x111)],
 )
 def test_an_address_is_told_where_its_register_is_valid(
     image: Firmware, cfsr: int, address: int | None
@@ -84,7 +85,8 @@ def test_a_fault_is_told_with_place_caller_and_what_was_stacked(image: Firmware)
 
 
 def test_a_null_call_is_told_by_its_caller(image: Firmware) -> None:
-    assert taken(image, pc=0).where == "caller"
+    for lr in (CALLER, CALLER + 2):
+        assert taken(image, pc=0, lr=lr).where == str(image.locate(lr))
 
 
 @pytest.mark.parametrize(

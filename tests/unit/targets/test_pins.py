@@ -28,6 +28,11 @@ def test_what_is_no_press_is_refused(text: str) -> None:
         parse_press(text)
 
 
+def test_the_dks_leds_buttons_and_switches_have_the_pins_of_its_user_guide() -> None:
+    order = [f"led{n}" for n in (1, 2, 3, 4)] + ["button1", "button2", "switch1", "switch2"]
+    assert [pin_number(name) for name in order] == list(range(2, 10))
+
+
 @pytest.mark.parametrize(
     ("name", "number"),
     [("BUTTON2", 7), (" led1 ", 2), ("switch2", 9), ("p0.07", 7), ("7", 7), ("0", 0),
