@@ -1,4 +1,5 @@
-// Stores of every form that pend an interrupt: each is carried out once, with all that it does beside.
+// Stores of every form that pend an interrupt: each is carried out once, with all that it does
+// beside.
 #include "machine.h"
 
 #define ISPR0 0xE000E200u
@@ -9,16 +10,16 @@ static volatile uint32_t taken;
 void Egu0(void) { taken++; }
 
 // One store to ISPR0 through r1; what r1 is then, and the interrupts so far.
-#define STORE(before, instruction)                                                  \
-  do {                                                                              \
-    register uint32_t base __asm__("r1") = ISPR0 - (before);                        \
-    register uint32_t value __asm__("r2") = BIT, other __asm__("r3") = 0;           \
-    __asm volatile(instruction "\n nop\n nop"                                       \
-                   : "+r"(base)                                                     \
-                   : "r"(value), "r"(other)                                         \
-                   : "memory", "cc", "r5", "r6");                                   \
-    results[2 * count] = base - ISPR0;                                              \
-    results[2 * count++ + 1] = taken;                                               \
+#define STORE(before, instruction)                                        \
+  do {                                                                    \
+    register uint32_t base __asm__("r1") = ISPR0 - (before);              \
+    register uint32_t value __asm__("r2") = BIT, other __asm__("r3") = 0; \
+    __asm volatile(instruction "\n nop\n nop"                             \
+                   : "+r"(base)                                           \
+                   : "r"(value), "r"(other)                               \
+                   : "memory", "cc", "r5", "r6");                         \
+    results[2 * count] = base - ISPR0;                                    \
+    results[2 * count++ + 1] = taken;                                     \
   } while (0)
 
 void Main(void) {
