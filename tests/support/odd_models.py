@@ -43,6 +43,20 @@ def assert_refused(data: bytes, words: str, name: str) -> None:
     assert words in refusal.value.message
 
 
+def assert_counts_to(data: bytes, expected: Sequence[Any], name: str) -> None:
+    """Of inputs that count from 1 on the model gives ``expected``, alone and in a batch of two."""
+    interpreter = Interpreter(Model.from_bytes(data, name))
+    inputs = [
+        np.minimum(np.arange(1, t.elements + 1), 1 if t.dtype == "bool" else 99)
+        .reshape(t.shape)
+        .astype(t.dtype)
+        for t in interpreter.inputs
+    ]
+    assert interpreter.invoke(inputs)[0].tolist() == expected
+    together = interpreter.invoke_batch([np.stack([each] * 2) for each in inputs])[0]
+    assert together.tolist() == [expected] * 2
+
+
 def random_inputs(model: Model, seed: int = 0) -> list[np.ndarray]:
     rng = np.random.default_rng(seed)
     ranges = {"bool": (0, 2), "int8": (-128, 128), "int16": (-(1 << 15), 1 << 15)}

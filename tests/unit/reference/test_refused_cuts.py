@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from model_builder import Op, T, build
 from odd_models import activation as _a
-from odd_models import assert_refused
+from odd_models import assert_counts_to, assert_refused
 from odd_models import one_operator as _one
 from seeds_more import constant as _c
-
-from harness.model import Model
-from harness.reference import Interpreter
 
 
 def _f(*shape: int) -> T:
@@ -260,15 +256,4 @@ TAKEN = {
 
 @pytest.mark.parametrize("name", TAKEN)
 def test_what_just_fits_runs(name: str) -> None:
-    """Inputs count from 1 on."""
-    data, expected = TAKEN[name]
-    interpreter = Interpreter(Model.from_bytes(data, name))
-    inputs = [
-        np.minimum(np.arange(1, t.elements + 1), 1 if t.dtype == "bool" else 99)
-        .reshape(t.shape)
-        .astype(t.dtype)
-        for t in interpreter.inputs
-    ]
-    assert interpreter.invoke(inputs)[0].tolist() == expected
-    together = interpreter.invoke_batch([np.stack([each] * 2) for each in inputs])[0]
-    assert together.tolist() == [expected] * 2
+    assert_counts_to(*TAKEN[name], name)
