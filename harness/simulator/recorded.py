@@ -84,10 +84,6 @@ class Recorded(Sequence[Chunk]):
         return self._times.tobytes(), self._ends.tobytes(), bytes(self._data)
 
     def restore(self, state: Packed) -> None:
-        """Forget what was sent after :meth:`state`, or take what it gave on another machine."""
-        count = len(state[0]) // self._times.itemsize
-        if len(self) < count:
-            del self._times[:], self._ends[:], self._data[:]
-            self.extend(state)
-        del self._times[count:], self._ends[count:]
-        del self._data[len(state[2]) :]
+        """Hold what :meth:`state` gave, here or on another machine, and nothing else."""
+        del self._times[:], self._ends[:], self._data[:]
+        self.extend(state)

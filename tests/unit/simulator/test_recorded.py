@@ -50,6 +50,17 @@ def test_going_back_forgets_what_came_later(recorded: Recorded) -> None:
     assert list(recorded) == SENT
 
 
+def test_going_to_what_was_kept_on_another_way_takes_its_bytes(recorded: Recorded) -> None:
+    start = recorded.state()
+    recorded.append(3.0, b"one way")
+    kept = recorded.state()
+    recorded.restore(start)
+    for _ in range(2):
+        recorded.append(4.0, b"another way")
+    recorded.restore(kept)
+    assert list(recorded) == [*SENT, Chunk(3.0, b"one way")]
+
+
 def test_another_recording_takes_over_what_was_kept(recorded: Recorded) -> None:
     other = Recorded()
     other.append(0.1, b"mine")
