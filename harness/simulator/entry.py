@@ -24,6 +24,7 @@ from harness.simulator.nvic import (
     SECURE_FAULT,
     USAGE_FAULT,
 )
+from harness.simulator.security.attribution import READ, WRITE
 from harness.simulator.security.worlds import Worlds
 from harness.simulator.status import (
     AUVIOL,
@@ -91,9 +92,16 @@ class Entry(Escalation):
             privileged = self.privileged()
         if mpu.checks and not mpu.allows_all(address, size, write=write, privileged=privileged):
             return Failure(self._own(MEM_MANAGE), MSTKERR if write else MUNSTKERR)
-        if store is None:
+        if store is None or self._bus_refuses(address, size, WRITE if write else READ):
             return Failure(BUS_FAULT, STKERR if write else UNSTKERR)
         return store.slice(address, size)
+
+    def _bus_refuses(self, address: int, size: int, permission: int) -> bool:
+        attribution = self._worlds.attribution
+        return attribution.restricted and (
+            attribution.refuses_bus(address, permission)
+            or attribution.refuses_bus(address + size - 1, permission)
+        )
 
     def privileged(self, *, of_nonsecure: bool = False) -> bool:
         """True in handler mode and in privileged thread mode.

@@ -503,6 +503,32 @@ def test_a_hard_fault_of_non_secure_code_is_its_own_where_bfhfnmins_says_so(
     assert now["lr"] == exc_return(Code(nonsecure=True), nonsecure=nonsecure)
 
 
+@pytest.mark.parametrize(
+    ("permission", "status"), [(0x17, 0), (0x16, 0), (0x13, 0), (0x15, 1 << 12)]
+)
+def test_a_frame_needs_the_spus_permission_to_write(
+    stage: Stage, permission: int, status: int
+) -> None:
+    """STKERR, as where there is no memory."""
+    stage.chip.write(SHCSR, 0xF << 16)
+    stage.go_to(Code())
+    stage.chip.write(0x5000_3700 + 4 * 4, permission)  # the region of the stack
+    stage.interrupt()
+    assert stage.chip.read(CFSR) == status
+
+
+@pytest.mark.parametrize(("permission", "status"), [(0x17, 0), (0x15, 0), (0x13, UNSTKERR)])
+def test_a_frame_needs_the_spus_permission_to_be_read(
+    stage: Stage, permission: int, status: int
+) -> None:
+    stage.chip.write(SHCSR, 0xF << 16)
+    stage.go_to(Code())
+    stage.interrupt()
+    stage.chip.write(0x5000_3700 + 4 * 4, permission)
+    stage.leave()
+    assert stage.chip.read(CFSR) == status
+
+
 BOUNDARY = RAM + 0x2_0000  # between secure and non-secure RAM
 FRAME = 0x20
 

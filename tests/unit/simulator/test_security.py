@@ -122,7 +122,7 @@ def test_each_access_passes_or_faults_by_state_and_permission(
     bench.attribute_ram({**rights, 31: own, 1: 7})
     if nonsecure:
         bench.enter_nonsecure()
-        bench.machine.core.write(Reg.MSP, RAM + 2 * REGION)
+    bench.machine.core.write(Reg.MSP, RAM + 2 * REGION)  # frames have rights of their own
     bench.play(kind, address)
     expected = refusal(kind, rights[region], nonsecure)
     faults = bench.machine.faults
