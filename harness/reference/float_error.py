@@ -151,7 +151,7 @@ def _moved(
             continue
         signs = rng.choice([-1.0, 1.0], deviation.shape)
         largest = [np.zeros(result.shape) for result in results]
-        for sign in (1.0, -1.0, signs, -signs):
+        for sign in (1.0, -1.0, signs):
             other = list(values)
             # By a thousandth of the value or a thousand deviations: float32 must show the move.
             factor = _visible(value, deviation)

@@ -32,7 +32,7 @@ _48_17 = math.floor(48 / 17 * (1 << 29) + 0.5)
 _32_17 = -math.floor(32 / 17 * (1 << 29) + 0.5)
 
 
-def shift_left(x: Array, exponent: int) -> Array:
+def shift_left(x: Array, exponent: Array | int) -> Array:
     """x * 2^exponent, saturated to 32 bits."""
     return np.asarray(np.minimum(np.maximum(x << exponent, _LOWEST), _HIGHEST))
 
@@ -161,13 +161,6 @@ _ALPHA_N, _ALPHA_D, _ALPHA_I, _ALPHA_F = (
 )
 
 
-def _shifted(x: Array, exponent: Array | int) -> Array:
-    """x * 2^exponent, saturated as ``SaturatingRoundingMultiplyByPOT`` does."""
-    threshold = (np.int64(1) << (31 - np.asarray(exponent, np.int64))) - 1
-    y = np.where(x > threshold, _ONE, np.where(x < -threshold, -(1 << 31), wrap32(x << exponent)))
-    return np.where(np.asarray(exponent) == 0, x, y)
-
-
 def logarithm(x: Array, input_bits: int, output_bits: int) -> Array:
     """The natural logarithm of x >= 1, with those numbers of integer bits.
 
@@ -181,12 +174,12 @@ def logarithm(x: Array, input_bits: int, output_bits: int) -> Array:
         return doubling_high_multiply(np.asarray(a), b)
 
     headroom = _headroom(x)
-    first = _shifted(high(_shifted(x, headroom), _ROOT_HALF), 1)
-    power_first = _saturated(_shifted(input_bits - (headroom + 1), unit) + quarter)
+    first = shift_left(high(x << headroom, _ROOT_HALF), 1)
+    power_first = (input_bits - (headroom + 1) << unit) + quarter
     scaled = high(x, _ROOT_HALF)
     headroom = _headroom(scaled)
-    second = _shifted(x, headroom)
-    power_second = _saturated(_shifted(input_bits - headroom, unit) - quarter)
+    second = shift_left(x, headroom)
+    power_second = (input_bits - headroom << unit) - quarter
 
     r = np.minimum(first, second)
     power = np.maximum(power_first, power_second)
@@ -204,7 +197,3 @@ def logarithm(x: Array, input_bits: int, output_bits: int) -> Array:
 def _headroom(x: Array) -> Array:
     """How far a positive int32 can go left without overflow."""
     return 31 - np.frexp(x.astype(np.float64))[1].astype(np.int64)
-
-
-def _saturated(x: Array) -> Array:
-    return np.asarray(np.clip(x, -(1 << 31), _ONE))

@@ -62,17 +62,17 @@ def fft_auto_scale(node: Node) -> Run:
 def _largest(row: Array) -> int:
     """The largest magnitude in an int16, so that that of -32768 is negative.
 
-    Whatever follows -32768 is then larger, or its negative is.
+    What follows the last -32768 is then larger, or its negative is.
     """
     lowest = np.flatnonzero(row == -(1 << 15))
     if not lowest.size:
         return int(np.abs(row).max(initial=0))
     largest = -(1 << 15)
-    for value in row[lowest[0] + 1 :].tolist():
+    for value in row[lowest[-1] + 1 :].tolist():
         if value > largest:
             largest = value
         elif -value > largest:
-            largest = -value if -value < 1 << 15 else -(1 << 15)
+            largest = -value
     return largest
 
 

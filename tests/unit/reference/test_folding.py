@@ -85,6 +85,16 @@ def test_a_folded_product_is_what_its_steps_give(
         assert np.array_equal(_folded(folded, x, clamp), expected)
 
 
+def test_a_product_whose_left_shift_could_overflow_is_not_folded() -> None:
+    """64 * 2^25 is -2^31 on a device; 63 * 2^25 still fits."""
+    steep = Multiplier(np.array([1 << 30]), np.array([25]), "double")
+    clamp, one, none = Clamp(-128, 127, np.dtype(np.int8)), np.array([[1]]), np.array([0])
+    assert Folded.of(one, steep, none, (0, 0), clamp, 64) is None
+    folded = Folded.of(one, steep, none, (0, 0), clamp, 63)
+    assert folded is not None
+    assert _folded(folded, np.array([[63], [-63]], np.int8), clamp).ravel().tolist() == [127, -128]
+
+
 @given(
     rounding=_roundings,
     multiplier=_multipliers,

@@ -358,6 +358,14 @@ REFUSED = {
         _ring(_t("int8", 1, 2, 3, scale=0.5), _RING[1]),
         "it takes [1, 2, 3] and gives [1, 4, 2, 3]",
     ),
+    "CIRCULAR_BUFFER to five axes": (
+        _ring(_RING[0], _t("int8", 1, 4, 2, 3, 1, scale=0.5, variable=True)),
+        "it takes [1, 1, 2, 3] and gives [1, 4, 2, 3, 1]",
+    ),
+    "CIRCULAR_BUFFER to three axes": (
+        _ring(_RING[0], _t("int8", 1, 4, 6, scale=0.5, variable=True)),
+        "it takes [1, 1, 2, 3] and gives [1, 4, 6]",
+    ),
     "CIRCULAR_BUFFER of two batches": (
         _ring(_t("int8", 2, 1, 2, 3, scale=0.5), _RING[1]),
         "it takes [2, 1, 2, 3] and gives [1, 4, 2, 3]",
@@ -699,6 +707,9 @@ def test_roots_are_the_nearest_whole_numbers_of_their_words(micro: Oracle) -> No
         ([-32768, 5, 0], 12),
         ([5, 0, -32768], 0),
         ([-32768, -7, 3], 13),
+        ([-32768, -7, -7], 12),
+        ([-32768, -32768, 5], 12),
+        ([5, -32768, 3], 13),
         ([100, -32768, -32768], 0),
     ],
 )
