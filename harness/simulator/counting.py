@@ -17,9 +17,6 @@ from enum import IntEnum
 #: Of what can be interrupted by anything.
 NO_PRIORITY = 256
 XPSR_IT, XPSR_THUMB = 0x0600_FC00, 1 << 24
-#: Bits of ``Core.extras``: state outside the registers that exception entry must deal with, once
-#: firmware uses it.
-EXTRA_LIMITS, EXTRA_EXCLUSIVE = 1, 2
 
 #: (is a write, address, size, value) -> the value read, anything for an accepted write, None to
 #: refuse the access.

@@ -10,7 +10,6 @@ import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from harness.simulator.counting import EXTRA_EXCLUSIVE, EXTRA_LIMITS
 from harness.simulator.engine import Engine
 from harness.simulator.escalation import SPSEL, Escalation, Failure, FaultListener
 from harness.simulator.library import Reg
@@ -112,13 +111,6 @@ class Entry(Escalation):
             return True
         return not (self._core.other()[3] if of_nonsecure else self._core.read(_CONTROL)) & NPRIV
 
-    def _limits(self) -> tuple[int, int]:
-        """PSPLIM and MSPLIM, (0, 0) while no code that sets them was seen."""
-        extras = self._core.extras
-        if extras & EXTRA_EXCLUSIVE:
-            self._core.clear_monitor()
-        return self._core.limits() if extras & EXTRA_LIMITS else (0, 0)
-
     # entry
 
     def enter(self, number: int, pc: int) -> None:
@@ -173,12 +165,12 @@ class Entry(Escalation):
                 control & ~((0 if across else SPSEL) | FPCA | SFPA),
             ),
         )
-        if core.extras:
-            psplim, msplim = self._limits()
-            limit = psplim if process else msplim
-            if frame < limit:
-                place = Failure(self._own(USAGE_FAULT), STKOF)
-                core.write(_PSP if process else _SP, limit)
+        core.clear_monitor()
+        psplim, msplim = core.limits()
+        limit = psplim if process else msplim
+        if frame < limit:
+            place = Failure(self._own(USAGE_FAULT), STKOF)
+            core.write(_PSP if process else _SP, limit)
         if isinstance(place, memoryview):
             place[:] = struct.pack(f"<{size // 4}I", *words)
         else:
@@ -272,7 +264,7 @@ class Entry(Escalation):
         process = bool(exc_return & THREAD and core.read(_CONTROL) & SPSEL)
         stack = _PSP if process else _SP
         frame = core.read(stack) - CALLEE & 0xFFFF_FFFF
-        psplim, msplim = self._limits()
+        psplim, msplim = core.limits()
         place = self.memory(frame, CALLEE, write=True, privileged=True)
         core.write(stack, frame)
         if frame < (psplim if process else msplim):

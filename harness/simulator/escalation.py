@@ -10,7 +10,6 @@ from harness.simulator.faults import BLOCKS_KEPT, FaultRecord, exception_name, s
 from harness.simulator.library import CORE_REGISTERS, Reg
 from harness.simulator.nvic import (
     BANKED,
-    BUS_FAULT,
     HARD_FAULT,
     MEM_MANAGE,
     NONSECURE,
@@ -21,14 +20,12 @@ from harness.simulator.nvic import (
 from harness.simulator.scb import FAULT_ENABLES
 from harness.simulator.security.worlds import NAMES, Worlds
 from harness.simulator.status import (
-    AUVIOL,
     BFARVALID,
     DACCVIOL,
     HFSR_DEBUGEVT,
     HFSR_FORCED,
     MMARVALID,
     PRECISERR,
-    SFARVALID,
 )
 
 if TYPE_CHECKING:
@@ -52,10 +49,8 @@ class Failure:
     bits: int
 
     def as_data_access(self) -> int:
-        """The status of a load or store that failed so."""
-        if self.cause == MEM_MANAGE:
-            return DACCVIOL | MMARVALID
-        return PRECISERR | BFARVALID if self.cause == BUS_FAULT else AUVIOL | SFARVALID
+        """The status of a load or store of secure code that failed in this way."""
+        return DACCVIOL | MMARVALID if self.cause == MEM_MANAGE else PRECISERR | BFARVALID
 
 
 class Escalation:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import struct
 
-from harness.simulator.counting import EXTRA_EXCLUSIVE
 from harness.simulator.entry import (
     ALIGNED,
     BASIC,
@@ -161,8 +160,7 @@ class Exceptions(Entry):
             (control, words[6] | xpsr >> 24 & 1, xpsr & ~(ALIGNED | RETPSR_SFPA)),
         )
         self._refresh()
-        if core.extras & EXTRA_EXCLUSIVE:
-            core.clear_monitor()
+        core.clear_monitor()
         self._left(exc_return)
 
     def _bad_return(self, exc_return: int) -> None:

@@ -127,7 +127,6 @@ class Machine(Nrf9160):
         self._pattern = re.compile(pattern) if pattern is not None else None
         self._lines, self._searched = lines, self.console.size
         self._hit = False
-        self._code_in_ram = self.core.has_run(1)
         self.core.listen(self._listen if pattern is not None else None, lines)
         try:
             while True:
@@ -214,6 +213,8 @@ class Machine(Nrf9160):
             return
         if core.deliverable():
             self.exceptions.enter(self.nvic.best(), self.bus.pc())
+            if self.exceptions.locked_up:
+                return
         ahead = min(self.events.next_time, until_tick) - self.now
         core.stop_at = min(core.executed + max(ahead, 1), until_executed)
         reason = core.run(seconds)

@@ -82,7 +82,6 @@ class Nrf9160:
         #: RESETREAS bit of a reset that was asked for and is still to come.
         self.reset_reason: int | None = None
         self.silent_resets = 0
-        self._code_in_ram = False
         self._assemble()
         self.core.branch_ticks = timing == BRANCHES
         self.uart = self._device(console, Uarte)
@@ -327,14 +326,13 @@ class Nrf9160:
         """Write memory as a debugger does. Raises ValueError where there is none."""
         if not self._holds(address, len(data)):
             raise ValueError(f"no memory at 0x{address:08x} ({len(data)} bytes)")
-        self._code_in_ram = self.core.has_run(1)
         self._write(address, data)
 
     def _write(self, address: int, data: bytes) -> None:
         store = self.engine.store_of(address, len(data))
         assert store is not None
         store.slice(address, len(data))[:] = data
-        if store.area.name == "flash" or self._code_in_ram:
+        if store.area.name == "flash" or self.core.has_run(1):
             self.engine.code_changed(address, address + len(data))
 
     @property

@@ -142,7 +142,7 @@ class Attribution:
         found = bytearray()
         for permission in self._permissions[name]:
             secure = bool(permission & SECURE) or not self._given
-            runs = (1 if secure else 2) if permission & EXECUTE else 0
+            runs = 1 if secure else 2
             stacks = (4 if secure else 12) if permission & READ and permission & WRITE else 0
             count = self._region_size(name) // GRANULE
             found += bytes([runs | stacks]) * count

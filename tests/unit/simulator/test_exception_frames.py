@@ -347,7 +347,9 @@ def test_a_return_to_thread_mode_sleeps_where_scr_says_so(
     assert stage.chip.running == 0
 
 
-def test_a_return_to_a_handler_does_not_sleep(stage: Stage) -> None:
+@pytest.mark.parametrize("divided", [False, True])
+def test_a_return_to_a_handler_does_not_sleep(chip: BareChip, divided: bool) -> None:
+    stage = Stage(chip, divided=divided)
     stage.chip.write(SCR, 1 << 1)
     stage.go_to(Code(place="handler"))
     stage.interrupt()
@@ -575,6 +577,44 @@ def test_a_non_secure_vector_in_secure_memory_is_not_read(worlds: Stage) -> None
     worlds.interrupt()
     assert worlds.chip.running == 3
     assert worlds.chip.read(HFSR) == 1 << 1  # VECTTBL
+
+
+def test_what_was_stacked_before_the_vector_is_taken_back_after_the_hard_fault(
+    worlds: Stage,
+) -> None:
+    """With r4 to r11, which an entry to the non-secure state stacks and clears."""
+    worlds.chip.write(ITNS, 1 << 5)
+    worlds.chip.write(VTOR + NONSECURE_ALIAS, TABLE)
+    worlds.go_to(Code())
+    worlds.interrupt()
+    assert (worlds.chip.running, worlds.machine.worlds.nonsecure) == (3, False)
+    worlds.leave()
+    now = worlds.machine.registers
+    assert {name: now[name] for name in CORE} == CORE
+    assert (now["sp"], now["pc"]) == (Code().sp, CODE + 2)
+
+
+# with the MPU
+
+MPU_CTRL, MPU_RNR, MPU_RBAR, MPU_RLAR = (0xE000_ED94 + 4 * n for n in range(4))
+
+
+@pytest.mark.parametrize(("control", "passes"), [(1, True), (3, False)])
+def test_the_frame_of_an_nmi_at_negative_priority_is_checked_with_hfnmiena(
+    stage: Stage, control: int, passes: bool
+) -> None:
+    """Code, vectors and handlers lie in the one region; the stack does not."""
+    stage.chip.write(MPU_RNR, 0)
+    stage.chip.write(MPU_RBAR, CODE)
+    stage.chip.write(MPU_RLAR, MAIN - 0x1020 | 1)
+    stage.go_to(Code())
+    stage.core.write(Reg.FAULTMASK, 1)
+    stage.chip.write(MPU_CTRL, control)
+    stage.step()
+    stage.chip.write(ICSR, 1 << 31)
+    stage.step()
+    assert stage.chip.running == 2
+    assert [fault.reason for fault in stage.machine.faults] == ([] if passes else ["MSTKERR"])
 
 
 # a non-secure image that runs alone

@@ -173,6 +173,7 @@ def test_a_return_to_the_other_mode_is_refused(worlds: BareChip, saved: int, han
     step(worlds)
     record = worlds.machine.faults[0]
     assert (record.cause, record.reason, record.world) == ("UsageFault", "INVPC", "secure")
+    assert record.pc == FNC_RETURN - 1
 
 
 def test_a_return_that_a_handler_of_its_own_makes_is_refused(worlds: BareChip) -> None:
@@ -193,8 +194,9 @@ def test_secure_code_that_branches_to_fnc_return_fetches_what_may_not_be_fetched
     worlds: BareChip,
 ) -> None:
     secure(worlds, BX_R0, r0=FNC_RETURN)
-    assert worlds.machine.faults[0].reason == "IACCVIOL"
-    assert worlds.machine.faults[0].cause == "MemManage"
+    record = worlds.machine.faults[0]
+    assert (record.cause, record.reason) == ("MemManage", "IACCVIOL")
+    assert record.pc == FNC_RETURN - 1
 
 
 def test_a_return_from_a_stack_that_cannot_be_read_is_a_fault(worlds: BareChip) -> None:
@@ -203,8 +205,9 @@ def test_a_return_from_a_stack_that_cannot_be_read_is_a_fault(worlds: BareChip) 
     worlds.machine.core.write(Reg.MSP, 0x3000_0000)
     worlds.machine.worlds.change()
     step(worlds)
-    assert worlds.machine.faults[0].cause == "BusFault"
-    assert worlds.machine.faults[0].world == "secure"
+    record = worlds.machine.faults[0]
+    assert (record.cause, record.world) == ("BusFault", "secure")
+    assert record.pc == FNC_RETURN - 1
 
 
 def test_non_secure_code_has_no_bxns(worlds: BareChip) -> None:
@@ -237,6 +240,20 @@ def test_sg_enters_the_secure_state_and_marks_the_return(gateway: BareChip) -> N
     gateway.machine.write_register("r0", NONSECURE_CODE)
     secure(gateway, 0x4774)  # bxns lr
     assert state(gateway) == (True, NONSECURE_CODE, NONSECURE_STACK)
+
+
+def test_non_secure_code_finds_its_rounding_mode_after_a_secure_call(gateway: BareChip) -> None:
+    core, down = gateway.machine.core, 0x0080_0000  # FPSCR.RMode
+    gateway.machine.write_memory(GATEWAY + 4, struct.pack("<H", 0x4774))  # bxns lr
+    gateway.enter_nonsecure()
+    core.write(Reg.FPSCR, 0)
+    gateway.play(0xEEE1, 0x1A10, BX_R0, steps=2, r0=GATEWAY | 1, r1=down)  # vmsr fpscr, r1
+    gateway.machine.write_register("lr", NONSECURE_CODE + 0x100)
+    code = struct.pack("<3H", 0xEEF1, 0x2A10, 0xE7FE)  # vmrs r2, fpscr
+    gateway.machine.write_memory(NONSECURE_CODE + 0x100, code)
+    gateway.machine.run(until_executed=core.executed + 3)
+    assert state(gateway)[:2] == (True, NONSECURE_CODE + 0x104)
+    assert gateway.machine.registers["r2"] == down
 
 
 def test_sg_of_secure_code_does_nothing(gateway: BareChip) -> None:

@@ -64,6 +64,18 @@ def test_another_process_goes_on_as_this_one(build: Build, tmp_path: Path, name:
     machine.close()
 
 
+def test_code_in_flash_that_has_run_runs_as_the_snapshot_has_it(chip: BareChip) -> None:
+    place, machine = 0x8000, chip.machine
+    adds_1, adds_5 = 0x3201, 0x3205  # to r2
+    chip.play(adds_1, steps=100, at=place, r2=0)
+    kept = snapshot.take(machine)
+    chip.play(adds_5, steps=100, at=place)
+    snapshot.restore(machine, kept)
+    machine.write_register("pc", place)
+    machine.run(until_executed=machine.core.executed + 100)
+    assert machine.registers["r2"] == 2
+
+
 def test_programmed_flash_and_code_in_it_go_back(build: Build) -> None:
     machine = Machine(build("exceptions"))
     kept = snapshot.take(machine)

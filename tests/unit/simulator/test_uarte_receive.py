@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from bare_chip import CODE, BareChip, Peripheral
 
 from harness import native
 from harness.simulator import memorymap
@@ -159,3 +160,20 @@ def test_bytes_fed_while_others_are_on_their_way_follow_them_at_once() -> None:
     port.chip.until(4 * port.byte)
     assert port.uarte.read(ENDRX) == 1
     assert port.chip.received(4) == b"abcd"
+
+
+# on a whole chip
+
+
+def test_code_in_ram_that_is_received_over_runs_as_it_was_received(chip: BareChip) -> None:
+    """Within one run, as where a loader in RAM replaces itself."""
+    again = 0xE7FD  # b, to the instruction before
+    code = (0x3201, again)  # adds r2, #1
+    uarte = Peripheral(chip, 0x5000_8000)
+    uarte[ENABLE], uarte[PTR], uarte[MAXCNT] = 8, CODE, 2
+    uarte[STARTRX] = 1
+    chip.machine.feed(bytes((0x01, 0x33)))  # adds r3, #1
+    chip.play(*code, steps=20_000, r2=0, r3=0)
+    registers = chip.machine.registers
+    assert registers["r2"] > 0
+    assert registers["r3"] > 0
