@@ -241,4 +241,4 @@ def _remembering(
     exact = step.operator.name not in _MEMORY or step.operator.custom
     own = 0.0 if exact else np.sqrt(terms) * _UNIT
     total = float(np.sqrt(own**2 + sum(each**2 for each in relative)))
-    return [np.full(y.shape, total * max(1.0, float(np.abs(y).max(initial=0)))) for y in results]
+    return [np.full(y.shape, total * float(np.abs(y).max(initial=1.0))) for y in results]

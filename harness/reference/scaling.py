@@ -54,7 +54,7 @@ class Scaling:
     ) -> Scaling | None:
         """For sums of magnitudes up to ``largest``. None where it would be wrong for one."""
         outputs, left = int(clamp.high - clamp.low) + 1, int(multiplier.shift.max(initial=0))
-        if not 0 < outputs * multiplier.shift.size <= _MAX_CHANGES:
+        if outputs * multiplier.shift.size > _MAX_CHANGES:
             return None
         if left and largest << left >= _BITS_32:
             return None  # the left shift wraps

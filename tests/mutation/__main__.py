@@ -141,7 +141,8 @@ def _meaning(source: str) -> str | None:
     """The syntax tree without what type checkers look after; None for no Python.
 
     Annotations and decorators of functions without code do nothing at run time, and who calls by
-    place or by name where the other is asked for is told by mypy.
+    place or by name where the other is asked for is told by mypy. ``strict`` of zip asserts what
+    other code sees to.
     """
     try:
         tree = ast.parse(source)
@@ -150,6 +151,8 @@ def _meaning(source: str) -> str | None:
     for node in ast.walk(tree):
         if isinstance(node, ast.AnnAssign | ast.arg):
             node.annotation = None if isinstance(node, ast.arg) else ast.Constant(None)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "zip":
+            node.keywords = []
         if isinstance(node, ast.FunctionDef):
             node.returns = None
             if all(isinstance(each, ast.Expr) for each in node.body):

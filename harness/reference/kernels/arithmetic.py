@@ -18,10 +18,11 @@ from harness.reference.bind import Call, Prepared, Workspace, copied, every_valu
 from harness.reference.broadcast import aligned, blockwise, check_broadcast
 from harness.reference.fixedpoint import Array, Multiplier, wrap32
 from harness.reference.node import NUMPY_TYPES, Node, Run
+from harness.reference.quantization import limits
 from harness.reference.scaling import Scaling
 
 _SPARE_BITS = {"int8": 20, "int16": 15}
-_INT32 = (-(1 << 31), (1 << 31) - 1)
+_INT32 = limits(np.int32)
 
 
 def check_pair(node: Node, allowed: str) -> str:

@@ -97,9 +97,7 @@ def average_pool_2d(node: Node) -> Run:
 
 def _divided(sums: Array, count: Array) -> Array:
     """Integers divided, halves away from zero."""
-    away = np.where(sums > 0, count // 2, -(count // 2))
-    # C's division truncates: the sign is taken off before and put back after.
-    return np.asarray(np.sign(sums) * (np.abs(sums + away) // count))
+    return np.asarray(np.sign(sums) * ((np.abs(sums) + count // 2) // count))
 
 
 def l2_pool_2d(node: Node) -> Run:

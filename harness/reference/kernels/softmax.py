@@ -90,15 +90,16 @@ def _int8(node: Node) -> Run:
     exponentials = np.where(counted, gemmlowp.exp_on_negative_values(scaled, _INTEGER_BITS), 0)
     shares = rounding_right_shift(exponentials.copy(), _ACCUMULATOR_BITS)
     bits = 8 if output.dtype == "int8" else 16
+    most = min(2 << bits, 2 << _ACCUMULATOR_BITS)  # a sum that an output or 32 bits do not hold
     every = np.arange(-(1 << (bits - 1)), 1 << (bits - 1)).astype(output.dtype)
 
     def run(values: Sequence[Any]) -> list[Array]:
         q = values[0].astype(np.int64)
         index = q.max(axis=-1, keepdims=True) - q
-        total = wrap32(shares[index].sum(axis=-1, keepdims=True))
+        total = shares[index].sum(axis=-1, keepdims=True) & 0xFFFFFFFF  # overflows as the device's
         inverse, over = gemmlowp.reciprocal(total, _ACCUMULATOR_BITS)
-        if np.any((over > bits) | (total < 0)):  # the last shift would be by more than 31
-            raise node.aborts(f"its exponentials' sum is {2 << bits} or more")
+        if np.any((over > bits) | (total == 0)):  # the last shift would be by more than 31
+            raise node.aborts(f"its exponentials' sum is {most} or more")
         # Both roundings' shifts in one: the floor of a floor, of sums below 2^63.
         y = exponentials[index] * inverse
         y += (np.int64(1) << (over + 61 - bits)) + (1 << 30)
@@ -106,7 +107,7 @@ def _int8(node: Node) -> Run:
         return [every.take(y, mode="clip")]
 
     length = x.shape[-1]
-    if x.elements > _MAX_ROWS * length or shares.max() * length >= 1 << 31:
+    if x.elements > _MAX_ROWS * length or shares.max() * length >= 1 << 32:
         return run
 
     def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
@@ -117,7 +118,7 @@ def _int8(node: Node) -> Run:
         def set_factor() -> None:
             r, over = gemmlowp.reciprocal_of(int(total), _ACCUMULATOR_BITS)
             if over > bits:
-                raise node.aborts(f"its exponentials' sum is {2 << bits} or more")
+                raise node.aborts(f"its exponentials' sum is {most} or more")
             inverse[...], shift[...] = r, over + 62 - bits
             half[...] = (1 << 30) + (1 << (over + 61 - bits))
 

@@ -75,6 +75,12 @@ def test_a_doubling_high_multiply_takes_halves_up_and_saturates(a: int, b: int) 
     assert obtained[0] == min(expected, (1 << 31) - 1)
 
 
+def test_the_square_of_the_least_number_saturates() -> None:
+    least, largest = np.array([-(1 << 31)]), (1 << 31) - 1
+    assert doubling_high_multiply(least, -(1 << 31)).tolist() == [largest]
+    assert doubling_high_multiply(least, 1 - (1 << 31)).tolist() == [largest]
+
+
 @steady
 @given(st.integers(-(1 << 24), 1 << 24), st.floats(2.0**-30, 2.0**6))
 def test_double_rounding_rounds_twice(x: int, real: float) -> None:

@@ -221,7 +221,7 @@ def test_a_bound_is_the_last_that_is_taken(name: str) -> None:
     within, beyond, words = BOUNDS[name]
     assert Interpreter(Model.from_bytes(within(), name)).operators
     with pytest.raises(HilError) as refusal:
-        Interpreter(Model.from_bytes(beyond(), name))
+        Interpreter(Model.from_bytes(beyond(), "m"))
     assert words in refusal.value.message
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from model_builder import ACTIVATIONS, Op, T, build
@@ -145,6 +147,29 @@ def test_the_largest_of_many_moves_as_itself() -> None:
     operators = [Op("EXP", [0], [2]), Op("REDUCE_MAX", [2, 1], [3], ("Reducer", {}))]
     found = _deviations(tensors, operators, [np.linspace(0, 1, 64)[None]])
     np.testing.assert_allclose(found[3], [np.hypot(found[2][0, -1], U * np.e)], rtol=2e-3)
+
+
+@pytest.mark.parametrize("name", ["MAXIMUM", "MINIMUM"])
+def test_what_moves_an_output_to_one_side_alone_moves_it(name: str) -> None:
+    """exp(0) or 1: the larger shows what exp(0) is too large by, the smaller what it lacks."""
+    tensors = [_real(1, 4), _real(1, 4), _real(1, 4, data=np.ones((1, 4))), _real(1, 4)]
+    found = _deviations(tensors, [Op("EXP", [0], [1]), Op(name, [1, 2], [3])], [np.zeros((1, 4))])
+    np.testing.assert_allclose(found[3], np.hypot(found[1], U), rtol=2e-3)
+
+
+def test_elements_of_one_input_move_to_different_sides() -> None:
+    """Two of four classes have half a chance each: it moves by a quarter of their difference.
+
+    Together they would not move it. Sides are drawn, so at least one pair has different ones.
+    """
+    tensors = [_real(1, 4), _real(1, 4), _real(1, 4)]
+    operators = [Op("EXP", [0], [1]), Op("SOFTMAX", [1], [2], ("Softmax", {"Beta": 1.0}))]
+    shares = []
+    for pair in combinations(range(4), 2):
+        likely = np.isin(np.arange(4), pair)
+        found = _deviations(tensors, operators, [np.where(likely, 4, -4)[None]])
+        shares.append((found[2] / found[1]).max(where=likely[None], initial=0))
+    np.testing.assert_allclose(max(shares), np.hypot(2 / 4, 4 * U / 2 / found[1].max()), rtol=5e-3)
 
 
 def test_an_average_is_a_sum_of_magnitudes() -> None:

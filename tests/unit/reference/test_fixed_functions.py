@@ -9,6 +9,7 @@ import pytest
 
 from harness.reference import gemmlowp
 from harness.reference.fft import Transform
+from harness.reference.kernels.activations import table_multiplier
 from harness.reference.tables import interpolated_table, look_up, sigmoid16, tanh16
 
 _ONE = 2.0**31
@@ -91,6 +92,23 @@ def test_the_sigmoids_table_is_near(
     x = np.arange(-(1 << 17), 1 << 17)
     distance = np.abs(function(x) / 2.0**15 - real(x / (3 * 4096)))
     assert distance.max() < 1.5 * 2.0**-15
+
+
+@pytest.mark.parametrize(
+    ("real", "held"),
+    [
+        (16383.25, (32766, 1)),
+        (16383.5, (32767, 1)),
+        (16383.75, (16383, 0)),
+        (2.0**-17, (1 << 14, 31)),
+        (2.0**-18, (1 << 13, 31)),
+    ],
+)
+def test_a_scale_of_a_table_has_15_bits_and_a_shift_of_31_at_most(
+    real: float, held: tuple[int, int]
+) -> None:
+    """``real`` steps of the table, 1 / (3 * 2^12) each, are a step of the scale."""
+    assert table_multiplier(real / 3 / 4096, ()) == held
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -93,6 +94,41 @@ def test_a_product_whose_left_shift_could_overflow_is_not_folded() -> None:
     folded = Folded.of(one, steep, none, (0, 0), clamp, 63)
     assert folded is not None
     assert _folded(folded, np.array([[63], [-63]], np.int8), clamp).ravel().tolist() == [127, -128]
+
+
+def test_a_product_is_folded_as_long_as_double_precision_holds_its_terms() -> None:
+    """Terms are multiples of 2^-31: those of (128 + bias) / 2 + 1/2 together stay below 2^21."""
+    half = Multiplier(np.array([1 << 30]), np.array([0]), "double")
+    clamp, one = Clamp(-128, 127, np.dtype(np.int8)), np.array([[1]])
+    most = (1 << 22) - 131
+    folded = Folded.of(one, half, np.array([most]), (0, 0), clamp)
+    assert folded is not None
+    assert _folded(folded, np.array([[127]], np.int8), clamp).item() == 127
+    assert Folded.of(one, half, np.array([most + 2]), (0, 0), clamp) is None
+
+
+def test_sums_are_held_as_long_as_double_precision_holds_them() -> None:
+    tiny = Multiplier(np.array([1 << 30]), np.array([-20]), "double")
+    clamp, one = Clamp(-128, 127, np.dtype(np.int8)), np.array([[1]])
+    most = (1 << 53) - 129
+    summed = Summed.of(one, tiny, np.array([most]), (0, 0), clamp, 128)
+    assert summed is not None
+    x = np.array([[127], [-128]], np.int8)
+    expected = _in_steps(wrap32(x.astype(np.int64) + most), tiny, np.array(0), 0, clamp)
+    assert np.array_equal(_folded(summed, x, clamp), expected)
+    assert Summed.of(one, tiny, np.array([most + 1]), (0, 0), clamp, 128) is None
+
+
+@pytest.mark.parametrize(("bias", "expected"), [((1 << 31) - 129, 127), ((1 << 31) - 128, -128)])
+def test_the_first_sum_beyond_32_bits_overflows(bias: int, expected: int) -> None:
+    """-128 * -1 and the bias are 2^31 - 1, or one more."""
+    half = Multiplier(np.array([1 << 30]), np.array([0]), "double")
+    clamp = Clamp(-128, 127, np.dtype(np.int8))
+    summed = Summed.of(np.array([[-1]]), half, np.array([bias]), (0, 0), clamp, 128)
+    assert summed is not None
+    x = np.array([[-128]], np.int8)
+    assert summed(x).item() == expected
+    assert _folded(summed, x, clamp).item() == expected
 
 
 @given(

@@ -262,11 +262,27 @@ def test_a_softmax_of_512_equal_logits_is_refused_where_tflm_aborts(micro: Oracl
     np.testing.assert_array_equal(interpreter.invoke(other)[0], wanted[0])
 
 
-def test_a_softmax_to_int16_of_512_equal_logits_runs(micro: Oracle) -> None:
-    data = _softmax(512, _a(512, dtype="int16", scale=1 / 65536, zero=-32768))
-    equal = [np.zeros(512, np.int8)]
-    (wanted,), _ = micro.run(data, [equal])
-    np.testing.assert_array_equal(Interpreter(Model.from_bytes(data)).invoke(equal)[0], wanted[0])
+@pytest.mark.parametrize("size", [512, 4096, 8191])
+def test_a_softmax_to_int16_of_many_equal_logits_runs(size: int, micro: Oracle) -> None:
+    data = _softmax(size, _a(size, dtype="int16", scale=1 / 65536, zero=-32768))
+    equal = np.zeros(size, np.int8)
+    (wanted,), _ = micro.run(data, [[equal]])
+    interpreter = Interpreter(Model.from_bytes(data))
+    np.testing.assert_array_equal(interpreter.invoke([equal])[0], wanted[0])
+    np.testing.assert_array_equal(interpreter.invoke_batch([equal[None]])[0][0], wanted[0])
+
+
+def test_a_softmax_whose_sum_overflows_to_0_is_refused_where_tflm_aborts(micro: Oracle) -> None:
+    """8192 in fixed point is 2^32."""
+    data = _softmax(8192, _a(8192, dtype="int16", scale=1 / 65536, zero=-32768))
+    equal = np.zeros(8192, np.int8)
+    with pytest.raises(Refused, match="ended with code"):
+        micro.run(data, [[equal]])
+    interpreter = Interpreter(Model.from_bytes(data))
+    for run in (interpreter.invoke, interpreter.invoke_batch):
+        values = equal if run == interpreter.invoke else equal[None]
+        with pytest.raises(BadModel, match=r"SOFTMAX.*sum is 8192 or more"):
+            run([values])
 
 
 def test_shapes_that_do_not_broadcast_are_refused_where_tflm_aborts(micro: Oracle) -> None:

@@ -214,7 +214,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_does_not_fit_together_is_refused_in_its_own_words(name: str) -> None:
-    assert_refused(*REFUSED[name], name)
+    assert_refused(*REFUSED[name])
 
 
 TAKEN = {

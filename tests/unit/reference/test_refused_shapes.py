@@ -228,7 +228,7 @@ REFUSED |= {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_does_not_fit_together_is_refused_in_its_own_words(name: str) -> None:
-    assert_refused(*REFUSED[name], name)
+    assert_refused(*REFUSED[name])
 
 
 def test_two_aligned_columns_are_the_outer_ones() -> None:

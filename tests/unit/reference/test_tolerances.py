@@ -178,7 +178,7 @@ def test_a_limit_is_where_it_is(name: str) -> None:
     make, inside, outside, words = LIMITS[name]
     assert Interpreter(Model.from_bytes(make(inside), name)).operators
     with pytest.raises(HilError) as refusal:
-        Interpreter(Model.from_bytes(make(outside), name))
+        Interpreter(Model.from_bytes(make(outside), "m"))
     assert words in refusal.value.message
 
 

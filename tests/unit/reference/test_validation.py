@@ -56,6 +56,15 @@ def test_values_of_four_bits_are_not_computed() -> None:
         Interpreter(model)
 
 
+def test_what_stands_behind_a_constant_is_checked_too() -> None:
+    tensors = [T((2,), "int8", 0.5, 0, [1, 2]), *[T((2,), "int4", 0.5)] * 2]
+    model = Model.from_bytes(build(tensors, [Op("ADD", [0, 1], [2])], [1], [2]), "m")
+    with pytest.raises(
+        UnsupportedOperator, match=r"^m: tensor 1 \('t1'\) is a computed int4 tensor"
+    ):
+        Interpreter(model)
+
+
 def test_an_input_is_no_constant() -> None:
     x = T((2,), "int8", 0.5, 0, [1, 2])
     model = Model.from_bytes(_relu(x, T((2,), "int8", 0.5)), "m")
