@@ -4,19 +4,19 @@ from collections.abc import Callable, Sequence
 
 from harness.simulator.counting import AccessHandler
 
-#: What harness.sources calls the C files that this was built from.
+#: The name that harness.sources gives to the C files that this was built from.
 SOURCES: str
 MMIO_READ: int
 MMIO_WRITE: int
 
-#: Rules of Registers.serve(), to be added up: what the core answers itself.
+#: Rules of Registers.serve(), which can be combined: what the core answers itself.
 PLAIN_READ, PLAIN_WRITE, EVENT_WRITE, SEND, COUNT = 1, 2, 4, 8, 16
 
 class Registers:
-    #: The interrupt line, -1 for none; its level as the interrupt controller was told last.
+    #: The interrupt line, -1 for none; its level as the interrupt controller knows it.
     irq: int
     level: bool
-    #: DPPI channels that nothing but this UARTE's STOPTX listens to, as far as known.
+    #: DPPI channels that only STOPTX of this UARTE is subscribed to, for channels used so far.
     stops_itself: int
     #: Of an RTC; see native/registers.h.
     running: bool
@@ -106,10 +106,10 @@ class Core:
     def has_sent(self) -> int: ...
     #: Frames hold no more than the lower half of the floating-point registers.
     plain_frames: bool
-    #: Frames as a non-secure image expects them that runs without its other half.
+    #: Frames are as a non-secure image expects them that runs alone.
     nonsecure_frames: bool
-    #: What PRIMASK and FAULTMASK of the running security state boost to, and what the masks of the
-    #: other one do.
+    #: The priorities that PRIMASK and FAULTMASK of the running security state boost to, and the one
+    #: that the masks of the other state boost to.
     primask_priority: int
     faultmask_priority: int
     other_priority: int
@@ -120,12 +120,12 @@ class Core:
     stop_after: bool
     fp_disabled: bool
     skip_idle: bool
-    #: With ``branch_ticks`` a taken branch lasts a tick longer; ``branches`` counts these.
+    #: With ``branch_ticks`` a taken branch takes one more tick; ``branches`` counts these.
     branch_ticks: bool
     branches: int
     #: Ticks slept: virtual time is instructions, branches and sleep.
     slept: int
-    #: Where code goes on without a branch, 0 where that is not known.
+    #: The address at which code goes on without a branch, 0 if it is not known.
     sequential: int
     #: The MPU was put in force for code of a priority below zero.
     @property

@@ -1,6 +1,6 @@
 """Every access that Unicorn asks about: private peripherals, devices, flash.
 
-The MPU has allowed it by then.
+The MPU has allowed it already.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Bus:
         self._blocks: dict[int, tuple[Device, int]] = {}
         self._irqs = memory_map.irqs
         self.refusal = Refusal(BUS_FAULT, PRECISERR)
-        #: Writes to flash that must be put right when the instruction is over.
+        #: Writes to flash that must be corrected once the instruction is finished.
         self.mends: list[tuple[int, bytes]] = []
         #: Split peripherals as non-secure code sees them, by name.
         self.views: dict[str, WordRegisters] = {}
@@ -104,7 +104,7 @@ class Bus:
             if store.area.name in ("flash", "uicr") and self._program(address, size, value):
                 return 0
         elif store is not None and self._attribution.restricted:
-            return 0  # a load that was asked about for its second page; memory answers
+            return 0  # a load that Unicorn asks about because of its second page
         elif any(base <= address < base + 0x1000_0000 for base in self._map.windows):
             if store is None and not self._known(address):
                 return self._refused()
@@ -112,7 +112,7 @@ class Bus:
         return self._refused()
 
     def _forbidden(self, is_write: int, address: int, size: int) -> bool:
-        """True where the state that runs may not access all of it, or the SPU's permissions do."""
+        """True if the running state may not access all of it, or if the SPU refuses the access."""
         attribution = self._attribution
         ends = (address, address + size - 1) if address & size - 1 else (address,)
         for place in ends:
@@ -176,9 +176,10 @@ class Bus:
     def _bytewise(
         self, block: WordRegisters, is_write: int, offset: int, size: int, value: int, first: int
     ) -> int:
-        """Registers of which some (priorities) take bytes, and the rest of the word stays.
+        """Registers of which some (the priorities) take single bytes; the rest of the word stays.
 
-        Everywhere else a byte written to a word of set or clear bits leaves the others alone.
+        The other words hold bits to set or to clear: a byte that is written to one leaves the
+        other bytes as they are.
         """
         keeps = offset >= first and not 0x28 <= offset < 0x30
         if is_write and size < 4 and keeps:
@@ -211,7 +212,7 @@ class Bus:
         self.engine.core.stop_after = True
 
     def mend(self) -> None:
-        """The instruction is over: what Unicorn stored raw becomes what flash would hold."""
+        """The instruction is finished: replace what Unicorn stored by what flash would hold."""
         for address, data in self.mends:
             store = self.engine.store_of(address, len(data))
             assert store is not None
@@ -220,5 +221,5 @@ class Bus:
         self.mends.clear()
 
     def pc(self) -> int:
-        """Where the core is."""
+        """The address of the next instruction."""
         return self.engine.core.read(Reg.PC) & ~1

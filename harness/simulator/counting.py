@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import IntEnum
 
-#: Of what can be interrupted by anything.
+#: The priority of code that any exception can interrupt.
 NO_PRIORITY = 256
 XPSR_IT, XPSR_THUMB = 0x0600_FC00, 1 << 24
 

@@ -1,6 +1,6 @@
 """DWT: the cycle counter (Armv8-M ARM, D1.2, DWT_*). One instruction is one cycle here.
 
-It is so with ``timing = "branches"`` as well: figures that firmware measures stay comparable.
+This also holds with ``timing = "branches"``, so that the figures of a firmware stay comparable.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Dwt:
         self.reset()
 
     def reset(self) -> None:
-        """Counter off at zero."""
+        """The counter is off, at zero."""
         self.enabled = self.trace = False
         self.count = self.since = 0
 

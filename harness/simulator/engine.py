@@ -16,7 +16,7 @@ from harness.simulator.memorymap import Area, MemoryMap
 if TYPE_CHECKING:
     from harness.simulator._native import Core, Mpu, Nvic, Registers
 
-#: Device windows and the private peripheral bus: mapped without rights, so that every access asks.
+#: Device windows and the private peripheral bus: Unicorn asks about every access to them.
 WINDOW_SIZE = 0x90_0000
 PPB = Area("ppb", 0xE000_0000, 0x10_0000)
 
@@ -44,24 +44,24 @@ class Store:
 
 
 class Engine:
-    """Unicorn, its memory and its counting core; a resource that :meth:`close` gives back.
+    """Unicorn, its memory and its counting core; a resource that :meth:`close` frees.
 
-    Raises :class:`EnvironmentMissing` where the counting core is not built or is of another
-    version, or where Unicorn is one that it does not know.
+    Raises :class:`EnvironmentMissing` if the counting core is not built or is of another version,
+    or if it does not know this version of Unicorn.
     """
 
     def __init__(self, memory_map: MemoryMap, access: AccessHandler) -> None:
         self._native = native.load()
         self.nvic: Nvic = self._native.Nvic(memory_map.irqs, memory_map.priority_bits)
         regions = memory_map.mpu_regions
-        #: The registers of the secure and of the non-secure state's.
+        #: The MPU of the secure state, and that of the non-secure one.
         self.mpus: tuple[Mpu, Mpu] = (
             self._native.Mpu(regions, False),
             self._native.Mpu(regions, True),
         )
         self._library = uc.load()
         self.version = int(self._library.uc_version(None, None))
-        #: Another object for each content that flash had since the start.
+        #: A new object each time that the content of flash changes.
         self.flash_content = object()
         handle = c_void_p()
         error = self._library.uc_open(uc.ARCH_ARM, uc.MODE_MCLASS_THUMB, byref(handle))
@@ -108,10 +108,10 @@ class Engine:
         return store
 
     def _map_window(self, area: Area) -> Store:
-        """Registers: no rights, so that each access asks, and never cached, so that each one does.
+        """A window of registers: without rights, so that Unicorn asks about each access.
 
-        Plain memory without rights asks only until Unicorn's TLB knows the page. The answer to a
-        read stands in the window's store by the time Unicorn fetches it from there.
+        Of plain memory without rights it asks only until its TLB knows the page. The answer to a
+        read is in the window's store before Unicorn fetches it from there.
         """
         store = Store(area)
         error = self._library.uc_mmio_map(
@@ -146,7 +146,7 @@ class Engine:
         uc.check(self._library, error, f"protecting 0x{origin:08x}")
 
     def flush_pages(self) -> None:
-        """Forget what is known of pages."""
+        """Make Unicorn look up the rights of each page again."""
         self._control(uc.CTL_FLUSH_TLB)
 
     def code_changed(self, begin: int, end: int) -> None:

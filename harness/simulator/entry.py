@@ -1,4 +1,4 @@
-"""Exception entry (Armv8-M ARM, B3.18 to B3.22), within a security state and across.
+"""Exception entry (Armv8-M ARM, B3.18 to B3.22), within a security state and between both.
 
 Floating-point registers are stacked at once (eager); lazy stacking differs only in memory that no
 program reads.
@@ -78,7 +78,7 @@ class Entry(Escalation):
     def memory(
         self, address: int, size: int, *, write: bool, privileged: bool | None = None
     ) -> memoryview | Failure:
-        """The bytes of a frame, or why there can be none."""
+        """The bytes of a frame, or why they cannot be accessed."""
         store = self._ram if self._ram.area.holds(address, size) else None
         if store is None and not write:
             store = self._engine.store_of(address, size)
@@ -114,7 +114,7 @@ class Entry(Escalation):
     # entry
 
     def enter(self, number: int, pc: int) -> None:
-        """Stack the state that is to go on at ``pc`` and go to the handler of ``number``."""
+        """Stack the state, which goes on at ``pc`` later, and go to the handler of ``number``."""
         worlds = self._worlds
         exc_return, across = _SECURE_TO_SECURE, False
         if self._core.nonsecure_frames:
@@ -181,7 +181,7 @@ class Entry(Escalation):
         self._go(number, exc_return, tail=False)
 
     def _derived(self, number: int, failure: Failure, pc: int) -> int:
-        """Note a fault of the stacking itself; which exception is taken now.
+        """Note a fault of the stacking itself; returns the exception that is taken now.
 
         It escalates against the priority before the entry (Armv8-M ARM, DerivedLateArrival): a
         MemManage whose own frame hits the stack guard stays a MemManage.
@@ -205,7 +205,7 @@ class Entry(Escalation):
         return derived
 
     def _go(self, number: int, exc_return: int, *, tail: bool) -> None:
-        """Stand at the handler; ``tail``: without having stacked anything."""
+        """Go to the handler; ``tail``: nothing was stacked for it."""
         if self._worlds.divided:
             exc_return = self._across(number, exc_return, tail=tail)
         vector = self._vector(number)
@@ -231,14 +231,14 @@ class Entry(Escalation):
         self._entered(number)
 
     def _across(self, number: int, exc_return: int, *, tail: bool) -> int:
-        """The steps to the state that takes the exception (Armv8-M ARM, ExceptionTaken).
+        """Change to the state that takes the exception (Armv8-M ARM, ExceptionTaken).
 
-        Going to the non-secure state, what the secure one left in r4 to r11 is stacked with its
-        signature, and no register tells anything.
+        On the way from secure to non-secure code, r4 to r11 are stacked with their signature, and
+        all registers are cleared. Returns the EXC_RETURN value.
         """
         core, worlds = self._core, self._worlds
         target = self._nvic.is_nonsecure(number)
-        stacked = tail and not exc_return & ES  # by the entry to a non-secure exception before
+        stacked = tail and not exc_return & ES  # by an earlier entry to a non-secure exception
         if exc_return & S and not target and stacked:
             exc_return &= ~DCRS
         elif exc_return & S and target:
@@ -259,7 +259,7 @@ class Entry(Escalation):
         return exc_return
 
     def _push_callee_saved(self, exc_return: int) -> None:
-        """The additional state context on the stack that holds the frame."""
+        """Push the additional state context on the stack that holds the frame."""
         core = self._core
         process = bool(exc_return & THREAD and core.read(_CONTROL) & SPSEL)
         stack = _PSP if process else _SP

@@ -43,7 +43,7 @@ class FaultListener(Protocol):
 
 @dataclass(frozen=True)
 class Failure:
-    """Why an access of the processor's own failed, as status bits of the kinds."""
+    """Why an access of the processor itself failed: the fault, and the status bits to set."""
 
     cause: int
     bits: int
@@ -67,16 +67,16 @@ class Escalation:
         raise NotImplementedError
 
     def _own(self, cause: int) -> int:
-        """The exception of the state that runs that a cause is."""
+        """The running state's exception for a cause."""
         return cause | NONSECURE if self._worlds.nonsecure and cause in BANKED else cause
 
     def _hard_fault(self, cause: int) -> int:
-        """The HardFault that a fault escalates to: the secure one, but for AIRCR.BFHFNMINS."""
+        """The HardFault of a fault: the secure one, or with AIRCR.BFHFNMINS that of its state."""
         nonsecure = self._nvic.faults_nonsecure and self._nvic.is_nonsecure(cause)
         return HARD_FAULT | NONSECURE if nonsecure else HARD_FAULT
 
     def _escalated(self, cause: int, below: int) -> int:
-        """The exception that ``cause`` becomes at priority ``below``; 0 when none can be taken."""
+        """The exception that ``cause`` becomes at priority ``below``; 0 if none can be taken."""
         nvic, number = self._nvic, cause & NUMBER
         enabled = number == SVCALL or (
             self._worlds.of(cause).scb.fault_enables & FAULT_ENABLES.get(number, 0)
@@ -96,7 +96,7 @@ class Escalation:
             self._worlds.of(cause).scb.note(status, address)
 
     def supervisor_call(self, pc: int) -> None:
-        """SVC: its handler, or HardFault where its priority does not suffice."""
+        """SVC: its handler, or HardFault if its priority is not high enough."""
         cause = self._own(SVCALL)
         number = self._escalated(cause, self._core.priority())
         if number & NUMBER == HARD_FAULT:
@@ -122,7 +122,7 @@ class Escalation:
             self.enter(number, pc)
 
     def _judged(self, cause: int, status: int, pc: int, address: int | None = None) -> int:
-        """Note and record a fault; the exception to be taken for it, 0 for none."""
+        """Note and record a fault; returns the exception to take for it, 0 for none."""
         self._note(cause, status, address)
         if cause == HARD_FAULT | NONSECURE and not self._nvic.faults_nonsecure:
             cause = HARD_FAULT

@@ -1,7 +1,7 @@
-"""Virtual time and what is to happen in it.
+"""Virtual time, and the events that are scheduled in it.
 
-The unit is the tick: one instruction, 1/64 000 000 s. Now is what the core executed plus what it
-slept; nothing here looks at the host's clock.
+The unit is the tick: one instruction, 1/64 000 000 s. The time is the number of instructions that
+the core has executed, plus the ticks that it has slept; the host's clock is never read.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Protocol
 
 NEVER = 1 << 62
 
-#: An event's name: the device that gets it, and the device's own word for it.
+#: An event's name: the device that gets it, and the device's own name for it.
 Key = tuple[str, str]
 
 
 class Timed(Protocol):
-    """Something that events happen to."""
+    """Something that gets events."""
 
     def fire(self, tag: str) -> None:
         """The event called ``tag`` is due."""
@@ -24,7 +24,7 @@ class Timed(Protocol):
 
 
 class EventQueue:
-    """Pending events, at most one a key, fired in order of time, then of scheduling."""
+    """Pending events, at most one per key, fired in order of time, then of scheduling."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, Key]] = []
@@ -33,23 +33,23 @@ class EventQueue:
         self.devices: dict[str, Timed] = {}
 
     def schedule(self, key: Key, time: int) -> None:
-        """Let ``key`` happen at ``time``, instead of when it was to happen before."""
+        """Schedule ``key`` for tick ``time``; an earlier schedule of it is dropped."""
         self._serial += 1
         self._due[key] = (time, self._serial)
         heapq.heappush(self._heap, (time, self._serial, key))
 
     def cancel(self, key: Key) -> None:
-        """``key`` no longer happens."""
+        """Drop the schedule of ``key``, if there is one."""
         self._due.pop(key, None)
 
     def time_of(self, key: Key) -> int | None:
-        """When ``key`` happens, None when it does not."""
+        """The tick that ``key`` is scheduled for, None if it is not."""
         due = self._due.get(key)
         return due[0] if due else None
 
     @property
     def next_time(self) -> int:
-        """When the next event is due, NEVER when there is none."""
+        """The tick of the next event, NEVER if there is none."""
         heap = self._heap
         while heap:
             time, serial, key = heap[0]
@@ -59,13 +59,13 @@ class EventQueue:
         return NEVER
 
     def run_due(self, now: int) -> bool:
-        """Fire everything due at or before ``now``; True when there was something."""
+        """Fire all events due at or before ``now``; True if there were any."""
         fired = False
         heap = self._heap
         while heap and heap[0][0] <= now:
             time, serial, key = heapq.heappop(heap)
             if self._due.get(key) != (time, serial):
-                continue  # cancelled, or put to another time
+                continue  # cancelled, or moved to another time
             del self._due[key]
             self.devices[key[0]].fire(key[1])
             fired = True

@@ -1,4 +1,4 @@
-"""Exception return (Armv8-M ARM, B3.22 to B3.24), within a security state and across.
+"""Exception return (Armv8-M ARM, B3.22 to B3.24), within a security state and between both.
 
 A return to a pending exception tail-chains: the frame is neither read nor written.
 """
@@ -52,7 +52,7 @@ class Exceptions(Entry):
     """The exception model around one core."""
 
     def leave(self, exc_return: int) -> None:
-        """Return from the active exception by the EXC_RETURN value that was branched to."""
+        """Return from the active exception; the code branched to ``exc_return``."""
         core, nvic, worlds = self._core, self._nvic, self._worlds
         number = core.read(_XPSR) & 0x1FF
         alone = worlds.plain_frames or bool(exc_return & NO_FP)
@@ -91,13 +91,13 @@ class Exceptions(Entry):
             self.sleep_on_exit = True
 
     def _take_spsel(self, exc_return: int) -> None:
-        """SPSEL is of the exception's own state, which the frame need not be of."""
+        """Set SPSEL of the exception's own state; the frame may belong to the other one."""
         control = self._core.read(_CONTROL)
         spsel = SPSEL if exc_return & PROCESS else 0
         self._core.write(_CONTROL, control & ~SPSEL | spsel)
 
     def _stack_of(self, exc_return: int) -> int:
-        """Change to the state whose stack holds the frame; the register that points to it."""
+        """Change to the state whose stack holds the frame; returns that stack pointer."""
         core, worlds = self._core, self._worlds
         if not worlds.divided:
             return _PSP if exc_return & (THREAD | PROCESS) == THREAD | PROCESS else _SP
@@ -107,7 +107,7 @@ class Exceptions(Entry):
         return _PSP if process else _SP
 
     def _pop_callee_saved(self, stack: int, exc_return: int) -> bool:
-        """Take r4 to r11 back; False where the fault of it was taken instead."""
+        """Restore r4 to r11; False if this failed, and the fault was taken instead."""
         core = self._core
         frame = core.read(stack)
         place = self.memory(frame, CALLEE, write=False, privileged=True)
@@ -177,7 +177,7 @@ class Exceptions(Entry):
         self._fault_in_return(SECURE_FAULT, INVER, exc_return & ~ES)
 
     def _fault_in_return(self, cause: int, status: int, exc_return: int) -> None:
-        """A fault of the return itself is taken by tail-chaining: nothing is stacked."""
+        """Take a fault of the return itself by tail-chaining: nothing is stacked."""
         number = self._judged(cause, status, exc_return & ~1)
         if number == 0:
             self._lock_up(exc_return)

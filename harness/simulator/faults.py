@@ -1,4 +1,4 @@
-"""Faults as evidence: the registers of the moment, decoded into a report."""
+"""Faults as evidence: the registers at that moment, decoded into a report."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ class FaultRecord:
     exception: int  # exception number that was active, 0 in thread mode
     instructions: int
     blocks: tuple[int, ...] = ()  # addresses of the last blocks that ran before it, oldest first
-    world: str = ""  # "secure" or "non-secure", where both are there
+    world: str = ""  # "secure" or "non-secure", with images of both
     sfsr: int = 0
-    target: str = ""  # where both are there: what was read, written or jumped to
+    target: str = ""  # with images of both worlds: what was read, written or jumped to
 
 
 def status_names(cfsr: int, hfsr: int = 0, sfsr: int = 0) -> list[str]:
@@ -93,12 +93,12 @@ def blamed(record: FaultRecord) -> int:
 
 
 def image_of(record: FaultRecord, firmware: Firmware) -> str:
-    """Of images of two worlds, the name of the one to blame; "" where there is one world."""
+    """With images of two worlds, the name of the one to blame; "" with one world."""
     return (firmware.locate(blamed(record)).image or firmware.name) if record.world else ""
 
 
 def what(record: FaultRecord) -> str:
-    """Where both worlds are there: what the code did that was refused; "" where nobody can say."""
+    """With images of two worlds, what the code did that was refused; "" if that is unknown."""
     if record.target and record.reason in JUMPS:
         return f"jump to {record.target} 0x{record.pc:08x}{JUMPS[record.reason]}"
     if record.target and record.address is not None:
@@ -107,10 +107,10 @@ def what(record: FaultRecord) -> str:
 
 
 def where(record: FaultRecord, firmware: Firmware) -> str:
-    """The function, file and line to blame: of pc, or of lr where pc points nowhere."""
+    """The function, file and line to blame: of pc, or of lr if pc points nowhere."""
     location = firmware.locate(blamed(record))
     if location.function or location.file:
-        # Of two worlds the image is told by its name, see image_of().
+        # With two worlds the image is named by itself, see image_of().
         return str(replace(location, image="") if record.world else location)
     caller = firmware.locate((record.lr & ~1) - 2)
     return f"{caller} (the caller; pc is 0x{record.pc:08x})"

@@ -1,4 +1,4 @@
-"""What the processor says that it is (Cortex-M33 TRM, B2)."""
+"""How the processor identifies itself (Cortex-M33 TRM, B2)."""
 
 #: Registers by offset from 0xE000_ED00: CPUID (r0p3), then from ID_PFR0 on.
 ID = {

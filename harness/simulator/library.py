@@ -56,8 +56,8 @@ class Reg(IntEnum):
 CORE_REGISTERS = (*range(Reg.R0, Reg.R12 + 1), int(Reg.SP), int(Reg.LR), int(Reg.PC), int(Reg.XPSR))
 
 
-#: Refused accesses that were stores, and fetches of instructions, as Unicorn numbers them: where
-#: nothing is, and where the rights do not reach.
+#: Unicorn's numbers for refused stores, and for refused fetches of instructions: from unmapped
+#: addresses, and from pages without the right.
 WRITES, FETCHES = (20, 22), (21, 24)
 
 _SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
@@ -77,7 +77,7 @@ _SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
     "uc_mem_protect": (c_int, [c_void_p, c_uint64, c_size_t, c_uint32]),
 }
 
-#: What the counting core is given, in the order in which it takes them (native/core.h).
+#: The functions that the counting core gets, in the order of ``Unicorn`` in native/core.h.
 NATIVE_FUNCTIONS = (
     "uc_emu_start",
     "uc_emu_stop",
@@ -97,7 +97,7 @@ NATIVE_FUNCTIONS = (
 def load() -> ctypes.CDLL:
     """The shared library that the installed ``unicorn`` package brings, with its types declared.
 
-    Raises :class:`EnvironmentMissing` where the package or its library is not there or too old.
+    Raises :class:`EnvironmentMissing` if the package or its library is missing or too old.
     """
     spec = importlib.util.find_spec("unicorn")
     roots = list(spec.submodule_search_locations or ()) if spec else []

@@ -1,4 +1,4 @@
-"""Placing an image into the chip's memory, and refusing one that cannot be meant for it."""
+"""Places an image into the chip's memory, and refuses one that is not made for it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _HINT = "is it linked for the nRF9160 (flash at 0, RAM at 0x20000000)?"
 
 @dataclass(frozen=True)
 class Image:
-    """What goes where, and the vector table that the processor starts from."""
+    """What is loaded at which address, and the vector table that the processor starts from."""
 
     parts: tuple[tuple[int, bytes], ...]
     start: Vectors

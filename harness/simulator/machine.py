@@ -1,7 +1,7 @@
 """The built-in nRF9160: the public face of the simulator.
 
-A :class:`Machine` holds one image. ``run`` executes it in virtual time; everything that can be
-asked of the chip (memory, console, faults, profile, coverage, snapshots) hangs on it. Results
+A :class:`Machine` holds one image. ``run`` executes it in virtual time; what can be asked
+of the chip (memory, console, faults, profile, coverage, snapshots) is asked of it. Results
 depend on the image and its input alone, never on the host's clock.
 """
 
@@ -32,26 +32,26 @@ from harness.simulator.status import (
     UNDEFINSTR,
 )
 
-#: Resets without a pause that are called a loop; a first boot legitimately takes one or two.
+#: So many resets without console output between them are a loop; a first boot takes one or two.
 RESETS_IN_A_LOOP = 16
-#: Console bytes that a pattern is looked for in, back from the last one: where it ends a line, and
+#: How many of the last console bytes are searched for a pattern: after the end of a line, and
 #: within one.
 _WINDOW, _LINE = 4096, 256
 
-# Plain numbers: looking up a member of an enumeration takes longer than many a comparison.
+# Plain numbers: looking up a member of an enumeration takes longer than comparing numbers.
 _EXCEPTION, _UNMASKED, _SPECIAL = int(Reason.EXCEPTION), int(Reason.UNMASKED), int(Reason.SPECIAL)
 _MEMORY, _DEVICE, _ERROR = int(Reason.MEMORY), int(Reason.DEVICE), int(Reason.ERROR)
 _XPSR = int(Reg.XPSR)
 
-# Unicorn's exception numbers beyond those that Special and Reason explain.
+# Unicorn's exception numbers (Core.exception).
 _SVC, _FETCH, _DATA, _BKPT, _EXIT = 2, 3, 4, 7, 8
-#: What a refused access was, in the fault status that Unicorn gives (short descriptor format).
+#: Unicorn's fault status (short descriptor format) of an access that is not aligned.
 _ALIGNMENT = 1
 _USAGE = {1: UNDEFINSTR, 17: NOCP, 18: INVSTATE, 19: STKOF, 22: UNALIGNED}
 
 
 class End(StrEnum):
-    """Why :meth:`Machine.run` came back."""
+    """Why :meth:`Machine.run` returned."""
 
     CONDITION = "condition"
     DEADLINE = "deadline"
@@ -76,7 +76,7 @@ class Machine(Nrf9160):
         self._hooks: dict[int, list[Callable[[Machine], bool | None]]] = {}
         self._pattern: re.Pattern[bytes] | None = None
         self._lines = False
-        self._searched = 0  # console bytes in which the pattern is not looked for again
+        self._searched = 0  # console bytes that have been searched for the pattern
         self._hit = False
         super().__init__(firmware, booted=booted, console=console, paced=paced, timing=timing)
 
@@ -87,7 +87,7 @@ class Machine(Nrf9160):
         self._listen(data)
 
     def _listen(self, data: bytes) -> None:
-        """A run that waits for a pattern in what is sent ends; ``data`` was sent last."""
+        """End a run that waits for a pattern, if it was sent; ``data`` was sent last."""
         line = data.rfind(b"\n") + 1
         if self._pattern is None or self._hit or (self._lines and not line):
             return
@@ -102,7 +102,7 @@ class Machine(Nrf9160):
             self._searched = size - (len(data) - line)
 
     def _collect(self) -> None:
-        """Take what the counting core let the console send."""
+        """Take over what the counting core has sent to the console."""
         if self.core.has_sent:
             self.console.extend(self.core.collect(self.memory_map.cpu_hz, self.console.size))
             self.silent_resets = 0
@@ -120,9 +120,9 @@ class Machine(Nrf9160):
     ) -> End:
         """Run until the console shows ``pattern``, a count is reached, or the image cannot go on.
 
-        ``until_tick`` is in ticks of :attr:`now` and a deadline; ``until_executed`` in executed
-        instructions and a condition. ``lines`` says that what matches ``pattern`` is the end of a
-        line, which is cheaper: the pattern is looked for only there, and in one line.
+        ``until_tick`` is a deadline, in ticks of :attr:`now`; ``until_executed`` is a condition, in
+        executed instructions. ``lines`` says that a match of ``pattern`` ends with its line: the
+        pattern is then searched only where a line ends, and in that line, which is faster.
         """
         self._pattern = re.compile(pattern) if pattern is not None else None
         self._lines, self._searched = lines, self.console.size
@@ -169,9 +169,9 @@ class Machine(Nrf9160):
         return None
 
     def _awake(self, until_tick: int, guard: Deadline | None) -> bool:
-        """Sleep to the event that wakes the core.
+        """Sleep until an event wakes the core.
 
-        False where none comes before ``until_tick``, or before the guard's wall time is over.
+        False if none does before ``until_tick``, or before the guard's wall time is over.
         """
         while not self._wakes():
             if guard is not None and guard.guard_expired:
@@ -331,11 +331,11 @@ class Machine(Nrf9160):
         return report(record, self.firmware)
 
     def fault_image(self, record: FaultRecord) -> str:
-        """Of images of two worlds, the one to blame; "" where there is one world."""
+        """With images of two worlds, the one to blame; "" with one world."""
         return image_of(record, self.firmware)
 
     def fault_deed(self, record: FaultRecord) -> str:
-        """Where both worlds are there: what was refused."""
+        """With images of two worlds, what was refused; "" with one world."""
         return what(record) if record.world else ""
 
     def fault_place(self, record: FaultRecord) -> str:

@@ -25,7 +25,7 @@ class Area:
         return self.origin + self.size
 
     def holds(self, address: int, size: int = 1) -> bool:
-        """True when all ``size`` bytes from ``address`` lie in the area."""
+        """True if all ``size`` bytes from ``address`` lie in the area."""
         return self.origin <= address and address + size <= self.end
 
 
@@ -47,7 +47,7 @@ class Block:
 
     @property
     def addresses(self) -> tuple[int, ...]:
-        """Absolute base addresses, one a window."""
+        """Absolute base addresses, one per window."""
         return tuple(base + self.offset for base in self.bases)
 
 
@@ -72,7 +72,7 @@ class MemoryMap:
 
 
 def from_table(table: dict[str, Any]) -> MemoryMap:
-    """A map from the parsed TOML; raises KeyError where the table lacks an entry."""
+    """A map from the parsed TOML; raises KeyError if an entry is missing."""
     soc, windows = table["soc"], table["windows"]
     areas = tuple(Area(name, a["origin"], a["size"]) for name, a in table["memory"].items())
     blocks = tuple(

@@ -1,16 +1,15 @@
-"""The memory protection unit (Armv8-M ARM, B9 and D1.2, MPU_*), as the processor's microcode asks.
+"""The memory protection unit (Armv8-M ARM, B9 and D1.2, MPU_*): exception frames, and TT.
 
-The registers and what they allow are the counting core's (:class:`harness.simulator._native.Mpu`);
-loads, stores and fetches of instructions are checked by Unicorn's MPU, which the core is told of by
-``Core.synchronize``: a region that covers whole pages costs nothing, the pages in which one ends
-some 0.1 us an access. This module answers for exception frames that are out of the ordinary, and
-for TT.
+The counting core holds the registers and their rules (:class:`harness.simulator._native.Mpu`).
+Loads, stores and fetches are checked by Unicorn's own MPU, which ``Core.synchronize`` sets: a
+region of whole pages costs nothing; in a page in which a region ends, each access takes about
+0.1 us more. This module answers for TT, and for exception frames that the core leaves to Python.
 
-Changes of MPU_CTRL come into force with the instruction, those of regions with the next block of
-code: before the next ISB, where the architecture promises it, and after no more than a few
-instructions, as on the chip. Zephyr 3.1 uses a stack before any barrier.
+Changes of MPU_CTRL take effect with the instruction, those of regions with the next block of code:
+before the next ISB, as the architecture promises, and after a few instructions at most, as on the
+chip. Zephyr 3.1 uses a stack before any barrier.
 
-Each security state has an MPU of its own; the one of the state that runs is in force.
+Each security state has its own MPU; the one of the running state is in force.
 """
 
 from __future__ import annotations
@@ -42,12 +41,12 @@ class Mpu:
 
     @property
     def checks(self) -> bool:
-        """True where accesses are checked: enabled, and not off because of the priority."""
+        """True if accesses are checked: the MPU is on, and the priority does not switch it off."""
         exempt = self._core.mpu_negative and not self.registers.ctrl & HFNMIENA
         return self.enabled and not exempt
 
     def allows_all(self, address: int, size: int, *, write: bool, privileged: bool) -> bool:
-        """True where each of ``size`` bytes passes, the MPU being enabled and in force."""
+        """True if each of ``size`` bytes may be accessed while the MPU is in force."""
         places = [address, *range((address & -GRANULE) + GRANULE, address + size, GRANULE)]
         return all(self.registers.allows(place, write, privileged) for place in places)
 

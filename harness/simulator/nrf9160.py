@@ -50,12 +50,12 @@ T = TypeVar("T", bound=Device)
 
 
 class Nrf9160:
-    """One chip with one image; a resource that :meth:`close` gives back.
+    """One chip with one image; a resource that :meth:`close` frees.
 
     ``booted`` is False for a device fresh from the factory, whose UICR is erased. ``console`` names
     the UARTE whose bytes are kept; with ``paced`` its transfers take the time of the baud rate.
-    ``timing``: an instruction lasts a tick; with "branches" a taken branch lasts one more, so that
-    busy loops which were calibrated on the chip last about their time.
+    ``timing``: an instruction takes one tick; with "branches" a taken branch takes one more, so
+    that busy loops that were calibrated on the chip take about the right time.
     """
 
     def __init__(
@@ -79,13 +79,13 @@ class Nrf9160:
         self._noted: set[str] = set()
         #: "wfi" or "wfe" while the core sleeps, else "".
         self.sleeping = ""
-        #: RESETREAS bit of a reset that was asked for and is still to come.
+        #: RESETREAS bit of a reset that was requested and is not done yet.
         self.reset_reason: int | None = None
         self.silent_resets = 0
         self._assemble()
         self.core.branch_ticks = timing == BRANCHES
         self.uart = self._device(console, Uarte)
-        #: What each UARTE but the console has sent, by name.
+        #: What each UARTE except the console has sent, by name.
         self.sent: dict[str, bytearray] = {}
         for name, device in self.devices.items():
             if isinstance(device, Uarte) and device is not self.uart:
@@ -114,7 +114,7 @@ class Nrf9160:
             self.core, self.nvic, self.worlds, self.gateway, self.exceptions, self._sleep
         )
         self.devices: dict[str, Device] = {}
-        #: Devices with tasks that wait for a DPPI channel, as far as known.
+        #: The devices with tasks that are subscribed to a DPPI channel, for channels used so far.
         self._listeners: dict[int, tuple[Nordic, ...]] = {}
         for block in chip.blocks:
             device = MODELS[block.model](self, block)
@@ -174,7 +174,7 @@ class Nrf9160:
 
     @property
     def now(self) -> int:
-        """Virtual time in ticks: instructions, sleep, and what branches took beyond these."""
+        """Virtual time in ticks: instructions, sleep, and the additional ticks of branches."""
         core = self.core
         return core.executed + core.slept + core.branches
 
@@ -193,7 +193,7 @@ class Nrf9160:
         return self.engine.register_file(size)
 
     def schedule(self, device: str, tag: str, time: int) -> None:
-        """Let ``device`` be fired at ``time``; a run that would miss it stops in time."""
+        """Call fire(tag) of ``device`` at tick ``time``; a run stops there to do so."""
         self.events.schedule((device, tag), time)
         core = self.core
         core.stop_at = min(core.stop_at, core.executed + max(0, time - self.now))
@@ -211,7 +211,7 @@ class Nrf9160:
         self.nvic.pend(SYSTICK | NONSECURE if nonsecure else SYSTICK)
 
     def rewired(self) -> None:
-        """A task was subscribed to a DPPI channel, or is no longer."""
+        """Subscriptions of tasks to DPPI channels have changed."""
         self._listeners.clear()
         for device in self.devices.values():
             device.regs.stops_itself = 0
@@ -280,7 +280,7 @@ class Nrf9160:
         self.worlds.update_fp_access()
 
     def security_changed(self) -> None:
-        """SPU, SAU or AIRCR say something else of the security states."""
+        """SPU, SAU or AIRCR have changed what belongs to which security state."""
         self.attribution.update(self.shared.sau_ctrl, nonsecure=self.worlds.nonsecure)
         self.worlds.update()
 
@@ -323,7 +323,7 @@ class Nrf9160:
         return self._read(address, size)
 
     def write_memory(self, address: int, data: bytes) -> None:
-        """Write memory as a debugger does. Raises ValueError where there is none."""
+        """Write memory as a debugger does. Raises ValueError if there is none."""
         if not self._holds(address, len(data)):
             raise ValueError(f"no memory at 0x{address:08x} ({len(data)} bytes)")
         self._write(address, data)
@@ -380,7 +380,7 @@ class Nrf9160:
         self.silent_resets = 0
 
     def clear_evidence(self) -> None:
-        """Forget faults and findings, for a run that is judged by itself."""
+        """Forget faults and findings, for a run that is judged on its own."""
         self.faults.clear()
         self.findings.clear()
         self._noted.clear()

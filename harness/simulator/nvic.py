@@ -1,8 +1,8 @@
 """Exceptions that are pending and active, and their priorities (Armv8-M ARM, B3 and D1.2, NVIC_*).
 
 Numbers are exception numbers: 2 NMI, 3 HardFault, 4 MemManage, 5 BusFault, 6 UsageFault, 11 SVCall,
-12 DebugMonitor, 14 PendSV, 15 SysTick, 16 + n interrupt n. Those that exist once a security state
-(3, 4, 6, 11, 14, 15) have :data:`NONSECURE` added for the non-secure one.
+12 DebugMonitor, 14 PendSV, 15 SysTick, 16 + n interrupt n. Those that exist once per security
+state (3, 4, 6, 11, 14, 15) have :data:`NONSECURE` added for the non-secure one.
 
 The controller's state and rules are the counting core's (:class:`harness.simulator._native.Nvic`).
 """
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 NMI, HARD_FAULT, MEM_MANAGE, BUS_FAULT, USAGE_FAULT = 2, 3, 4, 5, 6
 SECURE_FAULT, SVCALL, DEBUG_MONITOR, PENDSV, SYSTICK, FIRST_IRQ = 7, 11, 12, 14, 15, 16
-#: Added to the number of an exception of the non-secure state that the secure one has, too.
+#: Added to the number of a banked exception of the non-secure state.
 NONSECURE = 1 << 9
-#: The exceptions that exist once a security state.
+#: The exceptions that are banked: they exist once per security state.
 BANKED = frozenset((HARD_FAULT, MEM_MANAGE, USAGE_FAULT, SVCALL, PENDSV, SYSTICK))
 #: The bits of an exception that are its number as IPSR has it.
 NUMBER = NONSECURE - 1
@@ -35,7 +35,7 @@ NAMES = {
     PENDSV: "PendSV",
     SYSTICK: "SysTick",
 }
-#: AIRCR.PRIS: what the non-secure priorities start at.
+#: With AIRCR.PRIS the non-secure priorities start here.
 SQUASHED = 0x80
 
 

@@ -1,7 +1,7 @@
 """What the console sent, each transfer with its virtual time.
 
-Firmware that polls sends each byte by itself. So transfers stand in three arrays, as the counting
-core gives them, and become objects where somebody looks at them.
+Firmware that polls sends each byte by itself. So transfers are kept in three arrays, as the
+counting core gives them, and become objects only when they are read.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, overload
 
-#: Times in seconds, where in the bytes each transfer ends, the bytes; packed.
+#: Packed: times in seconds, the offset in the bytes at which each transfer ends, the bytes.
 Packed = tuple[bytes, bytes, bytes]
 
 
@@ -67,13 +67,13 @@ class Recorded(Sequence[Chunk]):
         return bytes(self._data[offset:])
 
     def append(self, time: float, data: bytes) -> None:
-        """One more transfer."""
+        """Add one transfer."""
         self._data += data
         self._times.append(time)
         self._ends.append(len(self._data))
 
     def extend(self, packed: Packed) -> None:
-        """More transfers, whose ends count from the beginning of all."""
+        """Add transfers; their ends are offsets from the beginning of the whole record."""
         times, ends, data = packed
         self._times.frombytes(times)
         self._ends.frombytes(ends)

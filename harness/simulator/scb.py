@@ -1,7 +1,7 @@
-"""System control block, SAU and FP extension registers (Armv8-M ARM, D1.2), once a security state.
+"""System control block, SAU and FP extension registers (Armv8-M ARM, D1.2), one per security state.
 
-What both states share (:class:`Shared`) the non-secure one sees where AIRCR.BFHFNMINS lets it, or
-not at all.
+What both states share is in :class:`Shared`. The non-secure state sees the part of it that
+AIRCR.BFHFNMINS gives it, and nothing else.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _AIRCR_SYSRESETREQ, _AIRCR_SYSRESETREQS = 1 << 2, 1 << 3
 _AIRCR_BFHFNMINS, _AIRCR_PRIS = 1 << 13, 1 << 14
 _CCR_RESET = 0x201  # STKALIGN, which v8-M fixes at one
 _FPCCR_RESET = 0xC000_0000  # ASPEN, LSPEN
-_FPCCR_SECURE = 0x3C00_0000  # LSPENS, CLRONRET(S), TS: not for the non-secure state
+_FPCCR_SECURE = 0x3C00_0000  # LSPENS, CLRONRET(S), TS: the non-secure state cannot set them
 FPCCR_TS = 1 << 26
 _BUS_STATUS = 0xFF00  # BFSR in CFSR
 
@@ -45,7 +45,7 @@ _PENDING_BITS = {6: 12, 4: 13, 5: 14, 11: 15, 7: 20, 3: 21}
 
 
 def _kept_by_the_core(name: str) -> Any:
-    """A register of each state that the counting core needs to take exceptions."""
+    """A banked register, which the counting core needs to take exceptions."""
 
     def place(scb: Scb) -> str:
         return f"{name}_ns" if scb._nonsecure else name
@@ -57,7 +57,7 @@ def _kept_by_the_core(name: str) -> Any:
 
 
 class Host(Protocol):
-    """What the SCB asks of the processor."""
+    """What the SCB needs of the processor."""
 
     @property
     def exception_number(self) -> int: ...
@@ -72,7 +72,7 @@ class Host(Protocol):
 
 
 class Shared:
-    """What exists once, whatever the security state."""
+    """What both security states share."""
 
     def __init__(self) -> None:
         self.reset()
@@ -80,7 +80,7 @@ class Shared:
     def reset(self) -> None:
         """Values after a reset."""
         self.hfsr = self.bfsr = self.bfar = self.sfsr = self.sfar = 0
-        self.enables = 0  # SHCSR's of BusFault and SecureFault
+        self.enables = 0  # in SHCSR, of BusFault and SecureFault
         self.nsacr = 0
         self.sau_ctrl = 0
         self.reset_secure_only = False  # AIRCR.SYSRESETREQS
@@ -145,7 +145,7 @@ class Scb:
         self.reset()
 
     def reset(self) -> None:
-        """Values after a reset; what is shared is reset by its owner."""
+        """Values after a reset; :class:`Shared` is reset by its owner."""
         self.status = self.mmfar = 0
         self.ccr = _CCR_RESET
         self.enables = 0
@@ -159,7 +159,7 @@ class Scb:
 
     @property
     def sees_shared(self) -> bool:
-        """True where BusFault and HardFault are this state's."""
+        """True if BusFault and HardFault belong to this state."""
         return not self._nonsecure or self._nvic.faults_nonsecure
 
     @property
@@ -178,7 +178,7 @@ class Scb:
         return self.shared.bfar if self.sees_shared else 0
 
     def note(self, status: int, address: int | None = None) -> None:
-        """Set bits of CFSR; ``address`` goes where MMARVALID or BFARVALID say."""
+        """Set bits of CFSR; ``address`` goes to MMFAR with MMARVALID, to BFAR with BFARVALID."""
         self.status |= status & ~_BUS_STATUS
         self.shared.bfsr |= status & _BUS_STATUS
         if address is not None and status & MMARVALID:
@@ -192,12 +192,12 @@ class Scb:
         return self.enables | self.shared.enables
 
     def number(self, exception: int) -> int:
-        """The exception of this state that goes by a number."""
+        """This state's exception of a number, with NONSECURE if it is banked and not secure."""
         return exception | NONSECURE if self._nonsecure and exception in BANKED else exception
 
     @property
     def clears_fp(self) -> bool:
-        """FPCCR.TS: all FP registers are the secure state's."""
+        """FPCCR.TS: all FP registers belong to the secure state."""
         return bool(self.storage.get(0x234, 0) & FPCCR_TS)
 
     def read(self, offset: int) -> int:
@@ -213,7 +213,7 @@ class Scb:
         if 0x90 <= offset < 0xC8:
             return self._mpu.read(offset)
         if 0xD0 <= offset <= 0xE8:
-            return 0  # the SAU has no regions; none of it is the non-secure state's
+            return 0  # the SAU has no regions, and the non-secure state sees none of it
         return ID.get(offset, self.storage.get(offset, 0))
 
     def write(self, offset: int, value: int) -> None:
@@ -235,7 +235,7 @@ class Scb:
             self.storage[offset] = value
 
     def _owns(self, exception: int) -> bool:
-        """True for a system exception that this state has to do with."""
+        """True for a system exception whose registers this state may access."""
         if exception == SECURE_FAULT:
             return not self._nonsecure
         if exception in (NMI, BUS_FAULT):
@@ -347,7 +347,7 @@ class Scb:
 
     @property
     def fp_allowed(self) -> bool:
-        """Whether FP instructions may run in this state."""
+        """True if FP instructions may run in this state."""
         allowed = self.cpacr >> 20 & 3 != 0
         return allowed and (not self._nonsecure or bool(self.shared.nsacr >> 10 & 1))
 

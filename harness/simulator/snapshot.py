@@ -1,9 +1,9 @@
 """Snapshots: fork a booted image into many runs, in this process or in others.
 
-Kept are the processor, all memory, every device, the appointments, the virtual time and what was
-printed. Findings, faults and the profile are evidence about a whole session: restoring leaves them
-as they are. A snapshot that :func:`save` wrote is read back by :func:`load` on a machine with the
-same image and the same version of the simulator.
+A snapshot holds the processor, all memory, every device, the scheduled events, the virtual time
+and what was printed. Findings, faults and the profile are evidence about a whole session: restoring
+leaves them as they are. A snapshot that :func:`save` wrote is read back by :func:`load` on a
+machine with the same image and the same version of the simulator.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from harness.errors import UsageError
 from harness.simulator.machine import Machine
 from harness.simulator.recorded import Packed
 
-#: Raised when what a snapshot holds, or how it is written, changes.
+#: Increased when what a snapshot holds, or how it is written, changes.
 FORMAT = 6
 _MAGIC = b"tflm-hil snapshot\n"
 _LARGEST = 64 << 20
@@ -37,7 +37,7 @@ class Snapshot:
     processor: bytes = field(repr=False)
     extras: int
     memory: dict[str, bytes] = field(repr=False)
-    flash: object = field(repr=False, compare=False)  # the engine's mark of this content
+    flash: object = field(repr=False, compare=False)  # the engine's mark for this content
     devices: dict[str, Any] = field(repr=False)
     blocks: dict[str, Any] = field(repr=False)
     events: Any = field(repr=False)
@@ -101,7 +101,7 @@ def restore(machine: Machine, snapshot: Snapshot) -> None:
 
 
 def _restore_memory(machine: Machine, snapshot: Snapshot) -> None:
-    """Only pages that differ are written; flash is looked at only where it was programmed."""
+    """Only pages that differ are written; flash is compared only if it was programmed."""
     engine = machine.engine
     ram = engine.stores["ram"].area
     if machine.core.has_run(1):
@@ -129,12 +129,12 @@ def save(machine: Machine, snapshot: Snapshot, path: Path) -> None:
 def load(machine: Machine, path: Path) -> Snapshot:
     """The snapshot in ``path``, for ``machine``.
 
-    Raises :class:`UsageError` where the file is none, was cut off, or was made with another image
-    or another version.
+    Raises :class:`UsageError` if the file is not a snapshot, was cut off, or was made with another
+    image or another version.
     """
     data = files.read(path)
     if not data.startswith(_MAGIC):
-        raise UsageError(f"{path} is no snapshot")
+        raise UsageError(f"{path} is not a snapshot")
     try:
         content = _unpacked(json.loads(_inflated(data[len(_MAGIC) :])))
         made_by = content.pop("made_by")
@@ -163,7 +163,7 @@ def _inflated(data: bytes) -> bytes:
 
 
 def _made_by(machine: Machine) -> str:
-    """Names the image and everything that the meaning of a snapshot depends on."""
+    """Identifies the image, and everything else that a snapshot depends on."""
     known = hashlib.sha256()
     for address, data in machine.image.parts:
         known.update(f"{address} {len(data)} ".encode() + data)

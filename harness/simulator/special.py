@@ -1,8 +1,8 @@
 """Instructions that the machine carries out itself: hints, TT, gateways, and those that fault.
 
-Unicorn raises an invalid instruction for WFE and YIELD, knows no sleep, and answers TT for a
-processor with a non-secure side. The counting core stops before each of them, and before those
-that set FAULTMASK, on which the MPU depends.
+Unicorn takes WFE and YIELD for invalid instructions, cannot sleep, and answers TT for a processor
+with a non-secure side. The counting core stops before each of these, and before instructions that
+set FAULTMASK, which the MPU depends on.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _APSR_N, _APSR_Z, _APSR_C, _APSR_V = 1 << 31, 1 << 30, 1 << 29, 1 << 28
 
 
 class Special:
-    """Carries out the instruction at pc; ``sleep`` is told "wfi" or "wfe"."""
+    """Carries out the instruction at pc; ``sleep`` is called with "wfi" or "wfe"."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Special:
         self._exceptions, self._sleep = exceptions, sleep
 
     def carry_out(self, pc: int, first: int, second: int) -> None:
-        """Nothing happens to an ordinary instruction, on which a breakpoint stands."""
+        """Do nothing for an ordinary instruction, which has a breakpoint."""
         if not self._core.is_special(first, second):
             return
         xpsr = self._core.read(Reg.XPSR)
@@ -131,7 +131,7 @@ def _next_it(xpsr: int) -> int:
 
 
 def _passes(xpsr: int) -> bool:
-    """The condition of the IT block that the instruction stands in, if it stands in one."""
+    """True if the instruction is in no IT block, or if its condition there holds."""
     state = _it_state(xpsr)
     if not state & 0xF:
         return True

@@ -1,4 +1,4 @@
-"""The supply fails: a warning, and a reset after which RAM is another."""
+"""A failing supply: a warning, and a reset after which RAM holds other data."""
 
 from __future__ import annotations
 

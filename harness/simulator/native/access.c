@@ -1,9 +1,9 @@
-// Accesses that Unicorn asks about: devices, flash, what is no memory.
+// Accesses that Unicorn asks about: to devices, to flash, and where there is no memory.
 #include <string.h>
 
 #include "core.h"
 
-// What Python answers takes about as long as so many instructions.
+// An answer by Python takes about as long as this many instructions.
 #define PYTHON_INSTRUCTIONS 256
 #define PRIVATE 0xE0000000u  // the private peripheral bus
 
@@ -24,7 +24,7 @@ static bool stores_follow(Core *c, uint32_t pc) {
   for (uint32_t at = pc; area && at < c->block + c->block_size;) {
     uint16_t first = core_halfword(area, at);
     if (at != pc && thumb_may_store(first)) return true;
-    // The rest of a store of several words goes on, too.
+    // The rest of a store of several words would go on, too.
     if (at == pc && thumb_length(first) == 2 && first >> 12 != 6) return true;
     if (at == pc && thumb_length(first) == 4 && (first & 0xFE00) != 0xF800) return true;
     at += thumb_length(first);
@@ -32,7 +32,7 @@ static bool stores_follow(Core *c, uint32_t pc) {
   return !area;
 }
 
-// Unicorn finishes the block after a refused store; access_undo() takes back all from the store on.
+// Unicorn finishes the block after a refused store; access_undo() undoes it from the store on.
 static bool abort_block(Core *c, int reason, uint32_t pc) {
   c->api.context_save(c->uc, c->context);
   c->shadowed = stores_follow(c, pc);
@@ -49,12 +49,12 @@ void access_undo(Core *c) {
   c->aborting = false;
 }
 
-// What an access has changed, or one before it in this block, ends the run before the block ends.
+// True if this access, or one before it in the block, ends the run before the end of the block.
 static bool wants_stop(Core *c) {
   return c->stop_after || c->stop_at < c->executed || core_deliverable(c);
 }
 
-// Python is about to be asked: look at the clock the sooner.
+// Python is about to be asked: look at the clock sooner.
 void access_note_python(Core *c) {
   c->look_at -= PYTHON_INSTRUCTIONS;
   core_limit(c);
@@ -84,7 +84,7 @@ static const Served *served_at(Core *c, uint32_t address) {
   return NULL;
 }
 
-// An access to registers that is nothing but a load or a store; false: ask the machine.
+// Carry out an access that is just a load or a store of a register; false: ask the machine.
 static bool answer(Core *c, bool write, uint32_t address, int size, uint64_t value) {
   if (size != 4 || address & 3 || c->divided || address >= PRIVATE) return false;
   const Served *at = served_at(c, address);
@@ -95,7 +95,7 @@ static bool answer(Core *c, bool write, uint32_t address, int size, uint64_t val
   return registers_write(at, address - at->base, (uint32_t)value);
 }
 
-// An access that more depends on than a register; false: ask the machine.
+// Carry out an access that has further effects; false: ask the machine.
 static bool carry_out(Core *c, bool write, uint32_t address, int size, uint64_t value) {
   if (size != 4 || address & 3 || c->divided) return false;
   if (address >= PRIVATE) return scs_access(c, write, address, (uint32_t)value);

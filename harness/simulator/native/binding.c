@@ -8,7 +8,7 @@
 #error "harness/sources.py makes the number of the sources that this is built from"
 #endif
 
-// Takes the reference to `value`.
+// Steals the reference to `value`.
 int binding_fill(PyObject *tuple, Py_ssize_t at, PyObject *value) {
   return value ? PyTuple_SetItem(tuple, at, value) : -1;
 }

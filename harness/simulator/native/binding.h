@@ -12,7 +12,7 @@
 typedef struct {
   PyObject_HEAD Core core;
   PyObject *access;
-  PyObject *listener;  // NULL, or who hears what is sent
+  PyObject *listener;  // NULL, or what is called with the bytes that are sent
   PyObject *served;    // a list: the Registers that `core.served` points into
   PyObject *nvic;      // what `core.nvic` points into
   PyObject *mpus;      // a tuple: what `core.mpus` points into

@@ -1,24 +1,24 @@
 // The counting core: a Unicorn Cortex-M33 that knows, at every moment, how many instructions ran.
 //
 // Nothing is linked against Unicorn: the addresses of its functions are passed in.
-//   thumb.c    what must be known of Thumb instructions
+//   thumb.c    Thumb instructions, as far as counting needs them
 //   count.c    blocks and budgets: each instruction is counted
 //   run.c      runs and cuts: a run stops at an exact instruction
-//   access.c   accesses that Unicorn asks about, and undoing what follows a refused one
+//   access.c   accesses that Unicorn asks about; undoes what follows a refused one
 //   registers.c  devices' registers, and accesses that need no device
-//   uarte.c    bytes that are sent
+//   uarte.c    bytes that a UARTE sends
 //   idle.c     loops that can change nothing, skipped to the next event
-//   nvic.c     exceptions that wait and run, and their priorities
+//   nvic.c     exceptions that are pending and active, and their priorities
 //   exception.c  taking and leaving exceptions without a fault
 //   frame.c    exception frames
-//   worlds.c   the two security states: priorities, who may run where, the change between them
+//   worlds.c   the two security states: priorities, where each may run, the change between them
 //   mpu.c      what the MPU allows, and whether a change of it takes a right away
-//   mpu_registers.c  its registers, and when they come into force
+//   mpu_registers.c  its registers, and when they take effect
 //   scs.c      registers of the System Control Space that need no device
-//   state.c    the processor's registers where Unicorn's interface does not show them
+//   state.c    the registers that Unicorn's interface does not show
 //   profile.c  what ran, how often
-//   methods.c  what Python may ask (evidence.c: about what ran; properties.c: see and set)
-//   nvic_methods.c, mpu_methods.c  what Python may ask of the interrupt controller, of an MPU
+//   methods.c  methods for Python (evidence.c: about what ran; properties.c: attributes)
+//   nvic_methods.c, mpu_methods.c  those of the interrupt controller and of an MPU
 //   binding.c  the type `harness.simulator._native.Core`
 #ifndef HARNESS_SIMULATOR_NATIVE_CORE_H_
 #define HARNESS_SIMULATOR_NATIVE_CORE_H_
@@ -69,7 +69,7 @@ enum {
 enum { EXTRA_LIMITS = 1, EXTRA_EXCLUSIVE = 2 };
 // Bytes that one entry of Area.rights stands for, as a shift: the smallest region of the SPU.
 #define GRANULE_SHIFT 13
-// What an instruction stands in, as far as it matters who carries it out.
+// The context of an instruction, as far as it decides who carries it out.
 enum { CONTEXT_NO_FP = 1, CONTEXT_NONSECURE = 2 };
 
 typedef struct {
@@ -88,7 +88,7 @@ typedef struct {
 } Unicorn;
 #define UNICORN_FUNCTIONS 11
 
-// What is known of the block that starts at a halfword, and how many instructions it ran.
+// The block that starts at a halfword, and how many instructions have run in it.
 typedef struct {
   uint32_t key;  // size << 16 | generation; 0 for a block that must be looked at each time
   uint16_t count;
@@ -101,22 +101,22 @@ typedef struct {
   uint32_t base;
   uint32_t size;
   uint8_t *host;
-  Slot *slots;       // one a halfword, code areas only
-  uint8_t *covered;  // one bit a halfword, code areas only
+  Slot *slots;       // one per halfword, code areas only
+  uint8_t *covered;  // one bit per halfword, code areas only
   bool stable;       // code there changes only through core_invalidate()
-  // One a granule: secure (bit 0) and non-secure code (bit 1) runs there, exception frames of
-  // secure (bit 2) and non-secure code (bit 3) lie there; NULL: all of it.
+  // One per granule: secure (bit 0) and non-secure code (bit 1) may run there; frames of secure
+  // (bit 2) and non-secure code (bit 3) may be there. NULL: all of this, everywhere.
   uint8_t *rights;
 } Area;
 
-// Where Unicorn keeps what its interface does not show: byte offsets in a saved context.
+// Byte offsets in a saved context, where Unicorn keeps what its interface does not show.
 typedef struct {
   size_t registers;  // the first one that a snapshot keeps
   size_t system;     // the banked system registers of the M profile
   size_t end;        // first byte behind what a snapshot keeps
 } Layout;
 
-// Bytes that were sent and not collected yet, with the virtual time at which they were.
+// Bytes that were sent and not collected yet, with the virtual time of each transfer.
 #define OUTBOX_CHUNKS 1024
 typedef struct {
   struct {
@@ -128,7 +128,7 @@ typedef struct {
   uint32_t used;
 } Outbox;
 
-// What core_count_before() said last.
+// The last question to core_count_before(), and its answer.
 typedef struct {
   uint32_t block, size, pc, generation, count;
 } Counted;
@@ -148,13 +148,13 @@ typedef struct {
 } Idle;
 
 typedef struct Core {
-  // What on_block() needs stands together.
+  // What on_block() needs is together.
   uint32_t again;        // address of a block that needs no second look, or 1
   uint32_t block_count;  // instructions of the current block
   long long executed;
-  long long limit;  // on_block_slow() has something to do once `executed` is above it
+  long long limit;  // once `executed` is above it, on_block_slow() has something to do
   Slot *slot;
-  long long charged;  // part of `executed` that slots were charged with
+  long long charged;  // the part of `executed` that has been added to slots
   uint32_t block, block_size;
   uint32_t trace_next;
   uint16_t generation;
@@ -164,14 +164,14 @@ typedef struct Core {
   void *uc;
   Unicorn api;
   void *owner;  // the Python object, for access_callback
-  // The machine's answer to an access; false to refuse it. `*failed`: the callback itself broke.
+  // The machine's answer to an access; false to refuse it. `*failed`: the callback raised.
   bool (*access)(struct Core *c, bool write, uint32_t address, int size, uint64_t value,
                  uint32_t *answer, bool *failed);
-  // Somebody listens to what is sent, or to what ends a line alone. `*failed`: the callback broke.
+  // Called with what is sent, or only with what ends a line. `*failed`: the callback raised.
   void (*heard)(struct Core *c, const uint8_t *bytes, uint32_t size, bool *failed);
   bool hears_lines;
   int code_count;
-  Area windows[MAX_AREAS];  // device windows, with what their registers read as
+  Area windows[MAX_AREAS];  // device windows; their memory holds answers to reads
   int window_count;
   Served served[MAX_SERVED];  // registers whose plain accesses the core answers
   int served_count, last_served;
@@ -186,25 +186,25 @@ typedef struct Core {
   long long look_at;    // time to look at the clock and for an idle loop
   long long step;       // instructions between two such looks
   uint64_t wall;        // ns of the monotonic clock at which run() returns, 0 for never
-  bool branch_ticks;    // a taken branch lasts a tick longer
-  long long branches;   // ticks that branches lasted beyond their instructions
+  bool branch_ticks;    // a taken branch takes one more tick
+  long long branches;   // the additional ticks of branches
   long long slept;      // ticks without instructions
-  uint32_t sequential;  // where code goes on without a branch, 0 where that is not known
+  uint32_t sequential;  // where code goes on without a branch, 0 if not known
   Nvic *nvic;
   unsigned taken;  // exceptions
-  // What the masks of the running security state boost to, and those of the other one do.
+  // What the masks of the running security state boost to, and what those of the other one do.
   int primask_priority, faultmask_priority, other_priority;
   bool nonsecure;         // the security state; Unicorn's own is always secure
   bool plain_frames;      // no more than the lower half of the FP registers is stacked
-  bool nonsecure_frames;  // as a non-secure image expects them that runs alone
-  bool divided;           // each access to a device may be refused: none is answered without asking
+  bool nonsecure_frames;  // frames are as a non-secure image expects them that runs alone
+  bool divided;           // accesses to devices may be refused: always ask the machine
   int exception, error, fault_type, fault_size;
   unsigned int fault_address, fault_status;
   bool stop_after, fp_disabled, skip_idle;
   Mpu *mpus[2];       // of the secure, of the non-secure state
-  Regions asked;      // what the firmware's MPU was when it was put in force last
-  Regions in_force;   // made of it: with fillers, or those of mpu_open()
-  bool mpu_off;       // the firmware's is: nothing is refused
+  Regions asked;      // the firmware's MPU when it was last put in force
+  Regions in_force;   // derived from it: with fillers, or those of mpu_open()
+  bool mpu_off;       // the firmware's MPU is off: nothing is refused
   bool mpu_negative;  // it was put in force for code of a priority below zero
   bool ram_runs;      // code has run in writable memory
   bool watches_ram;   // accesses to writable memory may be refused

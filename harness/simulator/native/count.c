@@ -1,4 +1,4 @@
-// Counting. Stopping at an exact instruction: run.c.
+// Counts instructions. For stopping at an exact one see run.c.
 //
 // Unicorn calls on_block() before each translated block. A block that would run past `stop_at`, or
 // holds an instruction that the machine carries out itself (WFI, TT, a breakpoint), is not entered;
@@ -12,7 +12,7 @@
 // Instructions between two looks at the clock at most: a few milliseconds.
 #define LAST_LOOK 262144
 
-// What is called seldom must not make dear what calls it: its registers would be saved each time.
+// Rare functions are not inlined: their callers would save more registers on each call.
 #ifdef __GNUC__
 #define SELDOM __attribute__((noinline, cold))
 #define EXPECTED(condition) __builtin_expect(condition, 1)
@@ -45,7 +45,7 @@ uint16_t core_halfword(const Area *area, uint32_t address) {
   return (uint16_t)(area->host[offset] | area->host[offset + 1] << 8);
 }
 
-// Must be called after each change of what it looks at.
+// Must be called after each change of a value that it reads.
 void core_limit(Core *c) {
   bool always = c->nvic->best || c->stale || c->idle.watching || c->branch_ticks || c->partial;
   c->limit = always ? -1 : c->stop_at < c->look_at ? c->stop_at : c->look_at;
@@ -111,8 +111,8 @@ static void look_later(Core *c) {
   c->look_at = c->executed + c->step;
 }
 
-// The current block is entered: by a branch, unless it stands behind the last one. `stop_at` is in
-// instructions and comes nearer with each tick that is none.
+// The current block is entered: by a branch, unless it follows the last one directly. `stop_at` is
+// in instructions, and comes nearer with each tick that is not one.
 static void note_branch(Core *c) {
   bool jumped = c->sequential && c->sequential != c->block;
   c->branches += jumped;
@@ -144,7 +144,7 @@ static uint32_t first_special(Core *c) {
 static SELDOM void on_block_slow(Core *c) {
   if (c->branch_ticks) note_branch(c);
   if (c->partial) {
-    // A block that starts there may be in Unicorn's cache, without the end that was asked for.
+    // Unicorn's cache may hold a block that starts there and does not end at `until`.
     if (c->block == c->until) refuse_block(c, REASON_NONE);
     return;
   }
@@ -173,7 +173,7 @@ static SELDOM void on_block_slow(Core *c) {
   }
 }
 
-// False where no memory can hold code: the fetch fails next, nothing is executed.
+// False if there is no memory that can hold code: the fetch fails next, nothing is executed.
 static bool enter_block(Core *c, uint32_t address, uint32_t size) {
   Area *area = c->code;
   core_settle_charge(c);
@@ -200,7 +200,7 @@ static SELDOM void on_new_block(Core *c, uint32_t address, uint32_t size) {
   if (c->executed > c->limit || c->slot->special != NO_SPECIAL) on_block_slow(c);
 }
 
-// Another block of flash that is known already.
+// Enter another block of flash, which is decoded already.
 static void on_known_block(Core *c, uint32_t address, uint32_t size, Slot *s) {
   c->slot->executed += (uint64_t)(c->executed - c->charged);
   c->charged = c->executed;
@@ -216,7 +216,7 @@ static void on_block(void *uc, uint64_t address64, uint32_t size, void *user) {
   Core *c = user;
   uint32_t address = (uint32_t)address64;
   (void)uc;
-  // A loop of one block, most of the time of most programs, is looked up once.
+  // A loop of one block, in which most programs spend their time, is looked up once.
   if (EXPECTED(address == c->again)) {
     c->executed += c->block_count;
     if (EXPECTED(c->executed <= c->limit)) return;
@@ -259,7 +259,7 @@ void core_retire(Core *c, uint32_t pc) {
 // Code changed: decode it again.
 void core_invalidate(Core *c) {
   c->again = 1;
-  c->generation += 2;  // bit 0 is the security state: what one has decoded is not for the other
+  c->generation += 2;  // bit 0 is the security state: each has its own decoded blocks
   if (c->generation > 1) return;
   c->generation += 2;
   for (int i = 0; i < c->code_count; i++) {

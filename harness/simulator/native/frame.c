@@ -1,7 +1,7 @@
-// Exception frames (Armv8-M ARM, B3.18 to B3.22): the entries and returns that go well.
+// Exception frames (Armv8-M ARM, B3.18 to B3.22): entries and returns without complications.
 //
-// Whatever is out of the ordinary (a frame that does not fit, a limit, the MPU, a wrong vector)
-// changes nothing here and is left to harness/simulator/exceptions.py.
+// In all other cases (a frame that does not fit, a limit, the MPU, a wrong vector) nothing changes
+// here, and harness/simulator/exceptions.py carries out the entry or return.
 #include <string.h>
 
 #include "core.h"
@@ -14,7 +14,7 @@ enum { NPRIV = 1, SPSEL = 2, FPCA = 4, SFPA = 8 };
 
 static const int caller_saved[] = {REG_R0, REG_R0 + 1, REG_R0 + 2, REG_R0 + 3, REG_R12, REG_LR};
 
-// The bytes of a frame in memory that can be written, NULL where one of them is refused.
+// The bytes of a frame in writable memory, NULL if the access to any of them is refused.
 static uint8_t *frame_at(Core *c, uint32_t address, uint32_t size, bool write, bool privileged) {
   Area *area = core_area(c->code, c->code_count, address);
   if (!area || area->stable || area->size - (address - area->base) < size) return NULL;
@@ -26,7 +26,7 @@ static uint8_t *frame_at(Core *c, uint32_t address, uint32_t size, bool write, b
   return area->host + (address - area->base);
 }
 
-// CONTROL.SFPA tells something only of secure code that non-secure code may have called.
+// CONTROL.SFPA matters only for secure code, and only if there is non-secure code.
 static bool keeps_sfpa(const Core *c) { return c->divided && !c->nonsecure; }
 
 // Unicorn derives its mode from CONTROL and IPSR when the flags are written.
@@ -50,7 +50,8 @@ static bool vector_of(Core *c, uint32_t address, uint32_t *vector) {
   return *vector & 1;
 }
 
-// Stack what goes on at `pc` and stand at the handler whose vector lies at `vector_address`.
+// Stack the state, which goes on at `pc` later, and go to the handler in the vector at
+// `vector_address`.
 bool frame_enter(Core *c, int number, uint32_t pc, uint32_t vector_address, uint32_t exc_return) {
   uint32_t words[EXTENDED / 4] = {0}, vector;
   uint32_t xpsr = core_reg(c, REG_XPSR), sp = core_reg(c, REG_SP);
@@ -81,7 +82,7 @@ bool frame_enter(Core *c, int number, uint32_t pc, uint32_t vector_address, uint
   return true;
 }
 
-// Stand at the next handler; what is stacked stays where it is.
+// Go to the next handler; what is stacked stays where it is.
 bool frame_chain(Core *c, int number, uint32_t vector_address, uint32_t exc_return) {
   uint32_t vector;
   if (!vector_of(c, vector_address, &vector)) return false;
@@ -93,7 +94,7 @@ bool frame_chain(Core *c, int number, uint32_t vector_address, uint32_t exc_retu
   return true;
 }
 
-// Go back to what the frame that `exc_return` means holds.
+// Restore the state from the frame that `exc_return` means.
 bool frame_leave(Core *c, uint32_t exc_return) {
   uint32_t words[EXTENDED / 4];
   uint32_t control = core_reg(c, REG_CONTROL);

@@ -1,8 +1,8 @@
 // Loops that can change nothing: skipped to the next event, exactly.
 //
-// An iteration of up to IDLE_BLOCKS blocks without a store, an access that Unicorn asks about, or
-// an instruction that the machine carries out, which leaves the whole processor state as it was,
-// will go on for ever unless something outside happens. Nothing does before `stop_at`, so all whole
+// Such a loop has up to IDLE_BLOCKS blocks, no store, no access that Unicorn asks about and no
+// instruction that the machine carries out; an iteration leaves the processor's state as it was. It
+// goes on for ever unless something outside happens. Nothing does before `stop_at`, so all whole
 // iterations up to there are counted without being run.
 #include <string.h>
 

@@ -1,4 +1,4 @@
-// What Python may ask of the counting core; the contract stands in _native.pyi.
+// The methods of the counting core; _native.pyi declares them.
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 #include "binding.h"
 
-// A reason to return as a Python number; NULL where a callback failed.
+// A reason to return as a Python number; NULL if a callback failed.
 static PyObject *reason(Core *c, int value) {
   if (c->failed || PyErr_Occurred()) return NULL;
   return PyLong_FromLong(value);
@@ -90,7 +90,7 @@ static PyObject *change_world(PyObject *self, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
-// What each security state may do in each granule of an area; None: everything.
+// Set what each security state may do in each granule of an area; None: everything.
 static PyObject *set_rights(PyObject *self, PyObject *arguments) {
   int index;
   const char *data;
@@ -103,7 +103,7 @@ static PyObject *set_rights(PyObject *self, PyObject *arguments) {
   }
   Area *area = &c->code[index];
   if (data && size != (Py_ssize_t)(area->size >> GRANULE_SHIFT)) {
-    PyErr_SetString(PyExc_ValueError, "one byte a granule");
+    PyErr_SetString(PyExc_ValueError, "one byte per granule");
     return NULL;
   }
   free(area->rights);
@@ -117,8 +117,8 @@ static PyObject *set_rights(PyObject *self, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
-// What was sent since, as three arrays: times in seconds, where each transfer ends in the bytes of
-// all, of which there are `begin` already, and the bytes. The outbox is empty then.
+// Take what was sent since the last call, as three arrays: times in seconds, the offset at which
+// each transfer ends (`begin` bytes were sent before), and the bytes.
 static PyObject *collect(PyObject *self, PyObject *arguments) {
   Outbox *out = &CORE(self)->outbox;
   double hertz;
@@ -171,7 +171,7 @@ static PyObject *forget(PyObject *self, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
-// `count` numbers of a sequence, as an array to be freed; NULL with an error set.
+// The numbers of a sequence, as an array that the caller frees; NULL with an error set.
 static uint32_t *numbers(PyObject *sequence, Py_ssize_t *count) {
   *count = PySequence_Size(sequence);
   if (*count < 0) return NULL;
@@ -288,7 +288,7 @@ static PyObject *load_state(PyObject *self, PyObject *bytes) {
   Py_RETURN_NONE;
 }
 
-// Only pages that differ are written: most of a restored memory is as it was.
+// Only pages that differ are written: most of restored memory has not changed.
 static PyObject *put_back(PyObject *self, PyObject *arguments) {
   unsigned long long host;
   const char *data;
@@ -308,7 +308,7 @@ static PyObject *put_back(PyObject *self, PyObject *arguments) {
 
 #define FAST(function) ((PyCFunction)(void (*)(void))(function))
 PyMethodDef core_methods[] = {
-    {"run", run, METH_O, "Run until stop_at, a reason to return, or so many seconds of wall time."},
+    {"run", run, METH_O, "Run until stop_at, a reason to return, or a wall time in seconds."},
     {"step", step, METH_NOARGS, "Run the one instruction at pc."},
     {"retire", retire, METH_O, "Count one instruction at an address."},
     {"read", read_register, METH_O, "Value of a 32-bit register."},
@@ -328,21 +328,20 @@ PyMethodDef core_methods[] = {
     {"ignore_breakpoint", ignore_breakpoint, METH_O, "Once, at this address."},
     {"is_special", FAST(is_special), METH_FASTCALL, "Does the machine carry this one out?"},
     {"synchronize", synchronize, METH_NOARGS, "Put the running state's MPU in force."},
-    {"enter", FAST(enter), METH_FASTCALL,
-     "Take an exception; False where that is no matter of course."},
-    {"leave", leave, METH_O, "Return from one; False where that is no matter of course."},
+    {"enter", FAST(enter), METH_FASTCALL, "Take an exception; False if Python must do so."},
+    {"leave", leave, METH_O, "Return from one; False if Python must do so."},
     {"limits", limits, METH_NOARGS, "PSPLIM and MSPLIM."},
     {"clear_monitor", clear_monitor, METH_NOARGS, "Clear the exclusive monitor."},
     {"save_state", save_state, METH_NOARGS, "The processor's state as bytes."},
     {"load_state", load_state, METH_O, "Take back what save_state() gave."},
-    {"put_back", put_back, METH_VARARGS, "Make host memory hold bytes again; was it changed?"},
+    {"put_back", put_back, METH_VARARGS, "Make host memory hold bytes again; did that change it?"},
     {"recent_blocks", methods_recent_blocks, METH_NOARGS, "Last blocks, oldest first."},
     {"profile", methods_profile, METH_NOARGS, "Instructions by block start."},
     {"has_run", methods_has_run, METH_O, "Did any code of an area run?"},
-    {"coverage", methods_coverage, METH_O, "Bit a halfword of an area: executed."},
+    {"coverage", methods_coverage, METH_O, "One bit per halfword of an area: was it executed?"},
     {"serve", methods_serve, METH_VARARGS, "Answer plain accesses to registers at an address."},
     {"set_channels", methods_set_channels, METH_O, "The DPPIC's registers."},
-    {"collect", collect, METH_VARARGS, "What was sent; given ticks a second and bytes before."},
+    {"collect", collect, METH_VARARGS, "What was sent; given ticks per second and bytes before."},
     {"listen", listen, METH_VARARGS, "Who hears what is sent at once, or None; only line ends?"},
     {"clear_profile", methods_clear_profile, METH_NOARGS, "Forget profile, coverage."},
     {NULL, NULL, 0, NULL},

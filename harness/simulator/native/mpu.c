@@ -1,17 +1,17 @@
 // What the MPU allows, and whether a change of its regions takes anything away.
 //
-// Unicorn remembers of each page what was allowed when the page was first used. A right that is
-// added needs no telling: the access is looked up again where it is not remembered. Nor does data
-// in a page in which a region ends, which is looked up at each access; but code that ran there is
-// found again without a look. Only what is taken away makes Unicorn forget all pages, which costs
-// some 2 us and a lookup for each page in use; 1,000 times as much where Unicorn's count of used
-// pages has gone below zero (a page whose accesses it looks at is counted out twice), as it then
-// doubles a table: one more reason for stores that it does not look at.
+// Unicorn remembers for each page what was allowed when the page was first used. It need not be
+// told of a right that is added: an access that is not remembered as allowed is looked up again.
+// The same holds for data in a page in which a region ends, where each access is looked up; but
+// code that ran there is found again without a lookup. Only if a right is taken away must Unicorn
+// forget all pages, which costs about 2 us and a lookup for each page in use. It costs 1,000 times
+// as much if Unicorn's count of used pages is below zero (it subtracts twice a page whose accesses
+// it looks up), because Unicorn then doubles a table: one more reason to avoid such pages.
 //
-// Unicorn stores to a page at full speed only where no code can run; everywhere else each store
-// looks for translations to be dropped, which makes a program half as fast. So data RAM is
-// execute-never while the firmware's MPU is off, and where its background is all that allows it,
-// until code runs there for the first time.
+// Unicorn stores to a page at full speed only if no code can run there. In other pages each store
+// looks for translations to drop, which makes a program half as fast. So data RAM is execute-never
+// until code runs there for the first time: all of it while the firmware's MPU is off, and while it
+// is on the part that only its background allows.
 #include <string.h>
 
 #include "core.h"
@@ -34,7 +34,7 @@ static bool enabled(const Regions *r, int i) {
   return (r->limits[i] & ENABLE) && last_of(r, i) >= first_of(r, i);
 }
 
-// The region that holds an address, or why there is none.
+// The region that holds an address, or MPU_NO_REGION or MPU_SEVERAL_REGIONS.
 int mpu_region_at(const Regions *r, uint32_t address) {
   int hit = MPU_NO_REGION;
   for (int i = 0; i < MPU_REGIONS; i++) {
@@ -45,7 +45,7 @@ int mpu_region_at(const Regions *r, uint32_t address) {
   return hit;
 }
 
-// May data be accessed there, the MPU being on?
+// May data be accessed at this address while the MPU is on?
 bool mpu_allows(const Regions *r, uint32_t address, bool write, bool privileged) {
   int hit = mpu_region_at(r, address);
   if (hit == MPU_NO_REGION) return privileged && r->ctrl & MPU_PRIVDEFENA;
@@ -53,8 +53,8 @@ bool mpu_allows(const Regions *r, uint32_t address, bool write, bool privileged)
   return privileged || r->bases[hit] & UNPRIVILEGED;
 }
 
-// Rights to all of [from, to], unprivileged ones above privileged ones; MIXED where a region ends
-// in between.
+// Rights to all of [from, to], unprivileged ones above privileged ones; MIXED if a region ends in
+// between.
 static uint8_t rights(const Regions *r, uint32_t from, uint32_t to) {
   int hit = -1;
   if (!(r->ctrl & MPU_ENABLE)) return ALL | ALL << LEVELS;
@@ -64,7 +64,7 @@ static uint8_t rights(const Regions *r, uint32_t from, uint32_t to) {
     if (hit >= 0) return 0;
     hit = i;
   }
-  // Where code may be fetched from memory without a region is the default map's matter.
+  // Without a region the default memory map decides from where code may be fetched.
   if (hit < 0) return r->ctrl & MPU_PRIVDEFENA ? ALL : 0;
   uint8_t level = r->bases[hit] & READ_ONLY ? READ : READ | WRITE;
   if (!(r->bases[hit] & NEVER_EXECUTE)) level |= FETCH;
@@ -91,7 +91,7 @@ static bool loses_fetches(const Regions *before, const Regions *after, uint32_t 
   return false;
 }
 
-// Does a page between two addresses lose a right?
+// Does any page between two addresses lose a right?
 static bool loses(const Core *c, const Regions *before, const Regions *after, uint32_t from,
                   uint32_t to) {
   if (to - from >= MOST_PAGES * PAGE) return true;
@@ -103,7 +103,8 @@ static bool loses(const Core *c, const Regions *before, const Regions *after, ui
   }
 }
 
-// Does code that ran lose the right to? Its translations would outlive what is stored there now.
+// Does code that has run lose the right to run? If data is stored there later, its translations
+// would stay.
 bool mpu_stops_code(const Core *c, const Regions *before, const Regions *after) {
   for (int i = 0; i < c->code_count && c->ram_runs; i++) {
     const Area *area = &c->code[i];
@@ -121,7 +122,7 @@ static void add(Regions *r, int *count, uint32_t from, uint32_t to, uint32_t fla
   r->limits[(*count)++] = (to & ~31u) | ENABLE;
 }
 
-// The default memory map (Armv8-M ARM, "The system address map") as regions, but for data RAM.
+// The default memory map (Armv8-M ARM, "The system address map") as regions, except for data RAM.
 void mpu_open(const Core *c, Regions *r) {
   const Area *ram = core_ram(c);
   int count = 0;
@@ -135,7 +136,7 @@ void mpu_open(const Core *c, Regions *r) {
   add(r, &count, 0xA0000000, 0xFFFFFFFF, NEVER_EXECUTE);
 }
 
-// The first address from `at` on that no region holds, and in `*end` the last one before the next.
+// The first address from `at` on that is in no region; `*end`: the last one before the next region.
 static uint32_t gap_from(const Regions *r, uint32_t at, uint32_t last, uint32_t *end) {
   *end = last;
   for (int i = 0; i < MPU_REGIONS; i++) {
@@ -156,8 +157,8 @@ static void unfill(Regions *r) {
   r->fillers = 0;
 }
 
-// Let unused regions hold what only the background gives of data RAM: as before for loads and
-// stores, but execute-never. None where there are not enough.
+// Cover with unused regions the data RAM that only the background allows: loads and stores as
+// before, but execute-never. Does nothing if there are too few regions.
 void mpu_fill(const Core *c, Regions *r) {
   const Area *ram = core_ram(c);
   const uint32_t last = ram->base + ram->size - 1;
@@ -186,7 +187,7 @@ bool mpu_shrinks(const Core *c, const Regions *before, const Regions *after) {
   if (before->ctrl != after->ctrl || !before->fillers != !after->fillers) return true;
   for (int i = 0; i < MPU_REGIONS; i++) {
     if (before->bases[i] == after->bases[i] && before->limits[i] == after->limits[i]) continue;
-    // Beside the firmware's regions, fillers give what other fillers gave.
+    // Outside the firmware's regions, fillers give the same rights as other fillers.
     bool filled = before->fillers >> i & 1, fills = after->fillers >> i & 1;
     if (!filled && enabled(before, i) &&
         loses(c, before, after, first_of(before, i), last_of(before, i))) {

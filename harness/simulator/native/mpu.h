@@ -6,13 +6,13 @@
 
 enum { MPU_REGIONS = 16 };
 enum { MPU_ENABLE = 1, MPU_HFNMIENA = 2, MPU_PRIVDEFENA = 4 };  // MPU_CTRL
-// What mpu_region_at() gives where not one region holds an address.
+// What mpu_region_at() returns if not exactly one region holds an address.
 enum { MPU_NO_REGION = -1, MPU_SEVERAL_REGIONS = -2 };
 
 // MPU_CTRL, and RBAR and RLAR of each region.
 typedef struct {
   uint32_t ctrl, bases[MPU_REGIONS], limits[MPU_REGIONS];
-  uint32_t fillers;  // which regions are those of mpu_fill(), a bit each
+  uint32_t fillers;  // which regions are those of mpu_fill(), one bit each
 } Regions;
 
 int mpu_region_at(const Regions *r, uint32_t address);
@@ -31,7 +31,7 @@ typedef struct {
   struct Core *core;  // to be told of changes; NULL before there is one
 } Mpu;
 
-// Registers by their offset from 0xE000_ED00. Changes of MPU_CTRL come into force with the
+// Registers by their offset from 0xE000_ED00. Changes of MPU_CTRL take effect with the
 // instruction, those of regions with the next block: core_synchronize().
 enum { MPU_FIRST = 0x90, MPU_END = 0xC8 };
 uint32_t mpu_read(const Mpu *m, uint32_t offset);

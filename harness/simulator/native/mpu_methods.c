@@ -1,4 +1,4 @@
-// What Python may ask of the MPU of one security state: `harness.simulator._native.Mpu`.
+// The MPU of one security state as a Python object: `harness.simulator._native.Mpu`.
 #include <stddef.h>
 #include <string.h>
 
@@ -91,8 +91,8 @@ static PyObject *load(PyObject *self, PyObject *bytes) {
 static PyMethodDef methods[] = {
     {"read", read_register, METH_VARARGS, "A register, by offset from 0xE000_ED00."},
     {"write", write_register, METH_VARARGS, "Write a register."},
-    {"region_at", region_at, METH_O, "Which one holds an address; -1 for none, -2 for several."},
-    {"allows", allows, METH_VARARGS, "May an address be accessed (write, privileged), the MPU on?"},
+    {"region_at", region_at, METH_O, "The region of an address; -1 for none, -2 for several."},
+    {"allows", allows, METH_VARARGS, "May an address be accessed (write, privileged)?"},
     {"reset", reset, METH_NOARGS, "Off, all regions disabled; Core.synchronize() must follow."},
     {"save", save, METH_NOARGS, "The registers, as bytes."},
     {"load", load, METH_O, "Take back what save() gave; Core.synchronize() must follow."},

@@ -1,4 +1,4 @@
-// The MPU's registers (Armv8-M ARM, D1.2, MPU_*), and when they come into force.
+// The MPU's registers (Armv8-M ARM, D1.2, MPU_*), and when they take effect.
 #include <string.h>
 
 #include "core.h"
@@ -7,7 +7,7 @@ enum { TYPE = 0x90, CTRL = 0x94, RNR = 0x98, RBAR = 0x9C, ALIASES_END = 0xBC, MA
 
 static bool runs(const Mpu *m) { return m->core && m->core->nonsecure == m->nonsecure; }
 
-// The register that RBAR, RLAR or one of their aliases means; NULL for none.
+// The register behind RBAR, RLAR or one of their aliases; NULL if there is none.
 static uint32_t *region_register(Mpu *m, uint32_t offset) {
   uint32_t alias = (offset - RBAR) >> 3, number = m->state.number;
   if (offset < RBAR || offset >= ALIASES_END) return NULL;
@@ -54,8 +54,8 @@ void mpu_write(Mpu *m, uint32_t offset, uint32_t value) {
   }
 }
 
-// Code of a priority below zero, which the MPU leaves alone unless HFNMIENA is set, runs (Armv8-M
-// ARM, IsReqExecPriNeg).
+// Is the priority below zero, so that the MPU checks nothing unless HFNMIENA is set (Armv8-M ARM,
+// IsReqExecPriNeg)?
 static bool is_negative(Core *c) {
   int hard_fault = HARD_FAULT | (c->nonsecure ? NONSECURE : 0);
   if (nvic_has(c->nvic, ACTIVE, hard_fault)) return true;
@@ -64,7 +64,7 @@ static bool is_negative(Core *c) {
   return core_reg(c, REG_FAULTMASK) & 1;
 }
 
-// Put the MPU of the security state that runs in force, as its registers and the priority say.
+// Put the MPU of the running security state in force, by its registers and the priority.
 void core_synchronize(Core *c) {
   const Regions *wanted = &c->mpus[c->nonsecure]->state.regions;
   const size_t size = sizeof wanted->bases;

@@ -1,5 +1,5 @@
-// The interrupt controller's state and rules. Who may be interrupted by whom when the masks are
-// minded, too: core_deliverable(). How an exception is taken: exception.c.
+// The interrupt controller's state and rules. core_deliverable() looks at the masks as well;
+// exception.c takes exceptions.
 #include "nvic.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #define SYSTEM 0xFFFFu
 enum { ISER = 0x100, ICER = 0x180, ISPR = 0x200, ICPR = 0x280, IABR = 0x300, ITNS = 0x380 };
 enum { IPR = 0x400, IPR_END = 0x600 };
-enum { SQUASHED = 0x80 };  // AIRCR.PRIS: what the non-secure priorities start at
+enum { SQUASHED = 0x80 };  // with AIRCR.PRIS the non-secure priorities start here
 
 static unsigned place_of(int number) {
   if (number & NONSECURE) return FIRST_IRQ + (unsigned)(number & 0xF);
@@ -60,7 +60,7 @@ int nvic_group_priority(const Nvic *n, int number) {
   return squash(n, number, value & n->state.group_masks[nvic_has(n, TARGETS_NONSECURE, number)]);
 }
 
-// Of equal priorities the lower number goes first, of equal numbers the secure one.
+// With equal priorities the lower number goes first, with equal numbers the secure one.
 static bool goes_first(const Nvic *n, int one, int other) {
   int a = nvic_priority(n, one), b = nvic_priority(n, other);
   if (a >= 0) a = squash(n, one, a);
@@ -69,7 +69,7 @@ static bool goes_first(const Nvic *n, int one, int other) {
   return (one & NUMBER) != (other & NUMBER) ? (one & NUMBER) < (other & NUMBER) : one < other;
 }
 
-// The place of the lowest bit, which is taken out.
+// Remove the lowest bit; returns its index.
 static unsigned take_lowest(uint32_t *word) {
   unsigned place = 0;
   for (uint32_t w = *word; !(w & 1); w >>= 1) place++;
@@ -117,7 +117,7 @@ void nvic_set_group(Nvic *n, bool nonsecure, unsigned group) {
   nvic_update(n);
 }
 
-// AIRCR.BFHFNMINS: whether BusFault, HardFault and NMI are the non-secure state's.
+// AIRCR.BFHFNMINS: do BusFault, HardFault and NMI belong to the non-secure state?
 void nvic_set_faults_nonsecure(Nvic *n, bool value) {
   n->state.faults_nonsecure = value;
   nvic_put(n, TARGETS_NONSECURE, BUS_FAULT, value);
@@ -161,7 +161,7 @@ void nvic_line(Nvic *n, int irq, bool level) {
   if (level && !was && !nvic_has(n, ACTIVE, number)) nvic_pend(n, number);
 }
 
-// The interrupts of a word that a security state sees; the others read as zero to it.
+// The interrupts of a word that a security state sees; it reads the others as zero.
 static uint32_t seen(const Nvic *n, unsigned index, bool nonsecure) {
   int rest = n->irqs - 32 * (int)(index - 1);
   if (index >= WORDS || rest <= 0) return 0;
@@ -202,7 +202,7 @@ static void write_priorities(Nvic *n, uint32_t offset, uint32_t value, bool nons
   }
 }
 
-// A line that is still high keeps its interrupt pending; setting one that is pending is no event.
+// A line that is still high keeps its interrupt pending; setting a pending one is not an event.
 static void write_pending(Nvic *n, uint32_t offset, unsigned index, uint32_t bits) {
   uint32_t *pending = &n->state.sets[PENDING][index];
   if (offset >= ICPR) {
@@ -243,7 +243,7 @@ static bool any(const uint32_t *words, int count) {
   return all != 0;
 }
 
-// Is any other exception active? A number means both of a kind that exists once a state.
+// Is any other exception active? The number of a banked exception means both of them.
 bool nvic_active_beside(const Nvic *n, int number) {
   Nvic others = *n;
   nvic_put(&others, ACTIVE, number, false);
@@ -254,7 +254,7 @@ bool nvic_active_beside(const Nvic *n, int number) {
 enum { RETTOBASE = 11, VECTPENDING = 12, ISRPENDING = 22 };
 enum { PENDSTSET = 26, PENDSVSET = 28, PENDNMISET = 31 };
 
-// NMI is the non-secure state's where AIRCR.BFHFNMINS says so.
+// With AIRCR.BFHFNMINS, NMI belongs to the non-secure state.
 static bool sees_nmi(const Nvic *n, bool nonsecure) {
   return !nonsecure || n->state.faults_nonsecure;
 }
@@ -271,7 +271,7 @@ uint32_t nvic_read_control(const Nvic *n, int running, bool nonsecure) {
   return word | (uint32_t)(sees_nmi(n, nonsecure) && nvic_has(n, PENDING, NMI)) << PENDNMISET;
 }
 
-// Each exception has a bit that sets it pending, and below it one that takes this back.
+// Each exception has a bit that sets it pending, and below it one that clears this.
 static void write_pair(Nvic *n, uint32_t value, int set_bit, int number) {
   if (value >> set_bit & 1) {
     nvic_pend(n, number);

@@ -13,12 +13,12 @@ enum {
   SYSTICK = 15,
   FIRST_IRQ = 16
 };
-// Added to the number of an exception of the non-secure state that the secure one has, too.
+// Added to the number of a banked exception of the non-secure state.
 enum { NONSECURE = 512, NUMBER = NONSECURE - 1 };
 enum { NO_PRIORITY = 256 };
 enum { MAX_IRQS = 96, WORDS = 1 + MAX_IRQS / 32 };
-// Sets of exceptions. Word 0 has the system's (the secure ones in its lower half, the non-secure
-// ones in the upper), the others have 32 interrupts each, as NVIC_ISER and its like.
+// Sets of exceptions. Word 0 holds the system exceptions (the secure ones in its lower half, the
+// non-secure ones in its upper half); the others hold 32 interrupts each, like NVIC_ISER.
 enum { ENABLED, PENDING, ACTIVE, LINES, TARGETS_NONSECURE, SETS };
 enum { SCR_SLEEPONEXIT = 2, SCR_SEVONPEND = 16 };
 
@@ -38,8 +38,8 @@ typedef struct {
   NvicState state;
   int irqs;
   uint8_t implemented;  // bits of a priority
-  // Made of the state: the exception to be taken first (0: none), its group priority, and that of
-  // what is active.
+  // Derived from the state: the exception to be taken first (0: none), its group priority, and the
+  // group priority of what is active.
   int best, best_pending, active_priority;
   struct Core *core;  // to be told of changes; NULL before there is one
 } Nvic;

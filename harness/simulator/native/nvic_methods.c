@@ -1,4 +1,4 @@
-// What Python may ask of the interrupt controller: `harness.simulator._native.Nvic`.
+// The interrupt controller as a Python object: `harness.simulator._native.Nvic`.
 #include <stddef.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ bool nvic_is_one(PyObject *object) {
   return PyType_GetSlot(Py_TYPE(object), Py_tp_init) == (void *)initialize;
 }
 
-// Arguments that are numbers, all of them; false with an error set.
+// Arguments that are all numbers; false with an error set.
 static bool numbers(PyObject *const *arguments, Py_ssize_t count, long long *values,
                     Py_ssize_t wanted) {
   if (count != wanted) {

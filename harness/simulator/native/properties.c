@@ -1,4 +1,4 @@
-// What Python may see and set of the counting core; the contract stands in _native.pyi.
+// The attributes of the counting core; _native.pyi declares them.
 #include "binding.h"
 
 static PyObject *get_executed(PyObject *self, void *unused) {
@@ -47,8 +47,8 @@ PyMemberDef core_members[] = {
     {"mpu_negative", T_BOOL, FIELD(mpu_negative), READONLY,
      "Synchronized for a negative priority."},
     {"fp_disabled", T_BOOL, FIELD(fp_disabled), 0, "CPACR refuses FP instructions."},
-    {"branch_ticks", T_BOOL, FIELD(branch_ticks), 0, "A taken branch lasts a tick longer."},
-    {"branches", T_LONGLONG, FIELD(branches), 0, "Ticks that branches lasted so."},
+    {"branch_ticks", T_BOOL, FIELD(branch_ticks), 0, "A taken branch takes one more tick."},
+    {"branches", T_LONGLONG, FIELD(branches), 0, "The additional ticks of branches."},
     {"slept", T_LONGLONG, FIELD(slept), 0, "Ticks slept."},
     {"sequential", T_UINT, FIELD(sequential), 0, "Where code goes on without a branch, or 0."},
     {"skip_idle", T_BOOL, FIELD(skip_idle), 0, "Skip loops that can change nothing."},
@@ -60,7 +60,7 @@ static PyObject *get_nonsecure(PyObject *self, void *unused) {
   return PyBool_FromLong(CORE(self)->nonsecure);
 }
 
-// The state alone: the registers are those of the state already.
+// Sets the state alone: the registers are those of this state already.
 static int set_nonsecure(PyObject *self, PyObject *value, void *unused) {
   Core *c = CORE(self);
   (void)unused;

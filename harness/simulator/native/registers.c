@@ -1,4 +1,4 @@
-// Accesses to devices' registers that are loads and stores, and the type that holds registers:
+// Accesses to devices' registers that are just loads and stores, and the type that holds registers:
 // `harness.simulator._native.Registers`.
 #include "registers.h"
 
@@ -149,7 +149,7 @@ static PyObject *save(PyObject *self, PyObject *unused) {
   return PyBytes_FromStringAndSize((char *)REGISTERS(self)->words, REGISTERS(self)->size);
 }
 
-// The bytes that save() gave; NULL with an error set where they are others'.
+// The bytes that save() gave; NULL with an error set if they are not of this object.
 static const char *saved(PyObject *self, PyObject *bytes) {
   char *data;
   Py_ssize_t size;
@@ -206,20 +206,20 @@ PyObject *methods_set_channels(PyObject *self, PyObject *registers) {
 #define FIELD(name) offsetof(RegistersObject, registers.name)
 static PyMemberDef members[] = {
     {"irq", T_INT, FIELD(irq), 0, "The interrupt line, -1 for none."},
-    {"level", T_BOOL, FIELD(level), 0, "Of it, as the interrupt controller was told last."},
+    {"level", T_BOOL, FIELD(level), 0, "Its level, as the interrupt controller knows it."},
     {"running", T_BOOL, FIELD(running), 0, "Does the counter run?"},
-    {"base", T_LONGLONG, FIELD(base), 0, "Where it stood at edge `since`."},
+    {"base", T_LONGLONG, FIELD(base), 0, "Its value at edge `since`."},
     {"since", T_LONGLONG, FIELD(since), 0, "See `base`."},
     {"edges", T_LONGLONG, FIELD(edges), 0, "Edges of its clock in `ticks`."},
     {"ticks", T_LONGLONG, FIELD(ticks), 0, "See `edges`."},
-    {"stops_itself", T_UINT, FIELD(stops_itself), 0, "Channels that only its STOPTX hears."},
+    {"stops_itself", T_UINT, FIELD(stops_itself), 0, "Channels that only trigger its STOPTX."},
     {NULL, 0, 0, 0, NULL},
 };
 
 static PyMethodDef methods[] = {
-    {"serve", serve, METH_VARARGS, "What the core answers itself at an offset."},
-    {"raise_event", raise_event, METH_O, "Set an event; is an interrupt or a task concerned?"},
-    {"count", count, METH_O, "The counter of an RTC at a tick, without its wrap."},
+    {"serve", serve, METH_VARARGS, "Set what the core answers itself at an offset."},
+    {"raise_event", raise_event, METH_O, "Set an event; must the device act on it?"},
+    {"count", count, METH_O, "The counter of an RTC at a tick, as if it did not wrap."},
     {"save", save, METH_NOARGS, "The contents, as bytes."},
     {"load", load, METH_O, "Take back what save() gave."},
     {"holds", holds, METH_O, "Is this what save() would give?"},

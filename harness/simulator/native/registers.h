@@ -1,4 +1,4 @@
-// The registers of a device, and which accesses to them are nothing but loads and stores.
+// The registers of a device, and which accesses to them are just loads and stores.
 #ifndef HARNESS_SIMULATOR_NATIVE_REGISTERS_H_
 #define HARNESS_SIMULATOR_NATIVE_REGISTERS_H_
 #include <stdbool.h>
@@ -6,11 +6,11 @@
 
 #include "nvic.h"
 
-// What the core may answer itself; every other access is the machine's matter.
+// What the core may answer itself; for every other access it asks the machine.
 enum {
   PLAIN_READ = 1,   // a read gives the word
   PLAIN_WRITE = 2,  // a write stores the word
-  EVENT_WRITE = 4,  // an event's: bit 0 is stored; may change the interrupt line
+  EVENT_WRITE = 4,  // a write stores bit 0 of an event; may change the interrupt line
   SEND = 8,         // a write of 1 is the task STARTTX of a UARTE
   COUNT = 16,       // a read gives the counter of an RTC
 };
@@ -18,12 +18,12 @@ enum {
 typedef struct {
   uint32_t size;  // bytes
   uint32_t *words;
-  uint8_t *rules;         // one a word
+  uint8_t *rules;         // one per word
   int irq;                // of the interrupt line, -1 for none
-  bool level;             // of it, as the interrupt controller was told last
-  uint32_t stops_itself;  // DPPI channels that nothing but this UARTE's STOPTX listens to
-  // Of an RTC: the counter stood at `base` at edge `since` of its clock, which has `edges` edges in
-  // `ticks` ticks of virtual time; it counts every PRESCALER + 1 of them while it runs.
+  bool level;             // its level, as the interrupt controller knows it
+  uint32_t stops_itself;  // DPPI channels that only STOPTX of this UARTE is subscribed to
+  // Of an RTC: the counter was `base` at edge `since` of its clock, which has `edges` edges per
+  // `ticks` ticks of virtual time. While it runs, it counts every PRESCALER + 1 edges.
   bool running;
   long long base, since, edges, ticks;
 } Registers;
@@ -40,12 +40,12 @@ typedef struct {
 enum { PRESCALER = 0x508, PRESCALERS = 0xFFF };
 enum { PUBLISH = 0x080, FIRST_EVENT = 0x100, SHORTS = 0x200, INTERRUPT_ENABLE = 0x300 };
 
-// Carry out an access of a word; false where that is not a matter of course.
+// Carry out the access to a word; false if the device must be asked.
 bool registers_read(const Served *at, uint32_t offset);
 bool registers_write(const Served *at, uint32_t offset, uint32_t value);
-// Would registers_write() be true?
+// Would registers_write() return true?
 bool registers_take(const Served *at, uint32_t offset);
-// The counter of an RTC at a tick, without its wrap.
+// The counter of an RTC at a tick, as if it did not wrap.
 long long registers_count(const Registers *r, long long now);
 // Drive the interrupt line from events and INTEN.
 void registers_drive(Registers *r, Nvic *nvic);

@@ -1,4 +1,4 @@
-// Runs Unicorn, again and again, until there is something that the machine must see to.
+// Runs Unicorn, again and again, until there is something that the machine must do.
 #include <time.h>
 
 #include "core.h"
@@ -28,7 +28,7 @@ static uint32_t address_of(Core *c, uint32_t index) {
   return at;
 }
 
-// Take back what was counted for instructions of the current block from `pc` on.
+// Subtract what was counted for the instructions of the current block from `pc` on.
 static void settle(Core *c, uint32_t pc) {
   if (pc - c->block >= c->block_size) return;
   uint32_t before = core_count_before(c, pc);
@@ -74,7 +74,7 @@ static void emulate_cut(Core *c, uint32_t from, uint32_t until) {
   c->partial = false;
 }
 
-// The store at pc took effect: go on behind it, where storing is all that it does.
+// The store at pc took effect: go on behind it, if the instruction does nothing else.
 static bool step_over(Core *c) {
   uint32_t pc = core_reg(c, REG_PC);
   Area *area = core_area(c->code, c->code_count, pc);
@@ -119,7 +119,7 @@ static void run_on(Core *c) {
   if (!c->failed && c->reason == REASON_REPLAY && !step_over(c)) replay(c);
 }
 
-// What ended the stretch was the core's own matter; it goes on.
+// True if the core has dealt with the reason itself, and the run goes on.
 static bool goes_on(Core *c) {
   if (c->reason == REASON_SYNC) return true;
   if (c->reason == REASON_EXCEPTION && c->exception == RAISED_FETCH && state_admit_code(c)) {

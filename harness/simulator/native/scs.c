@@ -1,5 +1,5 @@
-// Registers of the System Control Space (Armv8-M ARM, D1.1) that concern nothing but exceptions and
-// the MPU, where one security state is in use. bus.py and scb.py are the model of all others.
+// The registers of the System Control Space (Armv8-M ARM, D1.1) for exceptions and the MPU, while
+// one security state is in use. bus.py and scb.py model all others.
 #include <string.h>
 
 #include "core.h"
@@ -37,7 +37,7 @@ static bool write_word(Core *c, uint32_t offset, uint32_t value) {
   return true;
 }
 
-// An access of a word; false: ask the machine.
+// Carry out the access to a word; false: ask the machine.
 bool scs_access(Core *c, bool write, uint32_t address, uint32_t value) {
   uint32_t word, offset = address - BASE;
   if (offset >= SIZE || c->nonsecure || !is_privileged(c)) return false;

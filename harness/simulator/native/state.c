@@ -1,4 +1,4 @@
-// The processor's state where Unicorn's interface does not show it.
+// The part of the processor's state that Unicorn's interface does not show.
 //
 // Unicorn has the Armv8-M MPU, stack limits and fault registers, but no bus address for them. A
 // saved context holds them at fixed distances from registers that the interface does show. These
@@ -55,7 +55,7 @@ static uint32_t *pointer(Core *c, size_t distance) {
   return value;
 }
 
-// The one place in a saved context that holds `value`, 0 for none or several.
+// The only place in a saved context that holds `value`, 0 if there is none or several.
 static size_t place_of(Core *c, uint32_t value) {
   size_t found = 0;
   save(c);
@@ -75,7 +75,7 @@ static bool shows(Core *c, int id, uint32_t value, size_t distance) {
   return same;
 }
 
-// Try to run from `address`; true where the fetch is refused and the address told.
+// Try to run from `address`; true if the fetch is refused at this address.
 static bool refuses(Core *c, uint32_t address) {
   c->reason = REASON_NONE;
   c->api.start(c->uc, address | 1, NEVER, 0, 0);
@@ -83,7 +83,7 @@ static bool refuses(Core *c, uint32_t address) {
          c->fault_address == address;
 }
 
-// Nothing may be fetched without a region, nor from an execute-never one. Runs no instruction.
+// Is a fetch refused without a region, and from an execute-never one? Runs no instruction.
 static bool mpu_works(Core *c) {
   Regions tried = {0};
   uint32_t pc = core_reg(c, REG_PC);
@@ -143,7 +143,7 @@ static void enforce(Core *c, const Regions *after) {
   save(c);
   set_word(c, MPU_CTRL + BANK, after->ctrl);
   restore(c);
-  // The pointers are those of the processor itself; restore() took the registers behind them back.
+  // These pointers lead to the processor's own registers, which restore() has set back.
   size_t bank = SECURE_BANK * sizeof(void *);
   memcpy(pointer(c, RBAR + bank), after->bases, sizeof after->bases);
   memcpy(pointer(c, RLAR + bank), after->limits, sizeof after->limits);
@@ -168,8 +168,7 @@ void state_protect(Core *c, uint32_t ctrl, const Regions *regions) {
   core_limit(c);
 }
 
-// A fetch was refused: true where that was the doing of mpu_open() or mpu_fill(), which it is no
-// longer.
+// A fetch was refused: true if only mpu_open() or mpu_fill() refused it. It is allowed from now on.
 bool state_admit_code(Core *c) {
   const Area *area = core_area(c->code, c->code_count, c->fault_address);
   const Regions asked = c->asked;
@@ -202,8 +201,8 @@ static void exchange(Core *c, size_t distance, uint32_t bits) {
   set_word(c, distance + BANK, (other & ~bits) | (one & bits));
 }
 
-// Unicorn's secure bank holds the registers of the security state that runs, whichever it is; its
-// other bank holds those of the other one, where MRS and MSR with _NS names find them.
+// Unicorn's secure bank always holds the registers of the running security state. Its other bank
+// holds those of the other state, where MRS and MSR with _NS names find them.
 void state_exchange_banks(Core *c) {
   enum { SPSEL = 2, BANKED_CONTROL = 3 };
   save(c);

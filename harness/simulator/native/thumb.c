@@ -1,16 +1,16 @@
-// What the counting must know of Thumb instructions (Armv8-M ARM, C2.2 to C2.4).
+// What must be known of Thumb instructions to count them (Armv8-M ARM, C2.2 to C2.4).
 #include "core.h"
 
 uint32_t thumb_length(uint16_t first) { return (first >> 11) >= 0x1D ? 4 : 2; }
 
-// CPSIE f, CPSID f and MSR FAULTMASK: whether the MPU is in force may depend on it.
+// CPSIE f, CPSID f and MSR FAULTMASK, which may switch the MPU on and off.
 static bool sets_faultmask(uint16_t first, uint16_t second) {
   if (thumb_length(first) == 2) return (first & 0xFFE9) == 0xB661;
   return (first & 0xFFF0) == 0xF380 && (second & 0xF0FF) == 0x8013;
 }
 
-// MRS and MSR of the other security state's registers, as far as they concern more than a value:
-// its masks, and anything at all from the non-secure side, which also sees less of CONTROL.
+// MRS and MSR of the other security state's registers, if more than a value depends on it: its
+// masks, and for non-secure code all of them. Non-secure code also sees less of CONTROL.
 static bool names_other_world(uint16_t first, uint16_t second, bool nonsecure) {
   bool write = (first & 0xFFF0) == 0xF380;
   if ((!write && first != 0xF3EF) || (second & 0xF000) != 0x8000) return false;
@@ -19,9 +19,9 @@ static bool names_other_world(uint16_t first, uint16_t second, bool nonsecure) {
   return write && (number == 0x90 || number == 0x91 || number == 0x93);
 }
 
-// Instructions that Unicorn's core lacks or answers without the system registers:
-// YIELD, WFE, WFI, SEV; TT and its variants; SG, BXNS and BLXNS; VLSTM and VLLDM; FP while CPACR
-// refuses it.
+// Instructions that Unicorn lacks, or carries out without this project's system registers: YIELD,
+// WFE, WFI, SEV; TT and its variants; SG, BXNS and BLXNS; VLSTM and VLLDM; FP while CPACR refuses
+// it.
 bool thumb_is_special(uint16_t first, uint16_t second, int context) {
   if (sets_faultmask(first, second)) return true;
   if (names_other_world(first, second, context & CONTEXT_NONSECURE)) return true;
@@ -61,8 +61,8 @@ bool thumb_may_store(uint16_t first) {
   }
 }
 
-// Bytes that an instruction stores that does nothing else: STR, STRH, STRB without writeback. 0 for
-// all others.
+// How many bytes an instruction stores that does nothing else: STR, STRH, STRB without writeback. 0
+// for all others.
 int thumb_plain_store(uint16_t first, uint16_t second) {
   static const int long_sizes[] = {1, 2, 4, 0}, register_sizes[] = {4, 2, 1, 0};
   if (thumb_length(first) == 4) {
@@ -85,7 +85,7 @@ int thumb_plain_store(uint16_t first, uint16_t second) {
 }
 
 // State outside the registers that exception entry must deal with, once firmware uses it:
-// stack limits (MSR to MSPLIM, PSPLIM) and the exclusive monitor (LDREX and its kin).
+// stack limits (MSR to MSPLIM, PSPLIM) and the exclusive monitor (LDREX and its variants).
 int thumb_extra_state(uint16_t first, uint16_t second) {
   if ((first & 0xFFF0) == 0xF380 && ((second & 0xFF7E) == 0x880A)) return EXTRA_LIMITS;
   if ((first & 0xFFF0) == 0xE850) return EXTRA_EXCLUSIVE;

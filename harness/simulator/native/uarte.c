@@ -1,5 +1,5 @@
-// Bytes that a UARTE sends (nRF9160 PS, "UARTE"), where nothing but memory, its events and its
-// interrupt are concerned. peripherals/uarte.py is the model of all else, this task included.
+// Sends the bytes of a UARTE (nRF9160 PS, "UARTE"), if only memory, its events and its interrupt
+// are involved. peripherals/uarte.py models everything, this case included.
 #include <string.h>
 
 #include "core.h"
@@ -13,7 +13,7 @@ static uint32_t *word(Registers *r, uint32_t offset) { return &r->words[offset /
 
 static uint32_t published(Registers *r, uint32_t event) { return *word(r, event + PUBLISH); }
 
-// True where ENDTX tells nobody, or this UARTE's STOPTX alone.
+// True if ENDTX triggers nothing, or only STOPTX of this UARTE.
 static bool ends_quietly(const Core *c, Registers *r) {
   uint32_t channel = published(r, ENDTX);
   if (!(channel & PUBLISHES)) return true;
@@ -42,7 +42,7 @@ static bool keep(Core *c, const uint8_t *bytes, uint32_t size) {
   return true;
 }
 
-// STARTTX; false where the machine must be asked.
+// Carry out STARTTX; false if the machine must be asked.
 bool uarte_start(Core *c, Registers *r) {
   uint32_t size = *word(r, TXD_MAXCNT) & MOST;
   if (*word(r, ENABLE) != ENABLED_UARTE || !size) return false;

@@ -1,14 +1,14 @@
-// The two security states (Armv8-M ARM, B3): which of them runs, what its masks mean, where its
-// code may run.
+// The two security states (Armv8-M ARM, B3): which of them runs, what its masks mean, and
+// where its code may run.
 //
-// Unicorn's core stays in secure state for good. Its secure bank holds the registers of the state
-// that runs; a change of the state exchanges the banks. Blocks are decoded for one state: one that
-// was decoded for the other, or may not run in this one, is seen when it is looked up.
+// Unicorn's core is always in secure state. Its secure bank holds the registers of the state that
+// runs; a change of the state exchanges the banks. Blocks are decoded for one state: one that was
+// decoded for the other is decoded again when it is looked up, and one that may not run is refused.
 #include "core.h"
 
 static int lower(int one, int other) { return one < other ? one : other; }
 
-// What a new exception must be below: the active ones and the masks of both security states.
+// The priority that a new exception must be below: that of active exceptions and of both masks.
 int core_priority(Core *c) {
   const NvicState *s = &c->nvic->state;
   int now = lower(c->nvic->active_priority, c->other_priority);

@@ -1,4 +1,4 @@
-"""The nRF9160's peripherals, one file each; :data:`MODELS` maps the machine table's names."""
+"""The nRF9160's peripherals, one file each; :data:`MODELS` finds them by name."""
 
 from __future__ import annotations
 

@@ -2,9 +2,10 @@
 
 Nordic peripherals share one layout (nRF9160 PS, "Peripheral interface"): tasks from 0x000, their
 SUBSCRIBE registers 0x80 above, events from 0x100, their PUBLISH registers 0x80 above, SHORTS at
-0x200, INTEN/INTENSET/INTENCLR at 0x300. A model declares names and offsets; what a task does is a
-method ``task_<name>``, what a register does beyond storage ``read_<name>`` / ``write_<name>``
-(names in lower case, an array's index as argument; ``events_<name>`` and ``publish_<name>`` too).
+0x200, INTEN/INTENSET/INTENCLR at 0x300. A model declares names and offsets. The method
+``task_<name>`` carries out a task; ``read_<name>`` and ``write_<name>`` are for a register that is
+more than storage (names in lower case, the index of an array as argument; ``events_<name>`` and
+``publish_<name>`` too).
 
 A register without such a method is storage. The counting core answers for storage, and for events
 whose interrupt is off: the model is not asked (:meth:`Device.serve`).
@@ -37,12 +38,12 @@ class Register:
     offset: int
     name: str
     reset: int = 0
-    access: str = "rw"  # "r", "w" or "rw"; what the other direction does is ignored
+    access: str = "rw"  # "r", "w" or "rw"; without "r" it reads as 0, without "w" it ignores writes
     count: int = 1
     stride: int = 4
 
     def offsets(self) -> list[int]:
-        """The offsets of all of them."""
+        """The offset of each of them."""
         return [self.offset + i * self.stride for i in range(self.count)]
 
 
@@ -61,7 +62,7 @@ class Chip(Protocol):
         ...
 
     def schedule(self, device: str, tag: str, time: int) -> None:
-        """Call the device's fire(tag) at ``time``, instead of an earlier appointment."""
+        """Call fire(tag) of the device at tick ``time``; an earlier appointment is dropped."""
         ...
 
     def cancel(self, device: str, tag: str) -> None:
@@ -73,7 +74,7 @@ class Chip(Protocol):
         ...
 
     def rewired(self) -> None:
-        """A task was subscribed to a channel, or is no longer."""
+        """Subscriptions of tasks to DPPI channels have changed."""
         ...
 
     def publish(self, channel: int, publisher: Nordic) -> None:
@@ -93,7 +94,7 @@ class Chip(Protocol):
         ...
 
     def security_changed(self) -> None:
-        """The SPU says something else of flash, RAM or peripherals now."""
+        """The SPU has changed what of flash, RAM and peripherals is secure, or allowed."""
         ...
 
     def system_reset(self, reason: int) -> None:
@@ -102,10 +103,10 @@ class Chip(Protocol):
 
 
 class Device:
-    """A block of registers; storage unless told otherwise."""
+    """A block of registers; each is storage unless the model has a method for it."""
 
     REGISTERS: ClassVar[tuple[Register, ...]] = ()
-    #: Attributes beside the registers that a snapshot must keep (immutable values or flat lists).
+    #: Attributes besides the registers that a snapshot must keep (immutable values or flat lists).
     STATE: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, chip: Chip, block: Block) -> None:
@@ -115,7 +116,7 @@ class Device:
         self.irq = block.irq
         self.size = block.size
         self.regs = chip.register_file(block.size)
-        self._resets: dict[int, int] = {}  # of each register that is declared
+        self._resets: dict[int, int] = {}  # by the offset of each declared register
         self._readers: dict[int, Callable[[], int]] = {}
         self._writers: dict[int, Callable[[int], None]] = {}
         for register in self.REGISTERS:
@@ -137,7 +138,7 @@ class Device:
                 self._writers[offset] = _ignore
 
     def connect(self, devices: Mapping[str, Device]) -> None:
-        """All devices of the chip are there, by name: find those that this one works with."""
+        """Find the devices that this one works with; all of the chip exist now, by name."""
 
     def reset(self) -> None:
         """Take the values after a reset."""
@@ -182,7 +183,7 @@ class Device:
         return kept
 
     def holds(self, state: State) -> bool:
-        """True where nothing has changed since :meth:`state` gave ``state``."""
+        """True if nothing has changed since :meth:`state` gave ``state``."""
         return self.regs.holds(state["regs"]) and all(
             getattr(self, name) == state[name] for name in self.STATE
         )
@@ -206,7 +207,7 @@ class Nordic(Device):
     def __init__(self, chip: Chip, block: Block) -> None:
         self.subscriptions: dict[int, list[int]] = {}
         self._event_bits: dict[int, int] = {}  # the bits of INTEN, by the event's offset
-        self._silent: list[int] = []  # events of which only the interrupt concerns anyone
+        self._silent: list[int] = []  # events that do nothing but raise their interrupt
         self._tasks = {offset: self._task(name) for name, offset in self.TASKS.items()}
         super().__init__(chip, block)
         for offset in self.TASKS.values():
@@ -289,7 +290,7 @@ class Nordic(Device):
             self.subscriptions.setdefault(value & 0xFF, []).append(offset)
 
     def channel(self, channel: int) -> None:
-        """A DPPI channel that this peripheral may be subscribed to was published."""
+        """An event was published on a DPPI channel, which tasks may be subscribed to."""
         for offset in tuple(self.subscriptions.get(channel, ())):
             self._tasks[offset]()
 

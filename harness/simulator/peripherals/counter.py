@@ -6,17 +6,17 @@ from harness.simulator.peripherals.base import Nordic
 
 
 class Counter(Nordic):
-    """The counter is computed from the virtual time: ``base`` is what it was at some moment."""
+    """The counter is computed from the virtual time: ``base`` is its value at a known time."""
 
     running: bool
     base: int
 
     def _total(self) -> int:
-        """The counter without its wrap."""
+        """The counter as if it did not wrap."""
         raise NotImplementedError
 
     def _rebase(self, value: int) -> None:
-        """It stands at ``value`` now; arrange the events that follow from there."""
+        """Set the counter to ``value`` now, and schedule the events that follow."""
         raise NotImplementedError
 
     def reset(self) -> None:

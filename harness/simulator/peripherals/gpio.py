@@ -11,12 +11,12 @@ from harness.simulator.peripherals.base import Chip, Device, Register
 PINS = 32
 OUT, DIR, LATCH, DETECTMODE, PIN_CNF = 0x004, 0x014, 0x020, 0x024, 0x200
 _MASK = 0xFFFF_FFFF
-#: PIN_CNF.INPUT: the input buffer is not connected; so it is after a reset.
+#: PIN_CNF.INPUT: the input buffer is not connected, as after a reset.
 _DISCONNECT = 1 << 1
 _PULL_UP = 3
 _SENSE_HIGH, _SENSE_LOW = 2, 3
 
-#: Told the levels at the pins before and after a change.
+#: Called with the levels at the pins before and after a change.
 Listener = Callable[[int, int], None]
 
 
@@ -40,7 +40,7 @@ class Gpio(Device):
 
     def __init__(self, chip: Chip, block: Block) -> None:
         self.driven = 0  # pins that the host drives
-        self.levels = 0  # and how
+        self.levels = 0  # the levels of these pins
         self.listeners: list[Listener] = []
         super().__init__(chip, block)
 
@@ -59,14 +59,14 @@ class Gpio(Device):
 
     @property
     def detect(self) -> bool:
-        """The DETECT signal to GPIOTE: a pin as sensed, or with DETECTMODE a bit of LATCH."""
+        """The DETECT signal to GPIOTE: a pin at its SENSE level; with DETECTMODE a bit of LATCH."""
         return bool(self.regs[LATCH] if self.regs[DETECTMODE] & 1 else self._sensed())
 
     def _config(self, pin: int) -> int:
         return self.regs[PIN_CNF + 4 * pin]
 
     def _sensed(self) -> int:
-        """The pins that are as their SENSE wants them."""
+        """The pins whose level is the one of their SENSE."""
         level, found = self.read_in(), 0
         for pin in range(PINS):
             sense = self._config(pin) >> 16 & 3
@@ -76,7 +76,7 @@ class Gpio(Device):
         return found
 
     def drive(self, pin: int, level: bool | None) -> None:
-        """The host drives ``pin``; None lets it go."""
+        """The host drives ``pin``; None releases it."""
         before = self.pads
         self.driven = self.driven & ~(1 << pin) | (level is not None) << pin
         self.levels = self.levels & ~(1 << pin) | bool(level) << pin
@@ -135,7 +135,7 @@ class Gpio(Device):
     read_dirclr = read_dirset
 
     def write_latch(self, value: int) -> None:
-        """Writing ones clears; a pin that is still as sensed is latched again at once."""
+        """Writing ones clears; a pin that is still at its SENSE level is latched again."""
         self.regs[LATCH] &= ~value
         for listener in self.listeners:  # DETECT falls, and may rise again
             listener(self.pads, self.pads)

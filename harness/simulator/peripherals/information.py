@@ -4,8 +4,8 @@ from __future__ import annotations
 
 HFXOSRC, HFXOCNT = 0x1C, 0x20
 
-#: FICR words that are not 0xFFFF_FFFF. From 0x300 on (the trim values) all must read so: SystemInit
-#: copies each pair that does not to the address in it.
+#: FICR words that are not 0xFFFF_FFFF. Those from 0x300 on (the trim values) must be: of each pair
+#: that is not, SystemInit writes the second word to the address in the first.
 _FICR = {
     0x204: 0x5117_9160,  # INFO.DEVICEID[0], this simulator's own
     0x208: 0x0000_0001,  # INFO.DEVICEID[1]
@@ -21,12 +21,12 @@ _FICR = {
 
 
 def ficr(size: int) -> bytes:
-    """The contents of FICR."""
+    """The contents of FICR, ``size`` bytes."""
     return _words(size, _FICR)
 
 
 def uicr(size: int, *, booted: bool = True) -> bytes:
-    """UICR: erased, or as a device that has booted once holds it (HFXO settings written)."""
+    """``size`` bytes of UICR: erased, or after a first boot (HFXO settings written)."""
     return _words(size, {HFXOSRC: 0xFFFF_FFFE, HFXOCNT: 0x20} if booted else {})
 
 

@@ -11,7 +11,7 @@ PAGE = 0x1000
 
 
 class Nvmc(Device):
-    """Always ready; what CONFIG allows, the chip's flash stores ask :attr:`mode`."""
+    """Always ready; a store to flash asks :meth:`mode_of` what CONFIG allows."""
 
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         Register(0x400, "READY", 1, access="r"),
@@ -28,14 +28,15 @@ class Nvmc(Device):
     )
 
     def mode_of(self, *, nonsecure: bool) -> int:
-        """WRITE, ERASE or another value, for the code that runs.
+        """What the running code may do to flash: WRITE, ERASE, or another value for neither.
 
-        Secure code goes by both settings: a non-secure image that runs alone has only its own.
+        For secure code CONFIGNS counts if CONFIG is zero: a non-secure image that runs alone sets
+        only CONFIGNS.
         """
         of_nonsecure = self.regs[0x584] & 3
         return of_nonsecure if nonsecure else self.regs[0x504] & 7 or of_nonsecure
 
     def write_eraseall(self, value: int) -> None:
-        """Erases everything while CONFIG allows it."""
+        """Erasing everything, if CONFIG allows it, is not modelled."""
         if value & 1 and self.mode_of(nonsecure=False) == ERASE:
             self.chip.unmodelled("NVMC.ERASEALL", "triggered (the running image would be gone)")

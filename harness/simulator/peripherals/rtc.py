@@ -19,8 +19,8 @@ _BITS = {"TICK": 1 << 0, "OVRFLW": 1 << 1} | {f"COMPARE[{n}]": 1 << 16 + n for n
 class Rtc(Counter):
     """The counter is computed from the virtual time; only wanted events cost anything.
 
-    An event exists where EVTEN or INTEN asks for it. A CC equal to the counter matches one whole
-    turn later, as on the chip.
+    An event is raised only if EVTEN or INTEN enables it. A CC that equals the counter matches one
+    whole turn later, as on the chip.
     """
 
     TASKS: ClassVar[dict[str, int]] = {"START": 0, "STOP": 4, "CLEAR": 8, "TRIGOVRFLW": 12}
@@ -48,7 +48,7 @@ class Rtc(Counter):
         self.regs.serve(_COUNTER, COUNT)
         return self.regs
 
-    # The counting core has what reading the counter takes.
+    # The counting core holds what it needs to answer reads of the counter.
 
     @property
     def running(self) -> bool:
@@ -61,7 +61,7 @@ class Rtc(Counter):
 
     @property
     def base(self) -> int:
-        """Where the counter stood at :attr:`edge`."""
+        """The value of the counter at :attr:`edge`."""
         return self.regs.base
 
     @base.setter
@@ -70,7 +70,7 @@ class Rtc(Counter):
 
     @property
     def edge(self) -> int:
-        """Number of an edge of LFCLK."""
+        """The number of the LFCLK edge at which the counter was :attr:`base`."""
         return self.regs.since
 
     @edge.setter
@@ -92,7 +92,7 @@ class Rtc(Counter):
         return (self.regs[0x508] & 0xFFF) + 1
 
     def _total(self) -> int:
-        """The counter without its wrap."""
+        """The counter as if it did not wrap."""
         return self.regs.count(self.chip.now)
 
     def _rebase(self, value: int) -> None:
@@ -107,7 +107,7 @@ class Rtc(Counter):
         self._rebase(0xFFFFF0)
 
     def write_prescaler(self, value: int) -> None:
-        """Only while stopped, as on the chip."""
+        """Has an effect only while the counter is stopped, as on the chip."""
         if not self.running:
             self.regs[0x508] = value & 0xFFF
 
@@ -137,7 +137,7 @@ class Rtc(Counter):
         self._arrange(changed)
 
     def _arrange(self, concerned: int = ~0) -> None:
-        """Appoint the events that have a bit of EVTEN and INTEN in ``concerned``."""
+        """Schedule the events whose bit of EVTEN and INTEN is in ``concerned``."""
         for name, bit in _BITS.items():
             if bit & concerned:
                 self._arrange_one(name)

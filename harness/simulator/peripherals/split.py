@@ -1,8 +1,8 @@
-"""Peripherals whose registers both security states share out: P0, DPPIC, NVMC.
+"""Peripherals whose registers are divided between the security states: P0, DPPIC, NVMC.
 
-Once such a peripheral is non-secure, each pin, channel or register belongs to one state; what is
-the secure one's reads as zero to non-secure code and ignores its writes (nRF9160 PS, "Peripherals
-with split security", "GPIO", "DPPI", "NVMC").
+Once such a peripheral is non-secure, each pin, channel or register belongs to one state. What
+belongs to the secure state reads as zero to non-secure code and ignores its writes (nRF9160 PS,
+"Peripherals with split security", "GPIO", "DPPI", "NVMC").
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from harness.simulator.peripherals.base import Device
 
 @dataclass(frozen=True)
 class Sharing:
-    """How the registers of a peripheral are shared out, by their offsets."""
+    """How the registers of a peripheral are divided, by their offsets."""
 
-    words: frozenset[int] = frozenset()  # a bit a pin or channel; a write changes it
-    actions: frozenset[int] = frozenset()  # the same, but only ones that are written do something
-    items: range = range(0)  # a register a pin or channel
+    words: frozenset[int] = frozenset()  # one bit per pin or channel; a write replaces it
+    actions: frozenset[int] = frozenset()  # the same, but only written ones have an effect
+    items: range = range(0)  # one register per pin or channel
     secure: frozenset[int] = frozenset()  # for secure code alone
 
 
@@ -38,7 +38,7 @@ NVMC = Sharing(secure=frozenset((0x500, 0x504, 0x50C, 0x51C, 0x540)))
 
 
 class NonSecureView:
-    """A split peripheral as non-secure code sees it; ``owned`` are its bits."""
+    """A split peripheral as non-secure code sees it; ``owned`` gives the bits that are its own."""
 
     def __init__(self, device: Device, sharing: Sharing, owned: Callable[[], int]) -> None:
         self._device, self._sharing, self._owned = device, sharing, owned

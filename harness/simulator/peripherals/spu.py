@@ -1,4 +1,4 @@
-"""SPU: what is secure of flash, RAM, peripherals, DPPI channels and pins (nRF9160 PS, "SPU").
+"""SPU: which flash, RAM, peripherals, DPPI channels and pins are secure (nRF9160 PS, "SPU").
 
 The processor's side of it is :class:`harness.simulator.security.attribution.Attribution`.
 """
@@ -21,12 +21,12 @@ NON_SECURE, SECURE, SELECTABLE, SPLIT = 0, 1, 2, 3
 _SEPARATE_DMA = 2 << 2
 _WITH_DMA = frozenset(("UARTE0", "UARTE1", "UARTE2", "UARTE3", "SAADC", "PWM0", "PWM1", "PWM2",
                        "PWM3", "PDM", "I2S", "CRYPTOCELL"))  # fmt: skip
-_SHARED_OUT = frozenset(("DPPIC", "NVMC", "P0"))
+_DIVIDED = frozenset(("DPPIC", "NVMC", "P0"))
 
 
 def _first_permission(block: Block) -> int:
-    """PERIPHID[n].PERM after a reset: all that can be is secure, with secure DMA."""
-    mapping = SPLIT if block.name in _SHARED_OUT else SELECTABLE
+    """PERIPHID[n].PERM after a reset: what can be secure is, and so is its DMA."""
+    mapping = SPLIT if block.name in _DIVIDED else SELECTABLE
     if len(block.bases) == 1:
         mapping = SECURE if block.addresses[0] >= 0x5000_0000 else NON_SECURE
     dma = _SEPARATE_DMA | DMASEC if block.name in _WITH_DMA else 0
@@ -34,7 +34,7 @@ def _first_permission(block: Block) -> int:
 
 
 class Spu(Nordic):
-    """Permissions that stay as they are once locked, and the events of what they refuse."""
+    """Permissions, which can be locked, and the events of accesses that they refuse."""
 
     EVENTS: ClassVar[dict[str, int]] = {
         "RAMACCERR": 0x100,
@@ -106,7 +106,7 @@ class Spu(Nordic):
     def write_gpioport_lock(self, value: int) -> None:
         self.regs[_GPIO_LOCK] |= value & 1
 
-    # what it says, as Attribution asks
+    # what Attribution asks
 
     def regions(self, memory: str) -> list[int]:
         """PERM of each region of ``flash`` or ``ram``, without LOCK."""
@@ -129,11 +129,11 @@ class Spu(Nordic):
         return bool(self.regs[_PERIPHID + 4 * peripheral] & SECATTR)
 
     def is_split(self, peripheral: int) -> bool:
-        """True for a peripheral whose registers are shared out one by one."""
+        """True for a peripheral whose registers are divided between the states."""
         return self.regs[_PERIPHID + 4 * peripheral] & 3 == SPLIT
 
     def allows_channel(self, peripheral: int, channel: int) -> bool:
-        """True unless a non-secure peripheral is concerned with a secure DPPI channel."""
+        """True unless the peripheral is non-secure and the DPPI channel is secure."""
         return self.is_secure(peripheral) or bool(self.nonsecure_channels >> channel & 1)
 
     def has_secure_dma(self, peripheral: int) -> bool:

@@ -1,7 +1,7 @@
 """Blocks that keep what is written and do nothing else.
 
 REGULATORS, IPC, VMC, FPU and CTRL-AP declare their registers; for the rest (SAADC, PWM, PDM,
-I2S, CRYPTOCELL) nothing is declared, so that the first access of each register is a finding.
+I2S, CRYPTOCELL) nothing is declared, so that the first access to each register is a finding.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from harness.simulator.peripherals.base import Device, Register
 
 
 class Storage(Device):
-    """A block that nothing is declared of."""
+    """A block that declares no registers."""
 
 
 class Regulators(Device):

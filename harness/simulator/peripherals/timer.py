@@ -42,7 +42,7 @@ class Timer(Counter):
         return 1 << _WIDTHS[self.regs[0x508] & 3]
 
     @property
-    def _ticks_a_count(self) -> int:
+    def _ticks_per_count(self) -> int:
         m = self.chip.memory_map
         return (m.cpu_hz // m.timer_hz) << min(self.regs[0x510] & 0xF, 9)
 
@@ -53,7 +53,7 @@ class Timer(Counter):
     def _total(self) -> int:
         if not self._timing:
             return self.base
-        return self.base + (self.chip.now - self.since) // self._ticks_a_count
+        return self.base + (self.chip.now - self.since) // self._ticks_per_count
 
     def _rebase(self, value: int) -> None:
         self.base = value % self._modulus
@@ -71,7 +71,7 @@ class Timer(Counter):
             return
         total = self._total()
         ahead = (self.regs[0x540 + 4 * index] - total) % self._modulus or self._modulus
-        time = self.since + (total - self.base + ahead) * self._ticks_a_count
+        time = self.since + (total - self.base + ahead) * self._ticks_per_count
         self.chip.schedule(self.name, name, time)
 
     def task_shutdown(self) -> None:

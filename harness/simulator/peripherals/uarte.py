@@ -1,10 +1,10 @@
 """UARTE0 to UARTE3: serial ports with EasyDMA (nRF9160 PS, "UARTE").
 
-Sending takes no virtual time unless the machine asks for pacing; the bytes stand in the console
-the moment they are sent. Received bytes arrive at the programmed baud rate, and wait outside while
-no buffer is there for them, so that nothing the host sends is ever lost to an overrun. Firmware
-that asks for RXDRDY gets one event a byte; for all other firmware, which learns of bytes from
-ENDRX, a buffer is filled in one go when its last byte has arrived.
+Sending takes no virtual time unless the machine asks for pacing; the bytes are in the console as
+soon as they are sent. Received bytes arrive at the programmed baud rate. They wait outside until
+there is a buffer for them, so that no overrun loses what the host sends. Firmware that uses RXDRDY
+gets one event per byte; for other firmware, which waits for ENDRX, the whole buffer is filled when
+its last byte has arrived.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Uarte(Nordic):
         6: ("ENDRX", "STOPRX"),
     }
     REGISTERS: ClassVar[tuple[Register, ...]] = (
-        Register(0x480, "ERRORSRC", access="r"),  # ones clear what is never set: no line errors
+        Register(0x480, "ERRORSRC", access="r"),  # never set: there are no line errors
         Register(0x500, "ENABLE"),
         Register(0x508, "PSEL_RTS", 0xFFFF_FFFF),
         Register(0x50C, "PSEL_TXD", 0xFFFF_FFFF),
@@ -101,11 +101,11 @@ class Uarte(Nordic):
         self.sending = 0
 
     def note_channel(self, channel: int) -> None:
-        """Nobody else listens to ``channel``: tell the core where that means STOPTX alone."""
+        """No other device listens to ``channel``: tell the core if it triggers STOPTX alone."""
         if self.subscriptions[channel] == [self.TASKS["STOPTX"]]:
             self.regs.stops_itself |= 1 << channel
 
-    def _ticks_a_byte(self) -> int:
+    def _ticks_per_byte(self) -> int:
         m = self.chip.memory_map
         baud = max(1, self.regs[0x524] * m.timer_hz >> 32)
         bits = 10 + (self.regs[0x56C] >> 1 & 7 == 7) + (self.regs[0x56C] >> 4 & 1)
@@ -114,7 +114,7 @@ class Uarte(Nordic):
     # sending
 
     def attend(self, sink: Callable[[bytes], None], *, paced: bool) -> None:
-        """Give ``sink`` what is sent, but for what the counting core collects (native/uarte.c)."""
+        """Give ``sink`` what is sent, except what the counting core collects (native/uarte.c)."""
         self.sink, self.paced = sink, paced
         if not paced:
             self.regs.serve(self.TASKS["STARTTX"], SEND)
@@ -127,7 +127,7 @@ class Uarte(Nordic):
         self.event("TXSTARTED")
         self.sending = size
         if self.paced:
-            self.chip.schedule(self.name, "tx", self.chip.now + size * self._ticks_a_byte())
+            self.chip.schedule(self.name, "tx", self.chip.now + size * self._ticks_per_byte())
         if data:
             self.sink(data)
         if not self.paced:
@@ -173,11 +173,11 @@ class Uarte(Nordic):
         """Choose how many bytes arrive together, the first of which began at ``since``."""
         singly = self.regs[INTEN] & _RXDRDY_BIT or self.regs[_RXDRDY + PUBLISH] & ENABLE_BIT
         self.due = 1 if singly else min(self.room, len(self.incoming))
-        self.chip.schedule(self.name, "rx", self.since + self.due * self._ticks_a_byte())
+        self.chip.schedule(self.name, "rx", self.since + self.due * self._ticks_per_byte())
 
     def _arrive(self) -> None:
-        """Store those of the bytes on their way that have arrived by now."""
-        ticks = self._ticks_a_byte()
+        """Store the bytes that have arrived by now."""
+        ticks = self._ticks_per_byte()
         count = min(self.due, (self.chip.now - self.since) // ticks)
         if not count:
             return

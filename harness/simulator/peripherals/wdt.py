@@ -1,4 +1,4 @@
-"""WDT: the watchdog (nRF9160 PS, "WDT"). It can't be stopped, and its reset is real."""
+"""WDT: the watchdog (nRF9160 PS, "WDT"). It cannot be stopped, and its timeout resets the chip."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 """What is secure, non-secure, or a gateway: SAU and IDAU (Armv8-M ARM, B8; nRF9160 PS, "SPU").
 
-The nRF9160's SAU has no regions: with SAU_CTRL.ALLNS it leaves the word to the IDAU, which follows
-the SPU's regions; otherwise everything is secure. A violation that the processor itself finds is a
-SecureFault (AUVIOL, INVEP, INVTRAN); what only the bus refuses (a region's read, write and execute
-permissions, a peripheral at the other state's address) is a BusFault and an event of the SPU.
+The nRF9160's SAU has no regions: with SAU_CTRL.ALLNS it leaves the decision to the IDAU, which
+follows the SPU's regions; otherwise everything is secure. A violation that the processor itself
+finds is a SecureFault (AUVIOL, INVEP, INVTRAN). What only the bus refuses (a region's read, write
+and execute permissions, a peripheral at the other state's address) is a BusFault and an event of
+the SPU.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _SECURE_ALIAS, _SECURE_ALIAS_END = 0x5000_0000, 0x6000_0000
 
 
 class Permissions(Protocol):
-    """What the SPU says."""
+    """What :class:`Attribution` asks of the SPU."""
 
     def regions(self, memory: str) -> list[int]:
         """PERM of each region of ``flash`` or ``ram``."""
@@ -43,7 +44,7 @@ class Permissions(Protocol):
         ...
 
     def is_split(self, peripheral: int) -> bool:
-        """True for a peripheral whose registers are shared out one by one."""
+        """True for a peripheral whose registers are divided between the states."""
         ...
 
     def has_secure_dma(self, peripheral: int) -> bool:
@@ -57,7 +58,7 @@ class Permissions(Protocol):
 
 @dataclass(frozen=True)
 class _Stretch:
-    """Memory with the same page rights throughout: of secure code, of non-secure code."""
+    """Memory with the same page rights throughout: those of secure, of non-secure code."""
 
     origin: int
     size: int
@@ -65,9 +66,9 @@ class _Stretch:
 
 
 class Attribution:
-    """Answers whose an address is, and keeps Unicorn's page rights and the core's map in step.
+    """Tells which state an address belongs to; keeps the page rights and the core's map up to date.
 
-    Costs nothing until the first region is given away or restricted.
+    It costs no time until a region is made non-secure or restricted.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -91,7 +92,7 @@ class Attribution:
     def reset(self) -> None:
         """Everything is secure and open, as after a reset."""
         self.divided = False
-        #: True once any address is refused to anyone.
+        #: True once any access to any memory may be refused.
         self.restricted = False
         self.sau_ctrl = 0
         self._given = False
@@ -106,7 +107,7 @@ class Attribution:
             self._engine.core.set_rights(index, None)
 
     def update(self, sau_ctrl: int, *, nonsecure: bool) -> None:
-        """SPU or SAU say something else now; ``nonsecure``: the state that runs."""
+        """Take over changes of SPU or SAU; ``nonsecure``: the state that runs."""
         self.sau_ctrl = sau_ctrl
         self._given = sau_ctrl == ALLNS
         self._permissions = {name: self.spu.regions(name) for name in self._origins}
@@ -126,7 +127,7 @@ class Attribution:
         self.enforce(nonsecure=nonsecure)
 
     def _open_pages(self) -> None:
-        """New stretches may lie across old ones: begin with all rights."""
+        """Give all pages their full rights again: new stretches may overlap old ones."""
         changed = False
         for (origin, size), rights in self._in_force.items():
             if rights != self._engine.rights_of(origin):
@@ -137,7 +138,7 @@ class Attribution:
             self._engine.flush_pages()
 
     def _granules(self, name: str) -> bytes:
-        """What each state may do there, as the counting core wants it (Area.rights in core.h)."""
+        """What each state may do in each granule, in the form of Area.rights in core.h."""
         area = self._origins[name]
         found = bytearray()
         for permission in self._permissions[name]:
@@ -174,7 +175,7 @@ class Attribution:
         return found
 
     def enforce(self, *, nonsecure: bool) -> None:
-        """A security state runs from now on: its page rights."""
+        """Put the page rights of a security state in force."""
         changed = False
         for stretch in self._stretches:
             place, rights = (stretch.origin, stretch.size), stretch.rights[nonsecure]
@@ -203,7 +204,7 @@ class Attribution:
     def is_secure(self, address: int) -> bool:
         """True for a secure (or non-secure callable) address.
 
-        Where nothing is, nothing is secure: an access ends as one of secure code does.
+        An address without memory or device is not secure: an access to it fails as in secure code.
         """
         if not self._given:
             return True
@@ -218,7 +219,7 @@ class Attribution:
         return any(address in gateway for gateway in self._gateways)
 
     def refuses_bus(self, address: int, permission: int) -> bool:
-        """True where the SPU's permissions refuse an access; raises its event then."""
+        """True if the SPU's permissions refuse an access, which also raises its event."""
         found = self._region(address)
         if found is None or self._permissions[found[0]][found[1]] & permission:
             return False
@@ -226,7 +227,7 @@ class Attribution:
         return True
 
     def refuses_transfer(self, peripheral: int, address: int, size: int) -> bool:
-        """True where EasyDMA, non-secure, goes to secure memory; raises the SPU's event then."""
+        """True if non-secure EasyDMA goes to secure memory, which also raises the SPU's event."""
         if self.spu.has_secure_dma(peripheral):
             return False
         if not self.is_secure(address) and not self.is_secure(address + max(size - 1, 0)):
@@ -235,7 +236,7 @@ class Attribution:
         return True
 
     def refuses_peripheral(self, block: Block, address: int) -> bool:
-        """True where a peripheral does not answer at this alias; raises the SPU's event then.
+        """True if a peripheral does not answer at this alias, which also raises the SPU's event.
 
         A secure one answers at 0x5..., a non-secure one at 0x4..., a split one that is non-secure
         at both (nRF9160 PS, "Peripheral address mapping").
@@ -251,9 +252,9 @@ class Attribution:
 
 
 def _guarded(one: _Stretch | None, after: _Stretch | None) -> list[_Stretch]:
-    """``one``, with a last page that asks before loads where ``after`` may not be read.
+    """``one``, whose last page asks before loads if ``after`` may not be read.
 
-    Of a load that lies in two pages Unicorn looks at the first page's rights only.
+    For a load that lies in two pages Unicorn checks the rights of the first page only.
     """
     assert one is not None
     if after is None or one.origin + one.size != after.origin:

@@ -1,4 +1,4 @@
-"""In words, whose memory or device it was that a faulting access or jump went to."""
+"""Names the memory or device that a faulting access or jump went to, with its world."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from harness.simulator.security.attribution import Attribution
 from harness.simulator.security.worlds import NAMES
 
 _MEMORIES = {"flash": "flash", "ram": "RAM", "ficr": "FICR", "uicr": "UICR"}
-#: Faults of a load or store; the others' addresses say nothing of the access.
+#: Faults of a load or store; the address of another fault is not the one of an access.
 _ACCESSES = ("BusFault", "SecureFault")
 
 
@@ -30,6 +30,6 @@ def _whose(address: int, chip: MemoryMap, attribution: Attribution) -> str:
     for block in chip.blocks:
         if any(base <= address < base + block.size for base in block.addresses):
             name = block.name
-            if len(block.bases) > 1:  # it answers where the SPU says, whatever the address says
+            if len(block.bases) > 1:  # the SPU decides, not the address
                 secure = attribution.spu.is_secure(block.number)
     return f"{NAMES[not secure]} {name}"

@@ -37,17 +37,17 @@ _SECURE, _IDAU_VALID = 1 << 22, 1 << 23
 
 
 class Gateway:
-    """Carries out what leads from one state to the other."""
+    """Carries out the instructions that lead from one security state to the other."""
 
     def __init__(self, engine: Engine, worlds: Worlds, exceptions: Exceptions) -> None:
         self._engine, self._core = engine, engine.core
         self._worlds, self._exceptions = worlds, exceptions
         self._attribution = worlds.attribution
 
-    # who may run where
+    # which code may run
 
     def refuses(self, pc: int, code: tuple[int, int]) -> bool:
-        """True where the running state may not execute ``code`` at ``pc``; the fault is taken."""
+        """True if the running state may not execute ``code`` at ``pc``; the fault is taken."""
         attribution = self._attribution
         if not attribution.restricted:
             return False
@@ -65,14 +65,14 @@ class Gateway:
         return True
 
     def is_outside(self, pc: int) -> bool:
-        """True where the running state's MPU has no say: the address is the other state's."""
+        """True if ``pc`` belongs to the other state, so that the fault is not one of the MPU."""
         attribution = self._attribution
         if not attribution.restricted or attribution.idau_region(pc) is None:
             return False
         return attribution.is_secure(pc) is self._worlds.nonsecure
 
     def secure_gateway(self, pc: int, advance: Callable[[], None]) -> None:
-        """SG: the entry to the secure state, elsewhere no operation."""
+        """SG: enters the secure state; does nothing elsewhere."""
         core = self._core
         enters = self._worlds.nonsecure and self._attribution.is_secure(pc)
         advance()
@@ -115,7 +115,7 @@ class Gateway:
             self._core.write(Reg.PC, target)
 
     def _push_return(self, pc: int) -> bool:
-        """The return address and the exception's number, on the secure stack."""
+        """Push return address and exception number on the secure stack; False for a fault."""
         core = self._core
         sp, xpsr = core.read(Reg.SP), core.read(Reg.XPSR)
         process = not xpsr & 0x1FF and bool(core.read(Reg.CONTROL) & 2)
@@ -134,7 +134,7 @@ class Gateway:
         return False
 
     def function_return(self) -> None:
-        """A branch to FNC_RETURN (Armv8-M ARM, FunctionReturn); execute-never from secure code."""
+        """A branch to FNC_RETURN (Armv8-M ARM, FunctionReturn); a fault in secure code."""
         core = self._core
         if not self._worlds.nonsecure:
             self._exceptions.fault(MEM_MANAGE, IACCVIOL, FNC_RETURN & ~1)
@@ -167,7 +167,7 @@ class Gateway:
             value = core.read(Reg.CONTROL) & ~SFPA if number == _CONTROL else 0
             core.write(_register(second >> 8 & 0xF), value)
         elif number == _CONTROL:
-            # Unicorn minds that unprivileged code may not.
+            # Unicorn ignores what unprivileged code may not write.
             core.write(Reg.CONTROL, core.read(_register(first & 0xF)) & 7 | SFPA)
 
     # FP state of the secure caller
@@ -209,7 +209,7 @@ class Gateway:
     # test target
 
     def test_target(self, address: int, second: int) -> int | None:
-        """What TT, TTT, TTA and TTAT answer; None where the instruction is undefined."""
+        """What TT, TTT, TTA and TTAT answer; None if the instruction is undefined."""
         nonsecure = self._worlds.nonsecure
         alternate, unprivileged = bool(second & 0x80), bool(second & 0x40)
         if alternate and nonsecure:

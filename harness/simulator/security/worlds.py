@@ -1,6 +1,6 @@
-"""The security state that runs, and what of the processor exists once a state.
+"""The security state that runs, and the parts of the processor that exist once per state.
 
-Unicorn's core stays secure for good. The counting core exchanges the registers that both states
+Unicorn's core is always in secure state. The counting core exchanges the registers that both states
 have (stack pointers and their limits, CONTROL, the masks); MPU, SCB and SysTick are two instances
 of one class each; the page rights follow :class:`Attribution`.
 """
@@ -38,7 +38,7 @@ class World:
 
 
 class Worlds:
-    """Which of the two runs; index 0 is the secure one."""
+    """The two security states, and which of them runs; index 0 is the secure one."""
 
     def __init__(
         self, engine: Engine, nvic: Nvic, worlds: tuple[World, World], attribution: Attribution
@@ -50,7 +50,7 @@ class Worlds:
         self._fp_allowed = [False, False]
         self._core.fp_disabled = True
         self.nonsecure = False
-        #: True once anything is the non-secure state's.
+        #: True once anything belongs to the non-secure state.
         self.divided = False
         #: The blocks of the state that runs.
         self.now = worlds[0]
@@ -73,15 +73,15 @@ class Worlds:
 
     @property
     def plain_frames(self) -> bool:
-        """False where frames of the state that runs hold all 32 FP registers (FPCCR.TS)."""
+        """False if frames of the running state hold all 32 FP registers (FPCCR.TS)."""
         return self._core.plain_frames
 
     # the state
 
     def change(self) -> None:
-        """Go on in the other state; a secure one that is entered has no FP context.
+        """Go on in the other state; the secure one is entered without an FP context.
 
-        While non-secure code runs, Unicorn's SFPA stays set, which keeps its FP context alive.
+        While non-secure code runs, Unicorn's SFPA stays set, so that its FP context is kept.
         """
         core = self._core
         core.change_world()
@@ -97,7 +97,9 @@ class Worlds:
         core.write(Reg.CONTROL, control & ~SFPA | SFPA * self.nonsecure)
 
     def update(self) -> None:
-        """What the masks of both states boost to (Armv8-M ARM, ExecutionPriority)."""
+        """Find the priorities that the masks of both states boost to (Armv8-M ARM,
+        ExecutionPriority).
+        """
         core, nvic = self._core, self._nvic
         self.divided = self.attribution.divided
         self._core.plain_frames = self.nonsecure or not self._worlds[0].scb.clears_fp
@@ -113,7 +115,7 @@ class Worlds:
         core.other_priority = now
 
     def _boosts(self, nonsecure: bool) -> tuple[int, int]:
-        """What PRIMASK and FAULTMASK of a state boost to."""
+        """The priorities that PRIMASK and FAULTMASK of a state boost to."""
         nvic = self._nvic
         if not nonsecure:
             return 0, -3 if nvic.faults_nonsecure else -1

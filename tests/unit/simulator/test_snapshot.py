@@ -103,8 +103,8 @@ def test_a_snapshot_of_another_image_is_refused(build: Build, tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("spoil", "complaint"),
     [
-        (lambda data: b"\x7fELF" + data, "is no snapshot"),
-        (lambda data: b"", "is no snapshot"),
+        (lambda data: b"\x7fELF" + data, "is not a snapshot"),
+        (lambda data: b"", "is not a snapshot"),
         (lambda data: data[:-20], "damaged"),
         (lambda data: data[:18] + zlib.compress(b'["list", []]'), "damaged"),
         (lambda data: data[:18] + zlib.compress(b"[]"), "damaged"),

@@ -61,6 +61,7 @@ def test_the_processor_says_what_it_is(chip: BareChip, register: int, value: int
     assert chip.read(register) == value
     chip.write(register, ONES)
     assert chip.read(register) == value
+    assert {other: chip.read(other) for other in RESET_VALUES} == RESET_VALUES
 
 
 RESET_VALUES = {
