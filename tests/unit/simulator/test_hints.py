@@ -31,6 +31,14 @@ def test_hints_of_both_lengths(chip: BareChip, code: tuple[int, ...], sleeps: st
     assert chip.machine.nvic.event is (code in ((SEV,), (WIDE, 0x8004)))
 
 
+def test_the_last_halfword_of_memory_may_be_a_hint(chip: BareChip) -> None:
+    end = 0x2004_0000
+    chip.machine.write_memory(end - 2, WFI.to_bytes(2, "little"))
+    chip.machine.write_register("pc", end - 2)
+    chip.machine.run(until_executed=chip.machine.core.executed + 1)
+    assert (chip.machine.sleeping, chip.machine.registers["pc"]) == ("wfi", end)
+
+
 def test_wfe_takes_an_event_that_is_there_instead_of_sleeping(chip: BareChip) -> None:
     chip.machine.nvic.event = False
     chip.play(SEV, WFE, WFE, steps=2)
