@@ -53,9 +53,9 @@ class Scaling:
         cls, multiplier: Multiplier, zero_point: int, clamp: Clamp, largest: int
     ) -> Scaling | None:
         """For sums of magnitudes up to ``largest``. None where it would be wrong for one."""
-        outputs, left = int(clamp.high - clamp.low) + 1, int(multiplier.shift.max(initial=0))
-        if outputs * multiplier.shift.size > _MAX_CHANGES:
+        if (clamp.high - clamp.low) * multiplier.shift.size > _MAX_CHANGES:
             return None
+        left = int(multiplier.shift.max(initial=0))
         if left and largest << left >= _BITS_32:
             return None  # the left shift wraps
         factor = np.asarray(multiplier.multiplier * 2.0 ** (multiplier.shift - 31.0))

@@ -142,7 +142,7 @@ def _meaning(source: str) -> str | None:
 
     Annotations and decorators of functions without code do nothing at run time, and who calls by
     place or by name where the other is asked for is told by mypy. ``strict`` of zip asserts what
-    other code sees to.
+    other code sees to, and NumPy takes any negative size for the one that it finds out.
     """
     try:
         tree = ast.parse(source)
@@ -153,6 +153,8 @@ def _meaning(source: str) -> str | None:
             node.annotation = None if isinstance(node, ast.arg) else ast.Constant(None)
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "zip":
             node.keywords = []
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".reshape"):
+            node.args = [ast.Constant(-1) if _negative(size) else size for size in node.args]
         if isinstance(node, ast.FunctionDef):
             node.returns = None
             if all(isinstance(each, ast.Expr) for each in node.body):
@@ -163,6 +165,13 @@ def _meaning(source: str) -> str | None:
             node.defaults, node.kw_defaults = [*node.defaults, *defaults], []
             node.posonlyargs, node.kwonlyargs = [], []
     return ast.dump(tree)
+
+
+def _negative(size: ast.expr) -> bool:
+    """Whether it is written as a negative number: ``-1``, ``-2``, ``~1``."""
+    if not isinstance(size, ast.UnaryOp) or not isinstance(size.op, ast.USub | ast.Invert):
+        return False
+    return isinstance(size.operand, ast.Constant) and bool(size.operand.value)
 
 
 def _checkout() -> list[str]:

@@ -82,9 +82,10 @@ _TYPES = {7: "int16", 2: "int32", 0: "float32"}
 
 def typed(node: Node, allowed: str) -> str:
     """The type that the option ``T`` names, which is that of the tensors."""
-    dtype = _TYPES.get(int(node.number("T", 0, 127)), "")
+    number = node.number("T", 0, 127)
+    dtype = _TYPES.get(number, "")
     if dtype not in allowed.split():
-        raise node.unsupported(f"the type {dtype or node.number('T', 0, 127)} is not supported")
+        raise node.unsupported(f"the type {dtype or number} is not supported")
     if (node.input(0).dtype, node.output().dtype) != (dtype, dtype):
         raise node.bad(f"it is for {dtype}, its tensors are {node.input(0).dtype}")
     return dtype

@@ -72,6 +72,13 @@ def _pool(kernel: tuple[int, int]) -> bytes:
     return _one("MAX_POOL_2D", [image, image], [0], ("Pool2D", told))
 
 
+def _places(*kernel: int) -> bytes:
+    """A window far larger than its image."""
+    told = {**_STEPS, "Padding": 0, "FilterHeight": kernel[0], "FilterWidth": kernel[1]}
+    image = _a(1, 1, 1, 1)
+    return _one("MAX_POOL_2D", [image, image], [0], ("Pool2D", told))
+
+
 def _lstm(steps: int) -> bytes:
     """512 units over 512 values: 4 * 2 * 2^18 products a step."""
     size = 512
@@ -182,6 +189,16 @@ BOUNDS: dict[str, tuple[Callable[[], bytes], Callable[[], bytes], str]] = {
         lambda: _pool((16, 32)),
         lambda: _pool((27, 19)),
         "it takes 4303355904 products",
+    ),
+    "places of a high window": (
+        lambda: _places(1 << 14, 4),
+        lambda: _places((1 << 14) + 1, 4),
+        "a kernel of 16385 x 4",
+    ),
+    "places of a wide window": (
+        lambda: _places(4, 1 << 14),
+        lambda: _places(4, (1 << 14) + 1),
+        "a kernel of 4 x 16385",
     ),
     "products of an LSTM": (
         lambda: _lstm(2048),

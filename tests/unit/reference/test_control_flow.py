@@ -295,3 +295,20 @@ def test_runs_of_a_batch_have_each_its_own_computed_axis() -> None:
         x[1].sum(axis=1).tolist(),
         x[2].sum(axis=0).tolist(),
     ]
+
+
+def test_what_a_subgraph_gives_of_a_variable_is_as_it_was_then() -> None:
+    """SVDF moves its state, which is given out, in each of two calls."""
+    state = T((1, 6), "float32", variable=True)
+    weights = [T(shape, "float32", data=np.ones(shape)) for shape in ((2, 1), (2, 3))]
+    x, row = T((1, 1), "float32"), T((1, 6), "float32")
+    svdf = Op("SVDF", [0, 1, 2, -1, 3], [4], ("SVDF", {"Rank": 1}))
+    called = Graph([x, *weights, state, T((1, 2), "float32")], [svdf], [0], [3])
+    calls = [Op("IF", [1, 0], [place], _subgraphs(1, 1)) for place in (2, 3)]
+    main = Graph([x, _constant([True], "bool"), row, row], calls, [0], [2, 3])
+    interpreter = Interpreter(Model.from_bytes(build_graphs([main, called])))
+    one = np.ones((1, 1), np.float32)
+    assert [y.tolist() for y in interpreter.invoke([one])] == [[[0, 0, 1] * 2], [[0, 1, 1] * 2]]
+    interpreter.reset()
+    first, second = interpreter.invoke_batch([one[None]])
+    assert (first.tolist(), second.tolist()) == ([[[0, 0, 1] * 2]], [[[0, 1, 1] * 2]])

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from model_builder import Op, T, build
 from seeds import every_operator
 
 from harness.errors import HilError
@@ -81,8 +82,23 @@ def _extreme(tensor: Tensor) -> np.ndarray:
     return np.resize(values, tensor.shape)
 
 
+_FUNCTIONS = ["ABS", "COS", "ELU", "EXP", "FLOOR", "HARD_SWISH", "LOG", "LOGISTIC", "QUANTIZE"]
+_FUNCTIONS += ["RELU", "RELU6", "ROUND", "RSQRT", "SIN", "SQRT", "SQUARE", "TANH"]
+
+
+@pytest.mark.parametrize("name", _FUNCTIONS)
+def test_no_real_value_makes_a_function_warn(name: str) -> None:
+    x, y = T((1, 7), "float32"), T((1, 7), "int8", 0.1, 3)
+    output = y if name == "QUANTIZE" else x
+    _run_on_extremes(Model.from_bytes(build([x, output], [Op(name, [0], [1])], [0], [1])))
+
+
 @every_model
 def test_no_value_makes_an_operator_warn(model: Model) -> None:
+    _run_on_extremes(model)
+
+
+def _run_on_extremes(model: Model) -> None:
     """Overflow and NaN are values, as they are on the device; some operators refuse theirs."""
     interpreter = Interpreter(model)
     inputs = [_extreme(tensor) for tensor in interpreter.inputs]

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from model_builder import T
+from model_builder import Op, T, build
 from operator_cases import Case, Draw, agree, cases, single, thinned
 from oracle import Oracle
+
+from harness.model import Model
+from harness.reference import Interpreter
 
 MOVED = ["int8", "float32"]
 moved = pytest.mark.parametrize("dtype", MOVED)
@@ -321,3 +324,21 @@ def test_reduce_all_equals(official: Oracle, data: st.DataObject) -> None:
     for arrays in case.inputs:
         arrays[0] |= draw.generator().random(shape) < 0.7
     agree(official, case)
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("int8", [100, -1, 44, 80, -1, 0, 0]),
+        ("int16", [100, -1, 300, -15536, -1, 0, 0]),
+        ("int32", [100, -1, 300, 50000, (1 << 31) - 1, -(1 << 31), 0]),
+        ("uint32", [100, 0, 300, 50000, (1 << 32) - 1, 0, 0]),
+    ],
+)
+def test_a_real_number_goes_to_32_bits_and_then_to_fewer(target: str, expected: list[int]) -> None:
+    """What Arm's VCVT does: toward zero, saturated, NaN to 0."""
+    x = np.array([100.9, -1.9, 300, 50000, 1e10, -np.inf, np.nan], np.float32)
+    cast = Op("CAST", [0], [1], ("Cast", {}))
+    data = build([T((7,), "float32"), T((7,), target)], [cast], [0], [1])
+    interpreter = Interpreter(Model.from_bytes(data))
+    assert interpreter.invoke([x])[0].tolist() == expected

@@ -81,12 +81,12 @@ def _add(scale: float) -> bytes:
     return _one("ADD", tensors, [0, 1], ("Add", {}), (0, 1))
 
 
-def _lstm(power: int) -> bytes:
+def _lstm(power: int, bias: int = 1) -> bytes:
     tensors = [
         _a(1, 2, 4),
         *(_w(3, 4) for _ in range(4)),
         *(_w(3, 3) for _ in range(4)),
-        *(T((3,), "int32", 0.0005, 0, [1, 2, 3]) for _ in range(4)),
+        *(T((3,), "int32", 0.0005, 0, [bias, 2, 3]) for _ in range(4)),
         T((1, 3), "int8", 0.01, 0, variable=True),
         T((1, 3), "int16", 2.0**power, 0, variable=True),
         T((1, 2, 3), "int8", 0.01, 0),
@@ -255,6 +255,13 @@ def test_svdf_features_of_32_bits_wrap_as_on_the_device(
     assert micro.run(model, [[x]])[0][0][0].tolist() == [[expected]]
 
 
+def test_an_lstm_whose_biases_no_double_holds_scaled_runs_as_on_the_device(micro: Oracle) -> None:
+    model = _lstm(-11, bias=1 << 30)
+    x = np.arange(-4, 4, dtype=np.int8).reshape(1, 2, 4)
+    (wanted,), _ = micro.run(model, [[x]])
+    np.testing.assert_array_equal(Interpreter(Model.from_bytes(model)).invoke([x])[0], wanted[0])
+
+
 def test_an_lstm_of_the_smallest_cell_scale_runs_as_on_the_device(micro: Oracle) -> None:
     model = _lstm(-15)
     x = np.random.default_rng(3).integers(-128, 128, (1, 2, 4)).astype(np.int8)
@@ -283,6 +290,20 @@ def test_computed_places_are_each_their_own() -> None:
     begins = np.array([[3], [5], [3]], np.int32)
     (together,) = interpreter.invoke_batch([np.stack([x] * 3), begins])
     assert together.view(np.uint8).tolist() == [[3, 4], [5, 6], [3, 4]]
+
+
+@pytest.mark.parametrize(
+    ("axis", "padded"),
+    [
+        (Axis(size=5, kernel=3, stride=2, dilation=1, out=2, before=0), 5),
+        (Axis(size=4, kernel=3, stride=2, dilation=1, out=2, before=0), 5),
+        (Axis(size=4, kernel=2, stride=1, dilation=3, out=3, before=1), 6),
+        (Axis(size=7, kernel=3, stride=2, dilation=1, out=2, before=0), 7),
+        (Axis(size=7, kernel=3, stride=2, dilation=1, out=2, before=2), 9),
+    ],
+)
+def test_a_padded_axis_ends_with_its_last_window_or_its_image(axis: Axis, padded: int) -> None:
+    assert axis.padded == padded
 
 
 @pytest.mark.parametrize("block", [1, 6, 12, 24, 1000])

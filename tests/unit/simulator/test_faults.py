@@ -205,11 +205,11 @@ def test_records_are_bounded(chip: BareChip) -> None:
 
 
 def test_forgotten_evidence_is_gone(chip: BareChip) -> None:
-    chip.read(0x5000_E510)
+    chip.read(0x5084_0510)
     chip.play(0xDE00, steps=1)
     chip.machine.clear_evidence()
     assert (chip.machine.faults, chip.machine.findings) == ([], [])
-    chip.read(0x5000_E510)
+    chip.read(0x5084_0510)
     assert len(chip.machine.findings) == 1
 
 

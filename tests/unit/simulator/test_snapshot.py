@@ -256,6 +256,6 @@ def test_bytes_on_their_way_and_on_the_console_go_back(chip: BareChip) -> None:
 def test_evidence_stays_as_it_is(chip: BareChip) -> None:
     kept = snapshot.take(chip.machine)
     chip.play(0xDE00, steps=1)
-    chip.read(0x5000_E510)
+    chip.read(0x5084_0510)
     snapshot.restore(chip.machine, kept)
     assert (len(chip.machine.faults), len(chip.machine.findings)) == (1, 1)

@@ -48,6 +48,12 @@ def test_no_scraper_trips_over_garbage(name, data):
     console.scrapers[0].check(Wanted(tests={"a": "fail"}))
 
 
+@pytest.mark.parametrize("name", SCRAPERS)
+def test_a_scraper_that_knows_a_last_line_says_that_it_came(name):
+    kind = SCRAPERS[name]
+    assert (kind.end is None) == (kind.ended is Scraper.ended)
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -68,9 +74,7 @@ def test_a_scraper_that_cannot_fail_or_does_not_exist_is_refused(name):
 def test_what_is_neither_a_name_nor_a_regex_is_no_scraper(name):
     with pytest.raises(UsageError, match=f"no scraper '{name}'") as caught:
         scraper(name)
-    assert caught.value.hint == (
-        "one of hello_world, person_detection, unit_tests, ztest, or /a regex/"
-    )
+    assert caught.value.hint == f"one of {', '.join(SCRAPERS)}, or /a regex/"
 
 
 def test_a_regex_of_one_character_reads_no_value():
