@@ -1,4 +1,4 @@
-"""Operator resolvers: are they right for a model, what do they hold, and how to write one."""
+"""Operator resolvers: check one against a model, read its table, explain it, generate one."""
 
 from __future__ import annotations
 

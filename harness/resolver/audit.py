@@ -1,4 +1,4 @@
-"""Is the operator resolver of an image right for a model? Answered before anything runs."""
+"""Checks before anything runs whether an image's operator resolver fits a model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _Key = tuple[str, bool]
 
 
 class Verdict(StrEnum):
-    """The audit in one word; the first that holds, in this order."""
+    """The result of an audit, the gravest first."""
 
     CANNOT_TELL = "cannot_tell"
     EMPTY = "empty"
@@ -36,18 +36,22 @@ class Verdict(StrEnum):
     OK = "ok"
 
 
-#: What answers where the ELF alone does not.
+#: The way to an answer if the ELF alone does not give one.
 LIVE_HINT = (
     "check the ELF from before it was stripped, or what its table holds when it runs: "
     "`tflm-hil resolver check --live ELF MODEL`"
 )
-#: Verdicts with which the model runs as it should.
+#: Verdicts with which the model runs.
 HARMLESS = frozenset((Verdict.OK, Verdict.UNUSED, Verdict.TOO_LARGE))
 
 
 @dataclass(frozen=True)
 class OperatorAudit:
-    """One operator: ``calls`` is how often it is registered, ``bytes`` its exclusive flash."""
+    """One operator: ``calls`` is how often it is registered.
+
+    ``bytes`` is the flash that it alone needs, ``version`` the highest one in the model (0 if the
+    model does not use the operator).
+    """
 
     operator: str
     custom: bool
@@ -64,7 +68,7 @@ class OperatorAudit:
 
 @dataclass(frozen=True)
 class Audit:
-    """What :func:`check` found. ``declared`` is None where the image does not tell its slots.
+    """The result of :func:`check`. ``declared`` is the number of slots, None if it is not known.
 
     ``wasted`` is the RAM of unused slots in bytes. ``method`` says how the registered operators
     were found: ``registrations``, ``kernels`` (inlined registrations), ``live`` or ``nothing``.
@@ -87,7 +91,7 @@ class Audit:
 
     @property
     def passed(self) -> bool:
-        """True where the model will find every operator that it needs, each registered once."""
+        """True if each operator that the model needs is registered exactly once, in a slot."""
         return self.verdict in HARMLESS
 
     @property
@@ -106,7 +110,7 @@ class Audit:
         return tuple(one.operator for one in self.operators if one.verdict == "missing")
 
     def to_json(self) -> dict[str, Any]:
-        """The document of the ``resolver check --json`` contract."""
+        """The document of ``resolver check --json``."""
         return {
             "model": self.model,
             "declared": self.declared,
@@ -132,10 +136,10 @@ class Audit:
 
 @dataclass(frozen=True)
 class _Evidence:
-    """What is known of an image's registrations: how often each ``(operator, custom)``.
+    """An image's registrations: how often each ``(operator, custom)`` is registered.
 
-    ``costs`` is exclusive flash in bytes; empty where the image is stripped. ``literals`` says
-    whether code refers to a custom operator's name.
+    ``costs`` is the flash that each needs alone, in bytes; empty for a stripped image.
+    ``literals`` is true for the name of a custom operator that code refers to.
     """
 
     calls: Mapping[_Key, int]
@@ -147,11 +151,11 @@ class _Evidence:
 
 
 def check(firmware: Firmware, model: Model) -> Audit:
-    """Hold the operators that an image registers against those that a model needs.
+    """Compare the operators that an image registers with those that a model needs.
 
-    Nothing is executed. Registered are the operators whose registration function is linked and
-    reached; how often, is counted at its call sites. Raises :class:`UsageError` for a model
-    without operators; what a stripped image does not tell gives the verdict ``cannot_tell``.
+    Nothing is executed. An operator is registered if its registration function is linked and
+    reached; its call sites are counted. Raises :class:`UsageError` for a model without operators.
+    The verdict is ``cannot_tell`` if a stripped image does not show its registrations.
     """
     image = Linked(firmware)
     if not firmware.symbols:
@@ -159,7 +163,7 @@ def check(firmware: Firmware, model: Model) -> Audit:
     if not image.resolvers and image.method == "nothing":
         why = "the image names no MicroMutableOpResolver, no Register_*"
         return _cannot_tell(model, image, why)
-    # Each of several resolvers may register an operator once; which does, its table tells.
+    # Each of several resolvers may register an operator once; the code does not tell which do.
     spare = max(len(image.resolvers) - 1, 0)
     calls = {key: max(times - spare, 1) for key, times in image.calls.items()}
     costs = {(c.operator, c.custom): c.exclusive for c in image.costs.operators}
@@ -172,7 +176,7 @@ def check(firmware: Firmware, model: Model) -> Audit:
 def check_every(firmware: Firmware, model: Model) -> dict[str, Audit]:
     """:func:`check` of the image and of each beside it that has a resolver, by the images' names.
 
-    The one to judge by stands first: the image itself, unless only another tells.
+    The one that decides is the first: the image itself, or another if only that one can tell.
     """
     found = {firmware.name: check(firmware, model)}
     others = {one.name: check(one, model) for one in firmware.beside}
@@ -183,10 +187,10 @@ def check_every(firmware: Firmware, model: Model) -> dict[str, Audit]:
 
 
 def check_live(firmware: Firmware, model: Model, live: Sequence[LiveResolver]) -> Audit:
-    """The same from what a running image's resolvers hold (:func:`harness.resolver.dump`).
+    """Compare the resolvers in a running image's memory (from :func:`dump`) with a model.
 
-    This answers for stripped images, too. Of several resolvers the one that has most of what the
-    model needs is held against it. Raises :class:`UsageError` where ``live`` is empty.
+    This works for stripped images, too. Of several resolvers, the one with most of the needed
+    operators is compared. Raises :class:`UsageError` if ``live`` is empty.
     """
     if not live:
         raise UsageError(f"{firmware.path.name}: no resolver was found in memory")
@@ -218,7 +222,7 @@ def _plain(name: str) -> str:
 
 
 def _needed(model: Model) -> dict[_Key, int]:
-    """What the model's subgraphs need, with the highest version of each."""
+    """The operators of all subgraphs, with the highest version of each."""
     versions: dict[_Key, int] = {}
     for operator in (one for graph in model.subgraphs for one in graph.operators):
         key = operator.name, operator.custom
@@ -260,7 +264,7 @@ def _operators(found: _Evidence, model: Model) -> Iterable[OperatorAudit]:
 
 
 def _custom_key(found: _Evidence, name: str) -> _Key:
-    """The registration of a custom operator, whose C++ name is spelled its own way."""
+    """The registration of a custom operator, even if its C++ name is spelled differently."""
     for key in found.calls:
         if key[1] and _plain(key[0]) == _plain(name):
             return key

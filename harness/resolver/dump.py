@@ -1,9 +1,9 @@
-"""The live table: what every resolver object of a running image really holds.
+"""The live table: the registrations in each resolver object of a running image.
 
-Read from the memory of any :class:`harness.targets.base.Session`. It shows what the ELF cannot:
-the order of registration, refusals, a chain ``A() || B()`` that stopped early. Objects are found
-by their vtable pointer in RAM (static ones, and those on a stack); in a stripped image by the
-shape of the table itself (:mod:`harness.resolver.shape`).
+It is read from the memory of any :class:`harness.targets.base.Session`, and shows what the ELF does
+not: the order of registration, refusals, a chain ``A() || B()`` that stopped early. Objects (static
+ones, and those on a stack) are found by their vtable pointer in RAM, those of a stripped image by the
+form of the table itself (:mod:`harness.resolver.shape`).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class LiveResolver:
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """What is registered, in the order of registration."""
+        """The registered operators, in the order of registration."""
         return tuple(one.operator for one in self.registrations)
 
     def to_json(self) -> dict[str, Any]:
@@ -67,7 +67,7 @@ class LiveResolver:
 def dump(session: Session, firmware: Firmware) -> tuple[LiveResolver, ...]:
     """The resolvers in the memory of ``session``, by address.
 
-    Run the image past its registration before. Raises :class:`CheckFailed` where none is found.
+    The image must have run past its registration. Raises :class:`CheckFailed` if none is found.
     """
     reader = _Reader(session.memory, firmware)
     named = {one.address: one for one in reader.by_vtable()}
@@ -94,7 +94,7 @@ class _Reader:
         self.ranges = Ranges(firmware)
 
     def ram(self) -> Iterator[tuple[int, bytes]]:
-        """The RAM regions as the target holds them now."""
+        """Origin and present content of each RAM region."""
         for region in self.firmware.regions:
             if region.origin in RAM:
                 parts = [
@@ -114,10 +114,9 @@ class _Reader:
                         yield found
 
     def resolver(self, address: int, slots: int, data: bytes) -> LiveResolver | None:
-        """The object at ``address``; None where its count makes no sense (a dead stack frame).
+        """The object at ``address``; None if its count is not possible (a dead stack frame).
 
-        What a static object holds is shown as it stands; elsewhere every row must be a
-        registration.
+        The rows of a static object are taken as they are; elsewhere each must be a registration.
         """
         members = self.layout.of(slots)
         if len(data) < members.length + WORD:
@@ -136,7 +135,7 @@ class _Reader:
                             self.layout.slot_bytes, self.layout.source)  # fmt: skip
 
     def by_shape(self) -> Iterator[LiveResolver]:
-        """Without symbols: what nothing but a resolver can be."""
+        """The resolvers that are found without symbols, by the form of their tables."""
         for origin, data in self.ram():
             for table in tables(self.firmware, self.ranges, origin, data):
                 rows = tuple(self.registration(table.layout, row) for row in table.rows)
@@ -162,7 +161,7 @@ class _Reader:
         return qualified(name) if name else f"0x{pointer & ~1:08x}"
 
     def object_at(self, address: int) -> tuple[int, str] | None:
-        """Start and symbol of the object that ``address`` lies in, of several the innermost."""
+        """Start and symbol of the innermost object that holds ``address``."""
         return max(
             ((start, name) for start, end, name in self.objects if start <= address < end),
             default=None,

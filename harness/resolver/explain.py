@@ -1,4 +1,4 @@
-"""The registration path of one operator: what is called, what is stored, where it leads."""
+"""The registration path of one operator: the functions, what they store, and what they call."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROLES = (("init", "Init"), ("prepare", "Prepare"), ("free", "Free"), ("reset", 
 
 @dataclass(frozen=True)
 class Target:
-    """Something that a registration names: ``role`` says what it is to the operator."""
+    """A function or datum that a registration refers to; ``role`` is its part in the operator."""
 
     role: str  # "init", "prepare", "invoke", "free", "reset", "calls", "data"
     name: str
@@ -34,7 +34,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Step:
-    """One function of the path with its disassembly and what it names."""
+    """One function of the path, its disassembly, and what it refers to."""
 
     name: str
     address: int
@@ -45,7 +45,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Explanation:
-    """An operator's registration: who asks for it, the functions that register it, the cost."""
+    """An operator's registration: its callers, the functions that register it, the cost."""
 
     operator: str
     callers: tuple[Target, ...]
@@ -65,8 +65,8 @@ class Explanation:
 def explain(firmware: Firmware, operator: str) -> Explanation:
     """Walk the registration of ``operator`` (a builtin's name, or a custom operator's).
 
-    Raises :class:`UsageError` where the image has no symbols or does not register it, naming
-    what it registers.
+    Raises :class:`UsageError` if the image has no symbols or does not register the operator; the
+    hint names those that it registers.
     """
     registrations = firmware.registrations
     chosen = next((r for r in registrations if r.operator.lower() == operator.lower()), None)
@@ -94,7 +94,7 @@ class _Walker:
         self.graph = firmware.graph
 
     def callers(self, registration: Registration) -> Iterator[Target]:
-        """The functions that name the registration function."""
+        """The functions that refer to the registration function."""
         for number, edges in enumerate(self.graph.edges):
             if edges.intersection(registration.register):
                 yield self.target(self.graph.nodes[number], "calls")
@@ -121,7 +121,7 @@ class _Walker:
         return "invoke" if is_kernel(node.name) else "calls"
 
     def target(self, node: Node, role: str = "") -> Target:
-        """``node`` in ``role``, by default the one that its name and signature tell."""
+        """``node`` in ``role``, by default the one that follows from its name and kind."""
         file, line = "", 0
         if node.kind in ("function", "label"):
             place = self.firmware.locate(node.address)
@@ -132,8 +132,8 @@ class _Walker:
 
 
 def disassemble(firmware: Firmware, node: Node) -> Iterator[str]:
-    """A function's instructions, with the names of what they refer to; literal pools as words."""
-    import capstone  # noqa: PLC0415 - 40 ms that only this listing costs
+    """One line per instruction, with the name of what it refers to; literal pools as words."""
+    import capstone  # noqa: PLC0415 - it takes 40 ms, and only this listing needs it
 
     data = firmware.read(node.address, node.size) or b""
     pools = _data(firmware, node)
@@ -168,7 +168,7 @@ def _name(firmware: Firmware, address: int) -> str:
 
 
 def _data(firmware: Firmware, node: Node) -> list[tuple[int, int]]:
-    """Start and end of the literal pools and tables in ``node``, as the mapping symbols tell."""
+    """Start and end of the literal pools and tables in ``node``, from the mapping symbols."""
     ends = (*firmware.mapping, (node.end, ""))
     return [
         (max(start, node.address), min(end, node.end))

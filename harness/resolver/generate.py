@@ -1,4 +1,4 @@
-"""A C++ header with exactly the resolver that one or several models need."""
+"""A C++ header with a resolver of exactly the operators that one or several models need."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.model import Model
 from harness.resolver.methods import builtin_method, custom_method
 
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*$")
-_WIDTH = 96  # of a comment's text: the project's C++ is 100 columns wide
+_WIDTH = 96  # of the text of a comment: the project's C++ has 100 columns
 
 
 def generate(models: Sequence[Model], *, namespace: str = "hil") -> str:

@@ -1,8 +1,8 @@
-"""Which operators an image registers, by its code: nothing is executed.
+"""The operators that an image registers, found in its code: nothing is executed.
 
-An operator is registered where its ``Register_*`` function is linked and reached; how often, is
-counted at its call sites. Where those functions were inlined (link-time optimization), the kernel
-functions that are left tell their operators, by name and source file.
+An operator is registered if its ``Register_*`` function is linked and reached; its call sites are
+counted. If those functions were inlined (link-time optimization), the operators are recognized by the
+names and source files of their kernel functions.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from harness.model.schema import OPERATOR_NAMES
 
 _ADD_METHOD = re.compile(r"MicroMutableOpResolver<\d+u?>::Add[A-Z]\w*$")
 _SPELLINGS = {name.replace("_", "").lower(): name for name in OPERATOR_NAMES}
-#: Kernel source files whose names are not their operator's.
+#: Kernel source files with another name than their operator.
 _KERNEL_FILES = {
     "conv": "CONV_2D", "depthwiseconv": "DEPTHWISE_CONV_2D", "l2norm": "L2_NORMALIZATION",
     "hardswish": "HARD_SWISH", "maximumminimum": "MAXIMUM", "lstm": "UNIDIRECTIONAL_SEQUENCE_LSTM",
 }  # fmt: skip
-#: Kernel files that hold several operators: what a kernel function's name starts with.
+#: Kernel files with several operators: the operator by the kernel function's name without its role.
 _KERNEL_FUNCTIONS = {
     "Average": "AVERAGE_POOL_2D", "AveragePool": "AVERAGE_POOL_2D", "Max": "MAX_POOL_2D",
     "MaxPool": "MAX_POOL_2D", "L2Pool": "L2_POOL_2D", "Relu": "RELU", "Relu6": "RELU6",
@@ -41,9 +41,9 @@ _ROLE = re.compile(r"(Init|Prepare|Eval\w*|Invoke)$")
 
 
 class Linked:
-    """The operators that an image registers, as its code says it.
+    """The operators that an image registers, according to its code.
 
-    ``calls`` is how often each ``(operator, custom)`` is registered. ``method`` says how that was
+    ``calls`` is how often each ``(operator, custom)`` is registered. ``method`` is how that was
     found: ``registrations``, ``kernels`` (inlined registrations) or ``nothing``.
     """
 
@@ -69,10 +69,10 @@ class Linked:
                 self._sites(caller) * times for caller, times in _callers(self._graph, number)
                 if caller in self._reached and caller not in others
             )  # fmt: skip
-        return max(count, 1)  # reached, though by a pointer and not by a call
+        return max(count, 1)  # reached by a pointer instead of a call
 
     def _inlined(self) -> Iterable[tuple[str, bool]]:
-        """Operators whose registration function was inlined and left its static record behind."""
+        """Operators whose registration function was inlined, and whose static record is left."""
         for number in self._reached:
             node = self._graph.nodes[number]
             function = _INSIDE.match(qualified(node.name)) if node.kind == "object" else None
@@ -81,13 +81,13 @@ class Linked:
                 yield known
 
     def _sites(self, caller: int) -> int:
-        """How often a caller itself is called where it is an Add* method; else once."""
+        """How often an Add* method is called; 1 for any other caller."""
         if not _ADD_METHOD.search(qualified(self._graph.nodes[caller].name)):
             return 1
         return sum(times for up, times in _callers(self._graph, caller) if up in self._reached) or 1
 
     def _by_kernels(self) -> dict[tuple[str, bool], int]:
-        """Operators by their kernel functions, where registrations were inlined (LTO)."""
+        """Operators by their kernel functions, for an image with inlined registrations (LTO)."""
         sources = Sources(self.firmware)
         found: dict[tuple[str, bool], int] = {}
         for number in self._reached:
@@ -102,13 +102,13 @@ class Linked:
         return found
 
     def custom_by_name(self, name: str) -> bool:
-        """True where code refers to a string literal that is a custom operator's name."""
+        """True if code refers to a string literal with the custom operator's name."""
         wanted = f'"{name}"'
         return any(self._graph.nodes[n].name == wanted for n in self._reached)
 
 
 def kernel_operator(function: str, file_stem: str) -> str:
-    """The builtin of a kernel function, by its name and its source file's; "" if unknown."""
+    """The builtin operator of a kernel function, by its name and source file; "" if unknown."""
     bare = _ROLE.sub("", function)
     if bare in _KERNEL_FUNCTIONS:
         return _KERNEL_FUNCTIONS[bare]

@@ -1,5 +1,6 @@
-"""The names of ``MicroMutableOpResolver``'s Add* methods. They follow the operators' names,
-with exceptions that its header alone explains."""
+"""The names of ``MicroMutableOpResolver``'s Add* methods: the operators' names in camel case, with
+some exceptions.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from collections.abc import Mapping
 
 from harness.elf.registrations import LIBRARY_CUSTOM
 
-#: Methods that camel case does not give. Source: micro_mutable_op_resolver.h of tflite-micro.
+#: Methods that are not just in camel case. Source: micro_mutable_op_resolver.h of tflite-micro.
 _SPECIAL: Mapping[str, str] = {
     "AVERAGE_POOL_2D": "AddAveragePool2D",
     "BATCH_MATMUL": "AddBatchMatMul",
@@ -28,7 +29,7 @@ def builtin_method(operator: str) -> str:
 
 
 def custom_method(name: str) -> str:
-    """The Add* method of a custom operator that tflite-micro brings along, "" for any other."""
+    """The Add* method of a custom operator of tflite-micro, "" for any other."""
     for registration, known in LIBRARY_CUSTOM.items():
         if known == name:
             return _CUSTOM_SPECIAL.get(registration) or _camel(registration)

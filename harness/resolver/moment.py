@@ -1,4 +1,4 @@
-"""The moment at which a resolver is worth reading: operators registered, nothing run yet."""
+"""The moment to read a resolver: after the registration, before the first operator runs."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from harness.errors import FirmwareFailed, Unsupported, UsageError
 from harness.targets.base import Elapsed, Session, Stop, SymbolReached
 
 _SLACK = 1.0
-#: Functions that run after the registration, in the order in which one is looked for.
+#: Functions that run after the registration, the preferred one first.
 _AFTER = ("tflite::MicroInterpreter::AllocateTensors", "tflite::MicroInterpreter::Invoke")
 
 
 def after_registration(firmware: Firmware) -> str:
-    """The (mangled) symbol at which every operator is registered, "" where the image has none."""
+    """The (mangled) symbol at which all operators are registered, "" if the image has none."""
     for wanted in _AFTER:
         for symbol in firmware.symbols:
             named = symbol.kind == "func" and "MicroInterpreter" in symbol.name
@@ -25,7 +25,7 @@ def after_registration(firmware: Firmware) -> str:
 
 
 def _named(firmware: Firmware, name: str) -> str:
-    """The symbol called ``name``, as it stands or as C++ writes it (``tflite::Model::Get``)."""
+    """The symbol ``name``, given as it is or as a qualified C++ name (``tflite::Model::Get``)."""
     if firmware.symbol(name) is not None:
         return name
     found = {s.name for s in firmware.symbols if s.kind == "func" and qualified(s.name) == name}
@@ -37,7 +37,7 @@ def _named(firmware: Firmware, name: str) -> str:
 
 @dataclass(frozen=True)
 class Moment:
-    """When a session stopped: at ``symbol`` where ``reached``; ``why`` says what else."""
+    """Where a session stopped: at ``symbol`` if ``reached``; ``why`` is the reason if not."""
 
     reached: bool
     symbol: str
@@ -47,11 +47,11 @@ class Moment:
 def run_past_registration(
     session: Session, firmware: Firmware, *, symbol: str = "", seconds: float = 5.0
 ) -> Moment:
-    """Run until ``symbol`` (by default AllocateTensors), at the latest for ``seconds``.
+    """Run until ``symbol`` (by default AllocateTensors), for ``seconds`` of the target's clock at most.
 
     A target that cannot stop at a symbol (a board) runs for ``seconds``. An image that gives up
-    before its symbol may have a table all the same. Raises :class:`UsageError` for an unknown
-    symbol, :class:`FirmwareFailed` where the image stopped for good (lockup, reset loop) before.
+    earlier may still have a table. Raises :class:`UsageError` for an unknown symbol, and
+    :class:`FirmwareFailed` for an image that has stopped for good (lockup, reset loop).
     """
     chosen = _named(firmware, symbol) if symbol else after_registration(firmware)
     name = qualified(chosen)

@@ -1,7 +1,7 @@
-"""What a registration and a resolver look like in memory, so that nothing else is taken for one.
+"""The form of registrations and resolvers in memory, strict enough to exclude everything else.
 
-Zeroed memory looks like a registration of ADD (builtin 0): a row counts only where ``invoke`` is a
-Thumb address in the image's code, and the other functions are that or null.
+Zeroed memory looks like a registration of ADD (builtin 0). So a row counts only if ``invoke`` is a
+Thumb address in the image's code, and each other function is such an address or null.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FUNCTIONS = ("init", "free", "prepare", "reset")
 
 
 class Ranges:
-    """Which addresses are the image's code, and which are stored in its flash."""
+    """The addresses of the image's code, and those of what it stores in flash."""
 
     def __init__(self, firmware: Firmware) -> None:
         self.stored = [
@@ -37,7 +37,7 @@ class Ranges:
         return bool(word & 1) and any(start <= word < end for start, end in self.code)
 
     def is_stored(self, address: int) -> bool:
-        """True for an address inside what the image stores in flash."""
+        """True for an address of something that the image stores in flash."""
         return any(start <= address < end for start, end in self.stored)
 
 
@@ -69,7 +69,7 @@ def is_registration(layout: ResolverLayout, ranges: Ranges, row: bytes) -> bool:
 
 @dataclass(frozen=True)
 class Table:
-    """A resolver known by its shape: where it starts, its layout, slots and filled rows."""
+    """A resolver found by its form: its address, layout, number of slots and filled rows."""
 
     address: int
     layout: ResolverLayout
@@ -78,11 +78,11 @@ class Table:
 
 
 def tables(firmware: Firmware, ranges: Ranges, origin: int, data: bytes) -> Iterator[Table]:
-    """The resolvers in RAM ``data`` from ``origin`` on, without a symbol to go by.
+    """The resolvers in RAM ``data`` from ``origin`` on, found without symbols.
 
-    A vtable pointer, then registrations, and behind all slots their count, their builtin codes
-    and parsers, what is unused being 0: where all of that agrees, nothing else does. (An object on
-    a stack whose unused slots hold leftovers is passed over.)
+    A resolver is a vtable pointer, then the registrations, and behind all slots their count, their
+    builtin codes and their parsers; unused elements are 0. All of this must agree. (So an object on
+    a stack is not found if its unused slots hold old data.)
     """
     for index, word in enumerate(words_in(data)):
         if word and _is_vtable(firmware, ranges, word):
@@ -109,7 +109,7 @@ def _table_at(ranges: Ranges, origin: int, data: bytes, at: int) -> Table | None
 
 
 def _rows(layout: ResolverLayout, ranges: Ranges, data: bytes) -> tuple[bytes, ...]:
-    """The registrations that ``data`` begins with."""
+    """The registrations at the beginning of ``data``."""
     size = layout.registration_bytes
     places = range(0, _MOST_SLOTS * size, size)
     rows = (data[at : at + size] for at in places)
@@ -117,7 +117,7 @@ def _rows(layout: ResolverLayout, ranges: Ranges, data: bytes) -> tuple[bytes, .
 
 
 def _slots(layout: ResolverLayout, ranges: Ranges, data: bytes, rows: Sequence[bytes]) -> int:
-    """How many slots fit what stands behind them, 0 for none."""
+    """The number of slots that agrees with the bytes behind them, 0 for none."""
     size = layout.registration_bytes
     for slots in range(len(rows), _MOST_SLOTS + 1):
         at = slots * size
@@ -133,7 +133,7 @@ def _slots(layout: ResolverLayout, ranges: Ranges, data: bytes, rows: Sequence[b
 def _agrees(
     layout: ResolverLayout, ranges: Ranges, data: bytes, slots: int, rows: Sequence[bytes]
 ) -> bool:
-    """True where builtin codes, parsers and their number are those of ``rows``; the rest is 0."""
+    """True if builtin codes, parsers and their number are those of ``rows``, and the rest is 0."""
     codes = [words_of(layout, row)["builtin_code"] for row in rows]
     builtins = [code for code in codes if code != CUSTOM]
     number, used, width = len(builtins), len(builtins) * WORD, layout.code_bytes

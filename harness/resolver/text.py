@@ -1,4 +1,4 @@
-"""Resolver audits, live tables and explanations for people."""
+"""Resolver audits, live tables and explanations as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def show_audit(console: Console, audit: Audit) -> None:
-    """One screen: a row for each operator, then what is wrong, then the verdict."""
+    """A row per operator, then problems and notes, then the verdict."""
     from rich.markup import escape  # noqa: PLC0415
     from rich.table import Column, Table  # noqa: PLC0415
 
@@ -61,7 +61,7 @@ def show_live(console: Console, resolvers: Sequence[LiveResolver]) -> None:
 
 
 def _bare(name: str) -> str:
-    """A kernel's own name: without its namespaces, which are the same for all, and arguments."""
+    """A kernel's name without its namespaces, which all kernels share, and its arguments."""
     return name.partition("<")[0].rpartition("::")[2] or name
 
 
