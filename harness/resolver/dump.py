@@ -2,8 +2,8 @@
 
 It is read from the memory of any :class:`harness.targets.base.Session`, and shows what the ELF does
 not: the order of registration, refusals, a chain ``A() || B()`` that stopped early. Objects (static
-ones, and those on a stack) are found by their vtable pointer in RAM, those of a stripped image by the
-form of the table itself (:mod:`harness.resolver.shape`).
+ones, and those on a stack) are found by their vtable pointer in RAM, those of a stripped image by
+the form of the table itself (:mod:`harness.resolver.shape`).
 """
 
 from __future__ import annotations

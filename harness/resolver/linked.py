@@ -1,8 +1,8 @@
 """The operators that an image registers, found in its code: nothing is executed.
 
 An operator is registered if its ``Register_*`` function is linked and reached; its call sites are
-counted. If those functions were inlined (link-time optimization), the operators are recognized by the
-names and source files of their kernel functions.
+counted. If those functions were inlined (link-time optimization), the operators are recognized by
+the names and source files of their kernel functions.
 """
 
 from __future__ import annotations

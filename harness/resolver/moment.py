@@ -47,7 +47,7 @@ class Moment:
 def run_past_registration(
     session: Session, firmware: Firmware, *, symbol: str = "", seconds: float = 5.0
 ) -> Moment:
-    """Run until ``symbol`` (by default AllocateTensors), for ``seconds`` of the target's clock at most.
+    """Run until ``symbol`` (default: AllocateTensors), but at most ``seconds`` of target time.
 
     A target that cannot stop at a symbol (a board) runs for ``seconds``. An image that gives up
     earlier may still have a table. Raises :class:`UsageError` for an unknown symbol, and
