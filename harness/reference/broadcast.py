@@ -48,9 +48,22 @@ def blockwise(
         return np.asarray(function(*arrays)).astype(dtype, copy=False)
     shape = np.broadcast_shapes(*(array.shape for array in arrays))
     result = np.empty(shape, dtype)
+    each = result[:1].size
+    if each <= _BLOCK:
+        return _runwise(function, arrays, result, max(1, _BLOCK // max(each, 1)))
     flat = result.reshape(-1)
     columns = [np.broadcast_to(array, shape).reshape(-1) for array in arrays]
     for start in range(0, flat.size, _BLOCK):
         part = slice(start, start + _BLOCK)
         flat[part] = function(*(column[part] for column in columns))
+    return result
+
+
+def _runwise(
+    function: Callable[..., Array], arrays: Sequence[Array], result: Array, step: int
+) -> Array:
+    """As :func:`blockwise`, into ``result``, of ``step`` runs at a time; arrays broadcast there."""
+    for start in range(0, len(result), step):
+        part = slice(start, start + step)
+        result[part] = function(*(each if len(each) == 1 else each[part] for each in arrays))
     return result

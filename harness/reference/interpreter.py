@@ -24,7 +24,7 @@ from harness.reference.values import LastValues
 
 #: What one chunk of a batch may take for its tensors: sums take eight times as much, which the
 #: cache should hold.
-CHUNK_BYTES = 1 << 20
+CHUNK_BYTES = 1 << 22
 #: How much more a chunk of consecutive inferences may take: most of its bytes are windows, which
 #: sums are much smaller than.
 _WINDOWS = 4

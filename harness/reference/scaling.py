@@ -11,7 +11,8 @@ For sums x, a multiplier M = m 2^-31 2^-e and a zero point z:
 
 The second rounding's halves go away from zero, and the first one's up: see
 :mod:`harness.reference.folding`. With the smallest output's place for z, y is the index of a table,
-and truncation serves as floor.
+and truncation serves as floor. A table of 16 bits is slower than a floor and a clamp, and finding a
+sign slower than both roundings apart (see :mod:`harness.reference.rows`).
 """
 
 from __future__ import annotations
@@ -34,19 +35,26 @@ _EXACT = 1 << 53
 _AROUND = np.arange(-2, 3)
 #: More changes, of all channels, take too much memory and time to be tried.
 _MAX_CHANGES = 1 << 18
+#: The outputs of 8 bits: the longest table.
+_TABLE = 1 << 8
+#: What moves halves off the half: the first rounding's results stay below 2^32.
+_AWAY = 1 + 2.0**-40
 
 
 @dataclass(frozen=True)
 class Scaling:
     """``factor``, ``nudge`` and ``base`` are one number, or one for each channel, the last axis.
 
-    ``nudge`` takes the sum's sign. None: there is none, or outputs of one sign only.
+    ``nudge`` takes the sum's sign. None: there is none, or outputs of one sign only, or ``second``
+    is the second rounding's factor. Without a ``table`` ``clamp`` makes the outputs.
     """
 
     factor: Array
     nudge: Array | None
     base: Array
-    table: Array
+    second: Array | None
+    clamp: Clamp
+    table: Array | None
 
     @classmethod
     def of(
@@ -59,20 +67,25 @@ class Scaling:
         if left and largest << left >= _BITS_32:
             return None  # the left shift wraps
         factor = np.asarray(multiplier.multiplier * 2.0 ** (multiplier.shift - 31.0))
-        base = np.full(factor.shape, 0.5 + zero_point - clamp.low)
-        nudge: Array | None = None
+        first = int(clamp.low) if outputs <= _TABLE else 0
+        base = np.full(factor.shape, 0.5 + zero_point - first)
+        nudge = second = None
         if multiplier.rounding == "double" and np.any(multiplier.shift < 0):
-            nudge = np.where(multiplier.shift < 0, 2.0 ** (multiplier.shift - 1.0), 0.0)
+            down = 2.0 ** np.minimum(multiplier.shift, 0)
+            nudge = np.where(multiplier.shift < 0, down / 2, 0.0)
             if clamp.low >= zero_point:
                 base, nudge = np.asarray(base + nudge), None
-        table = np.arange(clamp.low, clamp.high + 1).astype(clamp.dtype)
-        scaling = cls(factor, nudge, base, table)
+            elif outputs > _TABLE and zero_point == 0:
+                factor, nudge, second = np.asarray(factor / down), None, np.asarray(down * _AWAY)
+        table = np.arange(first, first + outputs).astype(clamp.dtype)
+        scaling = cls(factor, nudge, base, second, clamp, table if outputs <= _TABLE else None)
         return scaling if scaling.agrees(multiplier, zero_point, clamp, largest) else None
 
     def agrees(self, multiplier: Multiplier, zero_point: int, clamp: Clamp, largest: int) -> bool:
         """Whether it gives what the fixed-point steps give around all places of change."""
         changes = np.arange(clamp.low, clamp.high + 2)[:, None] - zero_point - 0.5
-        factor, reach = np.maximum(self.factor, 2.0**-60), min(largest, _BITS_32 - 1)
+        factor = self.factor if self.second is None else self.factor * self.second
+        factor, reach = np.maximum(factor, 2.0**-60), min(largest, _BITS_32 - 1)
         near = np.clip(np.rint(changes / factor), -reach, reach).astype(np.int64)
         sums = np.clip(near + _AROUND[:, None, None], -reach, reach)
         exact = np.clip(multiplier.scale(sums) + zero_point, clamp.low, clamp.high)
@@ -81,23 +94,29 @@ class Scaling:
     def __call__(self, sums: Array) -> Array:
         """``sums`` (..., channels) of any type that holds them, as outputs."""
         if self.factor.ndim:
-            return self._block(sums)
-        return blockwise(self._block, [sums], self.table.dtype)
+            return self.finished(sums.astype(np.float64))
+        return blockwise(lambda x: self.finished(x.astype(np.float64)), [sums], self.clamp.dtype)
 
-    def _block(self, sums: Array) -> Array:
-        u: Array = sums.astype(np.float64)
+    def finished(self, u: Array) -> Array:
+        """float64 sums ``u`` (..., channels), which are changed, as outputs."""
         u *= self.factor
         if self.nudge is not None:
             u += np.copysign(self.nudge, u)
         u += self.base
-        return self.table.take(u.astype(np.intp), mode="clip")
+        if self.table is not None:
+            return self.table.take(u.astype(np.intp), mode="clip")
+        np.floor(u, out=u)
+        if self.second is not None:
+            u *= self.second
+            np.rint(u, out=u)
+        return self.clamp.real(u)
 
     def calls(self, u: Array, output: Array, work: Workspace, *, wraps: bool) -> list[Call]:
         """float64 sums ``u`` (rows, channels), which are changed, into ``output``.
 
         ``wraps``: they have more than 32 bits, and are cut to 32 as the device does.
         """
-        index, calls = work.share("index", u.shape, np.intp), []
+        index, calls = work.share("index", u.shape, np.intp), list[Call]()
         if wraps:
             low_half = index.view(np.int32)[:, :: index.itemsize // 4]
             calls = [copied(index, u), copied(u, low_half)]
@@ -106,8 +125,13 @@ class Scaling:
             sign = work.share("sign", u.shape, np.float64)
             calls.append(partial(np.copysign, self.nudge, u, sign))
             calls.append(partial(np.add, u, sign, u))
-        calls += [partial(np.add, u, self.base, u), copied(index, u)]
-        return [*calls, looked_up(self.table, index, output.reshape(u.shape))]
+        calls.append(partial(np.add, u, self.base, u))
+        if self.table is not None:
+            return [*calls, copied(index, u), looked_up(self.table, index, output.reshape(u.shape))]
+        calls.append(partial(np.floor, u, u))
+        if self.second is not None:
+            calls += [partial(np.multiply, u, self.second, u), partial(np.rint, u, u)]
+        return [*calls, *self.clamp.stored(u, output.reshape(u.shape))]
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from harness.reference.node import Node
 MAX_ELEMENTS = 1 << 24
 MAX_PRODUCTS = 1 << 32
 MAX_TAPS = 1 << 16
-#: Elements of one block of gathered windows (32 MiB of float32).
-BLOCK = 1 << 23
+#: Elements of one block of gathered windows: what the cache holds (1 MiB of float64).
+BLOCK = 1 << 17
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ scale, twice the larger one, with 20 (int8) or 15 (int16) bits to spare, then to
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -119,31 +120,65 @@ def _rescaled_sum(node: Node, reals: tuple[float, float, float], sign: int) -> R
     """clamp(output multiplier * (m0 * x0 + sign * m1 * x1) + zero point)."""
     x0, x1, output = node.input(0), node.input(1), node.output()
     m0, m1, m_out = (smaller_than_one(node, real) for real in reals)
-    first, second = _term(x0, m0, 1), _term(x1, m1, sign)
-    clamp = clamp_for(node, output)
-    scaled = _scaled(m_out, output, clamp)
+    terms = _Term.of(x0, m0, 1), _Term.of(x1, m1, sign)
+    scaled = _scaled(m_out, output, clamp_for(node, output))
 
     def total(a: Array, b: Array) -> Array:
-        return scaled(_of(first, a) + _of(second, b))  # of 32 bits, as on the device
+        sums = terms[0](a) + terms[1](b)
+        return scaled.finished(sums) if isinstance(scaled, Scaling) else scaled(sums)
 
     if x0.dtype == "int8" or not isinstance(scaled, Scaling):
         return _pairwise(node, total)
 
     def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
-        shape, calls, sums = (1, *output.shape), [], []
-        for name, table, value in zip(("x", "y"), (first, second), inputs[:2], strict=True):
-            index = aligned(value, len(output.shape)).view(np.uint16)
-            if index.shape != shape:
-                whole = work.share(f"pairs {name}", shape, np.uint16)
-                calls.append(copied(whole, index))
-                index = whole
-            sums.append(work.share(f"terms {name}", (index.size,), np.int32))
-            calls.append(looked_up(table, index.reshape(-1), sums[-1]))
-        u = work.share("sums", (1, sums[0].size), np.float64)
-        calls += [partial(np.add, *sums, sums[0]), copied(u[0], sums[0])]
+        shape, calls = (1, *output.shape), list[Call]()
+        u, v = (work.share(name, shape, np.float64) for name in ("sums", "terms"))
+        for term, value, buffer in zip(terms, inputs[:2], (u, v), strict=True):
+            calls += term.calls(aligned(value, len(output.shape)), buffer, work)
+        u = u.reshape(1, -1)
+        calls.append(partial(np.add, u, v.reshape(u.shape), u))
         return [*calls, *scaled.calls(u, outputs[0], work, wraps=False)]
 
     return Prepared(_pairwise(node, total), bind)
+
+
+@dataclass(frozen=True)
+class _Term:
+    """An input of a sum at the common scale, float64: ``factor`` times it, or from a table.
+
+    The ``table`` has what each of its values gives, in the order of their bits. The input with the
+    larger scale needs none: its multiplier is a half.
+    """
+
+    factor: float
+    table: Array | None
+
+    @classmethod
+    def of(cls, x: Tensor, multiplier: Multiplier, sign: int) -> _Term:
+        values = every_value(x.dtype)
+        table = sign * multiplier.scale((values - x.zero_point) << _SPARE_BITS[x.dtype])
+        factor = sign << (_SPARE_BITS[x.dtype] - 1)
+        plain = np.array_equal(table, values * factor)
+        return cls(factor, None if plain else table.astype(np.float64))
+
+    def __call__(self, value: Array) -> Array:
+        if self.table is None:
+            return np.multiply(value, self.factor, dtype=np.float64)
+        unsigned = np.dtype(f"u{value.dtype.itemsize}")
+        return self.table.take(np.ascontiguousarray(value).view(unsigned), mode="clip")
+
+    def calls(self, value: Array, buffer: Array, work: Workspace) -> list[Call]:
+        """What brings the term of ``value``, broadcast, into ``buffer``."""
+        if self.table is None:
+            return [
+                copied(buffer, value),
+                partial(np.multiply, buffer, np.array(self.factor), buffer),
+            ]
+        index = value.view(f"u{value.dtype.itemsize}")
+        if index.shape != buffer.shape:
+            whole = work.share("index of terms", buffer.shape, index.dtype)
+            return [copied(whole, index), looked_up(self.table, whole, buffer)]
+        return [looked_up(self.table, index, buffer)]
 
 
 def _scaled(multiplier: Multiplier, output: Tensor, clamp: Clamp) -> Callable[[Array], Array]:
@@ -153,18 +188,6 @@ def _scaled(multiplier: Multiplier, output: Tensor, clamp: Clamp) -> Callable[[A
         return clamp(multiplier.scale(sums.astype(np.int64)) + output.zero_point)
 
     return Scaling.of(multiplier, output.zero_point, clamp, 1 << 31) or in_steps
-
-
-def _term(x: Tensor, multiplier: Multiplier, sign: int) -> Array:
-    """An input of a sum at the common scale: of each of its values, in the order of their bits."""
-    centred = (every_value(x.dtype) - x.zero_point) << _SPARE_BITS[x.dtype]
-    return (sign * multiplier.scale(centred)).astype(np.int32)
-
-
-def _of(table: Array, value: Array) -> Array:
-    """What ``table`` has for integers of 8 or 16 bits."""
-    unsigned = np.dtype(f"u{value.dtype.itemsize}")
-    return table.take(np.ascontiguousarray(value).view(unsigned), mode="clip")
 
 
 def add(node: Node) -> Run:
