@@ -2,7 +2,8 @@
 
 A streaming model keeps the last rows of a tensor in a resource variable: READ_VARIABLE gives them,
 CONCATENATION puts the new rows behind them, STRIDED_SLICE cuts off the end, and ASSIGN_VARIABLE
-keeps that for the next inference. The rows of many inferences are one sequence then, and what each
+keeps that for the next inference. Or the end of what was read is cut off, and all that was joined
+is kept. The rows of many inferences are one sequence then, and what each
 inference sees is a window that moves along it: the new rows of all inferences can be computed
 before any of them is remembered. An operator that keeps rows in a variable tensor, as SVDF does,
 says itself that it takes consecutive inferences.
@@ -10,8 +11,8 @@ says itself that it takes consecutive inferences.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -65,85 +66,120 @@ def streams(program: Program) -> Streams | None:
         return None
     if any(each.state for each in program.graphs[1:]):
         return None
-    users = _Users.of(graph)
-    if not all(_looked_after(graph, users, index) for index in graph.state):
+    ways = _Ways.of(graph)
+    if not all(ways.looked_after(index) for index in graph.state):
         return None
-    lines = tuple(_lines(graph, users))
+    lines = tuple(ways.lines())
     whole = len(lines) == names["READ_VARIABLE"] == names["ASSIGN_VARIABLE"]
     if not whole or len({line.resource for line in lines}) < len(lines):
         return None
     return Streams(graph, lines)
 
 
-def _looked_after(graph: Graph, users: _Users, variable: int) -> bool:
-    """Whether a variable tensor is that of one operator, which knows consecutive inferences."""
-    readers = users.readers.get(variable, [])
-    if len(readers) != 1 or readers[0] == len(graph.steps) or variable in users.writers:
-        return False
-    run = graph.steps[readers[0]].run
-    return isinstance(run, Prepared) and run.consecutive
-
-
 @dataclass(frozen=True)
-class _Users:
-    """By tensor the places of the operators that read and write it.
+class _Ways:
+    """By tensor the places of the operators of ``graph`` that read and write it.
 
     The model itself writes its inputs at place -1 and reads its outputs behind the last operator.
     """
 
+    graph: Graph
     readers: Mapping[int, list[int]]
     writers: Mapping[int, list[int]]
 
     @classmethod
-    def of(cls, graph: Graph) -> _Users:
-        readers: dict[int, list[int]] = {}
-        writers: dict[int, list[int]] = {tensor.index: [-1] for tensor in graph.inputs}
+    def of(cls, graph: Graph) -> _Ways:
+        readers: defaultdict[int, list[int]] = defaultdict(list)
+        writers = defaultdict(list, {tensor.index: [-1] for tensor in graph.inputs})
         for place, step in enumerate(graph.steps):
             for index in set(step.inputs):
-                readers.setdefault(index, []).append(place)
+                readers[index].append(place)
             for tensor in step.outputs:
-                writers.setdefault(tensor.index, []).append(place)
+                writers[tensor.index].append(place)
         for tensor in graph.outputs:
-            readers.setdefault(tensor.index, []).append(len(graph.steps))
-        return cls(readers, writers)
+            readers[tensor.index].append(len(graph.steps))
+        return cls(graph, readers, writers)
 
-    def writer(self, graph: Graph, index: int, name: str) -> int | None:
-        """The place of the operator ``name`` that alone writes a tensor."""
-        places = self.writers.get(index, [])
-        if len(places) != 1 or places[0] < 0 or graph.steps[places[0]].operator.name != name:
-            return None
-        return places[0]
+    def looked_after(self, variable: int) -> bool:
+        """Whether a variable tensor is that of one operator, which knows consecutive inferences."""
+        reader = self.reader(variable)
+        run = None if reader is None or self.writers[variable] else self.graph.steps[reader].run
+        return isinstance(run, Prepared) and run.consecutive
 
-    def reader(self, graph: Graph, index: int, name: str) -> int | None:
-        """The place of the operator ``name`` that alone reads a tensor."""
-        places = self.readers.get(index, [])
-        if len(places) != 1 or places[0] == len(graph.steps):
-            return None
-        return places[0] if graph.steps[places[0]].operator.name == name else None
+    def reader(self, index: int) -> int | None:
+        """The place of the operator that alone reads a tensor."""
+        places = self.readers[index]
+        return places[0] if len(places) == 1 and places[0] < len(self.graph.steps) else None
 
+    def named(self, place: int | None, name: str) -> bool:
+        """Whether the operator at a place is a ``name``."""
+        return (
+            place is not None
+            and 0 <= place < len(self.graph.steps)
+            and self.graph.steps[place].operator.name == name
+        )
 
-def _lines(graph: Graph, users: _Users) -> list[Line]:
-    """Every place where old rows are read, joined with new ones, and the end is kept."""
-    lines = []
-    for read, step in enumerate(graph.steps):
-        if step.operator.name != "READ_VARIABLE":
-            continue
-        old = step.outputs[0].index
-        join = users.reader(graph, old, "CONCATENATION")
-        if join is None or users.writer(graph, old, "READ_VARIABLE") is None:
-            continue
-        axis = _rows_axis(graph.steps[join], old)
-        joined = graph.steps[join].outputs[0].index
-        if axis is None or users.writer(graph, joined, "CONCATENATION") is None:
-            continue
-        resource = _resource(graph, users, step)
-        for cut in users.readers.get(joined, []):
-            assign = _keeps_end(graph, users, cut, axis)
-            if assign is None or read > assign or resource is None:
+    def lines(self) -> Iterator[Line]:
+        """Every place where old rows are read, joined with new ones, and the end is kept."""
+        for read, step in enumerate(self.graph.steps):
+            resource = self.resource(step) if self.named(read, "READ_VARIABLE") else None
+            found = None if resource is None else self.joined(read)
+            if resource is None or found is None:
                 continue
-            if _resource(graph, users, graph.steps[assign]) == resource:
-                lines.append(Line(resource, read, join, assign, axis))
-    return lines
+            join, axis = found
+            rows = self.graph.steps[join].outputs[0]
+            ends = (self.end(place, axis) for place in self.readers[rows.index])
+            for kept in (rows, *(end for end in ends if end is not None)):
+                for assign in self.readers[kept.index]:
+                    if read < assign and self.assigns(assign, kept, resource):
+                        yield Line(resource, read, join, assign, axis)
+
+    def joined(self, read: int) -> tuple[int, int] | None:
+        """Where new rows are put behind what is read at ``read``, or its end, and on which axis."""
+        steps = self.graph.steps
+        old = steps[read].outputs[0]
+        first = join = self.reader(old.index) if self.writers[old.index] == [read] else None
+        if first is None:
+            return None
+        if not self.named(first, "CONCATENATION") and steps[first].outputs:
+            old = steps[first].outputs[0]
+            join = self.reader(old.index)
+        if join is None or not self.named(join, "CONCATENATION"):
+            return None
+        axis = _rows_axis(steps[join], old.index)
+        if axis is None or self.writers[steps[join].outputs[0].index] != [join]:
+            return None
+        return (join, axis) if join == first or self.end(first, axis) == old else None
+
+    def resource(self, step: Step) -> int | None:
+        """The number of the resource that an operator reads or assigns."""
+        handle = step.inputs[0]
+        writers = self.writers[handle]
+        if len(writers) != 1 or not self.named(writers[0], "VAR_HANDLE"):
+            return None
+        return step.node.memory.bound(self.graph.number, handle)
+
+    def end(self, place: int, axis: int) -> Tensor | None:
+        """What the operator at ``place`` gives, if it is the end of its input along ``axis``."""
+        step = self.graph.steps[place] if place < len(self.graph.steps) else None
+        if step is None or not isinstance(step.run, Moves) or len(step.outputs) != 1:
+            return None
+        (kept,), rows = step.outputs, step.node.input(0)
+        if (len(kept.shape), self.writers[kept.index]) != (len(rows.shape), [place]):
+            return None
+        whole = np.empty((1, *rows.shape), NUMPY_TYPES[rows.dtype])
+        constants = [self.graph.constants.get(index) for index in step.inputs[1:]]
+        (view,) = step.run.views([whole, *constants])
+        start = rows.shape[axis] - kept.shape[axis]
+        wanted = whole[(slice(None),) * (axis + 1) + (slice(start, None),)]
+        return kept if view.__array_interface__ == wanted.__array_interface__ else None
+
+    def assigns(self, place: int, kept: Tensor, resource: int) -> bool:
+        """Whether the operator at ``place`` assigns ``kept`` to a resource."""
+        if not self.named(place, "ASSIGN_VARIABLE"):
+            return False
+        step = self.graph.steps[place]
+        return step.inputs[1] == kept.index and self.resource(step) == resource
 
 
 def _rows_axis(join: Step, old: int) -> int | None:
@@ -153,44 +189,6 @@ def _rows_axis(join: Step, old: int) -> int | None:
     shape = join.outputs[0].shape
     axis = int(join.node.option("axis")) % len(shape)
     return axis if all(size == 1 for size in shape[:axis]) else None
-
-
-def _resource(graph: Graph, users: _Users, step: Step) -> int | None:
-    """The number of the resource that an operator reads or assigns."""
-    handle = step.inputs[0]
-    if users.writer(graph, handle, "VAR_HANDLE") is None:
-        return None
-    return step.node.memory.bound(graph.number, handle)
-
-
-def _keeps_end(graph: Graph, users: _Users, cut: int, axis: int) -> int | None:
-    """The ASSIGN_VARIABLE of what the operator ``cut`` gives, if that is its input's end."""
-    step = graph.steps[cut] if cut < len(graph.steps) else None
-    if step is None or not isinstance(step.run, Moves) or len(step.outputs) != 1:
-        return None
-    (kept,), joined = step.outputs, step.node.input(0)
-    if (len(kept.shape), users.writers[kept.index]) != (len(joined.shape), [cut]):
-        return None
-    whole = np.empty((1, *joined.shape), NUMPY_TYPES[joined.dtype])
-    constants = [graph.constants.get(index) for index in step.inputs[1:]]
-    (view,) = step.run.views([whole, *constants])
-    start = joined.shape[axis] - kept.shape[axis]
-    end = whole[(slice(None),) * (axis + 1) + (slice(start, None),)]
-    if view.__array_interface__ != end.__array_interface__:
-        return None
-    return next(
-        (place for place in users.readers[kept.index] if _assigns(graph, place, kept)), None
-    )
-
-
-def _assigns(graph: Graph, place: int, kept: Tensor) -> bool:
-    """Whether the operator at ``place`` assigns ``kept`` to a resource."""
-    step = graph.steps[place] if place < len(graph.steps) else None
-    return (
-        step is not None
-        and step.operator.name == "ASSIGN_VARIABLE"
-        and step.inputs[1] == kept.index
-    )
 
 
 def _windows(axis: int, runs: int, values: Sequence[Any]) -> list[Array]:

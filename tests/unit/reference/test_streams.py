@@ -98,6 +98,58 @@ def test_old_rows_and_new_ones(old: int, new: int, width: int, sizes: list[int])
     _hold(model, sizes)
 
 
+def _cut_first(kept: int, old: int, new: int, first: int) -> Model:
+    """Of ``kept`` rows ``old`` from ``first`` on are joined with ``new`` ones; the end is kept.
+
+    Tensors: 0 new rows, 1 handle, 2 what was kept, 3 the old ones of it, 4 joined, 5 to 7 and 8 to
+    10 begin, end and strides of both cuts, 11 what is kept, 12 joined again.
+    """
+    rows = T((1, kept, 2), "int8", 0.5, 3)
+    joined = T((1, old + new, 2), "int8", 0.5, 3)
+    ends = [0, first, 0], [0, first + old, 0], [1, 1, 1], [0, old + new - kept, 0]
+    tensors = [
+        T((1, new, 2), "int8", 0.5, 3),
+        T((), "resource"),
+        rows,
+        T((1, old, 2), "int8", 0.5, 3),
+        joined,
+        *map(_constant, (*ends, [0, old + new, 0], [1, 1, 1])),
+        rows,
+        joined,
+    ]
+    masks = ("StridedSlice", {"BeginMask": 5, "EndMask": 5})
+    whole = old + new == kept
+    operators = [
+        Op("VAR_HANDLE", [], [1], _NAME),
+        Op("READ_VARIABLE", [1], [2]),
+        Op("STRIDED_SLICE", [2, 5, 6, 7], [3], masks),
+        Op("CONCATENATION", [3, 0], [4], ("Concatenation", {"Axis": 1})),
+        *([] if whole else [Op("STRIDED_SLICE", [4, 8, 9, 10], [11], masks)]),
+        Op("ASSIGN_VARIABLE", [1, 4 if whole else 11], []),
+        Op("RELU", [4], [12]),
+    ]
+    return Model.from_bytes(build(tensors, operators, [0], [12]))
+
+
+@given(
+    old=st.integers(1, 6),
+    new=st.integers(1, 4),
+    less=st.integers(0, 3),
+    sizes=st.lists(st.integers(1, 9), min_size=1, max_size=3),
+)
+def test_old_rows_whose_end_is_joined(old: int, new: int, less: int, sizes: list[int]) -> None:
+    kept = max(old, old + new - less)
+    model = _cut_first(kept, old, new, kept - old)
+    assert _at_once(model)
+    _hold(model, sizes)
+
+
+def test_old_rows_whose_front_is_joined_run_one_by_one() -> None:
+    model = _cut_first(5, 3, 2, 1)
+    assert not _at_once(model)
+    _hold(model, [1, 5, 3])
+
+
 def test_the_samples_stream_runs_at_once_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harness.reference.interpreter.CHUNK_BYTES", 3000)
     model = Model.from_file(paths.models() / "chime_int8.tflite")
