@@ -5,8 +5,10 @@ CONCATENATION puts the new rows behind them, STRIDED_SLICE cuts off the end, and
 keeps that for the next inference. Or the end of what was read is cut off, and all that was joined
 is kept. The rows of many inferences are one sequence then, and what each
 inference sees is a window that moves along it: the new rows of all inferences can be computed
-before any of them is remembered. An operator that keeps rows in a variable tensor, as SVDF does,
-says itself that it takes consecutive inferences.
+before any of them is remembered.
+
+An operator that keeps something of its own, in a variable tensor or elsewhere, says itself that it
+takes consecutive inferences, as SVDF does. If it does not, it alone runs one by one.
 """
 
 from __future__ import annotations
@@ -40,10 +42,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Streams:
-    """All that a model remembers."""
+    """All that a model remembers. ``alone`` are the places of operators that run one by one."""
 
     graph: Graph
     lines: tuple[Line, ...]
+    alone: tuple[int, ...]
 
     def instead(self, runs: int) -> dict[int, Run]:
         """What to run instead of which operators, so that ``runs`` inferences are consecutive."""
@@ -51,6 +54,8 @@ class Streams:
         for line in self.lines:
             found[line.join] = partial(_windows, line.axis, runs)
             found[line.assign] = partial(_assign_last, self.graph.steps[line.assign].run)
+        for place in self.alone:
+            found[place] = partial(_one_by_one, self.graph.steps[place].run, runs)
         return found
 
 
@@ -61,19 +66,25 @@ def streams(program: Program) -> Streams | None:
     """
     graph = program.graphs[0]
     names = Counter(step.operator.name for step in graph.steps)
-    kept_apart = any(step.keeps and step.operator.name != "CALL_ONCE" for step in graph.steps)
-    if kept_apart or names["IF"] or names["WHILE"]:
-        return None
-    if any(each.state for each in program.graphs[1:]):
+    if names["IF"] or names["WHILE"] or any(each.state for each in program.graphs[1:]):
         return None
     ways = _Ways.of(graph)
-    if not all(ways.looked_after(index) for index in graph.state):
+    keepers = [ways.keeper(index) for index in graph.state]
+    if None in keepers:
         return None
     lines = tuple(ways.lines())
     whole = len(lines) == names["READ_VARIABLE"] == names["ASSIGN_VARIABLE"]
     if not whole or len({line.resource for line in lines}) < len(lines):
         return None
-    return Streams(graph, lines)
+    own = {place for place, step in enumerate(graph.steps) if step.keeps} | set(keepers)
+    alone = [place for place in own if place is not None and not _together(graph.steps[place])]
+    return Streams(graph, lines, tuple(alone))
+
+
+def _together(step: Step) -> bool:
+    """Whether an operator takes consecutive inferences; what CALL_ONCE calls has run."""
+    known = isinstance(step.run, Prepared) and step.run.consecutive
+    return known or step.operator.name == "CALL_ONCE"
 
 
 @dataclass(frozen=True)
@@ -100,11 +111,9 @@ class _Ways:
             readers[tensor.index].append(len(graph.steps))
         return cls(graph, readers, writers)
 
-    def looked_after(self, variable: int) -> bool:
-        """Whether a variable tensor is that of one operator, which knows consecutive inferences."""
-        reader = self.reader(variable)
-        run = None if reader is None or self.writers[variable] else self.graph.steps[reader].run
-        return isinstance(run, Prepared) and run.consecutive
+    def keeper(self, variable: int) -> int | None:
+        """The place of the operator that alone has a variable tensor."""
+        return None if self.writers[variable] else self.reader(variable)
 
     def reader(self, index: int) -> int | None:
         """The place of the operator that alone reads a tensor."""
@@ -208,3 +217,12 @@ def _windows(axis: int, runs: int, values: Sequence[Any]) -> list[Array]:
 def _assign_last(assign: Run, values: Sequence[Any]) -> list[Array]:
     """What the last of consecutive runs assigns."""
     return assign([values[0], values[1][-1:]])
+
+
+def _one_by_one(run: Run, runs: int, values: Sequence[Any]) -> list[Array]:
+    """What an operator gives in consecutive runs, each after the one before."""
+    rows = [
+        run([x if x is None or len(x) == 1 else x[row : row + 1] for x in values])
+        for row in range(runs)
+    ]
+    return [np.concatenate(column) for column in zip(*rows, strict=True)]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.reference.bind import Prepared, unbound
 from harness.reference.broadcast import whole_runs
 from harness.reference.fixedpoint import Array
 from harness.reference.kernels.signal_spectrum import most_significant_bit
@@ -115,17 +116,17 @@ def filter_bank_spectral_subtraction(node: Node) -> Run:
     noise = node.memory.cell(np.zeros(channels, np.uint64))
 
     def run(values: Sequence[Any]) -> list[Array]:
-        x = values[0][0].astype(np.uint64)
+        x = values[0].astype(np.uint64)
         signal = (x << scale) & word
-        noise[:] = ((signal * smoothing + noise * rest) >> shift) & word
-        estimate = np.minimum(noise, signal)
-        if clamps:
-            noise[:] = estimate
-        floor = ((x * remaining) >> shift) & word
-        y = np.maximum((signal - estimate) >> scale, floor)
-        return [y.astype(np.uint32)[None], noise.astype(np.uint32)[None]]
+        smoothed, estimates = signal * smoothing, np.empty_like(signal)
+        for row in range(len(x)):  # each from the one before
+            estimates[row] = ((smoothed[row] + noise * rest) >> shift) & word
+            noise[:] = np.minimum(estimates[row], signal[row]) if clamps else estimates[row]
+        known = np.minimum(estimates, signal)
+        y = np.maximum((signal - known) >> scale, ((x * remaining) >> shift) & word)
+        return [y.astype(np.uint32), (known if clamps else estimates).astype(np.uint32)]
 
-    return run
+    return Prepared(run, unbound, consecutive=True)
 
 
 #: 2^16 (log2(1 + i / 128) - i / 128): what a chord of the logarithm lacks.

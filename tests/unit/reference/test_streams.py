@@ -22,6 +22,10 @@ _NAME = ("VarHandle", {"SharedName": "rows"})
 _OTHER = ("VarHandle", {"SharedName": "others"})
 
 
+def _int16(shape: tuple[int, ...]) -> T:
+    return T(shape, "int16")
+
+
 def _constant(values: list[int]) -> T:
     return T((len(values),), "int32", data=np.array(values))
 
@@ -295,16 +299,58 @@ def test_two_lines_of_old_rows_are_remembered_each_by_itself() -> None:
     _hold(model, [1, 5, 2])
 
 
-def _other_memory(*operators: Op, tensors: tuple[T, ...]) -> Model:
-    return Model.from_bytes(build(tensors, operators, [0], [len(tensors) - 1]))
+def _custom(name: str, flex: dict[str, int], *tensors: T) -> Model:
+    """The operator alone, from tensor 0 to all others."""
+    outputs = list(range(1, len(tensors)))
+    options = flexbuffers.Dumps(flex)
+    operator = Op(name, [0], outputs, custom=name, custom_options=options)
+    return Model.from_bytes(build(tensors, [operator], [0], outputs))
 
 
-def test_an_operator_with_a_buffer_of_its_own_runs_one_by_one() -> None:
-    options = flexbuffers.Dumps({"delay_length": 3})
-    operator = Op("SignalDelay", [0], [1], custom="SignalDelay", custom_options=options)
-    model = _other_memory(operator, tensors=(T((2,), "int16"),) * 2)
+def _noise(clamps: bool) -> Model:
+    flex = {
+        "alternate_one_minus_smoothing": 600,
+        "alternate_smoothing": 424,
+        "clamping": clamps,
+        "min_signal_remaining": 51,
+        "num_channels": 3,
+        "one_minus_smoothing": 1000,
+        "smoothing": 24,
+        "smoothing_bits": 4,
+        "spectral_subtraction_bits": 10,
+    }
+    return _custom("SignalFilterBankSpectralSubtraction", flex, *(T((3,), "uint32"),) * 3)
+
+
+_STACK = {
+    "num_channels": 2,
+    "stacker_left_context": 1,
+    "stacker_right_context": 1,
+    "stacker_step": 2,
+}
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param(_noise(True), id="noise, clamped"),
+        pytest.param(_noise(False), id="noise"),
+        pytest.param(
+            _custom("SignalDelay", {"delay_length": 3}, *(T((2,), "int16"),) * 2), id="delay"
+        ),
+        pytest.param(
+            _custom("SignalStacker", _STACK, T((2,), "int16"), T((6,), "int16"), T((), "bool")),
+            id="stacker",
+        ),
+        pytest.param(
+            _custom("SignalOverlapAdd", {"T": 7, "frame_step": 2}, *map(_int16, ((2, 3), (4,)))),
+            id="overlap",
+        ),
+    ],
+)
+def test_an_operator_with_a_buffer_of_its_own_takes_consecutive_runs(model: Model) -> None:
     assert Interpreter(model).stateful
-    assert not _at_once(model)
+    assert _at_once(model)
     _hold(model, [1, 5, 3])
 
 
