@@ -101,10 +101,14 @@ def copied(target: Array, source: Array) -> Call:
     return partial(setitem, target, ..., source)
 
 
+def small_product(rows: int, elements: int) -> bool:
+    """Whether a BLAS keeps to one thread for ``rows`` times a matrix of so many elements."""
+    return rows * elements <= (_MAX_PRODUCTS if rows > 1 else _MAX_MATRIX)
+
+
 def product_of(x: Array, matrix: Array, output: Array) -> Call:
     """``x @ matrix`` into ``output``, all contiguous, of one float type, by one thread."""
-    count = x.size // len(matrix)
-    if count * matrix.size > (_MAX_PRODUCTS if count > 1 else _MAX_MATRIX):
+    if not small_product(x.size // len(matrix), matrix.size):
         raise TooLarge
     return partial(x.dot, matrix, output)
 

@@ -43,6 +43,13 @@ SMALL = 1 << 13
 _LONGEST = 1 << 17
 
 
+def _spread(channels: Array, u: Array, work: Workspace) -> Array:
+    """``channels`` in each row of ``u``: broadcasting takes longer than small layers."""
+    spread = work.keep(u.shape, np.float64)
+    spread[...] = channels
+    return spread
+
+
 @dataclass(frozen=True)
 class Finish:
     """From u, or u' moved to the table's first entry, to the output.
@@ -69,8 +76,7 @@ class Finish:
         flat = output.reshape(u.shape)
         if self.second is None:
             return [copied(index, u), looked_up(self.table, index, flat)]
-        second = work.keep(u.shape, np.float64)
-        second[...] = self.second
+        second = _spread(self.second, u, work)
         return [
             partial(np.floor, u, u),
             partial(np.multiply, u, second, u),
@@ -90,17 +96,19 @@ class WideFinish:
 
     def __call__(self, u: Array) -> Array:
         """As :class:`Finish`."""
-        y = np.empty(u.shape, self.clamp.dtype)
-        for call in self.calls(u, y, Workspace()):
-            call()
-        return y
+        np.floor(u, out=u)
+        u *= self.second
+        np.rint(u, out=u)
+        u += self.zero_point
+        return self.clamp.real(u)
 
     def calls(self, u: Array, output: Array, work: Workspace) -> list[Call]:
         """As :class:`Finish`."""
         low, high = np.array(float(self.clamp.low)), np.array(float(self.clamp.high))
+        second = _spread(self.second, u, work)
         return [
             partial(np.floor, u, u),
-            partial(np.multiply, u, self.second, u),
+            partial(np.multiply, u, second, u),
             partial(np.rint, u, u),
             partial(np.add, u, np.array(float(self.zero_point)), u),
             partial(u.clip, low, high, u),

@@ -9,19 +9,19 @@ scale a power of two.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from harness.model import Tensor
 from harness.reference.activation import Clamp
-from harness.reference.bind import Prepared
+from harness.reference.bind import Call, Prepared, Workspace, small_product, unbound
 from harness.reference.exact import ExactMatrix
 from harness.reference.fixedpoint import Array, Multiplier, wrap32
 from harness.reference.folding import Folded
-from harness.reference.kernels.activations import log2_of, real_logistic
-from harness.reference.kernels.lstm_bound import BoundCell, bind
+from harness.reference.kernels.activations import log2_of
+from harness.reference.kernels.lstm_cells import Cell, IntegerCell, RealCell
 from harness.reference.node import Node, Run
 from harness.reference.quantization import limits
 from harness.reference.requantize import largest_input
@@ -41,10 +41,8 @@ _GATE_OUTPUT_SCALE = 2.0**-15
 _POWERS = 30
 _LOW, _HIGH = -(1 << 15), (1 << 15) - 1
 
-#: The inputs' part of all gates, for all time steps: (..., depth) -> (..., 4 * units).
+#: The inputs' part of all gates: (steps, N, depth) -> (steps, N, 4 * units).
 _Project = Callable[[Array], Array]
-#: From that, h and c of one time step (runs, N, ...) to the new h and c.
-_Step = Callable[[Array, Array, Array], tuple[Array, Array]]
 
 
 def unidirectional_sequence_lstm(node: Node) -> Run:
@@ -52,27 +50,29 @@ def unidirectional_sequence_lstm(node: Node) -> Run:
 
     int8 (biases int32), int16 (biases int64), float32; int16 or float32 cell state.
     """
-    x, hidden, cell = node.input(0), node.input(_HIDDEN), node.input(_CELL)
-    units = _check(node)
+    x, units = node.input(0), _check(node)
     time_axis = 1 if node.option("time_major") else 2
-    project, step, cell_bound = _real(node) if x.dtype == "float32" else _quantized(node)
     batch = x.shape[2 - time_axis]
     check_products(node, 4 * x.elements * units + 4 * x.shape[time_axis - 1] * batch * units**2)
+    project, cell_of = (_real if x.dtype == "float32" else _quantized)(node, batch)
 
     def run(values: Sequence[Any]) -> list[Array]:
-        h = values[_HIDDEN].reshape(-1, batch, units)
-        c = values[_CELL].reshape(-1, batch, units)
-        outputs = []
-        for part in np.moveaxis(project(values[0]), time_axis, 0):
-            h, c = step(part, h, c)
-            outputs.append(h)
-        values[_HIDDEN][...] = h.reshape(-1, *hidden.shape)
-        values[_CELL][...] = c.reshape(-1, *cell.shape)
-        return [np.stack(outputs, axis=time_axis)]
+        h, c = (values[place].reshape(batch, units) for place in (_HIDDEN, _CELL))
+        steps = np.moveaxis(values[0], time_axis, 1)  # of consecutive runs, one after another
+        rows = cell_of(project(steps.reshape(-1, *steps.shape[2:])), h, c)
+        return [np.moveaxis(rows.reshape(*steps.shape[:3], units), 1, time_axis)]
 
-    if cell_bound is None or batch > 1:
-        return run
-    return Prepared(run, partial(bind, cell_bound, (_HIDDEN, _CELL)))
+    def bind(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> list[Call]:
+        def call() -> None:
+            outputs[0][...] = run(inputs)[0]
+
+        return [call]
+
+    gates = 4 * units
+    small = small_product(x.elements // x.shape[2], x.shape[2] * gates)
+    small &= small_product(batch, (units + 1) * gates)
+    bound = bind if small else unbound  # which asks for one thread
+    return Prepared(run, bound, quiet=x.dtype != "float32", consecutive=True)
 
 
 def _check(node: Node) -> int:
@@ -110,36 +110,25 @@ def _stacked(node: Node, first: int, what: str) -> Array:
     return np.concatenate([node.required_constant(first + gate, what) for gate in _GATES])
 
 
-def _real(node: Node) -> tuple[_Project, _Step, None]:
-    f32 = np.float32
-    weights = _stacked(node, 1, "a weight").astype(np.float64).T
-    recurrent = _stacked(node, 5, "a weight").astype(np.float64).T
-    bias = _stacked(node, 12, "a bias")
-    clip = f32(node.option("cell_clip"))
-    units = len(bias) // 4
+def _real(node: Node, batch: int) -> tuple[_Project, Cell]:
+    units = node.input(_HIDDEN).shape[1]
+    signs = np.where(np.arange(4 * units) < 3 * units, -1.0, 1.0)
+    weights = _stacked(node, 1, "a weight").T * signs
+    recurrent = _stacked(node, 5, "a weight").T * signs
+    bias = _stacked(node, 12, "a bias") * signs
+    clip = float(np.float32(node.option("cell_clip")))
 
     def project(x: Array) -> Array:
-        return np.asarray((x.astype(np.float64) @ weights + bias).astype(f32))
+        return np.asarray(x.astype(np.float64) @ weights + bias)
 
-    def step(part: Array, h: Array, c: Array) -> tuple[Array, Array]:
-        total = part + (h.astype(np.float64) @ recurrent).astype(f32)
-        total = total.astype(np.float64)
-        gates = real_logistic(total[..., : 3 * units]).astype(f32)
-        i, f, o = (gates[..., gate * units : (gate + 1) * units] for gate in range(3))
-        g = np.tanh(total[..., 3 * units :]).astype(f32)
-        c = f * c + i * g
-        if clip > 0:
-            c = np.clip(c, -clip, clip)
-        return np.tanh(c.astype(np.float64)).astype(f32) * o, c
-
-    return project, step, None
+    return project, RealCell(batch, np.ascontiguousarray(recurrent), clip)
 
 
 def _clamp16(x: Array) -> Array:
     return np.asarray(np.minimum(np.maximum(x, _LOW), _HIGH))
 
 
-def _quantized(node: Node) -> tuple[_Project, _Step, BoundCell | None]:
+def _quantized(node: Node, batch: int) -> tuple[_Project, Cell]:
     x, hidden, cell = node.input(0), node.input(_HIDDEN), node.input(_CELL)
     scale = node.scale(cell)
     power, _ = log2_of(scale)
@@ -170,16 +159,21 @@ def _quantized(node: Node) -> tuple[_Project, _Step, BoundCell | None]:
         h = np.minimum(np.maximum(h, low), high)
         return h.astype(hidden.dtype), state.astype(np.int16)
 
+    def in_steps(parts: Array, h: Array, c: Array) -> Array:
+        rows = np.empty((len(parts), *h.shape), hidden.dtype)
+        for part, row in zip(parts, rows, strict=True):
+            row[...], c[...] = step(part, h, c)
+            h[...] = row
+        return rows
+
     inputs, recurrent = _folded(node, x, 1, bias), _folded(node, hidden, 5, np.zeros_like(bias))
     clamp = Clamp(int(low), int(high), np.dtype(hidden.dtype))
     scaling = Scaling.of(output, hidden.zero_point, clamp, 1 << 30)
-    if inputs is None or recurrent is None or scaling is None:
-        return project, step, None
+    if batch > 1 or inputs is None or recurrent is None or scaling is None:
+        return project, in_steps
     ends = (max(_LOW, -clip), min(_HIGH, clip)) if clip > 0 else (_LOW, _HIGH)
-    bound = BoundCell(
-        inputs, recurrent, sigmoid, tanh, squash, forget, update, ends[0], ends[1], scaling
-    )
-    return project, step, bound if bound.exact else None
+    one = IntegerCell(recurrent, sigmoid, tanh, squash, forget, update, *ends, scaling)
+    return (lambda x: inputs(x[:, 0]), one) if one.exact else (project, in_steps)
 
 
 @cache

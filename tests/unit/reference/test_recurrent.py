@@ -12,9 +12,8 @@ from oracle import Oracle
 
 from harness.arithmetic import Arithmetic, Rounding
 from harness.model import Model
-from harness.reference import Interpreter, Kernels, Node, Run
-from harness.reference.bind import Prepared
-from harness.reference.kernels.lstm import unidirectional_sequence_lstm
+from harness.reference import Interpreter
+from harness.reference.kernels.lstm_cells import IntegerCell
 
 
 @pytest.mark.parametrize("kind", ["int8-int8", "int8-int16", "float32"])
@@ -114,17 +113,29 @@ def test_lstm_equals(dtype: str, official: Oracle, data: st.DataObject) -> None:
 def test_an_lstm_on_fixed_buffers_gives_what_its_steps_give(
     rounding: Rounding, data: st.DataObject
 ) -> None:
-    def in_steps(node: Node) -> Run:
-        run = unidirectional_sequence_lstm(node)
-        return run.run if isinstance(run, Prepared) else run
-
-    case = lstm(Draw(data), "int8")
-    name, arithmetic = "UNIDIRECTIONAL_SEQUENCE_LSTM", Arithmetic(rounding)
-    kernels = Kernels.default().with_builtin(name, in_steps)
-    bound = Interpreter(Model.from_bytes(case.model), arithmetic)
-    unbound = Interpreter(Model.from_bytes(case.model), arithmetic, kernels=kernels)
+    case, arithmetic = lstm(Draw(data), "int8"), Arithmetic(rounding)
+    model = Model.from_bytes(case.model)
+    bound = Interpreter(model, arithmetic)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(IntegerCell, "exact", False)
+        unbound = Interpreter(model, arithmetic)
     for arrays in case.inputs:
         np.testing.assert_array_equal(bound.invoke(arrays), unbound.invoke(arrays))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32"])
+@given(data=st.data())
+def test_consecutive_runs_of_an_lstm_at_once_are_those_one_after_another(
+    dtype: str, data: st.DataObject
+) -> None:
+    case = lstm(Draw(data), dtype)
+    model = Model.from_bytes(case.model)
+    together, alone = Interpreter(model), Interpreter(model)
+    columns = [np.stack(column) for column in zip(*case.inputs, strict=True)]
+    obtained = together.invoke_batch(columns)[0]
+    wanted = np.stack([alone.invoke(arrays)[0] for arrays in case.inputs])
+    # Sums of many rows are added in another order, in double precision.
+    np.testing.assert_allclose(obtained, wanted, atol=1e-6 if dtype == "float32" else 0)
 
 
 @pytest.mark.parametrize("state_type", ["int8", "int16"])
