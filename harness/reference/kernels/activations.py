@@ -31,8 +31,8 @@ from harness.reference.node import NUMPY_TYPES, Node, Run
 from harness.reference.quantization import limits, round_away
 from harness.reference.tables import sigmoid16, tanh16
 
-#: Below this the float reference takes exp(x), above the other 1, for the logistic function.
-_LOGISTIC_LOW, _LOGISTIC_HIGH = -9.0, np.float32(16.619047164916992188)
+#: e^-x above which the float reference takes e^x for the logistic function, and below which 1.
+_LOW_EXP, _HIGH_EXP = np.exp([9.0, -float(np.float32(16.619047164916992188))])
 _LN2 = np.float32(1) / np.log(np.float32(2))
 
 
@@ -211,11 +211,15 @@ def logistic(node: Node) -> Run:
 
 def real_logistic(x: Array) -> Array:
     """The float reference's logistic function of float64 values."""
-    middle = 1 / (1 + np.exp(-x.clip(_LOGISTIC_LOW, _LOGISTIC_HIGH)))
-    if x.size and x.min() >= _LOGISTIC_LOW and x.max() <= _LOGISTIC_HIGH:
-        return np.asarray(middle)
-    low = np.exp(np.minimum(x, _LOGISTIC_LOW))
-    return np.where(x > _LOGISTIC_HIGH, 1.0, np.where(x < _LOGISTIC_LOW, low, middle))
+    e = np.exp(-x)
+    if (
+        e.size
+        and np.maximum.reduce(e, None) <= _LOW_EXP
+        and np.minimum.reduce(e, None) >= _HIGH_EXP
+    ):
+        e += 1
+        return np.asarray(np.reciprocal(e, e))
+    return np.where(e < _HIGH_EXP, 1.0, np.where(e > _LOW_EXP, np.exp(x), 1 / (1 + e)))
 
 
 def tanh(node: Node) -> Run:
