@@ -63,7 +63,7 @@ class Scaling:
         """For sums of magnitudes up to ``largest``. None where it would be wrong for one."""
         if (clamp.high - clamp.low) * multiplier.shift.size > _MAX_CHANGES:
             return None
-        left = int(multiplier.shift.max(initial=0))
+        outputs, left = int(clamp.high - clamp.low) + 1, int(multiplier.shift.max(initial=0))
         if left and largest << left >= _BITS_32:
             return None  # the left shift wraps
         factor = np.asarray(multiplier.multiplier * 2.0 ** (multiplier.shift - 31.0))
