@@ -1,7 +1,7 @@
-"""The NumPy reference: what a device's outputs are held against.
+"""The NumPy reference: the outputs that a device should give.
 
-``Interpreter.from_file(path).invoke([x])`` runs a model; ``compare(obtained, expected)`` says how
-two tensors differ; ``quantize`` and ``dequantize`` go between real and quantized values.
+``Interpreter.from_file(path).invoke([x])`` runs a model; ``compare(obtained, expected)`` describes
+how two tensors differ; ``quantize`` and ``dequantize`` convert real values and quantized ones.
 """
 
 from __future__ import annotations

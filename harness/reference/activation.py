@@ -21,7 +21,7 @@ REAL_RANGES = {
     "RELU_N1_TO_1": (-1.0, 1.0),
     "RELU6": (0.0, 6.0),
 }
-#: No float output of an operator with a fused activation is larger, "NONE" included.
+#: The largest float output of an operator with a fused activation, also with "NONE".
 FLOAT_MAX = float(np.finfo(np.float32).max)
 
 
@@ -34,21 +34,21 @@ class Clamp:
     dtype: np.dtype[np.generic]
 
     def __call__(self, x: Array) -> Array:
-        """Clamp ``x`` (any shape; changed in place where it can be)."""
-        # Two passes, but a third of np.clip's fixed cost, which small layers feel.
+        """Clamp ``x`` of any shape, which is changed."""
+        # Two passes, but a third of np.clip's fixed cost, which matters for small layers.
         np.maximum(x, self.low, out=x)
         np.minimum(x, self.high, out=x)
         return x.astype(self.dtype, copy=False)
 
     def real(self, x: Array) -> Array:
-        """Clamp float64 values, then round them, so that none overflows; ``x`` is changed."""
+        """Clamp float64 values and round them, in this order: none overflows. ``x`` is changed."""
         return x.clip(self.low, self.high, x).astype(self.dtype)
 
     def stored(self, x: Array, output: Array) -> list[Call]:
-        """What clamps a float64 buffer and rounds it into ``output``; ``x`` is changed."""
+        """The calls that clamp the float64 buffer ``x`` in place and round it into ``output``."""
         low, high = self.low, self.high
 
-        def store_one() -> None:  # a third of the time that NumPy takes for one element
+        def store_one() -> None:  # takes a third of NumPy's time for one element
             value = x.item()
             output[...] = value if low <= value <= high else min(max(value, low), high)
 

@@ -1,8 +1,8 @@
-"""Operators tied to buffers that stay where they are: what one inference at a time runs.
+"""Operators bound to fixed buffers, for one inference at a time.
 
-NumPy takes longer to find out what is asked of it than small operators take to compute. So all
-that can be known is worked out when an operator is bound: shapes, views, work buffers, constants.
-What is left is a list of calls without arguments, nearly each of them one NumPy function.
+For small operators the fixed cost of a NumPy call is more than the computation. So everything that
+is known before is prepared when an operator is bound: shapes, views, work buffers, constants. An
+inference is then a list of calls without arguments, nearly all of them single NumPy functions.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ import numpy as np
 from harness.reference.fixedpoint import Array
 from harness.reference.node import Run
 
-#: Does one part of an operator's work, from buffers into a buffer.
+#: One part of an operator's work, from buffers into a buffer.
 Call = Callable[[], object]
-#: Bytes of one work buffer, and of all buffers that the bound operators of a model keep. What is
-#: larger runs unbound, and loses little by it.
+#: The largest work buffer, and all buffers that the bound operators of a model keep, in bytes. A
+#: larger operator runs unbound, which costs it little.
 MAX_BUFFER = 1 << 19
 MAX_KEPT = 1 << 24
-#: Products up to which a BLAS keeps to one thread, of two matrices and of a vector and a matrix
-#: (OpenBLAS starts others from 2^18 and from 9,216 on).
+#: Products for which a BLAS uses one thread, of two matrices and of a vector and a matrix (OpenBLAS
+#: starts more threads from 2^18 and from 9,216 on).
 _MAX_PRODUCTS = 1 << 18
 _MAX_MATRIX = 1 << 13
 
 
 class TooLarge(Exception):
-    """An operator whose buffers a plan does not give; it runs unbound."""
+    """The buffers of an operator are too large for a plan; it runs unbound."""
 
 
 @dataclass
 class Workspace:
-    """Where the bound operators of one plan have their buffers."""
+    """The buffers of the bound operators of one plan."""
 
     _kept: int = 0
     _shared: dict[str, Array] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Workspace:
         return np.full(shape, value, dtype)
 
     def share(self, name: str, shape: Sequence[int], dtype: Any) -> Array:
-        """A buffer that holds something within one operator only; one memory for each ``name``."""
+        """A buffer whose content is used within one operator only; one memory per ``name``."""
         size = _size(shape, dtype)
         if name not in self._shared:
             self._shared[name] = np.empty(MAX_BUFFER, np.uint8)
@@ -59,25 +59,25 @@ class Workspace:
 
 
 def _size(shape: Sequence[int], dtype: Any) -> int:
-    """Bytes of such a buffer. Raises TooLarge."""
+    """The bytes of a buffer. Raises TooLarge."""
     size: int = math.prod(shape) * np.dtype(dtype).itemsize
     if not 0 < size <= MAX_BUFFER:
         raise TooLarge
     return size
 
 
-#: Binds an operator: the buffers of its inputs (None: left out) and outputs, each of one run; an
-#: input that cannot be written is a constant. None where this operator cannot be bound. Raises
+#: Binds an operator to the buffers of its inputs (None: left out) and outputs, each of one run. An
+#: input that cannot be written is a constant. Returns None if the operator cannot be bound. Raises
 #: TooLarge.
 Bind = Callable[[Sequence[Any], Sequence[Array], Workspace], "Sequence[Call] | None"]
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A :data:`~harness.reference.node.Run` that can be bound, too.
+    """A :data:`~harness.reference.node.Run` that can also be bound.
 
-    ``quiet``: what is bound gives rise to no floating-point warning. ``consecutive``: ``run`` takes
-    several runs for consecutive inferences, and leaves its variable tensors as the last one does.
+    ``quiet``: the bound calls never give a floating-point warning. ``consecutive``: ``run`` treats
+    several runs as consecutive inferences, and leaves its variable tensors as the last one does.
     """
 
     run: Run
@@ -91,12 +91,12 @@ class Prepared:
 
 
 def unbound(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> None:
-    """The :data:`Bind` of an operator that gains nothing by it."""
+    """The :data:`Bind` of an operator that is not faster when bound."""
 
 
 def copied(target: Array, source: Array) -> Call:
     """``target[...] = source``, in the target's type."""
-    if target.shape == source.shape:  # axes of one element take time, too
+    if target.shape == source.shape:  # axes of size 1 take time, too
         target, source = target.squeeze(), source.squeeze()
     return partial(setitem, target, ..., source)
 
@@ -116,7 +116,7 @@ def product_of(x: Array, matrix: Array, output: Array) -> Call:
 def sums_of(rows: Array, matrix: Array, work: Workspace) -> tuple[Array, list[Call]]:
     """Rows of inputs, each with a 1 behind it, times ``matrix`` (depth + 1, channels).
 
-    ``rows`` is a view of any number of axes, the last ones of which are one row. Returns the buffer
+    ``rows`` is a view with any number of axes; the last ones are one row. Returns the buffer
     (rows, channels) of the sums, float64, and the calls that fill it.
     """
     depth, channels = matrix.shape
@@ -132,7 +132,7 @@ def looked_up(table: Array, index: Array, output: Array, mode: str = "clip") -> 
 
 
 def every_value(dtype: str = "int8") -> Array:
-    """The values of an integer type of 8 or 16 bits, in the order of their bits, as int64."""
+    """All values of an integer type of 8 or 16 bits as int64, in the order of their bits."""
     unsigned = _unsigned(dtype)
     return np.arange(1 << 8 * unsigned.itemsize, dtype=unsigned).view(dtype).astype(np.int64)
 
@@ -142,8 +142,8 @@ def _unsigned(dtype: Any) -> np.dtype[Any]:
 
 
 def value_table(table: Array, dtype: str = "int8") -> Prepared:
-    """An operator of one input of ``dtype``: ``table`` has what each of its values gives, in the
-    order of their bits.
+    """An operator of one input of ``dtype``: ``table`` holds the result for each of its values, in
+    the order of their bits.
     """
     unsigned = _unsigned(dtype)
 
@@ -157,13 +157,13 @@ def value_table(table: Array, dtype: str = "int8") -> Prepared:
     return Prepared(run, bind)
 
 
-#: From the inputs' arrays to the outputs as views of them.
+#: From the inputs' arrays to the outputs, which are views of them.
 Views = Callable[[Sequence[Any]], Iterable[Array]]
 
 
 @dataclass(frozen=True)
 class Moves(Prepared):
-    """An operator that computes nothing."""
+    """An operator that only moves elements."""
 
     views: Views = iter
 
@@ -177,7 +177,7 @@ def moves(views: Views) -> Moves:
     def bind(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> list[Call] | None:
         sources = list(views(inputs))
         if [view.shape for view in sources] != [output.shape for output in outputs]:
-            return None  # which the run says in words
+            return None  # the run reports it
         return [copied(output, view) for output, view in zip(outputs, sources, strict=True)]
 
     return Moves(run, bind, views=views)
@@ -191,7 +191,7 @@ class Known(Moves):
 
 
 def known(arrays: Sequence[Array]) -> Known:
-    """An operator that always gives ``arrays``; operators behind it take them for constants."""
+    """An operator that always gives ``arrays``; they are constants for the operators behind it."""
     for array in arrays:
         array.setflags(write=False)
 

@@ -1,7 +1,7 @@
-"""One thread for matrix products: their own threads cost more than models of this size give.
+"""One thread for matrix products: for models of this size, more threads are slower.
 
-Threads of a BLAS are counted for the whole process, so all interpreters share one count of users:
-the first sets one thread, the last gives back what was set before.
+The number of a BLAS' threads holds for the whole process. So all interpreters share one count of
+users: the first sets one thread, the last restores the number from before.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cache
 
 from threadpoolctl import LibController, ThreadpoolController
 
-#: OpenBLAS starts threads from 2^18 products on. Matrices of so many elements together have fewer.
+#: OpenBLAS starts threads from 2^18 products on. Models with so few elements have fewer products.
 SMALL = 1 << 12
 
 
@@ -44,8 +44,8 @@ class _OneThread:
     def _set(self, counts: list[int] | list[int | None]) -> None:
         for library, count in zip(self._libraries, counts, strict=True):
             if count is not None:
-                # Where one pool serves the process, threadpoolctl heeds but the thread that set
-                # it first; here any user may be the first or the last, and the lock orders them.
+                # If the process has one pool, threadpoolctl obeys only the thread that set it
+                # first; here any thread may be the first or the last, and the lock orders them.
                 release = getattr(library, "clear_controlling_thread", lambda **_: None)
                 release(force=True)
                 library.set_num_threads(count)

@@ -12,7 +12,7 @@ from harness.reference.node import Node
 
 
 def check_broadcast(node: Node) -> None:
-    """The output's shape must be that of both inputs broadcast."""
+    """Check that the output has the shape of both inputs broadcast."""
     try:
         shape = np.broadcast_shapes(node.input(0).shape, node.input(1).shape)
     except ValueError:
@@ -22,13 +22,13 @@ def check_broadcast(node: Node) -> None:
 
 
 def aligned(x: Array, rank: int) -> Array:
-    """(runs, *shape) with ones put after the runs axis until the tensor has ``rank`` axes."""
+    """(runs, *shape) with axes of size 1 behind the runs, so that the tensor has ``rank`` axes."""
     missing = rank - (x.ndim - 1)
     return x.reshape(len(x), *(1,) * missing, *x.shape[1:]) if missing > 0 else x
 
 
 def whole_runs(arrays: list[Array]) -> list[Array]:
-    """The same arrays, all with as many runs as the one that has most."""
+    """The same arrays, all with the largest number of runs among them."""
     lengths = [len(array) for array in arrays]
     runs = max(lengths)
     if min(lengths) == runs:
@@ -36,14 +36,14 @@ def whole_runs(arrays: list[Array]) -> list[Array]:
     return [np.broadcast_to(array, (runs, *array.shape[1:])) for array in arrays]
 
 
-#: Elements of one block, which stays in the cache with what is computed from it.
+#: Elements of one block: it stays in the cache together with its results.
 _BLOCK = 1 << 14
 
 
 def blockwise(
     function: Callable[..., Array], arrays: Sequence[Array], dtype: np.dtype[Any]
 ) -> Array:
-    """``function`` of arrays, broadcast, element by element: a block at a time, of ``dtype``."""
+    """An elementwise ``function`` of broadcast arrays, as ``dtype``, computed block by block."""
     if all(array.size <= _BLOCK for array in arrays):
         return np.asarray(function(*arrays)).astype(dtype, copy=False)
     shape = np.broadcast_shapes(*(array.shape for array in arrays))

@@ -1,4 +1,4 @@
-"""Comparing what a device gave with what it should have given, and why they may differ."""
+"""Comparing a device's outputs with the right ones, and explaining differences."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from harness.reference.fixedpoint import Array
 #: How many differing elements a message shows.
 SHOWN = 5
 
-#: Other inputs or settings whose outputs are worth a look when the outputs differ: what to say
-#: when one fits, and how to compute it (only then).
+#: Outputs of other inputs or settings, to be tried if the outputs differ: the words for one that
+#: fits, and a function that computes it.
 Alternatives = Mapping[str, Callable[[], npt.ArrayLike]]
 
 
@@ -39,18 +39,18 @@ class Difference:
 
 
 def _apart(one: float, other: float) -> tuple[str, str]:
-    """Both with as many digits as they need to differ: 6 if those do, 9 for float32, 17 for all."""
+    """Both with as many digits as they need to differ: 6, 9 (float32) or 17 (float64)."""
     words = [(f"{one:.{digits}g}", f"{other:.{digits}g}") for digits in (6, 9, 17)]
     return next((pair for pair in words if pair[0] != pair[1]), words[0])
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The answer of :func:`compare`.
+    """The result of :func:`compare`.
 
-    ``mismatches`` elements of ``total`` differ by more than the tolerance, by ``largest`` at
-    most; ``first`` are the first few of them in index order. ``explanation`` names a known cause
-    that fits, or is empty.
+    ``mismatches`` elements of ``total`` differ by more than the tolerance, by at most ``largest``;
+    ``first`` are the first few of them in index order. ``explanation`` names a known cause that
+    fits, or is empty. ``reason`` says why the tensors cannot be compared, or is empty.
     """
 
     equal: bool
@@ -81,7 +81,7 @@ class Comparison:
         return "\n".join(lines)
 
     def to_json(self) -> Mapping[str, Any]:
-        """The same as plain data; what is no JSON number (NaN, infinities) as text."""
+        """The same as plain data; NaN and infinities as text, as JSON has no numbers for them."""
         return {
             "equal": self.equal,
             "mismatches": self.mismatches,
@@ -102,7 +102,7 @@ class Comparison:
 
 
 def plain(value: float) -> float | str:
-    """A number for JSON; text for what JSON has no number for (NaN, infinities)."""
+    """A number for JSON; NaN and infinities as text."""
     return value if math.isfinite(value) else str(value)
 
 
@@ -116,13 +116,14 @@ def compare(
 ) -> Comparison:
     """Compare two tensors element by element.
 
-    ``tolerance`` is one number, or one for each element.
+    ``tolerance`` is one number, or an array with one per element.
 
-    Exact where ``tolerance`` is None and ``relative`` is 0; else an element may differ by
-    ``tolerance + relative * |expected|``, in the tensors' own units (quantized steps for
-    integers). NaN equals NaN. Nothing passes in a vacuum: no elements at all is not equal, nor
-    are tensors of different shape or dtype (which is said, not raised). ``alternatives`` are
-    tried in their order when the tensors differ; see :mod:`harness.reference.explain`.
+    The comparison is exact if ``tolerance`` is None and ``relative`` is 0; else an element may
+    differ by ``tolerance + relative * |expected|``, in the tensors' own units (quantized steps for
+    integers). NaN equals NaN. Tensors without elements are not equal, nor are tensors of different
+    shape or dtype: the result's ``reason`` says so. If they differ, ``alternatives`` are tried in
+    their order; see :mod:`harness.reference.explain`. Raises :class:`UsageError` for a negative
+    tolerance.
     """
     x, y = np.asarray(obtained), np.asarray(expected)
     limit = np.asarray(0.0 if tolerance is None else tolerance, np.float64)
@@ -163,7 +164,7 @@ def _refused(x: Array, y: Array) -> str:
 
 
 def _difference(x: Array, y: Array) -> Array:
-    """|x - y| without overflow; 0 where both are NaN or the same infinity, else NaN stays."""
+    """|x - y| without overflow; 0 for two NaN or the same infinity, infinite for one NaN."""
     if x.dtype.kind in "iub":
         return np.abs(x.astype(np.int64) - y.astype(np.int64))
     with np.errstate(invalid="ignore"):
@@ -185,7 +186,7 @@ def _explain(
 
 
 def _guesses(x: Array, y: Array, alternatives: Alternatives) -> Iterator[str]:
-    """What would explain the difference, the more specific cause first; empty where it does not."""
+    """Explanations of the difference, the more specific ones first; "" if one does not fit."""
     wrong = int(np.count_nonzero(x != y))
     for cause, compute in alternatives.items():
         other = np.asarray(compute())
@@ -215,7 +216,7 @@ def _constant_offset(x: Array, y: Array) -> str:
 
 
 def _rearranged(x: Array, y: Array) -> Iterator[str]:
-    """Axes in another order, a byte order, a shift by some elements."""
+    """Explanations by another order of axes or bytes, or by a shift of some elements."""
     for order in _orders(y.ndim):
         # Both ways: the device may hold the transposed tensor's bytes under the model's shape.
         if np.array_equal(np.transpose(y, order).ravel(), x.ravel()):

@@ -1,15 +1,15 @@
-"""Integer matrix products at the speed of floating-point ones, without losing a bit.
+"""Exact integer matrix products at the speed of floating-point ones.
 
 A float of p bits of significand (float32: 24, float64: 53) holds every integer up to 2^p exactly.
 A product sum whose terms and partial sums, in any order, all stay within 2^p is therefore exact
-in floating point: no rounding can occur, whatever order or fused operations a BLAS uses. With
+in floating point: nothing is rounded, in any order and with fused operations of a BLAS. With
 |x| <= X every partial sum of sum_k x_k w_k is bounded by X * sum_k |w_k|, so
 
     X * max over columns of sum_k |w_k| <= 2^24  ->  float32
     X * max over columns of sum_k |w_k| <= 2^53  ->  float64
 
-For int8 the first holds for up to 514 terms of any value (255 * 128 * 514 < 2^24), for weights as
-trained for several thousand. For int16 activations the second holds for 2^31 terms.
+For int8 the first holds for up to 514 terms of any value (255 * 128 * 514 < 2^24), and for several
+thousand terms with trained weights. For int16 activations the second holds for 2^31 terms.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ FLOAT64_EXACT = 1 << 53
 
 
 def exact_float(bound: int) -> np.dtype[Any]:
-    """The fastest float type in which integer sums of magnitude up to ``bound`` are exact."""
+    """The fastest float type with exact integer sums of magnitudes up to ``bound``.
+
+    Raises OverflowError if float64 has none.
+    """
     if bound <= FLOAT32_EXACT:
         return np.dtype(np.float32)
     if bound <= FLOAT64_EXACT:
@@ -36,11 +39,11 @@ def exact_float(bound: int) -> np.dtype[Any]:
 
 @dataclass(frozen=True)
 class ExactMatrix:
-    """A constant matrix (depth, columns) to be multiplied from the left.
+    """A constant matrix (depth, columns), the right factor of products.
 
-    For integers ``bound`` is the largest magnitude that any partial sum can have. A matrix of
-    real numbers (``bound`` 0) is held in double precision, so that a product of float32 values
-    is rounded once, when it is stored.
+    For integers ``bound`` is the largest magnitude of any partial sum. A matrix of real numbers
+    (``bound`` 0) is held in double precision, so that a product of float32 values is rounded once,
+    when it is stored.
     """
 
     matrix: Array

@@ -1,7 +1,7 @@
-"""Known causes of a wrong output, tried one after another when outputs differ.
+"""Known causes of a wrong output, tried one after another if outputs differ.
 
-Each cause is another way to compute the model: with another rounding, or from an input that went
-wrong on its way. A cause is named only if it reproduces what the device gave, in every element.
+Each cause is another way to compute the model: with another rounding, or from an input that was
+changed on its way. A cause is named only if it reproduces each element of the device's output.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def compare_outputs(
     relative: float = 0.0,
     real_inputs: Sequence[Any] | None = None,
 ) -> list[Comparison]:
-    """Run one inference and compare each output with what a device gave for the same inputs.
+    """Run one inference and compare each output with the device's, for the same inputs.
 
-    ``real_inputs`` are the inputs before they were quantized, where the caller knows them.
+    ``real_inputs`` are the inputs before they were quantized, if the caller knows them.
     """
     expected = interpreter.invoke(inputs)
     return [
@@ -54,10 +54,10 @@ def alternatives(
     real_inputs: Sequence[Any] | None = None,
     batch: bool = False,
 ) -> Alternatives:
-    """What else output ``output`` could be, for :func:`compare`; nothing is computed yet.
+    """Alternatives for output ``output``, for :func:`compare`; they are computed when called.
 
     ``batch``: inputs and output have a leading axis of runs, as for ``invoke_batch``. Models with
-    a state have no alternatives: what came before decides about their outputs too.
+    a state have no alternatives: their outputs depend on earlier inferences, too.
     """
     if interpreter.stateful:
         return {}
@@ -109,7 +109,7 @@ def _arithmetics(interpreter: Interpreter) -> Iterator[tuple[str, Callable[[], I
 def _changes(
     interpreter: Interpreter, real_inputs: Sequence[Any] | None
 ) -> Iterator[tuple[str, _Change]]:
-    """Ways in which an input goes wrong; axes are counted from the end, before any runs axis."""
+    """Ways to get an input wrong; axes are counted from the end, as a runs axis may precede."""
     tensors = interpreter.inputs
     images = [len(tensor.shape) == 4 for tensor in tensors]
 

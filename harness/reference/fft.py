@@ -2,8 +2,8 @@
 
 Source: KISS FFT 1.3.0 (``kiss_fft.c``, ``kiss_fftr.c``, FIXED_POINT 16 and 32), which TFLM's Signal
 operators use. A transform of 2n real values is one of n complex values and a last stage. Each
-stage first divides by its radix, so that nothing overflows; results are those of the definition
-divided by the length. Only radix 4 and 2 are here: lengths are powers of two.
+stage first divides by its radix, so that nothing overflows; the results are those of the definition
+divided by the length. Lengths are powers of two, so radix 4 and 2 are enough.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from harness.reference.fixedpoint import Array
 
-#: Longer ones would not fit any microcontroller.
+#: The longest transform; a longer one does not fit any microcontroller.
 MAX_LENGTH = 1 << 16
 
 
@@ -158,5 +158,5 @@ class Transform:
         return Pair(self._rounded(a.r * b.r - a.i * b.i), self._rounded(a.r * b.i + a.i * b.r))
 
     def _halved(self, x: Array) -> Array:
-        """C adds 16-bit values in 32 bits, but 32-bit ones in 32."""
+        """Half of a sum: C adds 16-bit values in 32 bits, and 32-bit values in 32 bits, too."""
         return (x if self.bits == 16 else self._wrap(x)) >> 1

@@ -30,14 +30,14 @@ from harness.arithmetic import Rounding
 
 Array = npt.NDArray[Any]
 _Q31 = 1 << 31
-#: NumPy takes arrays of no axes faster than Python's integers.
+#: As arrays without axes, which NumPy takes faster than Python's integers.
 _Q30, _HIGH, _LARGEST = (np.array(each) for each in (1 << 30, 31, _Q31 - 1))
 
 
 def quantize_multiplier(real: float, rounding: Rounding = "double") -> tuple[int, int]:
-    """``(multiplier, shift)`` of a real multiplier; (0, 0) for those below about 2^-32.
+    """``(multiplier, shift)`` of a real multiplier; (0, 0) for one below about 2^-32.
 
-    ``single`` limits the shift to 30, as its 64-bit product needs.
+    With ``single`` the shift is at most 30, because of its 64-bit product.
     """
     if real == 0.0:
         return 0, 0
@@ -60,7 +60,7 @@ def round_half_away(real: float) -> int:
 
 @dataclass(frozen=True)
 class Multiplier:
-    """One multiplier, or one for each index of the last axis (arrays of shape (channels,)).
+    """One multiplier, or one per index of the last axis (arrays of shape (channels,)).
 
     ``multiplier`` and ``shift`` are int64 arrays of shape () or (channels,).
     """
@@ -79,7 +79,7 @@ class Multiplier:
         return cls(pairs[:, 0], pairs[:, 1], rounding)
 
     def scale(self, x: Array) -> Array:
-        """Scale int32 values, held as int64 of shape (..., channels). Gives int64.
+        """Scale int32 values, held as int64 of shape (..., channels). Returns int64.
 
         The left shift wraps at 32 bits, as the C++ does on the machines that TFLM runs on.
         """
@@ -138,7 +138,7 @@ class RightShift:
     """x / 2^exponent, halves away from zero (gemmlowp's RoundingDivideByPOT).
 
     For x >= 0 that is (x + half) >> exponent, for x < 0 (x + half - 1) >> exponent, and x itself
-    where nothing is shifted out. ``correct`` is -1 where something is, else 0; None: everywhere.
+    if nothing is shifted out. ``correct`` is 0 for those exponents, else -1; None: -1 for all.
     """
 
     exponent: Array
@@ -147,19 +147,19 @@ class RightShift:
 
     @classmethod
     def of(cls, exponent: Array | int) -> RightShift:
-        """Of one exponent, or one for each index of the last axes."""
+        """For one exponent, or for one per index of the last axes."""
         exponent = np.asarray(exponent, np.int64)
         shifts = exponent > 0
         half = np.where(shifts, np.int64(1) << np.maximum(exponent - 1, 0), 0)
         return cls(exponent, half, None if shifts.all() else np.where(shifts, -1, 0))
 
     def narrowed(self, dtype: np.dtype[Any]) -> RightShift:
-        """The same for values of type ``dtype``, which must hold all sums."""
+        """The same shift for values of type ``dtype``, which must hold all sums."""
         correct = None if self.correct is None else self.correct.astype(dtype)
         return RightShift(self.exponent.astype(dtype), self.half.astype(dtype), correct)
 
     def __call__(self, x: Array) -> Array:
-        """Shift values of the type that this was made for (int64); x is changed."""
+        """Shift values of the type that this was made for (default: int64); x is changed."""
         sign = x >> (8 * x.dtype.itemsize - 1)
         if self.correct is not None:
             sign &= self.correct

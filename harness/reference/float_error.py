@@ -1,19 +1,19 @@
-"""How far a right device's float32 outputs may be from the reference's.
+"""How far the float32 outputs of a correct device may be from the reference's.
 
 The reference computes each operator in double precision and rounds once; a device adds float32
 products one after the other: each addition rounds a partial sum s, u = 2^-24, with the mean square
 u^2 s^2 / 3, and such errors are independent (Higham and Mary, A New Approach to Probabilistic
 Rounding Error Analysis, SIAM J. Sci. Comput. 41, 2019). The partial sums of n products y = sum x w
 go to y as a random walk whose steps are the products: their mean square is below
-(y^2 + sum (x w)^2) / 3. So each computed tensor has a deviation d for each element:
+(y^2 + sum (x w)^2) / 3. So each element of a computed tensor has a deviation d:
 
 * sums of products: d^2 = sum d_x^2 w^2 + n u^2 (y^2 + sum (x w)^2) / 9, the sums by the operator's
   own kernel from squared inputs and weights;
-* everything else: what the kernel gives from inputs moved by their deviations, and some units in
-  the last place; nothing where there is one rounding and no input deviates;
-* operators that remember: the relative deviations of their inputs, and of a sum of all weights.
+* all others: the change of the kernel's outputs if its inputs move by their deviations, and some
+  units in the last place; 0 for a single rounding of inputs that do not deviate;
+* operators with a memory: the relative deviations of their inputs and of a sum of all weights.
 
-What is allowed is SAFETY deviations. The worst case, n u sum |x w| carried on through the
+An element may be off by SAFETY deviations. The worst case, n u sum |x w| carried through the
 magnitudes of all weights, is useless: it grows tenfold with each layer.
 """
 
@@ -30,11 +30,11 @@ from harness.reference.graph import Step
 from harness.reference.interpreter import Interpreter
 from harness.reference.node import constant
 
-#: Deviations that a right device may be off by.
+#: Deviations that a correct device may be off by.
 SAFETY = 12.0
 #: Half a unit in the last place of 1.
 _UNIT = 2.0**-24
-#: Units that a C library's functions may be off by.
+#: Half units in the last place that a C library's functions may be off by.
 _LIBRARY = 4.0
 _PRODUCTS = frozenset(
     {"BATCH_MATMUL", "CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "TRANSPOSE_CONV"}
@@ -55,9 +55,10 @@ _MEMORY = frozenset(
 
 
 def allowed_errors(interpreter: Interpreter) -> dict[int, Array]:
-    """What each float32 tensor's elements may be off by after the last ``invoke``, by its index.
+    """The allowed error of each element after the last ``invoke``, by tensor index.
 
-    Zeros where the device must agree to the bit. Of the main subgraph, without the inputs.
+    float64 arrays of the tensors' shapes and units, for the float32 tensors that the main subgraph
+    computes. 0 means that the device must agree to the bit.
     """
     known = {index: value[None] for index, value in interpreter.tensors.items()}
     deviations: dict[int, Array] = {}
@@ -75,7 +76,10 @@ def allowed_errors(interpreter: Interpreter) -> dict[int, Array]:
 def allowed_in_batch(
     interpreter: Interpreter, inputs: Sequence[Array], output: int, runs: Array
 ) -> Array:
-    """The same for output ``output`` of a batch (runs, ...); zeros where ``runs`` is False."""
+    """The same for output ``output`` of a batch, (runs, ...); zeros for runs that are not wanted.
+
+    ``runs`` is a bool per run.
+    """
     tensor = interpreter.outputs[output]
     allowed = np.zeros((len(runs), *tensor.shape))
     fresh = interpreter.with_arithmetic(interpreter.arithmetic)
@@ -142,7 +146,7 @@ def _moved(
     given: Sequence[Array | None],
     results: Sequence[Array],
 ) -> list[Array]:
-    """How far the outputs move where each input moves by its deviation, up, down, at random."""
+    """How far the outputs move if each input moves by its deviation: up, down, at random."""
     total = [np.zeros(result.shape) for result in results]
     rng = np.random.default_rng(0)
     for place, deviation in enumerate(given):
@@ -153,7 +157,7 @@ def _moved(
         largest = [np.zeros(result.shape) for result in results]
         for sign in (1.0, -1.0, signs):
             other = list(values)
-            # By a thousandth of the value or a thousand deviations: float32 must show the move.
+            # By about a thousandth of the largest value: float32 must show the move.
             factor = _visible(value, deviation)
             other[place] = (value + sign * factor * deviation).astype(np.float32)
             for index, y in enumerate(step.run(other)):
@@ -164,7 +168,7 @@ def _moved(
 
 
 def _visible(value: Array, deviation: Array) -> float:
-    """A factor that makes the largest deviation a thousandth of the largest value, 1 at least."""
+    """A factor of at least 1 that makes the largest deviation a thousandth of the largest value."""
     scale = float(np.abs(value).max(initial=0)) * 2.0**-10
     return max(1.0, scale / float(deviation.max()))
 
@@ -203,7 +207,7 @@ def _twin(
     *,
     bias: bool = True,
 ) -> Array:
-    """The step's kernel with ``change`` made to all of its real inputs, and no activation."""
+    """The output of the step's kernel from changed float32 inputs, without activation."""
     place = 3 if step.operator.name == "TRANSPOSE_CONV" else 2
 
     def changed(number: int) -> Callable[[Array], Array]:

@@ -8,17 +8,17 @@ zero point z (see :mod:`harness.reference.rows`), and with a 1 behind the inputs
     double:  y = round(r / 2^e) + z,            halves away from zero
 
 A multiplier above 1 has a shift to the left, by which m is multiplied, and e = 0. Every term is a
-multiple of 2^-31 (u) or 2^-(31 + e) (u'), times 2^shift. While the magnitudes of all terms
+multiple of 2^-31 (u) or 2^-(31 + e) (u'), times 2^shift. As long as the magnitudes of all terms
 together stay below 2^52 such units, double precision holds every partial sum in any order.
 
-The two roundings of ``double`` are one where no result below the zero point is seen (RELU), because
-r, a floor, reaches a whole number where u does. For k >= 1 and e >= 1
+If all results below the zero point are clamped to it (RELU), the two roundings of ``double`` can be
+one: r, a floor, reaches a whole number where u does. For k >= 1 and e >= 1
 
     y - z >= k  <=>  r >= k 2^e - 2^(e-1)  <=>  u' + 2^-(e+1) >= k
 
 so that y = floor(u' + 2^-(e+1)) + z. For e = 0 there is no second rounding, and y = floor(u') + z
-for all k. Where one e serves all channels, r is the index of a table that does the second rounding.
-The clamp, the zero point and the output's type are a table's work everywhere.
+for all k. If all channels have the same e, r is the index of a table that does the second rounding.
+The clamp, the zero point and the output's type are always part of the table.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from harness.reference.fixedpoint import Array, Multiplier, rounding_right_shift
 from harness.reference.rows import AWAY
 
 _EXACT = 2.0**52
-#: Smaller results of a multiplier above 1 come from sums that its left shift does not overflow.
+#: If results of a multiplier above 1 are smaller, the left shift of their sums does not overflow.
 _UNSHIFTED = 2.0**30
-#: Elements of a matrix that gains by being scaled.
+#: Elements of the largest matrix for which the scaled product is the faster one.
 SMALL = 1 << 13
 #: Entries of the longest table.
 _LONGEST = 1 << 17
@@ -54,15 +54,15 @@ def _spread(channels: Array, u: Array, work: Workspace) -> Array:
 class Finish:
     """From u, or u' moved to the table's first entry, to the output.
 
-    ``second`` is the second rounding's factor, one for each channel. None: the table does it, or
-    there is none. What is below such a table is its first entry: truncation serves as floor.
+    ``second`` is the second rounding's factor, one per channel. None: the table does it, or there
+    is none. A value below such a table takes its first entry, so that truncation serves as floor.
     """
 
     second: Array | None
     table: Array
 
     def __call__(self, u: Array) -> Array:
-        """``u`` (rows, channels), which is changed, as outputs."""
+        """The outputs for ``u`` (rows, channels), which is changed."""
         if self.second is None:
             return self.table.take(u.astype(np.intp), mode="clip")
         np.floor(u, out=u)
@@ -71,7 +71,7 @@ class Finish:
         return self.table.take(u.astype(np.intp), mode="wrap")
 
     def calls(self, u: Array, output: Array, work: Workspace) -> list[Call]:
-        """``u`` (rows, channels), which is changed, into ``output`` of as many elements."""
+        """Calls from ``u`` (rows, channels), which is changed, to ``output`` of as many values."""
         index = work.share("index", u.shape, np.intp)
         flat = output.reshape(u.shape)
         if self.second is None:
@@ -88,7 +88,7 @@ class Finish:
 
 @dataclass(frozen=True)
 class WideFinish:
-    """From u to outputs of which a table would be too long."""
+    """From u to outputs for which a table would be too long."""
 
     second: Array
     zero_point: int
@@ -136,7 +136,7 @@ class Folded:
         """Integer ``weights`` (depth, channels), ``bias`` (channels,).
 
         ``zero_points`` are the input's and the output's, ``largest`` is the largest magnitude of an
-        input. None where the sums are not exact.
+        input. None if the sums are not exact.
         """
         weights = weights.astype(np.int64)
         shift = np.broadcast_to(multiplier.shift, bias.shape).astype(np.float64)
@@ -169,7 +169,7 @@ class Folded:
 
     @property
     def small(self) -> bool:
-        """True where one product in double precision is faster than steps in single precision."""
+        """True if one product in double precision is faster than steps in single precision."""
         return self.matrix.size <= SMALL
 
     def __call__(self, rows: Array) -> Array:
@@ -179,14 +179,14 @@ class Folded:
         return self.finish(u)
 
     def bind(self, rows: Array, output: Array, work: Workspace) -> list[Call]:
-        """``rows`` of inputs, a view of any number of axes, the last ones of which are one row."""
+        """``rows`` of inputs is a view with any number of axes; the last ones are one row."""
         sums, calls = sums_of(rows, self.matrix, work)
         return [*calls, *self.finish.calls(sums, output, work)]
 
 
 @lru_cache(maxsize=64)
 def _table(first: int, entries: int, shift: int, zero_point: int, dtype: np.dtype[Any]) -> Array:
-    """What is left to do for each r from ``first`` on: the second rounding, the zero point."""
+    """The second rounding of each r from ``first`` on, and the zero point."""
     table = rounding_right_shift(np.arange(first, first + entries), shift) + zero_point
     table = table.astype(dtype)
     table.setflags(write=False)

@@ -2,7 +2,7 @@
 
 Source: gemmlowp ``fixedpoint/fixedpoint.h``. A number with i integer bits (``Q(i).(31-i)``) is an
 int32 that stands for raw / 2^(31-i); products are saturating rounding doubling high multiplies.
-All arrays here are int64 holding int32 values, of any shape.
+All arrays here are int64 with int32 values, of any shape.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from harness.reference.fixedpoint import Array, doubling_high_multiply, rounding
 
 _ONE = (1 << 31) - 1  # the largest Q0.31, which stands for 1
 _HALF = 1 << 30
-#: The ends of 32 bits; NumPy takes arrays of no axes faster than Python's integers.
+#: The ends of 32 bits, as arrays without axes, which NumPy takes faster than Python's integers.
 _LOWEST, _HIGHEST = np.array(-(1 << 31)), np.array(_ONE)
 
 
@@ -162,7 +162,7 @@ _ALPHA_N, _ALPHA_D, _ALPHA_I, _ALPHA_F = (
 
 
 def logarithm(x: Array, input_bits: int, output_bits: int) -> Array:
-    """The natural logarithm of x >= 1, with those numbers of integer bits.
+    """The natural logarithm of x >= 1 with ``input_bits``, with ``output_bits`` integer bits.
 
     Source: TensorFlow Lite's ``log_x_for_x_greater_than_or_equal_to_1``.
     """
@@ -195,5 +195,5 @@ def logarithm(x: Array, input_bits: int, output_bits: int) -> Array:
 
 
 def _headroom(x: Array) -> Array:
-    """How far a positive int32 can go left without overflow."""
+    """The largest left shift of a positive int32 without overflow."""
     return 31 - np.frexp(x.astype(np.float64))[1].astype(np.int64)

@@ -1,7 +1,7 @@
 """A model as graphs of prepared operators that can call each other.
 
-Source of the rules: tflite-micro, ``MicroInterpreterGraph``. All subgraphs are prepared, also those
-that nothing calls; the first one is the model.
+Source of the rules: tflite-micro, ``MicroInterpreterGraph``. All subgraphs are prepared, even if
+nothing calls them; the first one is the model.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from harness.reference.node import NUMPY_TYPES, Node, Run, constant
 from harness.reference.registry import Kernels
 from harness.reference.validation import check_calls, check_order, check_tensors
 
-#: What the subgraphs that one inference calls may take, in operators and their like (see
-#: :attr:`Step.work`): a damaged loop would not end. One or two seconds.
+#: The most work of the subgraphs that one inference calls, in small operators (see
+#: :attr:`Step.work`), because a damaged loop would not end. It takes one or two seconds.
 MAX_WORK = 50_000
 _ELEMENTS_OF_WORK = 1 << 12
 
@@ -39,7 +39,7 @@ Place = tuple[int, tuple[int, ...], np.dtype[Any]]
 class Step:
     """One operator, ready to run.
 
-    ``keeps``: it has a buffer of its own, which outlives an inference.
+    ``keeps``: it has a buffer of its own between inferences.
     """
 
     operator: Operator
@@ -58,11 +58,11 @@ class Step:
 
     @property
     def elements(self) -> int:
-        """Of all its tensors together."""
+        """The elements of all its tensors."""
         return sum(tensor.elements for tensor in (*self.node.inputs, *self.outputs) if tensor)
 
     def check(self, results: Sequence[Array]) -> None:
-        """Compare what the operator gave, with a leading axis of runs, with what it declares."""
+        """Compare ``results``, with a leading axis of runs, with the declared types and shapes."""
         places = self.places
         if len(results) != len(places):
             raise BadModel(
@@ -81,17 +81,17 @@ def _places(tensors: Sequence[Tensor]) -> tuple[Place, ...]:
 
 
 class Budget(threading.local):
-    """What is left of MAX_WORK for the inference that a thread runs."""
+    """The rest of MAX_WORK for the inference of each thread."""
 
     left = MAX_WORK
 
     def start(self) -> None:
-        """A new inference."""
+        """Begin a new inference."""
         self.left = MAX_WORK
 
 
 class Graph:
-    """One subgraph. ``number`` is its place in the model; tensors are its own."""
+    """One subgraph with its tensors; ``number`` is its index in the model."""
 
     def __init__(self, model: Model, number: int, budget: Budget) -> None:
         subgraph = model.subgraphs[number]
@@ -121,7 +121,7 @@ class Graph:
         self.reset()
 
     def prepare(self, steps: Sequence[Step]) -> None:
-        """Take the operators, made ready."""
+        """Take the prepared operators."""
         self.steps = tuple(steps)
         self._work = 1 + sum(step.work for step in steps)
 
@@ -147,7 +147,7 @@ class Graph:
     ) -> dict[int, Array]:
         """All computed tensors by index, with a leading axis of runs.
 
-        ``instead`` has what is to be run instead of an operator, by its place.
+        ``instead`` has replacements of operators by their index.
         """
         values = {place[0]: array for place, array in zip(self.sources, inputs, strict=True)}
         known = self.fixed | self.state | values
@@ -168,7 +168,7 @@ class Graph:
 
 @dataclass(frozen=True)
 class Program:
-    """All graphs of a model, and what they keep between inferences."""
+    """All graphs of a model, and their memory between inferences."""
 
     graphs: tuple[Graph, ...]
     memory: Memory
@@ -212,7 +212,7 @@ class Program:
 
     @property
     def stateful(self) -> bool:
-        """True where an inference can depend on earlier ones."""
+        """True if an inference can depend on earlier ones."""
         return self.memory.used or any(graph.state for graph in self.graphs)
 
     def reset(self, *, restart: bool) -> None:
@@ -224,7 +224,7 @@ class Program:
     def run(
         self, inputs: Sequence[Array], instead: Mapping[int, Run] | None = None
     ) -> dict[int, Array]:
-        """Inferences at once, see :meth:`Graph.run`: all computed tensors of the main graph."""
+        """All computed tensors of the main graph for several inferences, see :meth:`Graph.run`."""
         self.budget.start()
         # Overflow and NaN are values here, as they are on the device.
         with np.errstate(all="ignore"), one_thread(self.elements):
@@ -259,7 +259,7 @@ def _node(
 
 
 def _decoded(run: Run, outputs: Sequence[Tensor]) -> dict[int, Tensor]:
-    """What an operator's outputs are to those behind it where they are known already."""
+    """The outputs that are known already, as constants for the operators behind it."""
     if not isinstance(run, Known):
         return {}
     pairs = zip(outputs, run.arrays, strict=True)
@@ -276,7 +276,7 @@ def _check_types(node: Node) -> None:
 
 
 def _work(node: Node) -> int:
-    """Roughly how many small operators one takes as long as, from its elements and products."""
+    """Roughly the time of an operator in small operators, from its elements and products."""
     inputs = [tensor for tensor in node.inputs if tensor is not None]
     elements = sum(tensor.elements for tensor in (*inputs, *node.outputs))
     weights = max((tensor.elements for tensor in inputs if tensor.constant), default=0)

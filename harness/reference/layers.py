@@ -1,4 +1,4 @@
-"""Which operator goes wrong first: a device's intermediate tensors against the reference's."""
+"""The first operator that differs: a device's intermediate tensors against the reference's."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ from harness.reference.node import NUMPY_TYPES
 
 #: A device's dump: operator index, or (operator index, output index), -> bytes or array.
 Dump = Mapping[int, Any] | Mapping[tuple[int, int], Any]
-#: What an element may differ by: one number, or from the interpreter after the inference, an array
-#: for each tensor that may differ at all, by index.
+#: The allowed difference of an element: one number, or a function from the interpreter after the
+#: inference to arrays by tensor index. Tensors without one must be equal.
 Tolerance = float | Callable[[Interpreter], Mapping[int, Array]] | None
 _Limits = tuple[float | Array | None, float]
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One output of one operator. ``comparison`` is None where the device did not dump it.
+    """One output of one operator. ``comparison`` is None if the device did not dump it.
 
-    ``own_fault`` is True where the operator computes something wrong from right inputs, False
-    where it computes what the reference does from the device's own wrong inputs, None where that
-    cannot be told.
+    ``own_fault`` is True if the operator is wrong on the inputs that the device gave it, False if
+    the reference computes the same from the device's wrong inputs, None if that is unknown.
     """
 
     operator: Operator
@@ -41,11 +40,11 @@ class Layer:
 
     @property
     def differs(self) -> bool:
-        """True where the device gave something else."""
+        """True if the device gave another output."""
         return self.comparison is not None and not self.comparison.equal
 
     def to_json(self) -> Mapping[str, Any]:
-        """One row of a table: what the operator is, what it gives, how that compares."""
+        """One row of a table: the operator, its output, and the comparison."""
         values = self.expected
         return {
             "node": self.operator.index,
@@ -78,7 +77,7 @@ class LayerReport:
 
     @property
     def equal(self) -> bool:
-        """True where something was compared and nothing differs."""
+        """True if something was compared and nothing differs."""
         return self.compared > 0 and self.first is None
 
     def __bool__(self) -> bool:
@@ -113,7 +112,7 @@ class LayerReport:
 
 
 def table(interpreter: Interpreter, inputs: Sequence[Any]) -> LayerReport:
-    """Run one inference and give every operator's outputs, compared with nothing."""
+    """Run one inference; every operator's outputs without a comparison."""
     interpreter.invoke(inputs)
     values = interpreter.tensors
     return LayerReport(
@@ -136,7 +135,7 @@ def compare_layers(
     """Run one inference and compare the outputs of the operators that a device dumped.
 
     ``dump`` holds raw little-endian bytes, or arrays, by the operator's index (its only output)
-    or (operator index, output index). Raises UsageError where the model has no such operator.
+    or (operator index, output index). Raises UsageError if the model has no such operator.
     """
     obtained = {key if isinstance(key, tuple) else (key, 0): value for key, value in dump.items()}
     report = table(interpreter, inputs)
@@ -161,7 +160,7 @@ def compare_layers(
 
 
 def _array(raw: Any, tensor: Tensor) -> Array:
-    """A dump as an array; bytes of another length stay flat and will not compare equal."""
+    """A dump as an array; bytes of a wrong length stay flat, and are not equal to the tensor."""
     if not isinstance(raw, (bytes, bytearray, memoryview)):
         return np.asarray(raw)
     dtype = NUMPY_TYPES[tensor.dtype].newbyteorder("<")
@@ -196,7 +195,7 @@ def _own_fault(
     device: Mapping[int, Array | None],
     limits: _Limits,
 ) -> bool | None:
-    """Whether the operator is wrong even on the inputs that the device gave it."""
+    """Whether the operator is wrong for the inputs that the device gave it."""
     if interpreter.stateful:
         return None
     recomputed = interpreter.run_operator(layer.operator.index, device)

@@ -1,4 +1,4 @@
-"""What a model keeps from one inference to the next, besides its variable tensors.
+"""A model's memory between inferences, besides its variable tensors.
 
 Source: tflite-micro, ``MicroResourceVariables`` and ``MicroInterpreter::Reset``. A resource
 variable is a named buffer of bytes; VAR_HANDLE gives its number, ASSIGN_VARIABLE gives it its size
@@ -16,7 +16,7 @@ from harness.reference.fixedpoint import Array
 
 
 class BadResource(Exception):
-    """A resource variable that is not there or has another size; kernels name the operator."""
+    """A resource variable is missing or has another size; kernels add the operator's name."""
 
 
 @dataclass
@@ -39,18 +39,18 @@ class Memory:
 
     @property
     def used(self) -> bool:
-        """True where an inference can depend on an earlier one through this memory."""
+        """True if an inference can depend on an earlier one through this memory."""
         return bool(self._resources or self._cells)
 
     @property
     def cells(self) -> int:
-        """How many buffers operators have of their own."""
+        """The number of the operators' own buffers."""
         return len(self._cells)
 
     def handle(self, container: str | None, shared_name: str | None) -> int:
-        """The number of the resource of this name; a new one where there is none.
+        """The number of the resource of this name; a new one if there is none.
 
-        A container left out fits every one.
+        An empty container matches every container.
         """
         for number, each in enumerate(self._resources):
             if each.shared_name == shared_name and container in (None, each.container):
@@ -59,17 +59,17 @@ class Memory:
         return len(self._resources) - 1
 
     def bind(self, graph: int, tensor: int, number: int) -> None:
-        """Say which resource a tensor's handle stands for, before anything runs."""
+        """Note the resource of a tensor's handle, before anything runs."""
         self._handles[graph, tensor] = number
 
     def bound(self, graph: int, tensor: int) -> int | None:
-        """What :meth:`bind` said of a tensor."""
+        """The resource that :meth:`bind` noted for a tensor, or None."""
         return self._handles.get((graph, tensor))
 
     def allocate(self, number: int, tensor: Tensor, width: int) -> None:
-        """The first operator that assigns a resource decides its size and what it starts with.
+        """Set size and first value of a resource; the first operator that assigns it decides.
 
-        ``width`` is the bytes of one element. Each byte starts as the tensor's zero point.
+        ``width`` is the size of one element in bytes. Each byte starts as the tensor's zero point.
         """
         resource = self._resource(number)
         if resource.buffer is None:
@@ -77,7 +77,7 @@ class Memory:
             resource.buffer = np.full(tensor.elements * width, resource.default, np.uint8)
 
     def buffer(self, number: int) -> Array | None:
-        """The resource's bytes themselves, which stay where they are; None where it has none."""
+        """The buffer of the resource, which stays the same object; None if it has none yet."""
         known = 0 <= number < len(self._resources)
         return self._resources[number].buffer if known else None
 
@@ -91,12 +91,12 @@ class Memory:
         self._bytes(number, flat.size)[:] = flat
 
     def cell(self, initial: Array, *, survives_reset: bool = False) -> Array:
-        """A buffer of an operator's own, to be changed in place; it starts as ``initial``."""
+        """A new buffer for an operator, to be changed in place; it starts as ``initial``."""
         self._cells.append(Cell(initial.copy(), initial.copy(), survives_reset))
         return self._cells[-1].value
 
     def reset(self, *, restart: bool) -> None:
-        """As TFLM's ``Reset``; with ``restart`` as after a reboot, CALL_ONCE's flags too."""
+        """Reset as TFLM's ``Reset`` does; ``restart``, as a reboot does: CALL_ONCE's flags, too."""
         for resource in self._resources:
             if resource.buffer is not None:
                 resource.buffer[:] = resource.default

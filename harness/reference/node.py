@@ -1,4 +1,4 @@
-"""What a kernel is given: one operator, with its tensors and the device's arithmetic."""
+"""The argument of a kernel: one operator, with its tensors and the device's arithmetic."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from harness.reference.fixedpoint import Array
 from harness.reference.memory import Memory
 
 #: Runs one operator on arrays. Every array has a leading axis of *runs* before the tensor's own
-#: shape: as many as there are independent inferences, or 1 for what is the same in each of them
+#: shape: one per independent inference, or 1 for an array that is the same in all of them
 #: (constants). Left-out optional inputs are None. Variable tensors are updated in place.
 Run = Callable[[Sequence[Any]], list[Array]]
 
-#: A kernel: checks an operator once and gives what runs it. Everything that does not depend on
-#: computed values (weights in matrix form, multipliers, look-up tables) is made here.
+#: A kernel: checks an operator once and returns the function that runs it. Everything that does not
+#: depend on computed values (weights in matrix form, multipliers, look-up tables) is made here.
 Kernel = Callable[["Node"], Run]
 
 _PLAIN = "float32 float64 int8 uint8 int16 uint16 int32 uint32 int64 uint64 bool"
 
-#: What to do about an operator without a kernel.
+#: The hint for an operator without a kernel.
 OWN_KERNEL = (
     "give a kernel of your own: an entry point of the group tflm_hil.kernels, or in Python"
     " Kernels.with_builtin or with_custom (docs/reference.md, Your own custom operator)"
@@ -48,11 +48,11 @@ class Subroutine(Protocol):
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
-        """What :meth:`call` takes."""
+        """The tensors that :meth:`call` takes."""
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
-        """What :meth:`call` gives."""
+        """The tensors that :meth:`call` returns."""
 
     def call(self, values: Sequence[Array]) -> list[Array]:
         """Run it once on arrays with a leading axis of runs."""
@@ -63,7 +63,7 @@ class Node:
     """One operator of a model.
 
     ``inputs`` holds None for an optional input that is left out. ``where`` begins every message:
-    the model's name and the operator's index, name and version. ``memory`` outlives an inference;
+    the model's name and the operator's index, name and version. ``memory`` outlasts inferences;
     ``graph`` is the number of the operator's subgraph, ``subroutines`` are all of them. ``decoded``
     tensors are constants here, but computed ones to TFLM (see :mod:`.kernels.decode`).
     """
@@ -81,7 +81,7 @@ class Node:
 
     @property
     def rounding(self) -> Rounding:
-        """How its kernel rounds when it requantizes."""
+        """The rounding of its kernel's requantization."""
         return self.arithmetic.rounding
 
     @property
@@ -90,7 +90,7 @@ class Node:
         return self.operator.options
 
     def option(self, name: str) -> Any:
-        """One option. Raises BadModel where the file has no options table of the right type."""
+        """One option. Raises BadModel if the file has no options table of the right type."""
         if name not in self.options:
             raise self.bad(f"it has no option {name!r}")
         return self.options[name]
@@ -98,7 +98,7 @@ class Node:
     def bad(self, reason: str) -> BadModel:
         """The error for an operator that contradicts itself, in its model or its inputs.
 
-        TFLM does not check all of this: it may compute from memory that is not the tensor's.
+        TFLM does not check all of this; it may read memory outside of the tensor.
         """
         return BadModel(
             f"{self.where}: {reason}",
@@ -106,11 +106,11 @@ class Node:
         )
 
     def refused(self, reason: str) -> BadModel:
-        """The error for what TFLM itself refuses, as the tests hold against it."""
+        """The error for a model that TFLM refuses, too; tests compare this with TFLM."""
         return BadModel(f"{self.where}: {reason}", hint="TFLM refuses such a model too")
 
     def aborts(self, reason: str) -> BadModel:
-        """The error for inputs on which TFLM ends the program, as the tests hold against it."""
+        """The error for inputs on which TFLM ends the program; tests compare this with TFLM."""
         return BadModel(f"{self.where}: {reason}", hint="TFLM aborts here (TFLITE_CHECK)")
 
     def unsupported(self, reason: str) -> UnsupportedOperator:
@@ -125,7 +125,10 @@ class Node:
             raise self.bad(f"its options are no FlexBuffer map: {error}") from None
 
     def number(self, name: str, low: int, high: int) -> int:
-        """A whole number among a custom operator's options (a FlexBuffer map), in that range."""
+        """A whole number from ``low`` to ``high`` among a custom operator's options.
+
+        Raises BadModel if it is missing or another number.
+        """
         value = self.settings().get(name)
         if value is None:
             raise self.bad(f"it has no option {name!r}")
@@ -134,7 +137,7 @@ class Node:
         return int(value)
 
     def check_signature(self, signature: str) -> None:
-        """The types of all inputs and outputs: ``int16 int16 -> int32``."""
+        """Check the types of all inputs and outputs, written as ``int16 int16 -> int32``."""
         inputs, outputs = ([tensor.dtype if tensor else "none" for tensor in tensors]
                            for tensors in (self.inputs, self.outputs))  # fmt: skip
         given = f"{' '.join(inputs)} -> {' '.join(outputs)}"
@@ -142,18 +145,18 @@ class Node:
             raise self.bad(f"its tensors are {given[:200]}, not {signature}")
 
     def present(self, index: int) -> bool:
-        """True where the model gives input ``index``."""
+        """True if the model gives input ``index``."""
         return index < len(self.inputs) and self.inputs[index] is not None
 
     def input(self, index: int) -> Tensor:
-        """Input tensor ``index``, which must be there."""
+        """Input tensor ``index``. Raises BadModel if it is missing."""
         tensor = self.inputs[index] if index < len(self.inputs) else None
         if tensor is None:
             raise self.bad(f"its input {index} is missing")
         return tensor
 
     def output(self, index: int = 0) -> Tensor:
-        """Output tensor ``index``, which must be there."""
+        """Output tensor ``index``. Raises BadModel if it is missing."""
         if index >= len(self.outputs):
             raise self.bad(f"its output {index} is missing")
         return self.outputs[index]
@@ -166,12 +169,12 @@ class Node:
         return self.subroutines[number]
 
     def constant(self, index: int) -> Array | None:
-        """The value of input ``index`` without a runs axis, or None where it is computed."""
+        """The value of input ``index`` without a runs axis, or None if it is computed."""
         tensor = self.input(index)
         return constant(tensor) if tensor.constant and not tensor.variable else None
 
     def required_constant(self, index: int, what: str) -> Array:
-        """The value of input ``index``, which the model must hold as a constant."""
+        """The value of constant input ``index``. Raises UnsupportedOperator if it is computed."""
         value = self.constant(index)
         if value is None or self.input(index).index in self.decoded:
             raise self.unsupported(f"{what} is computed at run time, not a constant of the model")
@@ -203,14 +206,14 @@ class Node:
         """A scale as the type in which TFLM computes a multiplier from it.
 
         float for ``multipliers`` "double", np.float32 for "single", in FULLY_CONNECTED,
-        BATCH_MATMUL, SUB, DIV, SVDF, LSTM, ABS, RELU, LEAKY_RELU, HARD_SWISH. The tests hold
-        "double" against the package tflite-micro of October 2026, and "single", which the source
-        of earlier revisions says, against LiteRT (but for SVDF and LSTM, which differ there).
+        BATCH_MATMUL, SUB, DIV, SVDF, LSTM, ABS, RELU, LEAKY_RELU, HARD_SWISH. The tests compare
+        "double" with the package tflite-micro of October 2026, and "single", which is that of
+        earlier revisions, with LiteRT (except SVDF and LSTM, which differ there).
         """
         return np.float32(real) if self.arithmetic.multipliers == "single" else float(real)
 
     def scale(self, tensor: Tensor) -> float:
-        """A tensor's scale, which must be there and above 0."""
+        """A tensor's scale. Raises BadModel if it has none above 0."""
         if not tensor.scale > 0:
             raise self.bad(f"tensor {tensor.index} ({tensor.name!r}) has no scale")
         return tensor.scale
@@ -228,6 +231,6 @@ def constant(tensor: Tensor) -> Array:
 
 
 def unpack_int4(packed: Array, elements: int) -> Array:
-    """``elements`` signed 4-bit values as int8; two a byte, the low nibble first."""
+    """``elements`` signed 4-bit values as int8; two per byte, the low nibble first."""
     nibbles = np.stack([packed & 15, packed >> 4], axis=-1).ravel()[:elements].astype(np.int8)
     return (nibbles ^ 8) - np.int8(8)

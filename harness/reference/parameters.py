@@ -1,7 +1,7 @@
 """Operators whose parameters are tensors: axes, begins, paddings, shapes.
 
-Converters write them as constants, and all is worked out once. TFLM takes most of them computed,
-too: then they are worked out when they arrive, once for each value that they have.
+Converters write them as constants, and the operator is prepared once. TFLM also takes most of them
+computed: then the operator is prepared when they arrive, once per value.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from harness.reference.fixedpoint import Array
 from harness.reference.node import Node, Run
 
-#: Values of a computed parameter whose preparation is remembered.
+#: How many values of a computed parameter keep their preparation.
 _REMEMBERED = 64
 
 
@@ -23,7 +23,7 @@ def parametrized(
 ) -> Run:
     """``make(*parameters)`` with the flat integer values of those inputs; checks and prepares.
 
-    Raises BadModel where a parameter is of none of the types.
+    Raises BadModel if a parameter has none of the ``types``.
     """
     for index in indices:
         if node.input(index).dtype not in types.split():
@@ -58,7 +58,7 @@ def _flat(value: Any) -> list[int]:
 
 
 def _row(values: Sequence[Any], number: int) -> list[Any]:
-    """One run of the values."""
+    """The values of one run as a flat list."""
     return [
         value if value is None or len(value) == 1 else value[number : number + 1]
         for value in values

@@ -1,4 +1,4 @@
-"""Between real numbers and quantized ones, as firmware and the QUANTIZE operator do it."""
+"""Conversion of real and quantized numbers, as firmware and the QUANTIZE operator do it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def limits(dtype: npt.DTypeLike) -> tuple[int, int]:
 def round_away(x: Array) -> Array:
     """Each float rounded to the nearest integer, halves away from zero (C's ``round``).
 
-    Exact for every float: ``floor(x + 0.5)`` is not (0.49999997 + 0.5 rounds to 1).
+    It is exact for every float; ``floor(x + 0.5)`` is not (0.49999997 + 0.5 rounds to 1).
     """
     whole = np.trunc(x)
     with np.errstate(invalid="ignore"):  # infinities stay what they are
@@ -37,8 +37,8 @@ def quantize(
     """Real values of any shape to ``dtype``: x / scale + zero_point, rounded and saturated.
 
     The division is in single precision and halves go away from zero, as in TensorFlow Lite.
-    ``truncate`` drops the fraction of the sum instead, as sample code that assigns the float to an
-    ``int8_t`` does (Zephyr's hello_world).
+    ``truncate`` drops the fraction of the sum instead, as sample code does that assigns the float
+    to an ``int8_t`` (Zephyr's hello_world). Raises :class:`UsageError` if the scale is not above 0.
     """
     if not scale > 0:
         raise UsageError(f"cannot quantize with the scale {scale}", hint="is the tensor quantized?")

@@ -1,4 +1,4 @@
-"""Which kernel runs which operator: a value, passed to the interpreter, never changed in place."""
+"""The table of kernels: an immutable value that the interpreter takes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import MappingProxyType
 from harness.errors import EnvironmentMissing
 from harness.reference.node import Kernel, Node, Run
 
-#: The group of entry points in which other packages give kernels.
+#: The group of entry points with kernels of other packages.
 ENTRY_POINTS = "tflm_hil.kernels"
 
 #: Operator -> module of :mod:`harness.reference.kernels` and the function in it. Modules are
@@ -151,7 +151,7 @@ def _load(path: str) -> Kernel:
 
 @dataclass(frozen=True)
 class _Lazy:
-    """A kernel of this package by its path: it can be pickled."""
+    """A kernel of this package by its path, so that it can be pickled."""
 
     path: str
 
@@ -169,7 +169,7 @@ class Kernels:
         Interpreter.from_file("model.tflite", kernels=kernels)
 
     where ``my_kernel(node: Node) -> Run``; :mod:`harness.reference.kernels.atan` is an example.
-    An installed package can give kernels to every user of this one, the command line among them,
+    An installed package can add kernels for every user of this one, the command line included,
     as entry points: group ``tflm_hil.kernels``, the operator's name, the function.
     """
 
@@ -202,8 +202,8 @@ class Kernels:
 
 
 def _installed(node: Node) -> Kernel | None:
-    """A kernel from another package; looked for only where this one has none."""
-    # Takes as long to import as all of this package, and few models come here.
+    """A kernel from another package, for an operator that this one has no kernel for."""
+    # The import takes as long as that of this package, and few models need it.
     from importlib import metadata  # noqa: PLC0415
 
     found = metadata.entry_points(group=ENTRY_POINTS, name=node.operator.name)

@@ -1,4 +1,4 @@
-"""From accumulators to outputs: what FULLY_CONNECTED and the convolutions share."""
+"""From accumulators to outputs, for FULLY_CONNECTED and the convolutions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from harness.reference.scaling import Summed
 
 #: TFLM refuses a bias whose scale is off by more than this many output steps.
 _BIAS_TOLERANCE = 0.02
-#: The largest shifts that the 64-bit and the 32-bit scaling define.
+#: The largest shifts that are defined for the 64-bit and the 32-bit scaling.
 _MAX_SHIFT_WIDE = 7
 _MAX_SHIFT = 30
 
@@ -38,7 +38,7 @@ def largest_input(x: Tensor) -> int:
 
 
 def check_weight_types(node: Node, weights: Tensor, *, int4: bool = True) -> str:
-    """The activations' type, if the pair of types is one that TFLM has."""
+    """The activations' type. Raises UnsupportedOperator if TFLM does not have the pair of types."""
     dtype = node.check_types("int8 int16 float32")
     allowed = {
         "int8": ("int8", "int4") if int4 else ("int8",),
@@ -51,7 +51,7 @@ def check_weight_types(node: Node, weights: Tensor, *, int4: bool = True) -> str
 
 
 def weight_scales(node: Node, weights: Tensor) -> tuple[float, ...]:
-    """The scales of the weights: one, or one for each channel."""
+    """The scales of the weights: one, or one per channel. Raises BadModel if there is none."""
     if weights.quantization is None:
         raise node.refused(f"its weights (tensor {weights.index}) have no scale")
     return weights.quantization.scales
@@ -67,7 +67,7 @@ def product_multiplier(node: Node, x: Tensor, weights: Tensor) -> Multiplier:
 
 
 def channel_multiplier(node: Node, weights: Tensor, channels: int) -> Multiplier:
-    """input scale * weight scale / output scale for each channel, in double precision.
+    """input scale * weight scale / output scale per channel, in double precision.
 
     Source: TensorFlow Lite's ``PopulateConvolutionQuantizationParams``.
     """
@@ -80,7 +80,7 @@ def channel_multiplier(node: Node, weights: Tensor, channels: int) -> Multiplier
 
 
 def check_bias_scale(node: Node, weights: Tensor, bias: Tensor) -> None:
-    """Refuse a bias scale that is not about input scale * weight scale, as TFLM does."""
+    """Refuse a bias scale that is not close to input scale * weight scale, as TFLM does."""
     x, output = node.input(0), node.output()
     difference = abs(x.scale * weights.scale - bias.scale)
     if not difference / node.scale(output) <= _BIAS_TOLERANCE:
@@ -91,10 +91,9 @@ def check_bias_scale(node: Node, weights: Tensor, bias: Tensor) -> None:
 class Requantizer:
     """Accumulators (..., channels) + bias, scaled, moved to the output's zero point, clamped.
 
-    int8 activations accumulate in 32 bits. int16 activations do in 64 bits, or in 32 bits where
-    the bias is int32. ``wraps`` says whether 32 bits may overflow (they wrap, as in the C++).
-    ``added`` is the bias where it is constant and accumulators have 32 bits; ``rows`` does the same
-    faster then, where nothing wraps.
+    int8 activations accumulate in 32 bits, int16 activations in 64 bits, or in 32 bits if the bias
+    is int32. ``wraps``: 32 bits may overflow (they wrap, as in the C++). ``added`` is a constant
+    bias of accumulators of 32 bits; with it ``rows`` does the same faster, if nothing wraps.
     """
 
     multiplier: Multiplier
@@ -144,18 +143,18 @@ class Requantizer:
     def folded(self, weights: Array, x: Tensor) -> Folded | None:
         """Product and requantization in one, for constant ``weights`` (depth, channels) and ``x``.
 
-        None where 32 or 64 bits could overflow, or where that is not exact.
+        None if 32 or 64 bits could overflow, or if the result would not be exact.
         """
         if self.added is None or self.wraps:
             return None
         return Folded.of(weights, *self._rest(x))
 
     def summed(self, weights: Array, x: Tensor) -> Summed | None:
-        """The same for sums that may overflow. None where that is not exact, either."""
+        """The same for sums that may overflow. None if the result would not be exact."""
         return None if self.added is None else Summed.of(weights, *self._rest(x))
 
     def _rest(self, x: Tensor) -> tuple[Multiplier, Array, tuple[int, int], Clamp, int]:
-        """What both are made of, besides weights."""
+        """The other arguments for both, besides the weights."""
         assert self.added is not None
         zero_points = x.zero_point, self.zero_point
         return self.multiplier, self.added, zero_points, self.clamp, -int(np.iinfo(x.dtype).min)
@@ -192,7 +191,7 @@ def _wide(node: Node, channels: int, index: int, wide_biases: str) -> bool:
 
 
 def _largest(node: Node, index: int) -> int:
-    """The largest magnitude of a bias: of its values, or of its type where it is computed."""
+    """The largest magnitude of a bias: of its values, or of its type if it is computed."""
     value = node.constant(index)
     if value is None:
         return -int(np.iinfo(NUMPY_TYPES[node.input(index).dtype]).min)

@@ -1,7 +1,7 @@
 """The hot loop of requantization: whole rows at a time, in blocks that stay in the cache.
 
-Computes what :meth:`Multiplier.scale` does, with the bias before and the zero point and the clamp
-after it, in fewer passes over the values. With multiplier m, bias b, zero point z, shift e:
+This is :meth:`Multiplier.scale`, with the bias before it and the zero point and the clamp after it,
+in fewer passes over the values. With multiplier m, bias b, zero point z, shift e:
 
     double:  r = (x + b) m + 2^30 >> 31           =  x m + (b m + 2^30) >> 31
              y = (r + half + (r < 0 ? -1 : 0) >> e) + z  =  r + (half + z 2^e) + (r >> 63) >> e
@@ -9,9 +9,10 @@ after it, in fewer passes over the values. With multiplier m, bias b, zero point
 
 (Shifts bind weakest here.) No sum leaves 64 bits: |x + b| < 2^31 and m < 2^31.
 
-Where no numerator above reaches 2^53, double precision holds them all exactly, scaled by a power of
+If no numerator above reaches 2^53, double precision holds them all exactly, scaled by a power of
 two, and is faster: >> is floor. The second rounding of ``double``, halves away from zero, is rint
-of r 2^-e (1 + d) with 1 / 2^53 << d < 1 / |r|: that moves halves, and nothing else, off the half.
+of r 2^-e (1 + d) with 1 / 2^53 << d < 1 / |r|: the factor moves halves away from zero, and changes
+the rounding of nothing else.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from harness.model import Tensor
 from harness.reference.activation import Clamp
 from harness.reference.fixedpoint import Array, Multiplier, RightShift
 
-#: Rows of fewer values than this are joined: many short rows are slow.
+#: Rows with fewer values are joined: many short rows are slow.
 _ROW = 512
 #: Values in one block: a quarter of a megabyte of int64.
 _BLOCK = 1 << 15
@@ -35,14 +36,14 @@ _WIDE, _NARROW = np.dtype(np.int64), np.dtype(np.int32)
 
 #: Numerators below this are exact in double precision.
 _EXACT = 1 << 53
-#: What moves halves off the half: r stays below 2^22.
+#: The factor that moves halves away from zero: r stays below 2^22.
 AWAY = 1 + 2.0**-24
 
 
 def row_scaler(
     multiplier: Multiplier, bias: Array, clamp: Clamp, output: Tensor, largest: int
 ) -> Callable[[Array], Array]:
-    """The faster of both scalers; see :meth:`RowScaler.of` for the parameters."""
+    """The faster scaler that is exact; see :meth:`RowScaler.of` for the parameters."""
     half = 1 << (30 + (int(-multiplier.shift.min()) if multiplier.rounding == "single" else 0))
     if largest * int(multiplier.multiplier.max()) + half < _EXACT:
         return RealScaler.of(multiplier, bias, clamp, output)
@@ -53,8 +54,8 @@ def row_scaler(
 class RealScaler:
     """As :class:`RowScaler`, in double precision; numerators must stay below 2^53.
 
-    ``second`` is the second rounding's factor, None where there is one rounding; ``unit`` is what
-    every number before the first is a multiple of.
+    ``second`` is the second rounding's factor, None for a single rounding. All numbers before the
+    first rounding are multiples of ``unit``.
     """
 
     width: int
@@ -69,7 +70,7 @@ class RealScaler:
 
     @classmethod
     def of(cls, multiplier: Multiplier, bias: Array, clamp: Clamp, output: Tensor) -> RealScaler:
-        """For ``output``; ``bias`` has an element for each channel, the last axis."""
+        """For ``output``; ``bias`` has one element per channel, the last axis."""
         times = _pixels(output.shape)
         exponent = np.broadcast_to(multiplier.shift.astype(np.float64), bias.shape)
         factor = np.broadcast_to(multiplier.multiplier * 2.0**-31, bias.shape)
@@ -96,10 +97,10 @@ class RealScaler:
         return _in_blocks(self._block, accumulators, self.width, self.dtype)
 
     def fused(self, weights: Array, largest: int, zero_point: int) -> Callable[[Array], Array]:
-        """Matrix product, bias and scaling in one; a small matrix gains by it.
+        """Matrix product, bias and scaling in one, which is faster for a small matrix.
 
         ``weights`` (depth, columns) are integers, inputs (rows, depth) have magnitudes of up to
-        ``largest`` and that ``zero_point``. Where the product would not be exact it is done apart.
+        ``largest`` and that ``zero_point``. If the product would not be exact, it is done apart.
         """
         sums = np.abs(weights.astype(np.float64)).sum(axis=0).max(initial=0)
         room = float(self.factor.max(initial=0)) * sums * (largest + abs(zero_point))
@@ -154,7 +155,7 @@ def _in_blocks(
 class RowScaler:
     """Accumulators without overflow, multipliers below 1, a constant bias.
 
-    Arrays have one element for each value of a row (or are one number for all).
+    Arrays have one element per value of a row (or are one number for all).
     """
 
     width: int
@@ -170,7 +171,7 @@ class RowScaler:
     def of(
         cls, multiplier: Multiplier, bias: Array, clamp: Clamp, output: Tensor, largest: int
     ) -> RowScaler:
-        """For ``output``; ``bias`` has an element for each channel, the last axis.
+        """For ``output``; ``bias`` has one element per channel, the last axis.
 
         ``largest`` is the largest magnitude of an accumulator with its bias.
         """
@@ -208,7 +209,7 @@ class RowScaler:
 
 
 def _pixels(shape: tuple[int, ...]) -> int:
-    """How many pixels (all axes but the last) make one row."""
+    """How many pixels are joined to one row; a pixel is one index of all axes but the last."""
     pixels = 1
     for size in reversed(shape[1:-1]):
         if pixels * shape[-1] >= _ROW:

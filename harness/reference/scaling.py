@@ -1,8 +1,8 @@
-"""From 32-bit sums to 8 or 16 bits in double precision, right although it rounds.
+"""From 32-bit sums to 8 or 16 bits in double precision: bit for bit, although that rounds.
 
-The output rises with the sum, and so does every operation of floating point. What gives the right
-outputs on both sides of each sum at which the output changes therefore gives them for every sum.
-Whether it does is tried when it is made.
+The output never falls if the sum rises, and this holds for each floating-point operation, too. So a
+scaling is right for every sum if it is right on both sides of each sum at which the output changes.
+This is tried when a scaling is made.
 
 For sums x, a multiplier M = m 2^-31 2^-e and a zero point z:
 
@@ -10,9 +10,9 @@ For sums x, a multiplier M = m 2^-31 2^-e and a zero point z:
     double:            y = floor(x M + 1/2 + 2^-(e+1)) + z, for x < 0 with - 2^-(e+1)
 
 The second rounding's halves go away from zero, and the first one's up: see
-:mod:`harness.reference.folding`. With the smallest output's place for z, y is the index of a table,
-and truncation serves as floor. A table of 16 bits is slower than a floor and a clamp, and finding a
-sign slower than both roundings apart (see :mod:`harness.reference.rows`).
+:mod:`harness.reference.folding`. With z counted from the smallest output, y is the index of a
+table, and truncation serves as floor. For 16 bits, a floor and a clamp are faster than a table, and
+two roundings (see :mod:`harness.reference.rows`) are faster than one that needs the sign.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from harness.reference.broadcast import blockwise
 from harness.reference.fixedpoint import Array, Multiplier
 from harness.reference.folding import SMALL
 
-#: 32-bit numbers are smaller, integers in double precision exact below these.
+#: Magnitudes of 32-bit numbers, and of integers that double precision holds, are below these.
 _BITS_32 = 1 << 31
 _EXACT = 1 << 53
-#: An output changes within so many sums of where x M + 1/2 is whole.
+#: An output changes at most two sums away from a whole x M + 1/2.
 _AROUND = np.arange(-2, 3)
-#: More changes, of all channels, take too much memory and time to be tried.
+#: Changes of the output, of all channels, that can be tried in little memory and time.
 _MAX_CHANGES = 1 << 18
 #: The outputs of 8 bits: the longest table.
 _TABLE = 1 << 8
-#: What moves halves off the half: the first rounding's results stay below 2^32.
+#: The factor that moves halves away from zero: the first rounding's results stay below 2^32.
 _AWAY = 1 + 2.0**-40
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """``factor``, ``nudge`` and ``base`` are one number, or one for each channel, the last axis.
+    """``factor``, ``nudge`` and ``base`` are one number, or one per channel, the last axis.
 
-    ``nudge`` takes the sum's sign. None: there is none, or outputs of one sign only, or ``second``
-    is the second rounding's factor. Without a ``table`` ``clamp`` makes the outputs.
+    ``nudge`` is added with the sum's sign. None: it is 0, or part of ``base``, or ``second`` is the
+    second rounding's factor. Without a ``table``, ``clamp`` makes the outputs.
     """
 
     factor: Array
@@ -60,7 +60,7 @@ class Scaling:
     def of(
         cls, multiplier: Multiplier, zero_point: int, clamp: Clamp, largest: int
     ) -> Scaling | None:
-        """For sums of magnitudes up to ``largest``. None where it would be wrong for one."""
+        """For sums of magnitudes up to ``largest``. None if it would be wrong for one of them."""
         if (clamp.high - clamp.low) * multiplier.shift.size > _MAX_CHANGES:
             return None
         outputs, left = int(clamp.high - clamp.low) + 1, int(multiplier.shift.max(initial=0))
@@ -82,7 +82,7 @@ class Scaling:
         return scaling if scaling.agrees(multiplier, zero_point, clamp, largest) else None
 
     def agrees(self, multiplier: Multiplier, zero_point: int, clamp: Clamp, largest: int) -> bool:
-        """Whether it gives what the fixed-point steps give around all places of change."""
+        """Whether it agrees with the fixed-point steps around each change of the output."""
         changes = np.arange(clamp.low, clamp.high + 2)[:, None] - zero_point - 0.5
         factor = self.factor if self.second is None else self.factor * self.second
         factor, reach = np.maximum(factor, 2.0**-60), min(largest, _BITS_32 - 1)
@@ -92,7 +92,7 @@ class Scaling:
         return np.array_equal(self(sums), exact)
 
     def __call__(self, sums: Array) -> Array:
-        """``sums`` (..., channels) of any type that holds them, as outputs."""
+        """The outputs for ``sums`` (..., channels), of any type that holds them."""
         if self.factor.ndim:
             return self.finished(sums.astype(np.float64))
         return blockwise(lambda x: self.finished(x.astype(np.float64)), [sums], self.clamp.dtype)
@@ -112,9 +112,9 @@ class Scaling:
         return self.clamp.real(u)
 
     def calls(self, u: Array, output: Array, work: Workspace, *, wraps: bool) -> list[Call]:
-        """float64 sums ``u`` (rows, channels), which are changed, into ``output``.
+        """Calls from float64 sums ``u`` (rows, channels), which are changed, to ``output``.
 
-        ``wraps``: they have more than 32 bits, and are cut to 32 as the device does.
+        ``wraps``: the sums may have more than 32 bits, and wrap at 32 bits as on the device.
         """
         index, calls = work.share("index", u.shape, np.intp), list[Call]()
         if wraps:
@@ -138,7 +138,7 @@ class Scaling:
 class Summed:
     """``matrix`` (depth + 1, channels) takes rows of inputs, each with a 1 behind it, to sums.
 
-    What :class:`harness.reference.folding.Folded` does, where sums may overflow.
+    It is :class:`harness.reference.folding.Folded` for sums that may overflow.
     """
 
     matrix: Array
@@ -155,8 +155,8 @@ class Summed:
         clamp: Clamp,
         largest: int,
     ) -> Summed | None:
-        """As :meth:`Folded.of`. None where double precision does not hold the sums, or all
-        outputs.
+        """As :meth:`Folded.of`. None if double precision does not hold the sums exactly, or if a
+        scaling would be wrong.
         """
         weights = weights.astype(np.int64)
         offset = bias - zero_points[0] * weights.sum(axis=0)

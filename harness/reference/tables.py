@@ -1,4 +1,4 @@
-"""Look-up tables of 16-bit kernels: an interpolated table of 513 entries, and the sigmoid's."""
+"""Look-up tables of 16-bit kernels: interpolated tables of 513 entries, and the sigmoid's."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def interpolated_table(
 ) -> Array:
     """513 int16 entries of ``function`` (float64 -> float64), as int64.
 
-    Each is moved by half of the error of the chord at its middle, so that interpolation is off
-    by less on average. All in single precision. Source: TensorFlow Lite's ``LUTPopulate``.
+    Each entry is moved by half of the error of the chord at its middle: the average error of the
+    interpolation is smaller. All in single precision. Source: TensorFlow Lite's ``LUTPopulate``.
     """
     f32 = np.float32
 
@@ -58,8 +58,8 @@ def look_up(table: Array, x: Array) -> Array:
 def _sigmoid_table() -> Array:
     """sigmoid(i / 24) in 0.16 format for i = 0 .. 255.
 
-    Each entry is lowered by half of the error of the chord to the next at its middle; the last is
-    the type's largest value. (That reproduces the published table of TensorFlow Lite.)
+    Each entry is lowered by half of the error of the chord to the next one, at its middle; the last
+    entry is the type's largest value. (This gives the published table of TensorFlow Lite.)
     """
     i = np.arange(256)
 

@@ -1,4 +1,4 @@
-"""What must hold of a model as a whole before any kernel looks at it."""
+"""Checks of a model as a whole, before any kernel sees it."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from harness.model import Model, Subgraph, Tensor
 from harness.reference.node import NUMPY_TYPES
 from harness.reference.quantization import limits
 
-#: Elements of one computed tensor, and bytes of all of one inference. Models for microcontrollers
-#: need a hundredth; kernels take up to ten times as much for a moment, which stays below 1 GB.
+#: Elements of the largest computed tensor, and bytes of all of them. Models for microcontrollers
+#: need a hundredth; kernels need up to ten times as much for a short time, which stays below 1 GB.
 MAX_ELEMENTS = 1 << 23
 MAX_BYTES = 64 << 20
 
 
-#: How deep subgraphs may call each other. Converters write two or three levels.
+#: Levels of subgraphs that call each other. Converters write two or three.
 MAX_DEPTH = 32
 
 
 def check_calls(model: Model) -> None:
-    """No subgraph may run itself, directly or through others: it would never end."""
+    """Refuse a subgraph that runs itself, directly or through others: it would never end."""
     open_calls = [(0, 1)]
     seen: dict[int, int] = {}
     while open_calls:
@@ -40,7 +40,11 @@ _CALLS = frozenset(f"{part}_subgraph_index" for part in ("then", "else", "cond",
 
 
 def check_tensors(name: str, graph: Subgraph) -> int:
-    """Bytes that one run's computed tensors take. Raises for types and sizes out of reach."""
+    """Bytes of one run's computed tensors.
+
+    Raises BadModel for sizes beyond a microcontroller, UnsupportedOperator for types without a
+    kernel.
+    """
     total = 0
     used = {index for operator in graph.operators for index in operator.inputs + operator.outputs}
     used |= set(graph.inputs) | set(graph.outputs)
@@ -72,7 +76,7 @@ def _named(tensor: Tensor) -> str:
 
 
 def _check_zero_points(name: str, tensor: Tensor) -> None:
-    """A zero point must be a value of its tensor's type."""
+    """Refuse a zero point that is not a value of its tensor's type."""
     if tensor.quantization is None or NUMPY_TYPES[tensor.dtype].kind not in "iu":
         return
     low, high = limits(NUMPY_TYPES[tensor.dtype])
@@ -83,7 +87,7 @@ def _check_zero_points(name: str, tensor: Tensor) -> None:
 
 
 def check_order(name: str, graph: Subgraph, constants: Collection[int]) -> None:
-    """Every tensor must have a value before it is read, and inputs must be free to set."""
+    """Refuse tensors that are read before they have a value, and inputs that are constants."""
     for index in graph.inputs:
         if index in constants:
             raise BadModel(f"{name}: its input, {_named(graph.tensors[index])}, is a constant")

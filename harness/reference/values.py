@@ -1,4 +1,4 @@
-"""What the tensors held at the end of an inference."""
+"""The tensors' values at the end of an inference."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from harness.reference.fixedpoint import Array
 
 
 class UnknownTensor(UsageError, KeyError):
-    """An index under which the last inference left no value."""
+    """The last inference has no value of this index."""
 
 
 class LastValues(Mapping[int, Array]):
-    """What one inference computed: copies, by tensor index.
+    """The tensors of one inference by index; each access gives a copy, without the runs axis.
 
-    ``values`` are the interpreter's own buffers; before it writes on them again it calls
-    :meth:`keep`.
+    ``values`` are the interpreter's own buffers; it calls :meth:`keep` before it writes to them
+    again.
     """
 
     def __init__(self, model: Model, values: Mapping[int, Array]) -> None:
@@ -25,7 +25,7 @@ class LastValues(Mapping[int, Array]):
         self._values = values
 
     def keep(self) -> None:
-        """Take the values out of the buffers."""
+        """Copy the values out of the buffers."""
         self._values = {index: value.copy() for index, value in self._values.items()}
 
     def __getitem__(self, index: int) -> Array:

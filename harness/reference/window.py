@@ -1,4 +1,4 @@
-"""Sliding windows over height and width: what convolutions and pooling share.
+"""Sliding windows over height and width, for convolutions and pooling.
 
 Tensors are NHWC. The leading axis of runs is merged into N: every image is independent.
 """
@@ -14,8 +14,8 @@ from harness.reference.bind import Call, Workspace, copied
 from harness.reference.fixedpoint import Array
 from harness.reference.node import Node
 
-#: No padded image may have more elements, no operator more products: a damaged model would
-#: otherwise ask for any amount of memory or time. Person detection has 7 million products.
+#: The most elements of a padded image, products of an operator, and places of a window: a damaged
+#: model could ask for any amount of memory or time. Person detection has 7 million products.
 MAX_ELEMENTS = 1 << 24
 MAX_PRODUCTS = 1 << 32
 MAX_TAPS = 1 << 16
@@ -36,7 +36,7 @@ class Axis:
 
     @property
     def padded(self) -> int:
-        """The size of the padded axis that all windows need."""
+        """The size of the padded axis: it holds all windows and the image."""
         reach = (self.out - 1) * self.stride + (self.kernel - 1) * self.dilation + 1
         return max(reach, self.before + self.size)
 
@@ -47,7 +47,7 @@ class Axis:
 
 
 def axis(node: Node, size: int, kernel: int, stride: int, dilation: int) -> Axis:
-    """Padding SAME or VALID as TensorFlow defines them (``ComputePaddingHeightWidth``)."""
+    """An axis with padding SAME or VALID as in TensorFlow (``ComputePaddingHeightWidth``)."""
     if min(size, kernel, stride, dilation) < 1:
         raise node.bad(f"size {size}, kernel {kernel}, stride {stride}, dilation {dilation}")
     extent = (kernel - 1) * dilation + 1
@@ -92,7 +92,7 @@ class Window:
         return window
 
     def pad(self, x: Array, value: float) -> Array:
-        """``x`` (N, height, width, C) with ``value`` around it where windows reach outside."""
+        """``x`` (N, height, width, C), with ``value`` around it if windows reach outside."""
         h, w = self.height, self.width
         if (h.padded, w.padded) == (h.size, w.size):
             return x
@@ -101,13 +101,14 @@ class Window:
         return padded
 
     def inside(self, padded: Array) -> Array:
-        """The part of a padded image that is the image."""
+        """The image within a padded image, as a view."""
         h, w = self.height, self.width
         return padded[:, h.before : h.before + h.size, w.before : w.before + w.size]
 
     def bound(self, x: Array, value: float, work: Workspace) -> tuple[Array, list[Call]]:
-        """A padded buffer of ``x``, and what brings ``x`` into it; the buffer ``x`` itself where
-        nothing is padded.
+        """A padded buffer of ``x``, and the calls that copy ``x`` into it.
+
+        It is ``x`` itself, without calls, if nothing is padded.
         """
         h, w = self.height, self.width
         if (h.padded, w.padded) == (h.size, w.size):
@@ -117,13 +118,13 @@ class Window:
 
     @property
     def pointwise(self) -> bool:
-        """True where each output element reads just the input element at its place."""
+        """True if each output pixel reads only the input pixel at its place."""
         axes = (self.height, self.width)
         return all(a.kernel == 1 and a.stride == 1 and a.padded == a.size for a in axes)
 
     @property
     def whole(self) -> bool:
-        """True where the only window is the whole image, as in a streaming model."""
+        """True if the only window is the whole image, as in a streaming model."""
         axes = (self.height, self.width)
         return all(a.out == 1 and a.dilation == 1 and a.kernel == a.padded for a in axes)
 
@@ -146,7 +147,7 @@ class Window:
         )
 
     def blocks(self, images: int, depth: int) -> Iterator[tuple[slice, slice, slice]]:
-        """Slices of (N, out height, out width) whose gathered windows stay within BLOCK.
+        """Slices of (N, out height, out width) whose gathered windows have at most BLOCK elements.
 
         ``depth`` is the number of elements of one window.
         """
@@ -165,6 +166,6 @@ class Window:
 
 
 def check_products(node: Node, products: int) -> None:
-    """Refuse what would take minutes."""
+    """Refuse an operator that would take minutes."""
     if products > MAX_PRODUCTS:
         raise node.bad(f"it takes {products} products, too many for any microcontroller")

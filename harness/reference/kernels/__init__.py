@@ -1,1 +1,1 @@
-"""One module an operator family; :mod:`harness.reference.registry` holds the table of them."""
+"""One module per family of operators; :mod:`harness.reference.registry` holds their table."""

@@ -37,7 +37,7 @@ _LN2 = np.float32(1) / np.log(np.float32(2))
 
 
 def _checked(node: Node, allowed: str, *, symmetric: bool = True) -> str:
-    """The type; ``symmetric``: int16 tensors must have the zero point 0."""
+    """The type of input and output; ``symmetric``: int16 tensors must have the zero point 0."""
     dtype = node.check_types(allowed)
     node.check_output(node.input(0).shape)
     zeros = node.input(0).zero_point or node.output().zero_point
@@ -174,9 +174,9 @@ def input_radius(integer_bits: int, left_shift: int) -> int:
 def _fixed_point(
     node: Node, function: Callable[[Array, int], Array], fraction_bits: int, zero_point: int
 ) -> Run:
-    """int8 through a gemmlowp function of 4 integer bits, to ``fraction_bits`` of fraction.
+    """int8 by a gemmlowp function of 4 integer bits, with ``fraction_bits`` of fraction.
 
-    From the scale 8 on every step of the input is beyond the function's slope.
+    With a scale of 8 or more, each step of the input is beyond the function's slope.
     """
     x = node.input(0)
     mantissa, shift = math.frexp(node.scale(x) * (1 << 27))
@@ -233,14 +233,14 @@ def tanh(node: Node) -> Run:
 
 
 def log2_of(scale: float) -> tuple[int, bool]:
-    """log2 rounded, and whether it is one within 0.001 (TFLite ``CheckedLog2``)."""
+    """log2, rounded, and whether that is right within 0.001 (TFLite ``CheckedLog2``)."""
     exact = np.log(np.float32(scale)) * _LN2
     rounded = round_away(np.asarray(exact))
     return int(rounded), bool(abs(exact - rounded) < 1e-3)
 
 
 def _from_table(node: Node, function: Callable[[Array], Array], shifts: tuple[int, ...]) -> Run:
-    """int16 through the sigmoid's table, whose steps are 1/(3 * 2^12)."""
+    """int16 by the sigmoid's table, whose steps are 1/(3 * 2^12)."""
     multiplier, shift = table_multiplier(node.scale(node.input(0)), shifts)
     if log2_of(node.scale(node.output())) != (-15, True):
         raise node.refused(f"its output must have the scale 2^-15, not {node.output().scale}")

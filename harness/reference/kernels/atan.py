@@ -1,6 +1,6 @@
 """The custom operator ``Atan`` of the samples: an example of a project's own reference kernel.
 
-A kernel takes a :class:`~harness.reference.node.Node`, checks it once and gives a function from
+A kernel takes a :class:`~harness.reference.node.Node`, checks it once and returns a function from
 input arrays to output arrays; both have a leading axis of runs. It is registered by its name::
 
     Kernels.default().with_custom("Atan", atan)
@@ -17,8 +17,8 @@ from harness.reference.node import Node, Run
 def atan(node: Node) -> Run:
     """The arc tangent of every element, in radians; any shape, float32.
 
-    Worked out in float64 and rounded once, like the sample's kernel: single-precision arc tangents
-    of different C libraries differ in their last bit.
+    It is computed in float64 and rounded once, as in the sample's kernel: single-precision arc
+    tangents of different C libraries differ in their last bit.
     """
     node.check_types("float32")
     node.check_output(node.input(0).shape)

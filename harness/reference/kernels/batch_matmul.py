@@ -68,7 +68,7 @@ def batch_matmul(node: Node) -> Run:
 
 
 def _check_shapes(node: Node) -> int:
-    """The depth of the product; the output's shape is checked."""
+    """The depth of the product; checks the output's shape."""
     x, y = list(node.input(0).shape), list(node.input(1).shape)
     if not 2 <= min(len(x), len(y)) <= max(len(x), len(y)) <= 5:
         raise node.bad(f"its inputs have the shapes {x} and {y}")

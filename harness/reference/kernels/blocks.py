@@ -1,8 +1,8 @@
 """SPACE_TO_BATCH_ND, BATCH_TO_SPACE_ND, SPACE_TO_DEPTH, DEPTH_TO_SPACE.
 
 Sources: TensorFlow Lite operator specification; tflite-micro's reference ``SpaceToBatchND`` and
-``BatchToSpaceND`` for three or four axes. TFLM never sets the former's padding value: it is what
-the arena held, 0 on a device that has just booted, whatever the zero point.
+``BatchToSpaceND`` for three or four axes. TFLM never sets the padding of the former: it is the old
+content of the arena, 0 on a device that has just booted, even if the zero point is another.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _check(node: Node) -> tuple[int, ...]:
 
 
 def _spatial(node: Node, blocks: list[int], pairs: list[int]) -> list[tuple[int, int, int]]:
-    """(block, before, after) of each spatial axis."""
+    """(block, before, after) per spatial axis."""
     axes = len(node.input(0).shape) - 2
     if len(blocks) != axes or len(pairs) != 2 * axes or min(blocks) < 1 or min(pairs) < 0:
         raise node.bad(f"blocks {blocks} and margins {pairs} for {axes} spatial axes")

@@ -19,8 +19,8 @@ _TYPES = ("int8", "int16", "int32", "uint32", "float32", "bool")
 def cast(node: Node) -> Run:
     """The value in another type. Integers wrap; what is not 0 is true.
 
-    float32 goes toward zero. What does not fit is undefined in C++; here it is what Arm's VCVT
-    gives: saturated to 32 bits, NaN to 0, and narrower types keep the low bits.
+    float32 is rounded toward zero. A value that does not fit is undefined in C++; here it is as
+    Arm's VCVT gives it: saturated to 32 bits, NaN to 0, and narrower types keep the low bits.
     """
     x, output = node.input(0), node.output()
     if x.dtype not in _TYPES or output.dtype not in _TYPES:

@@ -1,9 +1,8 @@
 """IF, WHILE, CALL_ONCE: operators that run other subgraphs.
 
 Source: tflite-micro, ``if.cc``, ``while.cc``, ``call_once.cc``, and the copies of
-``kernel_util.cc``: tensors pass by their bytes, so that shapes may differ where sizes do not.
-Sizes are compared when a subgraph is entered or left, as in TFLM: one that never runs is not
-looked at.
+``kernel_util.cc``: tensors are passed as bytes, so shapes may differ if sizes do not. As in TFLM,
+sizes are compared when a subgraph is entered or left; one that never runs is not checked.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from harness.reference.node import Node, Run, Subroutine
 def _passed(
     node: Node, values: Sequence[Any], given: Sequence[Tensor], wanted: Sequence[Tensor]
 ) -> list[Array]:
-    """``values`` of the tensors ``given`` as those of ``wanted``, nobody's view of a variable."""
+    """``values`` of the tensors ``given``, in the shapes of ``wanted``; copies of variables."""
     if len(given) != len(wanted):
         raise node.bad(f"it passes {len(given)} tensors for {len(wanted)}")
     for source, target in zip(given, wanted, strict=True):
@@ -40,7 +39,7 @@ def _passed(
 def _called(
     node: Node, graph: Subroutine, values: Sequence[Any], given: Sequence[Tensor]
 ) -> list[Array]:
-    """The outputs of ``graph``, as the shapes of the node's outputs where it has any."""
+    """The outputs of ``graph``, if it has any, in the shapes of the node's outputs."""
     results = graph.call(_passed(node, values, given, graph.inputs))
     return _passed(node, results, graph.outputs, node.outputs) if results else []
 
@@ -77,7 +76,7 @@ def if_(node: Node) -> Run:
 
 
 def while_(node: Node) -> Run:
-    """Runs the body on the inputs for as long as the condition says true of them."""
+    """Runs the body on the inputs, then on its outputs, as long as the condition is true."""
     condition, body = (node.subroutine(f"{part}_subgraph_index") for part in ("cond", "body"))
     given = [node.input(index) for index in range(len(node.inputs))]
     counts = {len(given), len(node.outputs), *map(len, (condition.inputs, body.inputs))}
@@ -107,7 +106,7 @@ def while_(node: Node) -> Run:
 
 
 def call_once(node: Node) -> Run:
-    """Runs its subgraph in the first inference alone; a reset does not make it run again."""
+    """Runs its subgraph in the first inference only; a reset does not make it run again."""
     if node.inputs or node.outputs:
         raise node.bad("it has inputs or outputs")
     graph = node.subroutine("init_subgraph_index")

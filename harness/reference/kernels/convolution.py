@@ -31,7 +31,7 @@ from harness.reference.requantize import (
 )
 from harness.reference.window import MAX_ELEMENTS, Window, check_products
 
-#: Elements of the images of one block of a depthwise convolution: they stay in the cache.
+#: Elements of the images in one block of a depthwise convolution: they stay in the cache.
 _BLOCK = 1 << 16
 
 #: From product sums (runs, N, height, width, channels) and the node's inputs to the output.
@@ -119,7 +119,7 @@ def _reorder_transpose(node: Node) -> Node:
 
 @dataclass(frozen=True)
 class Scatter:
-    """Where the elements of a transposed convolution's input go."""
+    """The places in the output for the elements of a transposed convolution's input."""
 
     kernel: tuple[int, int]
     stride: tuple[int, int]
@@ -167,7 +167,7 @@ class Scatter:
 
 
 def _symmetric(node: Node) -> Node:
-    """With int16 activations TFLM ignores all zero points here; weights' it ignores always."""
+    """Without zero points of int16 activations, which TFLM ignores here, as those of weights."""
     if node.input(0).dtype != "int16":
         return node
     if node.output().zero_point and node.option("fused_activation_function") != "NONE":
@@ -192,7 +192,7 @@ def _weights(node: Node, weights: Tensor) -> Array:
 def _matrix_and_finish(
     node: Node, weights: Array, *, wide_biases: str
 ) -> tuple[ExactMatrix, _Finish]:
-    """The exact form of ``weights`` (window, outputs), and what follows the sums."""
+    """The exact form of ``weights`` (window, outputs), and the function behind the sums."""
     outputs = weights.shape[1]
     if node.input(0).dtype == "float32":
         return ExactMatrix.real(weights), _finish_real(node)
@@ -310,10 +310,10 @@ def _depthwise(node: Node, window: Window, weights: Array) -> Run:
 
 
 def _one_window(node: Node, window: Window, matrix: ExactMatrix) -> Callable[[Array], Array]:
-    """Sums (N, outputs) where the only window is the whole image."""
+    """Sums (N, outputs), for an image with a single window."""
     zero_point, (taps, outputs) = node.input(0).zero_point, matrix.matrix.shape
     repeat = outputs // node.input(0).shape[3]
-    outside = zero_point * matrix.matrix.sum(axis=0)  # what the zero point adds to each sum
+    outside = zero_point * matrix.matrix.sum(axis=0)  # the share of the zero point in each sum
 
     def sums(images: Array) -> Array:
         padded = window.pad(images.astype(matrix.dtype), zero_point)
@@ -351,7 +351,7 @@ def _tap_by_tap(node: Node, window: Window, matrix: ExactMatrix) -> Callable[[Ar
 def _image(
     x: Array, window: Window, repeat: int, zero_point: int, work: Workspace
 ) -> tuple[Array, list[Call]]:
-    """A padded float64 buffer of ``x`` with each channel repeated, and what fills it."""
+    """A padded float64 buffer of ``x`` with each channel repeated, and the calls that fill it."""
     h, w = window.height, window.width
     shape = (len(x), h.padded, w.padded, x.shape[3] * repeat)
     image = work.keep(shape, np.float64, zero_point)

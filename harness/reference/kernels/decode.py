@@ -1,18 +1,18 @@
-"""TFLM_DECODE: constants out of their compressed forms.
+"""TFLM_DECODE: constants from their compressed forms.
 
 Source of the formats: tflite-micro, ``decode_state_lut``, ``decode_state_prune`` and
-``decode_state_huffman``. Inputs come in pairs, an encoded tensor and its description, a pair for
-each output. Both are constants, so that the outputs are known when the operator is prepared. A
-description is 16 bytes, and a table behind them:
+``decode_state_huffman``. Inputs are pairs of an encoded tensor and its description, one per output.
+Both are constants, so that the outputs are known when the operator is prepared. A description is a
+head of 16 bytes and a table:
 
     byte 0  0: a table of values, 1: Huffman codes, 2: a mask of what was not pruned
     byte 1  1, the version; byte 4: 1, that of the format
     byte 5  table: the bits of an index
             codes: bit 0 for entries of 32 bits instead of 16; the upper half is the bits that the
             first look-up takes, less 1
-    byte 6  table: how many values are one channel's
+    byte 6  table: the number of values per channel
 
-Bits are taken from the highest one of each byte on.
+The highest bit of each byte comes first.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def decode(node: Node) -> Run:
 
 @dataclass(frozen=True)
 class _Encoded:
-    """One encoded tensor: its bytes, its description (the head and the table), what it becomes."""
+    """One encoded tensor: its bytes, its description (head and table), and the output."""
 
     node: Node
     bytes: Array
@@ -83,13 +83,13 @@ class _Encoded:
         return values.astype(dtype)
 
     def bits(self, count: int) -> Array:
-        """The first ``count`` bits of the encoded tensor, one a byte."""
+        """The first ``count`` bits of the encoded tensor, one per byte."""
         if count > 8 * len(self.bytes):
             raise self.node.bad(f"{8 * len(self.bytes)} bits are encoded, {count} are needed")
         return np.unpackbits(self.bytes, count=count)
 
     def channels(self) -> tuple[int, int]:
-        """How many channels there are, and how many elements of one lie together."""
+        """The number of channels, and of the neighbouring elements that belong to one."""
         quantization, count = self.output.quantization, 1
         if quantization is not None:
             count = len(quantization.scales)
@@ -104,7 +104,7 @@ class _Encoded:
 
 
 def _looked_up(encoded: _Encoded) -> Array:
-    """Indices of 1 to 7 bits into a table of values, or into a part of it for each channel."""
+    """Indices of 1 to 7 bits into a table of values, or into a part of it per channel."""
     width, stride = int(encoded.head[5]) & 7, int(encoded.head[6])
     if not width:
         raise encoded.node.bad("its indices have no bits")
@@ -122,7 +122,7 @@ def _looked_up(encoded: _Encoded) -> Array:
 
 
 def _masked(encoded: _Encoded) -> Array:
-    """A bit for each element: the next value of the table, or the zero point."""
+    """One bit per element: the next value of the table, or the zero point."""
     node, output = encoded.node, encoded.output
     count, together = encoded.channels()
     zeros = output.quantization.zero_points if output.quantization else (0,)
@@ -141,11 +141,11 @@ def _masked(encoded: _Encoded) -> Array:
 
 
 def _coded(encoded: _Encoded) -> Array:
-    """Huffman codes. An entry of the table is the next symbol, or where to look on.
+    """Huffman codes. An entry of the table is a symbol, or leads to another entry.
 
-    Its highest bit tells which; the four below are how many bits of this look-up belong to the
-    symbol, or how many the next one takes, less 1; the rest is the symbol, or what to add to the
-    entry's place.
+    Its highest bit tells which. The four bits below are the number of bits of this look-up that
+    belong to the symbol, or the number that the next look-up takes, less 1. The rest is the symbol,
+    or the offset of the next entries from this one.
     """
     node, wide = encoded.node, bool(encoded.head[5] & 1)
     if not wide and encoded.output.dtype != "int8":
@@ -169,10 +169,10 @@ class _Codes:
     first: int
 
     def symbols(self, data: bytes, count: int) -> list[int]:
-        """The first symbols of ``data``. Raises IndexError where there are no such."""
+        """The first symbols of ``data``. Raises IndexError if it has too few."""
         found, shift = 1 << (self.size - 1), self.size - 5
         mask, end = (1 << shift) - 1, 8 * len(data)
-        data += bytes(4)  # a look-up may read on behind the last symbol
+        data += bytes(4)  # a look-up may read beyond the last symbol
         symbols: list[int] = []
         at = 0
         while len(symbols) < count:

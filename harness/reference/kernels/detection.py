@@ -20,7 +20,7 @@ from harness.reference.node import Node, Run
 _NUMBER = ["max_detections", "max_classes_per_detection", "num_classes"]
 _REAL = ["nms_score_threshold", "nms_iou_threshold", "y_scale", "x_scale", "h_scale", "w_scale"]
 _MOST = 1 << 10
-#: Pairs of boxes that are compared at the most: a damaged model would take minutes.
+#: The most pairs of boxes that are compared: a damaged model would take minutes.
 _PRODUCTS = 1 << 22
 
 
@@ -57,7 +57,7 @@ class _Settings:
 def detection_postprocess(node: Node) -> Run:
     """Encodings (1, n, >= 4), scores (1, n, classes or one more), anchors (n, 4).
 
-    Gives boxes (ymin, xmin, ymax, xmax), classes, scores and their number; what is left is 0.
+    Outputs: boxes (ymin, xmin, ymax, xmax), classes, scores and their number; the rest is 0.
     """
     node.check_signature("float32 float32 float32 -> float32 float32 float32 float32")
     options = _Settings.of(node)
@@ -112,7 +112,7 @@ def _decoded(encoded: Array, anchors: Array, scales: Sequence[float]) -> Array:
 
 
 def _suppressed(boxes: Array, scores: Array, options: _Settings, most: int) -> list[int]:
-    """The boxes that stay, the best first: of two that overlap too much the better one."""
+    """The boxes that are kept, the best first: of two that overlap too much, the better one."""
     candidates = np.flatnonzero(scores >= options.score)
     order = candidates[np.argsort(-scores[candidates], kind="stable")]
     chosen: list[int] = []
@@ -124,7 +124,7 @@ def _suppressed(boxes: Array, scores: Array, options: _Settings, most: int) -> l
 
 
 def _overlap(one: Array, others: Array) -> Array:
-    """Intersection over union; of areas of 0 it is NaN, which is above nothing."""
+    """Intersection over union; NaN for areas of 0, which no comparison finds larger."""
     area = (one[2] - one[0]) * (one[3] - one[1])
     areas = (others[:, 2] - others[:, 0]) * (others[:, 3] - others[:, 1])
     low, high = np.maximum(one[:2], others[:, :2]), np.minimum(one[2:], others[:, 2:])

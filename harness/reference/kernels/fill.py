@@ -1,4 +1,4 @@
-"""FILL, ZEROS_LIKE, SHAPE, BROADCAST_TO, BROADCAST_ARGS: shapes, and what fills them.
+"""FILL, ZEROS_LIKE, SHAPE, BROADCAST_TO, BROADCAST_ARGS: shapes, and values for them.
 
 Source: tflite-micro, the operators' own files.
 """

@@ -32,7 +32,7 @@ from harness.reference.window import check_products
 
 
 def fully_connected(node: Node) -> Run:
-    """Input (..., depth) or anything of batches * depth elements, weights (outputs, depth).
+    """Input (..., depth), or another shape of batches * depth elements; weights (outputs, depth).
 
     Optional bias (outputs,). int8 x int8, int8 x int4, int16 x int8, float32.
     """
@@ -66,7 +66,7 @@ def _product(
     fixed = node.constant(1)
     if fixed is not None and offset:
         fixed = fixed.astype(np.int64) - offset
-    # Weights that another operator computes become a matrix at each run, for each run.
+    # Weights that another operator computes become a matrix for each run.
     matrix = None if fixed is None else make(fixed.reshape(-1, shape[1])[:columns].T)
 
     def product(values: Sequence[Any]) -> Array:

@@ -1,7 +1,7 @@
 """GATHER, GATHER_ND, EMBEDDING_LOOKUP, DYNAMIC_UPDATE_SLICE: elements by computed places.
 
 Source: tflite-micro, the operators' own files. A place outside the tensor is refused when it
-arrives: TFLM refuses it too, or reads whatever lies there (GATHER).
+arrives: TFLM refuses it, too, or reads the memory there (GATHER).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def gather(node: Node) -> Run:
 def gather_nd(node: Node) -> Run:
     """Slices of input 0 at the places (..., axes) (int32) of input 1. int8, float32.
 
-    As in TFLM the place is one number, sum of index * stride, and only that must be inside.
+    As in TFLM, the place is one number, the sum of index * stride, and only this must be inside.
     """
     node.check_types("int8 float32")
     x, places = node.input(0), node.input(1)

@@ -30,14 +30,14 @@ from harness.reference.scaling import Scaling
 from harness.reference.tables import sigmoid16, tanh16
 from harness.reference.window import check_products
 
-#: Inputs: 1-4 input weights, 5-8 recurrent weights, 12-15 biases; each input, forget, cell, output.
-#: Here the tanh gate comes last, so that the three sigmoids are one stretch.
+#: Inputs 1-4 are input weights, 5-8 recurrent weights, 12-15 biases, each of the input, forget,
+#: cell and output gate. Here the cell gate (tanh) is last, so that the sigmoids are neighbours.
 _GATES = (0, 1, 3, 2)
 _HIDDEN, _CELL = 18, 19
 _ABSENT = (9, 10, 11, 16, 17, 20, 21, 22, 23)
 _GATE_INPUT_SCALE = 2.0**-12
 _GATE_OUTPUT_SCALE = 2.0**-15
-#: Cell scales are 2^-30 to 1; below that a 16-bit cell is 0 for the gates.
+#: Cell scales are 2^-30 to 1; with smaller ones a 16-bit cell is 0 for the gates.
 _POWERS = 30
 _LOW, _HIGH = -(1 << 15), (1 << 15) - 1
 
@@ -76,7 +76,7 @@ def unidirectional_sequence_lstm(node: Node) -> Run:
 
 
 def _check(node: Node) -> int:
-    """The number of units; raises for variants that TFLM does not have."""
+    """The number of units. Raises UnsupportedOperator or BadModel for variants that TFLM lacks."""
     x, hidden, cell = node.input(0), node.input(_HIDDEN), node.input(_CELL)
     if any(node.present(index) for index in _ABSENT):
         raise node.unsupported("peepholes, projection and layer normalization are not supported")
@@ -219,7 +219,7 @@ def _part(node: Node, source: Tensor, first: int, bias: Array) -> Callable[[Arra
 
 
 def _folded(node: Node, source: Tensor, first: int, bias: Array) -> Folded | None:
-    """The same for one inference of int8."""
+    """The same for a single inference of int8."""
     if node.input(0).dtype != "int8":
         return None
     weights, multiplier = _gates_of(node, source, first)
@@ -230,7 +230,7 @@ def _folded(node: Node, source: Tensor, first: int, bias: Array) -> Folded | Non
 
 
 def _gates_of(node: Node, source: Tensor, first: int) -> tuple[Array, Multiplier]:
-    """Integer weights (depth, 4 * units) of all gates, and what scales their sums."""
+    """Integer weights (depth, 4 * units) of all gates, and the multiplier of their sums."""
     tensors = [node.input(first + gate) for gate in _GATES]
     units = tensors[0].shape[0]
     zeros = np.repeat([tensor.zero_point for tensor in tensors], units)[:, None]

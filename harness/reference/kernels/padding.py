@@ -98,7 +98,7 @@ def mirror_pad(node: Node) -> Run:
 
 
 def _mirrored(size: int, before: int, after: int, offset: int) -> Array:
-    """For each element of a padded axis the element of the axis that it shows."""
+    """For each element of a padded axis, the index of the element that it repeats."""
     front = np.arange(before)
     first = before + offset - 1 - np.minimum(front, before - 1)
     last = size - 1 - offset

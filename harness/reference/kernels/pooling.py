@@ -1,7 +1,7 @@
-"""AVERAGE_POOL_2D, MAX_POOL_2D, L2_POOL_2D on NHWC tensors; what is outside does not count.
+"""AVERAGE_POOL_2D, MAX_POOL_2D, L2_POOL_2D on NHWC tensors; places outside the image do not count.
 
-Source: TensorFlow Lite operator specification. Integer averages round halves away from zero and
-do no requantization: input and output have the same scale and zero point.
+Source: TensorFlow Lite operator specification. Integer averages round halves away from zero and are
+not requantized: input and output have the same scale and zero point.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _window(node: Node) -> Window:
 
 
 def max_pool_2d(node: Node) -> Run:
-    """Input and output (N, H, W, C): the largest element of each window, NaN never."""
+    """Input and output (N, H, W, C): the largest element of each window; NaN is ignored."""
     window = _window(node)
     dtype = NUMPY_TYPES[node.input(0).dtype]
     lowest = -FLOAT_MAX if dtype.kind == "f" else int(np.iinfo(dtype).min)
@@ -96,7 +96,7 @@ def average_pool_2d(node: Node) -> Run:
 
 
 def _divided(sums: Array, count: Array) -> Array:
-    """Integers divided, halves away from zero."""
+    """Integer quotients, halves away from zero."""
     return np.asarray(np.sign(sums) * ((np.abs(sums) + count // 2) // count))
 
 
@@ -114,7 +114,7 @@ def l2_pool_2d(node: Node) -> Run:
 
 
 def _inside(node: Node, window: Window) -> Array:
-    """How many elements of each window lie inside the image."""
+    """The number of elements of each window inside the image."""
     inside = window.pad(np.ones((1, *node.input(0).shape[1:3], 1), np.int64), 0)
     count = _reduce(window, inside, np.add)
     if not count.all():
@@ -129,7 +129,7 @@ def _pool(
     dtype: np.dtype[Any],
     reduce: Callable[[Array], Array],
 ) -> Run:
-    """Pooling computed in ``dtype``; ``outside`` is what the padding holds."""
+    """Pooling computed in ``dtype``; ``outside`` is the value of the padding."""
     x, output = node.input(0), node.output()
     clamp = clamp_for(node, output)
 
@@ -151,7 +151,7 @@ def _reduce(window: Window, padded: Array, combine: Callable[..., Array]) -> Arr
 
 
 def _taps(window: Window, padded: Array) -> list[Array]:
-    """Views (N, out height, out width, C): of each place in a window, all windows' elements."""
+    """Per place in a window a view (N, out height, out width, C) of all windows' elements."""
     return [
         padded[:, window.height.tap(i), window.width.tap(j)]
         for i in range(window.height.kernel)

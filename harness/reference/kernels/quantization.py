@@ -27,7 +27,7 @@ from harness.reference.quantization import limits
 from harness.reference.quantization import quantize as to_quantized
 from harness.reference.scaling import Scaling
 
-#: What TFLM converts: input type -> output types.
+#: The conversions of TFLM: input type -> output types.
 _CONVERSIONS = {
     "float32": "int8 int16",
     "int32": "int8 int16",
@@ -56,7 +56,7 @@ def quantize(node: Node) -> Run:
 
     if x.dtype != "int32":
         return value_table(rescaled(every_value(x.dtype)), x.dtype)
-    # Below 1/2, so that no zero point makes a result overflow.
+    # A multiplier below 1/2: a zero point does not make a result overflow.
     clamp = Clamp(low, high, np.dtype(output.dtype))
     scaling = Scaling.of(multiplier, output.zero_point, clamp, 1 << 31)
     if scaling is None or multiplier.shift >= 0:
@@ -89,7 +89,7 @@ def _from_real(node: Node) -> Run:
     low, high = (np.array(end, np.float64) for end in limits(output.dtype))
 
     def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
-        # x + 1/2 is exact in double precision for each float32 value x that it does not swallow.
+        # x + 1/2 is exact in double precision, unless x is so large or small that 1/2 or x is lost.
         ratio = work.share("single", x.shape, np.float32)
         whole, half = (work.share(name, x.shape, np.float64) for name in ("sums", "halves"))
         return [

@@ -22,7 +22,7 @@ from harness.reference.quantization import limits
 
 
 def _over(node: Node, make: Callable[[tuple[int, ...]], Run]) -> Run:
-    """``make`` with the axes of input 1 (int32), which may be computed."""
+    """``make`` with the axes of input 1 (int32), which may be computed at run time."""
     return parametrized(node, (1,), lambda given: make(_axes(node, given)))
 
 
@@ -80,12 +80,12 @@ def _mean_or_sum(node: Node, axes: tuple[int, ...], *, is_mean: bool) -> Run:
     return Prepared(quantized, _sum_table(rescaled, where, count)) if dtype == "int8" else quantized
 
 
-#: Of so many int8 elements all sums together are a table.
+#: The most int8 elements whose possible sums are put in a table.
 _MAX_COUNT = 512
 
 
 def _sum_table(rescaled: Callable[[Array], Array], where: tuple[int, ...], count: int) -> Bind:
-    """``rescaled`` of the sums of ``count`` int8 elements, from a table of all of them."""
+    """``rescaled`` of sums of ``count`` int8 elements, from a table of all possible sums."""
 
     def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call] | None:
         if not 0 < count <= _MAX_COUNT:
@@ -104,7 +104,7 @@ def _sum_table(rescaled: Callable[[Array], Array], where: tuple[int, ...], count
 
 
 def _divided(multiplier: Multiplier, count: int) -> Multiplier:
-    """The multiplier of a mean: divided by ``count`` after as much left shift as is safe."""
+    """The multiplier of a mean: divided by ``count`` after the largest safe left shift."""
     shift = min(count.bit_length() - 1, 31 + int(multiplier.shift))
     return Multiplier(
         np.array((int(multiplier.multiplier) << shift) // count),

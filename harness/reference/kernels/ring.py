@@ -1,7 +1,7 @@
 """CIRCULAR_BUFFER: the last slots of a stream, in the operator's own output.
 
 Source: tflite-micro, ``circular_buffer.cc``: (1, 1, W, C) goes in, (1, slots, W, C) comes out, the
-newest slot last. ``cycles_max`` is how many inferences pass before the operators behind it run.
+newest slot last. The operators behind it run once per ``cycles_max`` inferences.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from harness.reference.fixedpoint import Array
 from harness.reference.node import Node, Run
 
 _MOST = 1 << 31
-#: Without ``cycles_max`` these numbers of slots run each time, all others each second time.
+#: Without ``cycles_max`` the operators behind these numbers of slots run in each inference, behind
+#: all others in each second one.
 _EACH_TIME = (5, 13, 25)
 
 
 def circular_buffer(node: Node) -> Run:
-    """int8; the output is a variable tensor, zero points after a reset."""
+    """int8; the output is a variable tensor, which is its zero point after a reset."""
     node.check_signature("int8 -> int8")
     shape, output = node.input(0).shape, node.output()
     if len(shape) != 4 or len(output.shape) != 4 or shape[0] != 1 or 0 in output.shape:

@@ -1,4 +1,4 @@
-"""SELECT_V2 and REVERSE_V2: which element, and in which order.
+"""SELECT_V2 and REVERSE_V2: elements by a condition, and in reverse order.
 
 Source: tflite-micro, ``select.cc``, ``reverse.cc``.
 """
@@ -22,7 +22,7 @@ def select_v2(node: Node) -> Run:
         raise node.bad(f"its types are {condition.dtype}, {x.dtype}, {y.dtype}, {output.dtype}")
     shapes = [condition.shape, x.shape, y.shape]
     if {t.elements for t in (condition, x, y, output)} == {1}:
-        # Of one element each: their numbers of axes need not fit.
+        # With one element each, the numbers of axes may differ.
         return lambda values: [
             np.where(*(v.reshape(-1, *output.shape) for v in values[:3])).astype(x.dtype)
         ]
@@ -38,7 +38,7 @@ _REVERSED = "int8 uint8 int16 int32 int64 float32 bool"
 
 
 def reverse_v2(node: Node) -> Run:
-    """The input with neighbouring axes (int32, input 1) turned round."""
+    """The input in reverse order along neighbouring axes (int32, input 1)."""
     node.check_types(_REVERSED)
     x, axis = node.input(0), node.input(1)
     if axis.dtype != "int32" or len(axis.shape) != 1 or not 0 < axis.elements <= len(x.shape):

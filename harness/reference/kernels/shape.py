@@ -1,9 +1,8 @@
-"""Operators that move elements and compute nothing.
+"""Operators that only move elements.
 
 RESHAPE, SQUEEZE, EXPAND_DIMS, TRANSPOSE, PACK, UNPACK, CONCATENATION, SPLIT, SPLIT_V, SLICE,
-STRIDED_SLICE. Source: TensorFlow Lite operator specification. TFLM takes the output's
-shape from the model, so that is the one used here; what the operator's own parameters say is
-checked against it.
+STRIDED_SLICE. Source: TensorFlow Lite operator specification. TFLM takes the output's shape from
+the model, and so do these kernels; they check that the operator's parameters give the same shape.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from harness.reference.parameters import parametrized
 
 
 def same_type(node: Node, *others: Tensor) -> None:
-    """Raises BadModel where an output or one of ``others`` has another type than the input."""
+    """Raises BadModel if an output or one of ``others`` has another type than the input."""
     dtype = node.input(0).dtype if node.operator.name != "SPLIT" else node.input(1).dtype
     if dtype not in _MOVED.get(node.operator.name, _ALL).split():
         raise node.refused(f"its type is {dtype}")
@@ -32,7 +31,7 @@ def same_type(node: Node, *others: Tensor) -> None:
 
 
 _ALL = "float32 int8 uint8 int16 int32 uint32 int64 uint64 bool resource"
-#: The types that TFLM moves in each operator; it refuses others when it runs.
+#: The types that TFLM supports per operator; it refuses others when it runs.
 _MOVED = {
     "CONCATENATION": "float32 int8 int16 int32 int64 bool",
     "EXPAND_DIMS": "float32 int8 int16",
@@ -49,7 +48,7 @@ _MOVED = {
 
 
 def positive_axis(node: Node, axis: int, rank: int) -> int:
-    """``axis`` counted from the front. Raises BadModel where the tensor has no such axis."""
+    """``axis`` counted from the front. Raises BadModel if the tensor has no such axis."""
     if not -rank <= axis < rank:
         raise node.bad(f"axis {axis} of {rank} axes")
     return axis % rank
@@ -65,7 +64,7 @@ def reshape(node: Node) -> Run:
 
 
 def squeeze(node: Node) -> Run:
-    """Without the axes of size 1 that the option names, or all of them where it names none."""
+    """The input without the axes of size 1 that the option names; without all if it names none."""
     shape = node.input(0).shape
     dropped = node.option("squeeze_dims") or ()
     for axis in dropped:
@@ -79,7 +78,7 @@ def squeeze(node: Node) -> Run:
 
 
 def transpose(node: Node) -> Run:
-    """Axes in the order of the constant input 1."""
+    """The input with its axes in the order of constant input 1."""
     same_type(node)
     x = node.input(0)
     order = node.integers(1, "its permutation")
@@ -111,7 +110,7 @@ def pack(node: Node) -> Run:
 def _joined(
     join: Callable[[list[Array]], Array], axis: int, places: Sequence[int | slice]
 ) -> Prepared:
-    """The inputs joined, each at its place of the output's ``axis`` (runs are the first)."""
+    """The inputs joined along the output's ``axis``, counted with the runs axis."""
 
     def bind(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> list[Call]:
         y, before = outputs[0], (slice(None),) * axis
@@ -121,7 +120,7 @@ def _joined(
 
 
 def unpack(node: Node) -> Run:
-    """The slices of the input along an axis, one an output."""
+    """The slices of the input along an axis, one per output."""
     same_type(node)
     x = node.input(0)
     axis = positive_axis(node, node.option("axis"), len(x.shape))
@@ -135,7 +134,7 @@ def unpack(node: Node) -> Run:
 
 
 def concatenation(node: Node) -> Run:
-    """Tensors one after another along an axis, as stored: no rescaling."""
+    """Tensors one after another along an axis, as stored, without rescaling."""
     parts = [node.input(index) for index in range(len(node.inputs))]
     if not parts:
         raise node.bad("it has no input")
@@ -160,12 +159,12 @@ def concatenation(node: Node) -> Run:
     return _joined(lambda values: np.concatenate(values, axis + 1), axis + 1, places)
 
 
-#: TFLM's CONCATENATION takes no more inputs.
+#: The most inputs of TFLM's CONCATENATION.
 _MAX_PARTS = 10
 
 
 def _check_scales(node: Node, parts: Sequence[Tensor]) -> None:
-    """int8: all as the output; int16: without zero points."""
+    """Check that int8 inputs are quantized as the output, and int16 ones have no zero point."""
     output = node.output()
     for part in parts:
         same = (part.scale, part.zero_point) == (output.scale, output.zero_point)
@@ -176,7 +175,7 @@ def _check_scales(node: Node, parts: Sequence[Tensor]) -> None:
 
 
 def split(node: Node) -> Run:
-    """Inputs: axis, tensor. As many equal parts as there are outputs."""
+    """Inputs: axis, tensor. One equal part per output."""
     x = node.input(1)
     same_type(node)
     axis = positive_axis(node, node.integers(0, "its axis")[0], len(x.shape))

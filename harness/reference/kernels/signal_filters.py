@@ -18,15 +18,15 @@ from harness.reference.kernels.signal_spectrum import most_significant_bit
 from harness.reference.node import Node, Run
 
 _WORD = (1 << 32) - 1
-#: Weights of a filter bank, written out: channels times bins.
+#: The most weights of a filter bank: channels times bins.
 _MAX_WEIGHTS = 1 << 22
 
 
 def filter_bank(node: Node) -> Run:
-    """Weighted sums of energies (uint32, input 0) for each channel, uint64.
+    """Weighted sums of energies (uint32, input 0) per channel, uint64.
 
-    Inputs 1 to 5 are constants: weights, what of each bin belongs to the next channel, and each
-    channel's first bin, first weight and width. The sums of channel 0 are not given.
+    Inputs 1 to 5 are constants: weights, the weights of the same bins in the next channel, and each
+    channel's first bin, first weight and width. The sum of channel 0 is not an output.
     """
     node.check_signature("uint32 int16 int16 int16 int16 int16 -> uint64")
     channels = node.number("num_channels", 1, 1 << 20)
@@ -90,7 +90,7 @@ def _root(x: Array) -> Array:
 
 
 def filter_bank_spectral_subtraction(node: Node) -> Run:
-    """Energies (uint32) less an estimate of the noise, and the estimate, which is smoothed in time.
+    """Energies (uint32) less an estimate of the noise, which is smoothed in time, and the estimate.
 
     Even and odd channels have smoothing factors of their own.
     """
@@ -129,7 +129,7 @@ def filter_bank_spectral_subtraction(node: Node) -> Run:
     return Prepared(run, unbound, consecutive=True)
 
 
-#: 2^16 (log2(1 + i / 128) - i / 128): what a chord of the logarithm lacks.
+#: 2^16 (log2(1 + i / 128) - i / 128): the logarithm less its chord.
 _LOG_TABLE = np.append(
     np.floor(65536 * (np.log2(1 + np.arange(129) / 128) - np.arange(129) / 128) + 0.5), 0
 ).astype(np.int64)
@@ -155,7 +155,7 @@ def filter_bank_log(node: Node) -> Run:
 
 
 def _log(x: Array, scale: int) -> Array:
-    """Source: ``signal/src/log.cc``, ``Log32``."""
+    """The natural logarithm of x > 1, times ``scale``. Source: ``signal/src/log.cc``, ``Log32``."""
     whole = most_significant_bit(x) - 1
     fraction = x - (np.int64(1) << whole)
     fraction = np.where(
@@ -174,7 +174,7 @@ _SNR_BITS, _OUTPUT_BITS = 12, 6
 
 
 def pcan(node: Node) -> Run:
-    """Energies (uint32) times the gain that a table (int16) has for the noise (uint32)."""
+    """Energies (uint32) times the gain for the noise (uint32) in a table (int16). uint32."""
     node.check_signature("uint32 uint32 int16 -> uint32")
     x, noise, table = (node.input(i) for i in range(3))
     if len(x.shape) != 1 or noise.shape != x.shape or len(table.shape) != 1:
@@ -195,7 +195,7 @@ def pcan(node: Node) -> Run:
 
 
 def _gain(node: Node, x: Array, lut: Array) -> Array:
-    """A quadratic piece for each power of two. Source: ``WideDynamicFunction``."""
+    """The gain: one quadratic piece per power of two. Source: ``WideDynamicFunction``."""
     interval = most_significant_bit(x)
     place = np.where(x <= 2, x, 4 * interval - 6)
     last = place + np.where(x <= 2, 0, 2)

@@ -1,7 +1,7 @@
 """SignalWindow, SignalFftAutoScale, SignalRfft, SignalIrfft, SignalEnergy.
 
-Source: tflite-micro, ``signal/micro/kernels`` and ``signal/src``. Complex values lie as real and
-imaginary part, one after the other.
+Source: tflite-micro, ``signal/micro/kernels`` and ``signal/src``. A complex value is its real part
+followed by its imaginary part.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from harness.reference.node import Node, Run
 
 
 def most_significant_bit(x: Array) -> Array:
-    """The place of the highest bit of uint32 or uint64 values below 2^53, from 1; 32 for 0."""
+    """The number of the highest bit of values below 2^53, counted from 1; 32 for 0."""
     bits = np.frexp(x.astype(np.float64))[1].astype(np.int64)
     return np.where(x == 0, 32, bits)
 
 
 def window(node: Node) -> Run:
-    """Input 0 times the window of input 1, again and again along it, >> ``shift``. int16."""
+    """Input 0 times the window of input 1, repeated along it, >> ``shift``. int16, saturated."""
     node.check_signature("int16 int16 -> int16")
     x, weights = node.input(0), node.input(1)
     shift = node.number("shift", 0, 31)
@@ -42,7 +42,7 @@ def window(node: Node) -> Run:
 
 
 def fft_auto_scale(node: Node) -> Run:
-    """Input times the power of two that fills int16; outputs the result and the exponent."""
+    """Input times the largest power of two that fits int16; outputs: the result, the exponent."""
     node.check_signature("int16 -> int16 int32")
     x = node.input(0)
     if len(x.shape) != 1:
@@ -60,9 +60,9 @@ def fft_auto_scale(node: Node) -> Run:
 
 
 def _largest(row: Array) -> int:
-    """The largest magnitude in an int16, so that that of -32768 is negative.
+    """The largest magnitude as the device finds it with int16 numbers.
 
-    What follows the last -32768 is then larger, or its negative is.
+    The magnitude of -32768 is -32768 there, so the search begins again behind the last of them.
     """
     lowest = np.flatnonzero(row == -(1 << 15))
     if not lowest.size:
@@ -76,12 +76,12 @@ def _largest(row: Array) -> int:
     return largest
 
 
-#: numbers of the schema's types in the option ``T``
+#: The schema's types by their number in the option ``T``.
 _TYPES = {7: "int16", 2: "int32", 0: "float32"}
 
 
 def typed(node: Node, allowed: str) -> str:
-    """The type that the option ``T`` names, which is that of the tensors."""
+    """The type that the option ``T`` names; checks that the tensors have it."""
     number = node.number("T", 0, 127)
     dtype = _TYPES.get(number, "")
     if dtype not in allowed.split():
@@ -144,7 +144,7 @@ def irfft(node: Node) -> Run:
 def energy(node: Node) -> Run:
     """Squared magnitudes of the bins from ``start_index`` to before ``end_index``. int16 -> uint32.
 
-    The other elements of the output are left as they were on a device, and 0 here.
+    The other elements of the output are 0 here; a device does not write them.
     """
     node.check_signature("int16 -> uint32")
     x, output = node.input(0), node.output()

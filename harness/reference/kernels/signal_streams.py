@@ -1,8 +1,8 @@
 """SignalFramer, SignalStacker, SignalDelay, SignalOverlapAdd: operators with a memory of samples.
 
 Source: tflite-micro, ``signal/micro/kernels`` and ``signal/src``. A reset empties the memory. While
-SignalFramer and SignalStacker have too few samples, they say so in their second output and leave
-the first as it was on a device; here it is 0.
+SignalFramer and SignalStacker have too few samples, their second output is false, and a device does
+not write the first one; here it is 0.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MOST = 1 << 20
 
 
 class _Queue:
-    """Samples in the order in which they came, of several channels at once."""
+    """Samples of several channels, in the order in which they came."""
 
     def __init__(self, node: Node, channels: int, capacity: int, zeros: int) -> None:
         self._samples = node.memory.cell(np.zeros((channels, capacity), np.int16))
@@ -47,7 +47,7 @@ class _Queue:
 
 
 def framer(node: Node) -> Run:
-    """Overlapping frames of ``frame_size`` samples, one each ``frame_step``. int16.
+    """Overlapping frames of ``frame_size`` samples, one per ``frame_step``. int16.
 
     Outputs (..., frames, frame_size) and whether all frames were full. ``prefill``: zeros came
     before the first sample.
@@ -81,9 +81,10 @@ def framer(node: Node) -> Run:
 
 
 def stacker(node: Node) -> Run:
-    """The last frames of ``num_channels`` values, left and right of one, each ``stacker_step``.
+    """A frame of ``num_channels`` values with those left and right of it, one per ``stacker_step``.
 
-    int16. Outputs the stack and whether it was full. The first frame stands for those before it.
+    int16. Outputs: the stack, and whether it was full. The first frame is repeated for the frames
+    before it.
     """
     node.check_signature("int16 -> int16 bool")
     channels, step = node.number("num_channels", 1, _MOST), node.number("stacker_step", 1, _MOST)
@@ -131,7 +132,10 @@ def delay(node: Node) -> Run:
 
 
 def overlap_add(node: Node) -> Run:
-    """Frames (..., frames, size) added ``frame_step`` apart. int16 (saturates), float32."""
+    """The sum of frames (..., frames, size) that begin ``frame_step`` apart. int16, float32.
+
+    int16 saturates.
+    """
     dtype = typed(node, "int16 float32")
     shape, step = node.input(0).shape, node.number("frame_step", 1, _MOST)
     if len(shape) < 2 or step > shape[-1]:

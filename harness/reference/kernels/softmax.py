@@ -26,7 +26,7 @@ from harness.reference.tables import interpolated_table, look_up
 
 _INTEGER_BITS = 5
 _ACCUMULATOR_BITS = 12
-#: More rows than these are faster together.
+#: The most rows that are computed one by one; more are faster together.
 _MAX_ROWS = 16
 
 
@@ -83,24 +83,24 @@ def _int8(node: Node) -> Run:
         raise node.bad(f"beta {node.option('beta')} with the scale {x.scale} is too small")
     multiplier = Multiplier.of(float(real), node.rounding)
     lowest = -input_radius(_INTEGER_BITS, int(multiplier.shift))
-    # A difference to the row's largest element is one of 256 values: their exponentials.
+    # The exponentials of the 256 differences from the largest element of a row.
     differences = -np.arange(256, dtype=np.int64)
     counted = differences >= lowest
     scaled = multiplier.scale(np.where(counted, differences, 0))
     exponentials = np.where(counted, gemmlowp.exp_on_negative_values(scaled, _INTEGER_BITS), 0)
     shares = rounding_right_shift(exponentials.copy(), _ACCUMULATOR_BITS)
     bits = 8 if output.dtype == "int8" else 16
-    most = min(2 << bits, 2 << _ACCUMULATOR_BITS)  # a sum that an output or 32 bits do not hold
+    most = min(2 << bits, 2 << _ACCUMULATOR_BITS)  # sums from which on a device aborts
     every = np.arange(-(1 << (bits - 1)), 1 << (bits - 1)).astype(output.dtype)
 
     def run(values: Sequence[Any]) -> list[Array]:
         q = values[0].astype(np.int64)
         index = q.max(axis=-1, keepdims=True) - q
-        total = shares[index].sum(axis=-1, keepdims=True) & 0xFFFFFFFF  # overflows as the device's
+        total = shares[index].sum(axis=-1, keepdims=True) & 0xFFFFFFFF  # wraps as on the device
         inverse, over = gemmlowp.reciprocal(total, _ACCUMULATOR_BITS)
         if np.any((over > bits) | (total == 0)):  # the last shift would be by more than 31
             raise node.aborts(f"its exponentials' sum is {most} or more")
-        # Both roundings' shifts in one: the floor of a floor, of sums below 2^63.
+        # The shifts of both roundings in one: the floor of a floor, of sums below 2^63.
         y = exponentials[index] * inverse
         y += (np.int64(1) << (over + 61 - bits)) + (1 << 30)
         y >>= over + 62 - bits

@@ -2,7 +2,7 @@
 
 Sources: tflite-micro, ``add_n.cc``, ``cumsum.cc``, ``squared_difference.cc`` and the reference
 kernels ``AddN``, ``CumSum``. Quantized, the first two halve each term with 20 bits to spare; their
-sum starts at what the stored value 0 stands for, not at the real 0.
+sums start at the real value of the stored 0, which need not be 0.
 """
 
 from __future__ import annotations

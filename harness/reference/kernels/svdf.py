@@ -32,7 +32,8 @@ def svdf(node: Node) -> Run:
     """Inputs: x (N, depth), feature weights (filters, depth), time weights (filters, memory),
     optional bias (units,), state (N, filters * memory), a variable. Output (N, units).
 
-    int8 with an int8 or int16 state, float32. Filters are units * rank, one unit's together.
+    int8 with an int8 or int16 state, float32. There are units * rank filters; those of a unit are
+    neighbours.
     """
     x, feature, time, state = (node.input(i) for i in (0, 1, 2, 4))
     rank = node.option("rank")
@@ -56,7 +57,7 @@ def svdf(node: Node) -> Run:
 def _advance(state: Array, memory: int, feature: Array) -> Array:
     """Shift the state (1, N, filters * memory) and append ``feature`` (runs, N, filters).
 
-    Runs are consecutive. Gives what the state is in each: (runs, N, filters, memory).
+    Runs are consecutive. Returns the state in each of them: (runs, N, filters, memory).
     """
     view = state.reshape(*state.shape[:2], -1, memory)
     runs = len(feature)
@@ -130,8 +131,8 @@ def _quantized(node: Node, memory: int, rank: int) -> Run:
 class _Filters:
     """Constant time weights and bias: from the state to the outputs.
 
-    ``weights`` (memory, filters) and ``bias`` (units,), less what the state's zero point adds, have
-    32 bits, as the device's sums, which ``scaling`` takes.
+    ``weights`` are (memory, filters), ``bias`` (units,) is without the share of the state's zero
+    point. Both have 32 bits, as the device's sums, which ``scaling`` takes.
     """
 
     weights: Array
@@ -141,7 +142,7 @@ class _Filters:
 
     @classmethod
     def of(cls, node: Node, second: Multiplier) -> _Filters | None:
-        """None where something is computed, or the scaling cannot be had."""
+        """None if weights or bias are computed, or if a scaling would be wrong."""
         time, state, output = node.constant(2), node.input(4), node.output()
         units = output.shape[1]
         bias = node.constant(3) if node.present(3) else np.zeros(units, np.int64)
@@ -161,7 +162,7 @@ class _Filters:
     def __call__(self, state: Array, feature: Array) -> Array:
         """New features (runs, N, filters) of consecutive runs to outputs; the state is advanced.
 
-        Numbers of 32 bits overflow as the device's do.
+        Numbers of 32 bits wrap as on the device.
         """
         runs, count, filters = feature.shape
         memory, width = len(self.weights), count * filters
@@ -208,7 +209,7 @@ def _bind(node: Node, folded: Folded, filters: _Filters) -> Bind:
         feature = work.keep((x.shape[0], time.shape[0]), flat.dtype)
         return [
             *folded.bind(inputs[0].reshape(x.shape), feature, work),
-            copied(flat[:-1], flat[1:]),  # what comes from the next filter is written over
+            copied(flat[:-1], flat[1:]),  # the element of the next filter is overwritten
             copied(state[:, -1], feature.reshape(-1)),
             *filters.calls(state, outputs[0], work),
         ]
@@ -217,7 +218,7 @@ def _bind(node: Node, folded: Folded, filters: _Filters) -> Bind:
 
 
 def _folded(node: Node, first: Multiplier) -> Folded | None:
-    """Features and their scaling in one, where the weights are constant."""
+    """Features and their scaling in one, for constant weights."""
     x, state, fixed = node.input(0), node.input(4), node.constant(1)
     if fixed is None:
         return None
@@ -253,7 +254,7 @@ def _feature(
 
 
 def _dot(node: Node) -> Callable[[Sequence[Any]], Array]:
-    """Features: x . feature weights, of 32 bits, (runs, N, filters)."""
+    """Features: x . feature weights, wrapped to 32 bits, (runs, N, filters)."""
     x, zero, fixed = node.input(0), node.input(0).zero_point, node.constant(1)
     if fixed is None:
         return lambda values: wrap32(
@@ -271,8 +272,8 @@ def _dot(node: Node) -> Callable[[Sequence[Any]], Array]:
 def _total(node: Node, terms: int, past: Array, weights: Array) -> Array:
     """State * time weights summed over time and a unit's filters, not yet cut to 32 bits.
 
-    A unit's filters lie together, so each unit is one stretch of ``terms`` products, none of which
-    reaches 2^33.
+    The filters of a unit are neighbours, so each unit is one stretch of ``terms`` products, each
+    below 2^33.
     """
     past = past.reshape(len(past), node.input(4).shape[0], -1, terms)
     products = (past - np.float64(node.input(4).zero_point)) * weights.reshape(

@@ -1,4 +1,4 @@
-"""VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE: state that outlives an inference.
+"""VAR_HANDLE, READ_VARIABLE, ASSIGN_VARIABLE: memory between inferences.
 
 Source: tflite-micro, ``var_handle.cc``, ``read_variable.cc``, ``assign_variable.cc``. A handle is
 the resource's number in an int32; the resources themselves are in
@@ -73,7 +73,7 @@ def read_variable(node: Node) -> Run:
 
 
 def _fixed_buffer(node: Node, handle: Array, value: Array) -> Array | None:
-    """The resource's buffer, if handle and size are already known to be right."""
+    """The resource's buffer, if handle and size are already known and right."""
     if handle.flags.writeable:
         return None
     buffer = node.memory.buffer(int(handle.item()))
