@@ -618,6 +618,24 @@ def test_the_frame_of_an_nmi_at_negative_priority_is_checked_with_hfnmiena(
     assert [fault.reason for fault in stage.machine.faults] == ([] if passes else ["MSTKERR"])
 
 
+@pytest.mark.parametrize(
+    ("granule", "passes"), [(-1, True), (0, False), (1, False), (2, False), (3, False), (4, True)]
+)
+def test_the_mpu_must_allow_each_byte_of_a_frame(stage: Stage, granule: int, passes: bool) -> None:
+    """Two regions leave out 32 bytes; the frame with FP registers lies in four such granules."""
+    code = Code(floats=True)
+    hole = (frame_address(code, frame(code, divided=False)) & ~31) + 32 * granule
+    for number, (base, last) in enumerate([(CODE, hole - 32), (hole + 32, RAM + 0x3_FFE0)]):
+        stage.chip.write(MPU_RNR, number)
+        stage.chip.write(MPU_RBAR, base)
+        stage.chip.write(MPU_RLAR, last | 1)
+    stage.go_to(code)
+    stage.chip.write(MPU_CTRL, 1)
+    stage.step()
+    stage.interrupt()
+    assert [fault.reason for fault in stage.machine.faults] == ([] if passes else ["MSTKERR"])
+
+
 # a non-secure image that runs alone
 
 
