@@ -57,7 +57,6 @@ NPRIV, FPCA, SFPA = 1, 4, 8
 # EXC_RETURN: secure stack, default stacking, FType, mode, SPSEL, secure exception.
 S, DCRS, NO_FP, THREAD, PROCESS, ES = 1 << 6, 1 << 5, 1 << 4, 1 << 3, 1 << 2, 1 << 0
 _PREFIX = 0xFFFF_FF80
-_SECURE_TO_SECURE = _PREFIX | S | DCRS | ES
 RETPSR_SFPA, ALIGNED = 1 << 20, 1 << 9
 BASIC, EXTENDED, CALLEE = 0x20, 0x68, 0x28
 #: The integrity signature of the additional state context; bit 0 is EXC_RETURN.FType.
@@ -116,14 +115,11 @@ class Entry(Escalation):
     def enter(self, number: int, pc: int) -> None:
         """Stack the state, which goes on at ``pc`` later, and go to the handler of ``number``."""
         worlds = self._worlds
-        exc_return, across = _SECURE_TO_SECURE, False
-        if self._core.nonsecure_frames:
-            exc_return = _PREFIX | DCRS
-        elif worlds.divided:
-            target = self._nvic.is_nonsecure(number)
-            exc_return = _PREFIX | DCRS | (0 if worlds.nonsecure else S) | (0 if target else ES)
-            across = target is not worlds.nonsecure
-        if worlds.plain_frames and not across:
+        target = worlds.divided and self._nvic.is_nonsecure(number)
+        exc_return = _PREFIX | DCRS
+        if not self._core.nonsecure_frames:
+            exc_return |= (0 if worlds.nonsecure else S) | (0 if target else ES)
+        if worlds.plain_frames and target is worlds.nonsecure:
             vector = worlds.now.scb.vtor + 4 * (number & NUMBER)
             if self._core.enter(number & NUMBER, pc, vector, exc_return):
                 self._entered(number)

@@ -105,7 +105,7 @@ class Scb:
         dwt: Dwt,
         shared: Shared,
         *,
-        nonsecure: bool = False,
+        nonsecure: bool,
     ) -> None:
         self._host, self._nvic, self._mpu, self._dwt = host, nvic, mpu, dwt
         self.shared, self._nonsecure = shared, nonsecure

@@ -31,7 +31,7 @@ class Timekeeper(Protocol):
 class SysTick:
     """The counter is computed from the virtual time."""
 
-    def __init__(self, machine: Timekeeper, *, nonsecure: bool = False) -> None:
+    def __init__(self, machine: Timekeeper, *, nonsecure: bool) -> None:
         self._machine = machine
         self._nonsecure = nonsecure
         self.name = "SysTick_NS" if nonsecure else "SysTick"

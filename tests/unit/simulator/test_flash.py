@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 from bare_chip import BareChip
 
+from harness.simulator.library import Reg
+
 CONFIG, CONFIGNS = 0x5003_9504, 0x5003_9584
 REN, WEN, EEN = 0, 1, 2
 PAGE, FLASH_END, UICR, FICR = 0x8_0000, 0x10_0000, 0x00FF_8000, 0x00FF_0000
+CPACR = 0xE000_ED88
 STR, STRH, STRB = 0x6001, 0x8001, 0x7001  # r1 to [r0]
 ONES = 0xFFFF_FFFF
 
@@ -59,6 +62,16 @@ def test_parts_of_a_word_are_written_alone(
     chip.write(CONFIG, WEN)
     store(chip, PAGE + at, 0x3412, instruction)
     assert word(chip, PAGE) == expected
+
+
+def test_a_double_word_is_written_at_once(chip: BareChip) -> None:
+    chip.write(CONFIG, WEN)
+    chip.machine.core.write(Reg.S0, 0x1234_5678)
+    chip.machine.core.write(Reg.S0 + 1, 0x9ABC_DEF0)
+    chip.write(CPACR, 0x00F0_0000)
+    chip.play(0xED80, 0x0B00, steps=1, r0=PAGE)  # vstr d0, [r0]
+    assert (word(chip, PAGE), word(chip, PAGE + 4)) == (0x1234_5678, 0x9ABC_DEF0)
+    assert faults(chip) == []
 
 
 def test_erasing_fills_the_page_with_ones_and_no_other(chip: BareChip) -> None:

@@ -194,6 +194,16 @@ def spoil(chip: BareChip) -> None:
     chip.wait(777)
 
 
+def test_a_pin_that_was_driven_is_driven_again(chip: BareChip) -> None:
+    port = chip.machine.devices["P0"]
+    assert isinstance(port, Gpio)
+    port.drive(3, True)
+    kept = snapshot.take(chip.machine)
+    port.drive(3, None)
+    snapshot.restore(chip.machine, kept)
+    assert port.pads == 1 << 3
+
+
 def test_all_devices_and_blocks_go_back_to_what_they_were(busy: BareChip) -> None:
     kept = snapshot.take(busy.machine)
     first = diary(busy)
