@@ -103,7 +103,7 @@ class Nrf9160:
         self.dwt = Dwt(lambda: self.core.executed + self.core.slept)
         self.shared = Shared()
         worlds = self._world(nonsecure=False), self._world(nonsecure=True)
-        self.scb, self.mpu = worlds[0].scb, worlds[0].mpu
+        self.scb = worlds[0].scb
         self.attribution = Attribution(self.engine)
         self.worlds = Worlds(self.engine, self.nvic, worlds, self.attribution)
         self.exceptions = Exceptions(self.engine, self.nvic, self.worlds, self._fault)

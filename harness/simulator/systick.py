@@ -51,8 +51,8 @@ class SysTick:
         elapsed = self._machine.now - self.since
         if elapsed <= self.value:
             return self.value - elapsed
-        # At zero the next tick reloads.
-        return self.rvr - (elapsed - self.value - 1) % (self.rvr + 1) if self.rvr else 0
+        # At zero the next tick reloads; the next zero has not been reached, see fire().
+        return self.rvr - (elapsed - self.value - 1) if self.rvr else 0
 
     def _rebase(self, value: int) -> None:
         self.value, self.since = value, self._machine.now

@@ -226,7 +226,7 @@ def test_the_first_code_in_ram_runs_where_it_may(
 def test_the_model_that_checks_exception_frames_says_the_same(
     bench: Bench, regions: tuple[Region, ...], control: int, write: bool, user: bool, at: int
 ) -> None:
-    mpu = bench.machine.mpu
+    mpu = bench.machine.worlds[False].mpu
     registers, kept = mpu.registers, mpu.state()
     registers.reset()
     registers.write(0x94, control)
