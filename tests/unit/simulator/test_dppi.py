@@ -71,8 +71,8 @@ def channels(chip: BareChip) -> list[int]:
 
 def test_channels_are_turned_on_and_off_one_by_one(chip: BareChip) -> None:
     chip.write(DPPIC + CHENSET, 0x00F0)
-    chip.write(DPPIC + CHENSET, 0xF_0F00)
-    chip.write(DPPIC + CHENCLR, 0x0810)
+    chip.write(DPPIC + CHENSET, 0xF_0F80)
+    chip.write(DPPIC + CHENCLR, 0x1810)
     assert channels(chip) == [0x07E0] * 3
     chip.write(DPPIC + CHEN, 0x0003)
     assert channels(chip) == [0x0003] * 3

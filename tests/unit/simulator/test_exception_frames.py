@@ -532,6 +532,15 @@ def test_a_frame_needs_the_spus_permission_to_be_read(
     assert stage.chip.read(CFSR) == status
 
 
+def test_a_frame_below_address_zero_lies_at_the_end_of_memory(stage: Stage) -> None:
+    stage.chip.write(SHCSR, 0xF << 16)
+    stage.go_to(Code(place="process"))
+    stage.machine.write_register("sp", 0x10)
+    stage.interrupt()
+    assert [fault.reason for fault in stage.machine.faults] == ["STKERR"]
+    assert stage.core.read(Reg.PSP) == 0xFFFF_FFF0
+
+
 BOUNDARY = RAM + 0x2_0000  # between secure and non-secure RAM
 FRAME = 0x20
 

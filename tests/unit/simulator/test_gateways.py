@@ -153,6 +153,18 @@ def test_a_call_whose_return_cannot_be_stored_is_a_fault_of_the_store(worlds: Ba
     assert (record.address, record.pc) == (0x3000_0000, SECURE_CODE)
 
 
+def test_a_call_whose_return_the_mpu_refuses_is_a_fault_of_the_store(worlds: BareChip) -> None:
+    """The one region holds the code; the stack is in none."""
+    worlds.write(MPU_RBAR, SECURE_CODE)
+    worlds.write(MPU_RLAR, SECURE_CODE | 0x3E1)
+    worlds.write(MPU_CTRL, 1)
+    worlds.machine.core.synchronize()
+    secure(worlds, BLXNS_R0, r0=NONSECURE_CODE, sp=STACK)
+    record = worlds.machine.faults[0]
+    assert (record.cause, record.reason) == ("MemManage", "DACCVIOL, MMARVALID")
+    assert (record.address, record.pc) == (STACK - 8, SECURE_CODE)
+
+
 # returns
 
 

@@ -173,8 +173,8 @@ def test_out_and_dir_are_set_and_cleared_pin_by_pin(
     p0: Port, word: int, setting: int, clearing: int
 ) -> None:
     p0[setting] = 0xF000_000F
-    p0[setting] = 0x0000_00F0
-    p0[clearing] = 0x1000_0001
+    p0[setting] = 0x8000_00F0
+    p0[clearing] = 0x1000_0101
     assert [p0[at] for at in (word, setting, clearing)] == [0xE000_00FE] * 3
     p0[word] = 0x1234_5678
     assert [p0[at] for at in (word, setting, clearing)] == [0x1234_5678] * 3

@@ -186,8 +186,8 @@ def test_an_event_is_one_bit_that_firmware_clears_or_sets(chip: BareChip) -> Non
 
 def test_inten_is_set_and_cleared_bit_by_bit(chip: BareChip) -> None:
     chip.write(EGU0 + INTENSET, 0x00F0)
-    chip.write(EGU0 + INTENSET, 0x0F00)
-    chip.write(EGU0 + INTENCLR, 0x0810)
+    chip.write(EGU0 + INTENSET, 0x0F80)
+    chip.write(EGU0 + INTENCLR, 0x1810)
     assert [chip.read(EGU0 + at) for at in (INTEN, INTENSET, INTENCLR)] == [0x07E0] * 3
     chip.write(EGU0 + INTEN, 0x0003)
     assert [chip.read(EGU0 + at) for at in (INTEN, INTENSET, INTENCLR)] == [0x0003] * 3

@@ -148,8 +148,8 @@ def test_an_event_that_nothing_asks_for_is_not_raised(rtc: Rtc, asked_for: bool)
 
 def test_evten_is_set_and_cleared_bit_by_bit(rtc: Rtc) -> None:
     rtc[EVTENSET] = OVRFLW_BIT | TICK_BIT
-    rtc[EVTENSET] = 0xF << 16
-    rtc[EVTENCLR] = TICK_BIT | 1 << 17
+    rtc[EVTENSET] = OVRFLW_BIT | 0xF << 16
+    rtc[EVTENCLR] = TICK_BIT | 1 << 17 | 1 << 20
     wanted = OVRFLW_BIT | 0xD << 16
     assert [rtc[at] for at in (EVTEN, EVTENSET, EVTENCLR)] == [wanted] * 3
     rtc[EVTEN] = TICK_BIT

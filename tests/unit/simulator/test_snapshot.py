@@ -194,6 +194,11 @@ def spoil(chip: BareChip) -> None:
     chip.wait(777)
 
 
+def test_a_snapshot_is_shown_without_what_it_holds_in_bulk(chip: BareChip) -> None:
+    shown = repr(snapshot.take(chip.machine))
+    assert shown == "Snapshot(extras=0, executed=1, sequential=0, slept=0, resets=0, sleeping='')"
+
+
 def test_a_pin_that_was_driven_is_driven_again(chip: BareChip) -> None:
     port = chip.machine.devices["P0"]
     assert isinstance(port, Gpio)
