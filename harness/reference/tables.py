@@ -77,9 +77,8 @@ def sigmoid16(x: Array) -> Array:
     """sigmoid in Q0.15 of x, int64 in steps of 1/(3 * 2^12). Source: TFLite ``Logistic`` int16."""
     table = _sigmoid_table()
     magnitude = np.abs(x)
-    index = np.minimum(magnitude >> 9, 254)
+    index = np.minimum(magnitude >> 9, 254)  # behind it all outputs round to one
     value = (table[index] << 9) + (magnitude & 511) * (table[index + 1] - table[index])
-    value = np.where(magnitude >> 9 >= 255, 0x7FFF << 10, value)
     value = np.where(x >= 0, value + (1 << 9), (1 << 25) - value + (1 << 9) - 1)
     return np.asarray(value >> 10)
 

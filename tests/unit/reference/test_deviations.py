@@ -233,6 +233,16 @@ def test_what_remembers_carries_the_relative_deviations_of_its_inputs() -> None:
     np.testing.assert_allclose(allowed_errors(interpreter)[4], [[expected] * 2], rtol=1e-5)
 
 
+def test_a_custom_operator_is_off_by_the_relative_deviation_of_its_input_alone() -> None:
+    tensors = [_real(1, 2), _real(1, 2), _real(1, 2), _real(1, 2)]
+    atan = [Op("Atan", [place], [3], custom="Atan") for place in (0, 1)]
+    exact = _deviations(tensors, [Op("EXP", [0], [1]), atan[0]], [[[0.5, 1]]])
+    assert not exact[3].any()
+    found = _deviations(tensors, [Op("EXP", [0], [1]), atan[1]], [[[0.5, 1]]])
+    largest = np.arctan(np.e)
+    np.testing.assert_allclose(found[3], [[4 * U * largest] * 2], rtol=1e-6)
+
+
 def test_bounds_of_a_batch_with_a_state_are_those_of_each_inference_in_its_turn() -> None:
     state = T((1, 6), "float32", variable=True)
     tensors = _memory(_real(1, 4), _real(2, 4, data=np.full((2, 4), 10.0)), state)

@@ -94,6 +94,16 @@ def test_the_sigmoids_table_is_near(
     assert distance.max() < 1.5 * 2.0**-15
 
 
+@pytest.mark.parametrize(("function", "low"), [(sigmoid16, 0), (tanh16, -(1 << 15))])
+def test_the_sigmoids_table_never_falls_and_ends_with_the_ends_of_its_type(
+    function: Callable[[np.ndarray], np.ndarray], low: int
+) -> None:
+    y = function(np.arange(-(1 << 18), 1 << 18))
+    assert (np.diff(y) >= 0).all()
+    assert abs(int(y[0]) - low) <= 1
+    assert y[-1] == (1 << 15) - 1
+
+
 @pytest.mark.parametrize(
     ("real", "held"),
     [

@@ -276,6 +276,24 @@ def test_weights_may_have_axes_before_their_outputs(micro: Oracle) -> None:
     assert Interpreter(Model.from_bytes(model)).invoke([x])[0].tolist() == expected
 
 
+@pytest.mark.parametrize("units", [5, 150])
+def test_weights_with_a_zero_point_equal_in_a_small_matrix_and_a_large_one(
+    units: int, micro: Oracle
+) -> None:
+    """Alone and in a batch: large matrices are multiplied in single precision there."""
+    rng = np.random.default_rng(units)
+    weights = rng.integers(-128, 128, (units, 60))
+    tensors = [T((1, 60), "int8", 0.05, 5), T(weights.shape, "int8", 0.01, -7, weights)]
+    tensors.append(T((1, units), "int8", 0.5, -3))
+    operator = Op("FULLY_CONNECTED", [0, 1, -1], [2], ("FullyConnected", {}))
+    model = build(tensors, [operator], [0], [2])
+    x = rng.integers(-128, 128, (5, 1, 60)).astype(np.int8)
+    expected = np.stack([row[0] for row in micro.run(model, [[each] for each in x])[0]])
+    interpreter = Interpreter(Model.from_bytes(model))
+    np.testing.assert_array_equal(interpreter.invoke_batch([x])[0], expected)
+    np.testing.assert_array_equal(interpreter.invoke([x[0]])[0], expected[0])
+
+
 @pytest.mark.parametrize("multiplier", [1, 2])
 def test_a_depthwise_window_of_the_whole_image_equals(multiplier: int, micro: Oracle) -> None:
     """In a batch, where it is one sum for each channel."""

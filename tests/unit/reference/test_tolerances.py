@@ -269,13 +269,24 @@ def test_an_lstm_of_the_smallest_cell_scale_runs_as_on_the_device(micro: Oracle)
     np.testing.assert_array_equal(Interpreter(Model.from_bytes(model)).invoke([x])[0], wanted[0])
 
 
-def test_quotients_that_shift_too_far_are_refused_when_they_come() -> None:
-    """1 / 1 is 2^30 output steps, for which there is no shift; 0 / 1 is 0 in any steps."""
-    interpreter = Interpreter(Model.from_bytes(_div(2.0**-40)))
+@pytest.mark.parametrize("beyond", [2.0**-40, 2.0**-30, 8.0])
+def test_quotients_that_shift_too_far_are_refused_when_they_come(beyond: float) -> None:
+    """1 / 1 is 2^30 output steps, or an eighth of one, for which there is no shift."""
     one = np.ones(1, np.int8)
     with pytest.raises(HilError, match="shift a quotient by more than 31 bits"):
-        interpreter.invoke([one, one])
-    assert Interpreter(Model.from_bytes(_div(1.0))).invoke([7 * one, 2 * one])[0].tolist() == [4]
+        Interpreter(Model.from_bytes(_div(beyond))).invoke([one, one])
+
+
+@pytest.mark.parametrize(
+    ("scale", "x", "expected"), [(2.0**-29, 1, 127), (4.0, 1, 0), (4.0, 2, 1), (0.5, 7, 7)]
+)
+def test_quotients_up_to_the_last_shift_run(
+    scale: float, x: int, expected: int, micro: Oracle
+) -> None:
+    data, two = _div(scale), np.array([2 - (scale != 0.5)], np.int8)
+    inputs = [np.array([x], np.int8), two]
+    assert Interpreter(Model.from_bytes(data)).invoke(inputs)[0].tolist() == [expected]
+    assert micro.run(data, [inputs])[0][0][0].tolist() == [expected]
 
 
 def test_computed_places_are_each_their_own() -> None:
