@@ -7,7 +7,7 @@ be known is worked out once, as in :mod:`harness.reference.bind`. Gates are inpu
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from threading import Lock
@@ -27,6 +27,24 @@ Cell = Callable[[Array, Array, Array], Array]
 _POWER = 1 << 30
 #: Moves halves, and nothing else, off the half, for numbers below 2^33.
 _AWAY = 1 + 2.0**-33
+
+
+def _step_by_step(
+    before: Sequence[Call],
+    gates: Array,
+    parts: Array,
+    after: Sequence[Call],
+    hidden: Array,
+    rows: Array,
+) -> None:
+    """``before`` is from the hidden state to its part of ``gates``, ``after`` from them back."""
+    for part, row in zip(parts, rows, strict=True):
+        for call in before:
+            call()
+        np.add(gates, part, gates)
+        for call in after:
+            call()
+        row[...] = hidden
 
 
 def _kept_within(x: Array, low: float, high: float) -> list[Call]:
@@ -86,13 +104,7 @@ class IntegerCell:
             rows = np.empty((len(parts), *h.shape), hidden.dtype)
             with lock:
                 hidden[...], cell[...] = h, c[0]
-                for place, row in zip(places, rows, strict=True):
-                    for call in gates:
-                        call()
-                    np.add(index, place, index)
-                    for call in states:
-                        call()
-                    row[...] = hidden
+                _step_by_step(gates, index, places, states, hidden, rows)
                 h[...], c[0] = hidden, cell
             return rows
 
@@ -175,13 +187,7 @@ class RealCell:
             rows = np.empty((len(parts), *shape), np.float32)
             with lock:
                 hidden[...], wide[...] = h, c
-                for part, row in zip(parts, rows, strict=True):
-                    for call in before:
-                        call()
-                    np.add(gates, part, gates)
-                    for call in states:
-                        call()
-                    row[...] = hidden
+                _step_by_step(before, gates, parts, states, hidden, rows)
                 h[...], c[...] = hidden, cell
             return rows
 
