@@ -137,3 +137,20 @@ class Storage:
         inside = range(self.base, self.base + self.Size)
         for address in [a for a in self.machine.bytes if a in inside]:
             del self.machine.bytes[address]
+
+
+class Words:
+    """Renode's CommandInteractionEater."""
+
+    def __init__(self) -> None:
+        self.said, self.error = "", ""
+
+    @property
+    def HasError(self) -> bool:  # noqa: N802
+        return bool(self.error)
+
+    def GetError(self) -> str:  # noqa: N802
+        return self.error
+
+    def GetContents(self) -> str:  # noqa: N802
+        return self.said

@@ -34,6 +34,7 @@ from fake_core import (
     Release,
     Storage,
     Uart,
+    Words,
 )
 
 from harness.elf import Firmware
@@ -264,23 +265,6 @@ class Machine:
         self.cpu.values.update(stacks | {XPSR: fault.exception, LR: fault.link, PC: HALT})
         for hook in list(self.cpu.hooks.get(HALT, ())):
             hook(self.cpu, HALT)
-
-
-class Words:
-    """Renode's CommandInteractionEater."""
-
-    def __init__(self) -> None:
-        self.said, self.error = "", ""
-
-    @property
-    def HasError(self) -> bool:  # noqa: N802
-        return bool(self.error)
-
-    def GetError(self) -> str:  # noqa: N802
-        return self.error
-
-    def GetContents(self) -> str:  # noqa: N802
-        return self.said
 
 
 @dataclass

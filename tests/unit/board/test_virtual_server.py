@@ -1,78 +1,22 @@
-"""A virtual board: its ports, its chip, its probe, and what it does wrong when it is told to."""
+"""A virtual board: its ports, its chip, and what it does wrong when it is told to."""
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import os
-import socket
 import termios
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from virtual_bench import SERIAL, ThreadDk
+from plugged_board import TEXT, Plugged, Recorder
+from virtual_bench import SERIAL
 
-from harness.targets.board.image import UICR
 from harness.targets.board.virtual import bench as benches
-from harness.targets.board.virtual.chip import PAGE, TranscriptChip
-from harness.targets.board.virtual.client import ControlError
-from harness.targets.board.virtual.misbehaviour import NAMES, parse
+from harness.targets.board.virtual.misbehaviour import parse
 from harness.targets.board.virtual.server import Board
 from harness.targets.board.virtual.terminal import Terminal
-
-TEXT = b"0123456789" * 20
-Plugged = Callable[..., Board]
-
-
-class Recorder(TranscriptChip):
-    """A transcript that remembers what it was sent and how often it was asked to go on."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.fed = b""
-        self.steps = 0
-        self.ram = {0x2000_0000: b"abcd"}
-        self.pins: dict[int, bool | None] = {}
-
-    def feed(self, data: bytes) -> None:
-        self.fed += data
-
-    def step(self, seconds: float) -> bytes:
-        self.steps += 1
-        return super().step(seconds)
-
-    def read(self, address: int, size: int) -> bytes:
-        if address not in self.ram:
-            raise ValueError(f"no memory at 0x{address:08x}")
-        return self.ram[address][:size]
-
-    def write(self, address: int, data: bytes) -> None:
-        self.ram[address] = data
-
-    def read_pin(self, pin: int) -> bool:
-        return self.pins[pin] is not False
-
-    def drive_pin(self, pin: int, level: bool | None) -> None:
-        self.pins[pin] = level
-
-
-@pytest.fixture
-def plugged(tmp_path: Path) -> Iterator[Plugged]:
-    """A board on the bus, with a text in its flash."""
-    with ExitStack() as held:
-
-        def made(text: bytes = TEXT, **options: Any) -> Board:
-            board = Board(tmp_path, SERIAL, Recorder(), **{"baud": 1_000_000, **options})
-            board.store.program(0, text)
-            held.callback(board.close)
-            board.plug()
-            return board
-
-        yield made
 
 
 def set_rate(handle: int, rate: int) -> None:
@@ -293,150 +237,3 @@ def test_a_busy_board_has_its_console_port_locked_by_another_process(plugged: Pl
     board.answer({"do": "misbehave", "names": []})
     fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     assert board.holder is None
-
-
-# -- the probe --------------------------------------------------------------------------------
-
-
-def coded(*blocks: tuple[int, bytes]) -> list[tuple[int, str]]:
-    return [(address, base64.b64encode(data).decode()) for address, data in blocks]
-
-
-def program(board: Board, *blocks: tuple[int, bytes], **more: object) -> dict[str, Any]:
-    return board.answer({"do": "program", "blocks": coded(*blocks), **more})
-
-
-def read(board: Board, address: int, size: int) -> bytes:
-    reply = board.answer({"do": "read", "address": address, "size": size})
-    return base64.b64decode(reply["data"])
-
-
-def test_programming_erases_the_pages_that_are_touched_and_no_other(plugged: Plugged) -> None:
-    board = plugged(b"")
-    board.store.program(3 * PAGE, b"behind")
-    assert program(board, (0, bytes(3 * PAGE)), (UICR.start, b"\0\0")) == {}
-    assert read(board, 3 * PAGE, 6) == b"behind"
-    assert program(board, (PAGE + 8, b"new"), (UICR.start + 4, b"u")) == {}
-    assert read(board, 0, PAGE) == bytes(PAGE)
-    assert read(board, PAGE, PAGE) == (b"\xff" * 8 + b"new").ljust(PAGE, b"\xff")
-    assert read(board, 2 * PAGE, PAGE) == bytes(PAGE)
-    assert read(board, UICR.start, 6) == b"\xff\xff\xff\xffu\xff"
-
-
-def test_all_is_erased_where_the_tool_says_so(plugged: Plugged) -> None:
-    board = plugged(b"")
-    program(board, (8 * PAGE, b"far away"))
-    program(board, (0, b"near"), erase_all=True)
-    assert read(board, 8 * PAGE, 8) == b"\xff" * 8
-
-
-def test_a_brown_out_leaves_half_of_each_block_and_a_board_that_is_away(plugged: Plugged) -> None:
-    board = plugged(b"", misbehave=["brown-out=1"])
-    reply = program(board, (0, b"0123456789"), (PAGE, b"abc"))
-    assert reply == {"error": "the connection to the target was lost while programming"}
-    assert not board.terminals and board.wrong.brown_out == 0
-    assert 0.2 < board.back_at - time.monotonic() <= 0.4
-    board.plug()
-    assert (read(board, 0, 6), read(board, PAGE, 2)) == (b"01234\xff", b"a\xff")
-
-
-@pytest.mark.parametrize(("wrong", "left"), [("flash-lies=2", 1), ("tool-lies", 0)])
-def test_a_tool_that_lies_writes_nothing(plugged: Plugged, wrong: str, left: int) -> None:
-    board = plugged(b"", misbehave=[wrong])
-    assert program(board, (0, b"text")) == {}
-    assert read(board, 0, 4) == b"\xff" * 4
-    assert board.wrong.flash_lies == left
-
-
-def test_memory_that_is_no_flash_is_the_chips(plugged: Plugged) -> None:
-    board = plugged()
-    assert read(board, 0x2000_0000, 2) == b"ab"
-    data = base64.b64encode(b"xyz").decode()
-    assert board.answer({"do": "write", "address": 0x2000_0000, "data": data}) == {}
-    assert board.chip.ram[0x2000_0000] == b"xyz"
-    assert board.answer({"do": "read", "address": 0x3000_0000, "size": 4}) == {
-        "error": "no memory at 0x30000000"
-    }
-
-
-def test_pins_are_driven_and_let_go(plugged: Plugged) -> None:
-    board = plugged()
-    for level in (False, True, None):
-        assert board.answer({"do": "drive", "pin": 6, "level": level}) == {}
-        assert board.chip.pins[6] is level
-        assert board.answer({"do": "pin", "pin": 6}) == {"level": level is not False}
-
-
-def test_the_reset_pin_and_the_supply_start_the_image_again(plugged: Plugged) -> None:
-    board = plugged()
-    assert board.answer({"do": "reset"}) == {} and board.resets == 1
-    assert board.answer({"do": "power"}) == {} and not board.terminals
-    assert 0.1 < board.back_at - time.monotonic() <= 0.2
-    away = board.back_at
-    assert board.answer({"do": "power"}) == {} and board.back_at == away  # it has none to lose
-
-
-def test_a_board_says_what_it_is_and_what_it_does_wrong(plugged: Plugged) -> None:
-    board = plugged(misbehave=["flash-fails=2", "silent"])
-    board.reset()
-    board.chip.halted = "a lockup"
-    told = board.answer({"do": "info"})
-    assert (told["serial"], told["resets"], told["halted"]) == (SERIAL, 1, "a lockup")
-    assert set(told["wrong"]) == set(NAMES)
-    assert (told["wrong"]["flash_fails"], told["wrong"]["silent"]) == (2, 1)
-    assert board.answer({"do": "spent", "name": "flash_fails"}) == {}
-    assert board.answer({"do": "info"})["wrong"]["flash_fails"] == 1
-    assert board.answer({"do": "misbehave", "names": ["drop=5"]}) == {}
-    assert board.wrong == parse(["drop=5"])
-
-
-@pytest.mark.parametrize(
-    ("request_", "error"),
-    [({"do": "dance"}, "no operation 'dance'"), ({}, "no operation None"),
-     ({"do": "read", "address": 0}, "'size'"),
-     ({"do": "read", "address": "x", "size": 1}, "invalid literal"),
-     ({"do": "program", "blocks": 3}, "not iterable"),
-     ({"do": "program", "blocks": [[0x5000_0000, ""]]}, "0x50000000 is not in flash")],
-)  # fmt: skip
-def test_a_request_that_makes_no_sense_is_refused_in_words(
-    plugged: Plugged, request_: dict[str, Any], error: str
-) -> None:
-    assert error in plugged().answer(request_)["error"]
-
-
-def test_a_board_that_is_away_answers_only_what_needs_no_cable(plugged: Plugged) -> None:
-    board = plugged()
-    board.unplug(10)
-    for operation in ("program", "read", "write", "reset", "spent", "pin", "drive"):
-        assert board.answer({"do": operation}) == {"error": "the board is not on the bus"}
-    assert "error" not in board.answer({"do": "info"})
-    assert board.answer({"do": "power"}) == {}
-    assert board.answer({"do": "misbehave", "names": []}) == {}
-
-
-# -- the control socket -----------------------------------------------------------------------
-
-
-def test_requests_come_by_a_socket_until_the_parent_ends(tmp_path: Path) -> None:
-    with ThreadDk(tmp_path) as dk:
-        assert dk.do("info")["serial"] == SERIAL
-        with pytest.raises(ControlError, match="no operation 'dance'"):
-            dk.do("dance")
-    assert benches.read(dk.board.folder) is None
-    with pytest.raises(ControlError, match="no virtual board in"):
-        dk.do("info")
-
-
-def test_what_is_no_json_is_refused_and_a_caller_that_hangs_up_harms_nothing(
-    tmp_path: Path,
-) -> None:
-    with ThreadDk(tmp_path) as dk:
-        path = benches.read(dk.board.folder).control
-        with socket.socket(socket.AF_UNIX) as channel:
-            channel.connect(path)
-            channel.sendall(b"hello")
-            channel.shutdown(socket.SHUT_WR)
-            assert channel.recv(4096) == b'{"error": "the request is not JSON"}'
-        with socket.socket(socket.AF_UNIX) as channel:
-            channel.connect(path)
-        assert dk.do("info")["serial"] == SERIAL

@@ -20,7 +20,6 @@ from harness.findings import Kind
 from harness.model import Model
 from harness.uart.records import ALLOCATIONS
 
-
 ATAN = Model.from_file(paths.models() / "atan_float32.tflite")
 
 
