@@ -64,3 +64,29 @@ def random_inputs(model: Model, seed: int = 0) -> list[np.ndarray]:
         rng.integers(*ranges.get(t.dtype, (-99, 100)), t.shape).astype(t.dtype)
         for t in model.inputs
     ]
+
+
+def real(*shape: int) -> T:
+    """A float32 tensor."""
+    return T(shape, "float32")
+
+
+def wide(*shape: int, zero: int = 0) -> T:
+    """An int16 tensor."""
+    return activation(*shape, dtype="int16", zero=zero)
+
+
+def unary(op: str, x: T, y: T, *options: object) -> bytes:
+    """A model of one operator from ``x`` to ``y``."""
+    return one_operator(op, [x, y], [0], options or None)  # type: ignore[arg-type]
+
+
+def pool(x: T, y: T, op: str = "AVERAGE_POOL_2D", **options: int) -> bytes:
+    """A model of one pool, of windows of one element if the options do not say otherwise."""
+    told = {"StrideH": 1, "StrideW": 1, "FilterHeight": 1, "FilterWidth": 1, "Padding": 1}
+    return unary(op, x, y, "Pool2D", {**told, **options})
+
+
+def gather(x: T, places: T, y: T, **options: int) -> bytes:
+    """A model of one GATHER."""
+    return one_operator("GATHER", [x, places, y], [0, 1], ("Gather", options))

@@ -1,0 +1,281 @@
+"""Frames, stacks, detections and rings that do not fit are refused, each in its own words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from model_builder import T
+from odd_models import assert_refused
+from refused_signals import of, overlap, signal
+
+from harness.errors import HilError
+from harness.model import Model
+from harness.reference import Interpreter
+
+
+def _framer(x: T, y: T, size: int, step: int, prefill: int = 0, valid: T | None = None) -> bytes:
+    flex = {"frame_size": size, "frame_step": step, "prefill": prefill}
+    return signal("SignalFramer", [x, y, valid or of("bool")], 2, **flex)
+
+
+def _stacker(x: T, y: T, channels: int, left: int, right: int, step: int) -> bytes:
+    flex = {
+        "num_channels": channels,
+        "stacker_left_context": left,
+        "stacker_right_context": right,
+        "stacker_step": step,
+    }
+    return signal("SignalStacker", [x, y, of("bool")], 2, **flex)
+
+
+def _ring(x: T, y: T, **flex: int) -> bytes:
+    return signal("CIRCULAR_BUFFER", [x, y], 1, **{"cycles_max": 1, **flex})
+
+
+_DETECTION = {
+    "max_detections": 2,
+    "max_classes_per_detection": 1,
+    "num_classes": 3,
+    "nms_score_threshold": 0.0,
+    "nms_iou_threshold": 0.5,
+    "y_scale": 10.0,
+    "x_scale": 10.0,
+    "h_scale": 5.0,
+    "w_scale": 5.0,
+}
+
+
+_SHAPES = {
+    "encodings": (1, 5, 4),
+    "scores": (1, 5, 3),
+    "anchors": (5, 4),
+    "boxes": (1, 2, 4),
+    "classes": (1, 2),
+    "best": (1, 2),
+    "count": (1,),
+}
+
+
+def _detection(changed: dict[str, tuple[int, ...]] | None = None, **flex: Any) -> bytes:
+    tensors = [T(shape, "float32") for shape in {**_SHAPES, **(changed or {})}.values()]
+    name = "TFLite_Detection_PostProcess"
+    return signal(name, tensors, 4, (0, 1, 2), **{**_DETECTION, **flex})
+
+
+_RING = (of("int8", 1, 1, 2, 3, scale=0.5), of("int8", 1, 4, 2, 3, scale=0.5, variable=True))
+
+
+REFUSED = {
+    "SignalFramer of steps that do not divide": (
+        _framer(of("int16", 5), of("int16", 2, 4), 4, 2),
+        "frames of 4 each 2 of [5]",
+    ),
+    "SignalFramer of less than a step": (
+        _framer(of("int16", 0), of("int16", 0, 4), 4, 2),
+        "frames of 4 each 2 of [0]",
+    ),
+    "SignalFramer of a scalar": (
+        _framer(of("int16"), of("int16", 1, 4), 4, 2),
+        "frames of 4 each 2 of []",
+    ),
+    "SignalFramer that fills before it steps over": (
+        _framer(of("int16", 4), of("int16", 1, 2), 2, 4, 1),
+        "frames of 2 each 4 of [4]",
+    ),
+    "SignalFramer to another shape": (
+        _framer(of("int16", 4), of("int16", 1, 4), 4, 2),
+        "computes the shape [2, 4]",
+    ),
+    "SignalFramer with a vector of answers": (
+        _framer(of("int16", 4), of("int16", 2, 4), 4, 2, 0, of("bool", 1)),
+        "computes the shape [], but the model declares [1]",
+    ),
+    "SignalFramer of a prefill that is no flag": (
+        _framer(of("int16", 4), of("int16", 2, 4), 4, 2, 2),
+        "its option prefill is 2",
+    ),
+    "SignalStacker of other channels": (
+        _stacker(of("int16", 3), of("int16", 6), 2, 1, 1, 1),
+        "2 channels, 1 + 1 frames, each 1",
+    ),
+    "SignalStacker of steps beyond its frames": (
+        _stacker(of("int16", 2), of("int16", 6), 2, 1, 1, 4),
+        "2 channels, 1 + 1 frames, each 4",
+    ),
+    "SignalStacker to another shape": (
+        _stacker(of("int16", 2), of("int16", 4), 2, 1, 1, 1),
+        "computes the shape [6]",
+    ),
+    "SignalDelay of a scalar": (
+        signal("SignalDelay", [of("int16"), of("int16")], 1, delay_length=1),
+        "its input has the shape []",
+    ),
+    "SignalDelay of nothing": (
+        signal("SignalDelay", [of("int16", 2, 0), of("int16", 2, 0)], 1, delay_length=1),
+        "its input has the shape [2, 0]",
+    ),
+    "SignalOverlapAdd of one frame alone": (
+        overlap(of("int16", 4), of("int16", 2), 2),
+        "frames [4] each 2",
+    ),
+    "SignalOverlapAdd of steps longer than frames": (
+        overlap(of("int16", 2, 4), of("int16", 10), 5),
+        "frames [2, 4] each 5",
+    ),
+    "SignalOverlapAdd to another shape": (
+        overlap(of("int16", 2, 4), of("int16", 8), 2),
+        "computes the shape [4]",
+    ),
+    "CIRCULAR_BUFFER of three axes": (
+        _ring(of("int8", 1, 2, 3, scale=0.5), _RING[1]),
+        "it takes [1, 2, 3] and gives [1, 4, 2, 3]",
+    ),
+    "CIRCULAR_BUFFER to five axes": (
+        _ring(_RING[0], of("int8", 1, 4, 2, 3, 1, scale=0.5, variable=True)),
+        "it takes [1, 1, 2, 3] and gives [1, 4, 2, 3, 1]",
+    ),
+    "CIRCULAR_BUFFER to three axes": (
+        _ring(_RING[0], of("int8", 1, 4, 6, scale=0.5, variable=True)),
+        "it takes [1, 1, 2, 3] and gives [1, 4, 6]",
+    ),
+    "CIRCULAR_BUFFER of two batches": (
+        _ring(of("int8", 2, 1, 2, 3, scale=0.5), _RING[1]),
+        "it takes [2, 1, 2, 3] and gives [1, 4, 2, 3]",
+    ),
+    "CIRCULAR_BUFFER of two slots at once": (
+        _ring(of("int8", 1, 2, 2, 3, scale=0.5), _RING[1]),
+        "slots of [1, 2, 2, 3] do not make [1, 4, 2, 3]",
+    ),
+    "CIRCULAR_BUFFER of other slots": (
+        _ring(of("int8", 1, 1, 2, 2, scale=0.5), _RING[1]),
+        "slots of [1, 1, 2, 2] do not make [1, 4, 2, 3]",
+    ),
+    "CIRCULAR_BUFFER to what others overwrite": (
+        _ring(_RING[0], of("int8", 1, 4, 2, 3, scale=0.5)),
+        "its output is no variable tensor",
+    ),
+    "CIRCULAR_BUFFER without a period, of a number that ends early": (
+        _ring(*_RING, cycles_max=0),
+        "of 2 inferences it ends 1 early",
+    ),
+    "detection of no class": (_detection(num_classes=0), "its options are {"),
+    "detection of too many": (_detection(max_detections=1025), "its options are {"),
+    "detection with an overlap of 0": (
+        _detection(nms_iou_threshold=0.0),
+        "its option nms_iou_threshold is 0.0",
+    ),
+    "detection with an overlap above 1": (
+        _detection(nms_iou_threshold=1.5),
+        "its option nms_iou_threshold is 1.5",
+    ),
+    "detection of encodings of two axes": (
+        _detection({"encodings": (5, 4)}),
+        "its inputs are [5, 4], [1, 5, 3], [5, 4]",
+    ),
+    "detection in two images": (
+        _detection({"encodings": (2, 5, 4)}),
+        "its inputs are [2, 5, 4], [1, 5, 3], [5, 4]",
+    ),
+    "detection with scores for other boxes": (
+        _detection({"scores": (1, 6, 3)}),
+        "its inputs are [1, 5, 4], [1, 6, 3], [5, 4]",
+    ),
+    "detection with anchors for other boxes": (
+        _detection({"anchors": (6, 4)}),
+        "its inputs are [1, 5, 4], [1, 5, 3], [6, 4]",
+    ),
+    "detection of encodings of three numbers": (
+        _detection({"encodings": (1, 5, 3)}),
+        "its inputs are [1, 5, 3], [1, 5, 3], [5, 4]",
+    ),
+    "detection with scores for fewer classes": (
+        _detection({"scores": (1, 5, 2)}),
+        "2 scores a box for 3 classes",
+    ),
+    "detection with scores for two classes more": (
+        _detection({"scores": (1, 5, 5)}),
+        "5 scores a box for 3 classes",
+    ),
+    "fast detection with several classes a box": (
+        _detection(max_classes_per_detection=2),
+        "fast suppression with several classes a box",
+    ),
+    "detection among too many boxes": (
+        _detection(
+            {"encodings": (1, 1 << 12, 4), "scores": (1, 1 << 12, 3), "anchors": (1 << 12, 4)},
+            detections_per_class=1024,
+        ),
+        "2 detections among 4096 boxes",
+    ),
+    "detection without room for its boxes": (
+        _detection({"boxes": (1, 1, 4)}),
+        "2 detections have no room in outputs of [4, 2, 2, 1] elements",
+    ),
+    "detection without room for its classes": (
+        _detection({"classes": (1, 1)}),
+        "2 detections have no room in outputs of [8, 1, 2, 1] elements",
+    ),
+    "detection without room for its scores": (
+        _detection({"best": (1, 1)}),
+        "2 detections have no room in outputs of [8, 2, 1, 1] elements",
+    ),
+    "detection without room for their number": (
+        _detection({"count": (0,)}),
+        "2 detections have no room in outputs of [8, 2, 2, 0] elements",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_does_not_fit_together_is_refused_in_its_own_words(name: str) -> None:
+    assert_refused(*REFUSED[name])
+
+
+TAKEN = {
+    "frames of exactly one step": _framer(of("int16", 2), of("int16", 1, 2), 2, 2, 1),
+    "a stack of as many frames as each step": _stacker(of("int16", 2), of("int16", 6), 2, 1, 1, 3),
+    "overlapping frames of exactly one step": overlap(of("int16", 2, 4), of("int16", 8), 4),
+    "detections": _detection(max_detections=2),
+    "detections among scores of one class more": _detection({"scores": (1, 5, 4)}),
+    "a circular buffer": _ring(*_RING),
+}
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_what_just_fits_is_taken(name: str) -> None:
+    interpreter = Interpreter(Model.from_bytes(TAKEN[name], name))
+    assert interpreter.operators
+
+
+OPTIONS = {
+    ("frame_size", 1, 1 << 20): lambda n: _framer(of("int16", 4), of("int16", 2, 4), n, 2),
+    ("frame_step", 1, 1 << 20): lambda n: _framer(of("int16", 4), of("int16", 2, 4), 4, n),
+    ("prefill", 0, 1): lambda n: _framer(of("int16", 4), of("int16", 2, 4), 4, 2, n),
+    ("stacker_step", 1, 1 << 20): lambda n: _stacker(of("int16", 2), of("int16", 6), 2, 1, 1, n),
+    ("stacker_left_context", 0, 1 << 20): lambda n: _stacker(
+        of("int16", 2), of("int16", 6), 2, n, 1, 1
+    ),
+    ("stacker_right_context", 0, 1 << 20): lambda n: _stacker(
+        of("int16", 2), of("int16", 6), 2, 1, n, 1
+    ),
+    ("delay_length", 0, 1 << 20): lambda n: signal(
+        "SignalDelay", [of("int16", 2)] * 2, 1, delay_length=n
+    ),
+    ("cycles_max", -(1 << 31), 1 << 31): lambda n: _ring(*_RING, cycles_max=n),
+}
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=[name for name, _, _ in OPTIONS])
+def test_an_option_has_a_smallest_and_a_largest_value(option: tuple[str, int, int]) -> None:
+    """One beyond is refused by its name, the ends at most for what they mean."""
+    name, low, high = option
+    for value in (low - 1, high + 1):
+        with pytest.raises(HilError) as refusal:
+            Interpreter(Model.from_bytes(OPTIONS[option](value)))
+        assert refusal.value.message.endswith(f"its option {name} is {value}")
+    for value in (low, high):
+        try:
+            Interpreter(Model.from_bytes(OPTIONS[option](value)))
+        except HilError as refused:
+            assert "its option" not in refused.message
