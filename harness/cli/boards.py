@@ -21,8 +21,19 @@ from harness.targets.board.lock import Holder, ProbeLock
 from harness.targets.board.opening import search_path
 from harness.targets.board.policy import Quarantine
 
+
+def _keep(context: click.Context, _: click.Parameter, lab_file: Path | None) -> None:
+    """The lab file stands before the subcommand or behind it."""
+    if lab_file is not None:
+        context.obj = lab_file
+
+
 _LAB = click.option(
-    "--lab", "lab_file", type=click.Path(path_type=Path), help="Lab file (default: lab.toml)."
+    "--lab",
+    type=click.Path(path_type=Path),
+    callback=_keep,
+    expose_value=False,
+    help="Lab file (default: lab.toml).",
 )
 
 
@@ -30,15 +41,14 @@ _LAB = click.option(
 @_LAB
 @json_option("the list")
 @click.pass_context
-def boards(context: click.Context, lab_file: Path | None, json_file: Path | None) -> None:
+def boards(context: click.Context, json_file: Path | None) -> None:
     """List the boards of the lab, and whether they can be used.
 
     Boards are found by their J-Link probes on this machine, and in a lab file (docs/lab.md).
     """
-    context.obj = lab_file
     if context.invoked_subcommand is not None:
         return
-    lab = load(lab_file)
+    lab = load(context.obj)
     rows = [_row(board, lab) for board in discovery.attached(lab)]
     write_text(json_file, json.dumps({"boards": rows}, indent=2))
     if json_file == STDOUT:
@@ -98,6 +108,7 @@ def _find(context: click.Context, name: str) -> tuple[Board, Lab]:
 
 
 @boards.command()
+@_LAB
 @click.argument("name")
 @click.pass_context
 def release(context: click.Context, name: str) -> None:
@@ -112,6 +123,7 @@ def release(context: click.Context, name: str) -> None:
 
 
 @boards.command()
+@_LAB
 @click.argument("name")
 @click.pass_context
 def take(context: click.Context, name: str) -> None:
@@ -127,6 +139,7 @@ def take(context: click.Context, name: str) -> None:
 
 
 @boards.command()
+@_LAB
 @click.argument("elf", type=click.Path(path_type=Path))
 @click.option("--board", "name", help="Name, probe serial number or tag.")
 @click.option("--runner", default="", help=f"One of {', '.join(runners.RUNNERS)}.")

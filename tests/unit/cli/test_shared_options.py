@@ -99,3 +99,11 @@ def test_every_usage_error_is_one_line_with_a_hint(capsys):
         error, hint = capsys.readouterr().err.splitlines()
         assert error.startswith("tflm-hil: ")
         assert hint.startswith("hint: tflm-hil")
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("subcommand", ["release", "take"])
+def test_the_lab_stands_before_a_subcommand_or_behind_it(subcommand, before, capsys, tmp_path):
+    lab, words = ["--lab", str(tmp_path / "bench.toml")], [subcommand, "dk1"]
+    assert main(["boards", *(lab + words if before else words + lab)]) == 2
+    assert capsys.readouterr().err == f"tflm-hil: there is no file {lab[1]}\n"
