@@ -122,7 +122,7 @@ class Node:
         try:
             return flexbuffer.scalars(self.operator.custom_options)
         except flexbuffer.NoFlexMap as error:
-            raise self.bad(f"its options are no FlexBuffer map: {error}") from None
+            raise self.bad(f"its options are not a FlexBuffer map: {error}") from None
 
     def number(self, name: str, low: int, high: int) -> int:
         """A whole number from ``low`` to ``high`` among a custom operator's options.

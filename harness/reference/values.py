@@ -44,7 +44,9 @@ class LastValues(Mapping[int, Array]):
             )
         if not self._values:
             raise UnknownTensor(f"{named} has no value before the first inference")
-        raise UnknownTensor(f"{named} is no input of the model and no output of an operator")
+        raise UnknownTensor(
+            f"{named} is neither an input of the model nor an output of an operator"
+        )
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._values)

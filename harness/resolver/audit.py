@@ -38,7 +38,7 @@ class Verdict(StrEnum):
 
 #: The way to an answer if the ELF alone does not give one.
 LIVE_HINT = (
-    "check the ELF from before it was stripped, or what its table holds when it runs: "
+    "check the ELF before it was stripped, or its table at run time: "
     "`tflm-hil resolver check --live ELF MODEL`"
 )
 #: Verdicts with which the model runs.
@@ -319,14 +319,14 @@ def _notes(image: Linked) -> Iterable[str]:
     if not image.resolvers:
         yield "the image does not tell how many slots its resolver has"
     if image.method == "kernels":
-        yield "no Register_* is linked (inlined?): operators were told by their kernel functions"
+        yield "no Register_* is linked (inlined?): operators are found by their kernels"
     leftovers = declarations.all_ops(image.firmware)
     if leftovers:
         yield f"AllOpsResolver is linked: every operator is in the image ({demangle(leftovers[0])})"
     if len(image.resolvers) > 1:
         names = ", ".join(f"{one.name} <{one.slots}>" for one in image.resolvers)
         yield (
-            f"several resolvers: {names}; what each of them registers is told by "
+            f"several resolvers: {names}; what each of them registers is shown by "
             "`tflm-hil resolver dump`"
         )
     declared = {one.slots for one in image.resolvers}

@@ -23,7 +23,7 @@ def generate(models: Sequence[Model], *, namespace: str = "hil") -> str:
     if not models:
         raise UsageError("a resolver needs a model", hint="tflm-hil resolver generate MODEL...")
     if not all(_IDENTIFIER.match(part) for part in namespace.split("::")):
-        raise UsageError(f"{namespace!r} is no C++ namespace")
+        raise UsageError(f"{namespace!r} is not a C++ namespace")
     builtins, customs = _needed(models)
     own = [name for name in customs if not custom_method(name)]
     calls = [f"resolver.{builtin_method(name)}()" for name in builtins]

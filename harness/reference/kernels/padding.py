@@ -43,7 +43,7 @@ def pad(node: Node) -> Run:
     fill = output.zero_point if dtype == "int8" else 0
     given = node.present(2)
     if given and (node.input(2).dtype != dtype or node.input(2).elements != 1):
-        raise node.refused("its value is no scalar of its input's type")
+        raise node.refused("its value is not a scalar of its input's type")
     if (
         given
         and dtype == "int8"

@@ -30,7 +30,7 @@ def circular_buffer(node: Node) -> Run:
     if shape[1] != 1 or (shape[0], *shape[2:]) != (output.shape[0], *output.shape[2:]):
         raise node.refused(f"slots of {list(shape)} do not make {list(output.shape)}")
     if not output.variable:
-        raise node.bad("its output is no variable tensor: others overwrite what it keeps")
+        raise node.bad("its output is not a variable tensor, so other operators overwrite it")
     options = node.operator.custom_options
     period = node.number("cycles_max", -_MOST, _MOST) if options else 0
     if period <= 0:

@@ -32,7 +32,7 @@ def filter_bank(node: Node) -> Run:
     channels = node.number("num_channels", 1, 1 << 20)
     for tensor in node.inputs:
         if tensor and len(tensor.shape) != 1:
-            raise node.refused(f"its input {list(tensor.shape)} is no vector")
+            raise node.refused(f"its input {list(tensor.shape)} is not a vector")
     node.check_output((channels,))
     names = ("", "its weights", "its rests", "its bins", "its places", "its widths")
     constants = [node.required_constant(i, names[i]).ravel().astype(np.int64) for i in range(1, 6)]

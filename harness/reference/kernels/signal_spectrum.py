@@ -94,7 +94,9 @@ def typed(node: Node, allowed: str) -> str:
 def _length(node: Node) -> int:
     length = node.number("fft_length", 0, 1 << 31)
     if not 4 <= length <= MAX_LENGTH or length & (length - 1):
-        raise node.unsupported(f"a length of {length}, no power of two, is not supported")
+        raise node.unsupported(
+            f"a length of {length} is not supported, only powers of two from 4 to {MAX_LENGTH}"
+        )
     return length
 
 
@@ -127,7 +129,7 @@ def irfft(node: Node) -> Run:
     dtype, length = typed(node, "int16 int32 float32"), _length(node)
     shape = node.input(0).shape
     if not shape or shape[-1] != length + 2:
-        raise node.bad(f"{list(shape)} holds no {length // 2 + 1} bins")
+        raise node.bad(f"{list(shape)} does not hold {length // 2 + 1} bins")
     node.check_output((*shape[:-1], length))
     transform = Transform(length, 16 if dtype == "int16" else 32, inverse=True)
 

@@ -45,7 +45,7 @@ def svdf(node: Node) -> Run:
     if rest or feature.shape != (filters, x.shape[1]):
         raise node.bad(f"{filters} filters of rank {rank}, feature weights {list(feature.shape)}")
     if not state.variable or state.shape != (x.shape[0], filters * memory):
-        raise node.bad(f"its state has the shape {list(state.shape)} or is no variable")
+        raise node.bad(f"its state has the shape {list(state.shape)} or is not a variable")
     if node.present(3) and node.input(3).elements != units:
         raise node.bad(f"its bias has {node.input(3).elements} elements for {units} units")
     node.check_output((x.shape[0], units))

@@ -265,7 +265,9 @@ def test_a_tensor_that_nothing_reads_or_writes_has_no_value() -> None:
     model = Model.from_bytes(build(tensors, [Op("NEG", [0], [1])], [0], [1]), "three")
     interpreter = Interpreter(model)
     interpreter.invoke([np.ones(1, np.float32)])
-    with pytest.raises(UsageError, match=r"three: tensor 2 \('idle'\) is no input of the model"):
+    with pytest.raises(
+        UsageError, match=r"three: tensor 2 \('idle'\) is neither an input of the model"
+    ):
         interpreter.tensors[2]
 
 

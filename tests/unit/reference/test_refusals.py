@@ -327,7 +327,7 @@ def test_a_filter_bank_of_energies_that_are_no_vector_is_refused(micro: Oracle) 
     data = build(tensors, [Op(name, range(6), [6], custom=name, custom_options=flex)], [0], [6])
     with pytest.raises(Refused):
         micro.run(data, [[np.ones((1, 8), np.uint32)]])
-    with pytest.raises(BadModel, match="is no vector") as refusal:
+    with pytest.raises(BadModel, match="is not a vector") as refusal:
         Interpreter(Model.from_bytes(data))
     assert refusal.value.hint == "TFLM refuses such a model too"
 

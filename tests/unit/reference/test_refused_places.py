@@ -40,11 +40,11 @@ REFUSED = {
     "PAD to another shape": (_pad(_a(2), [[1, 1]], _a(3)), "computes the shape [4]"),
     "PADV2 with two values": (
         _pad(_a(2), [[1, 1]], _a(4), _c([1, 2], "int8")),
-        "no scalar of its input's type",
+        "not a scalar of its input's type",
     ),
     "PADV2 with a value of another type": (
         _pad(_a(2), [[1, 1]], _a(4), _c([1], "float32")),
-        "no scalar of its input's type",
+        "not a scalar of its input's type",
     ),
     "PADV2 with a value of another zero point": (
         _pad(_a(2), [[1, 1]], _a(4), T((1,), "int8", 0.05, 1, data=[3])),

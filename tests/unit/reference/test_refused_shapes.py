@@ -83,7 +83,7 @@ REFUSED = {
     "SVDF whose weights are of another depth": (_svdf(_put(1, _w(2, 5))), "weights [2, 5]"),
     "SVDF whose state is no variable": (
         _svdf(_put(4, T((1, 6), "int16", 0.01, 0, [[0] * 6]))),
-        "is no variable",
+        "is not a variable",
     ),
     "SVDF whose state is too short": (
         _svdf(_put(4, T((1, 5), "int16", 0.01, 0, variable=True))),

@@ -100,11 +100,11 @@ REFUSED = {
     ),
     "SignalRfft of a length of 2": (
         _rfft(of("int16", 2), of("int16", 4), INT16, 2),
-        "a length of 2, no power of two, is not supported",
+        "a length of 2 is not supported, only powers of two from 4 to 65536",
     ),
     "SignalRfft of a length of 12": (
         _rfft(of("int16", 4), of("int16", 14), INT16, 12),
-        "a length of 12, no power of two, is not supported",
+        "a length of 12 is not supported, only powers of two from 4 to 65536",
     ),
     "SignalRfft of more than its length": (
         _rfft(of("int16", 5), of("int16", 6), INT16, 4),
@@ -120,7 +120,7 @@ REFUSED = {
     ),
     "SignalIrfft of other bins": (
         _rfft(of("int16", 8), of("int16", 4), INT16, 4, "SignalIrfft"),
-        "[8] holds no 3 bins",
+        "[8] does not hold 3 bins",
     ),
     "SignalIrfft to another shape": (
         _rfft(of("int16", 6), of("int16", 6), INT16, 4, "SignalIrfft"),

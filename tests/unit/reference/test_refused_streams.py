@@ -153,7 +153,7 @@ REFUSED = {
     ),
     "CIRCULAR_BUFFER to what others overwrite": (
         _ring(_RING[0], of("int8", 1, 4, 2, 3, scale=0.5)),
-        "its output is no variable tensor",
+        "its output is not a variable tensor",
     ),
     "CIRCULAR_BUFFER without a period, of a number that ends early": (
         _ring(*_RING, cycles_max=0),

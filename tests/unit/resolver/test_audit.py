@@ -136,7 +136,7 @@ def test_several_resolvers_are_noted_with_their_slots(compile_image: Compile) ->
     assert (first, second.rpartition("::")[2]) == ("resolver <1>", "second <5>")
     names = ", ".join(f"{one.name} <{one.slots}>" for one in audit.resolvers)
     assert audit.notes == (
-        f"several resolvers: {names}; what each of them registers is told by "
+        f"several resolvers: {names}; what each of them registers is shown by "
         "`tflm-hil resolver dump`",
     )
 
