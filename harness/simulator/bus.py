@@ -136,11 +136,6 @@ class Bus:
     def _registers(
         self, block: WordRegisters, is_write: int, offset: int, size: int, value: int
     ) -> int:
-        if size == 4 and not offset & 3:  # nearly all of them
-            if not is_write:
-                return block.read(offset)
-            block.write(offset, value)
-            return 0
         shift = 8 * (offset & 3)
         if not is_write:
             return block.read(offset & ~3) >> shift
