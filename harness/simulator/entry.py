@@ -41,15 +41,11 @@ if TYPE_CHECKING:
 
 XPSR_T = 1 << 24
 # Plain numbers: looking up a member of an enumeration takes longer than reading the register.
-_XPSR, _XPSR_NZCVQG, _APSR_NZCV, _EPSR = (
-    int(r) for r in (Reg.XPSR, Reg.XPSR_NZCVQG, Reg.APSR_NZCV, Reg.EPSR)
-)
-_SP, _PSP, _LR, _PC = (int(r) for r in (Reg.SP, Reg.PSP, Reg.LR, Reg.PC))
+_XPSR, _XPSR_NZCVQG = int(Reg.XPSR), int(Reg.XPSR_NZCVQG)
+_APSR_NZCV, _EPSR = int(Reg.APSR_NZCV), int(Reg.EPSR)
+_SP, _PSP, _LR, _PC = int(Reg.SP), int(Reg.PSP), int(Reg.LR), int(Reg.PC)
 _CONTROL, _FAULTMASK, _FPSCR = int(Reg.CONTROL), int(Reg.FAULTMASK), int(Reg.FPSCR)
-_ENTRY = (
-    *(int(r) for r in (Reg.R0, Reg.R1, Reg.R2, Reg.R3, Reg.R12, Reg.LR, Reg.XPSR, Reg.SP)),
-    int(Reg.CONTROL),
-)
+_ENTRY = tuple(map(int, (Reg.R0, Reg.R1, Reg.R2, Reg.R3, Reg.R12, _LR, _XPSR, _SP, _CONTROL)))
 LOW_FP, HIGH_FP = tuple(range(Reg.S0, Reg.S0 + 16)), tuple(range(Reg.S0 + 16, Reg.S0 + 32))
 CALLEE_SAVED = tuple(range(Reg.R0 + 4, Reg.R0 + 12))
 _ALL = tuple(range(Reg.R0, Reg.R0 + 13))

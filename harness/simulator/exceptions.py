@@ -45,7 +45,7 @@ from harness.simulator.status import INVER, INVIS, INVPC
 _XPSR, _XPSR_NZCVQG = int(Reg.XPSR), int(Reg.XPSR_NZCVQG)
 _SP, _PSP, _PC = int(Reg.SP), int(Reg.PSP), int(Reg.PC)
 _CONTROL, _FAULTMASK, _FPSCR = int(Reg.CONTROL), int(Reg.FAULTMASK), int(Reg.FPSCR)
-_RESTORED = tuple(int(r) for r in (Reg.R0, Reg.R1, Reg.R2, Reg.R3, Reg.R12, Reg.LR))
+_RESTORED = tuple(map(int, (Reg.R0, Reg.R1, Reg.R2, Reg.R3, Reg.R12, Reg.LR)))
 
 
 class Exceptions(Entry):

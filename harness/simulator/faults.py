@@ -133,7 +133,8 @@ def report(record: FaultRecord, firmware: Firmware) -> str:
     lines.append(f"  sp 0x{record.sp:08x}  {record.stack}, in {exception_name(record.exception)}")
     for first in range(0, 13, 4):
         part = record.registers[first : min(first + 4, 13)]
-        lines.append("  " + "  ".join(f"r{first + i:<2} {v:08x}" for i, v in enumerate(part)))
+        values = (f"r{number:<2} {value:08x}" for number, value in enumerate(part, first))
+        lines.append("  " + "  ".join(values))
     lines.append(
         f"  xpsr {record.registers[16]:08x}  cfsr {record.cfsr:08x}  hfsr {record.hfsr:08x}"
         f"  after {record.instructions} instructions"

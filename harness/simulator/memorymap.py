@@ -74,17 +74,17 @@ class MemoryMap:
 def from_table(table: dict[str, Any]) -> MemoryMap:
     """A map from the parsed TOML; raises KeyError if an entry is missing."""
     soc, windows = table["soc"], table["windows"]
-    areas = tuple(Area(name, a["origin"], a["size"]) for name, a in table["memory"].items())
+    areas = tuple(Area(name, row["origin"], row["size"]) for name, row in table["memory"].items())
     blocks = tuple(
         Block(
             name,
-            p["offset"],
-            p.get("size", 0x1000),
-            p.get("irq"),
-            tuple(windows[base] for base in p["bases"]),
-            p["model"],
+            row["offset"],
+            row.get("size", 0x1000),
+            row.get("irq"),
+            tuple(windows[base] for base in row["bases"]),
+            row["model"],
         )
-        for name, p in table["peripherals"].items()
+        for name, row in table["peripherals"].items()
     )
     return MemoryMap(
         soc["name"],

@@ -222,8 +222,8 @@ class Nrf9160:
             return
         devices = self._listeners.get(channel)
         if devices is None:
-            nordic = (d for d in self.devices.values() if isinstance(d, Nordic))
-            devices = tuple(d for d in nordic if d.subscriptions.get(channel))
+            nordic = (one for one in self.devices.values() if isinstance(one, Nordic))
+            devices = tuple(one for one in nordic if one.subscriptions.get(channel))
             self._listeners[channel] = devices
             if devices == (publisher,) and isinstance(publisher, Uarte):
                 publisher.note_channel(channel)

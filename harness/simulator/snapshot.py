@@ -71,7 +71,9 @@ def take(machine: Machine) -> Snapshot:
 def _blocks(machine: Machine) -> dict[str, Any]:
     blocks = {name: getattr(machine, name).state() for name in (*_BLOCKS, "worlds")}
     worlds = machine.worlds[False], machine.worlds[True]
-    return blocks | {name: tuple(getattr(w, name).state() for w in worlds) for name in _BANKED}
+    return blocks | {
+        name: tuple(getattr(world, name).state() for world in worlds) for name in _BANKED
+    }
 
 
 def restore(machine: Machine, snapshot: Snapshot) -> None:
@@ -167,7 +169,7 @@ def _made_by(machine: Machine) -> str:
     known = hashlib.sha256()
     for address, data in machine.image.parts:
         known.update(f"{address} {len(data)} ".encode() + data)
-    names = ",".join(f"{name}:{sorted(d.state())}" for name, d in machine.devices.items())
+    names = ",".join(f"{name}:{sorted(one.state())}" for name, one in machine.devices.items())
     known.update(names.encode())
     return f"{FORMAT} {machine.engine.version} {len(machine.core.save_state())} {known.hexdigest()}"
 

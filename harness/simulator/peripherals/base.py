@@ -230,8 +230,8 @@ class Nordic(Device):
             self._readers[INTENSET] = self._readers[INTENCLR] = lambda: self.regs[INTEN]
             self._readers[INTPEND] = lambda: self.regs[INTEN] & self._raised()
             self._writers[INTEN] = self._write_inten
-            self._writers[INTENSET] = lambda v: self._write_inten(self.regs[INTEN] | v)
-            self._writers[INTENCLR] = lambda v: self._write_inten(self.regs[INTEN] & ~v)
+            self._writers[INTENSET] = lambda bits: self._write_inten(self.regs[INTEN] | bits)
+            self._writers[INTENCLR] = lambda bits: self._write_inten(self.regs[INTEN] & ~bits)
             self._writers[INTPEND] = _ignore
         self.reset()
 

@@ -38,8 +38,8 @@ class Rtc(Counter):
     STATE: ClassVar[tuple[str, ...]] = ("running", "base", "edge")
 
     def reset(self) -> None:
-        m = self.chip.memory_map
-        self.regs.edges, self.regs.ticks = m.lfclk_hz, m.cpu_hz
+        clocks = self.chip.memory_map
+        self.regs.edges, self.regs.ticks = clocks.lfclk_hz, clocks.cpu_hz
         super().reset()
         self.edge = 0
 
@@ -80,12 +80,12 @@ class Rtc(Counter):
     # time: edge n of the 32 768 Hz clock lies at tick ceil(n * cpu_hz / lfclk_hz)
 
     def _edge_now(self) -> int:
-        m = self.chip.memory_map
-        return self.chip.now * m.lfclk_hz // m.cpu_hz
+        clocks = self.chip.memory_map
+        return self.chip.now * clocks.lfclk_hz // clocks.cpu_hz
 
     def _tick_of(self, edge: int) -> int:
-        m = self.chip.memory_map
-        return -(-edge * m.cpu_hz // m.lfclk_hz)
+        clocks = self.chip.memory_map
+        return -(-edge * clocks.cpu_hz // clocks.lfclk_hz)
 
     @property
     def _step(self) -> int:

@@ -43,8 +43,8 @@ class Timer(Counter):
 
     @property
     def _ticks_per_count(self) -> int:
-        m = self.chip.memory_map
-        return (m.cpu_hz // m.timer_hz) << min(self.regs[0x510] & 0xF, 9)
+        clocks = self.chip.memory_map
+        return (clocks.cpu_hz // clocks.timer_hz) << min(self.regs[0x510] & 0xF, 9)
 
     @property
     def _timing(self) -> bool:

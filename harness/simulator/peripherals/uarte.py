@@ -106,10 +106,10 @@ class Uarte(Nordic):
             self.regs.stops_itself |= 1 << channel
 
     def _ticks_per_byte(self) -> int:
-        m = self.chip.memory_map
-        baud = max(1, self.regs[0x524] * m.timer_hz >> 32)
+        clocks = self.chip.memory_map
+        baud = max(1, self.regs[0x524] * clocks.timer_hz >> 32)
         bits = 10 + (self.regs[0x56C] >> 1 & 7 == 7) + (self.regs[0x56C] >> 4 & 1)
-        return m.cpu_hz * bits // baud
+        return clocks.cpu_hz * bits // baud
 
     # sending
 

@@ -28,8 +28,8 @@ class Watchdog(Nordic):
     )
 
     def _after(self, tag: str, cycles: int) -> None:
-        m = self.chip.memory_map
-        ticks = -(-cycles * m.cpu_hz // m.lfclk_hz)
+        clocks = self.chip.memory_map
+        ticks = -(-cycles * clocks.cpu_hz // clocks.lfclk_hz)
         self.chip.schedule(self.name, tag, self.chip.now + ticks)
 
     def task_start(self) -> None:

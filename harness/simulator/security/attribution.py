@@ -111,10 +111,12 @@ class Attribution:
         self.sau_ctrl = sau_ctrl
         self._given = sau_ctrl == ALLNS
         self._permissions = {name: self.spu.regions(name) for name in self._origins}
-        self._gateways = [g for name in self._origins for g in self.spu.gateways(name)]
-        memory = [p if self._given else p | SECURE for ps in self._permissions.values() for p in ps]
-        self.divided = self.divided or nonsecure or any(not p & SECURE for p in memory)
-        self.restricted = nonsecure or any(p != 7 | SECURE for p in memory)
+        self._gateways = [place for name in self._origins for place in self.spu.gateways(name)]
+        found = {one for regions in self._permissions.values() for one in regions}
+        if not self._given:
+            found = {one | SECURE for one in found}
+        self.divided = self.divided or nonsecure or any(not one & SECURE for one in found)
+        self.restricted = nonsecure or found != {7 | SECURE}
         if not self.restricted:
             if self._stretches:
                 self._open()
