@@ -1,4 +1,4 @@
-"""Calls and returns between the states, TT, and FP contexts (Armv8-M ARM, B3.19, B3.20, C2.4)."""
+"""Calls, returns and entries between the states (Armv8-M ARM, B3.19, B3.20)."""
 
 from __future__ import annotations
 
@@ -6,51 +6,40 @@ import struct
 
 import pytest
 from bare_chip import BareChip
+from gateway_chip import (
+    BLXNS_R0,
+    BX_LR,
+    BX_R0,
+    BXNS_R0,
+    FPCA,
+    ICSR,
+    MPU_CTRL,
+    MPU_RBAR,
+    MPU_RLAR,
+    MSPLIM,
+    NONSECURE_CODE,
+    NONSECURE_STACK,
+    NOP,
+    PSPLIM,
+    RAM,
+    SECURE_CODE,
+    SFPA,
+    SPSEL,
+    SPU,
+    STACK,
+    secure,
+    state,
+)
 
 from harness.simulator.library import Reg
 
-SECURE_CODE, NONSECURE_CODE = 0x2000_4000, 0x2002_0000
-STACK, NONSECURE_STACK = 0x2000_9000, 0x2002_9000
-RAM, SPU, NONSECURE_ALIAS = 0x2000_0000, 0x5000_3000, 0x2_0000
-ICSR, SHCSR, CFSR, SFSR, CPACR, NSACR, FPCCR = (
-    0xE000_ED00 + n for n in (0x04, 0x24, 0x28, 0xE4, 0x88, 0x8C, 0x234)
-)
 FNC_RETURN = 0xFEFF_FFFF
-BXNS_R0, BLXNS_R0, BX_R0, BX_LR, NOP = 0x4704, 0x4784, 0x4700, 0x4770, 0xBF00
-MSPLIM, PSPLIM, CONTROL = 0x880A, 0x880B, 0x8814
-SPSEL, FPCA, SFPA = 2, 4, 8
 THUMB, SFPA_SAVED = 1 << 24, 1 << 20
 PENDSV = 14
 
 
-@pytest.fixture
-def worlds(chip: BareChip) -> BareChip:
-    """A chip in two worlds; secure code runs."""
-    chip.divide()
-    chip.write(SHCSR, 0xF << 16)
-    chip.write(CPACR, 0x00F0_0000)
-    chip.write(CPACR + NONSECURE_ALIAS, 0x00F0_0000)
-    chip.write(NSACR, 0xC00)
-    chip.machine.write_memory(NONSECURE_CODE, struct.pack("<2H", BX_LR, 0xE7FE))
-    chip.enter_nonsecure()
-    chip.machine.core.write(Reg.MSP, NONSECURE_STACK)
-    chip.machine.worlds.change()
-    chip.machine.core.write(Reg.MSP, STACK)
-    return chip
-
-
-def secure(chip: BareChip, *code: int, steps: int = 1, **registers: int) -> None:
-    chip.play(*code, steps=steps, at=SECURE_CODE, **registers)
-
-
 def step(chip: BareChip) -> None:
     chip.machine.run(until_executed=chip.machine.core.executed + 1)
-
-
-def state(chip: BareChip) -> tuple[bool, int, int]:
-    """Is it the non-secure one; pc and sp."""
-    now = chip.machine.registers
-    return chip.machine.worlds.nonsecure, now["pc"], now["sp"]
 
 
 # calls
@@ -163,6 +152,25 @@ def test_a_call_whose_return_the_mpu_refuses_is_a_fault_of_the_store(worlds: Bar
     record = worlds.machine.faults[0]
     assert (record.cause, record.reason) == ("MemManage", "DACCVIOL, MMARVALID")
     assert (record.address, record.pc) == (STACK - 8, SECURE_CODE)
+
+
+# what a branch by BXNS may mean, besides an address
+
+
+def test_bxns_to_an_exc_return_is_a_return_in_a_handler(worlds: BareChip) -> None:
+    worlds.write(ICSR, 1 << 28)
+    step(worlds)
+    link = worlds.machine.registers["lr"]
+    before = worlds.words(worlds.machine.registers["sp"] + 24, 1)
+    secure(worlds, BXNS_R0, r0=link, sp=worlds.machine.registers["sp"])
+    assert worlds.running == 0
+    assert [worlds.machine.registers["pc"]] == before
+
+
+def test_in_thread_mode_it_is_an_address_like_any(worlds: BareChip) -> None:
+    secure(worlds, BXNS_R0, steps=2, r0=0xFFFF_FFF9)
+    record = worlds.machine.faults[0]
+    assert (record.reason, record.pc) == ("IACCVIOL", 0xFFFF_FFF8)
 
 
 # returns
@@ -288,226 +296,3 @@ def test_there_is_no_other_way_in(gateway: BareChip, place: int) -> None:
     gateway.play(BX_R0, steps=2, r0=place | 1)
     record = gateway.machine.faults[0]
     assert (record.cause, record.reason, record.pc) == ("SecureFault", "INVEP", place)
-
-
-# FP contexts of secure callers
-
-VLSTM_R0, VLLDM_R0 = (0xEC20, 0x0A00), (0xEC30, 0x0A00)
-PLACE = RAM + 0x8000
-FLOATS = [0x3F80_0000 + n for n in range(32)]
-REGISTERS_OF_FP = [int(Reg.S0) + n for n in range(32)]
-FPSCR = 0x0300_0000
-
-
-@pytest.mark.parametrize("count", [16, 32])
-def test_vlstm_saves_and_hides_a_secure_context_that_vlldm_brings_back(
-    worlds: BareChip, count: int
-) -> None:
-    """All 32 registers with FPCCR.TS."""
-    core = worlds.machine.core
-    worlds.write(FPCCR, 0xC000_0000 | (count == 32) << 26)
-    core.write(Reg.CONTROL, FPCA | SFPA)
-    core.write_many(REGISTERS_OF_FP, FLOATS)
-    core.write(Reg.FPSCR, FPSCR)
-    secure(worlds, *VLSTM_R0, r0=PLACE)
-    stored = [*FLOATS[:16], FPSCR, 0, *(FLOATS[16:] if count == 32 else ())]
-    assert worlds.words(PLACE, len(stored)) == stored
-    assert core.read_many(REGISTERS_OF_FP[:count]) == (0,) * count
-    assert core.read(Reg.FPSCR) == 0
-    assert core.read(Reg.CONTROL) & FPCA == 0
-    secure(worlds, *VLLDM_R0, r0=PLACE)
-    assert list(core.read_many(REGISTERS_OF_FP[:count])) == FLOATS[:count]
-    assert core.read(Reg.FPSCR) == FPSCR
-    assert core.read(Reg.CONTROL) & FPCA
-    assert worlds.machine.registers["pc"] == SECURE_CODE + 4
-
-
-@pytest.mark.parametrize("code", [VLSTM_R0, VLLDM_R0])
-def test_without_a_secure_context_they_do_nothing(worlds: BareChip, code: tuple[int, int]) -> None:
-    core = worlds.machine.core
-    core.write_many(REGISTERS_OF_FP, FLOATS)
-    core.write(Reg.CONTROL, 0)
-    secure(worlds, *code, r0=0x3000_0001)
-    assert worlds.machine.faults == []
-    assert list(core.read_many(REGISTERS_OF_FP)) == FLOATS
-    assert worlds.machine.registers["pc"] == SECURE_CODE + 4
-
-
-@pytest.mark.parametrize("code", [VLSTM_R0, VLLDM_R0])
-@pytest.mark.parametrize(
-    ("address", "reason"), [(PLACE + 4, "UNALIGNED"), (0x3000_0000, "PRECISERR, BFARVALID")]
-)
-def test_their_place_is_aligned_to_eight_and_accessible(
-    worlds: BareChip, code: tuple[int, int], address: int, reason: str
-) -> None:
-    worlds.machine.core.write(Reg.CONTROL, FPCA | SFPA)
-    secure(worlds, *code, r0=address)
-    record = worlds.machine.faults[0]
-    assert (record.reason, record.pc) == (reason, SECURE_CODE)
-    if "VALID" in reason:
-        assert record.address == address
-
-
-@pytest.mark.parametrize("code", [VLSTM_R0, VLLDM_R0])
-def test_non_secure_code_does_not_have_them(worlds: BareChip, code: tuple[int, int]) -> None:
-    worlds.enter_nonsecure()
-    worlds.play(*code, steps=1, r0=NONSECURE_CODE + 0x100)
-    assert worlds.machine.faults[0].reason == "UNDEFINSTR"
-
-
-# special registers as non-secure code sees them
-
-MSP_NS, PSP_NS, PRIMASK_NS, CONTROL_NS, SP_NS = 0x88, 0x89, 0x90, 0x94, 0x98
-
-
-@pytest.mark.parametrize("number", [MSP_NS, PSP_NS, PRIMASK_NS, CONTROL_NS, SP_NS])
-def test_the_non_secure_names_are_the_secure_states_alone(worlds: BareChip, number: int) -> None:
-    worlds.enter_nonsecure()
-    worlds.play(0xF380, 0x8800 | number, steps=1, r0=0xFFFF_FFF8)
-    worlds.play(0xF3EF, 0x8100 | number, steps=1, r1=0x5555)  # mrs r1, ...
-    assert worlds.machine.registers["r1"] == 0
-    assert state(worlds) == (True, NONSECURE_CODE + 4, NONSECURE_STACK)
-    assert worlds.machine.faults == []
-
-
-@pytest.mark.parametrize(
-    ("before", "written", "after"),
-    [(0, 0, 0), (0, 2, 2), (0, 7, 7), (0, 1, 1), (1, 0, 1), (3, 0, 3)],
-)
-def test_control_of_non_secure_code_has_three_bits(
-    worlds: BareChip, before: int, written: int, after: int
-) -> None:
-    """Unprivileged code does not change them; SFPA is not shown."""
-    core = worlds.machine.core
-    worlds.enter_nonsecure()
-    core.write(Reg.PSP, NONSECURE_STACK)
-    core.write(Reg.CONTROL, before | SFPA)
-    worlds.play(0xF380, CONTROL, steps=1, r0=written | SFPA)
-    worlds.play(0xF3EF, 0x8114, steps=1)
-    assert worlds.machine.registers["r1"] == after
-
-
-# TT
-
-S, NSRW, NSR, RW, R = 1 << 22, 1 << 21, 1 << 20, 1 << 19, 1 << 18
-IRVALID, MRVALID = 1 << 23, 1 << 16
-TT, TTT, TTA, TTAT = 0xF100, 0xF140, 0xF180, 0xF1C0
-MPU_CTRL, MPU_RNR, MPU_RBAR, MPU_RLAR = 0xE000_ED94, 0xE000_ED98, 0xE000_ED9C, 0xE000_EDA0
-
-
-def told(chip: BareChip, instruction: int, address: int, at: int = SECURE_CODE) -> int:
-    """``tt r1, r0``, or another of its kind."""
-    chip.play(0xE840, instruction, steps=1, at=at, r0=address, r1=0x5555)
-    return chip.machine.registers["r1"]
-
-
-@pytest.mark.parametrize(
-    ("address", "answer"),
-    [
-        (RAM, S | RW | R | IRVALID | 64 << 24),
-        (RAM + 0x3_FFFF, NSRW | NSR | RW | R | IRVALID | 95 << 24),
-        (RAM + 0x2_0000, NSRW | NSR | RW | R | IRVALID | 80 << 24),
-        (0x0000_7FFF, S | RW | R | IRVALID),
-        (0x0000_8000, S | RW | R | IRVALID | 1 << 24),
-        (0x000F_FFFF, S | RW | R | IRVALID | 31 << 24),
-        (0x5000_8000, S | RW | R),
-        (0x4000_8000, NSRW | NSR | RW | R),
-        (0x3000_0000, NSRW | NSR | RW | R),
-        (0x00FF_0000, S | RW | R),
-    ],
-)
-def test_tt_tells_whose_an_address_is_and_in_which_region(
-    worlds: BareChip, address: int, answer: int
-) -> None:
-    assert told(worlds, TT, address) == answer
-
-
-def regions(chip: BareChip, alias: int) -> None:
-    """3: open to all; 4: read-only; 5: privileged; 6 and 7 overlap; none behind."""
-    rows = [(3, 0, 1), (4, 0x100, 3), (5, 0x200, 0), (6, 0x300, 1), (7, 0x320, 1)]
-    for number, offset, permission in rows:
-        chip.write(MPU_RNR + alias, number)
-        chip.write(MPU_RBAR + alias, PLACE + offset | permission << 1)
-        chip.write(MPU_RLAR + alias, PLACE + offset + 0xE0 | 1)
-    chip.write(MPU_CTRL + alias, 1 | 4)  # with the background for privileged code
-
-
-@pytest.mark.parametrize(
-    ("offset", "privileged", "unprivileged"),
-    [
-        (0x00, RW | R | MRVALID | 3, RW | R | MRVALID | 3),
-        (0xFF, RW | R | MRVALID | 3, RW | R | MRVALID | 3),
-        (0x100, R | MRVALID | 4, R | MRVALID | 4),
-        (0x200, RW | R | MRVALID | 5, MRVALID | 5),
-        (0x340, 0, 0),
-        (0x500, RW | R, 0),
-    ],
-)
-def test_tt_and_ttt_tell_what_the_mpu_allows(
-    worlds: BareChip, offset: int, privileged: int, unprivileged: int
-) -> None:
-    regions(worlds, 0)
-    known = S | IRVALID | 68 << 24
-    assert told(worlds, TT, PLACE + offset) == known | privileged
-    assert told(worlds, TTT, PLACE + offset) == known | unprivileged
-
-
-@pytest.mark.parametrize("offset", [0x00, 0x200])
-def test_tta_and_ttat_ask_the_other_states_mpu(worlds: BareChip, offset: int) -> None:
-    regions(worlds, NONSECURE_ALIAS)
-    known = S | IRVALID | 68 << 24
-    number = 3 if offset == 0 else 5
-    assert told(worlds, TTA, PLACE + offset) == known | RW | R | MRVALID | number
-    unprivileged = MRVALID | number | (RW | R) * (offset == 0)
-    assert told(worlds, TTAT, PLACE + offset) == known | unprivileged
-    assert told(worlds, TT, PLACE + offset) == known | RW | R
-
-
-def test_non_secure_code_is_told_of_its_own_mpu_alone(worlds: BareChip) -> None:
-    regions(worlds, NONSECURE_ALIAS)
-    worlds.write(MPU_RNR + NONSECURE_ALIAS, 0)
-    worlds.write(MPU_RBAR + NONSECURE_ALIAS, NONSECURE_CODE)
-    worlds.write(MPU_RLAR + NONSECURE_ALIAS, NONSECURE_CODE + 0xE0 | 1)
-    worlds.enter_nonsecure()
-    assert told(worlds, TT, PLACE, NONSECURE_CODE) == RW | R | MRVALID | 3
-    assert told(worlds, TTT, PLACE + 0x200, NONSECURE_CODE) == MRVALID | 5
-
-
-@pytest.mark.parametrize("instruction", [TTA, TTAT])
-def test_non_secure_code_may_not_ask_for_the_other_state(
-    worlds: BareChip, instruction: int
-) -> None:
-    worlds.enter_nonsecure()
-    told(worlds, instruction, PLACE, NONSECURE_CODE)
-    assert worlds.machine.faults[0].reason == "UNDEFINSTR"
-
-
-def test_unprivileged_code_is_not_told_of_the_mpu(worlds: BareChip) -> None:
-    secure(worlds, 0xF380, CONTROL, r0=1)
-    assert told(worlds, TT, PLACE) == S | IRVALID | 68 << 24
-
-
-def test_tt_asks_of_any_register_and_answers_in_any(worlds: BareChip) -> None:
-    worlds.play(0xE84B, 0xFC00, steps=1, at=SECURE_CODE, r11=RAM)  # tt r12, r11
-    assert worlds.machine.registers["r12"] == S | RW | R | IRVALID | 64 << 24
-    worlds.play(0xE84E, 0xFE00, steps=1, at=SECURE_CODE, lr=RAM)  # tt lr, lr
-    assert worlds.machine.registers["lr"] == S | RW | R | IRVALID | 64 << 24
-
-
-# what a branch by BXNS may mean, besides an address
-
-
-def test_bxns_to_an_exc_return_is_a_return_in_a_handler(worlds: BareChip) -> None:
-    worlds.write(ICSR, 1 << 28)
-    step(worlds)
-    link = worlds.machine.registers["lr"]
-    before = worlds.words(worlds.machine.registers["sp"] + 24, 1)
-    secure(worlds, BXNS_R0, r0=link, sp=worlds.machine.registers["sp"])
-    assert worlds.running == 0
-    assert [worlds.machine.registers["pc"]] == before
-
-
-def test_in_thread_mode_it_is_an_address_like_any(worlds: BareChip) -> None:
-    secure(worlds, BXNS_R0, steps=2, r0=0xFFFF_FFF9)
-    record = worlds.machine.faults[0]
-    assert (record.reason, record.pc) == ("IACCVIOL", 0xFFFF_FFF8)

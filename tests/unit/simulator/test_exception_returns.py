@@ -1,0 +1,212 @@
+"""Exceptions in turn, sleep on exit, and returns that are refused (Armv8-M ARM, B3.22)."""
+
+from __future__ import annotations
+
+import struct
+from itertools import product
+
+import pytest
+from bare_chip import BareChip
+from exception_stage import (
+    CFSR,
+    CODES,
+    HANDLERS,
+    ICSR,
+    INVER,
+    INVIS,
+    INVPC,
+    IRQ,
+    ITNS,
+    MAIN,
+    NONSECURE_RAM,
+    PENDSV,
+    SCR,
+    SFSR,
+    SHCSR,
+    UNSTKERR,
+    Code,
+    Stage,
+    check_back,
+    exc_return,
+    frame,
+    frame_address,
+    spoil_floats,
+)
+
+from harness.simulator.library import Reg
+
+# one after another
+
+
+@pytest.mark.parametrize("code", [code for code in CODES if code.place != "handler"], ids=str)
+@pytest.mark.parametrize(("first", "second"), list(product((False, True), repeat=2)))
+def test_what_pends_at_a_return_is_taken_without_the_frame_being_touched(
+    both: Stage, code: Code, first: bool, second: bool
+) -> None:
+    both.chip.write(ITNS, first << 5)
+    both.go_to(code)
+    both.interrupt()
+    words = frame(code, divided=True)
+    both.machine.nvic.pend(PENDSV | 1 << 9 if second else PENDSV)
+    if code.floats:
+        spoil_floats(both)
+    both.leave()
+    assert both.chip.running == PENDSV
+    assert both.machine.worlds.nonsecure is second
+    now = both.machine.registers
+    assert now["pc"] == HANDLERS + NONSECURE_RAM * second + 8 * PENDSV
+    link = exc_return(code, nonsecure=second) & ~(1 << 2 | 1 << 5)
+    assert now["lr"] & ~(1 << 2 | 1 << 5) == link
+    assert both.chip.words(frame_address(code, words), len(words)) == words
+    both.leave()
+    check_back(both, code)
+
+
+def test_a_more_urgent_exception_interrupts_a_handler(stage: Stage) -> None:
+    stage.go_to(Code(place="handler"))
+    stage.interrupt()
+    assert stage.chip.running == IRQ
+    stage.leave()
+    assert stage.chip.running == PENDSV
+
+
+def test_a_less_urgent_one_waits(stage: Stage) -> None:
+    stage.go_to(Code())
+    stage.interrupt()
+    stage.chip.write(ICSR, 1 << 28)
+    stage.step()
+    assert stage.chip.running == IRQ
+
+
+# sleep on exit
+
+
+@pytest.mark.parametrize(("sleeponexit", "sleeps"), [(0, ""), (1 << 1, "wfi")])
+def test_a_return_to_thread_mode_sleeps_where_scr_says_so(
+    stage: Stage, sleeponexit: int, sleeps: str
+) -> None:
+    stage.chip.write(SCR, sleeponexit)
+    stage.go_to(Code())
+    stage.interrupt()
+    stage.machine.write_register("pc", stage.machine.registers["pc"] + 2)
+    stage.machine.run(until_tick=stage.machine.now + 100)
+    assert stage.machine.sleeping == sleeps
+    assert stage.chip.running == 0
+
+
+@pytest.mark.parametrize("divided", [False, True])
+def test_a_return_to_a_handler_does_not_sleep(chip: BareChip, divided: bool) -> None:
+    stage = Stage(chip, divided=divided)
+    stage.chip.write(SCR, 1 << 1)
+    stage.go_to(Code(place="handler"))
+    stage.interrupt()
+    stage.leave()
+    assert (stage.machine.sleeping, stage.chip.running) == ("", PENDSV)
+
+
+def return_by(stage: Stage, value: int) -> None:
+    """The handler returns by another EXC_RETURN."""
+    stage.machine.write_register("lr", value)
+    stage.machine.write_register("pc", stage.machine.registers["pc"] + 2)
+    stage.step()
+
+
+@pytest.mark.parametrize("value", [0xFFFF_FF7D, 0xFFF0_FFF9, 0xFFFF_FFF1, 0xFFFF_FFFB])
+def test_a_wrong_exc_return_is_a_usage_fault(stage: Stage, value: int) -> None:
+    """Its prefix, a reserved bit, or the mode that the frame is of; nothing more is stacked."""
+    stage.chip.write(SHCSR, 0xF << 16)
+    stage.go_to(Code())
+    stage.interrupt()
+    sp = stage.machine.registers["sp"]
+    return_by(stage, value)
+    assert stage.chip.running == 6
+    assert (stage.machine.registers["sp"], stage.machine.registers["lr"]) == (sp, value)
+    assert stage.chip.read(CFSR) == INVPC
+    faults = [(fault.reason, fault.pc) for fault in stage.machine.faults]
+    assert faults == [("INVPC", value & ~1)]
+    assert stage.chip.read(0xE000_E300) == 0  # the interrupt is no longer active
+
+
+def test_a_return_of_an_exception_that_is_not_active_is_refused(stage: Stage) -> None:
+    stage.chip.write(SHCSR, 0xF << 16)
+    stage.go_to(Code())
+    stage.interrupt()
+    stage.machine.nvic.deactivate(IRQ)
+    return_by(stage, 0xFFFF_FFF9)
+    assert stage.chip.read(CFSR) == INVPC
+
+
+@pytest.mark.parametrize(("sp", "status"), [(0x3000_0000, UNSTKERR), (MAIN - 0x3FE, INVPC)])
+def test_a_frame_that_cannot_be_read_is_a_fault(stage: Stage, sp: int, status: int) -> None:
+    stage.chip.write(SHCSR, 0xF << 16)
+    stage.go_to(Code(place="process"))
+    stage.interrupt()
+    stage.core.write(Reg.PSP, sp)
+    if status == INVPC:
+        stage.core.write(Reg.PSP, sp | 2)
+    return_by(stage, 0xFFFF_FFFD)
+    assert stage.chip.read(CFSR) == status
+    assert stage.chip.running == (5 if status == UNSTKERR else 6)
+    assert len(stage.machine.faults) == 1
+
+
+@pytest.mark.parametrize("frees", [True, False])
+def test_a_return_clears_faultmask_but_for_an_nmi(stage: Stage, frees: bool) -> None:
+    stage.go_to(Code())
+    if frees:
+        stage.interrupt()
+    else:
+        stage.chip.write(ICSR, 1 << 31)
+        stage.step()
+        assert stage.chip.running == 2
+    stage.core.write(Reg.FAULTMASK, 1)
+    stage.leave()
+    assert bool(stage.core.read(Reg.FAULTMASK)) is not frees
+
+
+@pytest.mark.parametrize("value", [0xFFFF_FFB9, 0xFFFF_FF98, 0xFFFF_FFF9, 0xFFFF_FFBD])
+@pytest.mark.parametrize("pends", [False, True])
+def test_non_secure_code_that_returns_as_secure_code_is_a_secure_fault(
+    both: Stage, value: int, pends: bool
+) -> None:
+    """ES, or no default stacking: the exception is over, and SecureFault is chained to it."""
+    both.chip.write(SHCSR, 1 << 19)
+    both.chip.write(ITNS, 1 << 5)
+    both.go_to(Code(nonsecure=True))
+    if pends:
+        both.chip.write(ICSR, 1 << 28)
+        both.step()
+        assert both.chip.running == PENDSV
+    else:
+        both.interrupt()
+    return_by(both, value)
+    assert both.chip.running == 7
+    assert both.chip.read(SFSR) == INVER
+    assert both.machine.registers["lr"] & 1 == 1  # the exception is a secure one
+    assert not both.machine.nvic.is_active(IRQ)
+    assert not both.machine.nvic.is_active(PENDSV | 1 << 9)
+
+
+def test_a_frame_without_its_signature_is_a_secure_fault(both: Stage) -> None:
+    both.chip.write(SHCSR, 1 << 19)
+    both.chip.write(ITNS, 1 << 5)
+    code = Code()
+    both.go_to(code)
+    both.interrupt()
+    where = frame_address(code, frame(code, divided=True)) - 40
+    both.machine.write_memory(where, struct.pack("<I", 0xFEFA_125A))  # of one with FP registers
+    both.leave()
+    assert both.chip.running == 7
+    assert both.chip.read(SFSR) == INVIS
+    assert [fault.reason for fault in both.machine.faults] == ["INVIS"]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_a_secure_fault_without_its_handler_is_a_hard_fault(both: Stage, enabled: bool) -> None:
+    both.chip.write(SHCSR, enabled << 19)
+    both.chip.write(ITNS, 1 << 5)
+    both.go_to(Code(nonsecure=True))
+    both.interrupt()
+    return_by(both, 0xFFFF_FFB9)
+    assert both.chip.running == (7 if enabled else 3)
+    assert not both.machine.exceptions.locked_up
