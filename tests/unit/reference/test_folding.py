@@ -221,6 +221,18 @@ def test_a_scaling_that_would_be_wrong_for_one_sum_is_not_made() -> None:
     assert right.agrees(step, 0, clamp, 1 << 31)
 
 
+@pytest.mark.parametrize("zero_point", [0, 3])
+@pytest.mark.parametrize("rounding", ["double", "single"])
+def test_sums_are_scaled_at_once_to_16_bits_too(rounding: Rounding, zero_point: int) -> None:
+    eighth = Multiplier(np.array(1 << 30), np.array(-2), rounding)
+    clamp = Clamp(-(1 << 15), (1 << 15) - 1, np.dtype(np.int16))
+    scaling = Scaling.of(eighth, zero_point, clamp, 1 << 20)
+    assert scaling is not None
+    sums = np.arange(-50, 50)
+    expected = _in_steps(sums, eighth, np.array(0), zero_point, clamp)
+    assert np.array_equal(scaling(sums), expected)
+
+
 def test_a_left_shift_that_overflows_is_not_scaled_at_once() -> None:
     twice = Multiplier(np.array(1 << 30), np.array(2), "double")
     clamp = Clamp(-128, 127, np.dtype(np.int8))

@@ -11,6 +11,7 @@ from odd_models import activation as _a
 from odd_models import assert_refused
 from odd_models import one_operator as _one
 from odd_models import weights as _w
+from oracle import Oracle
 from seeds_more import constant
 
 from harness.model import Model
@@ -236,6 +237,18 @@ def test_two_aligned_columns_are_the_outer_ones() -> None:
     row = np.array([1, 5, 9], np.int8).reshape(1, 1, 3, 1)
     (resized,) = Interpreter(Model.from_bytes(data, "resize")).invoke([row])
     assert resized.ravel().tolist() == [1, 9]
+
+
+@pytest.mark.parametrize("after", [2, 5, 683, 684])
+def test_aligned_columns_between_two_are_where_the_device_has_them(
+    after: int, micro: Oracle
+) -> None:
+    """The distance of two has 10 bits of fraction, and is rounded down at the half: 1026 / 683."""
+    sizes = _a(1, 1, 2, 1), [1, after], _a(1, 1, after, 1)
+    data = _resize("RESIZE_BILINEAR", *sizes, AlignCorners=True)
+    row = np.array([-128, 127], np.int8).reshape(1, 1, 2, 1)
+    (resized,) = Interpreter(Model.from_bytes(data)).invoke([row])
+    assert resized.tolist() == micro.run(data, [[row]])[0][0][0].tolist()
 
 
 def test_the_model_that_the_refused_ones_vary_runs() -> None:
