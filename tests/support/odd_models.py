@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -90,3 +90,16 @@ def pool(x: T, y: T, op: str = "AVERAGE_POOL_2D", **options: int) -> bytes:
 def gather(x: T, places: T, y: T, **options: int) -> bytes:
     """A model of one GATHER."""
     return one_operator("GATHER", [x, places, y], [0, 1], ("Gather", options))
+
+
+def assert_ends(model: Callable[[int], bytes], option: str, low: int, high: int) -> None:
+    """One beyond is refused by the option's name, the ends at most for what they mean."""
+    for value in (low - 1, high + 1):
+        with pytest.raises(HilError) as refusal:
+            Interpreter(Model.from_bytes(model(value)))
+        assert refusal.value.message.endswith(f"its option {option} is {value}")
+    for value in (low, high):
+        try:
+            Interpreter(Model.from_bytes(model(value)))
+        except HilError as refused:
+            assert "its option" not in refused.message
