@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -22,19 +21,12 @@ MAX_LENGTH = 1 << 16
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Complex values: real and imaginary part, int64 arrays of one shape."""
-
-    r: Array
-    i: Array
-
-    def __getitem__(self, index: Any) -> Pair:
-        return Pair(self.r[index], self.i[index])
-
-
-@dataclass(frozen=True)
 class Transform:
-    """``length`` real values (a power of two, at least 4) of ``bits`` 16 or 32."""
+    """``length`` real values (a power of two, at least 4) of ``bits`` 16 or 32.
+
+    Complex values are int64 arrays whose first axis has real and imaginary parts. Sums wrap once,
+    at a stage's end: what is added, subtracted or turned wraps alike before and after.
+    """
 
     length: int
     bits: int
@@ -53,110 +45,99 @@ class Transform:
             left //= factors[-1]
         return tuple(factors)
 
-    def _unit(self, phase: Array) -> Pair:
+    def _unit(self, phase: Array) -> Array:
         top = (1 << (self.bits - 1)) - 1
         sign = -1 if self.inverse else 1
-        parts = (np.floor(0.5 + top * f(sign * phase)) for f in (np.cos, np.sin))
-        return Pair(*(part.astype(np.int64) for part in parts))
+        parts = np.stack([np.cos(sign * phase), np.sin(sign * phase)])
+        return np.floor(0.5 + top * parts).astype(np.int64)
 
     @cached_property
-    def _twiddles(self) -> Pair:
-        return self._unit(-2 * math.pi * np.arange(self.half) / self.half)
+    def _twiddles(self) -> list[Array]:
+        """For each stage, from the last one on: (2, radix - 1, values of a part)."""
+        all_of_them = self._unit(-2 * math.pi * np.arange(self.half) / self.half)
+        stages, stride = [], 1
+        for p in self._factors:
+            k = stride * np.arange(self.half // (stride * p))
+            stages.append(all_of_them[:, np.arange(1, p)[:, None] * k])
+            stride *= p
+        return stages
 
     @cached_property
-    def _last_twiddles(self) -> Pair:
+    def _last_twiddles(self) -> Array:
         k = np.arange(1, self.half // 2 + 1)
         return self._unit(-math.pi * (k / self.half + 0.5))
 
     def forward(self, x: Array) -> Array:
         """(..., length) -> (..., length + 2): real and imaginary parts of length / 2 + 1 bins."""
         n, mid = self.half, self.half // 2
-        x = x.astype(np.int64)
-        z = self._complex(Pair(x[..., 0::2], x[..., 1::2]), self._factors, 1)
-        zero = self._divided(z[..., 0], 2)
-        up, down = slice(1, mid + 1), slice(n - 1, n - mid - 1, -1)
-        a = self._divided(z[..., up], 2)
-        b = self._divided(Pair(z.r[..., down], self._wrap(-z.i[..., down])), 2)
-        total = self._add(a, b)
-        turned = self._product(self._sub(a, b), self._last_twiddles)
+        z = self._complex(np.moveaxis(x.astype(np.int64).reshape(*x.shape[:-1], n, 2), -1, 0), 0)
         y = np.zeros((*x.shape[:-1], n + 1, 2), np.int64)
-        y[..., 0, 0], y[..., n, 0] = self._wrap(zero.r + zero.i), self._wrap(zero.r - zero.i)
-        y[..., up, 0] = self._halved(total.r + turned.r)
-        y[..., up, 1] = self._halved(total.i + turned.i)
-        y[..., down, 0] = self._halved(total.r - turned.r)
-        y[..., down, 1] = self._halved(turned.i - total.i)
+        bins = np.moveaxis(y, -1, 0)
+        real, imaginary = self._divided(z[..., 0], 2)
+        bins[0, ..., 0], bins[0, ..., n] = self._wrap(
+            np.stack([real + imaginary, real - imaginary])
+        )
+        total, turned = self._split(z, mid)
+        # C adds 16-bit values in 32 bits, but 32-bit ones in 32.
+        above, below = total + turned, _conjugated(total - turned)
+        if self.bits == 32:
+            above, below = self._wrap(above), self._wrap(below)
+        bins[..., 1 : mid + 1], bins[..., n - 1 : n - mid - 1 : -1] = above >> 1, below >> 1
         return y.reshape(*x.shape[:-1], 2 * n + 2)
 
     def backward(self, y: Array) -> Array:
         """(..., length + 2) -> (..., length)."""
         n, mid = self.half, self.half // 2
-        bins = y.astype(np.int64).reshape(*y.shape[:-1], n + 1, 2)
-        f = Pair(bins[..., 0], bins[..., 1])
-        ends = Pair(self._wrap(f.r[..., 0] + f.r[..., n]), self._wrap(f.r[..., 0] - f.r[..., n]))
-        up, down = slice(1, mid + 1), slice(n - 1, n - mid - 1, -1)
-        a = self._divided(f[..., up], 2)
-        b = self._divided(Pair(f.r[..., down], self._wrap(-f.i[..., down])), 2)
-        even = self._add(a, b)
-        odd = self._product(self._sub(a, b), self._last_twiddles)
-        z = Pair(*(np.zeros((*y.shape[:-1], n), np.int64) for _ in range(2)))
-        first = self._divided(ends, 2)
-        z.r[..., 0], z.i[..., 0] = first.r, first.i
-        above, below = self._add(even, odd), self._sub(even, odd)
-        z.r[..., up], z.i[..., up] = above.r, above.i
-        z.r[..., down], z.i[..., down] = below.r, self._wrap(-below.i)
-        x = self._complex(z, self._factors, 1)
-        return np.stack([x.r, x.i], axis=-1).reshape(*y.shape[:-1], 2 * n)
+        bins = np.moveaxis(y.astype(np.int64).reshape(*y.shape[:-1], n + 1, 2), -1, 0)
+        z = np.empty((2, *y.shape[:-1], n), np.int64)
+        first, last = bins[0, ..., 0], bins[0, ..., n]
+        z[..., 0] = self._divided(self._wrap(np.stack([first + last, first - last])), 2)
+        even, odd = self._split(bins[..., :n], mid)
+        z[..., 1 : mid + 1] = self._wrap(even + odd)
+        z[..., n - 1 : n - mid - 1 : -1] = self._wrap(_conjugated(even - odd))
+        return np.moveaxis(self._complex(z, 0), 0, -1).reshape(*y.shape[:-1], 2 * n)
 
-    def _complex(self, z: Pair, factors: tuple[int, ...], stride: int) -> Pair:
+    def _split(self, z: Array, mid: int) -> tuple[Array, Array]:
+        """The sums of values and their mirror images, and their differences, turned."""
+        a = self._divided(z[..., 1 : mid + 1], 2)
+        b = self._divided(self._wrap(_conjugated(z[..., : -mid - 1 : -1])), 2)
+        return self._wrap(a + b), self._wrap(self._product(self._wrap(a - b), self._last_twiddles))
+
+    def _complex(self, z: Array, stage: int) -> Array:
         """Decimation in time: the parts i, i + p, ... are transformed, then joined."""
-        if not factors:
+        if stage == len(self._factors):
             return z
-        p = factors[0]
-        shape = z.r.shape
-        m = shape[-1] // p
-        parts = Pair(*(np.swapaxes(v.reshape(*shape[:-1], m, p), -1, -2) for v in (z.r, z.i)))
-        parts = self._divided(self._complex(parts, factors[1:], stride * p), p)
-        k = np.arange(m) * stride
-        terms = [parts[..., 0, :]]
-        terms += [self._product(parts[..., i, :], self._twiddles[i * k]) for i in range(1, p)]
-        joined = self._two(*terms) if p == 2 else self._four(*terms)
-        return Pair(
-            np.concatenate([each.r for each in joined], axis=-1),
-            np.concatenate([each.i for each in joined], axis=-1),
-        )
-
-    def _two(self, a: Pair, b: Pair) -> list[Pair]:
-        return [self._add(a, b), self._sub(a, b)]
-
-    def _four(self, a: Pair, b: Pair, c: Pair, d: Pair) -> list[Pair]:
-        minus, plus = self._sub(a, c), self._add(a, c)
-        both, apart = self._add(b, d), self._sub(b, d)
-        turned = Pair(self._wrap(apart.i), self._wrap(-apart.r))  # -i times
-        first, third = self._add(minus, turned), self._sub(minus, turned)
-        if self.inverse:
-            first, third = third, first
-        return [self._add(plus, both), first, self._sub(plus, both), third]
+        p, twiddles = self._factors[stage], self._twiddles[stage]
+        parts = np.swapaxes(z.reshape(*z.shape[:-1], -1, p), -1, -2)
+        parts = self._divided(self._complex(parts, stage + 1), p)
+        a, turned = parts[..., 0, :], self._product(parts[..., 1:, :], twiddles)
+        joined = np.empty_like(parts)
+        if p == 2:
+            joined[..., 0, :], joined[..., 1, :] = a + turned[..., 0, :], a - turned[..., 0, :]
+        else:
+            b, c, d = (turned[..., i, :] for i in range(3))
+            minus, plus, both, apart = a - c, a + c, b + d, b - d
+            quarter = np.stack([apart[1], -apart[0]])  # -i times
+            first, third = (3, 1) if self.inverse else (1, 3)
+            joined[..., 0, :], joined[..., 2, :] = plus + both, plus - both
+            joined[..., first, :], joined[..., third, :] = minus + quarter, minus - quarter
+        return self._wrap(joined).reshape(z.shape)
 
     def _wrap(self, x: Array) -> Array:
         return x.astype(np.int16 if self.bits == 16 else np.int32).astype(np.int64)
 
-    def _add(self, a: Pair, b: Pair) -> Pair:
-        return Pair(self._wrap(a.r + b.r), self._wrap(a.i + b.i))
+    def _divided(self, x: Array, by: int) -> Array:
+        return self._rounded(x * (((1 << (self.bits - 1)) - 1) // by))
 
-    def _sub(self, a: Pair, b: Pair) -> Pair:
-        return Pair(self._wrap(a.r - b.r), self._wrap(a.i - b.i))
+    def _product(self, z: Array, w: Array) -> Array:
+        return self._rounded(np.stack([z[0] * w[0] - z[1] * w[1], z[0] * w[1] + z[1] * w[0]]))
 
     def _rounded(self, x: Array) -> Array:
         fraction = self.bits - 1
-        return self._wrap((x + (1 << (fraction - 1))) >> fraction)
+        x += 1 << (fraction - 1)
+        x >>= fraction
+        return x
 
-    def _divided(self, a: Pair, by: int) -> Pair:
-        factor = ((1 << (self.bits - 1)) - 1) // by
-        return Pair(self._rounded(a.r * factor), self._rounded(a.i * factor))
 
-    def _product(self, a: Pair, b: Pair) -> Pair:
-        return Pair(self._rounded(a.r * b.r - a.i * b.i), self._rounded(a.r * b.i + a.i * b.r))
-
-    def _halved(self, x: Array) -> Array:
-        """Half of a sum: C adds 16-bit values in 32 bits, and 32-bit values in 32 bits, too."""
-        return (x if self.bits == 16 else self._wrap(x)) >> 1
+def _conjugated(z: Array) -> Array:
+    return np.stack([z[0], -z[1]])
