@@ -47,7 +47,7 @@ def decode(words: Sequence[int], image: Image) -> Fault:
     registers = zip(("r0", "r1", "r2", "r3", "r12", "lr", "pc", "xpsr"), frame, strict=True)
     rest = ["  " + " ".join(f"{name}=0x{value:08x}" for name, value in registers)]
     # Renode gives the branch's address for a null call, the chip gives 0: the caller is in lr.
-    where = str(image.locate(pc if pc else lr & ~1))
+    where = str(image.locate(pc or lr))
     if link & 0x41 == 1:  # EXC_RETURN.S and ES
         where = "a place in the non-secure image that Renode does not show"
     return _fault(kind, reason, pc, lr, status, where, image, rest)
@@ -90,7 +90,7 @@ DECODERS = {"fault": decode, "lockup": locked_up, "abort": gave_up, "overflow": 
 
 def _place(image: Image, pc: int, lr: int) -> str:
     """Where the core stands; its caller if that is outside all functions."""
-    here, caller = image.locate(pc & ~1), image.locate(lr & ~1)
+    here, caller = image.locate(pc), image.locate(lr)
     return str(here if here.function or not caller.function else caller)
 
 
@@ -112,5 +112,5 @@ def _fault(
 ) -> Fault:
     cfsr, _, mmfar, bfar = status
     address = mmfar if cfsr & _MMARVALID else bfar if cfsr & _BFARVALID else None
-    lines = [f"{kind}: {reason}", f"  at {where}", f"  called from {image.locate(lr & ~1)}"]
+    lines = [f"{kind}: {reason}", f"  at {where}", f"  called from {image.locate(lr)}"]
     return Fault(kind, reason, pc, lr, address, where, "\n".join(lines + rest))

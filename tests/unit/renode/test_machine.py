@@ -208,11 +208,11 @@ def test_a_session_ends_the_renode_that_it_started_and_no_other(renode, firmware
 
 
 def test_what_is_printed_at_one_moment_is_one_piece_until_it_is_read(renode, firmware):
-    renode.script = [(1000, b"one\n"), (1000, b"two\n"), (2000, b"three\n")]
+    renode.script = [(1000, b"one\n"), (2000, b"two\n"), (2000, b"three\n")]
     server = RenodeServer(connect=renode.connect)
     with RenodeSession(firmware, server, owns_server=True) as session:
         session.run(Elapsed(0.001), session.deadline(1))
-        assert [chunk.data for chunk in session.console] == [b"one\ntwo\n", b"three\n"]
+        assert [chunk.data for chunk in session.console] == [b"one\n", b"two\nthree\n"]
         assert session.read() == b"one\ntwo\nthree\n"
         session._print(2e-6, b"four")  # what was read stays as it was
-        assert [chunk.data for chunk in session.console][1:] == [b"three\n", b"four"]
+        assert [chunk.data for chunk in session.console][1:] == [b"two\nthree\n", b"four"]

@@ -70,6 +70,21 @@ def test_the_frame_of_a_fault_is_read_from_its_stack(renode, firmware, link, on_
     assert (fault.pc, fault.lr) == (0x44, 0x43)
 
 
+@pytest.mark.parametrize(
+    ("number", "cfsr", "reason", "address"),
+    [(4, 0x82, "DACCVIOL, MMARVALID", 0x2000_0040), (5, 0x8200, "PRECISERR, BFARVALID", 0x3000)],
+)
+def test_a_fault_tells_the_address_that_was_accessed(
+    renode, firmware, number, cfsr, reason, address
+):
+    status = (cfsr, 0, 0x2000_0040, 0x3000)
+    renode.script = [(MS, Fault(number, 0xFFFFFFF9, FRAME, False, status))]
+    with opened(renode, firmware) as session:
+        run(session)
+        (fault,) = session.faults
+    assert (fault.reason, fault.address) == (reason, address)
+
+
 def test_a_core_that_locks_up_ends_the_run_at_once(renode, firmware):
     renode.script = [(MS, b"last words\n"), (2 * MS, Locks())]
     with opened(renode, firmware) as session:
