@@ -40,7 +40,6 @@ class Place:
     def __init__(self, name: str, *, search_path: str | None = None) -> None:
         self.name = name
         self._search_path = search_path
-        self._held = False
         output = run(self.command("acquire"), search_path=search_path)
         if not output.ok:
             raise BoardUnavailable(

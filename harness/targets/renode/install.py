@@ -265,4 +265,4 @@ def _unpack(packed: Path, folder: Path) -> Path:
     programs = [program for program in folder.glob("*/renode") if program.is_file()]
     if len(programs) != 1:
         raise EnvironmentMissing(f"{packed.name} contains no Renode")
-    return programs[0].parent
+    return programs.pop().parent
