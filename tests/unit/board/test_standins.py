@@ -230,12 +230,12 @@ def test_compared(run: Run, dk: ThreadDk, words: list[str], code: int) -> None:
 def test_pyocd_tells_by_its_words_alone_what_it_compared(
     run: Run, dk: ThreadDk, tmp_path: Path
 ) -> None:
-    words = [*COMMANDER, "--connect", "attach", "--command", f"compare 0x10 {tmp_path}/a.bin"]
-    dk.board.store.program(0x10, b"hello world")
+    words = [*COMMANDER, "--connect", "attach", "--command", f"compare 0x4 {tmp_path}/a.bin"]
+    dk.board.store.program(0x4, b"hello world")
     assert run(words).text == "All 11 bytes match.\n"
-    dk.board.store.program(0x10, b"hello\0world")
+    dk.board.store.program(0x4, b"hello\0world")
     said = run(words)
-    assert (said.code, said.text) == (0, "Mismatched byte at 0x00000015 (offset 0x5)\n")
+    assert (said.code, said.text) == (0, "Mismatched byte at 0x00000009 (offset 0x5)\n")
     unknown = run([*COMMANDER, "--command", "compare 0x10"])
     assert (unknown.code, unknown.text) == (0, "Error: unrecognized command 'compare'\n")
 
