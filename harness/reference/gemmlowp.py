@@ -64,8 +64,7 @@ def exp_on_negative_values(a: Array, integer_bits: int) -> Array:
 
 def _half_reciprocal(a: Array) -> Array:
     """1 / ((1 + a) / 2) in Q2.29 for a in [0, 1], Q0.31: three Newton-Raphson steps."""
-    total = a + _ONE
-    half_denominator = (total + np.where(total >= 0, 1, -1)) >> 1
+    half_denominator = (a + _ONE + 1) >> 1
     x = _48_17 + doubling_high_multiply(half_denominator, _32_17)
     for _ in range(3):
         error = (1 << 29) - doubling_high_multiply(half_denominator, x)
@@ -183,8 +182,7 @@ def logarithm(x: Array, input_bits: int, output_bits: int) -> Array:
 
     r = np.minimum(first, second)
     power = np.maximum(power_first, power_second)
-    total = r + _FOURTH_ROOT_HALF
-    p = (total + np.where(total >= 0, 1, -1)) // 2
+    p = (r + _FOURTH_ROOT_HALF + 1) // 2
     q = 2 * (r - _FOURTH_ROOT_HALF)
     square = high(q, q)
     numerator = high(q, r) + high(high(q, square), _ALPHA_N)

@@ -294,6 +294,18 @@ def test_weights_with_a_zero_point_equal_in_a_small_matrix_and_a_large_one(
     np.testing.assert_array_equal(interpreter.invoke([x[0]])[0], expected[0])
 
 
+def test_real_outputs_of_three_axes_have_their_columns_last(micro: Oracle) -> None:
+    weights = T((3, 2), "float32", data=[[1, 2], [3, -4], [5, 6]])
+    tensors = [T((1, 4, 2), "float32"), weights, T((1, 4, 3), "float32")]
+    told = ("FullyConnected", {"KeepNumDims": True})
+    model = build(tensors, [Op("FULLY_CONNECTED", [0, 1, -1], [2], told)], [0], [2])
+    x = np.arange(8, dtype=np.float32).reshape(1, 4, 2)
+    (expected,) = micro.run(model, [[x]])[0][0]
+    interpreter = Interpreter(Model.from_bytes(model))
+    np.testing.assert_array_equal(interpreter.invoke([x])[0], expected)
+    np.testing.assert_array_equal(interpreter.invoke_batch([x[None]])[0][0], expected)
+
+
 @pytest.mark.parametrize("multiplier", [1, 2])
 def test_a_depthwise_window_of_the_whole_image_equals(multiplier: int, micro: Oracle) -> None:
     """In a batch, where it is one sum for each channel."""
