@@ -25,6 +25,7 @@ from harness.simulator.status import BFARVALID, MMARVALID
 if TYPE_CHECKING:
     from harness.simulator._native import Mpu, Nvic
 
+_SHPR = (0x18, 0x1C, 0x20)
 SLEEPONEXIT, SLEEPDEEP, SEVONPEND = 1 << 1, 1 << 2, 1 << 4
 USERSETMPEND = 1 << 1  # CCR
 _SLEEPDEEPS = 1 << 3
@@ -207,7 +208,7 @@ class Scb:
         if offset in _PLAIN:
             value: int = getattr(self, _PLAIN[offset])
             return value
-        if 0x18 <= offset < 0x24:
+        if offset in _SHPR:
             priorities = bytes(self._priority(offset - 0x14 + i) for i in range(4))
             return int.from_bytes(priorities, "little")
         if 0x90 <= offset < 0xC8:
@@ -226,7 +227,7 @@ class Scb:
             self.ccr = value | _CCR_RESET
         elif offset in _PLAIN:
             setattr(self, _PLAIN[offset], value)
-        elif 0x18 <= offset < 0x24:
+        elif offset in _SHPR:
             for i in range(4):
                 self._set_priority(offset - 0x14 + i, value >> 8 * i & 0xFF)
         elif 0x90 <= offset < 0xC8:

@@ -11,8 +11,8 @@ from harness.simulator.machine import End
 NOP, YIELD, WFE, WFI, SEV = (0xBF00 + 0x10 * n for n in range(5))
 WIDE = 0xF3AF  # .w: 0x8000 and the number of the hint
 THUMB = 1 << 24
-ICSR, SCR, SHPR3 = 0xE000_ED04, 0xE000_ED10, 0xE000_ED20
-ISER, ISPR, IPR = 0xE000_E100, 0xE000_E200, 0xE000_E400
+ICSR, AIRCR, SCR, SHPR3 = 0xE000_ED04, 0xE000_ED0C, 0xE000_ED10, 0xE000_ED20
+ISER, ISPR, ITNS, IPR = 0xE000_E100, 0xE000_E200, 0xE000_E380, 0xE000_E400
 SEVONPEND = 1 << 4
 EGU0 = 0x5001_B000
 
@@ -141,6 +141,25 @@ def test_what_wakes_depends_on_the_masks(
     assert end in ((End.DEADLINE,) if wakes else (End.IDLE, End.DEADLINE))
     taken = wakes and value != 1
     assert (chip.running == 16 + 27) is taken
+
+
+@pytest.mark.parametrize(
+    ("basepri", "priority", "wakes"), [(0x40, 0x20, True), (0x40, 0x40, False), (0x40, 0x60, False)]
+)
+def test_what_wakes_non_secure_code_is_compared_with_its_own_mask(
+    chip: BareChip, basepri: int, priority: int, wakes: bool
+) -> None:
+    """With AIRCR.PRIS both lie in the lower half of the priorities."""
+    chip.divide()
+    chip.write(AIRCR, 0x05FA_4000)
+    chip.write(ITNS, 1 << 27)
+    interrupt_later(chip)
+    chip.enter_nonsecure()
+    chip.write(IPR + 27, priority, size=1)
+    mask(chip, BASEPRI, basepri)
+    chip.play(WFI, steps=1)
+    chip.machine.run(until_tick=chip.now + 10_000)
+    assert (chip.machine.sleeping == "") is wakes
 
 
 def test_sleep_lasts_until_the_interrupt(chip: BareChip) -> None:
