@@ -197,6 +197,7 @@ def test_sums_that_overflow_are_cut_to_32_bits_and_scaled_as_in_steps(
 @example("double", 1 << 30, 1, -20, 0, -128)
 @example("double", 1 << 30, 20, -20, 0, -128)
 @example("single", 1 << 30, 20, 3, 0, -128)
+@example("double", 0, 25, -128, 0, -128)
 def test_each_sum_near_a_change_of_the_output_is_scaled_as_in_steps(
     rounding: Rounding, multiplier: int, shift: int, output: int, zero_point: int, low: int
 ) -> None:
@@ -205,7 +206,8 @@ def test_each_sum_near_a_change_of_the_output_is_scaled_as_in_steps(
     scaling = Scaling.of(both, zero_point, clamp, 1 << 31)
     assert scaling is not None
     change = round((output - 0.5) / (max(multiplier, 1) / 2**31 / 2**shift))
-    sums = np.clip(np.arange(-300, 300) + change, -(1 << 31), (1 << 31) - 1)
+    near = np.arange(-300, 300) + max(-(1 << 31), min(change, 1 << 31))
+    sums = np.clip(near, -(1 << 31), (1 << 31) - 1)
     assert np.array_equal(scaling(sums), _in_steps(sums, both, np.array(0), zero_point, clamp))
 
 
