@@ -6,7 +6,6 @@ from typing import ClassVar
 
 from harness.simulator.peripherals.base import Nordic, Register
 
-CHANNELS = 16
 GROUPS = 6
 
 

@@ -10,6 +10,7 @@ from bare_chip import BareChip
 from exception_stage import (
     CFSR,
     CODES,
+    CORE,
     HANDLERS,
     ICSR,
     INVER,
@@ -148,6 +149,20 @@ def test_a_frame_that_cannot_be_read_is_a_fault(stage: Stage, sp: int, status: i
     assert stage.chip.read(CFSR) == status
     assert stage.chip.running == (5 if status == UNSTKERR else 6)
     assert len(stage.machine.faults) == 1
+
+
+def test_a_frame_in_flash_is_read_as_any_other(stage: Stage) -> None:
+    code, place = Code(place="process"), 0x8000
+    stage.go_to(code)
+    stage.interrupt()
+    words = frame(code, divided=False)
+    stage.machine.write_memory(place, struct.pack("<8I", *words))
+    stage.core.write(Reg.PSP, place)
+    stage.leave()
+    now = stage.machine.registers
+    assert {name: now[name] for name in CORE} == CORE
+    assert (now["sp"], now["pc"]) == (place + 32, words[6])
+    assert stage.machine.faults == []
 
 
 @pytest.mark.parametrize("frees", [True, False])

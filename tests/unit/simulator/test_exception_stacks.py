@@ -210,6 +210,26 @@ def test_the_mpu_must_allow_each_byte_of_a_frame(stage: Stage, granule: int, pas
     assert [fault.reason for fault in stage.machine.faults] == ([] if passes else ["MSTKERR"])
 
 
+@pytest.mark.parametrize(("npriv", "reasons"), [(0, []), (1, ["MSTKERR"])])
+def test_a_threads_frame_is_accessed_with_its_privilege(
+    both: Stage, npriv: int, reasons: list[str]
+) -> None:
+    """The region is for privileged code alone; a non-secure exception comes and returns."""
+    both.chip.write(ITNS, 1 << 5)
+    both.chip.write(MPU_RBAR, CODE)
+    both.chip.write(MPU_RLAR, STACK | 1)
+    code = Code(place="process")
+    both.go_to(code)
+    both.chip.write(MPU_CTRL, 1)
+    both.core.write(Reg.CONTROL, code.control | npriv)
+    both.core.synchronize()
+    both.interrupt()
+    assert [fault.reason for fault in both.machine.faults] == reasons
+    if not npriv:
+        both.leave()
+        check_back(both, code)
+
+
 # a non-secure image that runs alone
 
 

@@ -19,11 +19,11 @@ from harness.elf import Firmware
 from harness.simulator import snapshot
 from harness.simulator.library import Reg
 from harness.simulator.machine import Machine
-from harness.simulator.nvic import FIRST_IRQ, NONSECURE, PENDSV, SYSTICK, NvicRegisters
+from harness.simulator.nvic import NONSECURE, PENDSV, SYSTICK, NvicRegisters
 
 SPU, RAM_PERM, FLASH_PERM, PERIPHID = 0x5000_3000, 0x700, 0x600, 0x800
 EXECUTE, WRITE, READ, SECURE, LOCK = 1, 2, 4, 0x10, 0x100
-AIRCR, SAU_CTRL, ALLNS = 0xE000_ED0C, 0xE000_EDD0, 2
+SAU_CTRL, ALLNS = 0xE000_EDD0, 2
 RAM, REGION = 0x2000_0000, 0x2000
 CODE = RAM + 31 * REGION
 LOAD, STORE, BRANCH = range(3)
@@ -289,88 +289,7 @@ def test_the_state_that_runs_is_part_of_a_snapshot(bench: Bench) -> None:
     assert bench.machine.faults[0].reason == "AUVIOL, SFARVALID"
 
 
-# priorities
-
-
-@given(
-    value=st.integers(0, 7).map(lambda n: n << 5),
-    group=st.tuples(st.integers(0, 7), st.integers(0, 7)),
-    squashed=st.booleans(),
-    nonsecure=st.booleans(),
-)
-def test_a_group_priority_is_what_the_architecture_says(
-    value: int, group: tuple[int, int], squashed: bool, nonsecure: bool
-) -> None:
-    nvic = native.load().Nvic(65, 3)
-    for state in (False, True):
-        nvic.set_group(group[state], state)
-    nvic.squashed = squashed
-    NvicRegisters(nvic, nonsecure=False).write(0x380, nonsecure << 5)
-    nvic.set_priority(FIRST_IRQ + 5, value)
-    expected = value - value % (2 << group[nonsecure])
-    if nonsecure and squashed:
-        expected = expected // 2 + 0x80
-    assert nvic.group_priority(FIRST_IRQ + 5) == expected
-
-
-@dataclass(frozen=True)
-class Masks:
-    """PRIMASK, FAULTMASK and BASEPRI of one security state."""
-
-    primask: bool
-    faultmask: bool
-    basepri: int
-
-    def boost(self, *, nonsecure: bool, pris: bool, bfhfnmins: bool) -> int:
-        """The priority that they boost to, 256 for none (Armv8-M ARM, ExecutionPriority)."""
-        squashed = nonsecure and pris
-        found = [256]
-        if self.basepri:
-            found.append(self.basepri // 2 + 0x80 if squashed else self.basepri)
-        if self.primask:
-            found.append(0x80 if squashed else 0)
-        if self.faultmask and nonsecure:
-            found.append(-1 if bfhfnmins else 0x80 if pris else 0)
-        elif self.faultmask:
-            found.append(-3 if bfhfnmins else -1)
-        return min(found)
-
-
-masks = st.builds(Masks, st.booleans(), st.booleans(), st.integers(0, 7).map(lambda n: n << 5))
-
-
-@quick
-@given(
-    both=st.tuples(masks, masks),
-    pris=st.booleans(),
-    bfhfnmins=st.booleans(),
-    nonsecure=st.booleans(),
-)
-def test_the_masks_of_both_states_count_whichever_runs(
-    bench: Bench, both: tuple[Masks, Masks], pris: bool, bfhfnmins: bool, nonsecure: bool
-) -> None:
-    bench.begin()
-    bench.attribute_ram({31: 7})
-    bench.write(AIRCR, 0x05FA_0000 | pris << 14 | bfhfnmins << 13)
-    machine, registers = bench.machine, [int(r) for r in (Reg.PRIMASK, Reg.FAULTMASK, Reg.BASEPRI)]
-    for one in both:
-        machine.core.write_many(registers, (one.primask, one.faultmask, one.basepri))
-        machine.worlds.change()
-    if nonsecure:
-        machine.worlds.change()
-    assert machine.core.priority() == min(
-        one.boost(nonsecure=bool(state), pris=pris, bfhfnmins=bfhfnmins)
-        for state, one in enumerate(both)
-    )
-
-
-def test_of_equals_the_secure_one_goes_first() -> None:
-    nvic = native.load().Nvic(65, 3)
-    nvic.pend(SYSTICK | NONSECURE)
-    nvic.pend(SYSTICK)
-    assert nvic.best() == SYSTICK
-    nvic.set_priority(SYSTICK, 0x20)
-    assert nvic.best() == SYSTICK | NONSECURE
+# interrupts
 
 
 @given(mask=st.integers(0, 0xFFFF_FFFF), written=st.integers(0, 0xFFFF_FFFF))
