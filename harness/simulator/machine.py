@@ -209,7 +209,7 @@ class Machine(Nrf9160):
 
     def _execute(self, until_tick: int, until_executed: int, seconds: float) -> None:
         core = self.core
-        if self.sleeping or self.reset_reason is not None or self._hit:
+        if self.sleeping:  # what ended the sleep was a reset, or what the run waits for
             return
         if core.deliverable():
             self.exceptions.enter(self.nvic.best(), self.bus.pc())

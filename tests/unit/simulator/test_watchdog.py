@@ -56,6 +56,17 @@ def test_a_reload_begins_the_whole_time_again(dog: Watchdog) -> None:
     assert dog[TIMEOUT] == 1
 
 
+def test_it_bites_a_sleeping_core_which_runs_nothing_more(dog: Watchdog) -> None:
+    place = 0x2000_1000
+    dog.chip.machine.write_memory(place, bytes(4))
+    dog[CRV] = 99
+    dog[START] = 1
+    dog.chip.play(0xBF30, 0x6001, steps=1, r0=place, r1=1)  # wfi; str r1, [r0]
+    dog.chip.wait(cycles(103))
+    assert dog.resets == 1
+    assert dog.chip.words(place, 1) == [0]
+
+
 def test_starting_it_again_is_no_reload(dog: Watchdog) -> None:
     dog[CRV] = 99
     dog[START] = 1
