@@ -195,6 +195,7 @@ class Program:
                 except UnsupportedOperator as error:
                     refused.append(error)
                     continue
+                _check_sizes(node)
                 written = {tensor.index for tensor in node.outputs}
                 decoded = {i: each for i, each in decoded.items() if i not in written}
                 decoded |= _decoded(run, node.outputs)
@@ -273,6 +274,16 @@ def _check_types(node: Node) -> None:
     for name, value in node.options.items():
         if str(value).startswith("type#"):
             raise node.refused(f"its option {name} is {value}")
+
+
+def _check_sizes(node: Node) -> None:
+    """TFLM takes outputs with an axis of 0 for dynamic, but for what old converters call a scalar.
+
+    Source: tflite-micro, ``CheckDynamicTensors``.
+    """
+    for tensor in node.outputs:
+        if 0 in tensor.shape and len(tensor.shape) > 1:
+            raise node.refused(f"tensor {tensor.index} has the shape {list(tensor.shape)}")
 
 
 def _work(node: Node) -> int:

@@ -122,7 +122,7 @@ class Requantizer:
         a bias may have with int16 activations (an int32 one makes the accumulators 32 bits).
         """
         wide = _wide(node, channels, bias, wide_biases)
-        shift, limit = int(multiplier.shift.max()), _MAX_SHIFT_WIDE if wide else _MAX_SHIFT
+        shift, limit = int(multiplier.shift.max(initial=0)), _MAX_SHIFT_WIDE if wide else _MAX_SHIFT
         if shift > limit:
             raise node.bad(f"a multiplier of 2^{shift} is beyond what TFLM's scaling defines")
         multiplier = multiplier.first(channels)

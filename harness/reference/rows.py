@@ -44,8 +44,10 @@ def row_scaler(
     multiplier: Multiplier, bias: Array, clamp: Clamp, output: Tensor, largest: int
 ) -> Callable[[Array], Array]:
     """The faster scaler that is exact; see :meth:`RowScaler.of` for the parameters."""
-    half = 1 << (30 + (int(-multiplier.shift.min()) if multiplier.rounding == "single" else 0))
-    if largest * int(multiplier.multiplier.max()) + half < _EXACT:
+    half = 1 << (
+        30 + (int(-multiplier.shift.min(initial=0)) if multiplier.rounding == "single" else 0)
+    )
+    if largest * int(multiplier.multiplier.max(initial=0)) + half < _EXACT:
         return RealScaler.of(multiplier, bias, clamp, output)
     return RowScaler.of(multiplier, bias, clamp, output, largest)
 
@@ -187,7 +189,7 @@ class RowScaler:
         right = RightShift.of(exponent)
         half = right.half + (np.int64(zero_point) << exponent)
         # After the high multiplication 32 bits are enough for nearly every layer, and faster.
-        narrow = _NARROW if largest + int(np.abs(half).max()) < 1 << 30 else _WIDE
+        narrow = _NARROW if largest + int(np.abs(half).max(initial=0)) < 1 << 30 else _WIDE
         right = RightShift(exponent, half, right.correct).narrowed(narrow)
         offset += 1 << 30
         return cls(len(offset), factor, offset, np.array(31), right, 0, clamp, narrow)

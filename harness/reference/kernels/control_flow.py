@@ -31,7 +31,7 @@ def _passed(
                 f" {list(target.shape)}"
             )
     return [
-        (value.copy() if source.variable else value).reshape(-1, *target.shape)
+        (value.copy() if source.variable else value).reshape(len(value), *target.shape)
         for value, source, target in zip(values, given, wanted, strict=True)
     ]
 
@@ -84,7 +84,8 @@ def while_(node: Node) -> Run:
         raise node.bad("its inputs or outputs are not as many as its subgraphs'")
     if not given:
         raise node.bad("it has no input, so that its condition never changes")
-    if not condition.outputs or condition.outputs[0].dtype != "bool":
+    answers = [each for each in condition.outputs[:1] if each.dtype == "bool" and each.elements]
+    if not answers:
         raise node.bad("its condition gives no bool")
 
     def run(values: Sequence[Any]) -> list[Array]:

@@ -114,7 +114,7 @@ def _looked_up(encoded: _Encoded) -> Array:
     for column in bits.T:
         places = 2 * places + column
     starts = np.repeat(np.arange(count, dtype=np.int32) * stride, together)
-    places = (places.reshape(-1, len(starts)) + starts).ravel()
+    places = (places.reshape(-1, max(len(starts), 1)) + starts).ravel()
     values = encoded.values()
     if places.max(initial=-1) >= len(values):
         raise encoded.node.bad(f"an index of {places.max()} into a table of {len(values)} values")

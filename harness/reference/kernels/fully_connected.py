@@ -136,7 +136,8 @@ def _quantized(node: Node, weights: Tensor, shape: tuple[int, int]) -> Run:
         return run
 
     def small(values: Sequence[Any]) -> list[Array]:
-        return [folded(values[0].reshape(-1, shape[1])).reshape(-1, *output.shape)]
+        y = folded(values[0].reshape(-1, shape[1]))
+        return [y.reshape(len(values[0]), *output.shape)]
 
     def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
         return folded.bind(inputs[0].reshape(shape), outputs[0], work)

@@ -87,7 +87,7 @@ def log_softmax(node: Node) -> Run:
 
     def run(values: Sequence[Any]) -> list[Array]:
         q = values[0].astype(np.int64)
-        index = q.max(axis=-1, keepdims=True) - q
+        index = q.max(axis=-1, keepdims=True, initial=-128) - q
         total = shares[index].sum(axis=-1, keepdims=True)
         if np.any(total >= 1 << 31):
             raise node.bad(f"its exponentials' sum is {1 << _ACCUMULATOR_BITS} or more")
@@ -102,5 +102,5 @@ def log_softmax(node: Node) -> Run:
 
 def _log_softmax_real(values: Sequence[Any]) -> list[Array]:
     x = values[0].astype(np.float64)
-    x -= x.max(axis=-1, keepdims=True)
+    x -= x.max(axis=-1, keepdims=True, initial=-np.inf)
     return [(x - np.log(np.exp(x).sum(axis=-1, keepdims=True))).astype(np.float32)]

@@ -61,7 +61,7 @@ def _mean_or_sum(node: Node, axes: tuple[int, ...], *, is_mean: bool) -> Run:
     def real(values: Sequence[Any]) -> list[Array]:
         sums = values[0].astype(np.float64).sum(axis=where)
         y = sums / count if is_mean else sums
-        return [y.astype(np.float32).reshape(-1, *output.shape)]
+        return [y.astype(np.float32).reshape(len(y), *output.shape)]
 
     if dtype == "float32":
         return real
@@ -75,7 +75,8 @@ def _mean_or_sum(node: Node, axes: tuple[int, ...], *, is_mean: bool) -> Run:
         return np.asarray(np.clip(y, low, high), output.dtype)
 
     def quantized(values: Sequence[Any]) -> list[Array]:
-        return [rescaled(values[0].astype(np.int64).sum(axis=where)).reshape(-1, *output.shape)]
+        y = rescaled(values[0].astype(np.int64).sum(axis=where))
+        return [y.reshape(len(y), *output.shape)]
 
     return Prepared(quantized, _sum_table(rescaled, where, count)) if dtype == "int8" else quantized
 
@@ -132,7 +133,9 @@ def _extreme(node: Node, function: Callable[..., Array]) -> Run:
 
     def make(axes: tuple[int, ...]) -> Run:
         where = _shifted(axes)
-        return lambda values: [function(values[0], axis=where).reshape(-1, *output.shape)]
+        return lambda values: [
+            function(values[0], axis=where).reshape(len(values[0]), *output.shape)
+        ]
 
     return _over(node, make)
 
@@ -144,7 +147,7 @@ def reduce_all(node: Node) -> Run:
 
     def make(axes: tuple[int, ...]) -> Run:
         where = _shifted(axes)
-        return lambda values: [values[0].all(axis=where).reshape(-1, *shape)]
+        return lambda values: [values[0].all(axis=where).reshape(len(values[0]), *shape)]
 
     return _over(node, make)
 

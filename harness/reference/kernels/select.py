@@ -24,7 +24,7 @@ def select_v2(node: Node) -> Run:
     if {t.elements for t in (condition, x, y, output)} == {1}:
         # With one element each, the numbers of axes may differ.
         return lambda values: [
-            np.where(*(v.reshape(-1, *output.shape) for v in values[:3])).astype(x.dtype)
+            np.where(*(v.reshape(len(v), *output.shape) for v in values[:3])).astype(x.dtype)
         ]
     try:
         node.check_output(np.broadcast_shapes(*shapes))

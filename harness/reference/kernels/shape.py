@@ -60,7 +60,7 @@ def reshape(node: Node) -> Run:
     output = node.output()
     if node.input(0).elements != output.elements:
         raise node.bad(f"{list(node.input(0).shape)} cannot become {list(output.shape)}")
-    return moves(lambda values: [values[0].reshape(-1, *output.shape)])
+    return moves(lambda values: [values[0].reshape(len(values[0]), *output.shape)])
 
 
 def squeeze(node: Node) -> Run:

@@ -69,7 +69,7 @@ def _real(node: Node) -> Run:
 
     def run(values: Sequence[Any]) -> list[Array]:
         x = values[0].astype(np.float64)
-        e = np.exp((x - x.max(axis=-1, keepdims=True)) * beta)
+        e = np.exp((x - x.max(axis=-1, keepdims=True, initial=-np.inf)) * beta)
         return [(e / e.sum(axis=-1, keepdims=True)).astype(np.float32)]
 
     return run
@@ -95,7 +95,7 @@ def _int8(node: Node) -> Run:
 
     def run(values: Sequence[Any]) -> list[Array]:
         q = values[0].astype(np.int64)
-        index = q.max(axis=-1, keepdims=True) - q
+        index = q.max(axis=-1, keepdims=True, initial=-128) - q
         total = shares[index].sum(axis=-1, keepdims=True) & 0xFFFFFFFF  # wraps as on the device
         inverse, over = gemmlowp.reciprocal(total, _ACCUMULATOR_BITS)
         if np.any((over > bits) | (total == 0)):  # the last shift would be by more than 31
@@ -154,7 +154,7 @@ def _int16(node: Node) -> Run:
 
     def run(values: Sequence[Any]) -> list[Array]:
         q = values[0].astype(np.int64)
-        scaled = multiplier.scale(q - q.max(axis=-1, keepdims=True))
+        scaled = multiplier.scale(q - q.max(axis=-1, keepdims=True, initial=-(1 << 15)))
         e = look_up(exponential, np.clip(scaled + 32767, -32768, 32767))
         total = wrap32(e.sum(axis=-1, keepdims=True))
         headroom = 32 - np.frexp(total.astype(np.float64))[1].astype(np.int64)
