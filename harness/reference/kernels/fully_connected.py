@@ -68,11 +68,13 @@ def _product(
         fixed = fixed.astype(np.int64) - offset
     # Weights that another operator computes become a matrix for each run.
     matrix = None if fixed is None else make(fixed.reshape(-1, shape[1])[:columns].T)
+    outside = None if matrix is None else zero * matrix.matrix.sum(axis=0)
 
     def product(values: Sequence[Any]) -> Array:
         x = values[0].reshape(len(values[0]), *shape)
         if matrix is not None:
-            return matrix.product(matrix.centred(x, zero))
+            sums = matrix.product(x.astype(matrix.dtype))
+            return sums - outside if zero else sums
         w = values[1].reshape(len(values[1]), -1, shape[1])[:, :columns].astype(np.float64) - offset
         return np.asarray((x.astype(np.float64) - zero) @ np.swapaxes(w, 1, 2))
 
