@@ -40,15 +40,21 @@ class Plan:
         for place, buffer in self._inputs:
             buffer[...] = inputs[place]
         if self._quiet:
-            for call in self._calls:
-                call()
+            self._call_all()
         else:
             self._start()
             # Overflow and NaN are values here, as they are on the device.
-            with np.errstate(all="ignore"), one_thread(self._unbound):
-                for call in self._calls:
-                    call()
+            with np.errstate(all="ignore"):
+                if self._unbound:
+                    with one_thread(self._unbound):
+                        self._call_all()
+                else:
+                    self._call_all()
         return [result.copy() for result in self._results]
+
+    def _call_all(self) -> None:
+        for call in self._calls:
+            call()
 
     def _calls_of(self, graph: Graph) -> list[Call]:
         """All operators' calls in their order; fills :attr:`values`."""

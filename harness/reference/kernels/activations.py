@@ -201,7 +201,7 @@ def logistic(node: Node) -> Run:
     """1 / (1 + exp(-x)), of any shape. int8 (output zero point -128), int16, float32."""
     dtype = _checked(node, "int8 int16 float32")
     if dtype == "float32":
-        return elementwise(node, real_logistic)
+        return elementwise(node, _real_logistic)
     if dtype == "int8":
         if node.output().zero_point != -128:
             raise node.refused("an int8 LOGISTIC must have the output zero point -128")
@@ -209,17 +209,17 @@ def logistic(node: Node) -> Run:
     return _from_table(node, sigmoid16, shifts=(0,))
 
 
-def real_logistic(x: Array) -> Array:
-    """The float reference's logistic function of float64 values."""
-    e = np.exp(-x)
+def _real_logistic(x: Array) -> Array:
+    """The float reference's logistic function of float64 values, which are changed."""
+    e = np.exp(np.negative(x, x))
     if (
         e.size
         and np.maximum.reduce(e, None) <= _LOW_EXP
         and np.minimum.reduce(e, None) >= _HIGH_EXP
     ):
         e += 1
-        return np.asarray(np.reciprocal(e, e))
-    return np.where(e < _HIGH_EXP, 1.0, np.where(e > _LOW_EXP, np.exp(x), 1 / (1 + e)))
+        return np.reciprocal(e, e)
+    return np.where(e < _HIGH_EXP, 1.0, np.where(e > _LOW_EXP, np.exp(-x), 1 / (1 + e)))
 
 
 def tanh(node: Node) -> Run:
