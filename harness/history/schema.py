@@ -119,7 +119,8 @@ def prepare(connection: Connection, where: str) -> None:
     Raises what :func:`version` raises.
     """
     if not version(connection, where):
-        metadata.create_all(connection)
+        # That tables are here now is an error: another process has made them, and its one row.
+        metadata.create_all(connection, checkfirst=False)
         connection.execute(about.insert().values(version=VERSION))
         return
     hold(connection)  # another process may be migrating: the version is read again

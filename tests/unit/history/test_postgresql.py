@@ -39,6 +39,25 @@ def test_two_processes_that_write_at_once_to_a_new_database_lose_nothing(url):
     assert whole(url) == list(range(20))
 
 
+def test_a_database_that_another_process_makes_meanwhile_has_one_version(url, monkeypatch):
+    real, asked = schema.version, []
+
+    def overtaken(connection, where):
+        asked.append(real(connection, where))
+        if len(asked) == 2:  # it is about to be made
+            monkeypatch.undo()
+            History.open(url).close()
+        return asked[-1]
+
+    monkeypatch.setattr(schema, "version", overtaken)
+    History.open(url).close()
+    engine = sql.create_engine(url)
+    with engine.connect() as connection:
+        versions = connection.execute(sql.select(schema.about.c.version)).scalars().all()
+    engine.dispose()
+    assert (asked, versions) == ([0, 0], [schema.VERSION])
+
+
 def test_a_writer_that_is_killed_leaves_whole_runs_only(url):
     one = writer(url, 0, 1, 10_000)
     for _ in range(3):

@@ -139,7 +139,7 @@ def test_no_model_is_refused() -> None:
 
 @pytest.mark.parametrize("namespace", ["no good", "", "a::", "a:b", "1st", "a::2", "a;"])
 def test_what_is_no_cpp_namespace_is_refused(namespace: str) -> None:
-    with pytest.raises(UsageError, match=f"'{namespace}' is no C\\+\\+ namespace"):
+    with pytest.raises(UsageError, match=f"'{namespace}' is not a C\\+\\+ namespace"):
         generate([custom("a")], namespace=namespace)
 
 

@@ -30,7 +30,7 @@ def test_with_inlined_registrations_the_kernels_tell(compile_image: Compile) -> 
     assert audit.method == "kernels"
     assert (audit.declared, set(audit.registered)) == (3, {"CONV_2D", "SOFTMAX"})
     assert audit.verdicts == (Verdict.UNUSED, Verdict.TOO_LARGE)
-    assert any("kernel functions" in note for note in audit.notes)
+    assert any("by their kernels" in note for note in audit.notes)
 
 
 def test_an_inlined_custom_registration_is_known_by_the_record_it_left(
