@@ -14,7 +14,7 @@ from threading import Lock
 
 import numpy as np
 
-from harness.reference.bind import Call, Workspace, copied, looked_up
+from harness.reference.bind import MAX_BUFFER, Call, Workspace, copied, looked_up
 from harness.reference.fixedpoint import Array, Multiplier
 from harness.reference.folding import Finish, Folded
 from harness.reference.scaling import Scaling
@@ -25,6 +25,8 @@ Cell = Callable[[Array, Array, Array], Array]
 
 #: What a power of two is in Q0.31.
 _POWER = 1 << 30
+#: Bytes of the largest number in a buffer.
+_WIDEST = 8
 #: Moves halves, and nothing else, off the half, for numbers below 2^33.
 _AWAY = 1 + 2.0**-33
 
@@ -81,9 +83,13 @@ class IntegerCell:
 
     @property
     def exact(self) -> bool:
-        """Whether this is right: products scaled by powers of two, and not beyond 16 bits."""
+        """Whether this is right: products scaled by powers of two, and not beyond 16 bits.
+
+        And small enough for the buffers.
+        """
         scales = (self.forget, self.update)
-        return all(each.multiplier == _POWER and -29 <= each.shift <= -14 for each in scales)
+        right = all(each.multiplier == _POWER and -29 <= each.shift <= -14 for each in scales)
+        return right and self.recurrent.matrix.shape[1] * _WIDEST <= MAX_BUFFER
 
     def __call__(self, parts: Array, h: Array, c: Array) -> Array:
         """The :data:`Cell`; ``parts`` are int16, N is 1."""
