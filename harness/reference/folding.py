@@ -45,6 +45,8 @@ _LONGEST = 1 << 17
 
 def _spread(channels: Array, u: Array, work: Workspace) -> Array:
     """``channels`` in each row of ``u``: broadcasting takes longer than small layers."""
+    if channels.ndim == 0:
+        return channels
     spread = work.keep(u.shape, np.float64)
     spread[...] = channels
     return spread
@@ -60,6 +62,11 @@ class Finish:
 
     second: Array | None
     table: Array
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The outputs' type."""
+        return self.table.dtype
 
     def __call__(self, u: Array) -> Array:
         """The outputs for ``u`` (rows, channels), which is changed."""
@@ -88,32 +95,39 @@ class Finish:
 
 @dataclass(frozen=True)
 class WideFinish:
-    """From u to outputs for which a table would be too long."""
+    """From u to outputs for which a table would be too long.
 
-    second: Array
+    ``second`` is the second rounding's factor, one or one per channel. None: there is none.
+    """
+
+    second: Array | None
     zero_point: int
     clamp: Clamp
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The outputs' type."""
+        return self.clamp.dtype
 
     def __call__(self, u: Array) -> Array:
         """As :class:`Finish`."""
         np.floor(u, out=u)
-        u *= self.second
-        np.rint(u, out=u)
-        u += self.zero_point
+        if self.second is not None:
+            u *= self.second
+            np.rint(u, out=u)
+        if self.zero_point:
+            u += self.zero_point
         return self.clamp.real(u)
 
     def calls(self, u: Array, output: Array, work: Workspace) -> list[Call]:
         """As :class:`Finish`."""
-        low, high = np.array(float(self.clamp.low)), np.array(float(self.clamp.high))
-        second = _spread(self.second, u, work)
-        return [
-            partial(np.floor, u, u),
-            partial(np.multiply, u, second, u),
-            partial(np.rint, u, u),
-            partial(np.add, u, np.array(float(self.zero_point)), u),
-            partial(u.clip, low, high, u),
-            copied(output.reshape(u.shape), u),
-        ]
+        calls: list[Call] = [partial(np.floor, u, u)]
+        if self.second is not None:
+            second = _spread(self.second, u, work)
+            calls += [partial(np.multiply, u, second, u), partial(np.rint, u, u)]
+        if self.zero_point:
+            calls.append(partial(np.add, u, np.array(float(self.zero_point)), u))
+        return [*calls, *self.clamp.stored(u, output.reshape(u.shape))]
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,8 @@ _WIDE, _NARROW = np.dtype(np.int64), np.dtype(np.int32)
 
 #: Numerators below this are exact in double precision.
 _EXACT = 1 << 53
-#: The factor that moves halves away from zero: r stays below 2^22.
-AWAY = 1 + 2.0**-24
+#: The factor that moves halves away from zero: r stays below 2^33 wherever it is used.
+AWAY = 1 + 2.0**-40
 
 
 def row_scaler(

@@ -23,10 +23,11 @@ from functools import partial
 import numpy as np
 
 from harness.reference.activation import Clamp
-from harness.reference.bind import Call, Workspace, copied, looked_up, sums_of
+from harness.reference.bind import Call, Workspace, copied, sums_of
 from harness.reference.broadcast import blockwise
 from harness.reference.fixedpoint import Array, Multiplier
-from harness.reference.folding import SMALL
+from harness.reference.folding import SMALL, Finish, WideFinish
+from harness.reference.rows import AWAY
 
 #: Magnitudes of 32-bit numbers, and of integers that double precision holds, are below these.
 _BITS_32 = 1 << 31
@@ -37,24 +38,20 @@ _AROUND = np.arange(-2, 3)
 _MAX_CHANGES = 1 << 18
 #: The outputs of 8 bits: the longest table.
 _TABLE = 1 << 8
-#: The factor that moves halves away from zero: the first rounding's results stay below 2^32.
-_AWAY = 1 + 2.0**-40
 
 
 @dataclass(frozen=True)
 class Scaling:
     """``factor``, ``nudge`` and ``base`` are one number, or one per channel, the last axis.
 
-    ``nudge`` is added with the sum's sign. None: it is 0, or part of ``base``, or ``second`` is the
-    second rounding's factor. Without a ``table``, ``clamp`` makes the outputs.
+    ``nudge`` is added with the sum's sign. None: it is 0, or part of ``base``, or ``finish`` does
+    the second rounding.
     """
 
     factor: Array
     nudge: Array | None
     base: Array
-    second: Array | None
-    clamp: Clamp
-    table: Array | None
+    finish: Finish | WideFinish
 
     @classmethod
     def of(
@@ -67,25 +64,27 @@ class Scaling:
         if left and largest << left >= _BITS_32:
             return None  # the left shift wraps
         factor = np.asarray(multiplier.multiplier * 2.0 ** (multiplier.shift - 31.0))
-        first = int(clamp.low) if outputs <= _TABLE else 0
-        base = np.full(factor.shape, 0.5 + zero_point - first)
+        wide = outputs > _TABLE
+        base = np.full(factor.shape, 0.5 if wide else 0.5 + zero_point - clamp.low)
         nudge = second = None
         if multiplier.rounding == "double" and np.any(multiplier.shift < 0):
             down = 2.0 ** np.minimum(multiplier.shift, 0)
             nudge = np.where(multiplier.shift < 0, down / 2, 0.0)
             if clamp.low >= zero_point:
                 base, nudge = np.asarray(base + nudge), None
-            elif outputs > _TABLE and zero_point == 0:
-                factor, nudge, second = np.asarray(factor / down), None, np.asarray(down * _AWAY)
-        table = np.arange(first, first + outputs).astype(clamp.dtype)
-        scaling = cls(factor, nudge, base, second, clamp, table if outputs <= _TABLE else None)
+            elif wide:
+                factor, nudge, second = np.asarray(factor / down), None, np.asarray(down * AWAY)
+        finish: Finish | WideFinish = WideFinish(second, zero_point, clamp)
+        if not wide:
+            finish = Finish(None, np.arange(clamp.low, clamp.high + 1).astype(clamp.dtype))
+        scaling = cls(factor, nudge, base, finish)
         return scaling if scaling.agrees(multiplier, zero_point, clamp, largest) else None
 
     def agrees(self, multiplier: Multiplier, zero_point: int, clamp: Clamp, largest: int) -> bool:
         """Whether it agrees with the fixed-point steps around each change of the output."""
         changes = np.arange(clamp.low, clamp.high + 2)[:, None] - zero_point - 0.5
-        factor = self.factor if self.second is None else self.factor * self.second
-        factor, reach = np.maximum(factor, 2.0**-60), min(largest, _BITS_32 - 1)
+        factor = np.maximum(multiplier.multiplier * 2.0 ** (multiplier.shift - 31.0), 2.0**-60)
+        reach = min(largest, _BITS_32 - 1)
         near = np.clip(np.rint(changes / factor), -reach, reach).astype(np.int64)
         sums = np.clip(near + _AROUND[:, None, None], -reach, reach)
         exact = np.clip(multiplier.scale(sums) + zero_point, clamp.low, clamp.high)
@@ -95,7 +94,7 @@ class Scaling:
         """The outputs for ``sums`` (..., channels), of any type that holds them."""
         if self.factor.ndim:
             return self.finished(sums.astype(np.float64))
-        return blockwise(lambda x: self.finished(x.astype(np.float64)), [sums], self.clamp.dtype)
+        return blockwise(lambda x: self.finished(x.astype(np.float64)), [sums], self.finish.dtype)
 
     def finished(self, u: Array) -> Array:
         """float64 sums ``u`` (..., channels), which are changed, as outputs."""
@@ -103,21 +102,16 @@ class Scaling:
         if self.nudge is not None:
             u += np.copysign(self.nudge, u)
         u += self.base
-        if self.table is not None:
-            return self.table.take(u.astype(np.intp), mode="clip")
-        np.floor(u, out=u)
-        if self.second is not None:
-            u *= self.second
-            np.rint(u, out=u)
-        return self.clamp.real(u)
+        return self.finish(u)
 
     def calls(self, u: Array, output: Array, work: Workspace, *, wraps: bool) -> list[Call]:
         """Calls from float64 sums ``u`` (rows, channels), which are changed, to ``output``.
 
         ``wraps``: the sums may have more than 32 bits, and wrap at 32 bits as on the device.
         """
-        index, calls = work.share("index", u.shape, np.intp), list[Call]()
+        calls = list[Call]()
         if wraps:
+            index = work.share("index", u.shape, np.intp)
             low_half = index.view(np.int32)[:, :: index.itemsize // 4]
             calls = [copied(index, u), copied(u, low_half)]
         calls.append(partial(np.multiply, u, self.factor, u))
@@ -126,12 +120,7 @@ class Scaling:
             calls.append(partial(np.copysign, self.nudge, u, sign))
             calls.append(partial(np.add, u, sign, u))
         calls.append(partial(np.add, u, self.base, u))
-        if self.table is not None:
-            return [*calls, copied(index, u), looked_up(self.table, index, output.reshape(u.shape))]
-        calls.append(partial(np.floor, u, u))
-        if self.second is not None:
-            calls += [partial(np.multiply, u, self.second, u), partial(np.rint, u, u)]
-        return [*calls, *self.clamp.stored(u, output.reshape(u.shape))]
+        return [*calls, *self.finish.calls(u, output, work)]
 
 
 @dataclass(frozen=True)

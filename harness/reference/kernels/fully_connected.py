@@ -15,7 +15,7 @@ import numpy as np
 
 from harness.model import Tensor
 from harness.reference.activation import clamp_for
-from harness.reference.bind import Call, Prepared, Workspace, copied, product_of
+from harness.reference.bind import Call, Prepared, Workspace, sums_of
 from harness.reference.exact import FLOAT64_EXACT, ExactMatrix
 from harness.reference.fixedpoint import Array
 from harness.reference.node import Node, Run
@@ -99,13 +99,8 @@ def _real(node: Node, weights: Tensor, shape: tuple[int, int]) -> Run:
             return None
         added = np.zeros(columns) if bias is None else bias[:columns]
         matrix = np.vstack([w.reshape(-1, shape[1])[:columns].T, added], dtype=np.float64)
-        x = work.keep((shape[0], len(matrix)), np.float64, 1.0)
-        y = work.share("sums", (shape[0], columns), np.float64)
-        return [
-            copied(x[:, :-1], inputs[0].reshape(shape)),
-            product_of(x, matrix, y),
-            *clamp.stored(y, outputs[0].reshape(y.shape)),
-        ]
+        sums, calls = sums_of(inputs[0].reshape(shape), matrix, work)
+        return [*calls, *clamp.stored(sums, outputs[0].reshape(sums.shape))]
 
     return Prepared(run, bind)
 

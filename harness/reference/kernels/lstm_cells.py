@@ -17,6 +17,7 @@ import numpy as np
 from harness.reference.bind import MAX_BUFFER, Call, Workspace, copied, looked_up
 from harness.reference.fixedpoint import Array, Multiplier
 from harness.reference.folding import Finish, Folded
+from harness.reference.rows import AWAY
 from harness.reference.scaling import Scaling
 
 #: The inputs' parts of the gates (steps, N, 4 * units) and the states h and c (N, units), which
@@ -27,8 +28,6 @@ Cell = Callable[[Array, Array, Array], Array]
 _POWER = 1 << 30
 #: Bytes of the largest number in a buffer.
 _WIDEST = 8
-#: Moves halves, and nothing else, off the half, for numbers below 2^33.
-_AWAY = 1 + 2.0**-33
 
 
 def _step_by_step(
@@ -98,7 +97,7 @@ class IntegerCell:
     @cached_property
     def _loop(self) -> Cell:
         units, work, lock = self.recurrent.matrix.shape[1] // 4, Workspace(), Lock()
-        hidden = np.zeros((1, units), self.output.clamp.dtype)
+        hidden = np.zeros((1, units), self.output.finish.dtype)
         index = np.zeros((1, 4 * units), np.intp)
         open_gates = np.zeros(5 * units)  # and the cell behind them
         cell = open_gates[4 * units :]
@@ -144,7 +143,7 @@ class IntegerCell:
         calls.append(partial(np.add, products, np.array(0.5), products))
         calls.append(partial(np.floor, products, products))
         if self.forget.rounding == "double":
-            calls.append(partial(np.multiply, products, powers * _AWAY, products))
+            calls.append(partial(np.multiply, products, powers * AWAY, products))
             calls.append(partial(np.rint, products, products))
         calls.append(partial(np.add, products[0], products[1], cell))
         return [*calls, *_kept_within(cell, self.low, self.high)]
