@@ -133,11 +133,12 @@ def looked_up(table: Array, index: Array, output: Array, mode: str = "clip") -> 
 
 def every_value(dtype: str = "int8") -> Array:
     """All values of an integer type of 8 or 16 bits as int64, in the order of their bits."""
-    unsigned = _unsigned(dtype)
-    return np.arange(1 << 8 * unsigned.itemsize, dtype=unsigned).view(dtype).astype(np.int64)
+    bits = unsigned(dtype)
+    return np.arange(1 << 8 * bits.itemsize, dtype=bits).view(dtype).astype(np.int64)
 
 
-def _unsigned(dtype: Any) -> np.dtype[Any]:
+def unsigned(dtype: Any) -> np.dtype[Any]:
+    """The unsigned type of as many bits."""
     return np.dtype(f"u{np.dtype(dtype).itemsize}")
 
 
@@ -145,13 +146,13 @@ def value_table(table: Array, dtype: str = "int8") -> Prepared:
     """An operator of one input of ``dtype``: ``table`` holds the result for each of its values, in
     the order of their bits.
     """
-    unsigned = _unsigned(dtype)
+    bits = unsigned(dtype)
 
     def run(values: Sequence[Any]) -> list[Array]:
-        return [table.take(values[0].view(unsigned), mode="clip")]
+        return [table.take(values[0].view(bits), mode="clip")]
 
     def bind(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> list[Call]:
-        x = inputs[0].view(unsigned)
+        x = inputs[0].view(bits)
         return [looked_up(table, x.reshape(-1), outputs[0].reshape(-1))]
 
     return Prepared(run, bind)

@@ -15,7 +15,15 @@ import numpy as np
 
 from harness.model import Tensor
 from harness.reference.activation import Clamp, clamp_for
-from harness.reference.bind import Call, Prepared, Workspace, copied, every_value, looked_up
+from harness.reference.bind import (
+    Call,
+    Prepared,
+    Workspace,
+    copied,
+    every_value,
+    looked_up,
+    unsigned,
+)
 from harness.reference.broadcast import aligned, blockwise, check_broadcast
 from harness.reference.fixedpoint import Array, Multiplier, wrap32
 from harness.reference.node import NUMPY_TYPES, Node, Run
@@ -124,7 +132,8 @@ def _rescaled_sum(node: Node, reals: tuple[float, float, float], sign: int) -> R
     scaled = _scaled(m_out, output, clamp_for(node, output))
 
     def total(a: Array, b: Array) -> Array:
-        sums = terms[0](a) + terms[1](b)
+        sums, other = terms[0](a), terms[1](b)
+        sums = np.add(sums, other, out=sums if sums.shape == other.shape else None)
         return scaled.finished(sums) if isinstance(scaled, Scaling) else scaled(sums)
 
     if x0.dtype == "int8" or not isinstance(scaled, Scaling):
@@ -163,9 +172,11 @@ class _Term:
 
     def __call__(self, value: Array) -> Array:
         if self.table is None:
-            return np.multiply(value, self.factor, dtype=np.float64)
-        unsigned = np.dtype(f"u{value.dtype.itemsize}")
-        return self.table.take(np.ascontiguousarray(value).view(unsigned), mode="clip")
+            term: Array = value.astype(np.float64)
+            term *= self.factor
+            return term
+        index = np.ascontiguousarray(value).view(unsigned(value.dtype))
+        return self.table.take(index, mode="clip")
 
     def calls(self, value: Array, buffer: Array, work: Workspace) -> list[Call]:
         """What brings the term of ``value``, broadcast, into ``buffer``."""
@@ -174,7 +185,7 @@ class _Term:
                 copied(buffer, value),
                 partial(np.multiply, buffer, np.array(self.factor), buffer),
             ]
-        index = value.view(f"u{value.dtype.itemsize}")
+        index = value.view(unsigned(value.dtype))
         if index.shape != buffer.shape:
             whole = work.share("index of terms", buffer.shape, index.dtype)
             return [copied(whole, index), looked_up(self.table, whole, buffer)]
