@@ -135,7 +135,7 @@ def _quantized(node: Node, batch: int) -> tuple[_Project, Cell]:
     if not -_POWERS <= power <= 0:
         raise node.bad(f"its cell state has the scale {scale}")
     bias = _stacked(node, 12, "a bias").astype(np.int64)
-    project, recur = _part(node, x, 1, bias), _part(node, hidden, 5, np.zeros_like(bias))
+    parts = (x, 1, bias), (hidden, 5, np.zeros_like(bias))
     unit, units = _GATE_OUTPUT_SCALE, hidden.shape[1]
     forget = Multiplier.of(unit * scale / scale, node.rounding)
     update = Multiplier.of(unit * unit / scale, node.rounding)
@@ -143,37 +143,31 @@ def _quantized(node: Node, batch: int) -> tuple[_Project, Cell]:
     low, high = (np.array(end) for end in limits(hidden.dtype))
     clip = int(min(max(float(np.float32(node.option("cell_clip"))) / scale, -32768.0), 32767.0))
     sigmoid, tanh, squash = _gate_table(sigmoid16), _gate_table(tanh16), _cell_table(power)
-
-    def step(part: Array, h: Array, c: Array) -> tuple[Array, Array]:
-        index = part + recur(h)
-        index += 1 << 15
-        gates = sigmoid.take(index[..., : 3 * units], mode="clip")
-        i, f, o = (gates[..., gate * units : (gate + 1) * units] for gate in range(3))
-        g = tanh.take(index[..., 3 * units :], mode="clip")
-        state = _clamp16(forget.scale(f * c)) + _clamp16(update.scale(i * g))
-        state = _clamp16(state)
-        if clip > 0:
-            state = np.clip(state, -clip, clip)
-        h = output.scale(squash.take(state + (1 << 15)) * o)
-        h += hidden.zero_point
-        h = np.minimum(np.maximum(h, low), high)
-        return h.astype(hidden.dtype), state.astype(np.int16)
-
-    def in_steps(parts: Array, h: Array, c: Array) -> Array:
-        rows = np.empty((len(parts), *h.shape), hidden.dtype)
-        for part, row in zip(parts, rows, strict=True):
-            row[...], c[...] = step(part, h, c)
-            h[...] = row
-        return rows
-
-    inputs, recurrent = _folded(node, x, 1, bias), _folded(node, hidden, 5, np.zeros_like(bias))
+    ends = (max(_LOW, -clip), min(_HIGH, clip)) if clip > 0 else (_LOW, _HIGH)
     clamp = Clamp(int(low), int(high), np.dtype(hidden.dtype))
     scaling = Scaling.of(output, hidden.zero_point, clamp, 1 << 30)
-    if batch > 1 or inputs is None or recurrent is None or scaling is None:
-        return project, in_steps
-    ends = (max(_LOW, -clip), min(_HIGH, clip)) if clip > 0 else (_LOW, _HIGH)
-    one = IntegerCell(recurrent, sigmoid, tanh, squash, forget, update, *ends, scaling)
-    return (lambda x: inputs(x[:, 0]), one) if one.exact else (project, in_steps)
+    if batch == 1 and scaling is not None:
+        inputs, recurrent = (_folded(node, *part) for part in parts)
+        if inputs is not None and recurrent is not None:
+            one = IntegerCell(recurrent, sigmoid, tanh, squash, forget, update, *ends, scaling)
+            if one.exact:
+                return lambda x: inputs(x[:, 0]), one
+    project, recur = (_part(node, *part) for part in parts)
+
+    def in_steps(sums: Array, h: Array, c: Array) -> Array:
+        rows = np.empty((len(sums), *h.shape), hidden.dtype)
+        for part, row in zip(sums, rows, strict=True):
+            index = part + recur(h) + (1 << 15)
+            gates = sigmoid.take(index[..., : 3 * units], mode="clip")
+            i, f, o = (gates[..., gate * units : (gate + 1) * units] for gate in range(3))
+            g = tanh.take(index[..., 3 * units :], mode="clip")
+            state = _clamp16(forget.scale(f * c)) + _clamp16(update.scale(i * g))
+            c[...] = np.minimum(np.maximum(state, ends[0]), ends[1])
+            y = output.scale(squash.take(c.astype(np.intp) + (1 << 15)) * o) + hidden.zero_point
+            h[...] = row[...] = np.minimum(np.maximum(y, low), high)
+        return rows
+
+    return project, in_steps
 
 
 @cache
