@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from harness.errors import BadModel
 from harness.model import schema
 from harness.model.flatbuffer import Buffer, Malformed, Table
-from harness.model.types import Operator, Quantization, Subgraph, Tensor
+from harness.model.types import Operator, Quantization, Subgraph, Tensor, shown
 
 #: TFLM refuses more dimensions; both bounds keep the sizes in a broken file small.
 MAX_RANK = 8
@@ -119,7 +119,7 @@ def _operator(index: int, table: Table, codes: tuple[_Code, ...], tensors: int) 
     inputs = table.vector(schema.INPUTS, "int32") or ()
     outputs = table.vector(schema.OUTPUTS, "int32") or ()
     intermediates = table.vector(schema.INTERMEDIATES, "int32") or ()
-    where = f"of operator {index} ({code.name})"
+    where = f"of operator {index} ({shown(code.name)})"
     _check_indices(f"an input {where}", inputs, tensors, optional=True)
     _check_indices(f"an output {where}", outputs, tensors, optional=False)
     _check_indices(f"an intermediate {where}", intermediates, tensors, optional=True)

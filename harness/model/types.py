@@ -69,6 +69,11 @@ class Tensor:
         }
 
 
+def shown(name: str) -> str:
+    """An operator's name for a message of one line: a damaged file may have any text there."""
+    return name[:64] if name.isprintable() else ascii(name[:64])
+
+
 @dataclass(frozen=True)
 class Operator:
     """One operator: tensors by their index in the subgraph, -1 for an optional input left out.
@@ -90,8 +95,7 @@ class Operator:
 
     def __str__(self) -> str:
         kind = "custom operator, " if self.custom else ""
-        name = self.name[:64] if self.name.isprintable() else ascii(self.name[:64])
-        return f"operator {self.index} ({name}, {kind}version {self.version})"
+        return f"operator {self.index} ({shown(self.name)}, {kind}version {self.version})"
 
 
 @dataclass(frozen=True)

@@ -267,3 +267,12 @@ def test_overlapping_tables_cannot_make_a_small_file_large() -> None:
     with pytest.raises(Malformed, match="overlap"):
         for _ in range(1000):
             table.vector(0, "int32")
+
+
+def test_a_custom_operators_name_of_several_lines_is_told_in_one() -> None:
+    x = T((1,), "float32")
+    data = build([x, x], [Op("", [7], [1], custom="Sign\n\x04")], [0], [1])
+    with pytest.raises(BadModel) as refused:
+        Model.from_bytes(data, "m")
+    message = "m: broken model: an input of operator 0 ('Sign\\n\\x04') is tensor 7"
+    assert refused.value.message.startswith(message)
