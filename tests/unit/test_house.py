@@ -1,11 +1,10 @@
-"""The rooms of the package (docs/architecture.md): who imports whom, how long a file may be."""
+"""The rooms of the package (docs/architecture.md): who imports whom, and under which names."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import re
-import subprocess
 import tomllib
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -17,8 +16,6 @@ import pytest
 import harness
 
 PACKAGE = Path(harness.__file__).parent
-LONGEST_FILE = 400
-
 #: From left to right: a room imports only rooms that stand before it. One line, one floor.
 FLOORS = (
     ("closing", "errors", "findings", "paths", "deadline", "logs", "plain", "sources", "words"),
@@ -96,18 +93,6 @@ def test_no_import_runs_in_a_circle():
 def test_only_one_module_spells_a_record():
     spelt = [name for name, path in modules().items() if "~HIL" in path.read_text(encoding="utf-8")]
     assert spelt == ["harness.uart.records"]
-
-
-def test_no_file_is_longer_than_a_reader_can_hold():
-    """Tables and pages are looked up, not read."""
-    if not (PACKAGE.parent / ".git").exists():
-        pytest.skip("no checkout: which files are sources is not known")
-    sources = subprocess.run(
-        ["git", "ls-files", "*.py", "*.c", "*.cc", "*.h", "*.robot", "*.js", "*.css"],
-        cwd=PACKAGE.parent, capture_output=True, text=True, check=True,
-    ).stdout.split()  # fmt: skip
-    lines = {name: len((PACKAGE.parent / name).read_bytes().splitlines()) for name in sources}
-    assert {name: count for name, count in lines.items() if count > LONGEST_FILE} == {}
 
 
 def test_wheels_carry_every_file_that_is_not_a_module():
