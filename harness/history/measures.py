@@ -24,7 +24,7 @@ _LONGEST_NAME = 64
 def measure(name: str) -> Measure | None:
     """The measure of the figure called ``name``; None for one that only a newer version knows."""
     if name.startswith((OPERATOR, PROFILED)):
-        return Measure(name, "operators", "", gated=False)
+        return Measure("operators", "", name, gated=False)
     return MEASURES.get(name)
 
 

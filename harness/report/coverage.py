@@ -10,9 +10,10 @@ from typing import TextIO
 from rich.table import Table
 from rich.text import Text
 
+from harness.case.measures import number
 from harness.case.result import CaseResult
 from harness.elf.coverage import Coverage
-from harness.report.table import number, show
+from harness.report.table import show
 
 #: Functions that a profile lists; the JSON has them all.
 MOST = 20

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path, PurePath
 from urllib.parse import quote
 
+from harness.case.measures import columns
 from harness.case.result import CaseResult, Verdict
 from harness.history.run import Occasion
 from harness.report.coverage import Share, lines_run, profile
@@ -91,6 +92,7 @@ def html(results: Sequence[CaseResult], about: About | None = None) -> str:
         failed=[section for section in sections if not section.result.passed],
         passed=[section for section in sections if section.result.passed],
         counts=counts,
+        columns=columns(results),
         builders=sorted({result.setup.builder for result in results}),
         targets=sorted({result.setup.target for result in results}),
         run=about.run,

@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from harness.case.measures import columns, number
 from harness.case.result import CaseResult, ImageSize, Verdict
 from harness.report.problems import problem_lines
 from harness.words import count_of
@@ -27,16 +28,6 @@ _STYLE = {
 _WIDE = 2000
 #: A terminal with fewer columns than this shows fewer columns of the table.
 _NARROW = 110
-#: The columns to leave out, in this order, until the verdict and its reason have room.
-_LEFT_OUT_IF_NARROW = (
-    "builder",
-    "compared",
-    "RAM B",
-    "instr./inf.",
-    "cycles/inf.",
-    "ms/inf.",
-    "flash B",
-)
 _ROOM = 24  # characters for a verdict and its reason
 
 
@@ -54,24 +45,19 @@ def show(stream: TextIO, *parts: RenderableType) -> None:
     stream.write("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()))
 
 
-def number(value: int | None) -> str:
-    """``12,345``; an empty cell if nothing was measured."""
-    return "" if value is None else f"{value:,}"
-
-
 def print_table(results: Sequence[CaseResult], stream: TextIO) -> None:
     """Print a row for each case: what it cost and how it ended."""
     width = Console(file=stream).width if stream.isatty() else _WIDE
-    columns = _columns(results)
+    shown = _columns(results)
     if width < _NARROW:
-        columns = _fitting(columns, results, width)
+        shown = _fitting(shown, results, width)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
+    for column in shown:
         table.add_column(column.name, justify=column.justify, no_wrap=True)
     # Only this column is cut on a terminal; print_failures shows its whole text.
     table.add_column("verdict")
     for result in results:
-        cells = (_short(column.cell(result), width // 4) for column in columns)
+        cells = (_short(column.cell(result), width // 4) for column in shown)
         table.add_row(*(Text(cell) for cell in cells), _verdict(result))
     show(stream, table, Text(_summary(results)))
 
@@ -96,56 +82,40 @@ def print_images(results: Sequence[CaseResult], stream: TextIO) -> None:
     show(stream, Text(), table)
 
 
-def _fitting(columns: list[_Column], results: Sequence[CaseResult], width: int) -> list[_Column]:
-    """The columns without figures that would take the room of the verdict and its reason."""
-    longest = max((len(_verdict(result)) for result in results), default=0)
-    for name in _LEFT_OUT_IF_NARROW:
-        widths = (
-            max(len(column.name), *(len(_short(column.cell(r), width // 4)) for r in results)) + 2
-            for column in columns
-        )
-        if width - sum(widths) >= min(longest, _ROOM):
-            break
-        columns = [column for column in columns if column.name != name]
-    return columns
-
-
 @dataclass(frozen=True)
 class _Column:
     name: str
     cell: Callable[[CaseResult], str]
     justify: Literal["left", "right"] = "left"
+    rank: int = 0  # a narrow terminal leaves the lowest out first; 0: never
 
 
 def _columns(results: Sequence[CaseResult]) -> list[_Column]:
-    counts = any(result.measures.instructions is not None for result in results)
-    cycles = any(result.measures.cycles is not None for result in results)
-    calibrated = any(result.measures.milliseconds is not None for result in results)
-    left = [_Column("sample", lambda r: r.setup.sample or r.setup.name)]
+    """The case's name in its parts, as far as they differ or are known, and its figures."""
+    names = [_Column("sample", lambda r: r.setup.sample or r.setup.name)]
     if any(result.setup.resolver for result in results):
-        left.append(_Column("resolver", lambda r: r.setup.resolver))
+        names.append(_Column("resolver", lambda r: r.setup.resolver))
     if len({result.setup.builder for result in results}) > 1:
-        left.append(_Column("builder", lambda r: r.setup.builder))
-    return [
-        *left,
-        _Column("target", lambda r: r.setup.target),
-        _Column("flash B", lambda r: number(r.measures.flash), "right"),
-        _Column("RAM B", lambda r: number(r.measures.ram), "right"),
-        *(
-            [_Column("instr./inf.", lambda r: number(r.measures.instructions), "right")]
-            if counts or not cycles
-            else []
-        ),
-        *([_Column("cycles/inf.", lambda r: number(r.measures.cycles), "right")] if cycles else []),
-        *([_Column("ms/inf.", _milliseconds, "right")] if calibrated else []),
-        _Column("compared", lambda r: number(r.evidence.outputs_compared or None), "right"),
+        names.append(_Column("builder", lambda r: r.setup.builder, rank=1))
+    names.append(_Column("target", lambda r: r.setup.target))
+    return names + [
+        _Column(measure.heading, measure.cell, "right", measure.rank)
+        for measure in columns(results)
     ]
 
 
-def _milliseconds(result: CaseResult) -> str:
-    if result.measures.milliseconds is None:
-        return ""
-    return f"{result.measures.milliseconds:,.4g} ± {result.measures.milliseconds_spread or 0:,.2g}"
+def _fitting(shown: list[_Column], results: Sequence[CaseResult], width: int) -> list[_Column]:
+    """The columns that leave room for the verdict and its reason."""
+    longest = max((len(_verdict(result)) for result in results), default=0)
+    for left_out in sorted((column for column in shown if column.rank), key=lambda one: one.rank):
+        widths = (
+            max(len(column.name), *(len(_short(column.cell(r), width // 4)) for r in results)) + 2
+            for column in shown
+        )
+        if width - sum(widths) >= min(longest, _ROOM):
+            break
+        shown = [column for column in shown if column is not left_out]
+    return shown
 
 
 def _short(text: str, most: int) -> str:

@@ -1,11 +1,13 @@
 """One result, made of parts, and the one document that is written of it."""
 
+import json
 import pickle
 from pathlib import Path
 
 import pytest
 from results import case_result
 
+import harness
 from harness.case.measures import MEASURES, properties
 from harness.case.result import (
     CaseResult,
@@ -31,6 +33,7 @@ from harness.errors import (
 from harness.findings import Finding, Kind
 from harness.uart.scrapers import TestResult
 
+RUN_SCHEMA = json.loads((Path(harness.__file__).parent / "schemas" / "run.json").read_text())
 FULL = case_result(
     name="digits-exact",
     sample="digits",
@@ -179,7 +182,8 @@ def test_a_test_has_the_figures_that_were_measured_as_properties():
 
 def test_every_measure_is_a_field_of_the_document_and_is_used_somewhere():
     assert {one.field for one in MEASURES} <= FULL.to_json().keys()
-    assert all(one.name or one.label for one in MEASURES)
+    assert all(one.name or one.label or one.heading for one in MEASURES)
+    assert {one.field for one in MEASURES} <= RUN_SCHEMA["$defs"]["case"]["properties"].keys()
 
 
 def test_what_an_image_takes_is_exact_and_what_a_clock_says_is_noisy():

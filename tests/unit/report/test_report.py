@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from results import case_result
 
 from harness import report
+from harness.case.measures import MEASURES
 from harness.case.result import CaseResult, ImageSize, OperatorTicks, Size, Verdict
 from harness.elf.coverage import Coverage
 from harness.findings import Finding, Kind
@@ -225,3 +226,30 @@ def test_junit_has_a_row_for_each_test_that_an_image_ran():
     known = ElementTree.fromstring(report.junit([result(tests=tests)]).encode()).find("testsuite")
     assert (known.get("failures"), known.get("skipped")) == ("0", "2")
     assert "fail, as known" in report.junit([result(tests=tests)])
+
+
+MEASURED = {
+    "size": Size(41_001, 7_002),
+    "arena_used": 3_003,
+    "stack_used": 904,
+    "instructions": 5_305,
+    "cycles": 6_006,
+    "milliseconds": 0.125,
+    "milliseconds_spread": 0.25,
+    "outputs_compared": 27,
+}
+
+
+@pytest.mark.parametrize("measure", [one for one in MEASURES if one.heading])
+def test_a_measure_with_a_heading_is_a_column_of_every_table(measure):
+    case = result(**MEASURED)
+    assert measure.cell(case)
+    for table in (text([case]), report.html([case])):
+        assert measure.heading in table and measure.cell(case) in table
+
+
+@pytest.mark.parametrize("measure", [one for one in MEASURES if one.heading])
+def test_a_measure_that_no_case_has_is_not_a_column(measure):
+    nothing = case_result(name="x", target="board")
+    for table in (text([nothing]), report.html([nothing])):
+        assert measure.heading not in table
