@@ -23,6 +23,7 @@ from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.result import CaseResult, Evidence, Judgement, Measures, Setup, Verdict
 from harness.case.spec import Case
 from harness.elf import Image, combined
+from harness.elf.coverage import Coverage
 from harness.errors import (
     CannotWrite,
     EnvironmentMissing,
@@ -122,14 +123,21 @@ class RunImage:
 def _run_image(case: Case, image: RunImage, recording: Recording, look: Look | None) -> CaseResult:
     firmware, inputs = image.firmware, image.inputs
     setup = setup_of(case, firmware)
+
+    def attempt(session: Session) -> tuple[Observation, Coverage | None]:
+        recording.restart()  # a board that fails is tried again from its reset
+        if case.trace:
+            session.profile()
+        seen = observe(session, case, inputs, recording)
+        coverage = session.coverage() if case.trace else None
+        if look is not None:
+            look(session, firmware, seen.stop)
+        return seen, coverage
+
     try:
-        with targets.open_target(case.target, firmware, **case.target_options) as session:
-            if case.trace:
-                session.profile()
-            seen = observe(session, case, inputs, recording)
-            coverage = session.coverage() if case.trace else None
-            if look is not None:
-                look(session, firmware, seen.stop)
+        seen, coverage = targets.run_on_target(
+            case.target, firmware, attempt, **case.target_options
+        )
     except TargetLost as lost:
         return CaseResult(setup, _broken(lost), measures=Measures(size=size_of(firmware)))
     result = judge_seen(case, setup, image, seen)

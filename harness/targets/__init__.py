@@ -14,7 +14,15 @@ from harness.targets.base import (
     SymbolReached,
     Until,
 )
-from harness.targets.registry import TARGETS, Ability, Target, open_target, target, who_can
+from harness.targets.registry import (
+    TARGETS,
+    Ability,
+    Target,
+    open_target,
+    run_on_target,
+    target,
+    who_can,
+)
 
 __all__ = [
     "TARGETS",
@@ -31,6 +39,7 @@ __all__ = [
     "Target",
     "Until",
     "open_target",
+    "run_on_target",
     "target",
     "who_can",
 ]

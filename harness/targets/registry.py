@@ -11,12 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
-from typing import Literal
+from typing import Literal, TypeVar
 
 from harness.closing import Closing
 from harness.elf import Image
 from harness.errors import UsageError
 from harness.targets.base import Session
+
+Result = TypeVar("Result")
 
 
 class Ability(StrEnum):
@@ -46,7 +48,8 @@ class Target:
     """A target. ``module`` has its ``open(image, **options)`` and is imported when first used.
 
     ``instructions``: its cycle counter counts instructions, not the chip's cycles. ``parallel``:
-    several processes may run one each. ``pool`` is a class (``module:name``) whose one instance
+    several processes may run one each. ``retried``: the module's ``run(image, action, **options)``
+    tries a failure of the bench again. ``pool`` is a class (``module:name``) whose one instance
     serves all sessions of a run, given to ``open()`` as ``pool``.
     """
 
@@ -56,6 +59,7 @@ class Target:
     abilities: frozenset[Ability] = frozenset()
     options: tuple[TargetOption, ...] = ()
     parallel: bool = False
+    retried: bool = False
     pool: str = ""
 
     def can(self, ability: Ability) -> bool:
@@ -103,8 +107,14 @@ _ROWS = (
         (TargetOption("renode", "text", "the Renode to use.  [default: $RENODE, or PATH]"),),
         pool="harness.targets.renode.pool:RenodePool",
     ),
-    Target("board", "harness.targets.board", False, options=_BOARD_OPTIONS),
-    Target("virtual-board", "harness.targets.board.virtual", True, frozenset({Ability.PINS})),
+    Target("board", "harness.targets.board", False, options=_BOARD_OPTIONS, retried=True),
+    Target(
+        "virtual-board",
+        "harness.targets.board.virtual",
+        True,
+        frozenset({Ability.PINS}),
+        retried=True,
+    ),
 )
 
 #: All targets by name, the default first.
@@ -143,3 +153,23 @@ def open_target(name: str, image: Image, **options: object) -> Session:
     module = import_module(target(name).module)
     session: Session = module.open(image, **options)
     return session
+
+
+def run_on_target(
+    name: str, image: Image, action: Callable[[Session], Result], **options: object
+) -> Result:
+    """The result of ``action`` on a session that is opened for it and closed afterwards.
+
+    A board that fails, in the middle of ``action`` too, is tried again from the start as its lab
+    file allows, so ``action`` must begin anew at each call. A session that the caller keeps open
+    (:func:`open_target`) cannot be tried again.
+
+    Raises what :func:`open_target` and ``action`` raise.
+    """
+    row = target(name)
+    module = import_module(row.module)
+    if row.retried:
+        result: Result = module.run(image, action, **options)
+        return result
+    with module.open(image, **options) as session:
+        return action(session)

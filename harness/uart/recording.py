@@ -45,6 +45,12 @@ class Recording:
         text = f"[{line.time:12.6f}] {line.text}\n"
         self._transcript.write(text.encode("utf-8", "backslashreplace"))
 
+    def restart(self) -> None:
+        """Forget everything: the run begins anew."""
+        for file in (self._raw, self._transcript):
+            file.seek(0)
+            file.truncate()
+
     def blocks(self) -> Iterator[bytes]:
         """All bytes so far, in blocks."""
         offset = 0

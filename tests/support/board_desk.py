@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -58,12 +59,39 @@ class Desk:
         self.wire = Wire()
         self.says = BOOT
         self.plugged = True
+        self.leaves: list[int] = []  # bytes after which it leaves the bus, one for each boot
+        self.away_seconds = 0.5
+        self._link: Path | None = None
         self._voice = threading.Thread(target=self._speak, daemon=True)
         self._voice.start()
 
     def _speak(self) -> None:
         while (self.folder / "speak").read_text() == "\n":
-            self.wire.send(self.says)
+            if self.leaves:
+                self.wire.send(self.says[: self.leaves.pop(0)])
+                time.sleep(0.05)  # what is on the wire arrives
+                self.leave()
+            else:
+                self.wire.send(self.says)
+
+    def leave(self) -> None:
+        """Vanish from the bus for a while; the port has another name afterwards."""
+        self.plugged = False
+        if self._link is not None:
+            self._link.unlink()
+        self.wire.unplug()
+        threading.Timer(self.away_seconds, self._come_back).start()
+
+    def _come_back(self) -> None:
+        self.wire = Wire()
+        self.plugged = True
+        if self._link is not None:
+            self._link.symlink_to(self.wire.port)
+
+    def follow(self, link: Path) -> None:
+        """Give the port a name that stays, as udev does."""
+        self._link = link
+        link.symlink_to(self.wire.port)
 
     @property
     def board(self) -> Board:
@@ -124,7 +152,7 @@ def start(desk: Desk, lab: Lab, firmware: Firmware) -> Iterator[Start]:
 
         def opened(wait: float = 0.0, **options: Any) -> BoardSession:
             chosen = {"lab": lab, "find": desk.find, "runner": "nrfutil", **options}
-            return held.enter_context(Opening(firmware, **chosen).run(wait))
+            return held.enter_context(Opening(firmware, wait=wait, **chosen).open())
 
         yield opened
 

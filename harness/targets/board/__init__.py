@@ -7,21 +7,24 @@ console, resets, and returns a session on the wall clock.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
 from harness import limits
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.targets.board import discovery
 from harness.targets.board.lab import Lab, load
 from harness.targets.board.opening import Opening
 from harness.targets.board.session import BoardSession
 
+Result = TypeVar("Result")
 _WAIT = partial(limits.seconds, zero=True)
 
 
-def open(  # noqa: A001 - the name that harness.targets calls
-    firmware: Firmware,
+def prepare(
+    image: Image,
     *,
     board: str | None = None,
     lab: str | Path | Lab | None = None,
@@ -31,28 +34,45 @@ def open(  # noqa: A001 - the name that harness.targets calls
     reflash: bool = False,
     bench: str | Path | None = None,
     console_limit: int = 64 * 1024 * 1024,
-) -> BoardSession:
-    """Run ``firmware`` on a board.
+) -> Opening:
+    """How ``image`` gets onto a board; nothing is opened yet.
 
     ``board`` is a name, probe serial number or tag (default ``$TFLM_HIL_BOARD``; else there must
     be exactly one), ``lab`` a lab file, ``wait`` the seconds to wait for a board that is in use,
     ``bench`` a folder of virtual boards. ``runner`` and ``baud`` overrule the lab file.
 
-    Raises :class:`harness.errors.UsageError` if several boards fit,
-    :class:`harness.errors.EnvironmentMissing` if none does or no flash tool is installed,
-    :class:`harness.errors.BoardUnavailable` if the board is locked, in quarantine or its port is
-    busy, :class:`harness.errors.FlashFailed` if the image could not be written.
+    Raises :class:`harness.errors.UsageError` for a lab file or a value that is not valid.
     """
     chosen_lab = lab if isinstance(lab, Lab) else load(lab)
     name = board or os.environ.get("TFLM_HIL_BOARD") or None
     folder = Path(bench) if bench else None
-    opening = Opening(
-        firmware,
+    return Opening(
+        image,
         lab=chosen_lab,
         find=lambda: discovery.select(discovery.attached(chosen_lab, bench=folder), name),
         runner=runner,
         baud=limits.given(limits.baud, limits.whole(baud), "baud") if baud else 0,
         reflash=reflash,
         console_limit=console_limit,
+        wait=limits.given(_WAIT, wait, "wait"),
     )
-    return opening.run(limits.given(_WAIT, wait, "wait"))
+
+
+def open(image: Image, **options: Any) -> BoardSession:  # noqa: A001 - called by harness.targets
+    """Run ``image`` on a board; options as in :func:`prepare`.
+
+    Raises :class:`harness.errors.UsageError` if several boards fit,
+    :class:`harness.errors.EnvironmentMissing` if none does or no flash tool is installed,
+    :class:`harness.errors.BoardUnavailable` if the board is locked, in quarantine or its port is
+    busy, :class:`harness.errors.FlashFailed` if the image could not be written.
+    """
+    return prepare(image, **options).open()
+
+
+def run(image: Image, action: Callable[[BoardSession], Result], **options: Any) -> Result:
+    """The result of ``action`` on a session; failures of the bench are tried again.
+
+    Raises as :func:`open`, and :class:`harness.errors.TargetLost` if the board is lost in the last
+    attempt.
+    """
+    return prepare(image, **options).run(action)

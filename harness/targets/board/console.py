@@ -24,6 +24,10 @@ _OVERLAP = 64 * 1024
 _POLL_SECONDS = 0.1
 
 
+class ConsoleOverflow(TargetLost):
+    """The image printed more than is kept; it would again, so nothing is tried again."""
+
+
 class Console:
     """One open port. ``url`` is a device or anything else that pyserial opens.
 

@@ -46,6 +46,16 @@ class Board:
     tools: str = ""
     control: Path | None = None
 
+    @property
+    def virtual(self) -> bool:
+        """True if the built-in simulator is behind the port."""
+        return self.control is not None
+
+    @property
+    def present(self) -> bool:
+        """True if its port can be opened as far as this machine can see."""
+        return bool(self.port) and ("://" in self.port or Path(self.port).exists())
+
     def __str__(self) -> str:
         return f"{self.name} (probe {self.probe}, port {self.port or 'unknown'})"
 

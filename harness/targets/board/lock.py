@@ -57,6 +57,10 @@ class Holder:
         return True
 
 
+class BoardTaken(TargetLost):
+    """Another user took the board by force; it is theirs now, so nothing is tried again."""
+
+
 class ProbeLock(Closing):
     """The lock of one probe; a context manager. Not re-entrant: one session, one lock.
 
@@ -134,11 +138,11 @@ class ProbeLock(Closing):
             os.close(handle)
 
     def check(self) -> None:
-        """Raise :class:`TargetLost` if somebody took the board since it was acquired."""
-        holder = self.holder()
-        if holder is None or holder.token != self._token:
+        """Raise :class:`BoardTaken` if somebody took the board since it was acquired."""
+        if not self.ours:
+            holder = self.holder()
             who = f"by {holder}" if holder else "(its lock is gone)"
-            raise TargetLost(f"board {self._board} was taken away in the middle of the run {who}")
+            raise BoardTaken(f"board {self._board} was taken away in the middle of the run {who}")
 
     def take(self) -> Holder | None:
         """Take the board from its holder; returns the holder.
@@ -157,6 +161,12 @@ class ProbeLock(Closing):
             return Holder(**note) if note else None
         except (ValueError, TypeError):
             return None
+
+    @property
+    def ours(self) -> bool:
+        """True while nobody has taken the board since it was acquired."""
+        holder = self.holder()
+        return holder is not None and holder.token == self._token
 
     @property
     def held(self) -> bool:

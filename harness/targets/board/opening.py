@@ -1,4 +1,8 @@
-"""Opening a session on a board: lock, flash, console, reset; undone if a step fails."""
+"""Opening a session on a board: lock, flash, console, reset; undone if a step fails.
+
+A failure of the bench is tried again: while a session is opened, and, if the caller hands over what
+to do with it (:meth:`Opening.run`), until that is done.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,11 @@ import logging
 import os
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from harness.deadline import Deadline
 from harness.elf import Firmware
@@ -22,18 +27,32 @@ from harness.targets.board.identity import Board
 from harness.targets.board.lab import Lab, same_serial
 from harness.targets.board.lock import ProbeLock
 from harness.targets.board.probe import ProbeMemory, PyocdMemory
-from harness.targets.board.session import BoardSession, boot_position
+from harness.targets.board.session import BoardSession, Connection, boot_position
 from harness.targets.pins import Pins
 
 _log = logging.getLogger(__name__)
 
 
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class _Reserved:
+    """A board that is locked for this run, and the file to flash."""
+
+    board: Board
+    present: bool  # its port was there when it was locked
+    lock: ProbeLock
+    prepared: image.Image
+
+
 @dataclass(frozen=True)
 class Opening:
-    """Everything that one call of ``open()`` needs.
+    """Everything that one session on a board needs.
 
     ``find`` is called before each attempt: a board that was power-cycled may have another port
-    name, and is recognised by its probe's serial number.
+    name, and is recognised by its probe's serial number. ``wait`` is the time in seconds for which
+    a board in use is waited for.
     """
 
     firmware: Firmware
@@ -43,65 +62,89 @@ class Opening:
     baud: int = 0
     reflash: bool = False
     console_limit: int = 64 * 1024 * 1024
+    wait: float = 0.0
 
-    def run(self, wait: float) -> BoardSession:
-        """The session; on any error everything acquired so far is released."""
+    def open(self) -> BoardSession:
+        """An open session; on any error everything acquired so far is released."""
+        with ExitStack() as held:
+            reserved = held.enter_context(self._reserved())
+            session = self._attempts(reserved, lambda: self._session(reserved))
+            session.keep(held.pop_all())
+            return session
+
+    def run(self, action: Callable[[BoardSession], Result]) -> Result:
+        """The result of ``action`` on a session of its own.
+
+        A failure of the bench, during ``action`` too, is tried again with a new session. The board
+        stays locked from the first attempt to the last.
+        """
+        with self._reserved() as reserved:
+
+            def once() -> Result:
+                with self._session(reserved) as session:
+                    return action(session)
+
+            return self._attempts(reserved, once)
+
+    @contextmanager
+    def _reserved(self) -> Iterator[_Reserved]:
+        """Acquire place and lock of the board; refuse one in quarantine."""
         board = self.find()
-        quarantine = policy.Quarantine(self.lab.state)
         with ExitStack() as resources:
             resources.callback(
                 labgrid.acquire(board.labgrid, search_path=search_path(board)).release
             )
             lock = ProbeLock(board.probe.lstrip("0"), board.name, state=self.lab.state)
-            lock.acquire(wait)
+            lock.acquire(self.wait)
             resources.callback(lock.release)
             if lock.stale:
                 _log.info("took over the lock that %s left behind", lock.stale)
-            quarantine.check(board.name, board.probe)
+            policy.Quarantine(self.lab.state).check(board.name, board.probe)
             folder = Path(
                 resources.enter_context(tempfile.TemporaryDirectory(prefix="tflm-hil-board-"))
             )
-            prepared = image.prepare(self.firmware, folder)
-            return self._attempts(board, prepared, lock, resources, quarantine)
+            yield _Reserved(board, board.present, lock, image.prepare(self.firmware, folder))
 
-    def _attempts(
-        self,
-        board: Board,
-        prepared: image.Image,
-        lock: ProbeLock,
-        resources: ExitStack,
-        quarantine: policy.Quarantine,
-    ) -> BoardSession:
+    def _attempts(self, reserved: _Reserved, once: Callable[[], Result]) -> Result:
+        """The result of ``once``, repeated as the policy allows; quarantine for a sick board."""
+        board = reserved.board
+
         def recover() -> None:
+            reserved.lock.check()
             values = {"probe": board.probe, "name": board.name}
             policy.power_cycle(board.power_cycle, self.lab.policy, **values)
 
-        def once() -> BoardSession:
-            return self._once(self._again(board), prepared, lock, resources)
-
         try:
             return policy.attempt(once, self.lab.policy, recover=recover)
+        except policy.FINAL:
+            raise
         except policy.INFRASTRUCTURE as error:
-            if self.lab.policy.quarantine and (ill := self.illness(board)):
+            examined = self.lab.policy.quarantine and reserved.lock.ours
+            if examined and (ill := self._illness(reserved)):
                 first = error.message.splitlines()[0]
                 reason = ill if first == ill else f"{ill}; before that: {first}"
-                quarantine.add(board.name, board.probe, reason)
+                policy.Quarantine(self.lab.state).add(board.name, board.probe, reason)
                 note = f"the board failed its health check ({ill}) and is now in quarantine"
                 error.hint = f"{error.hint}; {note}" if error.hint else note
             raise
 
-    def _again(self, board: Board) -> Board:
+    def _again(self, reserved: _Reserved) -> Board:
         """The same board as it is now, perhaps with another port name.
 
-        A board that left the bus gets some time to come back. Raises :class:`TargetLost`.
+        A board that left the bus gets some time to come back: one that is not found any more, and
+        one that the lab file names and whose port is gone, if it was there before. Raises
+        :class:`TargetLost`.
         """
         deadline = Deadline(max(0.001, self.lab.policy.return_seconds))
+        board = reserved.board
         while True:
             try:
                 seen = self.find()
-            except EnvironmentMissing:
+            except (EnvironmentMissing, TargetLost):
                 seen = None
-            if seen is not None and same_serial(seen.probe, board.probe):
+            same = seen is not None and same_serial(seen.probe, board.probe)
+            awaited = seen is not None and reserved.present and not seen.present
+            if seen is not None and same and (not awaited or deadline.expired):
                 return seen
             if deadline.expired:
                 instead = f"; {seen} is there instead" if seen else ""
@@ -112,14 +155,14 @@ class Opening:
                 )
             time.sleep(0.05)
 
-    def _once(
-        self, board: Board, prepared: image.Image, lock: ProbeLock, resources: ExitStack
-    ) -> BoardSession:
-        baud = self.baud or board.baud
+    def _session(self, reserved: _Reserved) -> BoardSession:
+        """Flash, open the console, reset."""
+        board = self._again(reserved)
         flasher = self.flasher(board)
-        report = flasher.ensure(prepared, always=self.reflash)
+        report = flasher.ensure(reserved.prepared, always=self.reflash)
         _log.info("%s: %s", board.name, report.reason)
         with ExitStack() as opened:
+            baud = self.baud or board.baud
             console = Console(board.port, baud, board=board.name, limit=self.console_limit)
             opened.callback(console.close)
             reset_at = console.end
@@ -127,22 +170,20 @@ class Opening:
             start, settled = boot_position(console, reset_at, self.lab.policy.settle_seconds)
             memory = memory_of(board)
             opened.callback(memory.close)
-            # From here on the session owns all of it; the lock is released after port and probe.
-            owned = resources.pop_all()
-            owned.push(opened.pop_all())
             return BoardSession(
-                board,
+                Connection(
+                    board,
+                    console,
+                    flasher,
+                    reserved.lock,
+                    memory,
+                    pins_of(board),
+                    opened.pop_all(),
+                ),
                 self.firmware,
-                console,
+                report,
                 start=start,
-                reset=flasher.reset,
-                memory=memory,
-                check=lock.check,
-                close=owned.close,
-                flashed=report,
                 settled=settled,
-                virtual=board.control is not None,
-                pins=pins_of(board),
             )
 
     def flasher(self, board: Board) -> Flasher:
@@ -152,14 +193,14 @@ class Opening:
         runner = kind(board.probe, board.probe_host, self.lab.policy.flash_seconds)
         return Flasher(runner, path)
 
-    def illness(self, board: Board) -> str:
+    def _illness(self, reserved: _Reserved) -> str:
         """What the health check finds wrong, or an empty string.
 
         It checks what every run needs: the board is on the bus, its port opens, a reset works. A
         port that somebody else has open is not the board's fault.
         """
         try:
-            seen = self._again(board)
+            seen = self._again(reserved)
             with contextlib.suppress(PortBusy):
                 Console(seen.port, self.baud or seen.baud, board=seen.name).close()
             self.flasher(seen).reset()

@@ -2,8 +2,8 @@
 
 An attempt that ends with an infrastructure error (the flash tool failed, the port vanished, the
 port is busy) is repeated after a power cycle, if the lab file has a hook for it. A wrong output, a
-fault or silence is a result and is never repeated. The first error is raised in the end; later
-ones are often only its consequences.
+fault or silence is a result and is never repeated, nor is the loss of a board that another user
+took. The first error is raised in the end; later ones are often only its consequences.
 """
 
 from __future__ import annotations
@@ -19,12 +19,16 @@ from typing import TypeVar
 
 from harness.errors import BoardUnavailable, FlashFailed, HilError, TargetLost
 from harness.targets.board import names
+from harness.targets.board.console import ConsoleOverflow
 from harness.targets.board.lab import Policy
+from harness.targets.board.lock import BoardTaken
 from harness.targets.board.process import Command, run
 from harness.targets.board.state import StateFolder
 
 #: Errors of the bench. Everything else is either the user's or the firmware's.
 INFRASTRUCTURE = (FlashFailed, TargetLost, BoardUnavailable)
+#: Those of them that another attempt does not mend, and that no health check explains.
+FINAL = (BoardTaken, ConsoleOverflow)
 
 Result = TypeVar("Result")
 _log = logging.getLogger(__name__)
@@ -51,10 +55,14 @@ def attempt(
             sleep(policy.backoff)
             try:
                 recover()
+            except FINAL:
+                raise
             except INFRASTRUCTURE as error:
                 _log.info("recovery failed: %s", error.message)
         try:
             return action()
+        except FINAL:
+            raise
         except INFRASTRUCTURE as error:
             first, last = first or error, error
     assert first is not None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 
 from harness.deadline import Deadline
 from harness.elf import Firmware
@@ -20,10 +22,11 @@ from harness.targets.base import (
     Stop,
     Until,
 )
-from harness.targets.board.console import Console
+from harness.targets.board.console import Console, ConsoleOverflow
 from harness.targets.board.counts import BOOT, ConsoleCounts
-from harness.targets.board.flash import FlashReport
+from harness.targets.board.flash import Flasher, FlashReport
 from harness.targets.board.identity import Board
+from harness.targets.board.lock import ProbeLock
 from harness.targets.ordinary import OrdinarySession
 from harness.targets.pins import Pins
 
@@ -37,6 +40,19 @@ _GARBAGE_BYTES = 32
 _GARBAGE_SHARE = 0.2
 
 
+@dataclass(frozen=True)
+class Connection:
+    """The open ends of one board. ``resources`` closes what was opened for it."""
+
+    board: Board
+    console: Console
+    flasher: Flasher
+    lock: ProbeLock
+    memory: Memory
+    pins: Pins | None
+    resources: ExitStack
+
+
 class BoardSession(OrdinarySession):
     """One image running on one board. Made by :func:`harness.targets.board.open`.
 
@@ -46,24 +62,18 @@ class BoardSession(OrdinarySession):
 
     def __init__(
         self,
-        board: Board,
+        connection: Connection,
         firmware: Firmware,
-        console: Console,
+        flashed: FlashReport,
         *,
         start: int,
-        reset: Callable[[], None],
-        memory: Memory,
-        check: Callable[[], None],
-        close: Callable[[], None],
-        flashed: FlashReport,
         settled: bool = True,
-        virtual: bool = False,
-        pins: Pins | None = None,
     ) -> None:
-        self.board = board
+        self.board = connection.board
         self.firmware = firmware
         self.flashed = flashed
-        self._port = console
+        self._connection = connection
+        self._port = connection.console
         self._start = start
         self._cursor = start
         self._read_to = start
@@ -71,12 +81,7 @@ class BoardSession(OrdinarySession):
         self._chunks: list[ConsoleChunk] = []
         self._chunked_to = start
         self._counts = ConsoleCounts()
-        self._do_reset = reset
-        self._memory = memory
-        self._check = check
-        self._close = close
-        self._virtual = virtual
-        self._pins = pins
+        self._virtual = self.board.virtual
         self._settled = settled
         self._opened = time.monotonic()
         self._checked = self._opened
@@ -90,12 +95,13 @@ class BoardSession(OrdinarySession):
     @property
     def memory(self) -> Memory:
         """The board's memory through its debug probe, while it runs."""
-        return self._memory
+        return self._connection.memory
 
     @property
     def pins(self) -> Pins:
         """A virtual board's pins. Raises :class:`Unsupported` for a real board."""
-        return super().pins if self._pins is None else self._pins
+        pins = self._connection.pins
+        return super().pins if pins is None else pins
 
     @property
     def counters(self) -> Counters:
@@ -163,7 +169,8 @@ class BoardSession(OrdinarySession):
     def run(self, until: Until | None, deadline: Deadline) -> Stop:
         """Let the board run until the condition or the deadline.
 
-        Raises :class:`TargetLost` if the board is unplugged or taken away,
+        Raises :class:`TargetLost` if the board is unplugged,
+        :class:`~harness.targets.board.lock.BoardTaken` if another user took it,
         :class:`FlashFailed` if its boot record is another image's, and :class:`Unsupported` for
         conditions that need a debugger.
         """
@@ -219,7 +226,7 @@ class BoardSession(OrdinarySession):
         """Pulse the reset pin through the board's flash tool."""
         self._alive()
         self._count()
-        self._do_reset()
+        self._connection.flasher.reset()
         self._counts.unended = -1  # the boot that was asked for does not count
 
     def where(self) -> str:
@@ -230,19 +237,12 @@ class BoardSession(OrdinarySession):
         """Close the port, release probe and lock; safe to call twice."""
         if not self._closed:
             self._closed = True
-            self._close()
+            self._connection.resources.close()
 
-    def also_close(self, action: Callable[[], None]) -> None:
-        """Call ``action`` when the session is closed, after everything else."""
-        close = self._close
-
-        def both() -> None:
-            try:
-                close()
-            finally:
-                action()
-
-        self._close = both
+    def keep(self, resources: ExitStack) -> None:
+        """Own ``resources`` as well: closed with the session, after its port and probe."""
+        resources.push(self._connection.resources.pop_all())
+        self._connection.resources.push(resources)
 
     @property
     def _looping(self) -> bool:
@@ -260,10 +260,10 @@ class BoardSession(OrdinarySession):
         now = time.monotonic()
         if now - self._checked >= _LOCK_CHECK_SECONDS:
             self._checked = now
-            self._check()
+            self._connection.lock.check()
         self._count()
         if self._port.dropped > self._start:
-            raise TargetLost(
+            raise ConsoleOverflow(
                 f"board {self.board.name} printed more than the console keeps",
                 hint="run it for a shorter time, or raise console_limit",
             )

@@ -103,6 +103,14 @@ def test_a_good_board_passes(dk, case):
     assert (code, result["verdict"]) == (0, "pass"), result
 
 
+def test_a_board_that_vanishes_in_mid_run_is_tried_again_by_default(dk, case, tmp_path):
+    lab = tmp_path / "lab.toml"
+    lab.write_text(lab.read_text().replace("retries = 0\n", ""))
+    dk(baud=115200, misbehave=["unplug-after=60"])
+    code, result = case()
+    assert (code, result["verdict"]) == (0, "pass"), result
+
+
 @pytest.mark.parametrize(("wrong", "verdict", "code", "word"), TABLE)
 def test_a_misbehaving_board(dk, case, wrong, verdict, code, word):
     board = dk(baud=115200, misbehave=[wrong])

@@ -23,7 +23,7 @@ from harness.targets.board import session as sessions
 from harness.targets.board.console import Console
 from harness.targets.board.flash import FlashReport
 from harness.targets.board.identity import Board
-from harness.targets.board.session import BoardSession, boot_position
+from harness.targets.board.session import BoardSession, Connection, boot_position
 from harness.uart.records import encode
 
 NAMES = {"sample": "x", "board": "dk", "runtime": "tflm", "model_crc32": "0badcafe",
@@ -57,12 +57,18 @@ class Bench:
         if self.taken:
             raise TargetLost("taken away")
 
-    def session(self, start: int = 0, **options: Any) -> BoardSession:
-        return BoardSession(
-            Board("mine", "960000001", self.wire.port), self.firmware, self.console, start=start,
-            reset=lambda: self.done.append("reset"), memory=b"memory", check=self.check,
-            close=lambda: self.done.append("close"), flashed=FLASHED, **options,
-        )  # fmt: skip
+    def reset(self) -> None:
+        self.done.append("reset")
+
+    def session(
+        self, start: int = 0, *, control: Path | None = None, pins: Any = None, settled: bool = True
+    ) -> BoardSession:
+        """A session; the bench itself is its flash tool and its lock."""
+        resources = ExitStack()
+        resources.callback(self.done.append, "close")
+        board = Board("mine", "960000001", self.wire.port, control=control)
+        connection = Connection(board, self.console, self, self, b"memory", pins, resources)
+        return BoardSession(connection, self.firmware, FLASHED, start=start, settled=settled)
 
     def say(self, *data: bytes) -> None:
         """Send, and wait until it has arrived."""
@@ -80,6 +86,13 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
         held.callback(made.wire.close)
         held.callback(made.console.close)
         yield made
+
+
+def after(bench: Bench) -> ExitStack:
+    """Something that a session keeps until it is closed."""
+    resources = ExitStack()
+    resources.callback(bench.done.append, "after")
+    return resources
 
 
 def match(session: BoardSession, pattern: bytes, seconds: float = 5.0) -> Stop:
@@ -231,8 +244,10 @@ def test_cycles_are_the_sum_of_the_ticks_of_its_inferences(bench: Bench) -> None
     assert 0 < counted.wall_seconds < 60
 
 
-def test_a_virtual_boards_ticks_are_the_simulators_instructions(bench: Bench) -> None:
-    session = bench.session(virtual=True)
+def test_a_virtual_boards_ticks_are_the_simulators_instructions(
+    bench: Bench, tmp_path: Path
+) -> None:
+    session = bench.session(control=tmp_path)
     bench.say(BOOT, inference(100))
     counted = session.counters
     assert (counted.source, counted.cycles, counted.instructions) == ("simulator", None, 100)
@@ -305,7 +320,7 @@ def test_the_lock_is_looked_at_once_a_second_and_not_at_each_read(bench: Bench) 
 
 def test_a_closed_session_takes_no_more(bench: Bench) -> None:
     session = bench.session()
-    session.also_close(lambda: bench.done.append("after"))
+    session.keep(after(bench))
     session.close()
     session.close()
     assert bench.done == ["close", "after"]
@@ -320,14 +335,14 @@ def test_a_closed_session_takes_no_more(bench: Bench) -> None:
 def test_what_is_closed_after_a_session_is_closed_though_the_session_fails(bench: Bench) -> None:
     session = bench.session()
 
-    def fails() -> None:
+    def stuck() -> None:
         raise TargetLost("the port is stuck")
 
-    session._close = fails
-    session.also_close(lambda: bench.done.append("after"))
+    session._connection.resources.callback(stuck)
+    session.keep(after(bench))
     with pytest.raises(TargetLost, match="stuck"):
         session.close()
-    assert bench.done == ["after"]
+    assert bench.done == ["close", "after"]
 
 
 # -- where an image's own output begins -------------------------------------------------------

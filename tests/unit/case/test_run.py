@@ -12,7 +12,7 @@ import replay
 from device import builtin_run, fed_run, lines, set_up, told
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
-from harness import paths, targets
+from harness import paths
 from harness.build.variants import Expectation
 from harness.case import run as running
 from harness.case.result import Verdict
@@ -69,7 +69,7 @@ def opened(monkeypatch, case, elf):
         def fail(*arguments, **more):
             raise error
 
-        monkeypatch.setattr(targets, "open_target", fail)
+        monkeypatch.setattr(replay, "open", fail)
         return run_case(case([]), tmp_path)
 
     return give
@@ -121,7 +121,7 @@ def test_a_traced_case_profiles_from_the_start_and_keeps_what_ran(case, tmp_path
                 lines=(1, 2), instructions=7, functions={"main": 7}, lcov=lambda: "TN:\n"
             )
 
-    monkeypatch.setattr(targets, "open_target", lambda t, f, recording: Traced(recording))
+    monkeypatch.setattr(replay, "open", lambda f, recording: Traced(recording))
     plain, traced = case(builtin_run(MODEL, ROWS)), case(builtin_run(MODEL, ROWS), trace=True)
     assert run_case(plain, tmp_path).coverage is None
     assert calls == []

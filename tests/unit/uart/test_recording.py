@@ -3,6 +3,7 @@
 from harness.case import artifacts
 from harness.findings import Kind
 from harness.uart import Console
+from harness.uart.lines import Line
 from harness.uart.recording import Recording
 
 NOISE = b"".join(b"line %d \xff\r\n" % number for number in range(50_000))
@@ -58,3 +59,14 @@ def test_what_is_left_of_a_flood_is_kept_whole(monkeypatch):
     assert NOISE.startswith(console.raw)
     assert len(console.raw) == console.size >= 100_000
     assert [one.kind for one in console.findings] == [Kind.CONSOLE_FLOOD]
+
+
+def test_recording_that_restarts_holds_the_last_run_alone() -> None:
+    recording = Recording()
+    recording.keep(b"an attempt that was lost")
+    recording.keep_line(Line(1, 1.0, "lost", b"lost", True))
+    recording.restart()
+    recording.keep(b"again")
+    recording.keep_line(Line(1, 2.0, "again", b"again", True))
+    assert b"".join(recording.blocks()) == b"again"
+    assert recording.transcript() == "[    2.000000] again\n"

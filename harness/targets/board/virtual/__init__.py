@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import secrets
 import tempfile
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 from harness import limits
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.targets.board import lab as labs
 from harness.targets.board.opening import Opening
 from harness.targets.board.session import BoardSession
 from harness.targets.board.virtual.bench import install_tools
 from harness.targets.board.virtual.client import VirtualDk
+
+Result = TypeVar("Result")
 
 
 def serial_number() -> str:
@@ -26,36 +29,46 @@ def serial_number() -> str:
     return f"960{secrets.randbelow(1_000_000):06d}"
 
 
-def open(  # noqa: A001 - the name that harness.targets calls
-    firmware: Firmware,
+@contextmanager
+def _started(
+    image: Image,
     *,
     misbehave: str | Iterable[str] = (),
     runner: str = "nrfutil",
     baud: int | str = 115200,
     lab: labs.Lab | None = None,
     play: bool = False,
-) -> BoardSession:
-    """Start a virtual board, and run ``firmware`` on it as on a real one.
-
-    ``misbehave`` is what it does wrong (``"flip=100,silent"``, see
-    :mod:`harness.targets.board.virtual.misbehaviour`); ``play`` prints the text in flash
-    instead of running it.
-    """
+) -> Iterator[Opening]:
+    """A virtual board of its own for ``image``."""
     words = misbehave.split(",") if isinstance(misbehave, str) else misbehave
-    with ExitStack() as resources:
-        name = resources.enter_context(tempfile.TemporaryDirectory(prefix="tflm-bench-"))
+    with tempfile.TemporaryDirectory(prefix="tflm-bench-") as name:
         bench = Path(name)
         install_tools(bench)
         names = [word for word in words if word]
         rate = limits.given(limits.baud, limits.whole(baud), "baud")
-        dk = VirtualDk(bench, serial_number(), misbehave=names, play=play, baud=rate)
-        resources.callback(dk.close)
-        opening = Opening(
-            firmware,
-            lab=lab or labs.Lab(policy=labs.Policy(backoff=0.6), state=bench / "state"),
-            find=lambda: dk.board,
-            runner=runner,
-        )
-        session = opening.run(0.0)
-        session.also_close(resources.pop_all().close)
+        with VirtualDk(bench, serial_number(), misbehave=names, play=play, baud=rate) as dk:
+            yield Opening(
+                image,
+                lab=lab or labs.Lab(policy=labs.Policy(backoff=0.6), state=bench / "state"),
+                find=lambda: dk.board,
+                runner=runner,
+            )
+
+
+def open(image: Image, **options: Any) -> BoardSession:  # noqa: A001 - called by harness.targets
+    """Start a virtual board, and run ``image`` on it as on a real one.
+
+    Option ``misbehave`` is a list of faults (``"flip=100,silent"``, see
+    :mod:`harness.targets.board.virtual.misbehaviour`); ``play`` prints the text in flash
+    instead of running it.
+    """
+    with ExitStack() as resources:
+        session = resources.enter_context(_started(image, **options)).open()
+        session.keep(resources.pop_all())
         return session
+
+
+def run(image: Image, action: Callable[[BoardSession], Result], **options: Any) -> Result:
+    """The result of ``action`` on a session; failures of the bench are tried again."""
+    with _started(image, **options) as opening:
+        return opening.run(action)
