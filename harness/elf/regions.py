@@ -8,16 +8,13 @@ memory map.
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import files, paths
+from harness import files, platforms
 from harness.elf.file import ElfFile
 from harness.errors import UsageError
 
-#: nRF9160 Product Specification v2.1, "SPU": flash is partitioned in 32 KiB, RAM in 8 KiB regions.
-_PARTITION = {"FLASH": 0x8000, "RAM": 0x2000}
 #: The SRAM part of the address map (Armv8-M Architecture Reference Manual, section B3.1).
 RAM = range(0x2000_0000, 0x4000_0000)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
@@ -119,15 +116,18 @@ def from_kconfig(image: ElfFile) -> tuple[Memory, ...]:
 
 
 def from_chip(image: ElfFile) -> tuple[Memory, ...]:
-    """Flash and RAM of the nRF9160.
+    """Flash and RAM of the chip.
 
     An image that starts a whole partition behind a bank's origin (a non-secure one at 0x50000,
     behind TF-M) has the region from there to the bank's end.
     """
-    table = tomllib.loads((paths.platforms() / "nrf9160.toml").read_text("utf-8"))["memory"]
+    chip = platforms.chip()
     regions = []
-    for key, name in (("flash", "FLASH"), ("ram", "RAM")):
-        origin, end = table[key]["origin"], table[key]["origin"] + table[key]["size"]
+    for area, partition in (
+        (chip.area("flash"), chip.flash.region),
+        (chip.area("ram"), chip.ram.region),
+    ):
+        origin, end = area.origin, area.end
         ends = (
             address
             for segment in image.segments
@@ -138,9 +138,9 @@ def from_chip(image: ElfFile) -> tuple[Memory, ...]:
             if size and origin <= address < end
         )
         lowest = min(ends, default=origin)
-        if lowest - origin >= _PARTITION[name]:
+        if lowest - origin >= partition:
             origin = lowest
-        regions.append(Memory(name, origin, end - origin, "nRF9160"))
+        regions.append(Memory(area.name.upper(), origin, end - origin, chip.name))
     return tuple(regions)
 
 

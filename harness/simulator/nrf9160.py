@@ -150,7 +150,7 @@ class Nrf9160:
     def _place(self, booted: bool) -> None:
         stores = self.engine.stores
         stores["flash"].view[:] = b"\xff" * stores["flash"].area.size
-        stores["ficr"].view[:] = ficr(stores["ficr"].area.size)
+        stores["ficr"].view[:] = ficr(stores["ficr"].area.size, self.memory_map.ficr)
         stores["uicr"].view[:] = uicr(stores["uicr"].area.size, booted=booted)
         for address, data in self.image.parts:
             store = self.engine.store_of(address, len(data))

@@ -1,17 +1,13 @@
-"""The pins of a target, and the nRF9160 DK's names for some of them."""
+"""The pins of a target, and the board's names for some of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
 
-from harness import limits
+from harness import limits, platforms
 from harness.errors import UsageError
 
-PINS = 32
-#: nRF9160 DK Hardware User Guide, "Buttons, slide switches and LEDs". Buttons pull to ground.
-NAMES = {"led1": 2, "led2": 3, "led3": 4, "led4": 5,
-         "button1": 6, "button2": 7, "switch1": 8, "switch2": 9}  # fmt: skip
 #: Seconds that a press lasts, long enough for firmware that debounces.
 PRESS_SECONDS = 0.1
 
@@ -39,13 +35,16 @@ class Press:
 
 def pin_number(name: str) -> int:
     """The number of a pin: ``button1``, ``P0.06`` or ``6``. Raises :class:`UsageError`."""
+    board = platforms.board_type()
     word = name.strip().lower()
-    if word in NAMES:
-        return NAMES[word]
-    digits = word.removeprefix("p0.")
-    if digits.isdecimal() and len(digits) <= 2 and int(digits) < PINS:
+    if word in board.pins:
+        return board.pins[word]
+    digits, last = word.removeprefix("p0."), board.chip.gpio.pins - 1
+    if digits.isdecimal() and len(digits) <= 2 and int(digits) <= last:
         return int(digits)
-    raise UsageError(f"no pin {limits.short(name)}", hint=f"P0.0 to P0.31, or {', '.join(NAMES)}")
+    raise UsageError(
+        f"no pin {limits.short(name)}", hint=f"P0.0 to P0.{last}, or {', '.join(board.pins)}"
+    )
 
 
 def parse_press(text: str) -> Press:

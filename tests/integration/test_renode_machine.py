@@ -23,7 +23,7 @@ from harness.targets import ConsoleMatch, Elapsed, Stop, open_target
 from harness.targets.renode import RenodePool, find
 
 END = ConsoleMatch(rb"~HIL \d+ (?:end|ready) [^\r\n]*\*[0-9a-f]{8}[\r\n]")
-TABLE = tomllib.loads((paths.platforms() / "nrf9160.toml").read_text())
+TABLE = tomllib.loads((paths.platforms() / "chips" / "nrf9160.toml").read_text())
 SCS, DWT = 0xE000E000, 0xE0001000
 #: Offsets and sizes: SysTick; NVIC enables, pending bits, priorities; SCB; CPACR.
 SCS_REGISTERS = ((0x10, 16), (0x100, 12), (0x200, 12), (0x400, 64), (0xD00, 64), (0xD88, 4))

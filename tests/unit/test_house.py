@@ -21,6 +21,7 @@ FLOORS = (
     ("closing", "errors", "findings", "paths", "deadline", "logs", "plain", "sources", "words"),
     ("limits",),
     ("arithmetic", "files", "interrupts", "native", "tables"),
+    ("platforms",),
     ("model",),
     ("elf",),
     ("build", "uart", "reference"),

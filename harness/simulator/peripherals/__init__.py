@@ -16,7 +16,7 @@ from harness.simulator.peripherals.timer import Timer
 from harness.simulator.peripherals.uarte import Uarte
 from harness.simulator.peripherals.wdt import Watchdog
 
-#: ``model`` in nrf9160.toml -> class.
+#: ``model`` in platforms/chips/*.toml -> class.
 MODELS: dict[str, type[Device]] = {
     "clock": Clock,
     "ctrlap": CtrlAp,

@@ -1,7 +1,7 @@
 """Blocks that keep what is written and do nothing else.
 
 REGULATORS, IPC, VMC, FPU and CTRL-AP declare their registers. Peripherals whose model is "storage"
-in nrf9160.toml declare none: the first access to each of their registers is a finding.
+in platforms/chips declare none: the first access to each of their registers is a finding.
 """
 
 from __future__ import annotations

@@ -13,13 +13,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from harness import platforms
 from harness.errors import EnvironmentMissing, UsageError
 from harness.targets.board import names
 from harness.targets.board.identity import Board, Port, application_port, kit
 from harness.targets.board.lab import Entry, Lab, same_serial
-
-SEGGER_VID = 0x1366
-NORDIC_VID = 0x1915
 
 
 def usb_ports() -> list[Port]:
@@ -84,9 +82,10 @@ def _is(board: Board, name: str) -> bool:
 
 
 def _on_usb(ports: Iterable[Port]) -> Iterator[Board]:
+    vendors = platforms.board_type().probe.usb_vendors
     probes: dict[str, list[Port]] = {}
     for port in ports:
-        if port.vid in (SEGGER_VID, NORDIC_VID) and names.is_name(port.serial):
+        if port.vid in vendors and names.is_name(port.serial):
             probes.setdefault(port.serial.lstrip("0"), []).append(port)
     for serial, of_probe in probes.items():
         device, how = application_port(of_probe)

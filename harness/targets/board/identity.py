@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness import platforms
 from harness.targets.board.lab import BAUD
-
-#: J-Link serial numbers of nRF9160 DKs (PCA10090) start with 960; those of DKs with the newer
-#: interface MCU with 1050, as those of other Nordic DKs do.
-_DK_PREFIXES = (("960", "nRF9160 DK (PCA10090)"), ("1050", "Nordic DK with interface MCU 2"))
 
 
 @dataclass(frozen=True)
@@ -75,4 +72,5 @@ def application_port(ports: list[Port]) -> tuple[str, str]:
 def kit(serial: str) -> str:
     """The kind of board that the serial number belongs to, or an empty string."""
     plain = serial.lstrip("0")
-    return next((text for prefix, text in _DK_PREFIXES if plain.startswith(prefix)), "")
+    serials = platforms.board_type().probe.serials.items()
+    return next((text for prefix, text in serials if plain.startswith(prefix)), "")

@@ -10,14 +10,11 @@ import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness import platforms
 from harness.elf import Firmware, hexfile
 from harness.elf.combined import own_blocks
 from harness.elf.trustzone import is_non_secure
 from harness.errors import UsageError
-
-#: nRF9160 Product Specification v2.1, "Memory": flash and the user information registers.
-FLASH = range(0x0000_0000, 0x0010_0000)
-UICR = range(0x00FF_8000, 0x00FF_9000)
 
 #: Merged images, relative to the ELF's folder, the preferred one first:
 #: Zephyr's own TF-M build, nRF Connect SDK before sysbuild, sysbuild.
@@ -64,7 +61,7 @@ def prepare(firmware: Firmware, folder: Path) -> Image:
     merged file or that of another build.
     """
     loaded = _flash_blocks(firmware)
-    if loaded[0][0] == FLASH.start:
+    if loaded[0][0] == platforms.chip().area("flash").origin:
         path = folder / f"{firmware.sha256[:16]}.hex"
         path.write_text(hexfile.write(loaded), encoding="ascii")
         return _image(path, firmware, loaded, merged=False)
@@ -79,15 +76,17 @@ def prepare(firmware: Firmware, folder: Path) -> Image:
 
 
 def _flash_blocks(firmware: Firmware) -> list[hexfile.Block]:
+    chip = platforms.chip()
+    areas = chip.area("flash"), chip.area("uicr")
     blocks = []
     for segment in firmware.loaded:
         if not segment.data:
             continue
-        start, end = segment.load_address, segment.load_address + len(segment.data)
-        if not any(start in area and end - 1 in area for area in (FLASH, UICR)):
+        start = segment.load_address
+        if not any(area.holds(start, len(segment.data)) for area in areas):
             raise UsageError(
                 f"{firmware.path} loads {len(segment.data)} bytes at 0x{start:08x}, "
-                "which is not in the nRF9160's flash",
+                f"which is not in the {chip.name}'s flash",
                 hint="a board is flashed; images that run from RAM are for the simulator",
             )
         blocks.append((start, segment.data))

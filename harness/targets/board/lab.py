@@ -15,11 +15,12 @@ from typing import Annotated, Any
 
 import platformdirs
 
-from harness import files, limits, tables
+from harness import files, limits, platforms, tables
 from harness.errors import UsageError
 from harness.targets.board import names
 
-BAUD = 115200
+#: Baud rate of a console for which the lab file names none.
+BAUD = platforms.board_type().console.baud
 _MOST_RETRIES = 10
 _Seconds = Annotated[float, partial(limits.seconds, zero=True)]
 

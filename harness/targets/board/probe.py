@@ -9,18 +9,24 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Protocol
 
+from harness import platforms
 from harness.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.targets.base import Memory
 
-#: Options of pyOCD's session. A locked chip is not unlocked: that would erase all of it.
+#: Options of pyOCD's session besides the chip's name. A locked chip is not unlocked: that would
+#: erase all of it.
 OPTIONS = {
-    "target_override": "nrf91",
     "connect_mode": "attach",
     "auto_unlock": False,
     "resume_on_disconnect": True,
     "no_config": True,
 }
 _LIMIT = 1 << 20
+
+
+def options() -> dict[str, object]:
+    """The options of pyOCD's session."""
+    return {"target_override": platforms.chip().tools.pyocd_target, **OPTIONS}
 
 
 class ProbeMemory(Memory, Protocol):
@@ -86,7 +92,7 @@ def _connect(probe: str) -> Any:
             hint="pip install 'tflm-hil[pyocd]'",
         ) from None
     session = ConnectHelper.session_with_chosen_probe(
-        unique_id=probe, blocking=False, return_first=True, options=OPTIONS
+        unique_id=probe, blocking=False, return_first=True, options=options()
     )
     if session is None:
         raise TargetLost(f"pyOCD does not see the probe {probe}", hint="check its USB cable")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 
-from harness import paths
+from harness import paths, platforms
 from harness.closing import Closing
 from harness.elf import Image
 from harness.errors import EnvironmentMissing, TargetLost, UsageError
@@ -18,15 +17,11 @@ from harness.targets.renode.releases import PINNED, shown
 
 #: Virtual seconds between synchronisations; measured in tests/benchmarks/bench_renode.py.
 QUANTUM = 0.001
-#: One instruction per cycle at 64 MHz, as on the built-in simulator.
-MIPS = 64
-CONSOLE = "uarte0"
-_PERIPHERALS = {"nvmc": 0x39000, "dppic": 0x17000}
+#: Peripherals that are scripts of this project.
+_SCRIPTED = ("nvmc", "dppic")
 #: Machines that one process may make: from 1.17 on each leaves a copy of the translation library
 #: (over 1 MB) in the process's temporary folder until the process ends.
 _MACHINES = 50
-_SECURE, _NON_SECURE = 0x5000_0000, 0x4000_0000
-_SPU = 0x3000
 #: Firmware leaves attribution to the SPU by setting SAU_CTRL.ALLNS. In Renode the SPU's regions are
 #: regions of the SAU, so ENABLE is written instead.
 _SAU_FOLLOWS = "value = 1 if offset == 0xDD0 and value & 3 == 2 else value"
@@ -131,8 +126,7 @@ class RenodeServer(Closing):
             self._reusable = False
             for command in _loading(image, folder):
                 client.command(command)
-            ram = memory("ram").start, memory("ram").stop
-            client.call(f"hil['agent'] = Agent('{CONSOLE}', {MIPS}, {vectors:#x}, {ram})")
+            client.call(f"hil['agent'] = {agent_call(vectors)}")
         except TargetLost:
             self.lost()
             raise
@@ -163,25 +157,27 @@ class RenodeServer(Closing):
 
     def _platform(self, security: Security) -> list[str]:
         """Monitor commands that make a machine with empty memories."""
-        platforms = paths.platforms()
-        description = monitor_path(platforms / security.value)
+        chip = platforms.chip()
+        description = monitor_path(paths.platforms() / security.value)
         commands = [
             "Clear",
             "emulation SetGlobalAdvanceImmediately true",
             "emulation Mode SynchronizedTimers",  # a button's level reaches its pin at once
             f'emulation SetGlobalQuantum "{self.quantum:.6f}"',
-            'mach create "nrf9160dk"',
+            f'mach create "{platforms.DEFAULT_BOARD}"',
             f"machine LoadPlatformDescription {description}",
         ]
         if self._modern:
             commands.append("sysbus.nvic FilterCcrDiv0Write false")
         if security is Security.WORLDS:
-            commands.append(_model(platforms, "spu", _SECURE + _SPU, "attribution"))
+            (spu,) = chip.peripheral("SPU").addresses
+            commands.append(_model("spu", spu, "attribution"))
             commands.append(f'sysbus SetHookBeforePeripheralWrite sysbus.nvic "{_SAU_FOLLOWS}"')
-        for name, offset in _PERIPHERALS.items():
-            secure = _SECURE + offset
-            commands.append(_model(platforms, name, secure))
-            commands.append(f"sysbus Redirect {_NON_SECURE + offset:#x} {secure:#x} 0x1000")
+        for name in _SCRIPTED:
+            block = chip.peripheral(name.upper())
+            secure, nonsecure = block.addresses
+            commands.append(_model(name, secure))
+            commands.append(f"sysbus Redirect {nonsecure:#x} {secure:#x} {block.size:#x}")
         return commands
 
     def lost(self) -> None:
@@ -199,15 +195,19 @@ class RenodeServer(Closing):
         self.lost()
 
 
-def _model(platforms: Path, script: str, address: int, name: str = "") -> str:
-    path = monitor_path(platforms / "peripherals" / f"{script}.py")
+def agent_call(vectors: int) -> str:
+    """The agent's constructor for an image whose vector table is at ``vectors``.
+
+    Renode executes one instruction a cycle, as the built-in simulator does.
+    """
+    chip, console = platforms.chip(), platforms.board_type().console.uarte.lower()
+    ram = chip.area("ram")
+    return f"Agent('{console}', {chip.cpu_hz // 1_000_000}, {vectors:#x}, {(ram.origin, ram.end)})"
+
+
+def _model(script: str, address: int, name: str = "") -> str:
+    path = monitor_path(paths.platforms() / "peripherals" / f"{script}.py")
     return f'machine PyDevFromFile {path} {address:#x} 0x1000 True "{name or script}"'
-
-
-def memory(name: str) -> range:
-    """The addresses of a memory of the chip: ``flash``, ``ram``."""
-    table = tomllib.loads((paths.platforms() / "nrf9160.toml").read_text())["memory"][name]
-    return range(table["origin"], table["origin"] + table["size"])
 
 
 def _loading(image: Image, folder: Path) -> list[str]:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from harness import platforms
 from harness.deadline import Deadline
 from harness.elf import Image, trustzone, vectors
 from harness.elf.coverage import Block, Coverage
@@ -29,7 +30,7 @@ from harness.targets.ordinary import OrdinarySession
 from harness.targets.renode import faults, log
 from harness.targets.renode.memory import RenodeMemory
 from harness.targets.renode.pins import RenodePins
-from harness.targets.renode.server import RenodeServer, memory
+from harness.targets.renode.server import RenodeServer
 
 _NS = 1_000_000_000
 _SLICE_MS = 250  # wall milliseconds of one call; Ctrl-C and the guard act between calls
@@ -76,7 +77,9 @@ class RenodeSession(OrdinarySession):
         if both_worlds:
             self._notes.append(Finding(Kind.APPROXIMATION, _UNTRIED, "renode"))
         try:
-            start = vectors.find(image, memory("flash"), memory("ram"))
+            chip = platforms.chip()
+            flash, ram = chip.area("flash").addresses, chip.area("ram").addresses
+            start = vectors.find(image, flash, ram)
             self._notes += start.notes(non_secure=non_secure)
             self._client = server.machine(
                 image,

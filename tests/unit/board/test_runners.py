@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from harness import platforms
 from harness.errors import EnvironmentMissing, Unsupported, UsageError
 from harness.targets.board.image import Image
 from harness.targets.board.runners import RUNNERS, choose
@@ -109,3 +110,15 @@ def test_an_unknown_runner_lists_the_known_ones():
 def test_every_runner_states_the_versions_it_was_written_for():
     for runner in RUNNERS.values():
         assert any(digit in runner.written_for for digit in "0123456789")
+
+
+def test_runners_of_the_board_table_exist():
+    assert set(platforms.board_type().probe.runners) < RUNNERS.keys()
+
+
+def test_chip_has_the_name_that_each_tool_knows(image, tmp_path):
+    programmed = {name: RUNNERS[name](SERIAL).program(image, tmp_path)[0].argv
+                  for name in ("nrfjprog", "jlink", "pyocd")}  # fmt: skip
+    assert programmed["nrfjprog"][1:3] == ("--family", "NRF91")
+    assert "-Device nRF9160_xxAA -If SWD -Speed 4000" in " ".join(programmed["jlink"])
+    assert "--target nrf91" in " ".join(programmed["pyocd"])

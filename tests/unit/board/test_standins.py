@@ -131,7 +131,7 @@ REFUSED = {
     "JLinkExe: no device": ([*JLINK[:3], *JLINK[5:]], 2, "was not provided: -Device"),
     "JLinkExe: another device": (
         [*JLINK[:4], "nRF52840_xxAA", *JLINK[5:]], 1, "Unknown device nRF52840_xxAA"),
-    "JLinkExe: JTAG": ([*JLINK[:6], "JTAG", *JLINK[7:]], 1, "the nRF9160 has SWD only"),
+    "JLinkExe: JTAG": ([*JLINK[:6], "JTAG", *JLINK[7:]], 1, "the chip has SWD only"),
     "JLinkExe: no probe": (["JLinkExe", *JLINK[3:]], 2, "was not provided: -SelectEmuBySN"),
     "JLinkExe: no command file": (JLINK[:-2], 2, "was not provided: -CommanderScript"),
     "JLinkExe: a probe that is not there": (

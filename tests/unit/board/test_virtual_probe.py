@@ -12,14 +12,16 @@ import pytest
 from plugged_board import Plugged
 from virtual_bench import SERIAL, ThreadDk
 
-from harness.targets.board.image import UICR
+from harness.platforms import chip
 from harness.targets.board.virtual import bench as benches
-from harness.targets.board.virtual.chip import PAGE
 from harness.targets.board.virtual.client import ControlError
 from harness.targets.board.virtual.misbehaviour import NAMES, parse
 from harness.targets.board.virtual.server import Board
 
 # -- the probe --------------------------------------------------------------------------------
+
+PAGE = chip().flash.page
+UICR = chip().area("uicr").addresses
 
 
 def coded(*blocks: tuple[int, bytes]) -> list[tuple[int, str]]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import tomllib
 
-from harness import paths
+from harness import paths, platforms
 from harness.elf.regions import from_linker_script
 
 RUNTIME = paths.platforms() / "standalone"
@@ -22,7 +21,7 @@ def script(name: str) -> dict[str, tuple[int, int]]:
 
 
 def chip(memory: str) -> int:
-    return tomllib.loads((paths.platforms() / "nrf9160.toml").read_text())["memory"][memory]["size"]
+    return platforms.chip().area(memory).size
 
 
 def test_the_secure_script_has_what_its_header_says():

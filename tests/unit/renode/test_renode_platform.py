@@ -11,7 +11,7 @@ import pytest
 from harness import paths
 
 PLATFORMS = paths.platforms()
-TABLE = tomllib.loads((PLATFORMS / "nrf9160.toml").read_text())
+TABLE = tomllib.loads((PLATFORMS / "chips" / "nrf9160.toml").read_text())
 TEXT = re.sub(r"//.*", "", (PLATFORMS / "nrf9160.repl").read_text())
 BLOCK = re.compile(r"^(\w+): ([\w.]+) @ (\{[^}]*\}|[^\n]*)\n((?:[ \t]+[^\n]*\n|\n)*)", re.M)
 TAG = re.compile(r'Tag <(0x[0-9A-F]+), (0x[0-9A-F]+)> "(\w+)" (0x\d)')
@@ -81,7 +81,7 @@ def test_the_core_is_the_tables_core():
     assert f"numberOfMPURegions: {soc['mpu_regions']}" in TEXT
     assert f"PerformanceInMips: {soc['cpu_hz'] // 1_000_000}" in TEXT
     assert f"frequency: {soc['cpu_hz']}" in TEXT
-    assert f"priorityMask: 0x{(0xFF << (8 - soc['nvic_priority_bits'])) & 0xFF:X}" in TEXT
+    assert f"priorityMask: 0x{(0xFF << (8 - soc['priority_bits'])) & 0xFF:X}" in TEXT
 
 
 def test_nvmc_reads_ready_even_without_its_model():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness import platforms
 from harness.errors import EnvironmentMissing, UsageError
 from harness.targets.board.process import find
 from harness.targets.board.runners.base import Runner
@@ -11,15 +12,15 @@ from harness.targets.board.runners.nrfutil import Nrfutil
 from harness.targets.board.runners.pyocd import Pyocd
 from harness.targets.board.runners.west import West
 
-#: In the order in which they are tried for a board that names none. West is not tried: it can flash
-#: only images in a Zephyr build folder.
 RUNNERS: dict[str, type[Runner]] = {
     runner.name: runner for runner in (Nrfutil, Nrfjprog, Jlink, Pyocd, West)
 }
 
 
 def choose(name: str, search_path: str | None = None) -> type[Runner]:
-    """The runner called ``name``; if that is empty, the first whose program is installed.
+    """The runner called ``name``; if that is empty, the first of the board's that is installed.
+
+    West is none of them: it can flash only images in a Zephyr build folder.
 
     Raises :class:`UsageError` for an unknown name, :class:`EnvironmentMissing` if no flash tool is
     installed.
@@ -28,10 +29,11 @@ def choose(name: str, search_path: str | None = None) -> type[Runner]:
         if name not in RUNNERS:
             raise UsageError(f"no runner {name!r}", hint=f"one of {', '.join(RUNNERS)}")
         return RUNNERS[name]
-    for runner in RUNNERS.values():
-        if runner is not West and find(runner.program_name, search_path):
+    tried = [RUNNERS[one] for one in platforms.board_type().probe.runners]
+    for runner in tried:
+        if find(runner.program_name, search_path):
             return runner
-    programs = ", ".join(r.program_name for r in RUNNERS.values() if r is not West)
+    programs = ", ".join(runner.program_name for runner in tried)
     raise EnvironmentMissing(
         f"no flash tool is installed: none of {programs} is on PATH",
         hint="pip install 'tflm-hil[pyocd]', or install nrfutil and run `nrfutil install device`",

@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
+from harness import platforms
 from harness.targets.board.image import Image
 from harness.targets.board.process import SCRIPT, Command
 from harness.targets.board.runners.base import SHORT_SECONDS, Runner
@@ -49,9 +50,12 @@ class Jlink(Runner):
     def _run(self, lines: list[str], seconds: float, success: str) -> Command:
         serial = self.serial.lstrip("0")
         probe = ("-IP", self.host) if self.host else ("-USB", serial)
+        board = platforms.board_type()
+        names = board.chip.tools
         script = "\n".join(["ExitOnError 1", *lines, "q", ""])
         argv = (
-            *("JLinkExe", "-NoGui", "1", *probe, "-Device", "nRF9160_xxAA", "-If", "SWD"),
-            *("-Speed", "4000", "-AutoConnect", "1", "-ExitOnError", "1", "-CommandFile", SCRIPT),
+            *("JLinkExe", "-NoGui", "1", *probe, "-Device", names.jlink_device),
+            *("-If", names.debug_interface, "-Speed", str(board.probe.speed_khz)),
+            *("-AutoConnect", "1", "-ExitOnError", "1", "-CommandFile", SCRIPT),
         )
         return Command(argv, seconds, script, _FAILURES, success)

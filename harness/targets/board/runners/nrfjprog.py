@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
+from harness import platforms
 from harness.targets.board.image import Image
 from harness.targets.board.process import Command
 from harness.targets.board.runners.base import SHORT_SECONDS, Runner
@@ -31,4 +32,5 @@ class Nrfjprog(Runner):
 
     def _call(self, *arguments: str) -> tuple[str, ...]:
         self._local()
-        return ("nrfjprog", "--family", "NRF91", "--snr", self.serial.lstrip("0"), *arguments)
+        family = platforms.chip().tools.nrfjprog_family
+        return ("nrfjprog", "--family", family, "--snr", self.serial.lstrip("0"), *arguments)

@@ -7,12 +7,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
+from harness import platforms
 from harness.targets.board.image import Image
 from harness.targets.board.process import Command
 from harness.targets.board.runners.base import SHORT_SECONDS, Runner
 
 #: A locked chip is not unlocked silently: unlocking erases all of it.
-_CONNECTION = ("--no-config", "--no-wait", "--target", "nrf91", "-O", "auto_unlock=false")
+_KEEP_LOCKED = ("-O", "auto_unlock=false")
 
 
 class Pyocd(Runner):
@@ -53,4 +54,6 @@ class Pyocd(Runner):
     def _call(self, subcommand: str, *arguments: str) -> tuple[str, ...]:
         self._local()
         serial = self.serial.lstrip("0")
-        return ("pyocd", subcommand, "--uid", serial, *_CONNECTION, *arguments)
+        target = platforms.chip().tools.pyocd_target
+        connection = ("--no-config", "--no-wait", "--target", target, *_KEEP_LOCKED)
+        return ("pyocd", subcommand, "--uid", serial, *connection, *arguments)

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from harness import limits
+from harness import limits, platforms
 from harness.elf import Image
 from harness.targets.board import lab as labs
 from harness.targets.board.opening import Opening
@@ -26,7 +26,8 @@ Result = TypeVar("Result")
 
 def serial_number() -> str:
     """A serial number in the range of nRF9160 DKs."""
-    return f"960{secrets.randbelow(1_000_000):06d}"
+    prefix = next(iter(platforms.board_type().probe.serials))
+    return f"{prefix}{secrets.randbelow(1_000_000):06d}"
 
 
 @contextmanager
@@ -35,7 +36,7 @@ def _started(
     *,
     misbehave: str | Iterable[str] = (),
     runner: str = "nrfutil",
-    baud: int | str = 115200,
+    baud: int | str = labs.BAUD,
     lab: labs.Lab | None = None,
     play: bool = False,
 ) -> Iterator[Opening]:

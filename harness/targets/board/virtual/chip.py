@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from harness import platforms
 from harness.elf.hexfile import Block
-from harness.targets.board.image import FLASH, UICR
 
-PAGE = 4096
-_ERASED = 0xFF
+_ERASED = b"\xff"
 
 
 class Store:
     """Flash and UICR: erased to ones, kept over resets and power cycles."""
 
     def __init__(self) -> None:
-        self.flash = bytearray(b"\xff" * len(FLASH))
-        self.uicr = bytearray(b"\xff" * len(UICR))
+        chip = platforms.chip()
+        self._page = chip.flash.page
+        self._areas = chip.area("flash"), chip.area("uicr")
+        self.flash, self.uicr = (bytearray(_ERASED * area.size) for area in self._areas)
 
     def area(self, address: int, size: int) -> tuple[bytearray, int]:
         """The memory that holds [address, address + size) and the offset in it, or a ValueError."""
-        for content, where in ((self.flash, FLASH), (self.uicr, UICR)):
-            if address in where and address + size <= where.stop:
-                return content, address - where.start
+        for content, area in zip((self.flash, self.uicr), self._areas, strict=True):
+            if area.holds(address, size):
+                return content, address - area.origin
         raise ValueError(f"0x{address:08x} is not in flash")
 
     def erase(self, blocks: list[Block]) -> None:
         """Erase the pages that the blocks touch."""
         for address, data in blocks:
             content, offset = self.area(address, len(data))
-            first, last = offset // PAGE, (offset + len(data) - 1) // PAGE
-            content[first * PAGE : (last + 1) * PAGE] = (
-                bytes((_ERASED,)) * (last + 1 - first) * PAGE
-            )
+            first, last = offset // self._page, (offset + len(data) - 1) // self._page
+            begin, end = first * self._page, (last + 1) * self._page
+            content[begin:end] = _ERASED * (end - begin)
 
     def program(self, address: int, data: bytes) -> None:
         """Write: bits go from one to zero only, as in NOR flash."""

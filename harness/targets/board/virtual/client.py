@@ -16,6 +16,7 @@ from harness.closing import Closing
 from harness.errors import EnvironmentMissing, TargetLost
 from harness.targets.board import names
 from harness.targets.board.identity import Board
+from harness.targets.board.lab import BAUD
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual import misbehaviour
 
@@ -119,7 +120,7 @@ class VirtualDk(Closing):
         name: str = "",
         misbehave: Iterable[str] = (),
         play: bool = False,
-        baud: int = 115200,
+        baud: int = BAUD,
     ) -> None:
         self.bench = bench
         self.folder = bench / names.checked(serial, "the serial number")

@@ -21,15 +21,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from harness import platforms
 from harness.targets.board import names
+from harness.targets.board.lab import BAUD
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual import misbehaviour
 from harness.targets.board.virtual.chip import Chip, Store, TranscriptChip
 from harness.targets.board.virtual.line import Line, resample
 from harness.targets.board.virtual.terminal import Terminal
 
-#: VCOM0 to VCOM2 of an nRF9160 DK, by USB interface number; the console is on the first.
-_INTERFACES = (0, 2, 4)
 #: The chip waits while this many bytes are on the wire.
 _BACKLOG = 4096
 _SLICE_SECONDS = 0.0005
@@ -55,7 +55,7 @@ class Board:
         chip: Chip,
         *,
         name: str = "",
-        baud: int = 115200,
+        baud: int = BAUD,
         misbehave: Iterable[str] = (),
     ) -> None:
         self.serial = names.checked(serial, "the serial number")
@@ -81,10 +81,11 @@ class Board:
 
     def plug(self) -> None:
         """Appear: open the ports and publish them."""
-        shift = self.generation * len(_INTERFACES)
-        for index, interface in enumerate(_INTERFACES):
+        ports = platforms.board_type().vcom.values()  # the console is on the first
+        shift = self.generation * len(ports)
+        for index, port in enumerate(ports):
             link = self.folder / f"ttyACM{shift + index}"
-            self.terminals.append(Terminal(link, interface))
+            self.terminals.append(Terminal(link, port.usb_interface))
         self.selector.register(self.terminals[0].master, selectors.EVENT_READ, self.receive)
         self.publish()
         self.hold()
@@ -346,7 +347,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--bench", required=True, type=Path)
     parser.add_argument("--serial", required=True)
     parser.add_argument("--name", default="")
-    parser.add_argument("--baud", type=int, default=115200)
+    parser.add_argument("--baud", type=int, default=BAUD)
     parser.add_argument("--play", action="store_true")
     parser.add_argument("--misbehave", action="append", default=[])
     options = parser.parse_args(arguments)

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
+from harness import platforms
 from harness.deadline import Clock
 from harness.elf import Firmware
 from harness.elf.hexfile import Block
 from harness.elf.wrapped import wrap
 from harness.errors import HilError
 from harness.targets.base import Elapsed, Session, Stop
-from harness.targets.board.image import UICR
 from harness.targets.board.virtual.chip import Store
 
 #: Virtual time runs at most this many times as fast as the wall clock, so that firmware that idles
@@ -158,5 +158,5 @@ def _blocks(store: Store) -> list[Block]:
     """Flash up to its last programmed byte, and UICR if anything in it is programmed."""
     blocks = [(0, bytes(store.flash[: store.used()]))]
     if store.uicr.strip(b"\xff"):
-        blocks.append((UICR.start, bytes(store.uicr)))
+        blocks.append((platforms.chip().area("uicr").origin, bytes(store.uicr)))
     return blocks

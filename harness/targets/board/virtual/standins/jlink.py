@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
+from harness import platforms
 from harness.targets.board.virtual.standins.common import (
     Refused,
     Target,
@@ -27,10 +28,11 @@ def run(bench: Path, arguments: list[str]) -> None:
     if rest:
         raise Refused(f"unknown command line option {rest[0]}", 1)
     file = Path(settings.get("-CommandFile") or need(settings, "-CommanderScript"))
-    if need(settings, "-Device").lower() != "nrf9160_xxaa":
+    names = platforms.chip().tools
+    if need(settings, "-Device").lower() != names.jlink_device.lower():
         raise Refused(f"Unknown device {settings['-Device']}", 1)
-    if need(settings, "-If").upper() != "SWD":
-        raise Refused("the nRF9160 has SWD only", 1)
+    if need(settings, "-If").upper() != names.debug_interface:
+        raise Refused(f"the chip has {names.debug_interface} only", 1)
     serial = settings.get("-USB") or need(settings, "-SelectEmuBySN")
     try:
         target = Target(bench, serial)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from harness import platforms
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.standins.common import (
     Refused,
@@ -40,7 +41,7 @@ def run(bench: Path, arguments: list[str]) -> None:
     chosen = operations & settings.keys()
     if not chosen or len(chosen - {"--reset", "--pinreset"}) > 1:
         raise Refused("one operation at a time", 15)
-    if need(settings, "--family") not in ("NRF91", "nrf91"):
+    if need(settings, "--family").upper() != platforms.chip().tools.nrfjprog_family:
         raise Refused("the device is not of this family", 18)
     if need(settings, "--snr").startswith("0"):
         raise Refused("the serial number has leading zeros", 11)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from harness import platforms
 from harness.targets.board.virtual.standins.common import (
     Refused,
     Target,
@@ -32,8 +33,9 @@ def run(bench: Path, arguments: list[str]) -> None:
 
 
 def _connect(bench: Path, settings: dict[str, str]) -> Target:
-    if settings.get("--target") != "nrf91":
-        raise Refused("the target type must be given: --target nrf91", 1)
+    target = platforms.chip().tools.pyocd_target
+    if settings.get("--target") != target:
+        raise Refused(f"the target type must be given: --target {target}", 1)
     if settings.get("--connect", "halt") not in ("halt", "pre-reset", "under-reset", "attach"):
         raise Refused(f"invalid connect mode {settings['--connect']!r}", 2)
     return Target(bench, need(settings, "--uid"))

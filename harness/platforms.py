@@ -1,0 +1,406 @@
+"""The tables of ``platforms/``: what a chip is (``chips/``), how a board is wired (``boards/``).
+
+A fact about the nRF9160 or its DK stands there and nowhere else in the package. Reading is strict:
+an unknown key, a wrong type, an address outside 32 bits, memories that overlap, or a pin that the
+chip does not have raise :class:`~harness.errors.UsageError` with the file and the key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated
+
+from harness import files, limits, paths, tables
+from harness.errors import UsageError
+
+DEFAULT_CHIP, DEFAULT_BOARD = "nrf9160", "nrf9160dk"
+
+
+def _address(value: int) -> int:
+    """An address or an offset of 32 bits."""
+    if not 0 <= value < 1 << 32:
+        raise ValueError(f"{value:#x} is not a number of 32 bits")
+    return value
+
+
+def _positive(value: int) -> int:
+    """A whole number above 0."""
+    if value <= 0:
+        raise ValueError(f"{value} is not above 0")
+    return value
+
+
+_Address = Annotated[int, _address]
+_Positive = Annotated[int, _positive]
+
+
+# -- rows of the files ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Soc:
+    """Name, processor and clocks."""
+
+    name: str  # as Nordic spells it
+    core: str  # as GCC's -mcpu spells it
+    cpu_hz: _Positive
+    lfclk_hz: _Positive
+    timer_hz: _Positive
+    priority_bits: _Positive
+    irqs: _Positive
+    mpu_regions: _Positive  # of each MPU
+
+
+@dataclass(frozen=True)
+class ToolNames:
+    """What flash tools call the chip."""
+
+    jlink_device: str
+    pyocd_target: str
+    nrfjprog_family: str
+    debug_interface: str
+
+
+@dataclass(frozen=True)
+class FlashGeometry:
+    """Bytes erased at once, and bytes that the SPU attributes at once."""
+
+    page: _Positive
+    region: _Positive
+
+
+@dataclass(frozen=True)
+class RamGeometry:
+    """Bytes that the SPU attributes at once."""
+
+    region: _Positive
+
+
+@dataclass(frozen=True)
+class Gpio:
+    """Pins of port 0."""
+
+    pins: _Positive
+
+
+@dataclass(frozen=True)
+class FicrWord:
+    """A word that the factory programmed."""
+
+    offset: _Address
+    value: _Address
+
+
+@dataclass(frozen=True)
+class _MemoryRow:
+    origin: _Address
+    size: _Positive
+
+
+@dataclass(frozen=True)
+class _PeripheralRow:
+    offset: _Address
+    bases: tuple[str, ...]
+    model: str
+    size: _Positive = 0x1000
+    irq: int | None = None
+
+
+@dataclass(frozen=True)
+class _ChipFile:
+    sources: Mapping[str, str]
+    soc: Soc
+    tools: ToolNames
+    memory: Mapping[str, _MemoryRow]
+    flash: FlashGeometry
+    ram: RamGeometry
+    ficr: Mapping[str, FicrWord]
+    gpio: Gpio
+    windows: Mapping[str, _Address]
+    peripherals: Mapping[str, _PeripheralRow]
+
+
+@dataclass(frozen=True)
+class UartPins:
+    """Pins of port 0 that a UARTE is routed to."""
+
+    txd: int
+    rxd: int
+    rts: int
+    cts: int
+
+
+@dataclass(frozen=True)
+class ConsoleWiring:
+    """The UARTE that the host hears, and how the other end is set up."""
+
+    uarte: str
+    pins: UartPins
+    baud: Annotated[int, limits.baud]
+    data_bits: int
+    parity: bool
+    stop_bits: int
+    flow_control: bool
+
+
+@dataclass(frozen=True)
+class VirtualPort:
+    """A serial port of the board's interface MCU; ``uarte`` if it is one of the chip's."""
+
+    usb_interface: int
+    uarte: str = ""
+
+
+@dataclass(frozen=True)
+class ProbeFamily:
+    """How the board's debug probe is found and used.
+
+    ``serials`` maps the beginning of a serial number to the kind of board, this one first.
+    ``runners`` are the flash tools in the order in which they are tried.
+    """
+
+    family: str
+    usb_vendors: tuple[int, ...]
+    serials: Mapping[str, str]
+    speed_khz: _Positive
+    runners: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _BoardRow:
+    name: str
+    chip: str
+    zephyr: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _BoardFile:
+    sources: Mapping[str, str]
+    board: _BoardRow
+    console: ConsoleWiring
+    vcom: Mapping[str, VirtualPort]
+    probe: ProbeFamily
+    pins: Mapping[str, int]
+
+
+# -- what the package uses ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Area:
+    """A stretch of memory: ``size`` bytes from ``origin``."""
+
+    name: str
+    origin: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        """The first address behind the area."""
+        return self.origin + self.size
+
+    @property
+    def addresses(self) -> range:
+        """Every address of the area."""
+        return range(self.origin, self.end)
+
+    def holds(self, address: int, size: int = 1) -> bool:
+        """True if all ``size`` bytes from ``address`` lie in the area."""
+        return self.origin <= address and address + size <= self.end
+
+
+@dataclass(frozen=True)
+class Peripheral:
+    """One peripheral: where it answers, its interrupt and the model that stands for it."""
+
+    name: str
+    offset: int
+    size: int
+    irq: int | None
+    bases: tuple[int, ...]
+    model: str
+
+    @property
+    def number(self) -> int:
+        """The peripheral's id, bits 19..12 of its address (PS, "Peripheral ID")."""
+        return self.offset >> 12 & 0xFF
+
+    @property
+    def addresses(self) -> tuple[int, ...]:
+        """Absolute base addresses, one per window."""
+        return tuple(base + self.offset for base in self.bases)
+
+
+@dataclass(frozen=True)
+class Chip(Soc):
+    """A chip of ``platforms/chips``: its processor, its memories, its peripherals."""
+
+    tools: ToolNames
+    flash: FlashGeometry
+    ram: RamGeometry
+    gpio: Gpio
+    ficr: Mapping[int, int]  # offset -> word
+    areas: tuple[Area, ...]
+    secure_window: int
+    nonsecure_window: int
+    blocks: tuple[Peripheral, ...]
+
+    @property
+    def windows(self) -> tuple[int, ...]:
+        """Where peripherals lie: the secure and the non-secure window."""
+        return self.secure_window, self.nonsecure_window
+
+    @cached_property
+    def _named(self) -> dict[str, Area | Peripheral]:
+        named: tuple[Area | Peripheral, ...] = (*self.areas, *self.blocks)
+        return {one.name: one for one in named}
+
+    def area(self, name: str) -> Area:
+        """The memory called ``name`` (``flash``, ``ram``, ``ficr``, ``uicr``)."""
+        found = self._named[name]
+        assert isinstance(found, Area)
+        return found
+
+    def peripheral(self, name: str) -> Peripheral:
+        """The peripheral called ``name`` (``UARTE0``)."""
+        found = self._named[name]
+        assert isinstance(found, Peripheral)
+        return found
+
+
+@dataclass(frozen=True)
+class BoardType:
+    """A kind of board, of ``platforms/boards``; ``pins`` are numbers of port 0 by their names."""
+
+    name: str
+    chip: Chip
+    zephyr: tuple[str, ...]
+    console: ConsoleWiring
+    vcom: Mapping[str, VirtualPort]
+    probe: ProbeFamily
+    pins: Mapping[str, int]
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+@cache
+def chip(name: str = DEFAULT_CHIP) -> Chip:
+    """The chip of ``platforms/chips/NAME.toml``."""
+    return read_chip(paths.platforms() / "chips" / f"{name}.toml")
+
+
+@cache
+def board_type(name: str = DEFAULT_BOARD) -> BoardType:
+    """The board of ``platforms/boards/NAME.toml``."""
+    return read_board_type(paths.platforms() / "boards" / f"{name}.toml")
+
+
+def read_chip(path: Path) -> Chip:
+    """The chip in a file. Raises :class:`UsageError` that names file and key."""
+    where = f"chip table {path.name}"
+    table = tables.read(_ChipFile, files.read_toml(path), where)
+    _check_sources(_ChipFile, table.sources, where)
+    if set(table.windows) != {"s", "ns"}:
+        raise UsageError(f"{where}: windows are 's' (secure) and 'ns' (non-secure)")
+    areas = tuple(Area(name, row.origin, row.size) for name, row in table.memory.items())
+    blocks = tuple(_peripheral(name, row, table, where) for name, row in table.peripherals.items())
+    for kind, rows in (("memory", areas), ("peripherals", blocks)):
+        _check_apart(kind, rows, where)
+    _check_ficr(table, where)
+    return Chip(
+        **vars(table.soc),
+        tools=table.tools,
+        flash=table.flash,
+        ram=table.ram,
+        gpio=table.gpio,
+        ficr={word.offset: word.value for word in table.ficr.values()},
+        areas=areas,
+        secure_window=table.windows["s"],
+        nonsecure_window=table.windows["ns"],
+        blocks=blocks,
+    )
+
+
+def read_board_type(path: Path) -> BoardType:
+    """The board in a file. Raises :class:`UsageError` that names file and key."""
+    where = f"board table {path.name}"
+    table = tables.read(_BoardFile, files.read_toml(path), where)
+    _check_sources(_BoardFile, table.sources, where)
+    soc = chip(table.board.chip)
+    names = {block.name for block in soc.blocks}
+    uartes = {f"vcom.{key}": port.uarte for key, port in table.vcom.items()}
+    for key, uarte in {"console": table.console.uarte, **uartes}.items():
+        if uarte and uarte not in names:
+            raise UsageError(f"{where}: {key}: the {soc.name} has no {limits.short(uarte)}")
+    wired = {f"console.pins.{key}": pin for key, pin in vars(table.console.pins).items()}
+    _check_pins({**wired, **{f"pins.{key}": pin for key, pin in table.pins.items()}}, soc, where)
+    return BoardType(
+        table.board.name,
+        soc,
+        table.board.zephyr,
+        table.console,
+        table.vcom,
+        table.probe,
+        table.pins,
+    )
+
+
+def _check_sources(schema: type, sources: Mapping[str, str], where: str) -> None:
+    """Each section has a source, and each source a section."""
+    sections = {one.name for one in fields(schema)} - {"sources"}
+    for name in sorted(sections - {name for name, text in sources.items() if text.strip()}):
+        raise UsageError(f"{where}: sources: no source of [{name}]")
+    tables.only(sources, dict.fromkeys(sections), f"{where}, sources")
+
+
+def _peripheral(name: str, row: _PeripheralRow, table: _ChipFile, where: str) -> Peripheral:
+    key = f"{where}: peripherals.{name}"
+    for base in row.bases:
+        if base not in table.windows:
+            raise UsageError(f"{key}: no window {limits.short(base)}", hint="s, ns")
+    if not row.bases:
+        raise UsageError(f"{key}: bases is empty")
+    if row.irq is not None and not 0 <= row.irq < table.soc.irqs:
+        raise UsageError(f"{key}: irq {row.irq} is not below {table.soc.irqs}")
+    bases = tuple(table.windows[base] for base in row.bases)
+    return Peripheral(name, row.offset, row.size, row.irq, bases, row.model)
+
+
+def _check_apart(kind: str, rows: Iterable[Area | Peripheral], where: str) -> None:
+    """No two of ``rows`` share an address."""
+    stretches = sorted(
+        (origin, origin + row.size, row.name)
+        for row in rows
+        for origin in ((row.origin,) if isinstance(row, Area) else row.addresses)
+    )
+    for (_, end, one), (origin, _, other) in pairwise(stretches):
+        if origin < end:
+            raise UsageError(f"{where}: {kind}: {one} and {other} share address {origin:#010x}")
+
+
+def _check_ficr(table: _ChipFile, where: str) -> None:
+    if "ficr" not in table.memory:
+        raise UsageError(f"{where}: memory: 'ficr' is missing")
+    taken: dict[int, str] = {}
+    for name, word in table.ficr.items():
+        if word.offset % 4 or word.offset >= table.memory["ficr"].size:
+            raise UsageError(f"{where}: ficr: {name} at {word.offset:#x} is not a word of FICR")
+        other = taken.setdefault(word.offset, name)
+        if other != name:
+            raise UsageError(f"{where}: ficr: {other} and {name} share offset {word.offset:#x}")
+
+
+def _check_pins(pins: Mapping[str, int], chip: Chip, where: str) -> None:
+    """Each pin is one of port 0, and no other's."""
+    taken: dict[int, str] = {}
+    for name, pin in pins.items():
+        if not 0 <= pin < chip.gpio.pins:
+            raise UsageError(f"{where}: {name}: the {chip.name} has no P0.{pin}")
+        other = taken.setdefault(pin, name)
+        if other != name:
+            raise UsageError(f"{where}: {other} and {name} are both P0.{pin}")
