@@ -50,6 +50,8 @@ class Kind(StrEnum):
     ZERO_TICKS = "zero_ticks"
     CONSOLE_GARBAGE = "console_garbage"
     CONSOLE_FLOOD = "console_flood"
+    LINE_NOT_ABSENT = "line_not_absent"
+    TESTS_FAILED = "tests_failed"
     # notes that fail nothing by themselves
     APPROXIMATION = "approximation"
 

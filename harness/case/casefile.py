@@ -22,7 +22,7 @@ from harness.footprint.budget import FIGURES, from_table, parse_limit
 from harness.targets.pins import Press, parse_press
 from harness.targets.registry import DEFAULT, all_options, target
 from harness.uart import scraper
-from harness.uart.scrapers import EndLine
+from harness.uart.scrapers import AbsentLines, EndLine
 
 _LONGEST_NAME = 200
 _BUDGET_KEYS = dict.fromkeys(("flash", "ram", *FIGURES, "operators", "files"))
@@ -50,6 +50,7 @@ class _Expect:
     findings: tuple[Annotated[str, _finding], ...] = ()
     values: tuple[Mapping[str, Annotated[Any, tables.Raw(_number_or_text)]], ...] = ()
     tests: Mapping[str, Literal["pass", "fail", "skip"]] = field(default_factory=dict)
+    lines_absent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -227,6 +228,7 @@ def check_ends(case: Case) -> None:
 
 
 def _expect(case: Case, expect: _Expect) -> Case:
+    AbsentLines(expect.lines_absent)  # raises UsageError for a broken regex
     if not all(expect.values):
         raise UsageError("each of expect.values is a table of numbers and texts")
     # An image with expected findings usually gives no outputs, unless the case lists results.
@@ -239,6 +241,7 @@ def _expect(case: Case, expect: _Expect) -> Case:
         expected=Expectation(outputs, findings),
         values=expect.values,
         tests=expect.tests,
+        lines_absent=expect.lines_absent,
         inferences=max(case.inferences, len(expect.values)),
     )
 

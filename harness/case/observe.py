@@ -55,7 +55,7 @@ def observe(
 
     The console is kept in ``recording``, by default in temporary files.
     """
-    console = Console(scrapers_of(case), recording)
+    console = Console(scrapers_of(case), recording, case.lines_absent)
     tap = Tap(session, console, case.presses)
     deadline = session.deadline(case.timeout, guard=case.guard)
     complaint = ""

@@ -47,6 +47,7 @@ class Case:
     expected: Expectation = field(default_factory=Expectation)
     values: tuple[Mapping[str, float | str], ...] = ()  # for scrapers: expected, result by result
     tests: Mapping[str, str] = field(default_factory=dict)  # for scrapers: test -> pass, fail, skip
+    lines_absent: tuple[str, ...] = ()  # regexes that no line of the console may match
     ends: bool = True  # False: the firmware never ends on purpose and is watched, see `watch`
     ends_at: str = ""  # for scrapers: a regex of the line with which the image ends
     watch: float = 1.0  # seconds on the target's clock after the last expected result, or the end

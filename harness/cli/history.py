@@ -23,8 +23,8 @@ from harness.errors import CheckFailed, UsageError
 from harness.words import count_of
 
 if TYPE_CHECKING:
-    from harness.history.gate import Key
-    from harness.history.store import History, Point, RunRow
+    from harness.history.gate import CaseKey
+    from harness.history.store import History, RecordedCase, RunRow
 
 
 def open_history(url: str | None) -> History:
@@ -38,7 +38,7 @@ def open_history(url: str | None) -> History:
 
 @click.group()
 def history() -> None:
-    """Keep the results of runs, show how they moved, and say what got worse.
+    """Keep the results of runs, show how they moved, and list what got worse.
 
     \b
     tflm-hil run hil.toml --json results.json
@@ -103,20 +103,20 @@ def show(
         click.echo("\n".join(_overview(cases) if case is None else _course(cases)))
 
 
-def _document(runs: list[RunRow], cases: dict[Key, list[Point]]) -> dict[str, Any]:
+def _document(runs: list[RunRow], cases: dict[CaseKey, list[RecordedCase]]) -> dict[str, Any]:
     return {
-        "runs": [{"id": run.id, **vars(run.occasion)} for run in runs],
+        "runs": [{"id": run.id, **run.occasion.to_json()} for run in runs],
         "cases": [
             {
                 **vars(key),
                 "points": [
                     {
                         "run": point.run.id,
-                        "verdict": point.seen.verdict,
-                        "reason": point.seen.reason,
+                        "verdict": point.outcome.verdict,
+                        "reason": point.outcome.reason,
                         "figures": [
                             {"name": name, "source": source, "value": value}
-                            for (name, source), value in point.seen.figures.items()
+                            for (name, source), value in point.outcome.figures.items()
                         ],
                     }
                     for point in points
@@ -127,19 +127,19 @@ def _document(runs: list[RunRow], cases: dict[Key, list[Point]]) -> dict[str, An
     }
 
 
-def _overview(cases: dict[Key, list[Point]]) -> list[str]:
+def _overview(cases: dict[CaseKey, list[RecordedCase]]) -> list[str]:
     if not cases:
         return ["the history is empty"]
     symbols = {"pass": ".", "skipped": "-"}
     width = max(len(str(key)) for key in cases)
     return [
-        f"{key!s:<{width}}  {points[-1].seen.verdict:<8}  "
-        + "".join(symbols.get(point.seen.verdict, "F") for point in points[-40:])
+        f"{key!s:<{width}}  {points[-1].outcome.verdict:<8}  "
+        + "".join(symbols.get(point.outcome.verdict, "F") for point in points[-40:])
         for key, points in sorted(cases.items(), key=lambda item: str(item[0]))
     ]
 
 
-def _course(cases: dict[Key, list[Point]]) -> list[str]:
+def _course(cases: dict[CaseKey, list[RecordedCase]]) -> list[str]:
     from harness.history.trend import sparkline, trends  # noqa: PLC0415
 
     lines = []
@@ -147,7 +147,7 @@ def _course(cases: dict[Key, list[Point]]) -> list[str]:
         last = points[-1]
         when = datetime.fromtimestamp(last.run.occasion.started, UTC).strftime("%Y-%m-%d %H:%M")
         lines.append(f"{key} ({key.builder}), {count_of(len(points), 'run')}, last {when} UTC: "
-                     f"{last.seen.verdict}")  # fmt: skip
+                     f"{last.outcome.verdict}")  # fmt: skip
         figures = trends(points)
         width = max((len(trend.name) for trend in figures), default=0)
         for trend in figures:
@@ -192,11 +192,13 @@ def check(
     markdown: Path | None,
     json_file: Path | None,
 ) -> None:
-    """Say what got worse: a verdict, or a figure above the median of the last runs of a branch.
+    """List what got worse than in the last runs of a branch: verdicts, figures, missing cases.
 
-    Exit code 1 if something did. Figures without noise (bytes, instructions) are worse if they are
-    above at all, noisy ones if they are above by more than their earlier spread. The first run of
-    the branch itself has nothing to be compared with and passes.
+    Exit code 1 if something did, if no case ran, or if the run is older than those before it.
+    Figures without noise (bytes, instructions) are worse if they are above the median at all, noisy
+    ones if they are above it by more than their noise, or creep. A run of only some cases
+    (--case, -k, --test) is partial, and no run is compared with it. The first run of the branch
+    itself has nothing to be compared with and passes.
     """  # fmt: skip
     from harness.history.check import check as compare  # noqa: PLC0415
     from harness.history.run import from_file  # noqa: PLC0415
@@ -210,7 +212,7 @@ def check(
         for regression in comparison.regressions:
             click.echo(f"{regression.key}: {regression.text}")
         click.echo(str(comparison))
-    if comparison.regressions:
+    if not comparison.passed:
         raise CheckFailed(str(comparison))
 
 

@@ -15,7 +15,10 @@ def init(folder: Path) -> None:
     """Write hil.toml, test_firmware.py and a workflow for the firmware in FOLDER.
 
     Takes the newest ELF (a Zephyr build's too) and the .tflite whose bytes are in it, and runs the
-    ELF for a second on the simulator to see what it prints. Asks nothing, overwrites nothing.
+    ELF twice for a second on the simulator to see what it prints. Overwrites nothing.
+
+    An image that shows a failure (a fault, FAIL, ERROR) gets a case without expected values. The
+    values of others are what they printed, right or wrong: check them.
 
     \b
     tflm-hil init
@@ -29,6 +32,8 @@ def init(folder: Path) -> None:
         click.echo(f"wrote {path}")
     if contents.stop in (Stop.LOCKUP, Stop.RESET_LOOP):
         click.echo(f"note: the image ended badly: {contents.stop.replace('_', ' ')}")
+    if contents.failure:
+        click.echo(f"note: the image shows a failure, so nothing is expected: {contents.failure}")
     elif contents.scraper is None:
         click.echo("note: the image printed nothing that can be expected")
     click.echo(f"next: tflm-hil run {folder}; pytest {folder}")

@@ -30,7 +30,7 @@ from harness.cli.options import (
     target_options,
     write_text,
 )
-from harness.cli.selection import Options, select
+from harness.cli.selection import Options, select, selection
 from harness.errors import CannotWrite, ExitCode, HilError, UsageError
 from harness.report.ticker import Ticker
 from harness.targets.registry import TARGETS, Ability, who_can
@@ -128,7 +128,7 @@ def run(**options: Any) -> int:
     from harness.history.timing import all_timed  # noqa: PLC0415
 
     _check_destinations(options)
-    occasion = Occasion.here()
+    occasion = Occasion.here(selection=selection(options))
     if options["calibration"]:
         Calibration.from_file(Path(options["calibration"]))  # refused before anything runs
     cases = select(options)
@@ -155,6 +155,8 @@ def run(**options: Any) -> int:
                 click.echo(f"{position} {outcome}", err=True)
     with interrupts.held_back():
         results = all_timed(results, options["calibration"])
+        if keeping.stop is not None:
+            occasion = occasion.without("cases after the interrupt")
         _report(Outcome(results, occasion, checks), options, quiet=quiet)
         if keeping.stop is not None:
             click.echo(_interrupted(keeping.stop, len(results), len(cases), options), err=True)

@@ -19,6 +19,7 @@ from harness.case.what import What
 from harness.cli.names import ALL
 from harness.cli.options import on_stderr
 from harness.errors import BuildFailed, UsageError
+from harness.history.selection import Selection
 from harness.targets.pins import parse_press
 from harness.targets.registry import Ability, all_options, target, who_can
 from harness.uart import scraper
@@ -50,6 +51,17 @@ def select(options: Options) -> list[Case]:
     _refuse_unused_target_options(cases, options)
     _refuse_missing_abilities(cases, options)
     return [_adjust(case, options) for case in cases]
+
+
+def selection(options: Options) -> Selection:
+    """Which cases WHAT and the options ask for, as the history keeps it."""
+    what: What = options["what"]
+    source = str(what.case_file or what.elf)
+    if what.sample:
+        built = options["resolver"] or "exact", options["builder"] or "standalone"
+        source = "/".join([what.sample, *built])
+    targets = target_names(options["target"]) if options["target"] is not None else ()
+    return Selection.of([source], [f"case {name}" for name in options["names"]], targets)
 
 
 def _named(cases: list[Case], names: Sequence[str], file: Path) -> list[Case]:

@@ -45,10 +45,11 @@ def sweep(file: Path, **options: Any) -> None:
     tflm-hil sweep sweep.toml --budget flash=40000 --budget ram=10000
     """
     from harness.history.run import Occasion  # noqa: PLC0415 - see cli/__init__
+    from harness.history.selection import Selection  # noqa: PLC0415
     from harness.studies.sweep import MEASURES, best_of_each, history_case, load  # noqa: PLC0415
 
     limits = _limits(options["budgets"], MEASURES)
-    occasion = Occasion.here()
+    occasion = Occasion.here(selection=Selection.of([str(file)]))
     rows = _rows(load(file).points, options)
     write_text(options["json_file"], json.dumps({"rows": rows}))
     _tables(rows, options)

@@ -1,25 +1,42 @@
-"""One run compared with the last ones of a branch: what got worse."""
+"""One run compared with the last ones of a branch: what got worse, and what was not compared."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from harness.errors import UsageError
-from harness.history.gate import Key, Regression, Seen, regressions
+from harness.history.gate import CaseKey, CaseOutcome, Regression, regressions
 from harness.history.run import Occasion, Run
+from harness.history.selection import Selection
 from harness.history.store import History, RunRow
 from harness.words import count_of
+
+#: Seconds by which a run may begin before one that was recorded earlier, if it is of another
+#: machine, branch or selection: the two may have run at once.
+_AT_ONCE = 86_400.0
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What is worse than in the last ``compared`` runs of ``base`` (0: this is its first run)."""
+    """What is worse than in the last ``compared`` runs of ``base`` (0: this is its first run).
+
+    ``problems`` are those of the run as a whole; ``partial`` says how it is narrower than the runs
+    that it is compared with, "" if it is not.
+    """
 
     base: str
     compared: int
-    regressions: tuple[Regression, ...]
+    regressions: tuple[Regression, ...] = ()
+    problems: tuple[str, ...] = ()
+    partial: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """True if nothing is worse, and nothing is wrong with the run itself."""
+        return not self.regressions and not self.problems
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``history check --json``."""
@@ -28,12 +45,14 @@ class Checked:
              "text": one.text}
             for one in self.regressions
         ]  # fmt: skip
-        return {"compared_with": self.compared, "regressions": rows}
+        return {"compared_with": self.compared, "partial": self.partial,
+                "problems": list(self.problems), "regressions": rows}  # fmt: skip
 
     def __str__(self) -> str:
+        outcome = f"{len(self.regressions)} worse than the last {self._runs}"
         if not self.compared:
-            return f"the first run of {_name(self.base)}: there is nothing to compare it with"
-        return f"{len(self.regressions)} worse than the last {self._runs}"
+            outcome = f"the first run of {_name(self.base)}: there is nothing to compare it with"
+        return "; ".join(filter(None, [*self.problems, outcome, self.partial]))
 
     @property
     def _runs(self) -> str:
@@ -41,58 +60,180 @@ class Checked:
 
     def to_markdown(self) -> str:
         """The text of a comment on a pull request."""
-        if not self.compared:
-            return f"{self!s}.\n".capitalize()
-        if not self.regressions:
-            return f"Nothing is worse than in the last {self._runs}.\n"
+        if not self.compared or not self.regressions:
+            nothing = f"nothing is worse than in the last {self._runs}"
+            first = f"the first run of {_name(self.base)}: there is nothing to compare it with"
+            parts = [*self.problems, nothing if self.compared else first, self.partial]
+            return "\n\n".join(f"{part[0].upper()}{part[1:]}." for part in parts if part) + "\n"
         rows = [
             f"| {one.key.case} | {one.key.target} | {_cell(one.text)} |" for one in self.regressions
         ]
-        head = f"**{len(rows)}** worse than the median of the last {self._runs}:\n\n"
+        notes = "".join(f"{note}\n\n" for note in (*self.problems, self.partial) if note)
+        head = f"{notes}**{len(rows)}** worse than the last {self._runs}:\n\n"
         return head + "| case | target | what |\n|---|---|---|\n" + "\n".join(rows) + "\n"
 
 
+@dataclass(frozen=True)
+class _Recorded:
+    """A run with its cases; ``id`` is None if it is not in the history."""
+
+    id: int | None
+    occasion: Occasion
+    cases: Mapping[CaseKey, CaseOutcome]
+
+    @property
+    def targets(self) -> set[str]:
+        return {key.target for key in self.cases}
+
+    def narrower(self, other: _Recorded) -> bool:
+        """Whether this run was asked for the same sources on fewer targets than ``other``."""
+        mine, theirs = _comparable(self.occasion, other.occasion)
+        fewer = mine != theirs and self.targets < other.targets
+        return fewer and mine.sources == theirs.sources
+
+
 def check(history: History, base: str, last: int, run: Run | None = None) -> Checked:
-    """Compare ``run`` (None: the newest in the history) with the ``last`` runs of ``base``.
+    """Compare ``run`` (None: the one recorded last) with the ``last`` runs of ``base`` before it.
 
-    Raises :class:`UsageError` if there is no run, or no run of ``base`` to compare with, unless
-    ``run`` itself is the first run of ``base``.
+    Only whole runs are compared with: neither those whose filters left cases out, nor those on
+    fewer targets than another one of the same sources.
+
+    Raises :class:`UsageError` if there is no run, or no whole run of ``base`` to compare with,
+    unless ``run`` itself is the first run of ``base``.
     """
-    occasion, now = _seen(run) if run is not None else _newest(history)
-    others = [row for row in history.runs(branch=base, last=last + 1) if row.occasion != occasion]
-    earlier = others[-last:]
-    if not earlier:
-        if occasion.branch == base:
-            return Checked(base, 0, ())
-        raise UsageError(
-            f"{history.where} holds no run of {_name(base)} to compare with",
-            hint=f"--base BRANCH; it has runs of: {_branches(history.runs())}",
-        )
-    cases = history.cases(earlier)
-    # Another command runs other cases: only a run of the same command shows which are gone.
-    same = [row for row in earlier if row.occasion.command == occasion.command][-1:]
-    wanted = now.keys() | {key for key, points in cases.items() if points[-1].run in same}
-    before = {key: [point.seen for point in cases[key]] for key in cases if key in wanted}
-    return Checked(base, len(earlier), regressions(now, before))
-
-
-def _seen(run: Run) -> tuple[Occasion, dict[Key, Seen]]:
-    return run.occasion, {
-        Key(case.name, case.target, case.builder): Seen(
-            case.verdict,
-            case.reason,
-            {(figure.name, figure.source): figure.value for figure in case.figures},
-        )
-        for case in run.cases
+    rows = sorted(history.runs(), key=lambda row: row.id)  # as recorded, whatever the clocks said
+    now = _given(history, run) if run is not None else _newest(history, rows)
+    rows = [row for row in rows if now.id is None or row.id < now.id]
+    of_base = [row for row in rows if row.occasion.branch == base]
+    of_branch = [row for row in rows if row.occasion.branch == now.occasion.branch]
+    problems = tuple(_problems(now, [*of_base[-last:], *of_branch[-last:]]))
+    whole = [row for row in of_base if not row.occasion.selected.partial]
+    earlier = _widest(_load(history, whole[-last:]))
+    is_base, partial = now.occasion.branch == base, now.occasion.selected.partial
+    if not earlier and (partial or not is_base):
+        raise _nothing_to_compare_with(history, base, of_base)
+    wanted = now.cases.keys() | _expected(now, earlier)
+    before = {
+        key: outcomes
+        for key in wanted
+        if (outcomes := [one.cases[key] for one in earlier if key in one.cases])
     }
+    if not before and is_base:
+        return Checked(base, 0, problems=problems, partial=_partial(now, earlier))
+    if not before:
+        problems = (*problems, "none of its cases ran before: nothing was compared")
+    found = sorted(regressions(now.cases, before), key=lambda one: str(one.key))
+    return Checked(base, len(earlier), tuple(found), problems, _partial(now, earlier))
 
 
-def _newest(history: History) -> tuple[Occasion, dict[Key, Seen]]:
-    newest = history.runs(last=1)
-    if not newest:
+def _nothing_to_compare_with(history: History, base: str, of_base: Sequence[RunRow]) -> UsageError:
+    if of_base:
+        return UsageError(
+            f"{history.where} holds only partial runs of {_name(base)}: none to compare with",
+            hint="record a run of all cases, without --case, -k or --test",
+        )
+    return UsageError(
+        f"{history.where} holds no run of {_name(base)} to compare with",
+        hint=f"--base BRANCH; it has runs of: {_branches(history.runs())}",
+    )
+
+
+def _expected(now: _Recorded, earlier: Sequence[_Recorded]) -> set[CaseKey]:
+    """The cases that ``now`` should have: those of the last run that was asked for the same.
+
+    Without such a run, those of the last one of the same sources, on the targets of ``now``. A
+    partial run lacks none: its filters left them out.
+    """
+    if now.occasion.selected.partial:
+        return set()
+    same_sources: set[CaseKey] | None = None
+    for run in reversed(earlier):
+        mine, theirs = _comparable(now.occasion, run.occasion)
+        if mine == theirs:
+            return set(run.cases)
+        if mine.sources == theirs.sources and same_sources is None:
+            targets = set(mine.targets) or now.targets
+            same_sources = {key for key in run.cases if key.target in targets}
+    return same_sources or set()
+
+
+def _partial(now: _Recorded, earlier: Sequence[_Recorded]) -> str:
+    """How ``now`` is narrower than the runs it is compared with; "" if it is not."""
+    wider = [run for run in earlier if now.narrower(run)]
+    filters = now.occasion.selected.filters
+    if not wider and not filters:
+        return ""
+    how = ", ".join(filters) or f"only on {', '.join(sorted(now.targets))}"
+    last = (wider or earlier)[-1:]
+    left_out = len({key for run in last for key in run.cases} - now.cases.keys())
+    return f"partial ({how}): {count_of(left_out, 'case')} of the last whole run not compared"
+
+
+def _problems(now: _Recorded, rows: Sequence[RunRow]) -> Iterator[str]:
+    """Problems of a run as a whole; ``rows`` were recorded before it."""
+    if not any(outcome.answered for outcome in now.cases.values()):
+        yield f"none of {count_of(len(now.cases), 'case')} ran"
+    later = [row.occasion for row in rows if _begins_before(now.occasion, row.occasion)]
+    if later:
+        last = max(occasion.started for occasion in later)
+        yield (
+            f"it began at {_time(now.occasion.started)}, and a run recorded before it at "
+            f"{_time(last)}: these are old results, or a clock is wrong"
+        )
+
+
+def _begins_before(now: Occasion, recorded: Occasion) -> bool:
+    mine, theirs = _comparable(now, recorded)
+    alike = (now.machine, now.branch, mine) == (recorded.machine, recorded.branch, theirs)
+    return now.started < recorded.started - (0 if alike else _AT_ONCE)
+
+
+def _comparable(one: Occasion, other: Occasion) -> tuple[Selection, Selection]:
+    """The selections of two runs; by their commands, if only those of one are known."""
+    if one.selection is not None and other.selection is not None:
+        return one.selection, other.selection
+    return Selection.of_command(one.command), Selection.of_command(other.command)
+
+
+def _widest(runs: Sequence[_Recorded]) -> list[_Recorded]:
+    return [run for run in runs if not any(run.narrower(other) for other in runs)]
+
+
+def _load(history: History, rows: Sequence[RunRow]) -> list[_Recorded]:
+    """The runs of ``rows`` with their cases, without those that have none."""
+    cases: dict[int, dict[CaseKey, CaseOutcome]] = {row.id: {} for row in rows}
+    for key, points in history.cases(rows).items():
+        for point in points:
+            _add(cases[point.run.id], key, point.outcome)
+    return [_Recorded(row.id, row.occasion, cases[row.id]) for row in rows if cases[row.id]]
+
+
+def _given(history: History, run: Run) -> _Recorded:
+    cases: dict[CaseKey, CaseOutcome] = {}
+    for case in run.cases:
+        figures = {(figure.name, figure.source): figure.value for figure in case.figures}
+        key = CaseKey(case.name, case.target, case.builder)
+        _add(cases, key, CaseOutcome(case.verdict, case.reason, figures))
+    return _Recorded(history.id_of(run), run.occasion, cases)
+
+
+def _add(cases: dict[CaseKey, CaseOutcome], key: CaseKey, outcome: CaseOutcome) -> None:
+    """Add an outcome; of a case that ran several times, one that did not pass counts."""
+    if key not in cases or cases[key].verdict == "pass":
+        cases[key] = outcome
+
+
+def _newest(history: History, rows: Sequence[RunRow]) -> _Recorded:
+    if not rows:
         raise UsageError(f"{history.where} holds no run", hint="tflm-hil history record FILE")
-    now = {key: points[-1].seen for key, points in history.cases(newest).items()}
-    return newest[0].occasion, now
+    newest = _load(history, rows[-1:])
+    if not newest:
+        raise UsageError(f"the last run of {history.where} holds no case: nothing was tested")
+    return newest[0]
+
+
+def _time(started: float) -> str:
+    return f"{datetime.fromtimestamp(started, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def _branches(runs: Sequence[RunRow]) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 from harness import __version__, files
 from harness.errors import HilError, UsageError
 from harness.history.measures import Figure, figures
+from harness.history.selection import Selection, relative
 
 _GIT_SECONDS = 10.0
 #: Most characters of a name and of a text in the database.
@@ -27,7 +28,10 @@ _COLUMNS = {"commit": 64, "branch": 255, "machine": 255, "tool": 64, "command": 
 
 @dataclass(frozen=True)
 class Occasion:
-    """When and where a run was made, of which commit. ``started`` is in seconds since 1970."""
+    """When and where a run was made, of which commit and of which cases.
+
+    ``started`` is in seconds since 1970.
+    """
 
     started: float
     commit: str = ""
@@ -35,10 +39,14 @@ class Occasion:
     machine: str = ""
     tool: str = __version__
     command: str = ""
+    selection: Selection | None = None  # None: only the command is known
 
     @classmethod
-    def here(cls, folder: Path | None = None) -> Occasion:
-        """Now, on this machine; commit and branch from GitHub's variables, else from git."""
+    def here(cls, folder: Path | None = None, selection: Selection | None = None) -> Occasion:
+        """Now, on this machine; commit and branch from GitHub's variables, else from git.
+
+        The sources of ``selection`` that are files are named relative to the repository.
+        """
         commit = os.environ.get("GITHUB_SHA") or _git(folder, "rev-parse", "HEAD")
         branch = (
             os.environ.get("GITHUB_HEAD_REF")
@@ -51,11 +59,29 @@ class Occasion:
         is_module = program.name == "__main__.py"
         called = ["python", "-m", program.parent.name] if is_module else [program.name]
         command = shlex.join([*called, *sys.argv[1:]])[:_LONGEST_TEXT]
-        return cls(time.time(), commit, branch, platform.node(), command=command)
+        if selection is not None:
+            root = _git(folder, "rev-parse", "--show-toplevel")
+            sources = (relative(name, root) if Path(name).exists() else name
+                       for name in selection.sources)  # fmt: skip
+            selection = Selection.of(sources, selection.filters, selection.targets)
+        return cls(time.time(), commit, branch, platform.node(), command=command,
+                   selection=selection)  # fmt: skip
+
+    @property
+    def selected(self) -> Selection:
+        """The selection; for a run of an older tflm-hil, as far as its command says."""
+        return self.selection or Selection.of_command(self.command)
+
+    def without(self, cases: str) -> Occasion:
+        """This occasion of a run that left ``cases`` out, so that it is partial."""
+        known = self.selected
+        return replace(self, selection=replace(known, filters=(*known.filters, f"without {cases}")))
 
     def to_json(self) -> dict[str, Any]:
         """``run`` of a document of results."""
-        return {**vars(self)}
+        row = {**vars(self)}
+        del row["selection"]
+        return row | ({"selection": self.selection.to_json()} if self.selection else {})
 
     def updated_from(self, document: object) -> Occasion:
         """This occasion with what a document of results says of its own run."""
@@ -69,7 +95,7 @@ class Occasion:
         }
         if isinstance(row.get("started"), (int, float)):
             values["started"] = float(row["started"])
-        return replace(self, **values)
+        return replace(self, **values, selection=Selection.from_json(row.get("selection")))
 
 
 @dataclass(frozen=True)
@@ -116,11 +142,13 @@ class Run:
 def from_document(document: object, occasion: Occasion, *, where: str = "the results") -> Run:
     """A run from what ``tflm-hil run --json`` or a Robot execution wrote.
 
-    Raises :class:`UsageError` for anything else.
+    Raises :class:`UsageError` for anything else, and for a run without cases: it tested nothing.
     """
     cases = document.get("cases") if isinstance(document, Mapping) else None
     if not isinstance(cases, list):
         raise UsageError(f"{where} has no cases", hint="pass what `tflm-hil run --json FILE` wrote")
+    if not cases:
+        raise UsageError(f"{where} holds no case: nothing was tested")
     try:
         rows = tuple(_row(case) for case in cases)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

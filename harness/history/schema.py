@@ -18,13 +18,14 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
+    Text,
     inspect,
     select,
 )
 
 from harness.errors import UsageError
 
-VERSION = 2
+VERSION = 3
 
 metadata = MetaData()
 
@@ -43,6 +44,7 @@ runs = Table(
     Column("machine", String(255), nullable=False),
     Column("tool", String(64), nullable=False),  # version of tflm-hil
     Column("command", String(4096), nullable=False),
+    Column("selection", Text, nullable=False),  # Selection.to_text; "" if only the command is known
 )
 
 images = Table(
@@ -144,5 +146,10 @@ def _add_command(connection: Connection) -> None:
     )
 
 
+def _add_selection(connection: Connection) -> None:
+    """2 -> 3: a run has the selection of its cases."""
+    connection.exec_driver_sql("ALTER TABLE runs ADD COLUMN selection TEXT NOT NULL DEFAULT ''")
+
+
 #: Version -> the migration to the next one.
-_STEPS: dict[int, Callable[[Connection], None]] = {1: _add_command}
+_STEPS: dict[int, Callable[[Connection], None]] = {1: _add_command, 2: _add_selection}

@@ -26,8 +26,9 @@ from sqlalchemy.exc import (
 from harness.closing import Closing
 from harness.errors import CannotWrite, EnvironmentMissing, HilError, UsageError
 from harness.history import schema
-from harness.history.gate import Key, Seen
+from harness.history.gate import CaseKey, CaseOutcome
 from harness.history.run import ImageParts, Occasion, Run, image_parts
+from harness.history.selection import Selection
 
 #: Seconds that a writer waits for another one.
 _PATIENCE = 60.0
@@ -44,11 +45,11 @@ class RunRow:
 
 
 @dataclass(frozen=True)
-class Point:
+class RecordedCase:
     """A case in one run, with its figures by (name, source) and the number of its image."""
 
     run: RunRow
-    seen: Seen
+    outcome: CaseOutcome
     image: int | None
 
 
@@ -121,7 +122,8 @@ class History(Closing):
             known = sql.select(schema.runs.c.id).where(schema.runs.c.key == run.key)
             if connection.execute(known).first() is not None:
                 return False
-            run_id = _insert(connection, schema.runs, {"key": run.key, **vars(run.occasion)})
+            row = {**vars(run.occasion), "selection": _selection_text(run.occasion)}
+            run_id = _insert(connection, schema.runs, {"key": run.key, **row})
             images = self._write_images(connection, run)
             if run.cases:
                 _write_cases(connection, run, run_id, images)
@@ -153,6 +155,12 @@ class History(Closing):
                 connection.execute(schema.parts.insert(), rows)
         return ids
 
+    def id_of(self, run: Run) -> int | None:
+        """The id of ``run``; None if it is not here."""
+        query = sql.select(schema.runs.c.id).where(schema.runs.c.key == run.key)
+        with self._reading() as connection:
+            return connection.execute(query).scalar_one_or_none()
+
     def runs(self, *, branch: str | None = None, last: int | None = None) -> list[RunRow]:
         """The runs, oldest first; if given, only those of ``branch``, or only the ``last`` ones."""
         table = schema.runs
@@ -165,19 +173,19 @@ class History(Closing):
             rows = connection.execute(query).mappings().all()
         return [_run_row(row) for row in reversed(rows)]
 
-    def cases(self, runs: Sequence[RunRow]) -> dict[Key, list[Point]]:
+    def cases(self, runs: Sequence[RunRow]) -> dict[CaseKey, list[RecordedCase]]:
         """The results of each case in ``runs``, oldest first."""
         by_id = {run.id: run for run in runs}
         order = {run.id: number for number, run in enumerate(runs)}
-        cases: dict[Key, list[Point]] = defaultdict(list)
+        cases: dict[CaseKey, list[RecordedCase]] = defaultdict(list)
         with self._reading() as connection:
             for chunk in _chunks(list(by_id)):
                 figures = _figures(connection, chunk)
                 query = sql.select(schema.cases).where(schema.cases.c.run.in_(chunk))
                 for row in connection.execute(query).mappings():
-                    seen = Seen(row["verdict"], row["reason"], figures.get(row["id"], {}))
-                    key = Key(row["name"], row["target"], row["builder"])
-                    cases[key].append(Point(by_id[row["run"]], seen, row["image"]))
+                    outcome = CaseOutcome(row["verdict"], row["reason"], figures.get(row["id"], {}))
+                    key = CaseKey(row["name"], row["target"], row["builder"])
+                    cases[key].append(RecordedCase(by_id[row["run"]], outcome, row["image"]))
         for points in cases.values():
             points.sort(key=lambda point: order[point.run.id])
         return dict(cases)
@@ -302,7 +310,12 @@ def _figures(connection: Connection, runs: Sequence[int]) -> _ByCase:
 
 def _run_row(row: sql.RowMapping) -> RunRow:
     names = ("started", "commit", "branch", "machine", "tool", "command")
-    return RunRow(row["id"], Occasion(**{name: row[name] for name in names}))
+    selection = Selection.from_text(row["selection"])
+    return RunRow(row["id"], Occasion(**{name: row[name] for name in names}, selection=selection))
+
+
+def _selection_text(occasion: Occasion) -> str:
+    return occasion.selection.to_text() if occasion.selection else ""
 
 
 def _chunks(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:

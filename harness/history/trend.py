@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from harness.history.measures import MEASURES, measure
-from harness.history.store import Point
+from harness.history.store import RecordedCase
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 
 
 @dataclass(frozen=True)
-class Step:
+class TrendStep:
     """A figure that differs from the run before."""
 
     at: int  # index of the point
@@ -41,26 +41,26 @@ class Trend:
         return kind is not None and kind.noisy
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[TrendStep, ...]:
         """Where the figure moved; () for noisy ones, which always do."""
         if self.noisy:
             return ()
-        steps: list[Step] = []
+        steps: list[TrendStep] = []
         last: float | None = None
         for index, value in enumerate(self.values):
             if value is not None:
                 if last is not None and value != last:
-                    steps.append(Step(index, last, value))
+                    steps.append(TrendStep(index, last, value))
                 last = value
         return tuple(steps)
 
 
-def trends(points: Sequence[Point]) -> tuple[Trend, ...]:
+def trends(points: Sequence[RecordedCase]) -> tuple[Trend, ...]:
     """Every figure that some of ``points`` has, in the order of :data:`MEASURES`."""
-    keys = {key for point in points for key in point.seen.figures}
+    keys = {key for point in points for key in point.outcome.figures}
     order = {name: number for number, name in enumerate(MEASURES)}
     return tuple(
-        Trend(name, source, tuple(point.seen.figures.get((name, source)) for point in points))
+        Trend(name, source, tuple(point.outcome.figures.get((name, source)) for point in points))
         for name, source in sorted(keys, key=lambda key: (order.get(key[0], len(order)), key))
     )
 

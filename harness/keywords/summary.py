@@ -5,15 +5,46 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
+
+from robot.errors import DataError
+from robot.run import RobotFramework
 
 from harness import files, report
 from harness.case import CaseResult
 from harness.history.keep import document, keep
 from harness.history.run import Occasion
+from harness.history.selection import Selection
 from harness.history.timing import all_timed
 from robot import running
+
+#: Options of Robot that leave tests out.
+_FILTERS = ("test", "task", "suite", "include", "exclude", "rerunfailed", "rerunfailedsuites",
+            "prerunmodifier")  # fmt: skip
+
+
+def selection(arguments: Sequence[str]) -> Selection | None:
+    """The tests that the arguments of ``robot`` ask for; None for arguments of something else."""
+    try:
+        options, sources = RobotFramework().parse_arguments(list(arguments))
+    except DataError:
+        return None
+    filters = []
+    for name in _FILTERS:
+        value = options.get(name) or []
+        filters += [f"{name} {one}" for one in ([value] if isinstance(value, str) else value)]
+    variables = dict(row.split(":", 1) for row in options.get("variable", ()) if ":" in row)
+    targets = [variables["TARGET"]] if "TARGET" in variables else []
+    return Selection.of(sources, filters, targets)
+
+
+def _here() -> Occasion:
+    """Now, with the selection of ``robot`` if this process is one."""
+    program = Path(sys.argv[0])
+    is_robot = "robot" in (program.stem, program.parent.name)
+    return Occasion.here(selection=selection(sys.argv[1:]) if is_robot else None)
 
 
 def _is_row(test: running.TestCase) -> bool:
@@ -62,7 +93,7 @@ class Summary:
 
     def start_test(self, data: object, result: object) -> None:
         """Remember folders and the variable HISTORY: :meth:`close` cannot ask Robot any more."""
-        self._occasion = self._occasion or Occasion.here()
+        self._occasion = self._occasion or _here()
         self._history = self._history or self._owner.history()
         self._log = self._log or self._owner.log_file()
         self._output = self._output or self._owner.output_folder().parent
@@ -87,7 +118,7 @@ class Summary:
         results = all_timed(self._owner.results, os.environ.get("TFLM_HIL_CALIBRATION"))
         if not results or self._output is None:
             return
-        occasion = self._occasion or Occasion.here()
+        occasion = self._occasion or _here()
         content = document(results, occasion)
         files.write(self._output / "results.json", json.dumps(content, indent=2) + "\n")
         about = report.About(occasion, self._output.absolute(), self._log, self._tests)

@@ -107,12 +107,13 @@ class _ResultCollector:
         self._results += getattr(report, RESULTS, [])
 
     @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self) -> None:
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write results.json, and the history if one is named."""
         if self._results:
             from harness.pytest_plugin.items import report  # noqa: PLC0415
 
-            self._summary = report(self._results, self._config)
+            stopped = bool(session.shouldstop or session.shouldfail)
+            self._summary = report(self._results, self._config, stopped=stopped)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """Print where the results are."""

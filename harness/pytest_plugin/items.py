@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -21,6 +21,9 @@ from harness.report.problems import problem_lines
 from harness.targets.registry import target
 from harness.targets.shared import Shared
 from harness.words import count_of
+
+if TYPE_CHECKING:
+    from harness.history.run import Occasion
 
 #: Seconds that a worker of xdist waits for a board that another worker holds.
 _TURN = 600.0
@@ -153,18 +156,38 @@ def folder_of(item: pytest.Item) -> Path:
     return output / own.relative_to(config.rootpath) if inside else output
 
 
-def report(results: list[dict[str, object]], config: pytest.Config) -> list[str]:
+def _occasion(config: pytest.Config, *, stopped: bool) -> Occasion:
+    """Now, with the selection of this run of pytest; ``stopped``: it ended before its last test."""
+    from harness.history.run import Occasion  # noqa: PLC0415 - a database library, only if needed
+    from harness.history.selection import Selection  # noqa: PLC0415
+
+    option = config.option
+    filters = [f"-k {option.keyword}"] if option.keyword else []
+    filters += [f"-m {option.markexpr}"] if option.markexpr else []
+    filters += [f"--deselect {name}" for name in option.deselect or ()]
+    filters += ["--lf"] if getattr(option, "lf", False) else []
+    filters += ["stopped"] if stopped else []
+    filters += [name for name in config.args if "::" in name]
+    target_text = config.getoption("--hil-target")
+    targets = target_names(target_text) if target_text is not None else ()
+    sources = (str(config.invocation_params.dir / name.split("::")[0]) for name in config.args)
+    return Occasion.here(config.rootpath, Selection.of(sources, filters, targets))
+
+
+def report(
+    results: list[dict[str, object]], config: pytest.Config, *, stopped: bool = False
+) -> list[str]:
     """Write ``results.json``, and the history of ``--hil-history``; gives lines for the terminal.
 
+    ``stopped``: pytest ended before its last test (``-x``), so the run is partial.
     If the history cannot be written, pytest ends with a usage error.
     """
     from harness.history.keep import keep  # noqa: PLC0415 - a database library, only if needed
-    from harness.history.run import Occasion  # noqa: PLC0415
 
     output = config.rootpath / str(config.getoption("--hil-output"))
     output.mkdir(parents=True, exist_ok=True)
     path = output / "results.json"
-    occasion = Occasion.here(config.rootpath)
+    occasion = _occasion(config, stopped=stopped)
     document = {"run": occasion.to_json(), "cases": results}
     files.write(path, json.dumps(document, indent=2) + "\n")
     lines = [f"{count_of(len(results), 'result')} in {path}"]

@@ -18,9 +18,9 @@ from urllib.parse import quote, urlsplit
 
 from harness import files
 from harness.errors import CannotWrite, UsageError
-from harness.history.gate import Key
+from harness.history.gate import CaseKey
 from harness.history.measures import OPERATOR, PROFILED
-from harness.history.store import History, Point, RunRow
+from harness.history.store import History, RecordedCase, RunRow
 from harness.history.trend import Trend, trends
 from harness.report.pages import asset, environment, figure
 
@@ -137,7 +137,7 @@ class _Site:
             files.write(self._folder / name, asset(name))
         files.write(self._folder / "plotly.min.js", get_plotlyjs())
 
-    def write_case(self, key: Key, points: Sequence[Point]) -> list[Move]:
+    def write_case(self, key: CaseKey, points: Sequence[RecordedCase]) -> list[Move]:
         """Write the page of a case; returns what moved in the newest run."""
         figures = trends(points)
         steps = [
@@ -150,14 +150,14 @@ class _Site:
         shown = [self._move(key, points, *step) for step in steps[:_STEPS]]
         nights = [self._nights[point.run.id] for point in points]
         rows = [
-            {"run": night, "verdict": point.seen.verdict, "reason": point.seen.reason}
+            {"run": night, "verdict": point.outcome.verdict, "reason": point.outcome.reason}
             for night, point in zip(nights, points, strict=True)
         ]
         drawn = _plots(figures)
         text = self._environment.get_template("history_case.html").render(
             key=key,
             points=points,
-            last=points[-1].seen,
+            last=points[-1].outcome,
             compiler=self._history.compiler(points[-1].image),
             steps=shown,
             more_steps=len(steps) - len(shown),
@@ -173,8 +173,8 @@ class _Site:
         moved = [step for step in steps if points[step[0]].run.id == newest]
         return [self._move(key, points, *step, with_parts=False) for step in moved]
 
-    def _move(self, key: Key, points: Sequence[Point], index: int, trend: Trend, before: float,
-              now: float, *, with_parts: bool = True) -> Move:  # fmt: skip
+    def _move(self, key: CaseKey, points: Sequence[RecordedCase], index: int, trend: Trend,
+              before: float, now: float, *, with_parts: bool = True) -> Move:  # fmt: skip
         earlier = max(i for i in range(index) if trend.values[i] is not None)
         old, new = points[earlier].image, points[index].image
         return Move(
@@ -198,7 +198,7 @@ class _Site:
         return sorted(changed, key=lambda part: (-abs(part.by), part.name))[:_SYMBOLS]
 
     def write_overview(
-        self, cases: Sequence[tuple[Key, Sequence[Point]]], moved: Sequence[Move]
+        self, cases: Sequence[tuple[CaseKey, Sequence[RecordedCase]]], moved: Sequence[Move]
     ) -> None:
         nights = [self._nights[run.id] for run in self._runs]
         order = {run.id: index for index, run in enumerate(self._runs)}
@@ -215,7 +215,7 @@ class _Site:
         files.write(self._folder / "index.html", text)
 
 
-def page_name(key: Key) -> str:
+def page_name(key: CaseKey) -> str:
     """The path of a case's page: readable, safe in any file system, unique for each key."""
     readable = re.sub(r"[^\w.-]+", "_", f"{key.case}-{key.target}", flags=re.ASCII)[:80]
     unique = hashlib.sha256(repr(key).encode("utf-8", "backslashreplace")).hexdigest()[:8]
@@ -230,10 +230,10 @@ def _night(run: RunRow, commit_url: str) -> Night:
     return Night(when, occasion.commit, occasion.branch, occasion.machine, occasion.command, url)
 
 
-def _row(key: Key, points: Sequence[Point], order: Mapping[int, int]) -> dict[str, Any]:
+def _row(key: CaseKey, points: Sequence[RecordedCase], order: Mapping[int, int]) -> dict[str, Any]:
     verdicts = [""] * len(order)
     for point in points:
-        verdicts[order[point.run.id]] = point.seen.verdict
+        verdicts[order[point.run.id]] = point.outcome.verdict
     stretches, start = [], 0
     for verdict, group in groupby(verdicts):
         length = len(list(group))
@@ -244,7 +244,7 @@ def _row(key: Key, points: Sequence[Point], order: Mapping[int, int]) -> dict[st
     return {
         "key": key,
         "page": page_name(key),
-        "verdict": points[-1].seen.verdict,
+        "verdict": points[-1].outcome.verdict,
         "letters": "".join(_LETTERS.get(verdict, " ") for verdict in verdicts),
         "stretches": stretches,
         "said": f"passed in {passed} of {len(points)} runs",

@@ -1,25 +1,28 @@
-"""A first case file for a folder of firmware: find the image, run it once, write what it did.
+"""A first case file for a folder of firmware: find the image, run it twice, write what it did.
 
 With a model the case is a test from the start. Without one it expects the values that the image
-printed, which the user corrects if they are wrong.
+printed, which the user corrects if they are wrong: the file says so. What shows a failure is never
+expected.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness import files
 from harness.elf import Image
 from harness.errors import HilError, UsageError
-from harness.starter.printed import Printed, what_to_expect
+from harness.findings import NOTES
+from harness.starter.printed import Printed, first_failure, last_line, what_to_expect
 from harness.targets import Stop, open_target
 from harness.targets.registry import DEFAULT
+from harness.uart import Console
 from harness.uart.lines import Line, LineSplitter
 from harness.uart.records import PREFIX
-from harness.uart.scrapers import SCRAPERS
+from harness.uart.scrapers import SCRAPERS, scrapers_that_fit
 
 #: Scraper -> text in an image that it reads ("": an image with records); the first that fits.
 _SIGNATURES = {
@@ -31,26 +34,50 @@ _SIGNATURES = {
 }
 #: Seconds on the target's clock that the image runs, and wall seconds of the guard.
 _SECONDS, _GUARD = 1.0, 20.0
+#: The second run's timing: what it changes depends on time, and is another on every target.
+_OTHER_TIMING = "branches"
 #: Folders without firmware of the user's.
 _SKIPPED = {"hil-results", "node_modules", "venv", "CMakeFiles"}
 _DEEPEST = 4  # levels of folders that are searched
+#: Lines with such words fail a case whose values were taken over from the image.
+_ABSENT = r"\b(?:FAIL|ERROR|ASSERT|FATAL|PANIC)"
 
 
 @dataclass(frozen=True)
 class Contents:
-    """What a folder holds. ``scraper`` is None if nothing was printed that can be expected."""
+    """What a folder holds. ``scraper`` is None if nothing was printed that can be expected.
+
+    ``ends_at`` is a regex of the image's last line, "" if it has none that a case can rely on.
+    ``failure`` is what shows that the image does not work, "" if nothing does.
+    """
 
     elf: Path
     model: Path | None
     scraper: str | None
     printed: Printed | None
     stop: Stop
+    ends_at: str = ""
+    failure: str = ""
 
     @property
     def ends(self) -> bool:
         """True if the image came to its end, or its scraper or records know one."""
         known = self.scraper in SCRAPERS and SCRAPERS[self.scraper]().end is not None
-        return self.stop is Stop.IDLE or self.scraper == "" or known
+        return self.stop is Stop.IDLE or self.scraper == "" or known or bool(self.ends_at)
+
+
+@dataclass(frozen=True)
+class _FirstRun:
+    """What an image did in its first second; ``failure`` as in :class:`Contents`."""
+
+    lines: Sequence[Line]
+    stop: Stop
+    failure: str
+
+    @property
+    def quiet(self) -> bool:
+        """True if the image sleeps for good, or printed nothing in the second half of the run."""
+        return self.stop is Stop.IDLE or not self.lines or self.lines[-1].time < _SECONDS / 2
 
 
 def look(folder: Path) -> Contents:
@@ -62,14 +89,27 @@ def look(folder: Path) -> Contents:
     content = files.read(elf)
     models = _below(folder, ".tflite")
     model = next((path for path in models if files.read(path) in content), None)
-    lines, stop = _run(elf)
+    run = _run(elf)
+    scraper = _named_scraper(content, run, has_model=model is not None)
+    if scraper is not None:
+        knows_end = scraper == "" or SCRAPERS[scraper]().end is not None
+        ends_at = "" if knows_end or not run.quiet else last_line(run.lines, _run_again(elf).lines)
+        return Contents(elf, model, scraper, None, run.stop, ends_at)
+    if run.failure or run.stop in (Stop.LOCKUP, Stop.RESET_LOOP):
+        return Contents(elf, model, None, None, run.stop, failure=run.failure)
+    again = _run_again(elf)
+    ends = run.stop is Stop.IDLE
+    printed = what_to_expect(run.lines, again=again.lines, ends=ends, until=_SECONDS)
+    ends_at = last_line(run.lines, again.lines) if run.quiet else ""
+    return Contents(elf, model, printed.regex if printed else None, printed, run.stop, ends_at)
+
+
+def _named_scraper(content: bytes, run: _FirstRun, *, has_model: bool) -> str | None:
+    """The scraper of this project that reads the image; "" for one with records, None if none."""
     for scraper, signature in _SIGNATURES.items():
-        if signature in content and (scraper != "hello_world" or model is not None):
-            return Contents(elf, model, scraper, None, stop)
-    if stop in (Stop.LOCKUP, Stop.RESET_LOOP):  # what a crashing image prints is not to be expected
-        return Contents(elf, model, None, None, stop)
-    printed = what_to_expect(lines, ends=stop is Stop.IDLE, until=_SECONDS)
-    return Contents(elf, model, printed.regex if printed else None, printed, stop)
+        if signature in content and (scraper != "hello_world" or has_model):
+            return scraper
+    return "unity" if "unity" in scrapers_that_fit(run.lines) else None
 
 
 def _below(folder: Path, suffix: str) -> Iterator[Path]:
@@ -92,15 +132,32 @@ def _newest_image(folder: Path) -> Path:
     return max(images, key=lambda path: path.stat().st_mtime_ns)
 
 
-def _run(elf: Path) -> tuple[list[Line], Stop]:
-    with open_target(DEFAULT, Image.from_elf(elf)) as session:
+def _run(elf: Path, timing: str = "instructions") -> _FirstRun:
+    console, splitter = Console(), LineSplitter()
+    lines: list[Line] = []
+    with open_target(DEFAULT, Image.from_elf(elf), timing=timing) as session:
         stop = session.run(None, session.deadline(_SECONDS, guard=_GUARD))
-        splitter = LineSplitter()
-        lines: list[Line] = []
         for chunk in session.console:
+            console.feed(chunk.data, chunk.time)
             lines += splitter.feed(chunk.data, chunk.time)
+        console.finish(_SECONDS)
         lines += splitter.flush(_SECONDS)
-    return lines, stop
+        faults = [str(fault) for fault in session.faults]
+    return _FirstRun(lines, stop, next(_failures(lines, console, faults), ""))
+
+
+def _run_again(elf: Path) -> _FirstRun:
+    """The same image with another timing, to see what does not depend on it."""
+    return _run(elf, _OTHER_TIMING)
+
+
+def _failures(lines: Sequence[Line], console: Console, faults: Sequence[str]) -> Iterator[str]:
+    """What shows that an image does not work, in words."""
+    yield from faults
+    yield from (one.message for one in console.findings if one.kind not in NOTES)
+    line = first_failure(lines)
+    if line is not None:
+        yield f"line {line.number} {line.text[:100]!r}"
 
 
 def texts(contents: Contents, folder: Path) -> dict[str, str]:
@@ -147,19 +204,43 @@ def _case_file(contents: Contents, folder: Path, elf: str) -> str:
         model = contents.model.relative_to(folder).as_posix()
         lines.append(f"model = {_quoted(model)}   # its bytes are in the image")
     if contents.scraper is None:
-        lines.append(
-            "# scraper = '/result: (?P<value>-?\\d+)/'   # it printed nothing that can be expected"
-        )
+        lines += _nothing_expected(contents)
     elif contents.scraper:
         lines.append(f"scraper = {_literal(contents.scraper)}   # how to read what it prints")
-    if not contents.ends and contents.scraper is not None:
+    if contents.ends_at:
+        lines.append(f"ends_at = {_literal(contents.ends_at)}   # its last line")
+    elif not contents.ends and contents.scraper is not None:
         lines.append("ends = false                   # it did not end when this file was written")
     if contents.printed is not None:
-        lines += ["# What it printed when this file was written; correct what is wrong."]
-        lines.append(f"inferences = {len(contents.printed.values)}")
-        lines += ["expect.values = [", *map(_row, contents.printed.values), "]"]
+        lines += _values(contents.printed)
     lines += [_budgets(contents.elf)]
     return "\n".join(lines) + "\n"
+
+
+def _nothing_expected(contents: Contents) -> list[str]:
+    why = "it printed nothing that can be expected"
+    if contents.failure:
+        why = "nothing that it printed is expected"
+    failure = f"# This image shows a failure: {' '.join(contents.failure.split())}"
+    return [
+        *([failure, "# Mend it and run tflm-hil init again."] if contents.failure else []),
+        f"# scraper = '/result: (?P<value>-?\\d+)/'   # {why}",
+    ]
+
+
+def _values(printed: Printed) -> list[str]:
+    """What the image printed, and what this file cannot know of it."""
+    varied = ["# Numbers that depend on the timing were left out."] if printed.varied else []
+    return [
+        "# What this image printed on the simulator. Whether it is right is not known here:",
+        "# compare it with what your model should give, and correct what is wrong.",
+        *varied,
+        f"inferences = {len(printed.values)}",
+        "expect.values = [",
+        *map(_row, printed.values),
+        "]",
+        f"expect.lines_absent = [{_literal(_ABSENT)}]   # such a line fails the case",
+    ]
 
 
 def _budgets(elf: Path) -> str:

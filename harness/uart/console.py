@@ -15,7 +15,7 @@ from harness.uart.order import check_order
 from harness.uart.readers import OwnedReaders
 from harness.uart.recording import Recording
 from harness.uart.records import PREFIX
-from harness.uart.scrapers import Scraper
+from harness.uart.scrapers import SCRAPERS, AbsentLines, Scraper, failed_tests
 from harness.uart.store import OfKind, RecordReader, Records
 from harness.uart.tensors import Tensors, assemble
 
@@ -57,7 +57,10 @@ class Console:
     """Reads a console as it comes; may be asked at any time. Call :meth:`finish` at the end."""
 
     def __init__(
-        self, scrapers: Sequence[Scraper] = (), recording: Recording | None = None
+        self,
+        scrapers: Sequence[Scraper] = (),
+        recording: Recording | None = None,
+        lines_absent: Sequence[str] = (),
     ) -> None:
         self.profile: list[OperatorTicks] = []
         self.size = 0  # bytes that came
@@ -70,6 +73,7 @@ class Console:
         self._records = RecordReader()
         self._tensors: Tensors | None = Tensors()  # None: a record came since they were joined
         self._readers = OwnedReaders()
+        self._absent = AbsentLines(lines_absent)
         self._own = Findings()
         self._banners = array("Q")  # console lines with Zephyr's boot banner
 
@@ -115,6 +119,7 @@ class Console:
             owner = owner or scraper.owner
         # A record may follow a log message on the same line, so every reader sees every line.
         self._readers.feed(line, owner)
+        self._absent.feed(line)
         if PREFIX in line.text and self._records.feed(line):
             self._tensors = None
         if _BANNER in line.text:
@@ -125,6 +130,15 @@ class Console:
             self.gave_up = True
         if "ticks" in line.text and not owner:
             self._read_profile(line)
+        if not owner and (suite := failed_tests(line.text)):
+            self._check_read(suite, line)
+
+    def _check_read(self, suite: str, line: Line) -> None:
+        """Report failed tests that no scraper reads; ``suite`` is the one that would."""
+        if not any(isinstance(scraper, SCRAPERS[suite]) for scraper in self.scrapers):
+            message = f"tests failed, and --scraper {suite} is not there to read them: "
+            message += repr(line.text[:200])
+            self._own.add(Finding(Kind.TESTS_FAILED, message, suite, line.number))
 
     def _read_profile(self, line: Line) -> None:
         if match := _TICKS.match(line.text):
@@ -203,6 +217,7 @@ class Console:
             *self._records.findings,
             *self._readers,
             *self._own,
+            *self._absent.findings,
             *chain.from_iterable(scraper.findings for scraper in self.scrapers),
         ]
         return sorted(findings, key=lambda finding: finding.line or math.inf)

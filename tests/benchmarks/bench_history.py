@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 import replay_nights as lab
 
-from harness.history.gate import Key, Seen, regressions
+from harness.history.gate import CaseKey, CaseOutcome, regressions
 from harness.history.run import Occasion, from_document
 from harness.history.store import History
 from harness.report.site import write_site
@@ -90,11 +90,11 @@ def gate(url: str, changes: tuple[lab.Change, ...]) -> None:
     print(f"gate: {told}, {false} false alarms in {len(runs)} nights, {seconds:.1f} s", flush=True)
 
 
-def window(cases: dict[Key, list[Any]], night: int
-           ) -> tuple[dict[Key, Seen], dict[Key, list[Seen]]]:  # fmt: skip
+def window(cases: dict[CaseKey, list[Any]], night: int
+           ) -> tuple[dict[CaseKey, CaseOutcome], dict[CaseKey, list[CaseOutcome]]]:  # fmt: skip
     return (
-        {key: points[night].seen for key, points in cases.items()},
-        {key: [p.seen for p in points[max(0, night - LAST) : night]]
+        {key: points[night].outcome for key, points in cases.items()},
+        {key: [p.outcome for p in points[max(0, night - LAST) : night]]
          for key, points in cases.items()},
     )  # fmt: skip
 

@@ -43,5 +43,5 @@ def whole(url: str) -> list[int]:
         cases = history.cases(runs)
     assert all(len(points) == len(runs) for points in cases.values())
     assert len(cases) == (CASES if runs else 0)
-    assert all(len(point.seen.figures) == 8 for points in cases.values() for point in points)
+    assert all(len(point.outcome.figures) == 8 for points in cases.values() for point in points)
     return [round((run.occasion.started - lab.FIRST) / lab.DAY) for run in runs]

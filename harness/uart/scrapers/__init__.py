@@ -11,9 +11,11 @@ from harness.errors import UsageError
 from harness.uart.lines import Line
 from harness.uart.scrapers.base import Check, Predict, Scraped, Scraper, TestResult, Wanted
 from harness.uart.scrapers.hello_world import HelloWorld
-from harness.uart.scrapers.pattern import EndLine, Pattern
+from harness.uart.scrapers.pattern import AbsentLines, EndLine, Pattern
 from harness.uart.scrapers.person_detection import PersonDetection
+from harness.uart.scrapers.tests import TestScraper
 from harness.uart.scrapers.unit_tests import UnitTests
+from harness.uart.scrapers.unity import Unity
 from harness.uart.scrapers.ztest import Ztest
 
 #: Scrapers by the name that ``--scraper`` and case files use.
@@ -21,6 +23,7 @@ SCRAPERS: dict[str, type[Scraper]] = {
     "hello_world": HelloWorld,
     "person_detection": PersonDetection,
     "unit_tests": UnitTests,
+    "unity": Unity,
     "ztest": Ztest,
 }
 
@@ -50,8 +53,17 @@ def scrapers_that_fit(lines: Iterable[Line]) -> dict[str, int]:
     return {name: len(tried.results) for name, tried in scrapers.items() if tried.results}
 
 
+def failed_tests(text: str) -> str:
+    """The scraper that reads the tests of which a line says that some failed; "" for other text."""
+    if "FAILED" not in text and " Failures " not in text:
+        return ""
+    suites = ((name, kind) for name, kind in SCRAPERS.items() if issubclass(kind, TestScraper))
+    return next((name for name, kind in suites if kind.failed.search(text)), "")
+
+
 __all__ = [
     "SCRAPERS",
+    "AbsentLines",
     "Check",
     "EndLine",
     "Predict",
@@ -59,6 +71,7 @@ __all__ = [
     "Scraper",
     "TestResult",
     "Wanted",
+    "failed_tests",
     "scraper",
     "scrapers_that_fit",
 ]

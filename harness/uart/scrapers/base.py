@@ -149,7 +149,7 @@ def against_values(results: Sequence[Scraped], wanted: Wanted) -> Check:
     extra = results[len(expected) :]
     pairs = [(result, wanted.values[index % listed]) for index, result in enumerate(expected)]
     wrong, rows = first_rows(
-        f"result {index}: {name} is {difference}"
+        f"result {index}{_named(result, name)}: {name} is {difference}"
         for index, (result, values) in enumerate(pairs)
         for name, value in values.items()
         if (difference := _difference(result.values.get(name), value, wanted.tolerance or 0.0))
@@ -186,7 +186,19 @@ def _difference(got: Value | None, value: Value, tolerance: float) -> str:
     # A number read as mantissa * 2^exponent may differ from the decimal one by a rounding.
     if read is not None and math.isclose(read, value, rel_tol=1e-12, abs_tol=tolerance):
         return ""
-    return f"{_shown(got)}, expected {_shown(value)}"
+    shown = _shown(got) if read is None or not isinstance(got, str) else got[:80]
+    return f"{shown}, expected {_shown(value)}"
+
+
+def _named(result: Scraped, name: str) -> str:
+    """The texts beside the value ``name`` of a result, by which a reader knows it again; or ""."""
+    others = {other: text for other, text in result.values.items() if other != name}
+    texts = [
+        f"{other} {text[:80]!r}"
+        for other, text in others.items()
+        if isinstance(text, str) and number(text) is None
+    ]
+    return f" ({', '.join(texts)})" if texts else ""
 
 
 def _shown(value: Value) -> str:

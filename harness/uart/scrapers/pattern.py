@@ -8,9 +8,12 @@ refused.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import re2
 
 from harness.errors import UsageError
+from harness.findings import Finding, Findings, Kind
 from harness.uart.lines import Line
 from harness.uart.scrapers.base import Scraped, Scraper
 
@@ -61,6 +64,26 @@ class Pattern(Scraper):
         groups = match.groupdict().items()
         values = {name: text.decode() for name, text in groups if text is not None}
         self.keep(Scraped(values, line.number, line.text))
+
+
+class AbsentLines:
+    """Reports every line that matches one of some regexes."""
+
+    def __init__(self, patterns: Sequence[str] = ()) -> None:
+        self.findings = Findings()
+        self._patterns = [
+            (pattern, compile_regex(pattern, "the regex of expect.lines_absent"))
+            for pattern in patterns
+        ]
+
+    def feed(self, line: Line) -> None:
+        """Read one line."""
+        text = line.text.encode() if self._patterns else b""
+        for pattern, compiled in self._patterns:
+            if compiled.search(text) is not None:
+                message = f"line {line.number} {line.text[:200]!r} matches {pattern!r}: "
+                message += "expect.lines_absent allows none"
+                self.findings.add(Finding(Kind.LINE_NOT_ABSENT, message, pattern, line.number))
 
 
 class EndLine(Scraper):

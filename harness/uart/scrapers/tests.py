@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from harness.uart.lines import Line
 from harness.uart.scrapers.base import (
@@ -35,6 +37,9 @@ class TestScraper(Scraper):
     """Reads tests: one result each, and complaints if the image's own tallies contradict them."""
 
     __test__ = False  # pytest: not a test
+
+    #: A line in which the image counts failed tests, or says that it has some.
+    failed: ClassVar[re.Pattern[str]]
 
     def __init__(self) -> None:
         super().__init__()

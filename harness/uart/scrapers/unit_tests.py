@@ -39,6 +39,7 @@ class UnitTests(TestScraper):
         rb"TESTS (?:PASSED|FAILED)~~~\s{0,4}\n|\[  PASSED  \] \d{1,9} tests?\.\s{0,4}\n|"
         rb"\[  FAILED  \] [^\n]{1,300}\n"
     )
+    failed = re.compile(r"~~SOME TESTS FAILED~~|\[  FAILED  \] \d{1,9} tests?, listed below")
 
     def __init__(self) -> None:
         super().__init__()

@@ -50,6 +50,7 @@ class Ztest(TestScraper):
     """
 
     end = rb"PROJECT EXECUTION (?:SUCCESSFUL|FAILED)\s{0,4}\n"
+    failed = re.compile(r"PROJECT EXECUTION FAILED")
 
     def __init__(self) -> None:
         super().__init__()

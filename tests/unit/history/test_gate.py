@@ -1,20 +1,23 @@
 """What counts as worse, and what does not."""
 
+import random
+
 import pytest
 import replay_nights as lab
 
-from harness.history.gate import Key, Seen, regressions
+from harness.history.gate import CaseKey, CaseOutcome, allowed_noise, creeps, regressions
+from harness.history.measures import measure
 from harness.history.run import Run
 
-KEY = Key("c", "simulator", "standalone")
+KEY = CaseKey("c", "simulator", "standalone")
 
 
-def seen(verdict: str = "pass", /, **figures: float) -> Seen:
+def seen(verdict: str = "pass", /, **figures: float) -> CaseOutcome:
     sources = {"flash": "elf", "instructions": "simulator", "cycles": "dwt", "wall_seconds": "host"}
-    return Seen(verdict, "why", {(name, sources[name]): v for name, v in figures.items()})
+    return CaseOutcome(verdict, "why", {(name, sources[name]): v for name, v in figures.items()})
 
 
-def worse(now: Seen, *before: Seen) -> list[str]:
+def worse(now: CaseOutcome, *before: CaseOutcome) -> list[str]:
     return [one.text for one in regressions({KEY: now}, {KEY: before})]
 
 
@@ -51,31 +54,60 @@ def test_a_case_that_failed_before_is_not_worse_for_failing():
 
 
 @pytest.mark.parametrize("verdict", ["skipped", "error"])
-def test_a_run_without_an_answer_is_no_base(verdict):
+def test_a_run_without_an_answer_is_not_a_baseline(verdict):
     assert worse(seen("fail"), seen(), seen(verdict)) == ["fail: why"]
     assert worse(seen(flash=9), seen(verdict)) == []
 
 
-def test_a_case_that_was_not_run_is_worse_and_a_skipped_one_is_not():
+@pytest.mark.parametrize("verdict", ["fail", "firmware", "error", "skipped"])
+def test_every_verdict_after_a_pass_is_worse(verdict):
+    assert worse(seen(verdict), seen()) == [f"{verdict}: why"]
+
+
+def test_a_case_that_failed_before_may_be_skipped():
+    assert worse(seen("skipped"), seen("fail", flash=100)) == []
+
+
+def test_a_case_that_was_not_run_is_worse():
     assert [one.text for one in regressions({}, {KEY: [seen()]})] == [
         "it ran before and does not any more"
     ]
-    assert worse(seen("skipped"), seen()) == []
+
+
+def test_a_figure_that_vanished_is_worse():
+    assert worse(seen(flash=1), seen(flash=1, instructions=5_950)) == [
+        "instructions was 5,950 instr. (simulator) and is not measured now"
+    ]
+
+
+def test_a_figure_that_the_last_run_lacked_is_worse_as_long_as_most_runs_had_it():
+    full, less = seen(flash=1, instructions=5), seen(flash=1)
+    assert len(worse(less, full, full, less)) == 1
+    assert worse(less, full, less, less) == []
+
+
+def test_figures_that_are_not_gated_may_vanish():
+    assert worse(seen(), seen(wall_seconds=1)) == []
+
+
+def test_a_figure_of_another_source_has_not_vanished():
+    counted = CaseOutcome("pass", "", {("instructions", "renode"): 9})
+    assert worse(counted, seen(instructions=5)) == []
 
 
 def test_figures_of_other_targets_or_sources_are_not_compared():
-    other = Key("c", "renode", "standalone")
+    other = CaseKey("c", "renode", "standalone")
     before = {
         KEY: [seen(instructions=5)],
-        other: [Seen("pass", "", {("instructions", "renode"): 5})],
+        other: [CaseOutcome("pass", "", {("instructions", "renode"): 5})],
     }
-    now = {KEY: Seen("pass", "", {("instructions", "dwt"): 9}), other: seen(instructions=9)}
+    now = {KEY: CaseOutcome("pass", "", {("instructions", "dwt"): 9}), other: seen(instructions=9)}
     assert regressions(now, before) == ()
 
 
-def seen_in(run: Run) -> dict[Key, Seen]:
+def seen_in(run: Run) -> dict[CaseKey, CaseOutcome]:
     return {
-        Key(c.name, c.target, c.builder): Seen(
+        CaseKey(c.name, c.target, c.builder): CaseOutcome(
             c.verdict, c.reason, {(f.name, f.source): f.value for f in c.figures}
         )
         for c in run.cases
@@ -85,7 +117,7 @@ def seen_in(run: Run) -> dict[Key, Seen]:
 def alarms(run, documents, last: int = 10) -> dict[int, list[tuple[str, str]]]:
     """Night -> (case, measure) that the gate calls worse than the last nights."""
     found: dict[int, list[tuple[str, str]]] = {}
-    earlier: list[dict[Key, Seen]] = []
+    earlier: list[dict[CaseKey, CaseOutcome]] = []
     for night, document in enumerate(documents):
         now = seen_in(run(document))
         before = {key: [one[key] for one in earlier[-last:]] for key in now} if earlier else {}
@@ -110,3 +142,39 @@ def test_seeded_regressions_are_found_in_the_night_they_came_and_no_others(run):
 def test_clean_nights_of_a_noisy_board_raise_no_alarm(run, noise):
     base = [row | {"cycles": 100_000 + 13 * number} for number, row in enumerate(lab.cases(10))]
     assert alarms(run, lab.nights(base, 60, noise=noise)) == {}
+
+
+def creeping(nights: int, noise: float, seed: int) -> list[CaseOutcome]:
+    """Nights of a board whose cycles rise by 0.4 % each."""
+    chance = random.Random(seed)
+    values = (100_000 * (1 + 0.004 * night) * chance.gauss(1, noise) for night in range(nights))
+    return [seen(cycles=round(value)) for value in values]
+
+
+def alarming_nights(nights: list[CaseOutcome]) -> list[int]:
+    return [night for night in range(len(nights)) if worse(nights[night], *nights[:night][-10:])]
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("noise", [0, 0.001, 0.002])
+def test_cycles_that_creep_by_less_than_half_a_percent_a_night_are_found(noise, seed):
+    assert len(alarming_nights(creeping(30, noise, seed))) >= 20
+
+
+def test_a_creep_within_the_noise_is_found_by_its_slope():
+    creep = [1_000 + 4 * n + (-1) ** n * 4 for n in range(11)]
+    (text,) = worse(seen(cycles=creep[-1]), *(seen(cycles=value) for value in creep[:-1]))
+    assert text == "cycles creeps up: 1,018 -> 1,044 cycles (+2.6 %) in 11 runs"
+
+
+def test_a_step_that_stays_is_not_a_creep():
+    step = [1_000.0, 1_001, 999, 1_000, 1_002, 1_100, 1_101, 1_099, 1_100, 1_102]
+    assert not creeps(step)
+
+
+def test_the_noise_does_not_grow_with_the_trend():
+    level = [1_000.0, 1_003, 998, 1_001, 1_002, 997]
+    risen = [value + 40 * number for number, value in enumerate(level)]
+    kind = measure("cycles")
+    assert kind is not None
+    assert allowed_noise(kind, risen) == pytest.approx(allowed_noise(kind, level), rel=0.01)

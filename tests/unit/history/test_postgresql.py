@@ -72,7 +72,7 @@ def test_what_got_worse_is_found(url, run):
         for night in range(3):
             history.record(run(lab.document(*lab.cases(CASES), night=night)))
         runs = history.runs()
-        before = {key: [p.seen for p in points] for key, points in history.cases(runs).items()}
+        before = {key: [p.outcome for p in points] for key, points in history.cases(runs).items()}
         now = {key: seen[-1] for key, seen in before.items()}
         assert regressions(now, before) == ()
 

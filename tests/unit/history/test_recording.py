@@ -20,10 +20,10 @@ def test_every_figure_comes_back_with_its_source(history, run):
     history.record(run(lab.document(lab.case(cycles=7))))
     ((key, points),) = history.cases(history.runs()).items()
     assert str(key) == "hello_world-exact on simulator"
-    assert points[0].seen.figures["flash", "elf"] == 29_048
-    assert points[0].seen.figures["instructions", "simulator"] == 5_950
-    assert points[0].seen.figures["operator FULLY_CONNECTED", "simulator"] == 5_636
-    assert points[0].seen.figures["cycles", "dwt"] == 7
+    assert points[0].outcome.figures["flash", "elf"] == 29_048
+    assert points[0].outcome.figures["instructions", "simulator"] == 5_950
+    assert points[0].outcome.figures["operator FULLY_CONNECTED", "simulator"] == 5_636
+    assert points[0].outcome.figures["cycles", "dwt"] == 7
 
 
 def test_a_run_tells_itself_when_where_and_of_which_commit_it_was(tmp_path):

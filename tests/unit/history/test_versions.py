@@ -7,6 +7,7 @@ import replay_nights as lab
 
 from harness.errors import EnvironmentMissing, UsageError
 from harness.history import schema
+from harness.history.check import check
 from harness.history.store import History
 
 #: The tables of version 1, as it made them.
@@ -42,9 +43,25 @@ def test_version_1_is_brought_up_to_date_and_loses_nothing(file, run):
         assert (old.occasion.commit, old.occasion.command) == ("c0ffee", "")
         assert new.occasion.command == "tflm-hil run hil.toml"
         found = {key.case: points for key, points in history.cases([old, new]).items()}
-        assert found["old"][0].seen.figures == {("flash", "elf"): 29_048}
+        assert found["old"][0].outcome.figures == {("flash", "elf"): 29_048}
     with History.open(str(file)) as again:
         assert len(again.runs()) == 2
+
+
+def test_version_2_is_brought_up_to_date_and_its_commands_are_compared(file, run):
+    database = sqlite3.connect(file)
+    database.executescript(VERSION_1)
+    database.execute("ALTER TABLE runs ADD COLUMN command VARCHAR(4096) NOT NULL DEFAULT ''")
+    database.execute("UPDATE runs SET command = 'tflm-hil run hil.toml --json 1.json'")
+    database.execute("UPDATE tflm_hil SET version = 2")
+    database.commit()
+    database.close()
+    with History.open(str(file)) as history:
+        (old,) = history.runs()
+        assert old.occasion.selection is None
+        history.record(run(lab.document(night=1, command="tflm-hil run hil.toml --json 2.json")))
+        found = check(history, "main", 10)
+    assert [str(one.key) for one in found.regressions] == ["old on simulator"]
 
 
 def test_a_history_of_a_newer_version_is_refused_and_left_alone(file):

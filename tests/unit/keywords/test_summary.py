@@ -4,8 +4,9 @@ import json
 
 from results import case_result
 
+from harness.history.selection import Selection
 from harness.history.store import History
-from harness.keywords.summary import Summary
+from harness.keywords.summary import Summary, selection
 
 
 class Execution:
@@ -49,3 +50,16 @@ def test_without_it_nothing_is_kept(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "hil-junit.xml", "hil.html", "results.json",
     ]  # fmt: skip
+
+
+def test_the_selection_is_that_of_robots_command_line():
+    arguments = ["--test", "a*", "-i", "fast", "-v", "TARGET:renode", "-v", "HISTORY:lab.db",
+                 "-d", "out", "tests/suites"]  # fmt: skip
+    assert selection(arguments) == Selection(
+        ("tests/suites",), ("include fast", "test a*"), ("renode",)
+    )
+    assert selection(["-d", "other", "tests"]) == Selection(("tests",))
+
+
+def test_arguments_that_robot_refuses_have_no_selection():
+    assert selection(["--no-such-option"]) is None

@@ -123,6 +123,16 @@ class TestCaseFiles:
         told = json.loads((pytester.path / "hil-results" / "results.json").read_text())["cases"]
         assert {one["name"] for one in told} == {"sine", "too many"}
 
+    def test_the_results_name_the_cases_that_were_asked_for(self, pytester, run):
+        run("-k", "sine", "--hil-target=simulator", "--hil-output=out")
+        kept = json.loads((pytester.path / "out" / "results.json").read_text())["run"]["selection"]
+        assert kept == {"sources": ["."], "filters": ["-k sine"], "targets": ["simulator"]}
+
+    def test_a_run_that_stopped_at_a_failure_is_partial(self, pytester, run):
+        run("-x", "-k", "not sine")
+        kept = json.loads((pytester.path / "hil-results" / "results.json").read_text())["run"]
+        assert kept["selection"]["filters"] == ["-k not sine", "stopped"]
+
     def test_results_are_kept_in_a_history(self, pytester, run):
         run("--hil-history=lab.db").stdout.fnmatch_lines(["tflm-hil: 2 cases recorded in *lab.db*"])
         assert (pytester.path / "lab.db").exists()

@@ -10,7 +10,7 @@ import pytest
 import replay_nights as lab
 
 from harness.errors import UsageError
-from harness.history.gate import Key
+from harness.history.gate import CaseKey
 from harness.history.measures import figures
 from harness.history.run import ImageParts, Occasion, from_document
 from harness.history.store import History
@@ -47,7 +47,7 @@ def site(tmp_path):
 
 
 def page(site, case: str = "hello"):
-    return site / page_name(Key(case, "simulator", "standalone"))
+    return site / page_name(CaseKey(case, "simulator", "standalone"))
 
 
 def data(path, name: str):
@@ -127,7 +127,9 @@ def test_a_history_without_runs_is_a_page_that_says_so(tmp_path):
 
 
 def test_names_that_only_differ_in_unsafe_characters_have_pages_of_their_own():
-    names = {page_name(Key(name, "simulator", "zephyr")) for name in ("a/b", "a b", "a_b", "../a")}
+    names = {
+        page_name(CaseKey(name, "simulator", "zephyr")) for name in ("a/b", "a b", "a_b", "../a")
+    }
     assert len(names) == 4
     assert all(name.count("/") == 1 and ".." not in name for name in names)
 

@@ -179,3 +179,82 @@ def test_what_an_image_printed_before_it_crashed_is_not_expected(tmp_path, capsy
     assert main(["init", str(tmp_path)]) == 0
     assert "ended badly: lockup" in capsys.readouterr().out
     assert starter.look(tmp_path).printed is None
+
+
+def printing(*lines: str, then: str = "") -> str:
+    """Firmware that prints ``lines`` and sleeps for good."""
+    prints = "".join(f'  Print("{line}\\r\\n");\n' for line in lines)
+    return f'#include "machine.h"\nvoid Main(void) {{\n  UartStart();\n{prints}{then}}}\n'
+
+
+def written(folder: Path) -> dict:
+    assert main(["init", str(folder)]) == 0
+    return tomllib.loads((folder / "hil.toml").read_text())["case"][0]
+
+
+UNITY = [
+    "unity_test_arm_softmax_s8.c:12:test_a:PASS", "ERROR at pos 4: Act: 12 Ref: 13",
+    "unity_test_arm_softmax_s8.c:31:test_b:FAIL: Expected 1 Was 2",
+    "unity_test_arm_softmax_s8.c:40:test_c:IGNORE", "3 Tests 1 Failures 1 Ignored ", "FAIL",
+]  # fmt: skip
+
+
+def test_results_of_unity_are_read_as_tests(tmp_path):
+    image(tmp_path, printing(*UNITY))
+    case = written(tmp_path)
+    assert case["scraper"] == "unity"
+    assert "expect" not in case and "ends_at" not in case
+    [loaded] = load_cases(tmp_path / "hil.toml")
+    result = run_case(loaded, tmp_path / "out")
+    assert result.verdict is Verdict.FAIL
+    assert result.reason == "1 of 3 tests failed: test_b"
+    row = next(test for test in result.tests if test.name == "test_b")
+    assert row.messages[-1] == "ERROR at pos 4: Act: 12 Ref: 13"
+
+
+def test_results_of_unity_that_pass_make_a_case_that_passes(tmp_path):
+    image(tmp_path, printing(UNITY[0], "1 Tests 0 Failures 0 Ignored ", "OK"))
+    written(tmp_path)
+    [case] = load_cases(tmp_path / "hil.toml")
+    assert run_case(case, tmp_path / "out").passed
+
+
+@pytest.mark.parametrize("line", ["ERROR at pos 4: Act: 12 Ref: 13", "test_a: FAILED",
+                                  "E: ASSERTION FAIL [x] @ main.c:3", "Invoke failed"])  # fmt: skip
+def test_a_console_that_shows_a_failure_is_not_expected(line, tmp_path, capsys):
+    image(tmp_path, printing("score: 12", "score: 13", line, "score: 14", "done"))
+    case = written(tmp_path)
+    assert case.keys() == {"name", "elf", "budgets"}
+    assert "shows a failure" in (tmp_path / "hil.toml").read_text()
+    assert "shows a failure" in capsys.readouterr().out
+
+
+def test_a_fault_is_not_expected_even_if_the_image_goes_on(tmp_path):
+    crash = "  *(volatile int *)0xF0000000u = 1;\n"
+    image(tmp_path, printing("score: 12", "score: 13", then=crash))
+    assert starter.look(tmp_path).printed is None
+
+
+def test_the_last_line_is_the_end(tmp_path):
+    image(tmp_path, printing("score: 12", "score: 13", "all done (2)"))
+    case = written(tmp_path)
+    assert case["ends_at"] == r"^all done \(2\)$"
+    assert "ends" not in case
+    [loaded] = load_cases(tmp_path / "hil.toml")
+    assert run_case(loaded, tmp_path / "out").passed
+
+
+def test_the_case_file_says_what_it_cannot_know(tmp_path):
+    image(tmp_path, printing("score: 12", "score: 13", "all done"))
+    written(tmp_path)
+    assert "Whether it is right is not known here" in (tmp_path / "hil.toml").read_text()
+
+
+def test_lines_with_words_of_failure_fail_the_case_later(tmp_path):
+    image(tmp_path, printing("score: 12", "score: 13", "all done"))
+    written(tmp_path)
+    image(tmp_path, printing("score: 12", "ERROR 7", "score: 13", "all done"))
+    [case] = load_cases(tmp_path / "hil.toml")
+    result = run_case(case, tmp_path / "out")
+    assert result.verdict is Verdict.FAIL
+    assert "'ERROR 7' matches" in result.reason
