@@ -19,7 +19,7 @@ from harness.elf.functions import address_of
 from harness.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.model import Model, Operator, Tensor
 from harness.reference import Interpreter
-from harness.reference.fixedpoint import Array
+from harness.reference.arrays import Array
 from harness.reference.float_error import allowed_errors
 from harness.reference.layers import LayerReport, compare_layers
 from harness.reference.node import NUMPY_TYPES

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.errors import UsageError
-from harness.reference.fixedpoint import Array
+from harness.reference.arrays import Array
 
 #: How many differing elements a message shows.
 SHOWN = 5

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from harness.arithmetic import Arithmetic, Multipliers, Rounding
+from harness.reference.arrays import Array
 from harness.reference.comparison import Alternatives, Comparison, compare
-from harness.reference.fixedpoint import Array
 from harness.reference.interpreter import Interpreter
 from harness.reference.node import NUMPY_TYPES
 from harness.reference.quantization import quantize

@@ -25,7 +25,7 @@ from dataclasses import replace
 import numpy as np
 
 from harness.model import Tensor
-from harness.reference.fixedpoint import Array
+from harness.reference.arrays import Array
 from harness.reference.graph import Step
 from harness.reference.interpreter import Interpreter
 from harness.reference.node import constant
@@ -119,7 +119,7 @@ def _step(
             np.hypot(d, units * _UNIT * np.abs(y.astype(np.float64)))
             for d, y in zip(moved, results, strict=True)
         ]
-    magnitudes = step.run([_real(value, np.abs) for value in values])
+    magnitudes = step([_real(value, np.abs) for value in values])
     terms = max(value.size for value in values if value is not None)
     return [
         np.hypot(d, np.sqrt(terms) * _UNIT * np.abs(a.astype(np.float64)))
@@ -160,7 +160,7 @@ def _moved(
             # By about a thousandth of the largest value: float32 must show the move.
             factor = _visible(value, deviation)
             other[place] = (value + sign * factor * deviation).astype(np.float32)
-            for index, y in enumerate(step.run(other)):
+            for index, y in enumerate(step(other)):
                 change = np.abs(y.astype(np.float64) - results[index]) / factor
                 largest[index] = np.maximum(largest[index], change)
         total = [np.hypot(a, b) for a, b in zip(total, largest, strict=True)]
@@ -221,7 +221,7 @@ def _twin(
     if "fused_activation_function" in options:
         options["fused_activation_function"] = "NONE"
     node = replace(step.node, inputs=tensors, operator=replace(step.operator, options=options))
-    return interpreter.kernels.find(node)(node)(inputs)[0]
+    return np.asarray(interpreter.kernels.find(node)(node)(*inputs))
 
 
 def _with_data(tensor: Tensor | None, value: Array | None) -> Tensor | None:

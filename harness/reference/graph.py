@@ -17,11 +17,10 @@ import numpy as np
 from harness.arithmetic import Arithmetic
 from harness.errors import BadModel, HilError, UnsupportedOperator
 from harness.model import Model, Operator, Tensor
-from harness.reference.bind import Known
+from harness.reference.arrays import Array
 from harness.reference.blas import one_thread
-from harness.reference.fixedpoint import Array
 from harness.reference.memory import Memory
-from harness.reference.node import NUMPY_TYPES, Node, Run, constant
+from harness.reference.node import NUMPY_TYPES, Known, Node, Run, constant
 from harness.reference.registry import Kernels
 from harness.reference.validation import check_calls, check_order, check_tensors
 
@@ -37,10 +36,7 @@ Place = tuple[int, tuple[int, ...], np.dtype[Any]]
 
 @dataclass(frozen=True)
 class Step:
-    """One operator, ready to run.
-
-    ``keeps``: it has a buffer of its own between inferences.
-    """
+    """One operator, ready to run."""
 
     operator: Operator
     run: Run
@@ -49,17 +45,16 @@ class Step:
     where: str
     node: Node
     work: int = 1
-    keeps: bool = False
+
+    def __call__(self, values: Sequence[Array | None]) -> list[Array]:
+        """The outputs from the inputs' arrays, both with a leading axis of runs."""
+        results = self.run(*values)
+        return [results] if isinstance(results, np.ndarray) else list(results)
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
         """Index, shape and type of each output."""
         return _places(self.outputs)
-
-    @property
-    def elements(self) -> int:
-        """The elements of all its tensors."""
-        return sum(tensor.elements for tensor in (*self.node.inputs, *self.outputs) if tensor)
 
     def check(self, results: Sequence[Array]) -> None:
         """Compare ``results``, with a leading axis of runs, with the declared types and shapes."""
@@ -68,7 +63,7 @@ class Step:
             raise BadModel(
                 f"{self.where}: gives {len(results)} outputs, but the model declares {len(places)}"
             )
-        for (_, shape, dtype), result in zip(places, results, strict=False):
+        for (_, shape, dtype), result in zip(places, results, strict=True):
             if result.shape[1:] != shape or result.dtype != dtype:
                 raise BadModel(
                     f"{self.where}: gives {result.dtype} {list(result.shape[1:])}, but the model"
@@ -91,7 +86,10 @@ class Budget(threading.local):
 
 
 class Graph:
-    """One subgraph with its tensors; ``number`` is its index in the model."""
+    """One subgraph with its tensors; ``number`` is its index in the model.
+
+    ``copies``: results are copied, because a kernel may return a view of a state.
+    """
 
     def __init__(self, model: Model, number: int, budget: Budget) -> None:
         subgraph = model.subgraphs[number]
@@ -108,7 +106,6 @@ class Graph:
             for tensor in self.tensors
             if tensor.constant and not tensor.variable and tensor.dtype in NUMPY_TYPES
         }
-        self.fixed: dict[int, Array | None] = {-1: None, **self.constants}
         self.steps: tuple[Step, ...] = ()
         self.state = {
             tensor.index: np.empty((1, *tensor.shape), NUMPY_TYPES[tensor.dtype])
@@ -116,6 +113,7 @@ class Graph:
             if tensor.variable and tensor.dtype in NUMPY_TYPES
         }
         self.budget = budget
+        self.copies = False
         self._work = 1
         check_order(self.name, subgraph, self.constants)
         self.reset()
@@ -142,24 +140,15 @@ class Graph:
         known = self.run(values)
         return [self.value(known, tensor.index) for tensor in self.outputs]
 
-    def run(
-        self, inputs: Sequence[Array], instead: Mapping[int, Run] | None = None
-    ) -> dict[int, Array]:
-        """All computed tensors by index, with a leading axis of runs.
-
-        ``instead`` has replacements of operators by their index.
-        """
+    def run(self, inputs: Sequence[Array]) -> dict[int, Array]:
+        """All computed tensors by index, with a leading axis of runs."""
         values = {place[0]: array for place, array in zip(self.sources, inputs, strict=True)}
-        known = self.fixed | self.state | values
-        runs = instead or {}
-        for place, step in enumerate(self.steps):
-            results = runs.get(place, step.run)([known[index] for index in step.inputs])
-            if len(results) != len(step.places):
-                step.check(results)
-            for (index, shape, dtype), result in zip(step.places, results, strict=True):
-                if result.shape[1:] != shape or result.dtype != dtype:
-                    step.check(results)
-                values[index] = known[index] = result
+        known: dict[int, Array | None] = {-1: None, **self.constants, **self.state, **values}
+        for step in self.steps:
+            results = step([known[index] for index in step.inputs])
+            step.check(results)
+            for (index, _, _), result in zip(step.places, results, strict=True):
+                values[index] = known[index] = result.copy() if self.copies else result
         return values
 
     def value(self, values: Mapping[int, Array], index: int) -> Array:
@@ -191,7 +180,6 @@ class Program:
             for operator in graph.operators:
                 node = _node(graph, operator, graphs, memory, arithmetic, decoded)
                 _check_types(node)
-                cells = memory.cells
                 try:
                     with np.errstate(all="ignore"):
                         run = kernels.find(node)(node)
@@ -204,15 +192,15 @@ class Program:
                 decoded |= _decoded(run, node.outputs)
                 work = _work(node)
                 inputs = tuple(max(index, -1) for index in operator.inputs)
-                keeps = memory.cells > cells
-                steps.append(
-                    Step(operator, run, inputs, node.outputs, node.where, node, work, keeps)
-                )
+                steps.append(Step(operator, run, inputs, node.outputs, node.where, node, work))
             graph.prepare(steps)
         if refused:
             raise _together(refused)
         elements = sum(tensor.elements for graph in graphs for tensor in graph.tensors)
-        return cls(graphs, memory, budget, elements)
+        program = cls(graphs, memory, budget, elements)
+        for graph in graphs:
+            graph.copies = program.stateful
+        return program
 
     @property
     def stateful(self) -> bool:
@@ -225,14 +213,12 @@ class Program:
             graph.reset()
         self.memory.reset(restart=restart)
 
-    def run(
-        self, inputs: Sequence[Array], instead: Mapping[int, Run] | None = None
-    ) -> dict[int, Array]:
-        """All computed tensors of the main graph for several inferences, see :meth:`Graph.run`."""
+    def run(self, inputs: Sequence[Array]) -> dict[int, Array]:
+        """All computed tensors of the main graph, see :meth:`Graph.run`."""
         self.budget.start()
         # Overflow and NaN are values here, as they are on the device.
         with np.errstate(all="ignore"), one_thread(self.elements):
-            return self.graphs[0].run(inputs, instead)
+            return self.graphs[0].run(inputs)
 
 
 def _node(

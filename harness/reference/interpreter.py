@@ -2,34 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import Any
-from weakref import ref
 
 import numpy as np
 
 from harness.arithmetic import Arithmetic
 from harness.errors import UsageError
 from harness.model import Model, Operator, Tensor
-from harness.reference.fixedpoint import Array
+from harness.reference.arrays import Array
 from harness.reference.graph import Program, Step
-from harness.reference.node import NUMPY_TYPES, Run
-from harness.reference.plan import Plan
+from harness.reference.node import NUMPY_TYPES
 from harness.reference.registry import Kernels
-from harness.reference.streams import Streams, streams
-from harness.reference.values import LastValues
 
 #: What one chunk of a batch may take for its tensors: sums take eight times as much, which the
 #: cache should hold.
 CHUNK_BYTES = 1 << 22
 #: Memory that the process keeps after a batch, for the next one.
 _KEPT = 16 << 20
-#: How much more a chunk of consecutive inferences may take: most of its bytes are windows, which
-#: sums are much smaller than.
-_WINDOWS = 4
+
+
+class UnknownTensor(UsageError, KeyError):
+    """The last inference has no value of this index."""
+
+
+class LastValues(Mapping[int, Array]):
+    """The tensors of one inference by index; each access gives a copy, without the runs axis."""
+
+    def __init__(self, model: Model, values: Mapping[int, Array]) -> None:
+        self._model = model
+        self._values = values
+
+    def __getitem__(self, index: int) -> Array:
+        if index in self._values:
+            value: Array = self._values[index][0].copy()
+            return value
+        name, count = self._model.name, len(self._model.tensors)
+        if not isinstance(index, int) or not 0 <= index < count:
+            raise UnknownTensor(f"{name} has no tensor {index!r}: there are {count}, from 0 on")
+        tensor = self._model.tensors[index]
+        named = f"{name}: tensor {index} ({tensor.name!r})"
+        if tensor.constant:
+            hint = f"its bytes are model.tensors[{index}].data"
+            raise UnknownTensor(
+                f"{named} is a constant of the model: nothing computes it", hint=hint
+            )
+        if not self._values:
+            raise UnknownTensor(f"{named} has no value before the first inference")
+        raise UnknownTensor(
+            f"{named} is neither an input of the model nor an output of an operator"
+        )
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"<values of {len(self)} tensors of {self._model.name}: {list(self)}>"
 
 
 class Interpreter:
@@ -64,11 +98,8 @@ class Interpreter:
             for place, each in enumerate(self._main.inputs)
         ]
         self._results = tuple(tensor.index for tensor in self._main.outputs)
-        self._plan: Plan | None = None
         self._lock = Lock()
-        self._begun = False  # CALL_ONCE has run
-        self._values: Mapping[int, Array] = {}
-        self._seen: Callable[[], LastValues | None] = _nobody
+        self._tensors = LastValues(self.model, {})
 
     @classmethod
     def from_file(
@@ -138,11 +169,7 @@ class Interpreter:
 
         Model inputs are among them, constants are not. Empty before the first inference.
         """
-        seen = self._seen()
-        if seen is None:
-            seen = LastValues(self.model, self._values)
-            self._seen = ref(seen)
-        return seen
+        return self._tensors
 
     def run_operator(self, index: int, values: Mapping[int, Array | None]) -> list[Array] | None:
         """The outputs of operator ``index`` alone, from ``values`` by tensor index.
@@ -164,7 +191,7 @@ class Interpreter:
                 return None
             inputs.append(given[None])
         with np.errstate(all="ignore"):
-            return [output[0] for output in step.run(inputs)]
+            return [output[0] for output in step(inputs)]
 
     def reset(self) -> None:
         """What ``MicroInterpreter::Reset`` does: variables get their first values.
@@ -172,111 +199,56 @@ class Interpreter:
         Those are zero points. A subgraph that CALL_ONCE has run does not run again; see
         :meth:`restart`.
         """
-        with self._lock:
-            self._forget()
-            self._program.reset(restart=False)
+        self._reset(restart=False)
 
     def restart(self) -> None:
         """As after a reboot: :meth:`reset`, and CALL_ONCE initialises anew."""
+        self._reset(restart=True)
+
+    def _reset(self, *, restart: bool) -> None:
         with self._lock:
-            self._forget()
-            self._program.reset(restart=True)
-            self._begun = False
+            self._tensors = LastValues(self.model, {})
+            self._program.reset(restart=restart)
 
     def invoke(self, inputs: Sequence[Any]) -> list[Array]:
         """One inference: one array for each input, of its shape and dtype; the outputs likewise.
 
         Raises UsageError where number, shape or dtype of the arrays is wrong.
         """
-        arrays = inputs if self._fit(inputs) else self._checked(inputs, 0)
+        arrays = [array[None].copy() for array in self._checked(inputs, 0)]
         with self._lock:
-            plan = self._planned()
-            outputs = plan.run(arrays)
-            self._values, self._begun = plan.values, True
+            self._tensors = LastValues(self.model, {})
+            values = self._program.run(arrays)
+            outputs = [self._main.value(values, index)[0].copy() for index in self._results]
+            self._tensors = LastValues(self.model, values)
         return outputs
-
-    def _fit(self, inputs: Sequence[Any]) -> bool:
-        """True for what nearly everybody gives, a list of the right arrays: the quick check."""
-        if type(inputs) is not list or len(inputs) != len(self._wanted):
-            return False
-        for place, shape, dtype in self._wanted:
-            given = inputs[place]
-            if type(given) is not np.ndarray or given.dtype is not dtype or given.shape != shape:
-                return False
-        return True
-
-    def _planned(self) -> Plan:
-        """The plan of one inference, made at the first, free to write on its buffers."""
-        if self._plan is None:
-            self._plan = Plan(self._main)
-        self._forget()
-        return self._plan
-
-    def _forget(self) -> None:
-        """No values any more; the mapping that somebody has of them keeps what it shows."""
-        if self._seen is not _nobody:
-            seen = self._seen()
-            if seen is not None:
-                seen.keep()
-            self._seen = _nobody
-        self._values = {}
 
     def invoke_batch(self, inputs: Sequence[Any], runs: int | None = None) -> list[Array]:
         """Many inferences at once: arrays of shape (runs, *input shape) -> (runs, *output shape).
 
-        The result is that of :meth:`invoke` on one after another. Models that remember more than
-        their last rows (see :mod:`harness.reference.streams`) really run that way; all others run
-        vectorised, in chunks that bound the memory.
-        ``runs`` is how many of a model without inputs (default 1).
+        The result is that of :meth:`invoke` on one after another. Models with a state really run
+        that way; all others run vectorised, in chunks that bound the memory. ``runs`` is how many
+        of a model without inputs (default 1).
         """
         arrays = self._checked(inputs, 1)
         count = self._runs(arrays, runs)
         _keep_memory()
 
         if self.stateful:
-            parts = self._consecutive(arrays, count)
-        elif not arrays:
-            parts = [self._together(arrays, slice(0, 1))] * count
-        else:
-            parts = [self._together(arrays, part) for part in _slices(0, count, self._chunk)]
+            chunk = 1
+        else:  # what depends on no input is computed once
+            chunk = max(1, CHUNK_BYTES // max(self._run_bytes, 1)) if arrays else count
+        with self._lock:
+            parts = [
+                self._part([array[start : start + chunk] for array in arrays])
+                for start in range(0, count, chunk)
+            ]
         return [_joined(column, count) for column in zip(*parts, strict=True)]
 
-    @property
-    def _chunk(self) -> int:
-        """How many inferences at once use the memory well."""
-        return max(1, CHUNK_BYTES // max(self._run_bytes, 1))
-
-    def _together(
-        self, arrays: Sequence[Array], part: slice, instead: Mapping[int, Run] | None = None
-    ) -> list[Array]:
-        values = self._program.run([array[part] for array in arrays], instead)
-        return [self._main.value(values, index) for index in self._results]
-
-    def _consecutive(self, arrays: Sequence[Array], count: int) -> list[list[Array]]:
-        """Inferences of a model with a state, in parts.
-
-        The first one after a start is alone: it runs what CALL_ONCE calls.
-        """
-        with self._lock:
-            remembered = self._streams
-            alone = count if remembered is None else 0 if self._begun else 1
-            values = self._values
-            if alone:  # which writes on the plan's buffers
-                values = {index: value.copy() for index, value in values.items()}
-            plan = self._planned()
-            rows = [plan.run([array[row] for array in arrays]) for row in range(alone)]
-            parts = [[output[None] for output in row] for row in rows]
-            if remembered is not None:
-                for part in _slices(alone, count, _WINDOWS * self._chunk):
-                    instead = remembered.instead(part.stop - part.start)
-                    outputs = self._together(arrays, part, instead)
-                    parts.append([_joined([each], part.stop - part.start) for each in outputs])
-            self._values, self._begun = values, True
-        return parts
-
-    @cached_property
-    def _streams(self) -> Streams | None:
-        return streams(self._program)
+    def _part(self, arrays: Sequence[Array]) -> list[Array]:
+        values = self._program.run(arrays)
+        outputs = (self._main.value(values, index) for index in self._results)
+        return [value.copy() if self.stateful else value for value in outputs]
 
     def _runs(self, arrays: Sequence[Array], runs: int | None) -> int:
         if not isinstance(runs, int | None) or (runs is not None and runs < 0):
@@ -327,10 +299,6 @@ def _keep_memory() -> None:
     np.empty(_KEPT, np.uint8)
 
 
-def _nobody() -> None:
-    """Stands for a mapping that nobody has any more."""
-
-
 def loaded(model: Model | Path | str) -> Model:
     """A model, read where a path is given. Raises UsageError for anything else."""
     if isinstance(model, Model):
@@ -342,11 +310,6 @@ def loaded(model: Model | Path | str) -> Model:
 
 def _restored(data: bytes, name: str, arithmetic: Arithmetic, kernels: Kernels) -> Interpreter:
     return Interpreter(Model.from_bytes(data, name), arithmetic, kernels=kernels)
-
-
-def _slices(first: int, end: int, chunk: int) -> list[slice]:
-    """The runs from ``first`` to ``end`` in slices of up to ``chunk``."""
-    return [slice(start, min(start + chunk, end)) for start in range(first, end, chunk)]
 
 
 def _joined(parts: Sequence[Array], count: int) -> Array:

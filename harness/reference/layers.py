@@ -10,8 +10,8 @@ import numpy as np
 
 from harness.errors import UsageError
 from harness.model import Operator, Tensor
+from harness.reference.arrays import Array
 from harness.reference.comparison import Comparison, compare, plain
-from harness.reference.fixedpoint import Array
 from harness.reference.interpreter import Interpreter
 from harness.reference.node import NUMPY_TYPES
 

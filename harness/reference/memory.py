@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from harness.model import Tensor
-from harness.reference.fixedpoint import Array
+from harness.reference.arrays import Array
 
 
 class BadResource(Exception):
@@ -42,11 +42,6 @@ class Memory:
         """True if an inference can depend on an earlier one through this memory."""
         return bool(self._resources or self._cells)
 
-    @property
-    def cells(self) -> int:
-        """The number of the operators' own buffers."""
-        return len(self._cells)
-
     def handle(self, container: str | None, shared_name: str | None) -> int:
         """The number of the resource of this name; a new one if there is none.
 
@@ -75,11 +70,6 @@ class Memory:
         if resource.buffer is None:
             resource.default = tensor.zero_point & 0xFF
             resource.buffer = np.full(tensor.elements * width, resource.default, np.uint8)
-
-    def buffer(self, number: int) -> Array | None:
-        """The buffer of the resource, which stays the same object; None if it has none yet."""
-        known = 0 <= number < len(self._resources)
-        return self._resources[number].buffer if known else None
 
     def read(self, number: int, size: int) -> Array:
         """A copy of the resource's ``size`` bytes."""

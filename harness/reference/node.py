@@ -1,8 +1,14 @@
-"""The argument of a kernel: one operator, with its tensors and the device's arithmetic."""
+"""Kernels, and their argument: one operator with its tensors and the device's arithmetic.
+
+A kernel is a function of a node. It checks the operator once, prepares everything that does not
+depend on computed values (weights in matrix form, multipliers, tables), and returns the function
+that runs it on arrays with a leading axis of runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -12,17 +18,30 @@ import numpy as np
 from harness.arithmetic import Arithmetic, Rounding
 from harness.errors import BadModel, UnsupportedOperator
 from harness.model import Operator, Tensor, flexbuffer
-from harness.reference.fixedpoint import Array
+from harness.reference.arrays import Array
 from harness.reference.memory import Memory
+from harness.reference.quantization import round_away
+from harness.reference.scale import Clamp, Multiplier, Requantizer
 
-#: Runs one operator on arrays. Every array has a leading axis of *runs* before the tensor's own
-#: shape: one per independent inference, or 1 for an array that is the same in all of them
-#: (constants). Left-out optional inputs are None. Variable tensors are updated in place.
-Run = Callable[[Sequence[Any]], list[Array]]
+#: Runs one operator: from the arrays of its inputs (None: left out) to that of its output, or to a
+#: sequence with that of each output. Every array has a leading axis of *runs* before the tensor's
+#: own shape: one per independent inference, or 1 for an array that is the same in all of them
+#: (constants). Inputs are not changed, but for variable tensors, which are updated in place; an
+#: operator with a memory runs one inference at a time.
+Run = Callable[..., "Array | Sequence[Array]"]
 
-#: A kernel: checks an operator once and returns the function that runs it. Everything that does not
-#: depend on computed values (weights in matrix form, multipliers, look-up tables) is made here.
+#: Checks an operator, as TFLM's Prepare does, and returns the function that runs it.
 Kernel = Callable[["Node"], Run]
+
+#: The real range that a fused activation allows (ActivationFunctionType of the schema).
+_REAL_RANGES = {
+    "NONE": (-math.inf, math.inf),
+    "RELU": (0.0, math.inf),
+    "RELU_N1_TO_1": (-1.0, 1.0),
+    "RELU6": (0.0, 6.0),
+}
+#: The largest float output of an operator with a fused activation, also with "NONE".
+FLOAT_MAX = float(np.finfo(np.float32).max)
 
 _PLAIN = "float32 float64 int8 uint8 int16 uint16 int32 uint32 int64 uint64 bool"
 
@@ -202,6 +221,22 @@ class Node:
             declared = list(self.output(index).shape)
             raise self.bad(f"computes the shape {list(shape)}, but the model declares {declared}")
 
+    def axis(self, axis: int, rank: int) -> int:
+        """``axis`` counted from the front. Raises BadModel if there are too few axes."""
+        if not -rank <= axis < rank:
+            raise self.bad(f"axis {axis} of {rank} axes")
+        return axis % rank
+
+    def check_broadcast(self) -> None:
+        """Check that the output has the shape of both inputs broadcast."""
+        shapes = [self.input(index).shape for index in (0, 1)]
+        try:
+            shape = np.broadcast_shapes(*shapes)
+        except ValueError:
+            one, other = map(list, shapes)
+            raise self.bad(f"its inputs {one} and {other} do not broadcast") from None
+        self.check_output(shape)
+
     def precise(self, real: float) -> Any:
         """A scale as the type in which TFLM computes a multiplier from it.
 
@@ -217,6 +252,55 @@ class Node:
         if not tensor.scale > 0:
             raise self.bad(f"tensor {tensor.index} ({tensor.name!r}) has no scale")
         return tensor.scale
+
+    def multiplier(self, real: float | Iterable[float]) -> Multiplier:
+        """A real multiplier, or one per channel, in the device's fixed point."""
+        return Multiplier.of(real, self.rounding)
+
+    def requantizer(self, real: float, clamp: Clamp | None = None) -> Requantizer:
+        """From accumulators to output 0; ``clamp`` is by default the range of its type."""
+        output = self.output()
+        clamp = clamp or Clamp.whole(NUMPY_TYPES[output.dtype])
+        return Requantizer(self.multiplier(real), output.zero_point, clamp)
+
+    def clamp(self, activation: str | None = None) -> Clamp:
+        """The clamp of output 0 under a fused activation (default: the node's own option).
+
+        Quantized limits are zero_point + round(limit / scale), cut to the type's range
+        (TensorFlow Lite, ``CalculateActivationRangeQuantized``).
+        """
+        name = self.option("fused_activation_function") if activation is None else activation
+        if name not in _REAL_RANGES:
+            raise self.unsupported(f"fused activation {name} is not supported")
+        low, high = _REAL_RANGES[name]
+        dtype = NUMPY_TYPES[self.output().dtype]
+        if dtype.kind == "f":
+            return Clamp(max(low, -FLOAT_MAX), min(high, FLOAT_MAX), dtype)
+        whole = Clamp.whole(dtype)
+        if name == "NONE":
+            return whole
+        low = whole.low if math.isinf(low) else max(whole.low, self._quantized(low))
+        high = whole.high if math.isinf(high) else min(whole.high, self._quantized(high))
+        return Clamp(low, high, dtype)
+
+    def _quantized(self, limit: float) -> int:
+        output = self.output()
+        scale = self.scale(output)
+        steps = float(round_away(np.float32(limit) / np.asarray(scale, np.float32)))
+        if not abs(steps) < 1 << 31:
+            raise self.bad(f"its activation limit {limit} is {steps} steps of the scale {scale}")
+        return int(steps) + output.zero_point
+
+
+@dataclass(frozen=True)
+class Known:
+    """A :data:`Run` that always gives ``arrays``: constants for the operators behind it."""
+
+    arrays: Sequence[Array]
+
+    def __call__(self, *_: Array) -> Sequence[Array]:
+        """The arrays, each of one run."""
+        return self.arrays
 
 
 def constant(tensor: Tensor) -> Array:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.reference.fixedpoint import Array
+from harness.reference.arrays import Array
 from harness.reference.node import Node, Run
 
 #: How many values of a computed parameter keep their preparation.
@@ -30,7 +30,7 @@ def parametrized(
             raise node.bad(f"its input {index} has the type {node.input(index).dtype}")
     constants = [node.constant(index) for index in indices]
     if all(value is not None for value in constants):
-        return make(*(_flat(value) for value in constants))
+        return make(*map(_flat, constants))
     known: dict[bytes, Run] = {}
 
     def prepared(parameters: Sequence[Array]) -> Run:
@@ -41,25 +41,17 @@ def parametrized(
             known[key] = make(*map(_flat, parameters))
         return known[key]
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        parameters = [values[index] for index in indices]
-        runs = max(len(value) for value in values if value is not None)
-        if all(len(each) == 1 for each in parameters):
-            return prepared(parameters)(values)
-        rows = [_row(values, number) for number in range(runs)]
-        parts = [prepared([row[index] for index in indices])(row) for row in rows]
-        return [np.concatenate(column) for column in zip(*parts, strict=True)]
+    def run(*values: Array) -> Any:
+        if all(len(values[index]) == 1 for index in indices):
+            return prepared([values[index] for index in indices])(*values)
+        parts = []
+        for number in range(max(map(len, values))):
+            row = [value if len(value) == 1 else value[number : number + 1] for value in values]
+            parts.append(prepared([row[index] for index in indices])(*row))
+        return np.concatenate(parts)
 
     return run
 
 
 def _flat(value: Any) -> list[int]:
     return [int(each) for each in np.ravel(value)]
-
-
-def _row(values: Sequence[Any], number: int) -> list[Any]:
-    """The values of one run as a flat list."""
-    return [
-        value if value is None or len(value) == 1 else value[number : number + 1]
-        for value in values
-    ]

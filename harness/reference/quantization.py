@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from harness.errors import UsageError
-from harness.reference.fixedpoint import Array
+from harness.reference.arrays import Array
 
 
 def limits(dtype: npt.DTypeLike) -> tuple[int, int]:

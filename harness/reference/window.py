@@ -10,14 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.reference.bind import Call, Workspace, copied
-from harness.reference.fixedpoint import Array
+from harness.reference.arrays import Array
 from harness.reference.node import Node
 
-#: The most elements of a padded image, products of an operator, and places of a window: a damaged
-#: model could ask for any amount of memory or time. Person detection has 7 million products.
+#: The most elements of a padded image, and places of a window: a damaged model could ask for any
+#: amount of memory.
 MAX_ELEMENTS = 1 << 24
-MAX_PRODUCTS = 1 << 32
 MAX_TAPS = 1 << 16
 #: Elements of one block of gathered windows: what the cache holds (1 MiB of float64).
 BLOCK = 1 << 17
@@ -97,36 +95,8 @@ class Window:
         if (h.padded, w.padded) == (h.size, w.size):
             return x
         padded = np.full((len(x), h.padded, w.padded, x.shape[3]), value, x.dtype)
-        self.inside(padded)[...] = x
+        padded[:, h.before : h.before + h.size, w.before : w.before + w.size] = x
         return padded
-
-    def inside(self, padded: Array) -> Array:
-        """The image within a padded image, as a view."""
-        h, w = self.height, self.width
-        return padded[:, h.before : h.before + h.size, w.before : w.before + w.size]
-
-    def bound(self, x: Array, value: float, work: Workspace) -> tuple[Array, list[Call]]:
-        """A padded buffer of ``x``, and the calls that copy ``x`` into it.
-
-        It is ``x`` itself, without calls, if nothing is padded.
-        """
-        h, w = self.height, self.width
-        if (h.padded, w.padded) == (h.size, w.size):
-            return x, []
-        padded = work.keep((len(x), h.padded, w.padded, x.shape[3]), x.dtype, value)
-        return padded, [copied(self.inside(padded), x)]
-
-    @property
-    def pointwise(self) -> bool:
-        """True if each output pixel reads only the input pixel at its place."""
-        axes = (self.height, self.width)
-        return all(a.kernel == 1 and a.stride == 1 and a.padded == a.size for a in axes)
-
-    @property
-    def whole(self) -> bool:
-        """True if the only window is the whole image, as in a streaming model."""
-        axes = (self.height, self.width)
-        return all(a.out == 1 and a.dilation == 1 and a.kernel == a.padded for a in axes)
 
     def view(self, padded: Array) -> Array:
         """All windows without a copy: (N, out height, out width, kernel h, kernel w, C)."""
@@ -163,9 +133,3 @@ class Window:
                         slice(row, min(row + rows, self.height.out)),
                         slice(column, min(column + columns, self.width.out)),
                     )
-
-
-def check_products(node: Node, products: int) -> None:
-    """Refuse an operator that would take minutes."""
-    if products > MAX_PRODUCTS:
-        raise node.bad(f"it takes {products} products, too many for any microcontroller")

@@ -1,39 +1,25 @@
-"""RELU, RELU6, LEAKY_RELU, HARD_SWISH, LOGISTIC, TANH.
+"""RELU, RELU6, LEAKY_RELU, PRELU, ELU, HARD_SWISH, LOGISTIC, TANH.
 
-Sources: TensorFlow Lite operator specification and reference kernels; gemmlowp's fixed-point
-functions for int8. An int8 operator of one input is a table of 256 entries, made once.
+Sources: TensorFlow Lite operator specification and reference kernels; tflite-micro, ``elu.cc``,
+``prelu_common.cc``; gemmlowp's fixed-point functions for int8.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
-from harness.reference import gemmlowp
-from harness.reference.bind import (
-    Call,
-    Prepared,
-    Workspace,
-    copied,
-    every_value,
-    value_table,
-)
-from harness.reference.fixedpoint import (
-    Array,
-    Multiplier,
-    quantize_multiplier,
-    rounding_right_shift,
-)
-from harness.reference.node import NUMPY_TYPES, Node, Run
+from harness.reference import functions
+from harness.reference.arrays import Array, aligned
+from harness.reference.node import Node, Run
 from harness.reference.quantization import limits, round_away
-from harness.reference.tables import sigmoid16, tanh16
+from harness.reference.scale import Clamp, Multiplier, quantize_multiplier, rounding_right_shift
+from harness.reference.tables import elementwise
 
 #: e^-x above which the float reference takes e^x for the logistic function, and below which 1.
 _LOW_EXP, _HIGH_EXP = np.exp([9.0, -float(np.float32(16.619047164916992188))])
-_LN2 = np.float32(1) / np.log(np.float32(2))
 
 
 def _checked(node: Node, allowed: str, *, symmetric: bool = True) -> str:
@@ -46,40 +32,16 @@ def _checked(node: Node, allowed: str, *, symmetric: bool = True) -> str:
     return dtype
 
 
-def elementwise(node: Node, function: Callable[[Array], Array]) -> Run:
-    """``function`` of every element; float32 is computed in double precision, rounded once."""
-    dtype = node.input(0).dtype
-    if dtype in ("int8", "int16"):
-        return value_table(function(every_value(dtype)).astype(dtype), dtype)
-
-    def run(values: Sequence[Any]) -> list[Array]:
-        return [function(values[0].astype(np.float64)).astype(np.float32)]
-
-    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
-        wide = work.share("sums", inputs[0].shape, np.float64)
-
-        def compute() -> None:
-            outputs[0][...] = function(wide)
-
-        return [copied(wide, inputs[0]), compute]
-
-    return Prepared(run, bind, quiet=False)
-
-
 def relu(node: Node) -> Run:
     """max(x, 0), of any shape. int8, int16 (both may change the scale), float32."""
     if _checked(node, "int8 int16 float32") == "float32":
         return elementwise(node, lambda x: np.where(x < 0, 0, x))
     x, output = node.input(0), node.output()
     ratio = node.precise(node.scale(x)) / node.precise(node.scale(output))
-    multiplier = Multiplier.of(float(ratio), node.rounding)
     low, high = limits(output.dtype)
-
-    def quantized(q: Array) -> Array:
-        scaled = multiplier.scale(q - x.zero_point) + output.zero_point
-        return np.asarray(np.clip(scaled, max(low, output.zero_point), high))
-
-    return elementwise(node, quantized)
+    clamp = Clamp(max(low, output.zero_point), high, np.dtype(output.dtype))
+    requantize = node.requantizer(float(ratio), clamp)
+    return elementwise(node, lambda q: requantize(q - x.zero_point))
 
 
 def relu6(node: Node) -> Run:
@@ -101,16 +63,64 @@ def leaky_relu(node: Node) -> Run:
         return elementwise(node, lambda x: np.where(x > 0, x, x * np.float64(alpha)))
     x, output = node.input(0), node.output()
     scale, target = node.precise(node.scale(x)), node.precise(node.scale(output))
-    identity = Multiplier.of(float(scale / target), node.rounding)
+    identity = node.multiplier(float(scale / target))
     slope = float(scale * node.precise(float(alpha)) / target)
-    leak = Multiplier.of(abs(slope), node.rounding)
+    leak = node.multiplier(abs(slope))
     sign = -1 if slope < 0 else 1
-    low, high = limits(output.dtype)
+    clamp = Clamp.whole(output.dtype)
 
     def quantized(q: Array) -> Array:
         centred = q - x.zero_point
         y = np.where(centred >= 0, identity.scale(centred), sign * leak.scale(centred))
-        return np.asarray(np.clip(y + output.zero_point, low, high))
+        return clamp(y + output.zero_point)
+
+    return elementwise(node, quantized)
+
+
+def prelu(node: Node) -> Run:
+    """x for x >= 0, alpha * x else, alpha (input 1) broadcast. int8, int16 x int8, float32."""
+    dtype = node.check_types("int8 int16 float32")
+    x, alpha, output = node.input(0), node.input(1), node.output()
+    if alpha.dtype != ("float32" if dtype == "float32" else "int8"):
+        raise node.bad(f"its slopes are {alpha.dtype} for {dtype}")
+    node.check_broadcast()
+    rank = len(output.shape)
+    if dtype == "float32":
+        if rank > 4:
+            raise node.unsupported("more than four axes are not supported")
+
+        def real(values: Array, slopes: Array) -> Array:
+            v = aligned(values, rank)
+            return np.where(v >= 0, v, v * aligned(slopes, rank))
+
+        return real
+    identity = node.multiplier(node.scale(x) / node.scale(output))
+    leak = node.multiplier(node.scale(x) * node.scale(alpha) / node.scale(output))
+    clamp = Clamp.whole(dtype)
+
+    def quantized(values: Array, slopes: Array) -> Array:
+        q = aligned(values, rank).astype(np.int64) - x.zero_point
+        slope = aligned(slopes, rank).astype(np.int64) - alpha.zero_point
+        return clamp(np.where(q >= 0, identity.scale(q), leak.scale(q * slope)) + output.zero_point)
+
+    return quantized
+
+
+def elu(node: Node) -> Run:
+    """x for x >= 0, exp(x) - 1 else, of any shape. int8 (in single precision), float32."""
+    dtype = node.check_types("int8 float32")
+    x, output = node.input(0), node.output()
+    node.check_output(x.shape)
+    if dtype == "float32":
+        return elementwise(node, lambda v: np.where(v < 0, np.expm1(np.minimum(v, 0)), v))
+    scale, inverse = np.float32(node.scale(x)), np.float32(1) / np.float32(node.scale(output))
+    clamp = Clamp.whole(dtype)
+
+    def quantized(q: Array) -> Array:
+        real = scale * (q - x.zero_point).astype(np.float32)
+        below = np.exp(np.minimum(real, 0).astype(np.float64)).astype(np.float32) - np.float32(1)
+        steps = round_away(np.where(real < 0, below, real) * inverse)
+        return clamp(steps + np.float32(output.zero_point))
 
     return elementwise(node, quantized)
 
@@ -159,16 +169,9 @@ def _saturate16(x: Array) -> Array:
     return np.asarray(np.clip(x, -(1 << 15), (1 << 15) - 1))
 
 
-def _hard_swish_real(values: Sequence[Any]) -> list[Array]:
-    x = values[0]
+def _hard_swish_real(x: Array) -> Array:
     three, six = np.float32(3), np.float32(6)
-    return [x * np.minimum(six, np.maximum(np.float32(0), x + three)) / six]
-
-
-def input_radius(integer_bits: int, left_shift: int) -> int:
-    """The largest input that stays in range after scaling (TFLite ``CalculateInputRadius``)."""
-    top = ((1 << integer_bits) - 1) * float(1 << (31 - integer_bits))
-    return math.floor(top / 2.0**left_shift)
+    return np.asarray(x * np.minimum(six, np.maximum(np.float32(0), x + three)) / six)
 
 
 def _fixed_point(
@@ -184,7 +187,7 @@ def _fixed_point(
         raise node.bad(f"its input's scale {x.scale} is outside what TFLM's fixed point defines")
     raw = math.floor(mantissa * (1 << 31) + 0.5)
     multiplier = Multiplier(np.array(raw), np.array(min(shift, 30)), node.rounding)
-    radius = input_radius(4, shift)
+    radius = functions.input_radius(4, shift)
 
     def quantized(q: Array) -> Array:
         centred = q - x.zero_point
@@ -205,21 +208,14 @@ def logistic(node: Node) -> Run:
     if dtype == "int8":
         if node.output().zero_point != -128:
             raise node.refused("an int8 LOGISTIC must have the output zero point -128")
-        return _fixed_point(node, gemmlowp.logistic, 8, -128)
-    return _from_table(node, sigmoid16, shifts=(0,))
+        return _fixed_point(node, functions.logistic, 8, -128)
+    return _from_table(node, functions.sigmoid16, shifts=(0,))
 
 
 def _real_logistic(x: Array) -> Array:
-    """The float reference's logistic function of float64 values, which are changed."""
-    e = np.exp(np.negative(x, x))
-    if (
-        e.size
-        and np.maximum.reduce(e, None) <= _LOW_EXP
-        and np.minimum.reduce(e, None) >= _HIGH_EXP
-    ):
-        e += 1
-        return np.reciprocal(e, e)
-    return np.where(e < _HIGH_EXP, 1.0, np.where(e > _LOW_EXP, np.exp(-x), 1 / (1 + e)))
+    """The float reference's logistic function: e^x instead for large e^-x, 1 for small ones."""
+    e = np.exp(-x)
+    return np.where(e < _HIGH_EXP, 1.0, np.where(e > _LOW_EXP, np.exp(x), 1 / (1 + e)))
 
 
 def tanh(node: Node) -> Run:
@@ -228,43 +224,14 @@ def tanh(node: Node) -> Run:
     if dtype == "float32":
         return elementwise(node, np.tanh)
     if dtype == "int8":
-        return _fixed_point(node, gemmlowp.tanh, 7, 0)
-    return _from_table(node, tanh16, shifts=(0, 1))
-
-
-def log2_of(scale: float) -> tuple[int, bool]:
-    """log2, rounded, and whether that is right within 0.001 (TFLite ``CheckedLog2``)."""
-    exact = np.log(np.float32(scale)) * _LN2
-    rounded = round_away(np.asarray(exact))
-    return int(rounded), bool(abs(exact - rounded) < 1e-3)
+        return _fixed_point(node, functions.tanh, 7, 0)
+    return _from_table(node, functions.tanh16, shifts=(0, 1))
 
 
 def _from_table(node: Node, function: Callable[[Array], Array], shifts: tuple[int, ...]) -> Run:
     """int16 by the sigmoid's table, whose steps are 1/(3 * 2^12)."""
-    multiplier, shift = table_multiplier(node.scale(node.input(0)), shifts)
-    if log2_of(node.scale(node.output())) != (-15, True):
+    multiplier, shift = functions.table_multiplier(node.scale(node.input(0)), shifts)
+    if functions.log2_of(node.scale(node.output())) != (-15, True):
         raise node.refused(f"its output must have the scale 2^-15, not {node.output().scale}")
     half = 1 << (shift - 1) if shift else 0
-    dtype = NUMPY_TYPES["int16"]
-
-    def run(values: Sequence[Any]) -> list[Array]:
-        x = (values[0].astype(np.int64) * multiplier + half) >> shift
-        return [function(x).astype(dtype)]
-
-    return run
-
-
-def table_multiplier(scale: float, shifts: tuple[int, ...]) -> tuple[int, int]:
-    """``(multiplier, right shift)`` from ``scale`` to 1/(3 * 2^12).
-
-    Scales of 2^(shift - 12) for one of ``shifts`` are exact.
-    """
-    power, exact = log2_of(scale)
-    if exact and 12 + power in shifts:
-        return 3 << (12 + power), 0
-    real = scale * 4096.0 * 3.0
-    shift = 0
-    while real <= 32767.0 / 2.0 and shift <= 30:
-        shift += 1
-        real *= 2.0
-    return int(real), shift
+    return elementwise(node, lambda q: function((q * multiplier + half) >> shift))

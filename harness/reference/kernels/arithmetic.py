@@ -1,249 +1,308 @@
-"""ADD, SUB, MUL, MINIMUM, MAXIMUM with broadcasting.
+"""ADD, SUB, MUL, MINIMUM, MAXIMUM, SQUARED_DIFFERENCE, DIV, FLOOR_DIV, FLOOR_MOD; ADD_N, CUMSUM.
 
-Sources: TensorFlow Lite operator specification. Quantized sums bring both inputs to a common
-scale, twice the larger one, with 20 (int8) or 15 (int16) bits to spare, then to the output's.
+All but the last two broadcast. Sources: TensorFlow Lite operator specification; tflite-micro,
+``add_n.cc``, ``cumsum.cc``, ``squared_difference.cc`` and the reference kernels ``Div``,
+``FloorDiv``, ``FloorMod``. Quantized sums bring both inputs to a common scale, twice the larger
+one, with bits to spare, then to the output's. The quantized quotient multiplies by a fixed-point
+reciprocal (``GetReciprocal``). A divisor of zero is refused when it arrives, except in real
+numbers: integers divided by zero have no defined quotient.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache, partial
-from typing import Any
+from collections.abc import Callable
+from functools import reduce
 
 import numpy as np
 
-from harness.model import Tensor
-from harness.reference.activation import Clamp, clamp_for
-from harness.reference.bind import (
-    Call,
-    Prepared,
-    Workspace,
-    copied,
-    every_value,
-    looked_up,
-    unsigned,
-)
-from harness.reference.broadcast import aligned, blockwise, check_broadcast
-from harness.reference.fixedpoint import Array, Multiplier, wrap32
+from harness.reference.arrays import Array, aligned, blockwise
+from harness.reference.functions import reciprocal
 from harness.reference.node import NUMPY_TYPES, Node, Run
-from harness.reference.quantization import limits
-from harness.reference.scaling import Scaling
+from harness.reference.parameters import parametrized
+from harness.reference.scale import (
+    Clamp,
+    doubling_high_multiply,
+    quantize_multiplier,
+    rounding_right_shift,
+    wrap32,
+)
+from harness.reference.tables import tabulated
 
 _SPARE_BITS = {"int8": 20, "int16": 15}
-_INT32 = limits(np.int32)
+#: Bits to spare of SQUARED_DIFFERENCE.
+_SQUARE_BITS = {"int8": 7, "int16": 0}
+_INT32 = Clamp.whole(np.int32)
+
+#: Of both inputs' arrays.
+_Pair = Callable[[Array, Array], Array]
 
 
-def check_pair(node: Node, allowed: str) -> str:
+def _check_pair(node: Node, allowed: str) -> str:
     """The type that both inputs have, one of ``allowed``; refuses shapes that do not broadcast."""
     dtype = node.check_types(allowed)
     if node.input(1).dtype != dtype:
         raise node.bad(f"its inputs are {dtype} and {node.input(1).dtype}")
-    check_broadcast(node)
+    node.check_broadcast()
     return dtype
 
 
-def _plain(node: Node, function: Callable[[Array, Array], Array], clamp: Clamp | None) -> Run:
-    """An operator on the values as they are; float32 results are single operations."""
-    return _pairwise(node, function if clamp is None else lambda a, b: clamp(function(a, b)))
+def _check_symmetric(node: Node) -> None:
+    tensors = (node.input(0), node.input(1), node.output())
+    if tensors[0].dtype == "int16" and any(tensor.zero_point for tensor in tensors):
+        raise node.refused("int16 tensors must have the zero point 0")
 
 
-def _pairwise(node: Node, function: Callable[[Array, Array], Array]) -> Run:
-    """``function`` of both inputs, broadcast. One of int8 is a table of all pairs."""
-    output = node.output()
-    rank, dtype = len(output.shape), NUMPY_TYPES[output.dtype]
-    pairs = (node.input(0).dtype, output.dtype) == ("int8", "int8")
-
-    @cache
-    def table() -> Array:
-        every = every_value().astype(np.int8)
-        return np.ascontiguousarray(function(every[:, None], every)).reshape(-1)
-
-    def looked(a: Array, b: Array) -> Array:
-        # The first input's byte is the high one of a little-endian index.
-        pair = np.empty((*np.broadcast_shapes(a.shape, b.shape), 2), np.uint8)
-        pair[..., 1], pair[..., 0] = a.view(np.uint8), b.view(np.uint8)
-        return table().take(pair.view("<u2")[..., 0], mode="clip")
-
-    def run(values: Sequence[Any]) -> list[Array]:
-        arrays = [aligned(value, rank) for value in values[:2]]
-        return [blockwise(looked if pairs else function, arrays, dtype)]
-
-    if not pairs:
-        return run
-
-    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
-        pair = work.share("pairs", (1, *output.shape, 2), np.uint8)
-        x, y = (aligned(value, rank).view(np.uint8) for value in inputs[:2])
-        index = pair.reshape(-1).view("<u2")
-        return [
-            copied(pair[..., 1], x),
-            copied(pair[..., 0], y),
-            looked_up(table(), index, outputs[0].reshape(-1)),
-        ]
-
-    return Prepared(run, bind)
+def _pairwise(node: Node, function: _Pair) -> Run:
+    """``function`` of both inputs, which broadcast, in the output's type."""
+    rank, dtype = len(node.output().shape), NUMPY_TYPES[node.output().dtype]
+    return lambda a, b: blockwise(function, [aligned(a, rank), aligned(b, rank)], dtype)
 
 
-def int32_clamp(node: Node) -> Clamp:
+def _int32_clamp(node: Node) -> Clamp:
     """The clamp of plain int32 values under the node's fused activation."""
-    name, high = node.option("fused_activation_function"), _INT32[1]
-    ranges = {"NONE": _INT32, "RELU": (0, high), "RELU6": (0, 6), "RELU_N1_TO_1": (-1, 1)}
+    name, high = node.option("fused_activation_function"), _INT32.high
+    ranges = {"NONE": _INT32.range, "RELU": (0, high), "RELU6": (0, 6), "RELU_N1_TO_1": (-1, 1)}
     if name not in ranges:
         raise node.unsupported(f"fused activation {name} is not supported")
     return Clamp(*ranges[name], np.dtype(np.int32))
 
 
-def _unquantized(node: Node, function: Callable[[Array, Array], Array], *, clamps: bool) -> Run:
+def _unquantized(node: Node, function: _Pair, *, clamps: bool) -> Run:
     """float32 or plain int32; int32 wraps, as on the machines that TFLM runs on."""
     if node.input(0).dtype == "float32":
-        return _plain(node, function, clamp_for(node, node.output()))
+        clamp = node.clamp()
+        return _pairwise(node, lambda a, b: clamp(function(a, b)))
     if node.operator.name != "MUL" and any(node.input(index).quantization for index in (0, 1)):
         raise node.refused("int32 tensors must not be quantized")
-    clamp = int32_clamp(node) if clamps else Clamp(*_INT32, np.dtype(np.int32))
-    return _plain(
-        node, lambda a, b: wrap32(function(a.astype(np.int64), b.astype(np.int64))), clamp
+    clamp = _int32_clamp(node) if clamps else _INT32
+    return _pairwise(
+        node, lambda a, b: clamp(wrap32(function(a.astype(np.int64), b.astype(np.int64))))
     )
 
 
-def smaller_than_one(node: Node, real: float) -> Multiplier:
+def _below_one(node: Node, real: float) -> float:
     """A multiplier that must be between 0 and 1 (``QuantizeMultiplierSmallerThanOneExp``)."""
     if not 0 < real < 1:
         raise node.bad(f"its scales give the multiplier {real}, which must be between 0 and 1")
-    return Multiplier.of(real, node.rounding)
+    return real
 
 
-def _sum_multipliers(node: Node) -> tuple[float, float, float]:
-    """Of both inputs to twice the larger scale, and from there to the output's."""
-    scales = [node.scale(t) for t in (node.input(0), node.input(1), node.output())]
+def _sum(node: Node, sign: int) -> Run:
+    """x + sign * y: m_out * (m0 * (x - zero point) + sign * m1 * (y - zero point)) + zero point."""
+    x, y, output = node.input(0), node.input(1), node.output()
+    scales = [node.scale(tensor) for tensor in (x, y, output)]
     if node.operator.name == "SUB":
         scales = [node.precise(scale) for scale in scales]
-    s0, s1, out = scales
-    twice = 2 * max(s0, s1)
-    spread = (1 << _SPARE_BITS[node.input(0).dtype]) * out
-    return float(s0 / twice), float(s1 / twice), float(twice / spread)
-
-
-def _rescaled_sum(node: Node, reals: tuple[float, float, float], sign: int) -> Run:
-    """clamp(output multiplier * (m0 * x0 + sign * m1 * x1) + zero point)."""
-    x0, x1, output = node.input(0), node.input(1), node.output()
-    m0, m1, m_out = (smaller_than_one(node, real) for real in reals)
-    terms = _Term.of(x0, m0, 1), _Term.of(x1, m1, sign)
-    scaled = _scaled(m_out, output, clamp_for(node, output))
-
-    def total(a: Array, b: Array) -> Array:
-        sums, other = terms[0](a), terms[1](b)
-        sums = np.add(sums, other, out=sums if sums.shape == other.shape else None)
-        return scaled.finished(sums) if isinstance(scaled, Scaling) else scaled(sums)
-
-    if x0.dtype == "int8" or not isinstance(scaled, Scaling):
-        return _pairwise(node, total)
-
-    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
-        shape, calls = (1, *output.shape), list[Call]()
-        u, v = (work.share(name, shape, np.float64) for name in ("sums", "terms"))
-        for term, value, buffer in zip(terms, inputs[:2], (u, v), strict=True):
-            calls += term.calls(aligned(value, len(output.shape)), buffer, work)
-        u = u.reshape(1, -1)
-        calls.append(partial(np.add, u, v.reshape(u.shape), u))
-        return [*calls, *scaled.calls(u, outputs[0], work, wraps=False)]
-
-    return Prepared(_pairwise(node, total), bind)
-
-
-@dataclass(frozen=True)
-class _Term:
-    """An input of a sum at the common scale, float64: ``factor`` times it, or from a table.
-
-    The ``table`` has what each of its values gives, in the order of their bits. The input with the
-    larger scale needs none: its multiplier is a half.
-    """
-
-    factor: float
-    table: Array | None
-
-    @classmethod
-    def of(cls, x: Tensor, multiplier: Multiplier, sign: int) -> _Term:
-        values = every_value(x.dtype)
-        table = sign * multiplier.scale((values - x.zero_point) << _SPARE_BITS[x.dtype])
-        factor = sign << (_SPARE_BITS[x.dtype] - 1)
-        plain = np.array_equal(table, values * factor)
-        return cls(factor, None if plain else table.astype(np.float64))
-
-    def __call__(self, value: Array) -> Array:
-        if self.table is None:
-            term: Array = value.astype(np.float64)
-            term *= self.factor
-            return term
-        index = np.ascontiguousarray(value).view(unsigned(value.dtype))
-        return self.table.take(index, mode="clip")
-
-    def calls(self, value: Array, buffer: Array, work: Workspace) -> list[Call]:
-        """What brings the term of ``value``, broadcast, into ``buffer``."""
-        if self.table is None:
-            return [
-                copied(buffer, value),
-                partial(np.multiply, buffer, np.array(self.factor), buffer),
-            ]
-        index = value.view(unsigned(value.dtype))
-        if index.shape != buffer.shape:
-            whole = work.share("index of terms", buffer.shape, index.dtype)
-            return [copied(whole, index), looked_up(self.table, whole, buffer)]
-        return [looked_up(self.table, index, buffer)]
-
-
-def _scaled(multiplier: Multiplier, output: Tensor, clamp: Clamp) -> Callable[[Array], Array]:
-    """What brings 32-bit numbers to the output's scale."""
-
-    def in_steps(sums: Array) -> Array:
-        return clamp(multiplier.scale(sums.astype(np.int64)) + output.zero_point)
-
-    return Scaling.of(multiplier, output.zero_point, clamp, 1 << 31) or in_steps
+    bits, twice = _SPARE_BITS[x.dtype], 2 * max(scales[:2])
+    reals = scales[0] / twice, scales[1] / twice, twice / ((1 << bits) * scales[2])
+    m0, m1, m_out = (_below_one(node, float(real)) for real in reals)
+    requantize = node.requantizer(m_out, node.clamp())
+    first, second = node.multiplier(m0), node.multiplier(m1)
+    x_term = tabulated(lambda q: first.scale((q - x.zero_point) << bits), x.dtype)
+    y_term = tabulated(lambda q: sign * second.scale((q - y.zero_point) << bits), y.dtype)
+    return _pairwise(node, lambda a, b: requantize(x_term(a) + y_term(b)))
 
 
 def add(node: Node) -> Run:
     """x + y of any broadcastable shapes. int8, int16, int32 (no activation), float32."""
-    dtype = check_pair(node, "int8 int16 int32 float32")
-    if dtype not in _SPARE_BITS:
-        return _unquantized(node, np.add, clamps=False)
-    return _rescaled_sum(node, _sum_multipliers(node), 1)
+    if _check_pair(node, "int8 int16 int32 float32") in _SPARE_BITS:
+        return _sum(node, 1)
+    return _unquantized(node, np.add, clamps=False)
 
 
 def sub(node: Node) -> Run:
     """x - y of any broadcastable shapes. int8, int16, int32, float32."""
-    dtype = check_pair(node, "int8 int16 int32 float32")
-    if dtype not in _SPARE_BITS:
-        return _unquantized(node, np.subtract, clamps=True)
-    return _rescaled_sum(node, _sum_multipliers(node), -1)
+    if _check_pair(node, "int8 int16 int32 float32") in _SPARE_BITS:
+        return _sum(node, -1)
+    return _unquantized(node, np.subtract, clamps=True)
 
 
 def mul(node: Node) -> Run:
     """x * y of any broadcastable shapes. int8, int16 (zero points 0), int32, float32."""
-    dtype = check_pair(node, "int8 int16 int32 float32")
-    if dtype not in _SPARE_BITS:
+    if _check_pair(node, "int8 int16 int32 float32") not in _SPARE_BITS:
         return _unquantized(node, np.multiply, clamps=True)
-    x0, x1, output = node.input(0), node.input(1), node.output()
-    if dtype == "int16" and (x0.zero_point or x1.zero_point or output.zero_point):
-        raise node.refused("int16 tensors must have the zero point 0")
-    real = node.scale(x0) * node.scale(x1) / node.scale(output)
-    multiplier = Multiplier.of(real, node.rounding)
-    clamp = clamp_for(node, output)
-
-    scaled = _scaled(multiplier, output, clamp)
+    _check_symmetric(node)
+    x, y, output = node.input(0), node.input(1), node.output()
+    real = node.scale(x) * node.scale(y) / node.scale(output)
+    requantize = node.requantizer(real, node.clamp())
 
     def product(a: Array, b: Array) -> Array:
-        return scaled((a.astype(np.int32) - x0.zero_point) * (b.astype(np.int32) - x1.zero_point))
+        return requantize((a.astype(np.int64) - x.zero_point) * (b - np.int64(y.zero_point)))
 
-    return _plain(node, product, None)
+    return _pairwise(node, product)
 
 
 def minimum(node: Node) -> Run:
     """The smaller of x and y, y where either is NaN; compared as stored: no rescaling."""
-    check_pair(node, "int8 int16 int32 int64 float32")
-    return _plain(node, lambda a, b: np.where(a < b, a, b), None)
+    _check_pair(node, "int8 int16 int32 int64 float32")
+    return _pairwise(node, lambda a, b: np.where(a < b, a, b))
 
 
 def maximum(node: Node) -> Run:
     """The larger of x and y, y where either is NaN; compared as stored: no rescaling."""
-    check_pair(node, "int8 int16 int32 int64 float32")
-    return _plain(node, lambda a, b: np.where(a > b, a, b), None)
+    _check_pair(node, "int8 int16 int32 int64 float32")
+    return _pairwise(node, lambda a, b: np.where(a > b, a, b))
+
+
+def squared_difference(node: Node) -> Run:
+    """(x - y)^2, broadcast. int8, int16 (zero points 0), int32 (wraps), float32."""
+    dtype = _check_pair(node, "int8 int16 int32 float32")
+    if dtype not in _SQUARE_BITS:
+        return _pairwise(node, lambda a, b: np.square(a - b))
+    _check_symmetric(node)
+    x, y, output = node.input(0), node.input(1), node.output()
+    bits = _SQUARE_BITS[dtype]
+    twice = 2 * max(node.scale(x), node.scale(y))
+    first, second = (node.multiplier(_below_one(node, node.scale(t) / twice)) for t in (x, y))
+    requantize = node.requantizer(twice * twice / (node.scale(output) * (1 << 2 * bits)))
+
+    def squared(a: Array, b: Array) -> Array:
+        difference = first.scale((a.astype(np.int64) - x.zero_point) << bits) - second.scale(
+            (b.astype(np.int64) - y.zero_point) << bits
+        )
+        return requantize(difference * difference)
+
+    return _pairwise(node, squared)
+
+
+def div(node: Node) -> Run:
+    """x / y. int8, int32 (toward zero, not quantized), float32."""
+    dtype = _check_pair(node, "int8 int32 float32")
+    if dtype == "int8":
+        return _quotient(node)
+    if dtype == "float32":
+        clamp = node.clamp()
+        return _pairwise(node, lambda a, b: clamp(a / b))
+    clamp = _int32_clamp(node)
+    if node.input(0).quantization or node.input(1).quantization:
+        raise node.refused("int32 tensors must not be quantized")
+
+    def whole(a: Array, b: Array) -> Array:
+        _check_divisor(node, b)
+        a, b = a.astype(np.int64), b.astype(np.int64)
+        return clamp(wrap32(np.sign(a) * np.sign(b) * (np.abs(a) // np.abs(b))))
+
+    return _pairwise(node, whole)
+
+
+def _check_divisor(node: Node, divisor: Array) -> None:
+    if not divisor.all():
+        raise node.bad("its divisor is zero, where TFLM's quotient is undefined")
+
+
+def _quotient(node: Node) -> Run:
+    x, y, output = node.input(0), node.input(1), node.output()
+    scales = [node.precise(node.scale(tensor)) for tensor in (x, y, output)]
+    multiplier, shift = quantize_multiplier(float(scales[0] / (scales[1] * scales[2])))
+    clamp = node.clamp()
+
+    def quotient(a: Array, b: Array) -> Array:
+        a, b = a.astype(np.int64) - x.zero_point, b.astype(np.int64) - y.zero_point
+        _check_divisor(node, b)
+        a, b = np.broadcast_arrays(np.where(b < 0, -a, a), np.abs(b))
+        inverse, over = reciprocal(b, 31)
+        headroom = _leading_sign_bits(a)
+        ratio = doubling_high_multiply(a << headroom, inverse)
+        total = shift - over - headroom
+        if np.any((total > 0) | (total < -31)):
+            raise node.bad("its scales shift a quotient by more than 31 bits, which is undefined")
+        scaled = rounding_right_shift(doubling_high_multiply(ratio, multiplier), -total)
+        return clamp(scaled + output.zero_point)
+
+    return _pairwise(node, quotient)
+
+
+def _leading_sign_bits(x: Array) -> Array:
+    """How far an int32 can go left before its sign changes."""
+    magnitude = np.where(x < 0, ~x, x)
+    return 31 - np.frexp(magnitude.astype(np.float64))[1].astype(np.int64)
+
+
+def _real(node: Node, function: _Pair) -> Run:
+    _check_pair(node, "float32")
+    shapes = node.input(0).shape, node.input(1).shape
+    if max(map(len, shapes)) > 4 and shapes[0] != shapes[1]:
+        raise node.unsupported("broadcasting of more than four axes is not supported")
+    return _pairwise(node, function)
+
+
+def floor_div(node: Node) -> Run:
+    """The largest integer not above x / y. float32; refuses divisors of zero, as TFLM does."""
+
+    def function(a: Array, b: Array) -> Array:
+        if not b.all():
+            raise node.bad("its divisor is zero")
+        return np.floor(a.astype(np.float64) / b.astype(np.float64)).astype(np.float32)
+
+    return _real(node, function)
+
+
+def floor_mod(node: Node) -> Run:
+    """The rest of FLOOR_DIV, with the divisor's sign. float32; NaN for divisors of zero."""
+
+    def function(a: Array, b: Array) -> Array:
+        rest = np.fmod(a, b)
+        return np.where((rest != 0) & ((b < 0) != (rest < 0)), rest + b, rest)
+
+    return _real(node, function)
+
+
+def add_n(node: Node) -> Run:
+    """The sum of two or more tensors of one shape. int8 (one scale and zero point), float32."""
+    dtype = node.check_types("int8 float32")
+    x = node.input(0)
+    parts = [node.input(index) for index in range(len(node.inputs))]
+    if len(parts) < 2 or any((part.shape, part.dtype) != (x.shape, dtype) for part in parts):
+        raise node.bad("its inputs are fewer than two, or differ in shape or type")
+    node.check_output(x.shape)
+    if dtype == "float32":
+        return lambda *values: reduce(np.add, values)
+    if any((part.scale, part.zero_point) != (x.scale, x.zero_point) for part in parts):
+        raise node.refused("its inputs differ in scale or zero point")
+    term, finish = _halved(node)
+    return lambda *values: finish(reduce(np.add, map(term, values)))
+
+
+def cumsum(node: Node) -> Run:
+    """Sums of the elements up to each one along an axis (int32, input 1). int8, float32."""
+    dtype = node.check_types("int8 float32")
+    shape, axis = node.input(0).shape, node.input(1)
+    if not shape or axis.dtype != "int32" or axis.elements != 1:
+        raise node.bad(f"its axis is {axis.dtype} {list(axis.shape)} of {list(shape)}")
+    node.check_output(shape)
+    exclusive, backward = bool(node.option("exclusive")), bool(node.option("reverse"))
+
+    halved = _halved(node) if dtype == "int8" else None
+
+    def make(given: list[int]) -> Run:
+        place = node.axis(given[0], len(shape)) + 1
+
+        def sums(x: Array) -> Array:
+            x = np.flip(x, place) if backward else x
+            total = np.cumsum(x, axis=place, dtype=x.dtype)
+            if exclusive:
+                total = np.roll(total, 1, axis=place)
+                np.moveaxis(total, place, 0)[:1] = 0
+            return np.flip(total, place) if backward else total
+
+        if halved is None:
+            return lambda x, _: sums(x)
+        term, finish = halved
+        return lambda x, _: finish(sums(term(x)))
+
+    return parametrized(node, (1,), make)
+
+
+def _halved(node: Node) -> tuple[Callable[[Array], Array], Callable[[Array], Array]]:
+    """int8 values to terms on half of the input's scale, with bits to spare, and sums to outputs.
+
+    Sums start at the real value of the stored 0, which need not be 0.
+    """
+    x, bits = node.input(0), _SPARE_BITS["int8"]
+    twice = 2 * node.scale(x)
+    half = node.multiplier(_below_one(node, node.scale(x) / twice))
+    real = _below_one(node, twice / ((1 << bits) * node.scale(node.output())))
+    requantize = node.requantizer(real)
+    start = half.scale(np.array(-x.zero_point << bits))
+    term = tabulated(lambda q: half.scale((q - x.zero_point) << bits), "int8")
+    return term, lambda sums: requantize(start + sums)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from harness.reference.kernels.activations import elementwise
 from harness.reference.node import Node, Run
 
 
@@ -22,4 +21,4 @@ def atan(node: Node) -> Run:
     """
     node.check_types("float32")
     node.check_output(node.input(0).shape)
-    return elementwise(node, lambda x: np.arctan(x.astype(np.float64)).astype(np.float32))
+    return lambda x: np.arctan(x.astype(np.float64)).astype(np.float32)

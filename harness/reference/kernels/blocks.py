@@ -7,12 +7,9 @@ content of the arena, 0 on a device that has just booted, even if the zero point
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
-from harness.reference.fixedpoint import Array
+from harness.reference.arrays import Array
 from harness.reference.node import Node, Run
 from harness.reference.parameters import parametrized
 
@@ -49,10 +46,10 @@ def space_to_batch_nd(node: Node) -> Run:
         inner = range(3, 2 + 2 * len(out), 2)
         order = (0, *inner, 1, *range(2, 2 + 2 * len(out), 2), 2 + 2 * len(out))
 
-        def run(values: Sequence[Any]) -> list[Array]:
-            x = np.pad(values[0], margins)
+        def run(x: Array, *_: Array) -> Array:
+            x = np.pad(x, margins)
             x = x.reshape(len(x), shape[0], *split, shape[-1]).transpose(order)
-            return [x.reshape(len(x), *node.output().shape)]
+            return x.reshape(len(x), *node.output().shape)
 
         return run
 
@@ -76,10 +73,10 @@ def batch_to_space_nd(node: Node) -> Run:
         order = (0, axes + 1, *pairs, 2 + 2 * axes)
         cuts = tuple(slice(a, size - b) for size, (_, a, b) in zip(whole, spatial, strict=True))
 
-        def run(values: Sequence[Any]) -> list[Array]:
-            x = values[0].reshape(-1, *blocks, batch, *shape[1:])
+        def run(x: Array, *_: Array) -> Array:
+            x = x.reshape(-1, *blocks, batch, *shape[1:])
             x = x.transpose(order).reshape(len(x), batch, *whole, shape[-1])
-            return [np.ascontiguousarray(x[(slice(None), slice(None), *cuts)])]
+            return x[(slice(None), slice(None), *cuts)]
 
         return run
 
@@ -102,9 +99,9 @@ def space_to_depth(node: Node) -> Run:
     out = (n, h // block, w // block, c * block * block)
     node.check_output(out)
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        x = values[0].reshape(-1, n, out[1], block, out[2], block, c)
-        return [x.transpose(0, 1, 2, 4, 3, 5, 6).reshape(-1, *out)]
+    def run(x: Array) -> Array:
+        x = x.reshape(-1, n, out[1], block, out[2], block, c)
+        return x.transpose(0, 1, 2, 4, 3, 5, 6).reshape(-1, *out)
 
     return run
 
@@ -117,8 +114,8 @@ def depth_to_space(node: Node) -> Run:
     out = (n, h * block, w * block, c // (block * block))
     node.check_output(out)
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        x = values[0].reshape(-1, n, h, w, block, block, out[3])
-        return [x.transpose(0, 1, 2, 4, 3, 5, 6).reshape(-1, *out)]
+    def run(x: Array) -> Array:
+        x = x.reshape(-1, n, h, w, block, block, out[3])
+        return x.transpose(0, 1, 2, 4, 3, 5, 6).reshape(-1, *out)
 
     return run

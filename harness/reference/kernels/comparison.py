@@ -1,19 +1,20 @@
-"""EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL with broadcasting; bool outputs.
+"""Comparisons, logical operators and SELECT_V2, with broadcasting.
 
-Source: TensorFlow Lite operator specification. int8 inputs are brought to real values in fixed
-point (8 bits to spare, then times the scale, which must be below 1) before they are compared.
+EQUAL, NOT_EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, LOGICAL_AND, LOGICAL_OR, LOGICAL_NOT.
+Sources: TensorFlow Lite operator specification; tflite-micro, ``select.cc``. int8 inputs are
+brought to real values in fixed point (8 bits to spare, then times the scale, which must be below 1)
+before they are compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
-from harness.reference.broadcast import aligned, check_broadcast
-from harness.reference.fixedpoint import Array, Multiplier
+from harness.reference.arrays import Array, aligned
 from harness.reference.node import Node, Run
+from harness.reference.tables import tabulated
 
 _ORDERED = "float32 int8 int32 int64"
 _ANY = "float32 int8 int32 int64 bool"
@@ -26,26 +27,24 @@ def _compare(node: Node, function: Callable[[Array, Array], Array], allowed: str
         raise node.unsupported(f"input type {a.dtype} is not supported")
     if b.dtype != a.dtype or node.output().dtype != "bool":
         raise node.bad(f"its types are {a.dtype}, {b.dtype} and {node.output().dtype}")
-    check_broadcast(node)
+    node.check_broadcast()
     rank = len(node.output().shape)
-    scales = [_rescaler(node, index) for index in (0, 1)]
-
-    def run(values: Sequence[Any]) -> list[Array]:
-        x, y = (scale(aligned(v, rank)) for scale, v in zip(scales, values, strict=True))
-        return [function(x, y)]
-
-    return run
+    first, second = (_real(node, index) for index in (0, 1))
+    return lambda x, y: function(first(aligned(x, rank)), second(aligned(y, rank)))
 
 
-def _rescaler(node: Node, index: int) -> Callable[[Array], Array]:
+def _real(node: Node, index: int) -> Callable[[Array], Array]:
+    """From an input to what is compared."""
     tensor = node.input(index)
     if tensor.dtype != "int8":
         return lambda x: x
     scale = node.scale(tensor)
     if not scale < 1:
         raise node.bad(f"its input {index} has the scale {scale}, which must be below 1")
-    multiplier = Multiplier.of(scale, node.rounding)
-    return lambda x: multiplier.scale((x.astype(np.int64) - tensor.zero_point) << _SPARE_BITS)
+    multiplier = node.multiplier(scale)
+    return tabulated(
+        lambda q: multiplier.scale((q - tensor.zero_point) << _SPARE_BITS), tensor.dtype
+    )
 
 
 def equal(node: Node) -> Run:
@@ -76,3 +75,46 @@ def less(node: Node) -> Run:
 def less_equal(node: Node) -> Run:
     """x <= y."""
     return _compare(node, np.less_equal, _ORDERED)
+
+
+def logical_not(node: Node) -> Run:
+    """Not x. bool."""
+    node.check_types("bool")
+    node.check_output(node.input(0).shape)
+    return np.logical_not
+
+
+def _logical(node: Node, function: Callable[[Array, Array], Array]) -> Run:
+    node.check_types("bool")
+    node.check_broadcast()
+    rank = len(node.output().shape)
+    return lambda x, y: function(aligned(x, rank), aligned(y, rank))
+
+
+def logical_and(node: Node) -> Run:
+    """X and y, broadcast. bool."""
+    return _logical(node, np.logical_and)
+
+
+def logical_or(node: Node) -> Run:
+    """X or y, broadcast. bool."""
+    return _logical(node, np.logical_or)
+
+
+def select_v2(node: Node) -> Run:
+    """Input 1 where input 0 (bool) is true, input 2 elsewhere, broadcast. int8, int16, float32."""
+    condition, x, y, output = *(node.input(i) for i in range(3)), node.output()
+    if x.dtype not in ("int8", "int16", "float32"):
+        raise node.unsupported(f"input type {x.dtype} is not supported")
+    if condition.dtype != "bool" or not x.dtype == y.dtype == output.dtype:
+        raise node.bad(f"its types are {condition.dtype}, {x.dtype}, {y.dtype}, {output.dtype}")
+    shapes = [condition.shape, x.shape, y.shape]
+    if {t.elements for t in (condition, x, y, output)} == {1}:
+        # With one element each, the numbers of axes may differ.
+        return lambda *values: np.where(*(v.reshape(len(v), *output.shape) for v in values))
+    try:
+        node.check_output(np.broadcast_shapes(*shapes))
+    except ValueError:
+        raise node.bad(f"its inputs {[list(each) for each in shapes]} do not broadcast") from None
+    rank = len(output.shape)
+    return lambda *values: np.where(*(aligned(value, rank) for value in values))

@@ -8,18 +8,16 @@ sizes are compared when a subgraph is entered or left; one that never runs is no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from harness.model import Tensor
-from harness.reference.broadcast import whole_runs
-from harness.reference.fixedpoint import Array
+from harness.reference.arrays import Array, whole_runs
 from harness.reference.node import Node, Run, Subroutine
 
 
 def _passed(
-    node: Node, values: Sequence[Any], given: Sequence[Tensor], wanted: Sequence[Tensor]
+    node: Node, values: Sequence[Array], given: Sequence[Tensor], wanted: Sequence[Tensor]
 ) -> list[Array]:
     """``values`` of the tensors ``given``, in the shapes of ``wanted``; copies of variables."""
     if len(given) != len(wanted):
@@ -37,7 +35,7 @@ def _passed(
 
 
 def _called(
-    node: Node, graph: Subroutine, values: Sequence[Any], given: Sequence[Tensor]
+    node: Node, graph: Subroutine, values: Sequence[Array], given: Sequence[Tensor]
 ) -> list[Array]:
     """The outputs of ``graph``, if it has any, in the shapes of the node's outputs."""
     results = graph.call(_passed(node, values, given, graph.inputs))
@@ -62,11 +60,11 @@ def if_(node: Node) -> Run:
     if (len(given), len(node.outputs)) != (len(then.inputs), len(then.outputs)):
         raise node.bad("its inputs or outputs are not as many as its subgraph's")
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        chosen = values[0].reshape(-1)
+    def run(condition: Array, *values: Array) -> list[Array]:
+        chosen = condition.reshape(-1)
         if chosen.all() or not chosen.any():
-            return _called(node, then if chosen[0] else other, values[1:], given)
-        rest = whole_runs([chosen, *values[1:]])[1:]
+            return _called(node, then if chosen[0] else other, values, given)
+        rest = whole_runs([chosen, *values])[1:]
         yes = _called(node, then, [value[chosen] for value in rest], given)
         no = _called(node, other, [value[~chosen] for value in rest], given)
         outputs = [np.empty((len(chosen), *part.shape[1:]), part.dtype) for part in yes]
@@ -88,7 +86,7 @@ def while_(node: Node) -> Run:
     if not answers:
         raise node.bad("its condition gives no bool")
 
-    def run(values: Sequence[Any]) -> list[Array]:
+    def run(*values: Array) -> list[Array]:
         current = whole_runs(_passed(node, values, given, node.outputs))
         going = np.ones(len(current[0]), bool)
         active = current
@@ -115,7 +113,7 @@ def call_once(node: Node) -> Run:
         raise node.bad("its subgraph has inputs, which nothing sets")
     done = node.memory.cell(np.zeros((), bool), survives_reset=True)
 
-    def run(values: Sequence[Any]) -> list[Array]:
+    def run() -> list[Array]:
         if not done:
             graph.call([])
             done[...] = True

@@ -4,38 +4,30 @@ Tensors are NHWC. y[n, i, j, o] = activation(sum over the window of x * w + bias
 image the real value is 0. Source: TensorFlow Lite's operator and 8-bit quantization
 specifications (weights symmetric, one scale for each output channel).
 
-The sums are exact (see :mod:`harness.reference.exact`), so their order does not matter.
+The sums are exact (see :mod:`harness.reference.products`), so their order does not matter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Any
 
 import numpy as np
 
 from harness.model import Tensor
-from harness.reference.activation import clamp_for
-from harness.reference.bind import Call, Prepared, Workspace, copied
-from harness.reference.exact import ExactMatrix
-from harness.reference.fixedpoint import Array
+from harness.reference.arrays import Array
 from harness.reference.node import Node, Run
-from harness.reference.requantize import (
-    Requantizer,
+from harness.reference.products import (
+    Output,
+    centred,
     channel_multiplier,
+    check_products,
     check_weight_types,
-    largest_input,
+    integer_output,
+    real_output,
     without_zero_point,
 )
-from harness.reference.window import MAX_ELEMENTS, Window, check_products
-
-#: Elements of the images in one block of a depthwise convolution: they stay in the cache.
-_BLOCK = 1 << 16
-
-#: From product sums (runs, N, height, width, channels) and the node's inputs to the output.
-_Finish = Callable[[Array, Sequence[Any]], Array]
+from harness.reference.window import MAX_ELEMENTS, Window
 
 
 def conv_2d(node: Node) -> Run:
@@ -52,8 +44,11 @@ def conv_2d(node: Node) -> Run:
     groups, rest = divmod(x.shape[3], depth)
     if rest or groups == 0 or outputs % groups:
         raise node.bad(f"{x.shape[3]} input channels, {outputs} filters of {depth} channels")
-    w = _weights(node, weights).reshape(groups, outputs // groups, kh * kw * depth)
-    return _windows(node, window, w.transpose(0, 2, 1))
+    size = kh * kw * depth
+    w = _weights(node, weights).reshape(groups, outputs // groups, size).transpose(0, 2, 1)
+    finish = _output(node, outputs, "int32 int64")
+    check_products(node, node.output().elements * size)
+    return _convolution(node, window, lambda padded: _sums(window, padded, w), finish)
 
 
 def depthwise_conv_2d(node: Node) -> Run:
@@ -68,14 +63,53 @@ def depthwise_conv_2d(node: Node) -> Run:
     one, kh, kw, outputs = weights.shape
     window = Window.of(node, (kh, kw), dilated=True)
     node.check_output((x.shape[0], window.height.out, window.width.out, outputs))
-    if one != 1 or outputs % x.shape[3]:
-        raise node.bad(f"weights {list(weights.shape)} for {x.shape[3]} input channels")
-    if node.option("depth_multiplier") * x.shape[3] != outputs:
+    channels = x.shape[3]
+    if one != 1 or outputs % channels:
+        raise node.bad(f"weights {list(weights.shape)} for {channels} input channels")
+    if node.option("depth_multiplier") * channels != outputs:
         raise node.bad(f"its depth multiplier {node.option('depth_multiplier')} does not fit")
     w = _weights(node, weights)
-    if x.shape[3] == 1:
-        return _windows(node, window, w.reshape(1, kh * kw, outputs), wide_biases="int64")
-    return _depthwise(node, window, w.reshape(kh, kw, outputs))
+    finish = _output(node, outputs, "int64")
+    check_products(node, node.output().elements * kh * kw)
+    if channels == 1:  # one filter bank over one channel: an ordinary convolution
+        w = w.reshape(1, kh * kw, outputs)
+        return _convolution(node, window, lambda padded: _sums(window, padded, w), finish)
+    w = w.reshape(kh, kw, channels, outputs // channels)
+    # With one filter a channel, NumPy sums faster over four axes than over five.
+    terms, w = ("nhwijc,ijc->nhwc", w[..., 0]) if outputs == channels else ("nhwijc,ijcm->nhwcm", w)
+    return _convolution(
+        node, window, lambda padded: np.einsum(terms, window.view(padded), w), finish
+    )
+
+
+def _convolution(node: Node, window: Window, sums: Callable[[Array], Array], finish: Output) -> Run:
+    """``sums`` takes padded images (N, height, width, C) to those of all their windows."""
+    zero_point, shape = node.input(0).zero_point, node.input(0).shape
+    output = node.output().shape
+
+    def run(x: Array, _: Array, bias: Array | None = None) -> Array:
+        images = centred(x, zero_point).reshape(-1, *shape[1:])
+        return finish(sums(window.pad(images, 0)).reshape(-1, *output), bias)
+
+    return run
+
+
+def _sums(window: Window, padded: Array, weights: Array) -> Array:
+    """Sums of products (N, out height, out width, outputs), a block of windows at a time.
+
+    ``weights`` are (groups, elements of a window, outputs / groups).
+    """
+    view = window.view(padded)
+    groups, size, filters = weights.shape
+    depth = padded.shape[3] // groups
+    sums = np.empty((*view.shape[:3], groups * filters))
+    for block in window.blocks(len(padded), size):
+        for group in range(groups):
+            windows = view[block][..., group * depth : (group + 1) * depth]
+            part = windows.reshape(-1, size) @ weights[group]
+            columns = slice(group * filters, (group + 1) * filters)
+            sums[(*block, columns)] = part.reshape(*windows.shape[:3], filters)
+    return sums
 
 
 def transpose_conv(node: Node) -> Run:
@@ -83,8 +117,8 @@ def transpose_conv(node: Node) -> Run:
 
     Every input element adds x * w to the outputs of its window. int8, int16 x int8, float32.
     """
-    # The rest of this module takes inputs as (input, weights, bias).
-    turned = _symmetric(_reorder_transpose(node))
+    # The checks that the convolutions share take inputs as (input, weights, bias).
+    turned = _symmetric(_reordered(node))
     x, weights, output = turned.input(0), turned.input(1), node.output()
     _check_rank(node, weights)
     if len(output.shape) != 4 or len(x.shape) != 4 or 0 in output.shape + x.shape:
@@ -95,22 +129,18 @@ def transpose_conv(node: Node) -> Run:
             f"input {list(x.shape)}, weights {list(weights.shape)}, output {list(output.shape)}"
         )
     scatter = Scatter.of(turned, (kh, kw))
-    w = _weights(turned, weights)
-    matrix, finish = _matrix_and_finish(turned, w.reshape(outputs, -1).T, wide_biases="int64 int16")
-    columns = w.transpose(3, 1, 2, 0).reshape(depth, kh * kw * outputs)
-    table = ExactMatrix(np.ascontiguousarray(columns, matrix.dtype), matrix.bound)
+    w = np.ascontiguousarray(_weights(turned, weights).transpose(1, 2, 3, 0))
+    finish = _output(turned, outputs, "int64 int16")
     check_products(node, x.elements * kh * kw * outputs)
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        ordered = [values[2], values[1], *values[3:]]
-        images = ordered[0].reshape(-1, *x.shape[1:])
-        sums = scatter(table, table.centred(images, x.zero_point))
-        return [finish(sums.reshape(-1, *output.shape), ordered)]
+    def run(_: Array, __: Array, value: Array, bias: Array | None = None) -> Array:
+        images = centred(value, x.zero_point).reshape(-1, *x.shape[1:])
+        return finish(scatter(images, w).reshape(-1, *output.shape), bias)
 
     return run
 
 
-def _reorder_transpose(node: Node) -> Node:
+def _reordered(node: Node) -> Node:
     if not node.present(1) or not node.present(2):
         raise node.bad("its weights or its input are missing")
     inputs = (node.inputs[2], node.inputs[1], *node.inputs[3:])
@@ -125,7 +155,7 @@ class Scatter:
     stride: tuple[int, int]
     before: tuple[int, int]
     canvas: tuple[int, int]
-    out: tuple[int, int, int]
+    out: tuple[int, int]
 
     @classmethod
     def of(cls, node: Node, kernel: tuple[int, int]) -> Scatter:
@@ -146,23 +176,21 @@ class Scatter:
         )
         if canvas[0] * canvas[1] * y[0] * y[3] > MAX_ELEMENTS:
             raise node.bad("its output is too large for any microcontroller")
-        return cls(
-            kernel, stride, (before[0], before[1]), (canvas[0], canvas[1]), (y[1], y[2], y[3])
-        )
+        return cls(kernel, stride, (before[0], before[1]), (canvas[0], canvas[1]), (y[1], y[2]))
 
-    def __call__(self, table: ExactMatrix, images: Array) -> Array:
-        """Sums (N, out height, out width, outputs) of ``images`` (N, H, W, C)."""
+    def __call__(self, images: Array, weights: Array) -> Array:
+        """Sums (N, out height, out width, outputs) of ``images`` (N, H, W, C).
+
+        ``weights`` are (kh, kw, C, outputs).
+        """
         n, height, width, _ = images.shape
-        (kh, kw), (sh, sw), (top, left) = self.kernel, self.stride, self.before
-        rows, columns, outputs = self.out
-        sums = np.zeros((n, *self.canvas, outputs), table.dtype)
-        for i in range(kh):
-            for j in range(kw):
-                start = (i * kw + j) * outputs
-                part = images @ table.matrix[:, start : start + outputs]
+        (sh, sw), (top, left), (rows, columns) = self.stride, self.before, self.out
+        sums = np.zeros((n, *self.canvas, weights.shape[3]))
+        for i in range(self.kernel[0]):
+            for j in range(self.kernel[1]):
                 down = slice(i, i + (height - 1) * sh + 1, sh)
                 across = slice(j, j + (width - 1) * sw + 1, sw)
-                sums[:, down, across] += part
+                sums[:, down, across] += images @ weights[i, j]
         return sums[:, top : top + rows, left : left + columns]
 
 
@@ -182,191 +210,16 @@ def _check_rank(node: Node, weights: Tensor) -> None:
 
 
 def _weights(node: Node, weights: Tensor) -> Array:
+    """The weights in double precision."""
     check_weight_types(node, weights, int4=node.operator.name != "TRANSPOSE_CONV")
     value = node.constant(1)
     if value is None:
         raise node.unsupported("its weights are computed at run time, not constants of the model")
-    return value
+    return value.astype(np.float64)
 
 
-def _matrix_and_finish(
-    node: Node, weights: Array, *, wide_biases: str
-) -> tuple[ExactMatrix, _Finish]:
-    """The exact form of ``weights`` (window, outputs), and the function behind the sums."""
-    outputs = weights.shape[1]
+def _output(node: Node, outputs: int, wide_biases: str) -> Output:
     if node.input(0).dtype == "float32":
-        return ExactMatrix.real(weights), _finish_real(node)
-    matrix = ExactMatrix.of(weights, largest_input(node.input(0)))
+        return real_output(node, outputs)
     multiplier = channel_multiplier(node, node.input(1), outputs)
-    return matrix, Requantizer.of(
-        node, multiplier, outputs, bound=matrix.bound, wide_biases=wide_biases
-    )
-
-
-def _finish_real(node: Node) -> _Finish:
-    clamp = clamp_for(node, node.output())
-
-    def finish(sums: Array, values: Sequence[Any]) -> Array:
-        if node.present(2):
-            sums = sums + values[2].reshape(len(values[2]), *(1,) * (sums.ndim - 2), -1)
-        return clamp(sums.astype(np.float32))
-
-    return finish
-
-
-def _windows(
-    node: Node, window: Window, weights: Array, *, wide_biases: str = "int32 int64"
-) -> Run:
-    """Convolution as matrix products: ``weights`` of shape (groups, window, outputs / groups)."""
-    x, output = node.input(0), node.output()
-    groups, size, filters = weights.shape
-    joined = weights.transpose(1, 0, 2).reshape(size, groups * filters)
-    matrix, finish = _matrix_and_finish(node, joined, wide_biases=wide_biases)
-    check_products(node, output.elements * size)
-    pointwise, whole = (groups == 1 and one for one in (window.pointwise, window.whole))
-
-    def run(values: Sequence[Any]) -> list[Array]:
-        images = matrix.centred(values[0].reshape(-1, *x.shape[1:]), x.zero_point)
-        if pointwise:
-            sums = matrix.product(images)
-        elif whole:
-            sums = matrix.product(window.pad(images, 0).reshape(-1, size))
-        else:
-            sums = _gathered(window, window.pad(images, 0), matrix.matrix, groups)
-        return [finish(sums.reshape(-1, *output.shape), values)]
-
-    folded = finish.folded(joined, x) if isinstance(finish, Requantizer) else None
-    if folded is None or groups > 1:
-        return run
-
-    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
-        padded, before = window.bound(inputs[0].reshape(x.shape), x.zero_point, work)
-        return [*before, *folded.bind(window.view(padded), outputs[0], work)]
-
-    def small(values: Sequence[Any]) -> list[Array]:
-        images = values[0].reshape(-1, *x.shape[1:])
-        rows = window.pad(images, x.zero_point).reshape(-1, size)
-        return [folded(rows).reshape(-1, *output.shape)]
-
-    return Prepared(small if folded.small and whole else run, bind)
-
-
-def _gathered(window: Window, padded: Array, matrix: Array, groups: int) -> Array:
-    """Product sums (N, out height, out width, outputs), a block of windows at a time."""
-    view = window.view(padded)
-    depth = padded.shape[3] // groups
-    size, outputs = matrix.shape
-    filters = outputs // groups
-    sums = np.empty((*view.shape[:3], outputs), matrix.dtype)
-    for block in window.blocks(len(padded), size):
-        for group in range(groups):
-            columns = slice(group * filters, (group + 1) * filters)
-            windows = view[block][..., group * depth : (group + 1) * depth]
-            part = windows.reshape(-1, size) @ matrix[:, columns]
-            sums[(*block, columns)] = part.reshape(*windows.shape[:3], filters)
-    return sums
-
-
-def _depthwise(node: Node, window: Window, weights: Array) -> Run:
-    """Depthwise convolution: ``weights`` (kh, kw, outputs)."""
-    x, output = node.input(0), node.output()
-    kh, kw, outputs = weights.shape
-    matrix, finish = _matrix_and_finish(
-        node, weights.reshape(kh * kw, outputs), wide_biases="int64"
-    )
-    check_products(node, output.elements * kh * kw)
-    product = (_one_window if window.whole else _tap_by_tap)(node, window, matrix)
-    repeat = outputs // x.shape[3]
-
-    def run(values: Sequence[Any]) -> list[Array]:
-        images = values[0].reshape(-1, *x.shape[1:])
-        return [finish(product(images).reshape(-1, *output.shape), values)]
-
-    folded = (
-        finish.folded(weights.reshape(-1, outputs), x) if isinstance(finish, Requantizer) else None
-    )
-    if folded is None or x.shape[0] != 1:
-        return run
-    w = folded.matrix[:-1].reshape(kh, kw, 1, 1, outputs)
-
-    def bind(inputs: Sequence[Any], outs: Sequence[Array], work: Workspace) -> list[Call]:
-        image, before = _image(inputs[0].reshape(x.shape), window, repeat, x.zero_point, work)
-        taps = window.view(image)[0].transpose(2, 3, 0, 1, 4)
-        rows = work.keep((kh, kw, 1, *taps.shape[3:]), np.float64)
-        rows[...] = w
-        offset = work.keep(output.shape[1:], np.float64)
-        offset[...] = folded.matrix[-1]
-        terms = work.share("terms", taps.shape, np.float64)
-        u = work.share("sums", offset.shape, np.float64)
-        return [
-            *before,
-            partial(np.multiply, taps, rows, terms),
-            partial(np.add.reduce, terms.reshape(kh * kw, *u.shape), 0, None, u),
-            partial(np.add, u, offset, u),
-            *folded.finish.calls(u.reshape(-1, outputs), outs[0], work),
-        ]
-
-    return Prepared(run, bind)
-
-
-def _one_window(node: Node, window: Window, matrix: ExactMatrix) -> Callable[[Array], Array]:
-    """Sums (N, outputs), for an image with a single window."""
-    zero_point, (taps, outputs) = node.input(0).zero_point, matrix.matrix.shape
-    repeat = outputs // node.input(0).shape[3]
-    outside = zero_point * matrix.matrix.sum(axis=0)  # the share of the zero point in each sum
-
-    def sums(images: Array) -> Array:
-        padded = window.pad(images.astype(matrix.dtype), zero_point)
-        if repeat > 1:
-            padded = np.repeat(padded, repeat, axis=3)
-        total = np.einsum("ntc,tc->nc", padded.reshape(-1, taps, outputs), matrix.matrix)
-        return np.asarray(total - outside)
-
-    return sums
-
-
-def _tap_by_tap(node: Node, window: Window, matrix: ExactMatrix) -> Callable[[Array], Array]:
-    """Sums (N, out height, out width * outputs), of a block of images at a time."""
-    x, outputs = node.input(0), matrix.matrix.shape[1]
-    kernel, width = (window.height.kernel, window.width.kernel), window.width.out
-    # One row of outputs is one stretch of memory: the weights are repeated along it.
-    rows = np.tile(matrix.matrix.reshape(*kernel, 1, outputs), (1, 1, width, 1))
-    rows = rows.reshape(*kernel, width * outputs)
-    repeat = outputs // x.shape[3]
-    step = max(1, _BLOCK // (x.elements // x.shape[0] * repeat))
-
-    def sums(images: Array) -> Array:
-        total = np.empty((len(images), window.height.out, rows.shape[2]), matrix.dtype)
-        for start in range(0, len(images), step):
-            block = slice(start, start + step)
-            padded = window.pad(matrix.centred(images[block], x.zero_point), 0)
-            if repeat > 1:
-                padded = np.repeat(padded, repeat, axis=3)
-            _taps(window, padded, rows, total[block])
-        return total
-
-    return sums
-
-
-def _image(
-    x: Array, window: Window, repeat: int, zero_point: int, work: Workspace
-) -> tuple[Array, list[Call]]:
-    """A padded float64 buffer of ``x`` with each channel repeated, and the calls that fill it."""
-    h, w = window.height, window.width
-    shape = (len(x), h.padded, w.padded, x.shape[3] * repeat)
-    image = work.keep(shape, np.float64, zero_point)
-    inside = window.inside(image).reshape(*x.shape, repeat)
-    return image, [copied(inside, x[..., None])]
-
-
-def _taps(window: Window, padded: Array, rows: Array, sums: Array) -> None:
-    """Into ``sums``: ``rows`` (kh, kw, out width * outputs) times the shifted images."""
-    height, width = window.height, window.width
-    sums[...] = 0
-    term = np.empty_like(sums)
-    for j in range(width.kernel):
-        columns = padded[:, :, width.tap(j)]
-        columns = columns.reshape(*columns.shape[:2], -1)
-        for i in range(height.kernel):
-            np.multiply(columns[:, height.tap(i)], rows[i, j], out=term)
-            sums += term
+    return integer_output(node, multiplier, outputs, wide_biases=wide_biases)

@@ -23,9 +23,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.model import Tensor
-from harness.reference.bind import known
-from harness.reference.fixedpoint import Array
-from harness.reference.node import NUMPY_TYPES, Node, Run
+from harness.reference.arrays import Array
+from harness.reference.node import NUMPY_TYPES, Known, Node, Run
 
 _HEAD = 16
 _TYPES = frozenset({"bool", "float32", "int8", "int16", "int32", "int64"})
@@ -37,7 +36,7 @@ def decode(node: Node) -> Run:
     count = len(node.outputs)
     if not count or len(node.inputs) != 2 * count:
         raise node.refused(f"it has {len(node.inputs)} inputs for {count} outputs")
-    return known([_Encoded.of(node, place).decoded()[None] for place in range(count)])
+    return Known([_Encoded.of(node, place).decoded()[None] for place in range(count)])
 
 
 @dataclass(frozen=True)

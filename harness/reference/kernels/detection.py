@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from harness.reference.fixedpoint import Array
+from harness.reference.arrays import Array
 from harness.reference.node import Node, Run
 
 _NUMBER = ["max_detections", "max_classes_per_detection", "num_classes"]
@@ -91,7 +90,7 @@ def detection_postprocess(node: Node) -> Run:
         results[3][0] = len(found)
         return [value.reshape(shape) for value, shape in zip(results, shapes, strict=True)]
 
-    def run(values: Sequence[Any]) -> list[Array]:
+    def run(*values: Array) -> list[Array]:
         runs = max(map(len, values))
         rows = [
             once(*(value[number % len(value)].reshape(count, -1) for value in values))

@@ -1,8 +1,7 @@
-"""Operators of one tensor, element by element, and logical ones of two.
+"""ABS, NEG, EXP, LOG, SQRT, RSQRT, SQUARE, SIN, COS, FLOOR, CEIL, ROUND.
 
-ABS, NEG, EXP, LOG, SQRT, RSQRT, SQUARE, SIN, COS, FLOOR, CEIL, ROUND, LOGICAL_NOT, LOGICAL_AND,
-LOGICAL_OR. Source: TensorFlow Lite operator specification. float32 is computed in double
-precision and rounded once.
+Source: TensorFlow Lite operator specification. float32 is computed in double precision and rounded
+once.
 """
 
 from __future__ import annotations
@@ -11,11 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from harness.reference.broadcast import aligned, check_broadcast
-from harness.reference.fixedpoint import Array, Multiplier
-from harness.reference.kernels.activations import elementwise
+from harness.reference.arrays import Array
 from harness.reference.node import Node, Run
-from harness.reference.quantization import limits
+from harness.reference.tables import elementwise
 
 
 def _real(node: Node, function: Callable[[Array], Array]) -> Run:
@@ -32,17 +29,13 @@ def absolute(node: Node) -> Run:
     node.check_output(x.shape)
     if x.dtype == "int16" and (x.zero_point or output.zero_point):
         raise node.refused("int16 tensors must have the zero point 0")
-    ratio = float(node.precise(node.scale(x)) / node.precise(node.scale(output)))
-    multiplier = Multiplier.of(ratio, node.rounding)
-    low, high = limits(output.dtype)
-
-    def quantized(q: Array) -> Array:
-        y = np.abs(q - x.zero_point)
-        if x.scale != output.scale:
-            y = multiplier.scale(y)
-        return np.asarray(np.clip(y + output.zero_point, low, high))
-
-    return elementwise(node, quantized)
+    requantize = node.requantizer(
+        float(node.precise(node.scale(x)) / node.precise(node.scale(output)))
+    )
+    if x.scale != output.scale:
+        return elementwise(node, lambda q: requantize(np.abs(q - x.zero_point)))
+    clamp = requantize.clamp
+    return elementwise(node, lambda q: clamp(np.abs(q - x.zero_point) + output.zero_point))
 
 
 def negative(node: Node) -> Run:
@@ -98,27 +91,3 @@ def ceiling(node: Node) -> Run:
 def nearest(node: Node) -> Run:
     """The nearest integer, halves to even. float32."""
     return _real(node, np.rint)
-
-
-def logical_not(node: Node) -> Run:
-    """Not x. bool."""
-    node.check_types("bool")
-    node.check_output(node.input(0).shape)
-    return lambda values: [np.logical_not(values[0])]
-
-
-def _logical(node: Node, function: Callable[[Array, Array], Array]) -> Run:
-    node.check_types("bool")
-    check_broadcast(node)
-    rank = len(node.output().shape)
-    return lambda values: [function(aligned(values[0], rank), aligned(values[1], rank))]
-
-
-def logical_and(node: Node) -> Run:
-    """X and y, broadcast. bool."""
-    return _logical(node, np.logical_and)
-
-
-def logical_or(node: Node) -> Run:
-    """X or y, broadcast. bool."""
-    return _logical(node, np.logical_or)

@@ -5,13 +5,9 @@ Source: tflite-micro, the operators' own files.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
-from harness.reference.broadcast import aligned, whole_runs
-from harness.reference.fixedpoint import Array
+from harness.reference.arrays import Array, aligned, whole_runs
 from harness.reference.node import NUMPY_TYPES, Node, Run
 
 _MAX_RANK = 5
@@ -26,9 +22,9 @@ def fill(node: Node) -> Run:
         raise node.bad(f"its value has the shape {list(value.shape)}")
     node.check_output(node.integers(0, "its shape", "int8 int16 int32 int64"))
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        scalar = values[1].reshape(-1, *(1,) * len(output.shape))
-        return [np.broadcast_to(scalar, (len(scalar), *output.shape)).copy()]
+    def run(_: Array, value: Array) -> Array:
+        scalar = value.reshape(-1, *(1,) * len(output.shape))
+        return np.broadcast_to(scalar, (len(scalar), *output.shape))
 
     return run
 
@@ -38,7 +34,7 @@ def zeros_like(node: Node) -> Run:
     dtype = NUMPY_TYPES[node.check_types("int8 int32 int64 float32")]
     shape = node.input(0).shape
     node.check_output(shape)
-    return lambda values: [np.zeros((1, *shape), dtype)]
+    return lambda _: np.zeros((1, *shape), dtype)
 
 
 def shape(node: Node) -> Run:
@@ -48,7 +44,7 @@ def shape(node: Node) -> Run:
         raise node.unsupported(f"an output of type {output.dtype} is not supported")
     node.check_output((len(x.shape),))
     sizes = np.array([x.shape], np.int32)
-    return lambda values: [sizes.copy()]
+    return lambda _: sizes
 
 
 def broadcast_to(node: Node) -> Run:
@@ -64,9 +60,7 @@ def broadcast_to(node: Node) -> Run:
     ends = zip(x.shape[::-1], target[::-1], strict=False)
     if any(size not in (1, wanted) for size, wanted in ends):
         raise node.bad(f"{list(x.shape)} cannot be repeated to {target}")
-    return lambda values: [
-        np.broadcast_to(aligned(values[0], rank), (len(values[0]), *target)).copy()
-    ]
+    return lambda x, _: np.broadcast_to(aligned(x, rank), (len(x), *target))
 
 
 def broadcast_args(node: Node) -> Run:
@@ -78,11 +72,11 @@ def broadcast_args(node: Node) -> Run:
     length = max(first.elements, second.elements)
     node.check_output((length,))
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        a, b = (_led_by_ones(value, length) for value in whole_runs(list(values)))
+    def run(*shapes: Array) -> Array:
+        a, b = (_led_by_ones(value, length) for value in whole_runs(shapes))
         if np.any((a != b) & (a != 1) & (b != 1)):
             raise node.aborts("its shapes do not broadcast")
-        return [np.where(a == 1, b, a)]
+        return np.where(a == 1, b, a)
 
     return run
 

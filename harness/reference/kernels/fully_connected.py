@@ -1,4 +1,4 @@
-"""FULLY_CONNECTED.
+"""FULLY_CONNECTED and BATCH_MATMUL.
 
 y[b, o] = activation(sum_d x[b, d] * w[o, d] + bias[o]): TensorFlow Lite operator specification,
 and for integers its 8-bit quantization specification (weights symmetric, accumulators of 32 bits
@@ -8,27 +8,27 @@ for int8, of 64 or 32 bits for int16 activations).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from harness.model import Tensor
-from harness.reference.activation import clamp_for
-from harness.reference.bind import Call, Prepared, Workspace, sums_of
-from harness.reference.exact import FLOAT64_EXACT, ExactMatrix
-from harness.reference.fixedpoint import Array
+from harness.reference.arrays import Array, aligned
 from harness.reference.node import Node, Run
-from harness.reference.requantize import (
-    Requantizer,
+from harness.reference.products import (
+    centred,
     channel_multiplier,
     check_bias_scale,
+    check_products,
     check_weight_types,
-    largest_input,
+    integer_output,
     product_multiplier,
+    real_output,
     weight_scales,
 )
-from harness.reference.window import check_products
+from harness.reference.scale import Multiplier, Requantizer
+
+#: Double precision holds whole numbers up to this one.
+_EXACT = 1 << 53
 
 
 def fully_connected(node: Node) -> Run:
@@ -48,8 +48,35 @@ def fully_connected(node: Node) -> Run:
         )
     check_products(node, batches * depth * columns)
     if check_weight_types(node, weights) == "float32":
-        return _real(node, weights, (batches, depth))
-    return _quantized(node, weights, (batches, depth))
+        finish = real_output(node, columns)
+    else:
+        finish = integer_output(node, _multiplier(node, weights), columns)
+    zero, offset = x.zero_point, _weight_offset(weights)
+
+    def matrix(w: Array) -> Array:
+        """(runs, ..., depth) to (runs, depth, columns)."""
+        return np.swapaxes(centred(w.reshape(len(w), -1, depth)[:, :columns], offset), 1, 2)
+
+    value = node.constant(1)
+    fixed = None if value is None else np.ascontiguousarray(matrix(value[None])[0])
+
+    def run(x: Array, weights: Array, bias: Array | None = None) -> Array:
+        rows = centred(x, zero).reshape(len(x), batches, depth)
+        sums = rows @ matrix(weights) if fixed is None else rows.reshape(-1, depth) @ fixed
+        return finish(sums.reshape(-1, *output.shape), bias)
+
+    return run
+
+
+def _multiplier(node: Node, weights: Tensor) -> Multiplier:
+    if len(weight_scales(node, weights)) > 1:
+        if weights.dtype == "int4":
+            raise node.unsupported("int4 weights with a scale for each channel are not supported")
+        return channel_multiplier(node, weights, weights.shape[-2])
+    multiplier = product_multiplier(node, node.input(0), weights)
+    if node.present(2):
+        check_bias_scale(node, weights, node.input(2))
+    return multiplier
 
 
 def _weight_offset(weights: Tensor) -> int:
@@ -57,86 +84,59 @@ def _weight_offset(weights: Tensor) -> int:
     return weights.zero_point if len(scales) == 1 else 0  # TFLM's per-channel form has none
 
 
-def _product(
-    node: Node, weights: Tensor, shape: tuple[int, int], make: Callable[[Array], ExactMatrix]
-) -> tuple[Callable[[Sequence[Any]], Array], int]:
-    """The product sums (runs, batches, columns), and a bound on their magnitude."""
-    columns, zero = node.output().shape[-1], node.input(0).zero_point
-    offset = _weight_offset(weights)
-    fixed = node.constant(1)
-    if fixed is not None and offset:
-        fixed = fixed.astype(np.int64) - offset
-    # Weights that another operator computes become a matrix for each run.
-    matrix = None if fixed is None else make(fixed.reshape(-1, shape[1])[:columns].T)
-    outside = None if matrix is None else zero * matrix.matrix.sum(axis=0)
+def batch_matmul(node: Node) -> Run:
+    """Inputs (..., rows, depth) and (..., depth, columns), either one transposed on request.
 
-    def product(values: Sequence[Any]) -> Array:
-        x = values[0].reshape(len(values[0]), *shape)
-        if matrix is not None:
-            sums = matrix.product(x.astype(matrix.dtype))
-            return sums - outside if zero else sums
-        w = values[1].reshape(len(values[1]), -1, shape[1])[:, :columns].astype(np.float64) - offset
-        return np.asarray((x.astype(np.float64) - zero) @ np.swapaxes(w, 1, 2))
+    Leading axes are broadcast; both inputs may have a zero point. int8 (32-bit sums), int16 (64-bit
+    sums, zero points 0), float32.
+    """
+    x, y, output = node.input(0), node.input(1), node.output()
+    dtype = node.check_types("int8 int16 float32")
+    if y.dtype != dtype:
+        raise node.unsupported(f"{dtype} times {y.dtype} is not supported")
+    depth = _check_shapes(node)
+    check_products(node, output.elements * depth)
+    if dtype == "int16" and (x.zero_point or y.zero_point or output.zero_point):
+        raise node.bad("int16 tensors must have the zero point 0")
+    if dtype != "float32" and _largest(x) * _largest(y) * depth > _EXACT:
+        raise node.unsupported(f"sums of {depth} products are not supported")
+    rank = len(output.shape)
+    turn_x, turn_y = node.option("adj_x"), node.option("adj_y")
 
-    return product, FLOAT64_EXACT if matrix is None else matrix.bound
+    def side(value: Array, tensor: Tensor, turned: bool) -> Array:
+        matrix = centred(aligned(value, rank), tensor.zero_point)
+        return np.swapaxes(matrix, -1, -2) if turned else matrix
 
+    def product(a: Array, b: Array) -> Array:
+        return np.asarray(side(a, x, turn_x) @ side(b, y, turn_y))
 
-def _real(node: Node, weights: Tensor, shape: tuple[int, int]) -> Run:
-    output = node.output()
-    columns = output.shape[-1]
-    clamp = clamp_for(node, output)
-    product, _ = _product(node, weights, shape, ExactMatrix.real)
-
-    def run(values: Sequence[Any]) -> list[Array]:
-        y = product(values)
-        if node.present(2):
-            y = y + values[2][:, None, :columns]
-        return [clamp.real(y).reshape(len(y), *output.shape)]
-
-    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call] | None:
-        w, bias = (node.constant(index) if node.present(index) else None for index in (1, 2))
-        if w is None or (bias is None and node.present(2)):
-            return None
-        added = np.zeros(columns) if bias is None else bias[:columns]
-        matrix = np.vstack([w.reshape(-1, shape[1])[:columns].T, added], dtype=np.float64)
-        sums, calls = sums_of(inputs[0].reshape(shape), matrix, work)
-        return [*calls, *clamp.stored(sums, outputs[0].reshape(sums.shape))]
-
-    return Prepared(run, bind)
+    if dtype == "float32":
+        return lambda a, b: product(a, b).astype(np.float32)
+    clamp, multiplier = node.clamp("NONE"), product_multiplier(node, x, y)
+    requantize = Requantizer(multiplier, output.zero_point, clamp, wide=dtype == "int16")
+    return lambda a, b: requantize(product(a, b))
 
 
-def _quantized(node: Node, weights: Tensor, shape: tuple[int, int]) -> Run:
-    x, output = node.input(0), node.output()
-    columns = output.shape[-1]
-    if len(weight_scales(node, weights)) > 1:
-        if weights.dtype == "int4":
-            raise node.unsupported("int4 weights with a scale for each channel are not supported")
-        multiplier = channel_multiplier(node, weights, weights.shape[-2])
-    else:
-        multiplier = product_multiplier(node, x, weights)
-        if node.present(2):
-            check_bias_scale(node, weights, node.input(2))
-    largest = largest_input(x)
-    product, bound = _product(node, weights, shape, lambda w: ExactMatrix.of(w, largest))
-    requantize = Requantizer.of(node, multiplier, columns, bound=bound)
+def _largest(x: Tensor) -> int:
+    """The largest magnitude of a value of ``x`` less its zero point."""
+    info = np.iinfo(x.dtype)
+    return max(int(info.max) - x.zero_point, x.zero_point - int(info.min))
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        y = requantize(product(values), values)
-        return [y.reshape(len(y), *output.shape)]
 
-    fixed = node.constant(1)
-    if fixed is None:
-        return run
-    w = fixed.reshape(-1, shape[1])[:columns].T.astype(np.int64) - _weight_offset(weights)
-    folded = requantize.folded(w, x) or requantize.summed(w, x)
-    if folded is None:
-        return run
-
-    def small(values: Sequence[Any]) -> list[Array]:
-        y = folded(values[0].reshape(-1, shape[1]))
-        return [y.reshape(len(values[0]), *output.shape)]
-
-    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
-        return folded.bind(inputs[0].reshape(shape), outputs[0], work)
-
-    return Prepared(small if folded.small else run, bind)
+def _check_shapes(node: Node) -> int:
+    """The depth of the product; checks the output's shape."""
+    x, y = list(node.input(0).shape), list(node.input(1).shape)
+    if not 2 <= min(len(x), len(y)) <= max(len(x), len(y)) <= 5:
+        raise node.bad(f"its inputs have the shapes {x} and {y}")
+    if node.option("adj_x"):
+        x[-2:] = x[:-3:-1]
+    if node.option("adj_y"):
+        y[-2:] = y[:-3:-1]
+    try:
+        lead = np.broadcast_shapes(tuple(x[:-2]), tuple(y[:-2]))
+    except ValueError:
+        raise node.bad(f"{x} and {y} do not broadcast") from None
+    if x[-1] != y[-2] or 0 in x + y:
+        raise node.bad(f"{x} times {y}")
+    node.check_output((*lead, x[-2], y[-1]))
+    return x[-1]

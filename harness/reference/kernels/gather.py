@@ -7,14 +7,10 @@ arrives: TFLM refuses it, too, or reads the memory there (GATHER).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from harness.reference.broadcast import whole_runs
-from harness.reference.fixedpoint import Array
-from harness.reference.kernels.shape import positive_axis
+from harness.reference.arrays import Array, whole_runs
 from harness.reference.node import Node, Run
 from harness.reference.parameters import parametrized
 
@@ -31,7 +27,7 @@ def gather(node: Node) -> Run:
     x, places = node.input(0), node.input(1)
     if places.dtype != "int32":
         raise node.unsupported(f"places of type {places.dtype} are not supported")
-    axis = positive_axis(node, int(node.option("axis")), len(x.shape))
+    axis = node.axis(int(node.option("axis")), len(x.shape))
     batch = int(node.option("batch_dims"))
     batch += len(places.shape) if batch < 0 else 0
     if not 0 <= batch <= min(axis, len(places.shape)):
@@ -44,13 +40,13 @@ def gather(node: Node) -> Run:
     inner, count = math.prod(x.shape[axis + 1 :]), math.prod(rest)
     batches = math.prod(lead)
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        given, where = whole_runs([values[0], values[1]])
+    def run(x: Array, places: Array) -> Array:
+        given, where = whole_runs([x, places])
         _check_places(node, where, size)
         table = given.reshape(len(given), batches, outer, size, inner)
         index = where.reshape(len(where), batches, 1, count, 1)
         y = np.take_along_axis(table, index.astype(np.intp), axis=3)
-        return [y.reshape(len(given), *node.output().shape)]
+        return y.reshape(len(given), *node.output().shape)
 
     return run
 
@@ -71,12 +67,12 @@ def gather_nd(node: Node) -> Run:
     slices, inner = math.prod(x.shape[:depth]), math.prod(x.shape[depth:])
     strides = np.array([math.prod(x.shape[i + 1 : depth]) for i in range(depth)], np.int64)
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        given, where = whole_runs([values[0], values[1]])
+    def run(x: Array, places: Array) -> Array:
+        given, where = whole_runs([x, places])
         flat = (where.astype(np.int64) * strides).sum(axis=-1).reshape(len(where), -1, 1)
         _check_places(node, flat, slices)
         y = np.take_along_axis(given.reshape(len(given), slices, inner), flat, axis=1)
-        return [y.reshape(len(given), *node.output().shape)]
+        return y.reshape(len(given), *node.output().shape)
 
     return run
 
@@ -101,13 +97,13 @@ def embedding_lookup(node: Node) -> Run:
         raise node.bad("its table has a zero point")
     scale = np.float32(table.scale)
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        where, rows = whole_runs([values[0], values[1]])
+    def run(places: Array, values: Array) -> Array:
+        where, rows = whole_runs([places, values])
         _check_places(node, where, table.shape[0])
         flat = rows.reshape(len(rows), table.shape[0], -1)
         y = np.take_along_axis(flat, where[..., None].astype(np.intp), axis=1)
         y = y.reshape(len(rows), *output.shape)
-        return [y.astype(np.float32) * scale if real else y]
+        return y.astype(np.float32) * scale if real else y
 
     return run
 
@@ -131,11 +127,11 @@ def dynamic_update_slice(node: Node) -> Run:
         begin = [min(max(0, a), most) for a, most in zip(first, room, strict=True)]
         cuts = tuple(slice(a, a + size) for a, size in zip(begin, part.shape, strict=True))
 
-        def run(values: Sequence[Any]) -> list[Array]:
-            whole, update = whole_runs([values[0], values[1]])
+        def run(x: Array, part: Array, _: Array) -> Array:
+            whole, update = whole_runs([x, part])
             y = whole.copy()
             y[(slice(None), *cuts)] = update
-            return [y]
+            return y
 
         return run
 

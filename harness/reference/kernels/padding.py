@@ -5,14 +5,9 @@ Sources: TensorFlow Lite operator specification; tflite-micro, ``mirror_pad.cc``
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
-from harness.reference.bind import Call, Prepared, Workspace, copied
-from harness.reference.fixedpoint import Array
-from harness.reference.kernels.shape import same_type
+from harness.reference.arrays import Array
 from harness.reference.node import NUMPY_TYPES, Node, Run
 from harness.reference.parameters import parametrized
 
@@ -33,7 +28,8 @@ def pad(node: Node) -> Run:
     dtype = x.dtype
     if dtype not in ("int8", "int16", "int32", "float32"):
         raise node.unsupported(f"input type {dtype} is not supported")
-    same_type(node)
+    if output.dtype != dtype:
+        raise node.bad(f"its tensors are {dtype} and {output.dtype}")
     paddings = node.integers(1, "its paddings")
     pairs = _pairs(node, paddings)
     inside = (
@@ -51,21 +47,15 @@ def pad(node: Node) -> Run:
     ):
         raise node.refused("its value and its output differ in scale or zero point")
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        runs = max(len(values[0]), len(values[2]) if given else 1)
+    def run(x: Array, _: Array, value: Array | None = None) -> Array:
+        runs = max(len(x), 1 if value is None else len(value))
         y = np.full((runs, *output.shape), fill, NUMPY_TYPES[dtype])
-        if given:
-            y[...] = values[2].reshape(-1, *(1,) * len(output.shape))
-        y[inside] = values[0]
-        return [y]
+        if value is not None:
+            y[...] = value.reshape(-1, *(1,) * len(output.shape))
+        y[inside] = x
+        return y
 
-    def bind(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> list[Call] | None:
-        if given and inputs[2].flags.writeable:
-            return None
-        outputs[0][...] = inputs[2].reshape(-1)[0] if given else fill
-        return [copied(outputs[0][inside], inputs[0])]
-
-    return Prepared(run, bind)
+    return run
 
 
 def mirror_pad(node: Node) -> Run:
@@ -86,11 +76,10 @@ def mirror_pad(node: Node) -> Run:
             if place.size and not 0 <= place.min() <= place.max() < size:
                 raise node.bad(f"paddings {paddings} reach beyond the mirrored {list(shape)}")
 
-        def run(values: Sequence[Any]) -> list[Array]:
-            y = values[0]
+        def run(x: Array, _: Array) -> Array:
             for axis, place in enumerate(places):
-                y = np.take(y, place, axis=axis + 1)
-            return [y]
+                x = np.take(x, place, axis=axis + 1)
+            return x
 
         return run
 

@@ -6,17 +6,15 @@ not requantized: input and output have the same scale and zero point.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from harness.reference.activation import FLOAT_MAX, clamp_for
-from harness.reference.bind import Call, Prepared, Workspace, copied, looked_up
-from harness.reference.fixedpoint import Array
-from harness.reference.node import NUMPY_TYPES, Node, Run
-from harness.reference.window import Window, check_products
+from harness.reference.arrays import Array
+from harness.reference.node import FLOAT_MAX, NUMPY_TYPES, Node, Run
+from harness.reference.products import check_products
+from harness.reference.window import Window
 
 _SAME_SCALE = 1e-6
 
@@ -44,23 +42,7 @@ def max_pool_2d(node: Node) -> Run:
         taps = _reduce(window, images, np.fmax)
         return np.asarray(np.fmax(taps, dtype.type(lowest), out=taps))
 
-    run, clamp = _pool(node, window, lowest, dtype, largest), clamp_for(node, node.output())
-    if dtype.kind == "f":
-        return run
-
-    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
-        padded, calls = window.bound(inputs[0].reshape(node.input(0).shape), lowest, work)
-        first, *others = _taps(window, padded)
-        y = outputs[0].reshape(first.shape)
-        calls.append(copied(y, first))
-        calls += [partial(np.maximum, y, tap, out=y) for tap in others]
-        if clamp.low > lowest:
-            calls.append(partial(np.maximum, y, np.array(clamp.low, dtype), out=y))
-        if clamp.high < np.iinfo(dtype).max:
-            calls.append(partial(np.minimum, y, np.array(clamp.high, dtype), out=y))
-        return calls
-
-    return Prepared(run, bind)
+    return _pool(node, window, lowest, dtype, largest)
 
 
 def average_pool_2d(node: Node) -> Run:
@@ -75,24 +57,7 @@ def average_pool_2d(node: Node) -> Run:
         return _divided(sums, count)
 
     wide = np.dtype(np.float64 if node.input(0).dtype == "float32" else np.int64)
-    run, clamp = _pool(node, window, 0, wide, average), clamp_for(node, node.output())
-    if node.input(0).dtype != "int8" or count.min() != count.max():
-        return run
-    terms = int(count.max())
-    every = np.roll(np.arange(-128 * terms, 128 * terms + 1), -128 * terms)
-    table = clamp(_divided(every, np.array(terms)))
-
-    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
-        padded, calls = window.bound(inputs[0].reshape(node.input(0).shape), 0, work)
-        sums = work.share("index", node.output().shape, np.intp)
-        windows = window.view(padded)
-        return [
-            *calls,
-            partial(np.add.reduce, windows, (3, 4), np.intp, sums),
-            looked_up(table, sums, outputs[0].reshape(sums.shape), "wrap"),
-        ]
-
-    return Prepared(run, bind)
+    return _pool(node, window, 0, wide, average)
 
 
 def _divided(sums: Array, count: Array) -> Array:
@@ -130,30 +95,21 @@ def _pool(
     reduce: Callable[[Array], Array],
 ) -> Run:
     """Pooling computed in ``dtype``; ``outside`` is the value of the padding."""
-    x, output = node.input(0), node.output()
-    clamp = clamp_for(node, output)
+    shape, output, clamp = node.input(0).shape, node.output().shape, node.clamp()
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        images = values[0].reshape(-1, *x.shape[1:]).astype(dtype, copy=False)
-        pooled = reduce(window.pad(images, outside))
-        return [clamp(pooled).reshape(-1, *output.shape)]
+    def run(x: Array) -> Array:
+        images = x.reshape(-1, *shape[1:]).astype(dtype, copy=False)
+        return clamp(reduce(window.pad(images, outside))).reshape(-1, *output)
 
     return run
 
 
 def _reduce(window: Window, padded: Array, combine: Callable[..., Array]) -> Array:
-    """Combine the taps of every window: (N, out height, out width, C)."""
-    first, *others = _taps(window, padded)
-    result = first.copy()
-    for tap in others:
-        combine(result, tap, out=result)
+    """Combine the elements of every window: (N, out height, out width, C)."""
+    height, width = window.height, window.width
+    result = padded[:, height.tap(0), width.tap(0)].copy()
+    for i in range(height.kernel):
+        for j in range(width.kernel):
+            if i or j:
+                combine(result, padded[:, height.tap(i), width.tap(j)], out=result)
     return result
-
-
-def _taps(window: Window, padded: Array) -> list[Array]:
-    """Per place in a window a view (N, out height, out width, C) of all windows' elements."""
-    return [
-        padded[:, window.height.tap(i), window.width.tap(j)]
-        for i in range(window.height.kernel)
-        for j in range(window.width.kernel)
-    ]

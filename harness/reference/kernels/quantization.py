@@ -1,31 +1,17 @@
-"""QUANTIZE (real to quantized, and from one quantization to another) and DEQUANTIZE.
+"""QUANTIZE (real to quantized, and from one quantization to another), DEQUANTIZE, CAST.
 
-Source: TensorFlow Lite operator specification.
+Sources: TensorFlow Lite operator specification; tflite-micro, ``cast.cc``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
-from typing import Any
-
 import numpy as np
 
-from harness.reference.activation import Clamp
-from harness.reference.bind import (
-    Call,
-    Prepared,
-    Workspace,
-    copied,
-    every_value,
-    value_table,
-)
-from harness.reference.fixedpoint import Array, Multiplier, wrap32
-from harness.reference.node import Node, Run
+from harness.reference.arrays import Array
+from harness.reference.node import NUMPY_TYPES, Node, Run
 from harness.reference.quantization import dequantize as to_real
-from harness.reference.quantization import limits
 from harness.reference.quantization import quantize as to_quantized
-from harness.reference.scaling import Scaling
+from harness.reference.scale import wrap32
 
 #: The conversions of TFLM: input type -> output types.
 _CONVERSIONS = {
@@ -35,6 +21,7 @@ _CONVERSIONS = {
     "int8": "int8 uint8 int16 int32",
     "uint8": "int8",
 }
+_CAST_TYPES = ("int8", "int16", "int32", "uint32", "float32", "bool")
 
 
 def quantize(node: Node) -> Run:
@@ -45,69 +32,9 @@ def quantize(node: Node) -> Run:
         raise node.unsupported(f"{x.dtype} to {output.dtype} is not supported")
     scale = node.scale(output)
     if x.dtype == "float32":
-        return _from_real(node)
-    multiplier = Multiplier.of(node.scale(x) / scale, node.rounding)
-    low, high = limits(output.dtype)
-
-    def rescaled(q: Array) -> Array:
-        centred = wrap32(q.astype(np.int64) - x.zero_point)
-        y = wrap32(multiplier.scale(centred) + output.zero_point)
-        return np.asarray(np.clip(y, low, high), output.dtype)
-
-    if x.dtype != "int32":
-        return value_table(rescaled(every_value(x.dtype)), x.dtype)
-    # A multiplier below 1/2: a zero point does not make a result overflow.
-    clamp = Clamp(low, high, np.dtype(output.dtype))
-    scaling = Scaling.of(multiplier, output.zero_point, clamp, 1 << 31)
-    if scaling is None or multiplier.shift >= 0:
-        return lambda values: [rescaled(values[0])]
-    return _from_sums(node, scaling)
-
-
-def _from_sums(node: Node, scaling: Scaling) -> Run:
-    """int32 -> int8, int16."""
-    x, zero = node.input(0), np.array(node.input(0).zero_point, np.int32)
-
-    def run(values: Sequence[Any]) -> list[Array]:
-        return [scaling(values[0] - zero)]  # wraps
-
-    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
-        u = work.share("sums", (1, x.elements), np.float64)
-        centred = partial(np.subtract, u, np.array(float(zero)), u)
-        return [
-            copied(u[0], inputs[0].reshape(-1)),
-            centred,
-            *scaling.calls(u, outputs[0], work, wraps=bool(zero)),
-        ]
-
-    return Prepared(run, bind)
-
-
-def _from_real(node: Node) -> Run:
-    """float32 -> int8, int16, as :func:`harness.reference.quantization.quantize`."""
-    x, output, scale = node.input(0), node.output(), node.scale(node.output())
-    low, high = (np.array(end, np.float64) for end in limits(output.dtype))
-
-    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call]:
-        # x + 1/2 is exact in double precision, unless x is so large or small that 1/2 or x is lost.
-        ratio = work.share("single", x.shape, np.float32)
-        whole, half = (work.share(name, x.shape, np.float64) for name in ("sums", "halves"))
-        return [
-            partial(np.divide, inputs[0].reshape(x.shape), np.array(scale, np.float32), ratio),
-            copied(whole, ratio),
-            partial(np.copysign, np.array(0.5), whole, half),
-            partial(np.add, whole, half, whole),
-            partial(np.trunc, whole, whole),
-            partial(np.add, whole, np.array(float(output.zero_point)), whole),
-            partial(np.maximum, whole, low, out=whole),
-            partial(np.minimum, whole, high, out=whole),
-            copied(outputs[0].reshape(x.shape), whole),
-        ]
-
-    def run(values: Sequence[Any]) -> list[Array]:
-        return [to_quantized(values[0], scale, output.zero_point, output.dtype)]
-
-    return Prepared(run, bind, quiet=False)
+        return lambda real: to_quantized(real, scale, output.zero_point, output.dtype)
+    requantize = node.requantizer(node.scale(x) / scale)
+    return lambda q: requantize(wrap32(q.astype(np.int64) - x.zero_point))
 
 
 def dequantize(node: Node) -> Run:
@@ -117,6 +44,26 @@ def dequantize(node: Node) -> Run:
     if x.dtype not in ("int8", "int16", "uint8") or output.dtype != "float32":
         raise node.unsupported(f"{x.dtype} to {output.dtype} is not supported")
     scale = node.scale(x)
-    if x.dtype != "int16":
-        return value_table(to_real(every_value(x.dtype), scale, x.zero_point), x.dtype)
-    return lambda values: [to_real(values[0], scale, x.zero_point)]
+    return lambda q: to_real(q, scale, x.zero_point)
+
+
+def cast(node: Node) -> Run:
+    """The value in another type. Integers wrap; what is not 0 is true.
+
+    float32 is rounded toward zero. A value that does not fit is undefined in C++; here it is as
+    Arm's VCVT gives it: saturated to 32 bits, NaN to 0, and narrower types keep the low bits.
+    """
+    x, output = node.input(0), node.output()
+    if x.dtype not in _CAST_TYPES or output.dtype not in _CAST_TYPES:
+        raise node.unsupported(f"{x.dtype} to {output.dtype} is not supported")
+    node.check_output(x.shape)
+    dtype = NUMPY_TYPES[output.dtype]
+    if x.dtype != "float32" or dtype.kind in "fb":
+        return lambda value: value.astype(dtype)
+    low, high = (0, (1 << 32) - 1) if dtype.kind == "u" else (-(1 << 31), (1 << 31) - 1)
+
+    def run(real: Array) -> Array:
+        whole = np.trunc(np.nan_to_num(real.astype(np.float64), posinf=high, neginf=low))
+        return np.clip(whole, low, high).astype(np.int64).astype(dtype)
+
+    return run

@@ -8,17 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
 
 import numpy as np
 
-from harness.reference.bind import Bind, Call, Prepared, Workspace, looked_up
-from harness.reference.fixedpoint import Array, Multiplier, wrap32
-from harness.reference.kernels.shape import positive_axis
+from harness.reference.arrays import Array
 from harness.reference.node import Node, Run
 from harness.reference.parameters import parametrized
-from harness.reference.quantization import limits
+from harness.reference.scale import Clamp, Multiplier, Requantizer, wrap32
 
 
 def _over(node: Node, make: Callable[[tuple[int, ...]], Run]) -> Run:
@@ -29,7 +25,7 @@ def _over(node: Node, make: Callable[[tuple[int, ...]], Run]) -> Run:
 def _axes(node: Node, given: Sequence[int]) -> tuple[int, ...]:
     """The axes to reduce, each once, counted without the runs axis; checks the output's shape."""
     shape = node.input(0).shape
-    axes = tuple(sorted({positive_axis(node, axis, len(shape)) for axis in given}))
+    axes = tuple(sorted({node.axis(axis, len(shape)) for axis in given}))
     kept = [1 if axis in axes else size for axis, size in enumerate(shape)]
     dropped = [size for axis, size in enumerate(shape) if axis not in axes]
     node.check_output(kept if node.option("keep_dims") else dropped)
@@ -58,50 +54,24 @@ def _mean_or_sum(node: Node, axes: tuple[int, ...], *, is_mean: bool) -> Run:
     count = math.prod(x.shape[axis] for axis in axes)
     where = _shifted(axes)
 
-    def real(values: Sequence[Any]) -> list[Array]:
-        sums = values[0].astype(np.float64).sum(axis=where)
-        y = sums / count if is_mean else sums
-        return [y.astype(np.float32).reshape(len(y), *output.shape)]
-
     if dtype == "float32":
+
+        def real(x: Array, _: Array) -> Array:
+            sums = np.asarray(x.sum(axis=where, dtype=np.float64))
+            y = sums / count if is_mean else sums
+            return y.astype(np.float32).reshape(len(x), *output.shape)
+
         return real
-    multiplier = Multiplier.of(node.scale(x) / node.scale(output), node.rounding)
+    multiplier = node.multiplier(node.scale(x) / node.scale(output))
     if is_mean:
         multiplier = _divided(multiplier, count)
-    low, high = limits(output.dtype)
+    requantize = Requantizer(multiplier, output.zero_point, Clamp.whole(dtype))
 
-    def rescaled(sums: Array) -> Array:
-        y = multiplier.scale(wrap32(wrap32(sums) - x.zero_point * count)) + output.zero_point
-        return np.asarray(np.clip(y, low, high), output.dtype)
+    def quantized(q: Array, _: Array) -> Array:
+        sums = wrap32(q.sum(axis=where, dtype=np.int64)) - x.zero_point * count
+        return requantize(sums).reshape(len(q), *output.shape)
 
-    def quantized(values: Sequence[Any]) -> list[Array]:
-        y = rescaled(values[0].astype(np.int64).sum(axis=where))
-        return [y.reshape(len(y), *output.shape)]
-
-    return Prepared(quantized, _sum_table(rescaled, where, count)) if dtype == "int8" else quantized
-
-
-#: The most int8 elements whose possible sums are put in a table.
-_MAX_COUNT = 512
-
-
-def _sum_table(rescaled: Callable[[Array], Array], where: tuple[int, ...], count: int) -> Bind:
-    """``rescaled`` of sums of ``count`` int8 elements, from a table of all possible sums."""
-
-    def bind(inputs: Sequence[Any], outputs: Sequence[Array], work: Workspace) -> list[Call] | None:
-        if not 0 < count <= _MAX_COUNT:
-            return None
-        half = 128 * count
-        table = work.keep((2 * half,), np.int8)
-        table[...] = rescaled(np.roll(np.arange(-half, half), half))
-        kept = [size for axis, size in enumerate(inputs[0].shape) if axis not in where]
-        sums = work.share("index", kept, np.intp)
-        return [
-            partial(np.add.reduce, inputs[0], where, np.intp, sums),
-            looked_up(table, sums, outputs[0].reshape(kept), "wrap"),
-        ]
-
-    return bind
+    return quantized
 
 
 def _divided(multiplier: Multiplier, count: int) -> Multiplier:
@@ -133,9 +103,7 @@ def _extreme(node: Node, function: Callable[..., Array]) -> Run:
 
     def make(axes: tuple[int, ...]) -> Run:
         where = _shifted(axes)
-        return lambda values: [
-            function(values[0], axis=where).reshape(len(values[0]), *output.shape)
-        ]
+        return lambda x, _: function(x, axis=where).reshape(len(x), *output.shape)
 
     return _over(node, make)
 
@@ -147,7 +115,7 @@ def reduce_all(node: Node) -> Run:
 
     def make(axes: tuple[int, ...]) -> Run:
         where = _shifted(axes)
-        return lambda values: [values[0].all(axis=where).reshape(len(values[0]), *shape)]
+        return lambda x, _: x.all(axis=where).reshape(len(x), *shape)
 
     return _over(node, make)
 
@@ -170,10 +138,10 @@ def _arg(node: Node, function: Callable[..., Array]) -> Run:
         raise node.bad(f"its axis has {node.input(1).elements} elements")
 
     def make(given: list[int]) -> Run:
-        axis = positive_axis(node, given[0], len(x.shape))
+        axis = node.axis(given[0], len(x.shape))
         node.check_output([*x.shape[:axis], *x.shape[axis + 1 :]])
         if x.shape[axis] == 0:
             raise node.bad("its axis is empty")
-        return lambda values: [function(values[0], axis=axis + 1).astype(np.int32)]
+        return lambda x, _: function(x, axis=axis + 1).astype(np.int32)
 
     return parametrized(node, (1,), make)

@@ -7,11 +7,10 @@ each axis; float32 is computed step by step in single precision, as the referenc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
-from harness.reference.fixedpoint import Array
+from harness.reference.arrays import Array
 from harness.reference.node import Node, Run
 from harness.reference.quantization import round_away
 
@@ -31,7 +30,7 @@ def resize_nearest_neighbor(node: Node) -> Run:
     """Each output element is the nearest input element. int8, int16, float32."""
     before, after = _check(node, "int8 int16 float32")
     rows, columns = (_nearest(node, *sizes) for sizes in zip(before, after, strict=True))
-    return lambda values: [np.ascontiguousarray(values[0][:, :, rows][:, :, :, columns])]
+    return lambda x, _: x[:, :, rows][:, :, :, columns]
 
 
 def _nearest(node: Node, before: int, after: int) -> Array:
@@ -96,14 +95,13 @@ def _bilinear(axes: Sequence[_Axis], combine: Callable[[Sequence[Array]], Array]
     upper, lower = (w[:, None, None] for w in (upper, lower))
     before, after = (w[:, None] for w in (before, after))
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        x = values[0]
+    def run(x: Array, _: Array) -> Array:
         wide = x.astype(np.int64) if x.dtype.kind == "i" else x
         rows = wide[:, :, top], wide[:, :, bottom]
         corners = [row[:, :, :, column] for column in (left, right) for row in rows]
         weights = [(upper, before), (lower, before), (upper, after), (lower, after)]
         terms = [c * h * w for c, (h, w) in zip(corners, weights, strict=True)]
-        return [combine(terms).astype(x.dtype)]
+        return combine(terms).astype(x.dtype)
 
     return run
 

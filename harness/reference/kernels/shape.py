@@ -1,26 +1,24 @@
 """Operators that only move elements.
 
 RESHAPE, SQUEEZE, EXPAND_DIMS, TRANSPOSE, PACK, UNPACK, CONCATENATION, SPLIT, SPLIT_V, SLICE,
-STRIDED_SLICE. Source: TensorFlow Lite operator specification. TFLM takes the output's shape from
-the model, and so do these kernels; they check that the operator's parameters give the same shape.
+STRIDED_SLICE, REVERSE_V2. Sources: TensorFlow Lite operator specification; tflite-micro,
+``reverse.cc``. TFLM takes the output's shape from the model, and so do these kernels; they check
+that the operator's parameters give the same shape.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from harness.model import Tensor
-from harness.reference.bind import Call, Prepared, Workspace, copied, moves
-from harness.reference.broadcast import whole_runs
-from harness.reference.fixedpoint import Array
+from harness.reference.arrays import whole_runs
 from harness.reference.node import Node, Run
 from harness.reference.parameters import parametrized
 
 
-def same_type(node: Node, *others: Tensor) -> None:
+def _same_type(node: Node, *others: Tensor) -> None:
     """Raises BadModel if an output or one of ``others`` has another type than the input."""
     dtype = node.input(0).dtype if node.operator.name != "SPLIT" else node.input(1).dtype
     if dtype not in _MOVED.get(node.operator.name, _ALL).split():
@@ -47,20 +45,13 @@ _MOVED = {
 }
 
 
-def positive_axis(node: Node, axis: int, rank: int) -> int:
-    """``axis`` counted from the front. Raises BadModel if the tensor has no such axis."""
-    if not -rank <= axis < rank:
-        raise node.bad(f"axis {axis} of {rank} axes")
-    return axis % rank
-
-
 def reshape(node: Node) -> Run:
     """The same elements in the output's shape."""
-    same_type(node)
+    _same_type(node)
     output = node.output()
     if node.input(0).elements != output.elements:
         raise node.bad(f"{list(node.input(0).shape)} cannot become {list(output.shape)}")
-    return moves(lambda values: [values[0].reshape(len(values[0]), *output.shape)])
+    return lambda x, *_: x.reshape(len(x), *output.shape)
 
 
 def squeeze(node: Node) -> Run:
@@ -79,7 +70,7 @@ def squeeze(node: Node) -> Run:
 
 def transpose(node: Node) -> Run:
     """The input with its axes in the order of constant input 1."""
-    same_type(node)
+    _same_type(node)
     x = node.input(0)
     order = node.integers(1, "its permutation")
     if order and not 0 <= min(order) <= max(order) < len(x.shape) <= 5:
@@ -88,49 +79,36 @@ def transpose(node: Node) -> Run:
         raise node.bad(f"permutation {order} of {len(x.shape)} axes")
     node.check_output([x.shape[axis] for axis in order])
     axes = (0, *(axis + 1 for axis in order))
-    return moves(lambda values: [np.transpose(values[0], axes)])
+    return lambda x, _: np.transpose(x, axes)
 
 
 def pack(node: Node) -> Run:
     """Tensors of one shape stacked along a new axis."""
     parts = [node.input(index) for index in range(len(node.inputs))]
-    same_type(node, *parts)
+    _same_type(node, *parts)
     rank = len(node.output().shape)
-    axis = positive_axis(node, node.option("axis"), rank)
+    axis = node.axis(node.option("axis"), rank)
     if node.option("values_count") != len(parts):
         raise node.bad(f"values_count is {node.option('values_count')} for {len(parts)} inputs")
     if any(part.shape != parts[0].shape for part in parts):
         raise node.bad("its inputs have different shapes")
     shape = list(parts[0].shape)
     node.check_output([*shape[:axis], len(parts), *shape[axis:]])
-    places: list[int | slice] = list(range(len(parts)))
-    return _joined(lambda values: np.stack(values, axis + 1), axis + 1, places)
-
-
-def _joined(
-    join: Callable[[list[Array]], Array], axis: int, places: Sequence[int | slice]
-) -> Prepared:
-    """The inputs joined along the output's ``axis``, counted with the runs axis."""
-
-    def bind(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> list[Call]:
-        y, before = outputs[0], (slice(None),) * axis
-        return [copied(y[*before, place], x) for place, x in zip(places, inputs, strict=True)]
-
-    return Prepared(lambda values: [join(whole_runs(list(values)))], bind)
+    return lambda *values: np.stack(whole_runs(values), axis + 1)
 
 
 def unpack(node: Node) -> Run:
     """The slices of the input along an axis, one per output."""
-    same_type(node)
+    _same_type(node)
     x = node.input(0)
-    axis = positive_axis(node, node.option("axis"), len(x.shape))
+    axis = node.axis(node.option("axis"), len(x.shape))
     if node.option("num") != len(node.outputs):
         raise node.bad(f"num is {node.option('num')} for {len(node.outputs)} outputs")
     if x.shape[axis] != len(node.outputs):
         raise node.bad(f"axis {axis} of {list(x.shape)} for {len(node.outputs)} outputs")
     for index in range(len(node.outputs)):
         node.check_output([*x.shape[:axis], *x.shape[axis + 1 :]], index)
-    return moves(lambda values: np.moveaxis(values[0], axis + 1, 0))
+    return lambda x: list(np.moveaxis(x, axis + 1, 0))
 
 
 def concatenation(node: Node) -> Run:
@@ -138,14 +116,14 @@ def concatenation(node: Node) -> Run:
     parts = [node.input(index) for index in range(len(node.inputs))]
     if not parts:
         raise node.bad("it has no input")
-    same_type(node, *parts)
+    _same_type(node, *parts)
     if node.option("fused_activation_function") != "NONE":
         raise node.refused("it has a fused activation")
     if len(parts) > _MAX_PARTS:
         raise node.refused(f"it has {len(parts)} inputs, more than {_MAX_PARTS}")
     _check_scales(node, parts)
     rank = len(node.output().shape)
-    axis = positive_axis(node, node.option("axis"), rank)
+    axis = node.axis(node.option("axis"), rank)
     if any(len(part.shape) != rank for part in parts):
         raise node.bad("its inputs have different numbers of axes")
     shape = list(parts[0].shape)
@@ -154,9 +132,7 @@ def concatenation(node: Node) -> Run:
         if [*part.shape[:axis], *part.shape[axis + 1 :]] != shape[:axis] + shape[axis + 1 :]:
             raise node.bad(f"{list(part.shape)} does not fit {shape}")
     node.check_output(shape)
-    ends = np.cumsum([part.shape[axis] for part in parts]).tolist()
-    places = [slice(a, b) for a, b in zip([0, *ends], ends, strict=False)]
-    return _joined(lambda values: np.concatenate(values, axis + 1), axis + 1, places)
+    return lambda *values: np.concatenate(whole_runs(values), axis + 1)
 
 
 #: The most inputs of TFLM's CONCATENATION.
@@ -177,8 +153,8 @@ def _check_scales(node: Node, parts: Sequence[Tensor]) -> None:
 def split(node: Node) -> Run:
     """Inputs: axis, tensor. One equal part per output."""
     x = node.input(1)
-    same_type(node)
-    axis = positive_axis(node, node.integers(0, "its axis")[0], len(x.shape))
+    _same_type(node)
+    axis = node.axis(node.integers(0, "its axis")[0], len(x.shape))
     count = len(node.outputs)
     if count == 0 or x.shape[axis] % count:
         raise node.bad(f"axis {axis} of {list(x.shape)} in {count} parts")
@@ -188,8 +164,8 @@ def split(node: Node) -> Run:
 def split_v(node: Node) -> Run:
     """Inputs: tensor, sizes, axis. Parts of the given sizes."""
     x = node.input(0)
-    same_type(node)
-    axis = positive_axis(node, node.integers(2, "its axis")[0], len(x.shape))
+    _same_type(node)
+    axis = node.axis(node.integers(2, "its axis")[0], len(x.shape))
     sizes = node.integers(1, "the sizes of its parts")
     if -1 in sizes:
         sizes[sizes.index(-1)] = x.shape[axis] - sum(size for size in sizes if size >= 0)
@@ -203,13 +179,12 @@ def _parts(node: Node, index: int, axis: int, sizes: Sequence[int]) -> Run:
     for number, size in enumerate(sizes):
         node.check_output([*shape[:axis], size, *shape[axis + 1 :]], number)
     cuts = np.cumsum(sizes)[:-1]
-
-    return moves(lambda values: np.split(values[index], cuts, axis + 1))
+    return lambda *values: np.split(values[index], cuts, axis + 1)
 
 
 def slice_(node: Node) -> Run:
     """Inputs: tensor, begin, size (-1: to the end); both int32 or int64, and may be computed."""
-    same_type(node)
+    _same_type(node)
     if node.input(1).dtype != node.input(2).dtype:
         raise node.bad(f"its begin is {node.input(1).dtype}, its size {node.input(2).dtype}")
     return parametrized(node, (1, 2), lambda *cut: _sliced(node, *cut), "int32 int64")
@@ -227,12 +202,12 @@ def _sliced(node: Node, begin: list[int], size: list[int]) -> Run:
         cuts.append(slice(start, stop))
     node.check_output([cut.stop - cut.start for cut in cuts])
     where = (slice(None), *cuts)
-    return moves(lambda values: [values[0][where]])
+    return lambda x, *_: x[where]
 
 
 def strided_slice(node: Node) -> Run:
     """Inputs: tensor, begin, end, strides. Masks for begin, end and axes to drop."""
-    same_type(node)
+    _same_type(node)
     x = node.input(0)
     rank = len(x.shape)
     bounds = [node.integers(i, what) for i, what in ((1, "its begin"), (2, "its end"))]
@@ -254,7 +229,7 @@ def strided_slice(node: Node) -> Run:
             shape.append(len(chosen))
     node.check_output(shape)
     where = tuple(cuts)
-    return moves(lambda values: [values[0][where]])
+    return lambda x, *_: x[where]
 
 
 def _range(node: Node, axis: int, begin: int, end: int, stride: int) -> range:
@@ -279,3 +254,24 @@ def _range(node: Node, axis: int, begin: int, end: int, stride: int) -> range:
 def _slice(chosen: range) -> slice:
     # A negative stop would count from the end: None means "down to the first".
     return slice(chosen.start, chosen.stop if chosen.stop >= 0 else None, chosen.step)
+
+
+_REVERSED = "int8 uint8 int16 int32 int64 float32 bool"
+
+
+def reverse_v2(node: Node) -> Run:
+    """The input in reverse order along neighbouring axes (int32, input 1)."""
+    node.check_types(_REVERSED)
+    x, axis = node.input(0), node.input(1)
+    if axis.dtype != "int32" or len(axis.shape) != 1 or not 0 < axis.elements <= len(x.shape):
+        raise node.bad(f"axes {axis.dtype} {list(axis.shape)} of {list(x.shape)}")
+    node.check_output(x.shape)
+
+    def make(given: list[int]) -> Run:
+        axes = sorted(node.axis(each, len(x.shape)) for each in given)
+        if axes != list(range(axes[0], axes[0] + len(axes))):
+            raise node.bad(f"axes {given} are not neighbours")
+        places = tuple(each + 1 for each in axes)
+        return lambda x, _: np.flip(x, places)
+
+    return parametrized(node, (1,), make)

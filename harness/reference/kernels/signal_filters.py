@@ -6,16 +6,11 @@ wrap as in C.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
-from harness.reference.bind import Prepared, unbound
-from harness.reference.broadcast import whole_runs
-from harness.reference.fixedpoint import Array
-from harness.reference.kernels.signal_spectrum import most_significant_bit
+from harness.reference.arrays import Array, whole_runs
 from harness.reference.node import Node, Run
+from harness.reference.signal import most_significant_bit
 
 _WORD = (1 << 32) - 1
 #: The most weights of a filter bank: channels times bins.
@@ -55,10 +50,7 @@ def filter_bank(node: Node) -> Run:
         table[channel + 1, first : first + width] += rest[place : place + width]
     matrix = np.ascontiguousarray(table[1 : channels + 1].T)
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        return [(values[0].astype(np.int64) @ matrix).view(np.uint64)]
-
-    return run
+    return lambda x, *_: (x.astype(np.int64) @ matrix).view(np.uint64)
 
 
 def filter_bank_square_root(node: Node) -> Run:
@@ -69,11 +61,11 @@ def filter_bank_square_root(node: Node) -> Run:
         raise node.bad(f"its inputs are {list(shape)} and {list(node.input(1).shape)}")
     node.check_output(shape)
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        x, bits = whole_runs([values[0], values[1].reshape(-1, 1)])
+    def run(x: Array, scale: Array) -> Array:
+        x, bits = whole_runs([x, scale.reshape(-1, 1)])
         if np.any((bits < 0) | (bits > 31)):
             raise node.bad("its scale is not from 0 to 31")
-        return [(_root(x) >> bits.astype(np.uint64)).astype(np.uint32)]
+        return (_root(x) >> bits.astype(np.uint64)).astype(np.uint32)
 
     return run
 
@@ -113,20 +105,18 @@ def filter_bank_spectral_subtraction(node: Node) -> Run:
     shift = np.uint64(node.number("spectral_subtraction_bits", 0, 31))
     clamps = bool(node.number("clamping", 0, 1))
     word = np.uint64(_WORD)
-    noise = node.memory.cell(np.zeros(channels, np.uint64))
+    noise = node.memory.cell(np.zeros((1, channels), np.uint64))
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        x = values[0].astype(np.uint64)
+    def run(energy: Array) -> list[Array]:
+        x = energy.astype(np.uint64)
         signal = (x << scale) & word
-        smoothed, estimates = signal * smoothing, np.empty_like(signal)
-        for row in range(len(x)):  # each from the one before
-            estimates[row] = ((smoothed[row] + noise * rest) >> shift) & word
-            noise[:] = np.minimum(estimates[row], signal[row]) if clamps else estimates[row]
-        known = np.minimum(estimates, signal)
+        estimate = ((signal * smoothing + noise * rest) >> shift) & word
+        known = np.minimum(estimate, signal)
+        noise[...] = known if clamps else estimate
         y = np.maximum((signal - known) >> scale, ((x * remaining) >> shift) & word)
-        return [y.astype(np.uint32), (known if clamps else estimates).astype(np.uint32)]
+        return [y.astype(np.uint32), noise.astype(np.uint32)]
 
-    return Prepared(run, unbound, consecutive=True)
+    return run
 
 
 #: 2^16 (log2(1 + i / 128) - i / 128): the logarithm less its chord.
@@ -146,10 +136,10 @@ def filter_bank_log(node: Node) -> Run:
         raise node.bad(f"its input has the shape {list(shape)}")
     node.check_output(shape)
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        x = (values[0].astype(np.int64) << correction) & _WORD
+    def run(x: Array) -> Array:
+        x = (x.astype(np.int64) << correction) & _WORD
         y = np.where(x > 1, np.minimum(_log(x, scale), (1 << 15) - 1), 0)
-        return [y.astype(np.int16)]
+        return y.astype(np.int16)
 
     return run
 
@@ -182,14 +172,14 @@ def pcan(node: Node) -> Run:
     node.check_output(x.shape)
     shift = np.uint64(node.number("snr_shift", 0, 63))
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        energy, estimate, lut = whole_runs([values[0], values[1], values[2]])
+    def run(*values: Array) -> Array:
+        energy, estimate, lut = whole_runs(values)
         gain = _gain(node, estimate.astype(np.int64), lut.astype(np.int64)) & _WORD
         snr = ((energy.astype(np.uint64) * gain.astype(np.uint64)) >> shift) & np.uint64(_WORD)
         snr = snr.astype(np.int64)
         low = (snr * snr) >> (2 + 2 * _SNR_BITS - _OUTPUT_BITS)
         high = (snr >> (_SNR_BITS - _OUTPUT_BITS)) - (1 << _OUTPUT_BITS)
-        return [np.where(snr < 2 << _SNR_BITS, low, high).astype(np.uint32)]
+        return np.where(snr < 2 << _SNR_BITS, low, high).astype(np.uint32)
 
     return run
 

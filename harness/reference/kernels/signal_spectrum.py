@@ -6,21 +6,11 @@ followed by its imaginary part.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 
-from harness.reference.broadcast import whole_runs
-from harness.reference.fft import MAX_LENGTH, Transform
-from harness.reference.fixedpoint import Array
+from harness.reference.arrays import Array, whole_runs
 from harness.reference.node import Node, Run
-
-
-def most_significant_bit(x: Array) -> Array:
-    """The number of the highest bit of values below 2^53, counted from 1; 32 for 0."""
-    bits = np.frexp(x.astype(np.float64))[1].astype(np.int64)
-    return np.where(x == 0, 32, bits)
+from harness.reference.signal import MAX_LENGTH, Transform, most_significant_bit, typed
 
 
 def window(node: Node) -> Run:
@@ -32,11 +22,11 @@ def window(node: Node) -> Run:
         raise node.bad(f"a window of {list(weights.shape)} for {list(x.shape)}")
     node.check_output(x.shape)
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        signal, taps = whole_runs([values[0], values[1]])
+    def run(*values: Array) -> Array:
+        signal, taps = whole_runs(values)
         rows = signal.reshape(len(signal), -1, weights.elements).astype(np.int64)
         y = np.clip((rows * taps[:, None]) >> shift, -(1 << 15), (1 << 15) - 1)
-        return [y.astype(np.int16).reshape(signal.shape)]
+        return np.asarray(y, np.int16).reshape(signal.shape)
 
     return run
 
@@ -50,8 +40,8 @@ def fft_auto_scale(node: Node) -> Run:
     node.check_output(x.shape)
     node.check_output((), 1)
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        signal = values[0].astype(np.int64)
+    def run(x: Array) -> list[Array]:
+        signal = x.astype(np.int64)
         largest = np.array([_largest(row) for row in signal], np.int64)
         bits = np.maximum(15 - most_significant_bit(largest & 0xFFFFFFFF), 0)
         return [(signal << bits[:, None]).astype(np.int16), bits.astype(np.int32)]
@@ -76,21 +66,6 @@ def _largest(row: Array) -> int:
     return largest
 
 
-#: The schema's types by their number in the option ``T``.
-_TYPES = {7: "int16", 2: "int32", 0: "float32"}
-
-
-def typed(node: Node, allowed: str) -> str:
-    """The type that the option ``T`` names; checks that the tensors have it."""
-    number = node.number("T", 0, 127)
-    dtype = _TYPES.get(number, "")
-    if dtype not in allowed.split():
-        raise node.unsupported(f"the type {dtype or number} is not supported")
-    if (node.input(0).dtype, node.output().dtype) != (dtype, dtype):
-        raise node.bad(f"it is for {dtype}, its tensors are {node.input(0).dtype}")
-    return dtype
-
-
 def _length(node: Node) -> int:
     length = node.number("fft_length", 0, 1 << 31)
     if not 4 <= length <= MAX_LENGTH or length & (length - 1):
@@ -113,13 +88,13 @@ def rfft(node: Node) -> Run:
     margins = [(0, 0)] * len(shape) + [(0, length - shape[-1])]
     transform = Transform(length, 16 if dtype == "int16" else 32, inverse=False)
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        x = np.pad(values[0], margins)
+    def run(x: Array) -> Array:
+        x = np.pad(x, margins)
         if dtype != "float32":
-            return [transform.forward(x).astype(dtype)]
+            return transform.forward(x).astype(dtype)
         bins = np.fft.rfft(x.astype(np.float64), axis=-1)
         y = np.stack([bins.real, bins.imag], axis=-1).astype(np.float32)
-        return [y.reshape(*x.shape[:-1], length + 2)]
+        return y.reshape(*x.shape[:-1], length + 2)
 
     return run
 
@@ -133,12 +108,12 @@ def irfft(node: Node) -> Run:
     node.check_output((*shape[:-1], length))
     transform = Transform(length, 16 if dtype == "int16" else 32, inverse=True)
 
-    def run(values: Sequence[Any]) -> list[Array]:
+    def run(x: Array) -> Array:
         if dtype != "float32":
-            return [transform.backward(values[0]).astype(dtype)]
-        bins = values[0].astype(np.float64).reshape(*values[0].shape[:-1], -1, 2)
+            return transform.backward(x).astype(dtype)
+        bins = x.astype(np.float64).reshape(*x.shape[:-1], -1, 2)
         y = np.fft.irfft(bins[..., 0] + 1j * bins[..., 1], length, axis=-1)
-        return [y.astype(np.float32)]
+        return y.astype(np.float32)
 
     return run
 
@@ -154,11 +129,11 @@ def energy(node: Node) -> Run:
     if len(x.shape) != 1 or len(output.shape) != 1 or end > min(x.elements // 2, output.elements):
         raise node.bad(f"bins to {end} of {list(x.shape)} in {list(output.shape)}")
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        parts = values[0][:, : 2 * end].astype(np.int64)
+    def run(x: Array) -> Array:
+        parts = x[:, : 2 * end].astype(np.int64)
         squares = parts[:, 0::2] ** 2 + parts[:, 1::2] ** 2
         y = np.zeros((len(parts), output.elements), np.uint32)
         y[:, start:end] = squares[:, start:end]
-        return [y]
+        return y
 
     return run

@@ -7,14 +7,13 @@ the resource's number in an int32; the resources themselves are in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 
 from harness.model import Tensor
-from harness.reference.bind import Call, Prepared, Workspace, copied
-from harness.reference.fixedpoint import Array
+from harness.reference.arrays import Array
 from harness.reference.memory import BadResource
 from harness.reference.node import NUMPY_TYPES, Node, Run
 
@@ -28,14 +27,7 @@ def var_handle(node: Node) -> Run:
         raise node.bad(f"its handle is {output.dtype} {list(output.shape)}")
     number = node.memory.handle(node.option("container"), node.option("shared_name"))
     node.memory.bind(node.graph, output.index, number)
-    handle = np.full((1, *output.shape), number, np.int32)
-
-    def bind(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> list[Call]:
-        outputs[0][...] = number
-        outputs[0].setflags(write=False)
-        return []
-
-    return Prepared(lambda values: [handle], bind)
+    return lambda: np.full((1, *output.shape), number, np.int32)
 
 
 def _handle(node: Node) -> Tensor:
@@ -60,24 +52,12 @@ def read_variable(node: Node) -> Run:
     output = node.output()
     dtype = NUMPY_TYPES[output.dtype]
 
-    def run(values: Sequence[Any]) -> list[Array]:
+    def run(handle: Array) -> Array:
         size = output.elements * dtype.itemsize
-        data = _of_memory(node, node.memory.read, int(values[0].item()), size)
-        return [data.view(dtype).reshape(1, *output.shape)]
+        data = _of_memory(node, node.memory.read, int(handle.item()), size)
+        return data.view(dtype).reshape(1, *output.shape)
 
-    def bind(inputs: Sequence[Any], outputs: Sequence[Array], _: Workspace) -> list[Call] | None:
-        buffer = _fixed_buffer(node, inputs[0], outputs[0])
-        return None if buffer is None else [copied(outputs[0].reshape(-1).view(np.uint8), buffer)]
-
-    return Prepared(run, bind)
-
-
-def _fixed_buffer(node: Node, handle: Array, value: Array) -> Array | None:
-    """The resource's buffer, if handle and size are already known and right."""
-    if handle.flags.writeable:
-        return None
-    buffer = node.memory.buffer(int(handle.item()))
-    return buffer if buffer is not None and buffer.size == value.nbytes else None
+    return run
 
 
 def assign_variable(node: Node) -> Run:
@@ -92,12 +72,8 @@ def assign_variable(node: Node) -> Run:
         width = NUMPY_TYPES[value.dtype].itemsize
         _of_memory(node, node.memory.allocate, int(number), value, width)
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        _of_memory(node, node.memory.assign, int(values[0].item()), values[1])
+    def run(handle: Array, data: Array) -> list[Array]:
+        _of_memory(node, node.memory.assign, int(handle.item()), data)
         return []
 
-    def bind(inputs: Sequence[Any], _: Sequence[Array], __: Workspace) -> list[Call] | None:
-        buffer = _fixed_buffer(node, inputs[0], inputs[1])
-        return None if buffer is None else [copied(buffer, inputs[1].reshape(-1).view(np.uint8))]
-
-    return Prepared(run, bind)
+    return run

@@ -7,10 +7,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from harness.reference import gemmlowp
-from harness.reference.fft import Transform
-from harness.reference.kernels.activations import table_multiplier
-from harness.reference.tables import interpolated_table, look_up, sigmoid16, tanh16
+from harness.reference import functions
+from harness.reference.functions import (
+    interpolated_table,
+    look_up,
+    sigmoid16,
+    table_multiplier,
+    tanh16,
+)
+from harness.reference.signal import Transform
 
 _ONE = 2.0**31
 
@@ -25,15 +30,15 @@ def _whole(low: int, high: int) -> np.ndarray:
 @pytest.mark.parametrize("bits", [0, 2, 4, 5])
 def test_an_exponential_is_near(bits: int) -> None:
     a = -_whole(0, 1 << 31)
-    got = gemmlowp.exp_on_negative_values(a, bits) / _ONE
+    got = functions.exp_on_negative_values(a, bits) / _ONE
     np.testing.assert_allclose(got, np.exp(a / 2.0 ** (31 - bits)), rtol=0, atol=3e-7)
 
 
 @pytest.mark.parametrize(
     ("function", "real", "atol"),
     [
-        (gemmlowp.logistic, lambda x: 1 / (1 + np.exp(-x)), 1e-7),
-        (gemmlowp.tanh, np.tanh, 2e-7),
+        (functions.logistic, lambda x: 1 / (1 + np.exp(-x)), 1e-7),
+        (functions.tanh, np.tanh, 2e-7),
     ],
 )
 def test_a_squashing_function_is_near(
@@ -49,7 +54,7 @@ def test_a_squashing_function_is_near(
 
 def test_one_over_one_plus_x_is_near() -> None:
     a = _whole(0, 1 << 31)
-    got = gemmlowp.one_over_one_plus_x(a) / _ONE
+    got = functions.one_over_one_plus_x(a) / _ONE
     np.testing.assert_allclose(got, 1 / (1 + a / _ONE), rtol=0, atol=5e-9)
 
 
@@ -61,23 +66,23 @@ def _over_all_sizes() -> np.ndarray:
 @pytest.mark.parametrize("bits", [0, 12])
 def test_a_reciprocal_is_near(bits: int) -> None:
     x = _over_all_sizes()
-    factor, exponent = gemmlowp.reciprocal(x, bits)
+    factor, exponent = functions.reciprocal(x, bits)
     got = factor / _ONE / 2.0**exponent
     np.testing.assert_allclose(got, 2.0 ** (31 - bits) / x, rtol=1e-8)
 
 
 def test_an_inverse_root_is_near_and_that_of_0_and_1_is_1() -> None:
     x = np.append(_over_all_sizes(), (1 << 31) - 1)
-    factor, exponent = gemmlowp.inverse_root(x)
+    factor, exponent = functions.inverse_root(x)
     np.testing.assert_allclose(factor / _ONE / 2.0**exponent, 1 / np.sqrt(x), rtol=2e-6)
-    factor, exponent = gemmlowp.inverse_root(np.array([0, 1]))
+    factor, exponent = functions.inverse_root(np.array([0, 1]))
     assert (factor.tolist(), exponent.tolist()) == ([(1 << 31) - 1] * 2, [0, 0])
 
 
 @pytest.mark.parametrize(("before", "after"), [(12, 4), (12, 5), (8, 5), (20, 5)])
 def test_a_logarithm_is_near(before: int, after: int) -> None:
     x = _whole(1 << (31 - before), 1 << 31)
-    got = gemmlowp.logarithm(x, before, after) / 2.0 ** (31 - after)
+    got = functions.logarithm(x, before, after) / 2.0 ** (31 - after)
     np.testing.assert_allclose(got, np.log(x / 2.0 ** (31 - before)), rtol=0, atol=6e-8)
 
 

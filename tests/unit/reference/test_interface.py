@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import is_dataclass
 from importlib import import_module
@@ -111,7 +111,7 @@ def test_values_that_were_given_out_outlive_the_next_inference() -> None:
 def test_an_inference_that_fails_leaves_no_values() -> None:
     def once(_: Node) -> Run:
         answers = iter([[np.zeros((1, 4), np.int8)]])
-        return lambda values: next(answers, [])
+        return lambda _: next(answers, [])
 
     kernels = Kernels.default().with_builtin("RELU6", once)
     interpreter, x = Interpreter(_twice(), kernels=kernels), np.zeros(4, np.int8)
@@ -127,9 +127,9 @@ def test_a_kernel_may_hold_what_it_was_given() -> None:
     held = []
 
     def holding(_: Node) -> Run:
-        def run(values: Sequence[np.ndarray]) -> list[np.ndarray]:
-            held.append(values[0])
-            return [values[0]]
+        def run(x: np.ndarray) -> np.ndarray:
+            held.append(x)
+            return x
 
         return run
 
@@ -179,9 +179,9 @@ def test_threads_of_the_matrix_library_are_given_back() -> None:
     seen = []
 
     def spy(node: Node) -> Run:
-        def run(values: Sequence[np.ndarray]) -> list[np.ndarray]:
+        def run(x: np.ndarray) -> np.ndarray:
             seen.extend(each["num_threads"] for each in library.info())
-            return [values[0]]
+            return x
 
         return run
 
@@ -273,7 +273,7 @@ def test_a_tensor_that_nothing_reads_or_writes_has_no_value() -> None:
 
 def test_kernels_and_arithmetic_go_with_an_interpreter_wherever_it_is_made() -> None:
     def negative(_: Node) -> Run:
-        return lambda values: [-values[0]]
+        return lambda x, _: -x
 
     kernels = Kernels.default().with_builtin("ADD", negative)
     model, single = _pair().model, Arithmetic("single", "single")
@@ -317,6 +317,6 @@ def _dataclasses() -> Iterator[type]:
 
 
 def test_what_is_prepared_is_never_changed() -> None:
-    """But for what a plan's buffers and a model's variables are."""
+    """But for a model's variables."""
     changing = {each.__name__ for each in _dataclasses() if not each.__dataclass_params__.frozen}  # type: ignore[attr-defined]
-    assert changing == {"Workspace", "Resource"}
+    assert changing == {"Resource"}

@@ -38,7 +38,7 @@ def test_a_custom_operator_without_kernel_is_named() -> None:
 
 def _doubled(node: Node) -> Run:
     node.check_output(node.input(0).shape)
-    return lambda values: [values[0] * np.float32(2)]
+    return lambda x: x * np.float32(2)
 
 
 def test_a_project_adds_its_own_custom_operator() -> None:
@@ -68,7 +68,7 @@ def _package(folder: Path, body: str) -> None:
 def test_an_installed_package_gives_a_kernel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    body = "def triple(node):\n    return lambda values: [values[0] * 3]\n"
+    body = "def triple(node):\n    return lambda x: x * 3\n"
     _package(tmp_path, body)
     monkeypatch.syspath_prepend(tmp_path)
     (y,) = Interpreter(_unary(custom="Fancy")).invoke([np.ones(3, np.float32)])
@@ -89,7 +89,7 @@ def test_an_unsupported_type_names_the_operator() -> None:
 
 
 def test_a_kernel_that_breaks_its_promise_is_caught() -> None:
-    kernels = Kernels.default().with_builtin("NEG", lambda _: lambda values: [values[0][:, :2]])
+    kernels = Kernels.default().with_builtin("NEG", lambda _: lambda x: x[:, :2])
     with pytest.raises(BadModel, match="declares float32"):
         Interpreter(_unary("NEG"), kernels=kernels).invoke([np.ones(3, np.float32)])
 

@@ -1,4 +1,4 @@
-"""Batches of streaming models: at once where only old rows are remembered, and always right."""
+"""A batch of a model with a state is one inference after another."""
 
 from __future__ import annotations
 
@@ -12,11 +12,8 @@ from hypothesis import strategies as st
 from model_builder import Graph, Op, T, build, build_graphs
 
 from harness import paths
-from harness.arithmetic import Arithmetic
 from harness.model import Model
-from harness.reference import Interpreter, Kernels
-from harness.reference.graph import Program
-from harness.reference.streams import streams
+from harness.reference import Interpreter
 
 _NAME = ("VarHandle", {"SharedName": "rows"})
 _OTHER = ("VarHandle", {"SharedName": "others"})
@@ -74,10 +71,6 @@ def _model(
     return Model.from_bytes(build_graphs([main, Graph([handle, first], init, [], [])]))
 
 
-def _at_once(model: Model) -> bool:
-    return streams(Program.of(model, Kernels.default(), Arithmetic())) is not None
-
-
 def _hold(model: Model, sizes: list[int], seed: int = 0) -> None:
     """Batches of those sizes, one after another, and the single inferences that they stand for."""
     rng = np.random.default_rng(seed)
@@ -98,7 +91,6 @@ def _hold(model: Model, sizes: list[int], seed: int = 0) -> None:
 )
 def test_old_rows_and_new_ones(old: int, new: int, width: int, sizes: list[int]) -> None:
     model = _model(old, new, width)
-    assert _at_once(model)
     _hold(model, sizes)
 
 
@@ -144,21 +136,16 @@ def _cut_first(kept: int, old: int, new: int, first: int) -> Model:
 def test_old_rows_whose_end_is_joined(old: int, new: int, less: int, sizes: list[int]) -> None:
     kept = max(old, old + new - less)
     model = _cut_first(kept, old, new, kept - old)
-    assert _at_once(model)
     _hold(model, sizes)
 
 
-def test_old_rows_whose_front_is_joined_run_one_by_one() -> None:
+def test_old_rows_whose_front_is_joined() -> None:
     model = _cut_first(5, 3, 2, 1)
-    assert not _at_once(model)
     _hold(model, [1, 5, 3])
 
 
-def test_the_samples_stream_runs_at_once_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("harness.reference.interpreter.CHUNK_BYTES", 3000)
-    model = Model.from_file(paths.models() / "chime_int8.tflite")
-    assert _at_once(model)
-    _hold(model, [1, 50, 7])
+def test_the_samples_stream() -> None:
+    _hold(Model.from_file(paths.models() / "chime_int8.tflite"), [1, 50, 7])
 
 
 def test_a_reset_and_a_restart_come_between_batches() -> None:
@@ -189,7 +176,6 @@ def test_a_batch_leaves_the_tensors_of_the_last_inference_alone() -> None:
 )
 def test_svdf(memory: int, batch: int, rank: int, state: str, sizes: list[int]) -> None:
     model = _svdf(memory, batch, rank, state)
-    assert _at_once(model)
     _hold(model, sizes)
 
 
@@ -216,9 +202,8 @@ def _svdf(memory: int, batch: int, rank: int, state: str, out: tuple[int, ...] =
     return Model.from_bytes(build(tensors, operators, [0], [5, *out]))
 
 
-def test_a_variable_that_is_an_output_runs_one_by_one() -> None:
+def test_a_variable_that_is_an_output() -> None:
     model = _svdf(3, 1, 1, "int16", out=(4,))
-    assert not _at_once(model)
     _hold(model, [1, 5, 3])
 
 
@@ -243,12 +228,11 @@ _TWO = [
         ),
     ],
 )
-def test_what_is_remembered_in_another_way_runs_one_by_one(model: Model) -> None:
-    assert not _at_once(model)
+def test_rows_that_are_remembered_in_another_way(model: Model) -> None:
     _hold(model, [1, 5, 3])
 
 
-def test_new_rows_that_are_the_same_in_each_inference_are_repeated() -> None:
+def test_new_rows_that_are_the_same_in_each_inference() -> None:
     """Tensor 8 is a constant behind the old rows."""
     kept, joined = T((1, 3, 2), "int8", 0.5), T((1, 4, 2), "int8", 0.5)
     tensors = [
@@ -273,7 +257,6 @@ def test_new_rows_that_are_the_same_in_each_inference_are_repeated() -> None:
         Op("RELU", [0], [10]),
     ]
     model = Model.from_bytes(build(tensors, operators, [0], [9, 10]))
-    assert _at_once(model)
     _hold(model, [1, 5, 2])
 
 
@@ -295,7 +278,6 @@ def test_two_lines_of_old_rows_are_remembered_each_by_itself() -> None:
         kept,
     ]
     model = _model(3, 2, tensors=more, then=then, out=[12])
-    assert _at_once(model)
     _hold(model, [1, 5, 2])
 
 
@@ -348,16 +330,13 @@ _STACK = {
         ),
     ],
 )
-def test_an_operator_with_a_buffer_of_its_own_takes_consecutive_runs(model: Model) -> None:
+def test_an_operator_with_a_buffer_of_its_own(model: Model) -> None:
     assert Interpreter(model).stateful
-    assert _at_once(model)
     _hold(model, [1, 5, 3])
 
 
-def test_a_state_that_two_operators_share_runs_one_by_one() -> None:
+def test_a_state_that_two_operators_share() -> None:
     """Each moves the other's rows on."""
-    first = _svdf(3, 1, 1, "int16")
-    assert _at_once(first)
     rng = np.random.default_rng(3)
     tensors = [
         T((1, 4), "int8", 0.05, 3),
@@ -370,12 +349,11 @@ def test_a_state_that_two_operators_share_runs_one_by_one() -> None:
     options = ("SVDF", {"Rank": 1})
     operators = [Op("SVDF", [0, 1, 2, -1, 3], [y], options) for y in (4, 5)]
     model = Model.from_bytes(build(tensors, operators, [0], [4, 5]))
-    assert not _at_once(model)
     _hold(model, [1, 5, 3])
 
 
 @pytest.mark.parametrize("kind", ["IF", "WHILE"])
-def test_a_model_that_calls_subgraphs_runs_one_by_one(kind: str) -> None:
+def test_a_model_that_calls_subgraphs(kind: str) -> None:
     """They may remember, too."""
     x, handle = T((2,), "float32"), T((), "resource")
     if kind == "IF":
@@ -396,5 +374,4 @@ def test_a_model_that_calls_subgraphs_runs_one_by_one(kind: str) -> None:
     main = Graph([x, handle, x, true], [call], [0], [2])
     model = Model.from_bytes(build_graphs([main, body, other]))
     assert Interpreter(model).stateful
-    assert not _at_once(model)
     _hold(model, [1, 4, 2])

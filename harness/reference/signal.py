@@ -1,9 +1,9 @@
-"""The fast Fourier transform of real signals in fixed point, bit for bit.
+"""What the Signal operators share: types, logarithms, and a Fourier transform in fixed point.
 
-Source: KISS FFT 1.3.0 (``kiss_fft.c``, ``kiss_fftr.c``, FIXED_POINT 16 and 32), which TFLM's Signal
-operators use. A transform of 2n real values is one of n complex values and a last stage. Each
-stage first divides by its radix, so that nothing overflows; the results are those of the definition
-divided by the length. Lengths are powers of two, so radix 4 and 2 are enough.
+Source of the transform: KISS FFT 1.3.0 (``kiss_fft.c``, ``kiss_fftr.c``, FIXED_POINT 16 and 32),
+which TFLM's Signal operators use. A transform of 2n real values is one of n complex values and a
+last stage. Each stage first divides by its radix, so that nothing overflows; the results are those
+of the definition divided by the length. Lengths are powers of two, so radix 4 and 2 are enough.
 """
 
 from __future__ import annotations
@@ -14,10 +14,32 @@ from functools import cached_property
 
 import numpy as np
 
-from harness.reference.fixedpoint import Array
+from harness.reference.arrays import Array
+from harness.reference.node import Node
 
 #: The longest transform; a longer one does not fit any microcontroller.
 MAX_LENGTH = 1 << 16
+
+
+def most_significant_bit(x: Array) -> Array:
+    """The number of the highest bit of values below 2^53, counted from 1; 32 for 0."""
+    bits = np.frexp(x.astype(np.float64))[1].astype(np.int64)
+    return np.where(x == 0, 32, bits)
+
+
+#: The schema's types by their number in the option ``T``.
+_TYPES = {7: "int16", 2: "int32", 0: "float32"}
+
+
+def typed(node: Node, allowed: str) -> str:
+    """The type that the option ``T`` names; checks that the tensors have it."""
+    number = node.number("T", 0, 127)
+    dtype = _TYPES.get(number, "")
+    if dtype not in allowed.split():
+        raise node.unsupported(f"the type {dtype or number} is not supported")
+    if (node.input(0).dtype, node.output().dtype) != (dtype, dtype):
+        raise node.bad(f"it is for {dtype}, its tensors are {node.input(0).dtype}")
+    return dtype
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Fixed-point exponential, logistic and hyperbolic tangent, as gemmlowp defines them.
+"""Functions in fixed point: gemmlowp's for 8 bits, the tables of TensorFlow Lite for 16 bits.
 
 Source: gemmlowp ``fixedpoint/fixedpoint.h``. A number with i integer bits (``Q(i).(31-i)``) is an
 int32 that stands for raw / 2^(31-i); products are saturating rounding doubling high multiplies.
@@ -8,15 +8,17 @@ All arrays here are int64 with int32 values, of any shape.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
-from harness.reference.fixedpoint import Array, doubling_high_multiply, rounding_right_shift, wrap32
+from harness.reference.arrays import Array
+from harness.reference.quantization import round_away
+from harness.reference.scale import doubling_high_multiply, rounding_right_shift, wrap32
 
 _ONE = (1 << 31) - 1  # the largest Q0.31, which stands for 1
 _HALF = 1 << 30
-#: The ends of 32 bits, as arrays without axes, which NumPy takes faster than Python's integers.
-_LOWEST, _HIGHEST = np.array(-(1 << 31)), np.array(_ONE)
 
 
 def _q31(real: float) -> int:
@@ -34,7 +36,7 @@ _32_17 = -math.floor(32 / 17 * (1 << 29) + 0.5)
 
 def shift_left(x: Array, exponent: Array | int) -> Array:
     """x * 2^exponent, saturated to 32 bits."""
-    return np.asarray(np.minimum(np.maximum(x << exponent, _LOWEST), _HIGHEST))
+    return np.asarray(np.minimum(np.maximum(x << exponent, -(1 << 31)), _ONE))
 
 
 def _exp_between_minus_quarter_and_zero(a: Array) -> Array:
@@ -100,21 +102,6 @@ def reciprocal(x: Array, integer_bits: int) -> tuple[Array, Array]:
     headroom = 32 - bits
     normalised = (x << headroom) - (1 << 31)
     return one_over_one_plus_x(normalised), integer_bits - headroom
-
-
-def reciprocal_of(x: int, integer_bits: int) -> tuple[int, int]:
-    """:func:`reciprocal` of one number, thirty times as fast."""
-    headroom = 32 - x.bit_length()
-    half_denominator = ((x << headroom) - (1 << 31) + _ONE + 1) >> 1
-    guess = _48_17 + (half_denominator * _32_17 + _HALF >> 31)
-    for _ in range(3):
-        error = (1 << 29) - (half_denominator * guess + _HALF >> 31)
-        guess += _saturated32((guess * error + _HALF >> 31) << 2)
-    return _saturated32(guess << 1), integer_bits - headroom
-
-
-def _saturated32(x: int) -> int:
-    return max(-(1 << 31), min(x, _ONE))
 
 
 def inverse_root(x: Array) -> tuple[Array, Array]:
@@ -195,3 +182,123 @@ def logarithm(x: Array, input_bits: int, output_bits: int) -> Array:
 def _headroom(x: Array) -> Array:
     """The largest left shift of a positive int32 without overflow."""
     return 31 - np.frexp(x.astype(np.float64))[1].astype(np.int64)
+
+
+def input_radius(integer_bits: int, left_shift: int) -> int:
+    """The largest input that stays in range after scaling (TFLite ``CalculateInputRadius``)."""
+    top = ((1 << integer_bits) - 1) * float(1 << (31 - integer_bits))
+    return math.floor(top / 2.0**left_shift)
+
+
+_LN2 = np.float32(1) / np.log(np.float32(2))
+
+
+def log2_of(scale: float) -> tuple[int, bool]:
+    """log2, rounded, and whether that is right within 0.001 (TFLite ``CheckedLog2``)."""
+    exact = np.log(np.float32(scale)) * _LN2
+    rounded = round_away(np.asarray(exact))
+    return int(rounded), bool(abs(exact - rounded) < 1e-3)
+
+
+_STEPS = 512
+_LOW, _HIGH = -(1 << 15), (1 << 15) - 1
+
+
+def interpolated_table(
+    function: Callable[[Array], Array],
+    input_scale: np.float32,
+    input_zero: int,
+    output_scale: np.float32,
+) -> Array:
+    """513 int16 entries of ``function`` (float64 -> float64), as int64.
+
+    Each entry is moved by half of the error of the chord at its middle: the average error of the
+    interpolation is smaller. All in single precision. Source: TensorFlow Lite's ``LUTPopulate``.
+    """
+    f32 = np.float32
+
+    def real(x: Array) -> Array:
+        return function(x.astype(np.float64)).astype(f32)
+
+    first, last = (input_scale * f32(end - input_zero) for end in (_LOW, _HIGH))
+    bottom, top = (output_scale * f32(end) for end in (_LOW, _HIGH))
+    step = (last - first) / f32(_STEPS)
+    inverse = f32(_HIGH - _LOW + 1) / (top - bottom)
+    index = np.arange(_STEPS, dtype=f32)
+    here = real(first + index * step)
+    middle = real(first + index * step + step / f32(2))
+    following = real(first + (index + f32(1)) * step)
+    sample = round_away(here * inverse)
+    chord = round_away((following * inverse + sample) / f32(2))
+    bias = round_away((chord - round_away(middle * inverse)) / f32(2))
+    end = round_away(real(np.array([last], f32)) * inverse)
+    table = np.clip(np.concatenate([sample - bias, end]), _LOW, _HIGH)
+    return np.asarray(table, np.int64)
+
+
+def look_up(table: Array, x: Array) -> Array:
+    """Interpolate ``table`` at int16 values x (int64): 7 bits of fraction, halves up."""
+    index = 256 + (x >> 7)
+    base = table[index]
+    slope = table[index + 1] - base
+    return np.asarray(base + ((slope * (x & 127) + 64) >> 7))
+
+
+@cache
+def _sigmoid_table() -> Array:
+    """sigmoid(i / 24) in 0.16 format for i = 0 .. 255.
+
+    Each entry is lowered by half of the error of the chord to the next one, at its middle; the last
+    entry is the type's largest value. (This gives the published table of TensorFlow Lite.)
+    """
+    i = np.arange(256)
+
+    def sigmoid(x: Array) -> Array:
+        return 65536 / (1 + np.exp(-x / 24))
+
+    chord_error = (sigmoid(i) + sigmoid(i + 1)) / 2 - sigmoid(i + 0.5)
+    table = np.floor(sigmoid(i) - chord_error / 2 + 0.5).astype(np.int64)
+    table[-1] = 65535
+    table.setflags(write=False)
+    return table
+
+
+def sigmoid16(x: Array) -> Array:
+    """sigmoid in Q0.15 of x, int64 in steps of 1/(3 * 2^12). Source: TFLite ``Logistic`` int16."""
+    table = _sigmoid_table()
+    magnitude = np.abs(x)
+    index = np.minimum(magnitude >> 9, 254)  # behind it all outputs round to one
+    value = (table[index] << 9) + (magnitude & 511) * (table[index + 1] - table[index])
+    value = np.where(x >= 0, value + (1 << 9), (1 << 25) - value + (1 << 9) - 1)
+    return np.asarray(value >> 10)
+
+
+def tanh16(x: Array) -> Array:
+    """tanh in Q0.15 of x, int64 in steps of 1/(3 * 2^12). Source: TFLite ``Tanh`` int16.
+
+    tanh(x) = 2 sigmoid(2x) - 1 from the same table.
+    """
+    table = _sigmoid_table()
+    magnitude = np.abs(x)
+    index = np.minimum(magnitude >> 8, 254)
+    value = (table[index] << 8) + (magnitude & 255) * (table[index + 1] - table[index])
+    value = np.where(magnitude >> 8 >= 255, 0xFFFF << 8, value)
+    offset = (1 << 23) - (1 << 7)
+    value = np.where(x >= 0, value - offset, -value + (1 << 23) + (1 << 7) - 1)
+    return np.asarray(value >> 8)
+
+
+def table_multiplier(scale: float, shifts: tuple[int, ...]) -> tuple[int, int]:
+    """``(multiplier, right shift)`` from ``scale`` to 1/(3 * 2^12).
+
+    Scales of 2^(shift - 12) for one of ``shifts`` are exact.
+    """
+    power, exact = log2_of(scale)
+    if exact and 12 + power in shifts:
+        return 3 << (12 + power), 0
+    real = scale * 4096.0 * 3.0
+    shift = 0
+    while real <= 32767.0 / 2.0 and shift <= 30:
+        shift += 1
+        real *= 2.0
+    return int(real), shift

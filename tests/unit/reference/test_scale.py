@@ -1,4 +1,4 @@
-"""Fixed point, quantization and exact products, each against plain Python integers."""
+"""Scaling in fixed point, and quantization, each against plain Python integers."""
 
 from __future__ import annotations
 
@@ -12,19 +12,17 @@ from hypothesis import strategies as st
 
 from harness.arithmetic import Arithmetic, Rounding
 from harness.errors import UsageError
-from harness.model import Quantization, Tensor
 from harness.reference import dequantize, quantize
-from harness.reference.activation import Clamp
-from harness.reference.exact import FLOAT32_EXACT, FLOAT64_EXACT, ExactMatrix, exact_float
-from harness.reference.fixedpoint import (
+from harness.reference.quantization import limits, round_away
+from harness.reference.scale import (
+    Clamp,
     Multiplier,
+    Requantizer,
     doubling_high_multiply,
     quantize_multiplier,
     round_half_away,
     rounding_right_shift,
 )
-from harness.reference.quantization import limits, round_away
-from harness.reference.rows import RealScaler, RowScaler, row_scaler
 
 int32 = st.integers(-(1 << 31), (1 << 31) - 1)
 # A busy machine is slow now and then: no deadline.
@@ -108,81 +106,11 @@ def test_the_two_roundings_differ_by_one_in_few_elements() -> None:
 
 
 @steady
-@given(
-    st.sampled_from(["double", "single"]),
-    st.integers(1, 70),
-    st.sampled_from([1, 3, 8, 700]),
-    st.sampled_from([1 << 10, 1 << 20, 1 << 29, (1 << 31) - 1]),
-    st.integers(-128, 127),
-    st.integers(0, 1 << 32),
-)
-def test_the_fast_rows_compute_what_the_plain_scaling_does(
-    rounding: Rounding, pixels: int, channels: int, largest: int, zero: int, seed: int
-) -> None:
-    rng = np.random.default_rng(seed)
-    multiplier = Multiplier.of((2.0 ** rng.uniform(-34, -0.01, channels)).tolist(), rounding)
-    bias = rng.integers(-(largest // 2), largest // 2 + 1, channels)
-    sums = rng.integers(-(largest // 2), largest // 2 + 1, (2, 3, pixels, channels))
-    sums.ravel()[:2] = [largest // 2, -(largest // 2)]
-    clamp = Clamp(-128, 127, np.dtype(np.int8))
-    output = Tensor(0, "y", (3, pixels, channels), "int8", Quantization((1.0,), (zero,)))
-    expected = np.clip(multiplier.scale(sums + bias) + zero, -128, 127).astype(np.int8)
-    for scaler in (RowScaler.of, row_scaler):
-        rows = scaler(multiplier, bias, clamp, output, largest)
-        assert np.array_equal(rows(sums.astype(np.float64)), expected)
-
-
-@pytest.mark.parametrize("rounding", ["double", "single"])
-@pytest.mark.parametrize("shift", [0, 1, 2, 7, 11])
-def test_halves_go_away_from_zero_in_double_precision_too(rounding: Rounding, shift: int) -> None:
-    multiplier = Multiplier(np.array([(1 << 31) - 1, 1 << 30]), np.array([-shift] * 2), rounding)
-    sums = np.stack([np.arange(-5000, 5000)] * 2, axis=-1)
-    output = Tensor(0, "y", (10000, 2), "int16", Quantization((1.0,), (3,)))
-    clamp, bias = Clamp(-32768, 32767, np.dtype(np.int16)), np.array([1, -1])
-    rows = row_scaler(multiplier, bias, clamp, output, 5001)
-    assert isinstance(rows, RealScaler)
-    assert np.array_equal(rows(sums), multiplier.scale(sums + bias) + 3)
-
-
-@pytest.mark.parametrize(("largest", "exact"), [((1 << 22) - 2, True), (1 << 22, False)])
-def test_double_precision_is_left_where_it_would_round(largest: int, exact: bool) -> None:
-    multiplier = Multiplier(np.array([(1 << 31) - 1]), np.array([0]), "double")
-    output = Tensor(0, "y", (1, 1), "int16", Quantization((1.0,), (0,)))
-    clamp = Clamp(-(1 << 24), 1 << 24, np.dtype(np.int32))
-    rows = row_scaler(multiplier, np.array([0]), clamp, output, largest)
-    assert isinstance(rows, RealScaler) == exact
-    ends = np.array([[largest], [-largest], [largest - 1], [1 - largest]])
-    assert np.array_equal(rows(ends), multiplier.scale(ends))
-
-
-@steady
 @given(st.lists(st.floats(0.001, 100), min_size=1, max_size=5), st.integers(-1000, 1000))
 def test_channels_have_their_own_multiplier(reals: list[float], x: int) -> None:
     together = Multiplier.of(reals, "double").scale(np.full(len(reals), x, np.int64))
     alone = [Multiplier.of(r, "double").scale(np.array([x], np.int64))[0] for r in reals]
     assert together.tolist() == alone
-
-
-def test_the_float_type_follows_the_bound() -> None:
-    assert exact_float(FLOAT32_EXACT) == np.float32
-    assert exact_float(FLOAT32_EXACT + 1) == np.float64
-    with pytest.raises(OverflowError):
-        exact_float(FLOAT64_EXACT + 1)
-
-
-@pytest.mark.parametrize("depth", [1, 514, 515, 5000])
-@pytest.mark.parametrize("largest", [255, 65535])
-def test_products_are_exact_at_the_edge_of_the_float_type(depth: int, largest: int) -> None:
-    """All terms as large as they can be, and of one sign: the worst case of the bound."""
-    weights = np.full((depth, 3), -128, np.int8)
-    weights[:, 1] = np.random.default_rng(1).integers(-128, 128, depth)
-    weights[-1, 2] = 127
-    matrix = ExactMatrix.of(weights, largest)
-    assert matrix.dtype == (np.float32 if largest * 128 * depth <= FLOAT32_EXACT else np.float64)
-    x = np.full((2, depth), largest)
-    x[1, ::2] -= 1
-    product = matrix.product(matrix.centred(x, 0))
-    assert np.array_equal(product.astype(np.int64), x @ weights.astype(np.int64))
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "uint8"])
@@ -289,29 +217,75 @@ def test_the_first_channels_of_a_multiplier_are_those_of_its_arrays() -> None:
     assert one.first(2) is one
 
 
+def wrapped(x: int) -> int:
+    return (x + (1 << 31)) % (1 << 32) - (1 << 31)
+
+
+def scaled(x: int, multiplier: int, shift: int, rounding: Rounding) -> int:
+    """The specification of :meth:`Multiplier.scale`, of one number."""
+    if rounding == "single":
+        return math.floor(Fraction(x * multiplier, 1 << (31 - shift)) + Fraction(1, 2))
+    once = math.floor(Fraction(wrapped(x << max(shift, 0)) * multiplier, 1 << 31) + Fraction(1, 2))
+    return half_away(Fraction(once, 1 << max(-shift, 0)))
+
+
 @steady
 @given(
     rounding=st.sampled_from(["double", "single"]),
-    shift=st.integers(0, 6),
-    size=st.integers(1, 26),
-    zero_point=st.integers(-128, 127),
+    pixels=st.integers(1, 70),
+    channels=st.sampled_from([1, 3, 8, 700]),
+    largest=st.sampled_from([1 << 10, 1 << 20, 1 << 29, (1 << 31) - 1]),
+    zero=st.integers(-128, 127),
+    low=st.sampled_from([-128, -20, 0]),
     seed=st.integers(0, 1 << 32),
 )
-def test_a_product_with_its_scaling_is_what_its_steps_give(
-    rounding: Rounding, shift: int, size: int, zero_point: int, seed: int
+def test_accumulators_are_biased_scaled_moved_and_clamped_by_channel(
+    *, rounding: Rounding, pixels: int, channels: int, largest: int, zero: int, low: int, seed: int
 ) -> None:
-    """Weights of up to 2^26: far beyond what one product in double precision holds."""
     rng = np.random.default_rng(seed)
-    raw = rng.integers(1 << 30, 1 << 31, 3)
-    multiplier = Multiplier(raw, np.full(3, -shift), rounding)
-    bias, weights = rng.integers(-999, 999, 3), rng.integers(-(1 << size), 1 << size, (4, 3))
-    output = Tensor(0, "y", (1, 3), "int32", Quantization((1.0,), (5,)))
-    clamp = Clamp(-(1 << 31), (1 << 31) - 1, np.dtype(np.int64))
-    scaler = RealScaler.of(multiplier, bias, clamp, output)
-    x = rng.integers(-128, 128, (50, 4))
-    x[:, 1:] = np.where(rng.integers(0, 2, (50, 1)), zero_point, x[:, 1:])
-    sums = (x - zero_point) @ weights
-    fits = np.abs(sums + bias).max(axis=1) < 1 << 21  # what RealScaler itself is for
-    expected = multiplier.scale(sums + bias) + 5
-    fused = scaler.fused(weights, 128, zero_point)(x.astype(np.float64))
-    assert np.array_equal(fused[fits], expected[fits])
+    shifts = rng.integers(-31, 3, channels)
+    multiplier = Multiplier(rng.integers(1 << 30, 1 << 31, channels), shifts, rounding)
+    bias = rng.integers(-(largest // 2), largest // 2 + 1, (1, channels))
+    sums = rng.integers(-(largest // 2), largest // 2 + 1, (2, pixels, channels))
+    requantize = Requantizer(multiplier, zero, Clamp(low, 127, np.dtype(np.int8)))
+    obtained = requantize(sums.astype(np.float64), bias)
+    assert obtained.dtype == np.int8
+    for place in zip(*(rng.integers(0, size, 20) for size in sums.shape), strict=True):
+        c = place[2]
+        raw, shift = int(multiplier.multiplier[c]), int(shifts[c])
+        x = scaled(int(sums[place] + bias[0, c]), raw, shift, rounding)
+        assert obtained[place] == min(max(wrapped(x + zero), low), 127)
+
+
+@pytest.mark.parametrize("size", [1, 100, 1 << 14, (1 << 14) + 1, 50_000])
+@pytest.mark.parametrize("channels", [None, 1, 3, 20])
+def test_blocks_of_accumulators_are_all_accumulators(size: int, channels: int | None) -> None:
+    reals = 0.25 if channels is None else [0.25] * channels
+    requantize = Requantizer(Multiplier.of(reals, "single"), 0, Clamp.whole(np.int16))
+    sums = np.arange(-size, size).repeat(channels or 1).reshape(2, size, channels or 1)
+    expected = (np.arange(-size, size) + 2) // 4  # halves up
+    assert np.array_equal(requantize(sums).ravel(), expected.repeat(channels or 1))
+
+
+def test_each_run_may_have_its_own_bias() -> None:
+    requantize = Requantizer(Multiplier.of([1.0, 0.5], "double"), 1, Clamp.whole(np.int8))
+    sums, bias = np.zeros((3, 2, 2)), np.array([[1, 2], [3, 4], [5, 6]])
+    assert requantize(sums, bias).tolist() == [[[2, 2]] * 2, [[4, 3]] * 2, [[6, 4]] * 2]
+
+
+def test_accumulators_of_32_bits_wrap_and_wide_ones_do_not() -> None:
+    multiplier, clamp = Multiplier.of(2.0**-20, "double"), Clamp.whole(np.int16)
+    sums, bias = np.array([[float((1 << 31) - 1)]]), np.array([[1]])
+    assert Requantizer(multiplier, 0, clamp)(sums, bias).item() == -(1 << 11)
+    assert Requantizer(multiplier, 0, clamp, wide=True)(sums, bias).item() == 1 << 11
+
+
+def test_no_accumulators_give_no_outputs() -> None:
+    requantize = Requantizer(Multiplier.of([0.5, 0.5], "double"), 0, Clamp.whole(np.int8))
+    assert requantize(np.zeros((1, 0, 2))).shape == (1, 0, 2)
+
+
+def test_a_clamp_limits_before_it_stores() -> None:
+    clamp = Clamp(-5, 6, np.dtype(np.int8))
+    assert clamp(np.array([-1000, -5, 0, 6, 256])).tolist() == [-5, -5, 0, 6, 6]
+    assert Clamp.whole("uint8").range == (0, 255)

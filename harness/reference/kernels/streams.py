@@ -1,23 +1,25 @@
-"""SignalFramer, SignalStacker, SignalDelay, SignalOverlapAdd: operators with a memory of samples.
+"""Operators with a memory of samples.
 
-Source: tflite-micro, ``signal/micro/kernels`` and ``signal/src``. A reset empties the memory. While
-SignalFramer and SignalStacker have too few samples, their second output is false, and a device does
-not write the first one; here it is 0.
+SignalFramer, SignalStacker, SignalDelay, SignalOverlapAdd, CIRCULAR_BUFFER. Source: tflite-micro,
+``signal/micro/kernels``, ``signal/src`` and ``circular_buffer.cc``. A reset empties the memory.
+While SignalFramer and SignalStacker have too few samples, their second output is false, and a
+device does not write the first one; here it is 0.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from harness.reference.fixedpoint import Array
-from harness.reference.kernels.signal_spectrum import typed
+from harness.reference.arrays import Array
 from harness.reference.node import Node, Run
+from harness.reference.signal import typed
 
 _MOST = 1 << 20
+#: Without ``cycles_max`` the operators behind a CIRCULAR_BUFFER of these numbers of slots run in
+#: each inference, behind all others in each second one.
+_EACH_TIME = (5, 13, 25)
 
 
 class _Queue:
@@ -64,8 +66,8 @@ def framer(node: Node) -> Run:
     capacity = -(-size // step) * step
     queue = _Queue(node, outer, capacity, size - step if prefill else 0)
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        parts = values[0].reshape(outer, frames, step)
+    def run(x: Array) -> list[Array]:
+        parts = x.reshape(outer, frames, step)
         y = np.zeros((outer, frames, size), np.int16)
         valid = True
         for frame in range(frames):
@@ -97,11 +99,11 @@ def stacker(node: Node) -> Run:
     queue = _Queue(node, 1, size, 0)
     started = node.memory.cell(np.zeros((), bool))
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        queue.write(values[0])
+    def run(x: Array) -> list[Array]:
+        queue.write(x)
         if not started:
             for _ in range(left):
-                queue.write(values[0])
+                queue.write(x)
             started[...] = True
         if queue.count < size:
             return [np.zeros((1, size), np.int16), np.array([False])]
@@ -122,11 +124,11 @@ def delay(node: Node) -> Run:
     outer = math.prod(shape[:-1])
     queue = _Queue(node, outer, shape[-1] + length, length)
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        queue.write(values[0].reshape(outer, shape[-1]))
+    def run(x: Array) -> Array:
+        queue.write(x.reshape(outer, shape[-1]))
         y = queue.get(shape[-1])
         queue.discard(shape[-1])
-        return [y.reshape(1, *shape)]
+        return y.reshape(1, *shape)
 
     return run
 
@@ -145,8 +147,8 @@ def overlap_add(node: Node) -> Run:
     node.check_output((*lead, frames * step))
     buffer = node.memory.cell(np.zeros((outer, size), dtype))
 
-    def run(values: Sequence[Any]) -> list[Array]:
-        parts = values[0].reshape(outer, frames, size)
+    def run(x: Array) -> Array:
+        parts = x.reshape(outer, frames, size)
         y = np.zeros((outer, frames, step), dtype)
         for frame in range(frames):
             total = parts[:, frame].astype(np.int64 if dtype == "int16" else dtype) + buffer
@@ -155,6 +157,39 @@ def overlap_add(node: Node) -> Run:
             y[:, frame] = total[:, :step]
             buffer[:, : size - step] = total[:, step:]
             buffer[:, size - step :] = 0
-        return [y.reshape(1, *node.output().shape)]
+        return y.reshape(1, *node.output().shape)
+
+    return run
+
+
+def circular_buffer(node: Node) -> Run:
+    """The last slots of a stream, in the operator's own output: (1, 1, W, C) -> (1, slots, W, C).
+
+    The newest slot is the last. int8; the output is a variable tensor, which is its zero point
+    after a reset. The operators behind it run once per ``cycles_max`` inferences.
+    """
+    node.check_signature("int8 -> int8")
+    shape, output = node.input(0).shape, node.output()
+    if len(shape) != 4 or len(output.shape) != 4 or shape[0] != 1 or 0 in output.shape:
+        raise node.bad(f"it takes {list(shape)} and gives {list(output.shape)}")
+    slots = output.shape[1]
+    if shape[1] != 1 or (shape[0], *shape[2:]) != (output.shape[0], *output.shape[2:]):
+        raise node.refused(f"slots of {list(shape)} do not make {list(output.shape)}")
+    if not output.variable:
+        raise node.bad("its output is not a variable tensor, so other operators overwrite it")
+    options = node.operator.custom_options
+    period = node.number("cycles_max", -(1 << 31), 1 << 31) if options else 0
+    if period <= 0:
+        period = 1 if slots in _EACH_TIME else 2
+    if period != 1:
+        raise node.unsupported(
+            f"of {period} inferences it ends {period - 1} early: what they give is left from before"
+        )
+    ring = node.memory.cell(np.full((1, *output.shape), output.zero_point, np.int8))
+
+    def run(x: Array) -> Array:
+        ring[:, :, :-1] = ring[:, :, 1:]
+        ring[:, :, -1] = x[:, :, 0]
+        return ring
 
     return run

@@ -1,0 +1,153 @@
+"""Sums of products: FULLY_CONNECTED, the convolutions, BATCH_MATMUL, LSTM.
+
+Products are computed in double precision, by a BLAS where possible. It holds every whole number up
+to 2^53: with |x| <= 2^16 and |w| <= 2^7 every sum of 2^30 terms is exact, in any order and with
+fused operations; no file holds more weights. A product sum of float32 values is rounded once, when
+it is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from harness.model import Tensor
+from harness.reference.arrays import Array
+from harness.reference.node import Node
+from harness.reference.scale import Multiplier, Requantizer
+
+#: The most products of an operator: a damaged model could ask for any time. Person detection has 7
+#: million.
+MAX_PRODUCTS = 1 << 32
+#: TFLM refuses a bias whose scale is off by more than this many output steps.
+_BIAS_TOLERANCE = 0.02
+#: The largest shifts that are defined for the 64-bit and the 32-bit scaling.
+_MAX_SHIFT_WIDE = 7
+_MAX_SHIFT = 30
+
+#: From sums (runs, ..., channels) and a bias (runs or 1, channels), or None, to outputs.
+Output = Callable[[Array, "Array | None"], Array]
+
+
+def check_products(node: Node, products: int) -> None:
+    """Refuse an operator that would take minutes."""
+    if products > MAX_PRODUCTS:
+        raise node.bad(f"it takes {products} products, too many for any microcontroller")
+
+
+def centred(x: Array, zero_point: int) -> Array:
+    """x - zero_point in double precision."""
+    moved = x.astype(np.float64)
+    if zero_point:
+        moved -= zero_point
+    return moved
+
+
+def without_zero_point(tensor: Tensor) -> Tensor:
+    """The same tensor with zero points of 0."""
+    if tensor.quantization is None:
+        return tensor
+    zeros = (0,) * len(tensor.quantization.zero_points)
+    return replace(tensor, quantization=replace(tensor.quantization, zero_points=zeros))
+
+
+def check_weight_types(node: Node, weights: Tensor, *, int4: bool = True) -> str:
+    """The activations' type. Raises UnsupportedOperator if TFLM does not have the pair of types."""
+    dtype = node.check_types("int8 int16 float32")
+    allowed = {
+        "int8": ("int8", "int4") if int4 else ("int8",),
+        "int16": ("int8",),
+        "float32": ("float32",),
+    }[dtype]
+    if weights.dtype not in allowed:
+        raise node.unsupported(f"{dtype} with {weights.dtype} weights is not supported")
+    return dtype
+
+
+def weight_scales(node: Node, weights: Tensor) -> tuple[float, ...]:
+    """The scales of the weights: one, or one per channel. Raises BadModel if there is none."""
+    if weights.quantization is None:
+        raise node.refused(f"its weights (tensor {weights.index}) have no scale")
+    return weights.quantization.scales
+
+
+def product_multiplier(node: Node, x: Tensor, weights: Tensor) -> Multiplier:
+    """x scale * weight scale / output scale.
+
+    Source: TensorFlow Lite's ``GetQuantizedConvolutionMultipler``.
+    """
+    product = node.precise(node.scale(x)) * node.precise(node.scale(weights))
+    return node.multiplier(float(product) / node.scale(node.output()))
+
+
+def channel_multiplier(node: Node, weights: Tensor, channels: int) -> Multiplier:
+    """input scale * weight scale / output scale per channel, in double precision.
+
+    Source: TensorFlow Lite's ``PopulateConvolutionQuantizationParams``.
+    """
+    scales = weight_scales(node, weights)
+    if len(scales) not in (1, channels):
+        raise node.bad(f"its weights have {len(scales)} scales for {channels} channels")
+    scales *= channels // len(scales)
+    scale, target = node.scale(node.input(0)), node.scale(node.output())
+    return node.multiplier([scale * each / target for each in scales])
+
+
+def check_bias_scale(node: Node, weights: Tensor, bias: Tensor) -> None:
+    """Refuse a bias scale that is not close to input scale * weight scale, as TFLM does."""
+    x, output = node.input(0), node.output()
+    difference = abs(x.scale * weights.scale - bias.scale)
+    if not difference / node.scale(output) <= _BIAS_TOLERANCE:
+        raise node.bad(f"its bias has the scale {bias.scale}, not {x.scale * weights.scale}")
+
+
+def integer_output(
+    node: Node, multiplier: Multiplier, channels: int, *, wide_biases: str = "int32 int64"
+) -> Output:
+    """Accumulators of integers to output 0 under its activation; the optional bias is input 2.
+
+    int8 activations accumulate in 32 bits, int16 ones in 64 bits, or in 32 bits with an int32 bias.
+    ``wide_biases`` are the types that a bias may have with int16 activations.
+    """
+    wide = _wide(node, channels, wide_biases)
+    shift, limit = int(multiplier.shift.max(initial=0)), _MAX_SHIFT_WIDE if wide else _MAX_SHIFT
+    if shift > limit:
+        raise node.bad(f"a multiplier of 2^{shift} is beyond what TFLM's scaling defines")
+    output = node.output()
+    requantize = Requantizer(multiplier.first(channels), output.zero_point, node.clamp(), wide)
+    return lambda sums, bias: requantize(sums, _first(bias, channels))
+
+
+def real_output(node: Node, channels: int) -> Output:
+    """Sums of real numbers to output 0 under its activation."""
+    clamp = node.clamp()
+
+    def output(sums: Array, bias: Array | None) -> Array:
+        added = _first(bias, channels)
+        if added is not None:
+            sums = sums + added.reshape(len(added), *(1,) * (sums.ndim - 2), channels)
+        return clamp(sums)
+
+    return output
+
+
+def _first(bias: Array | None, channels: int) -> Array | None:
+    """(runs, channels): a bias may have more elements."""
+    return None if bias is None else bias.reshape(len(bias), -1)[:, :channels]
+
+
+def _wide(node: Node, channels: int, wide_biases: str) -> bool:
+    """Whether accumulators have 64 bits; checks the bias."""
+    wide = node.input(0).dtype == "int16"
+    if not node.present(2):
+        narrow = "int32" in wide_biases and node.options.get("quantized_bias_type") == "int32"
+        return wide and not narrow
+    bias = node.input(2)
+    allowed = wide_biases.split() if wide else ["int32"]
+    if bias.dtype not in allowed:
+        raise node.unsupported(f"{node.input(0).dtype} with an {bias.dtype} bias is not supported")
+    if bias.elements < channels:
+        raise node.bad(f"its bias has {bias.elements} elements for {channels} channels")
+    return wide and bias.dtype != "int32"

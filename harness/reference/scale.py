@@ -1,0 +1,242 @@
+"""From integer accumulators to outputs: the only place where a kernel scales and clamps.
+
+Sources: the TensorFlow Lite 8-bit quantization specification; gemmlowp's ``fixedpoint.h``
+(saturating rounding doubling high multiply, rounding divide by a power of two); the rounding
+modes are those of TFLM's ``TFLITE_SINGLE_ROUNDING``.
+
+A real multiplier M is held as ``multiplier`` (Q0.31, in [2^30, 2^31) or 0) and ``shift``:
+M = multiplier / 2^31 * 2^shift. Scaling an accumulator x by M rounds
+
+* ``double`` (TFLM's default) twice: to x * 2^max(shift, 0) * multiplier / 2^31, halves up, then
+  by 2^max(-shift, 0), halves away from zero;
+* ``single`` (CMSIS-NN, ``TFLITE_SINGLE_ROUNDING``) once: x * multiplier / 2^(31 - shift), halves
+  up.
+
+The results differ by at most 1, in few elements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from harness.arithmetic import Rounding
+from harness.reference.arrays import Array
+
+_Q31 = 1 << 31
+#: Accumulators that are scaled at once: 128 KiB of int64, which the cache holds.
+_BLOCK = 1 << 14
+#: Rows with fewer accumulators are joined: NumPy is slow with many short rows.
+_ROW = 512
+
+
+def round_half_away(real: float) -> int:
+    """The nearest integer, halves away from zero (C's ``round``)."""
+    return math.floor(real + 0.5) if real >= 0 else -math.floor(-real + 0.5)
+
+
+def quantize_multiplier(real: float, rounding: Rounding = "double") -> tuple[int, int]:
+    """``(multiplier, shift)`` of a real multiplier; (0, 0) for one below about 2^-32.
+
+    With ``single`` the shift is at most 30, because of its 64-bit product.
+    """
+    if real == 0.0:
+        return 0, 0
+    mantissa, shift = math.frexp(real)
+    multiplier = round_half_away(mantissa * _Q31)
+    if multiplier == _Q31:
+        multiplier //= 2
+        shift += 1
+    if shift < -31:
+        return 0, 0
+    if rounding == "single" and shift > 30:
+        return _Q31 - 1, 30
+    return multiplier, shift
+
+
+def wrap32(x: Array) -> Array:
+    """int64 values reduced to 32 bits, two's complement, as int64."""
+    return x.astype(np.int32).astype(np.int64)
+
+
+def rounding_right_shift(x: Array, exponent: Array | int) -> Array:
+    """x / 2^exponent, halves away from zero (gemmlowp's RoundingDivideByPOT), of int64.
+
+    For x >= 0 that is (x + half) >> exponent, for x < 0 (x + half - 1) >> exponent, and x itself
+    if nothing is shifted out.
+    """
+    return _shifted(x, *_half(exponent), exponent)
+
+
+def _half(exponent: Array | int) -> tuple[Array, Array]:
+    """Half of 2^exponent, and its mask: -1, or 0 if nothing is shifted out."""
+    half = (np.int64(1) << np.asarray(exponent, np.int64)) >> 1
+    return half, -np.minimum(half, 1)
+
+
+def _shifted(x: Array, half: Array, mask: Array, exponent: Array | int) -> Array:
+    shifted: Array = x >> 63
+    shifted &= mask
+    shifted += x
+    shifted += half
+    shifted >>= exponent
+    return shifted
+
+
+def doubling_high_multiply(a: Array, b: Array | int) -> Array:
+    """gemmlowp's SaturatingRoundingDoublingHighMul: a * b / 2^31 of int32 values, halves up.
+
+    The only overflow, (-2^31)^2, saturates.
+    """
+    product: Array = a.astype(np.int64, copy=False) * b
+    product += 1 << 30
+    product >>= 31
+    return np.asarray(np.minimum(product, _Q31 - 1))
+
+
+@dataclass(frozen=True)
+class Multiplier:
+    """One multiplier, or one per index of the last axis (arrays of shape (channels,)).
+
+    ``multiplier`` and ``shift`` are int64 arrays of shape () or (channels,).
+    """
+
+    multiplier: Array
+    shift: Array
+    rounding: Rounding
+    _rows: dict[int, Multiplier] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def of(cls, real: float | Iterable[float], rounding: Rounding) -> Multiplier:
+        """From real multipliers (already divided by the output's scale)."""
+        if isinstance(real, float):
+            pair = quantize_multiplier(real, rounding)
+            return cls(np.array(pair[0]), np.array(pair[1]), rounding)
+        pairs = np.array([quantize_multiplier(each, rounding) for each in real], np.int64)
+        return cls(pairs[:, 0], pairs[:, 1], rounding)
+
+    def scale(self, x: Array) -> Array:
+        """Scale accumulators of 32 bits, held as int64 of shape (..., channels). Returns int64.
+
+        The left shift wraps at 32 bits, as the C++ does on the machines that TFLM runs on.
+        """
+        left, right = self._shifts
+        if left is not None:
+            x = wrap32(x << left)
+        half, mask, exponent = right
+        product: Array = x * self.multiplier
+        if self.rounding == "single":
+            product += half
+            product >>= exponent
+            return product
+        product += 1 << 30
+        product >>= 31
+        return _shifted(product, half, mask, exponent)
+
+    @cached_property
+    def _shifts(self) -> tuple[Array | None, tuple[Array, Array, Array]]:
+        """The shift to the left, if there is one; half, mask and exponent of that to the right."""
+        if self.rounding == "single":
+            return None, (*_half(31 - self.shift), 31 - self.shift)
+        left = np.maximum(self.shift, 0)
+        exponent = left - self.shift
+        return left if left.any() else None, (*_half(exponent), exponent)
+
+    def scale64(self, x: Array) -> Array:
+        """Scale accumulators of 48 bits (16-bit activations): the multiplier is cut to 16 bits.
+
+        Both rounding modes give the same here: TFLM has one 64-bit variant, which rounds once.
+        """
+        cut = np.where(self.multiplier < 0x7FFF0000, (self.multiplier + (1 << 15)) >> 16, 0x7FFF)
+        product: Array = x * cut
+        product += np.int64(1) << (14 - self.shift)
+        product >>= 15 - self.shift
+        return wrap32(product)
+
+    def first(self, channels: int) -> Multiplier:
+        """The same without the channels after the first ``channels``."""
+        if self.multiplier.ndim == 0:
+            return self
+        return Multiplier(self.multiplier[:channels], self.shift[:channels], self.rounding)
+
+    def repeated(self, times: int) -> Multiplier:
+        """The same for rows of ``times`` pixels."""
+        if self.multiplier.ndim == 0 or times == 1:
+            return self
+        if times not in self._rows:
+            multiplier, shift = np.tile(self.multiplier, times), np.tile(self.shift, times)
+            self._rows[times] = Multiplier(multiplier, shift, self.rounding)
+        return self._rows[times]
+
+
+@dataclass(frozen=True)
+class Clamp:
+    """Values limited to [low, high] and stored as ``dtype``."""
+
+    low: float
+    high: float
+    dtype: np.dtype[np.generic]
+
+    @classmethod
+    def whole(cls, dtype: npt.DTypeLike) -> Clamp:
+        """The range of an integer type."""
+        info = np.iinfo(dtype)
+        return cls(int(info.min), int(info.max), np.dtype(dtype))
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Both ends."""
+        return self.low, self.high
+
+    def __call__(self, x: Array) -> Array:
+        """Clamp ``x`` of any shape in its own type, then store it."""
+        return np.minimum(np.maximum(x, self.low), self.high).astype(self.dtype, copy=False)
+
+
+@dataclass(frozen=True)
+class Requantizer:
+    """Accumulators (..., channels) with their bias: scaled, moved to the zero point, clamped.
+
+    ``wide`` accumulators have 64 bits (16-bit activations), others 32 bits, in which sums wrap.
+    """
+
+    multiplier: Multiplier
+    zero_point: int
+    clamp: Clamp
+    wide: bool = False
+
+    def __call__(self, accumulators: Array, bias: Array | None = None) -> Array:
+        """``accumulators`` (runs, ..., channels) are whole numbers of any type that holds them.
+
+        ``bias`` is (runs or 1, channels).
+        """
+        if bias is not None and len(bias) > 1:
+            axes = (1,) * (accumulators.ndim - 2)
+            accumulators = accumulators.astype(np.int64) + bias.reshape(len(bias), *axes, -1)
+            bias = None
+        multiplier = self.multiplier
+        rows: Array = accumulators.reshape(-1)
+        if rows.size and (bias is not None or multiplier.shift.ndim):
+            channels = accumulators.shape[-1]
+            pixels = math.gcd(rows.size // channels, _ROW >> min(channels.bit_length() - 1, 9))
+            multiplier, rows = multiplier.repeated(pixels), rows.reshape(-1, channels * pixels)
+            bias = None if bias is None else np.tile(bias[0], pixels)
+        result = np.empty(rows.shape, self.clamp.dtype)
+        step = max(1, _BLOCK * len(rows) // max(rows.size, 1))
+        for start in range(0, len(rows), step):
+            part = slice(start, start + step)
+            sums = rows[part].astype(np.int64)
+            if bias is not None:
+                sums += bias
+            result[part] = self._output(sums, multiplier)
+        return result.reshape(accumulators.shape)
+
+    def _output(self, sums: Array, multiplier: Multiplier) -> Array:
+        scaled = multiplier.scale64(sums) if self.wide else multiplier.scale(wrap32(sums))
+        scaled += self.zero_point
+        return self.clamp(wrap32(scaled))
