@@ -92,16 +92,16 @@ class Fault:
     address: int | None
     where: str  # "function at file:line" of pc, or of lr for a null call
     report: str  # the whole decoded report, several lines
-    world: str = ""  # with TrustZone-M: "secure" or "non-secure",
-    image: str = ""  # the name of the image,
-    deed: str = ""  # and the access that was refused
+    world: str = ""  # with TrustZone-M: "secure" or "non-secure"
+    image: str = ""  # the image of that world, by its file's name
+    access: str = ""  # the access that was refused: "read of secure RAM"
 
     def __str__(self) -> str:
         what = f"{self.kind} ({self.reason})"
         place = self.where or hex(self.pc)
         if not self.world:
             return f"{what} at {place}"
-        return f"{what} in the {self.world} image {self.image}, {place}: {self.deed}"
+        return f"{what} in the {self.world} image {self.image}, {place}: {self.access}"
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class ConsoleChunk:
     data: bytes
 
 
-class Memory(Protocol):
+class MemoryAccess(Protocol):
     """The target's address space, as a debugger sees it."""
 
     def read(self, address: int, size: int) -> bytes:
@@ -133,7 +133,7 @@ class Session(Protocol):
         ...
 
     @property
-    def memory(self) -> Memory:
+    def memory(self) -> MemoryAccess:
         """The address space."""
         ...
 

@@ -7,7 +7,7 @@ options from here, so a new target or option is one row.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
@@ -105,7 +105,7 @@ _ROWS = (
         True,
         _EVERYTHING,
         (TargetOption("renode", "text", "the Renode to use.  [default: $RENODE, or PATH]"),),
-        pool="harness.targets.renode.pool:RenodePool",
+        pool="harness.targets.renode.server:RenodePool",
     ),
     Target("board", "harness.targets.board", False, options=_BOARD_OPTIONS, retried=True),
     Target(
@@ -173,3 +173,24 @@ def run_on_target(
         return result
     with module.open(image, **options) as session:
         return action(session)
+
+
+class TargetPools(Closing):
+    """The pools of one run: one for each target that has one, so that each is started once."""
+
+    def __init__(self) -> None:
+        self._pools: dict[str, Closing | None] = {}
+
+    def options(self, name: str, options: Mapping[str, object]) -> dict[str, object]:
+        """``options`` for :func:`open_target`, with the pool of target ``name``."""
+        if name not in self._pools:
+            self._pools[name] = target(name).make_pool()
+        pool = self._pools[name]
+        return dict(options) if pool is None else {**options, "pool": pool}
+
+    def close(self) -> None:
+        """End what was started; safe to call twice."""
+        pools, self._pools = self._pools, {}
+        for pool in pools.values():
+            if pool is not None:
+                pool.close()

@@ -25,7 +25,7 @@ from harness.targets.base import (
     SymbolReached,
     Until,
 )
-from harness.targets.ordinary import OrdinarySession
+from harness.targets.defaults import SessionDefaults
 
 
 class SimulatorMemory:
@@ -66,7 +66,7 @@ class SimulatorPins:
         self._port.drive(pin, level)
 
 
-class SimulatorSession(OrdinarySession):
+class SimulatorSession(SessionDefaults):
     """A session; :attr:`machine` also has hooks and snapshots."""
 
     target = "simulator"

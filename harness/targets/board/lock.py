@@ -22,7 +22,7 @@ from pathlib import Path
 
 from harness.closing import Closing
 from harness.errors import BoardUnavailable, TargetLost
-from harness.targets.board import names
+from harness.targets.board.lab import checked_name
 from harness.targets.board.state import StateFolder, fresh_name
 
 #: Seconds between two attempts to get a lock that somebody holds.
@@ -69,7 +69,7 @@ class ProbeLock(Closing):
     """
 
     def __init__(self, probe: str, board: str, *, state: Path | None = None) -> None:
-        self._probe = names.checked(probe, "the serial number")
+        self._probe = checked_name(probe, "the serial number")
         self._board = board
         self._state = StateFolder(state)
         self._note = f"{probe}.holder.json"

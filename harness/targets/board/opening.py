@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from harness.deadline import Deadline
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.errors import EnvironmentMissing, HilError, PortBusy, TargetLost
 from harness.targets.board import image, labgrid, policy, runners
-from harness.targets.board.console import Console
+from harness.targets.board.console import SerialConsole
 from harness.targets.board.flash import Flasher
 from harness.targets.board.identity import Board
 from harness.targets.board.lab import Lab, same_serial
@@ -43,7 +43,7 @@ class _Reserved:
     board: Board
     present: bool  # its port was there when it was locked
     lock: ProbeLock
-    prepared: image.Image
+    prepared: image.FlashImage
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Opening:
     a board in use is waited for.
     """
 
-    firmware: Firmware
+    firmware: Image
     lab: Lab
     find: Callable[[], Board]
     runner: str = ""
@@ -91,9 +91,8 @@ class Opening:
         """Acquire place and lock of the board; refuse one in quarantine."""
         board = self.find()
         with ExitStack() as resources:
-            resources.callback(
-                labgrid.acquire(board.labgrid, search_path=search_path(board)).release
-            )
+            place = labgrid.acquired(board.labgrid, search_path=search_path(board))
+            resources.enter_context(place)
             lock = ProbeLock(board.probe.lstrip("0"), board.name, state=self.lab.state)
             lock.acquire(self.wait)
             resources.callback(lock.release)
@@ -163,7 +162,7 @@ class Opening:
         _log.info("%s: %s", board.name, report.reason)
         with ExitStack() as opened:
             baud = self.baud or board.baud
-            console = Console(board.port, baud, board=board.name, limit=self.console_limit)
+            console = SerialConsole(board.port, baud, board=board.name, limit=self.console_limit)
             opened.callback(console.close)
             reset_at = console.end
             flasher.reset()
@@ -202,7 +201,7 @@ class Opening:
         try:
             seen = self._again(reserved)
             with contextlib.suppress(PortBusy):
-                Console(seen.port, self.baud or seen.baud, board=seen.name).close()
+                SerialConsole(seen.port, self.baud or seen.baud, board=seen.name).close()
             self.flasher(seen).reset()
         except HilError as error:
             return error.message.splitlines()[0]

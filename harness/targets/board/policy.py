@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from harness.errors import BoardUnavailable, FlashFailed, HilError, TargetLost
-from harness.targets.board import names
 from harness.targets.board.console import ConsoleOverflow
-from harness.targets.board.lab import Policy
+from harness.targets.board.lab import Policy, checked_name
 from harness.targets.board.lock import BoardTaken
 from harness.targets.board.process import Command, run
 from harness.targets.board.state import StateFolder
@@ -151,4 +150,4 @@ class Quarantine:
 
     @staticmethod
     def _name(probe: str) -> str:
-        return f"{names.checked(probe, 'the serial number').lstrip('0')}.quarantine.json"
+        return f"{checked_name(probe, 'the serial number').lstrip('0')}.quarantine.json"

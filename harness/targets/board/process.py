@@ -60,7 +60,7 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Output:
+class ToolOutput:
     """What a program printed. ``hung``: it was ended at its time limit."""
 
     command: Command
@@ -105,7 +105,7 @@ def run(
     *,
     search_path: str | None = None,
     environment: Mapping[str, str] | None = None,
-) -> Output:
+) -> ToolOutput:
     """Run ``command`` to its end or its time limit.
 
     Raises :class:`EnvironmentMissing` if the program is not on the search path.
@@ -128,7 +128,7 @@ def run(
         return _run(command, argv, surroundings)
 
 
-def _run(command: Command, argv: list[str], environment: dict[str, str]) -> Output:
+def _run(command: Command, argv: list[str], environment: dict[str, str]) -> ToolOutput:
     started = time.monotonic()
     with subprocess.Popen(
         argv,
@@ -145,7 +145,7 @@ def _run(command: Command, argv: list[str], environment: dict[str, str]) -> Outp
         finally:
             _end_group(child)
     seconds = time.monotonic() - started
-    return Output(command, None if hung else child.returncode, text, seconds, hung)
+    return ToolOutput(command, None if hung else child.returncode, text, seconds, hung)
 
 
 def _collect(child: subprocess.Popen[bytes], pipe: IO[bytes], limit: float) -> tuple[str, bool]:

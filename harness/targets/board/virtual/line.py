@@ -1,9 +1,13 @@
-"""The wire between a virtual board's UART and the host: its speed, and what can go wrong on it."""
+"""The serial line between a virtual board's UART and the host: speed, faults, pseudo-terminal."""
 
 from __future__ import annotations
 
+import os
+import termios
 import time
+import tty
 from collections.abc import Callable
+from pathlib import Path
 
 from harness.targets.board.virtual.cycles import CycleCounter
 from harness.targets.board.virtual.misbehaviour import Misbehaviour
@@ -12,9 +16,15 @@ from harness.targets.board.virtual.misbehaviour import Misbehaviour
 _BITS = 10
 #: Seconds without a byte after which lines that wait are sent.
 _SILENCE = 0.1
+#: Baud rates by termios' numbers for them.
+_RATES = {
+    getattr(termios, name): int(name[1:])
+    for name in dir(termios)
+    if name[0] == "B" and name[1:].isdigit() and name != "B0"
+}
 
 
-class Line:
+class SerialLine:
     """Delays bytes to ``baud``, and mangles them as a misbehaviour says."""
 
     def __init__(self, baud: int, *, now: Callable[[], float] = time.monotonic) -> None:
@@ -111,3 +121,27 @@ def resample(data: bytes, sent: int, read: int) -> bytes:
         while int(position) < len(wire) and not wire[int(position)]:
             position = int(position) + 1.0
     return bytes(heard)
+
+
+class Terminal:
+    """One pseudo-terminal, linked under a name as a serial port would have."""
+
+    def __init__(self, link: Path, interface: int) -> None:
+        self.interface = interface
+        self.link = link
+        self.master, self._slave = os.openpty()
+        tty.setraw(self._slave)
+        os.set_blocking(self.master, False)
+        link.unlink(missing_ok=True)
+        link.symlink_to(os.ttyname(self._slave))
+
+    @property
+    def rate(self) -> int:
+        """The baud rate that the host has set; 0 if it is none of the usual ones."""
+        return _RATES.get(termios.tcgetattr(self.master)[5], 0)
+
+    def close(self) -> None:
+        """Hang up: readers of the port get an end of file."""
+        self.link.unlink(missing_ok=True)
+        os.close(self.master)
+        os.close(self._slave)

@@ -32,7 +32,7 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
-class Target:
+class Probe:
     """The board that a tool works on, on a bench of virtual boards."""
 
     def __init__(self, bench: Path, serial: str) -> None:

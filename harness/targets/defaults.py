@@ -1,4 +1,4 @@
-"""Abilities of a session that its target lacks: each raises Unsupported."""
+"""Defaults of a session: abilities that its target lacks raise Unsupported."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from harness.targets.pins import Pins
 from harness.targets.registry import Ability, who_can
 
 
-class OrdinarySession(Closing):
-    """The abilities of :class:`~harness.targets.base.Session` that not every target has."""
+class SessionDefaults(Closing):
+    """The abilities of :class:`~harness.targets.base.Session` that not every target has.
+
+    A session overrides those of its target.
+    """
 
     @property
     @abstractmethod
