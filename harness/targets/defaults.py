@@ -31,7 +31,7 @@ class SessionDefaults(Closing):
         self._cannot(Ability.TRACE)
 
     def coverage(self) -> Coverage:
-        """What ran since. Raises :class:`Unsupported` if nothing is counted."""
+        """Coverage since then. Raises :class:`Unsupported` if nothing is counted."""
         self._cannot(Ability.TRACE)
 
     @property

@@ -1,6 +1,6 @@
 """The registry of targets: one row each, with its abilities and options.
 
-A row says beforehand what its sessions can do; a session that cannot raises
+A row lists the abilities of its sessions; a session without one raises
 :class:`~harness.errors.Unsupported`. Command line, case files and Robot variables take their
 options from here, so a new target or option is one row.
 """
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 
 class Ability(StrEnum):
-    """What not every target can do, in words that follow "cannot"."""
+    """An ability that not every target has, in words that follow "cannot"."""
 
     TRACE = "count what runs"  # profile(), coverage()
     STEP = "stop at an address"  # registers, run_to_address()
@@ -164,7 +164,7 @@ def run_on_target(
     file allows, so ``action`` must begin anew at each call. A session that the caller keeps open
     (:func:`open_target`) cannot be tried again.
 
-    Raises what :func:`open_target` and ``action`` raise.
+    Raises the errors of :func:`open_target` and ``action``.
     """
     row = target(name)
     module = import_module(row.module)
@@ -189,7 +189,7 @@ class TargetPools(Closing):
         return dict(options) if pool is None else {**options, "pool": pool}
 
     def close(self) -> None:
-        """End what was started; safe to call twice."""
+        """Close every pool; safe to call twice."""
         pools, self._pools = self._pools, {}
         for pool in pools.values():
             if pool is not None:

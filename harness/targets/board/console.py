@@ -81,7 +81,7 @@ class SerialConsole:
             return bytes(self._held[max(0, position - self._base) :])
 
     def chunks(self, position: int = 0) -> list[ConsoleChunk]:
-        """What arrived from ``position`` on, with arrival times in seconds since the opening."""
+        """The bytes from ``position`` on with arrival times, in seconds since the opening."""
         with self._news:
             arrived: list[ConsoleChunk] = []
             if not self._times:

@@ -3,7 +3,7 @@
 An nRF9160 DK shows several virtual serial ports. The interface MCU numbers them in the order of
 their USB interfaces: VCOM0 carries UART0 of the nRF9160 (the application core's console), VCOM1
 the nRF52840 board controller, VCOM2 UART1 of the nRF9160 (TF-M's secure log). The lowest interface
-number is therefore the console, unless a lab file names another; ``Board.how`` says which it was.
+number is therefore the console, unless a lab file names another; ``Board.how`` names the choice.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _on_bench(folder: Path | None) -> list[Board]:
 
 
 def _named(entry: BoardEntry, visible: Board | None) -> Board:
-    """The board of a lab file's entry: what is ``visible`` of it, overruled by the file."""
+    """The board of a lab file's entry: the ``visible`` one, overruled by the file."""
     board = visible or Board(
         entry.name,
         entry.probe,

@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class FlashReport:
-    """What was done. ``programmed`` is False if the image was there already."""
+    """The outcome of flashing; ``programmed`` is False if the image was there already."""
 
     programmed: bool
     reason: str
@@ -74,7 +74,7 @@ class Flasher:
         return [*checks, *self.runner.program(image, folder), *checks, *self.runner.reset()]
 
     def _same(self, checks: list[Command]) -> bool:
-        # If the read-back fails for another reason (no probe), programming fails next and says why.
+        # A read-back that fails for another reason (no probe) is followed by the tool's own error.
         return all(self._call(command).ok for command in checks)
 
     def _do(self, command: Command, action: str) -> None:
@@ -83,7 +83,7 @@ class Flasher:
             raise FlashFailed(
                 f"could not {action} the board with probe {self.runner.serial}: "
                 f"{output.problem}\n{output.tail()}",
-                hint="check cable and power; `tflm-hil boards` lists what is attached",
+                hint="check cable and power; `tflm-hil boards` lists the boards that are attached",
             )
 
     def _call(self, command: Command) -> ToolOutput:

@@ -1,4 +1,4 @@
-"""What a board is: its probe, its serial ports, and which of them is the console."""
+"""The identity of a board: its probe, its serial ports, and which of them is the console."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ MERGED = ("tfm_merged.hex", "merged.hex", "../merged.hex", "../../merged.hex")
 
 @dataclass(frozen=True)
 class FlashImage:
-    """What flash tools need of an image."""
+    """An image as flash tools take it."""
 
     hex: Path
     elf: Path

@@ -1,4 +1,4 @@
-"""``lab.toml``: boards that cannot be guessed, and what to do when one misbehaves.
+"""``lab.toml``: boards that cannot be discovered, and the policy for failures of the bench.
 
 The file is read strictly: an unknown key or a wrong type is an error that names it, so that a
 misspelt ``power_cycle`` is found at once.
@@ -65,7 +65,7 @@ def _serial(value: object) -> str:
 
 @dataclass(frozen=True)
 class Policy:
-    """What to do when the bench itself fails; a wrong output is never tried again.
+    """The policy for failures of the bench itself; a wrong output is never tried again.
 
     ``retries`` more attempts, ``backoff`` seconds apart. ``quarantine``: a board that fails its
     health check after the last attempt is set aside until ``tflm-hil boards release``.

@@ -1,7 +1,7 @@
 """Opening a session on a board: lock, flash, console, reset; undone if a step fails.
 
-A failure of the bench is tried again: while a session is opened, and, if the caller hands over what
-to do with it (:meth:`Opening.run`), until that is done.
+A failure of the bench is tried again: while a session is opened, and, with :meth:`Opening.run`,
+until the action on it is done.
 """
 
 from __future__ import annotations
@@ -186,17 +186,17 @@ class Opening:
             )
 
     def flasher(self, board: Board) -> Flasher:
-        """The board's flash tool: the one asked for, the lab file's, or the first installed."""
+        """The board's flash tool: the option's, the lab file's, or the first that is installed."""
         path = search_path(board)
         kind = runners.choose(self.runner or board.runner, path)
         runner = kind(board.probe, board.probe_host, self.lab.policy.flash_seconds)
         return Flasher(runner, path)
 
     def _illness(self, reserved: _Reserved) -> str:
-        """What the health check finds wrong, or an empty string.
+        """The result of the health check: the first problem, or an empty string.
 
-        It checks what every run needs: the board is on the bus, its port opens, a reset works. A
-        port that somebody else has open is not the board's fault.
+        The check covers the needs of every run: the board is on the bus, its port opens, a reset
+        works. A port that another program has open is not the board's fault.
         """
         try:
             seen = self._again(reserved)

@@ -1,4 +1,4 @@
-"""What happens when the bench itself fails: retries, power cycles, quarantine.
+"""Failures of the bench itself: retries, power cycles, quarantine.
 
 An attempt that ends with an infrastructure error (the flash tool failed, the port vanished, the
 port is busy) is repeated after a power cycle, if the lab file has a hook for it. A wrong output, a

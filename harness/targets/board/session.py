@@ -72,7 +72,7 @@ class Boots:
 
 
 class ConsoleMonitor:
-    """What a session must know of its console while the board runs.
+    """What a session follows on its console while the board runs.
 
     ``cycles`` sums the ticks of all inference records with source ``dwt``, ``hz`` is their clock
     (0: no such record yet), ``build`` the boot record's identifier, ``unended`` the boots since
@@ -301,7 +301,7 @@ class BoardSession(SessionDefaults):
         self._monitor.unended = Boots(-1, -1)  # the boot of this reset does not count
 
     def where(self) -> str:
-        """Unknown: a board is not halted to be asked."""
+        """Unknown: a board is not halted."""
         return ""
 
     def close(self) -> None:
@@ -357,7 +357,7 @@ def boot_position(console: SerialConsole, reset_at: int, seconds: float) -> tupl
     """
     arrived = console.since(reset_at)
     banner = None
-    for banner in BOOT.finditer(arrived):  # noqa: B007 - the last one is wanted
+    for banner in BOOT.finditer(arrived):  # noqa: B007 - the last one counts
         pass
     if banner is not None:
         return reset_at + banner.start(), True

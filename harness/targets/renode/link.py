@@ -39,7 +39,7 @@ class AgentLink:
         self._answer("its start", timeout, None)
 
     def command(self, text: str, *, timeout: float = 0.0) -> str:
-        """Carry out one command of Renode's Monitor and give what it printed."""
+        """Carry out one command of Renode's Monitor and give its output."""
         lines = self._ask(f"monitor {text}", timeout, None)
         printed = "".join(line.removeprefix("said ") for line in lines)
         return bytes.fromhex(printed).decode("utf-8", "backslashreplace")

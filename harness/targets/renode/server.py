@@ -135,7 +135,7 @@ class RenodeServer(Closing):
         return client
 
     def release(self, *, reusable: bool) -> None:
-        """A session is over; ``reusable`` says that its machine may serve the next one."""
+        """A session is over; ``reusable`` if its machine may serve the next one."""
         self._reusable = reusable and self._client is not None
         self.busy = False
 

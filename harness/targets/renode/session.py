@@ -296,11 +296,11 @@ class RenodeSession(SessionDefaults):
         return RenodePins(self.call)
 
     def reset(self) -> None:
-        """A pin reset; memories keep what they hold."""
+        """A pin reset; memories keep their content."""
         self._call(["reset()", "answer('reset')"], 0.0, self._take)
 
     def profile(self) -> None:
-        """Count what runs from here on, for :meth:`coverage` (about ten times slower)."""
+        """Count blocks from here on, for :meth:`coverage` (about ten times slower)."""
         self._spoilt = True
         self.call("profile()")
 
@@ -310,7 +310,7 @@ class RenodeSession(SessionDefaults):
         return [Block(int(row[0], 16), int(row[1]), int(row[2])) for row in rows if len(row) == 3]
 
     def coverage(self) -> Coverage:
-        """What ran since :meth:`profile`: instructions by function, and lines."""
+        """Coverage since :meth:`profile`: instructions by function, and lines."""
         return Coverage.from_blocks(self._image, self.blocks())
 
     def close(self) -> None:

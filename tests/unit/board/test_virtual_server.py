@@ -129,7 +129,7 @@ def test_what_the_image_prints_comes_out_of_the_first_port(plugged: Plugged) -> 
     handle = port(board)
     board.reset()
     assert everything(board, handle) == TEXT
-    assert board.said == len(TEXT)
+    assert board.sent == len(TEXT)
     board.reset()
     assert everything(board, handle) == TEXT
     assert board.resets == 2
@@ -184,7 +184,7 @@ def test_a_reset_ends_what_was_being_said(plugged: Plugged) -> None:
     board.reset()
     first = heard(board, handle, lambda got: len(got) > 5)
     board.reset()
-    assert (board.outgoing, board.said, board.line.waiting) == (b"", 0, 0)
+    assert (board.outgoing, board.sent, board.line.waiting) == (b"", 0, 0)
     assert everything(board, handle) == TEXT
     assert TEXT.startswith(first)
 
@@ -198,7 +198,7 @@ def test_a_board_leaves_the_bus_once_after_exactly_so_many_bytes(plugged: Plugge
     said = 0
     while board.terminals:
         board.turn()
-        said = max(said, board.said)
+        said = max(said, board.sent)
     assert said == 123
     time.sleep(0.05)
     board.turn()

@@ -54,7 +54,7 @@ def test_a_renode_that_ends_while_it_starts_says_its_own_words(program):
 
 
 def test_a_renode_that_never_answers_is_given_up(program):
-    with pytest.raises(TargetLost, match="did not start: it said nothing"):
+    with pytest.raises(TargetLost, match="did not start: it printed nothing"):
         RenodeProcess(find.find(program(mode="silent")), patience=0.5)
 
 

@@ -30,7 +30,7 @@ class Pyocd(Runner):
     # Commands are split at blanks, which a folder's name may have: files are named without folder.
 
     def verify(self, image: FlashImage, folder: Path) -> list[Command]:
-        # `compare` always ends with exit code 0; only its output says what it found.
+        # `compare` always ends with exit code 0; its output has the result.
         call = self._call("commander", "--connect", "attach")
         return [
             Command(

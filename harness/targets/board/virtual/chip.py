@@ -1,4 +1,4 @@
-"""The chip of a virtual board: its flash, and what runs the content."""
+"""The chip of a virtual board: its flash, and the machine that runs the content."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class VirtualChip(Protocol):
         ...
 
     def step(self, seconds: float) -> bytes:
-        """Run for about ``seconds`` of wall time; returns what the UART sent."""
+        """Run for about ``seconds`` of wall time; returns the bytes of the UART."""
         ...
 
     def feed(self, data: bytes) -> None:
@@ -96,7 +96,7 @@ class VirtualChip(Protocol):
 
 
 class TranscriptChip:
-    """Prints the text in flash from address 0 on, and echoes what it is sent.
+    """Prints the text in flash from address 0 on, and echoes its input.
 
     For trying the bench without a compiler: "flash" a console log and see it printed.
     """

@@ -159,7 +159,7 @@ class VirtualDk(Closing):
         return self._process.poll() is None
 
     def do(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        """One request to the board; see the server for what it can be asked."""
+        """One request to the board; see the server for the operations."""
         return call(self.folder, operation, **arguments)
 
     def close(self) -> None:

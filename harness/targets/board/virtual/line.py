@@ -25,7 +25,7 @@ _RATES = {
 
 
 class SerialLine:
-    """Delays bytes to ``baud``, and mangles them as a misbehaviour says."""
+    """Delays bytes to ``baud``, and mangles them as a misbehaviour sets."""
 
     def __init__(self, baud: int, *, now: Callable[[], float] = time.monotonic) -> None:
         self.baud = baud
@@ -35,7 +35,7 @@ class SerialLine:
         self._counted = 0
         self._wrong = Misbehaviour()
         self._cycles: CycleCounter | None = None
-        self._heard = 0.0  # when the chip last said something
+        self._heard = 0.0  # when the chip last sent something
 
     @property
     def waiting(self) -> int:
@@ -65,7 +65,7 @@ class SerialLine:
                 self._waiting.append(byte)
 
     def clear(self) -> None:
-        """Drop what was not sent yet: the chip was reset."""
+        """Drop the bytes that were not sent yet: the chip was reset."""
         self._waiting.clear()
         self._counted = 0
         self._cycles = None
@@ -117,7 +117,7 @@ def resample(data: bytes, sent: int, read: int) -> bytes:
             byte |= (wire[sample] if sample < len(wire) else 1) << bit
         heard.append(byte)
         position = begin + (_BITS - 0.5) * ratio
-        # The next start bit is a falling edge: skip what is still low.
+        # The next start bit is a falling edge: skip the bits that are still low.
         while int(position) < len(wire) and not wire[int(position)]:
             position = int(position) + 1.0
     return bytes(heard)

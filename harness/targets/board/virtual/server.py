@@ -68,7 +68,7 @@ class VirtualBoard:
         self.terminals: list[Terminal] = []
         self.control = ""
         self.selector = selectors.DefaultSelector()
-        self.said = 0  # console bytes since the last boot
+        self.sent = 0  # console bytes since the last boot
         self.generation = 0
         self.back_at = 0.0
         self.outgoing = b""
@@ -101,7 +101,7 @@ class VirtualBoard:
         self.back_at = time.monotonic() + seconds
 
     def publish(self) -> None:
-        """Publish what discovery sees of the board."""
+        """Publish the board as discovery sees it."""
         ports = tuple((str(t.link), t.interface) for t in self.terminals)
         presence = benches.Presence(
             self.name, self.serial, os.getpid(), self.control, self.baud, ports
@@ -132,7 +132,7 @@ class VirtualBoard:
     def reset(self) -> None:
         """A pin reset."""
         self.resets += 1
-        self.said = 0
+        self.sent = 0
         self.outgoing = b""
         self.line.clear()
         self.chip.reset(self.store)
@@ -161,7 +161,7 @@ class VirtualBoard:
         return 0.002 if self.chip.idle or self.line.waiting >= _BACKLOG else 0.0
 
     def transmit(self) -> bool:
-        """Write what has left the wire to the host; True if the host has to read first."""
+        """Write the bytes that left the line to the host; True if the host has to read first."""
         if not self.outgoing:
             due = self.line.due()
             if not due:
@@ -169,15 +169,15 @@ class VirtualBoard:
             # A misbehaviour after N bytes happens after exactly N.
             limit = self.wrong.unplug_after or self.wrong.reset_loop
             if limit:
-                due = due[: max(1, limit - self.said)]
-            self.said += len(due)
-            if self.wrong.unplug_after and self.said >= self.wrong.unplug_after:
+                due = due[: max(1, limit - self.sent)]
+            self.sent += len(due)
+            if self.wrong.unplug_after and self.sent >= self.wrong.unplug_after:
                 self.wrong = replace(self.wrong, unplug_after=0)
                 self.unplug(self.wrong.gone / 1000)
                 return False
             sent = self.wrong.baud or self.baud
             self.outgoing = resample(due, sent, self.terminals[0].rate or sent)
-            if self.wrong.reset_loop and self.said >= self.wrong.reset_loop:
+            if self.wrong.reset_loop and self.sent >= self.wrong.reset_loop:
                 rest = self.outgoing
                 self.reset()
                 self.outgoing = rest

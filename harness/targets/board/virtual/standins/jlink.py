@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness import platforms
 from harness.targets.board.virtual.standins.common import (
-    Probe,
+    ProbedBoard,
     Refused,
     need,
     number,
@@ -23,7 +23,7 @@ _VALUES = (
 
 
 def run(bench: Path, arguments: list[str]) -> None:
-    """Run the command file; the exit code tells only of errors with ``ExitOnError``."""
+    """Run the command file; errors change the exit code only with ``ExitOnError``."""
     settings, rest = options(arguments, _VALUES, (), fold=True)
     if rest:
         raise Refused(f"unknown command line option {rest[0]}", 1)
@@ -35,7 +35,7 @@ def run(bench: Path, arguments: list[str]) -> None:
         raise Refused(f"the chip has {names.debug_interface} only", 1)
     serial = settings.get("-USB") or need(settings, "-SelectEmuBySN")
     try:
-        target = Probe(bench, serial)
+        target = ProbedBoard(bench, serial)
     except Refused:
         raise Refused("Cannot connect to J-Link.", 1) from None
     say("SEGGER J-Link Commander (stand-in)\nConnecting to J-Link via USB...O.K.")
@@ -44,10 +44,10 @@ def run(bench: Path, arguments: list[str]) -> None:
             return
 
 
-def _command(target: Probe, line: str) -> bool:
+def _command(target: ProbedBoard, line: str) -> bool:
     say(f"J-Link>{line}")
     word, _, rest = line.partition(" ")
-    commands: dict[str, Callable[[Probe, str], None]] = {
+    commands: dict[str, Callable[[ProbedBoard, str], None]] = {
         "loadfile": _load,
         "verifybin": _verify,
         "savebin": _save,
@@ -62,12 +62,12 @@ def _command(target: Probe, line: str) -> bool:
     return True
 
 
-def _load(target: Probe, rest: str) -> None:
+def _load(target: ProbedBoard, rest: str) -> None:
     target.program(Path(shlex.split(rest)[0]))
     say("O.K.")
 
 
-def _verify(target: Probe, rest: str) -> None:
+def _verify(target: ProbedBoard, rest: str) -> None:
     name, _, address = rest.rpartition(",")
     wrong = target.verify([(number(address), Path(name.strip('"')).read_bytes())])
     if wrong is not None:
@@ -75,7 +75,7 @@ def _verify(target: Probe, rest: str) -> None:
     say("Verify successful.")
 
 
-def _save(target: Probe, rest: str) -> None:
+def _save(target: ProbedBoard, rest: str) -> None:
     name, address, size = rest.rsplit(",", 2)
     Path(name.strip('"')).write_bytes(target.read(number(address), number(size)))
     say("O.K.")

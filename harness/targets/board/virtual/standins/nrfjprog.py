@@ -7,7 +7,7 @@ from pathlib import Path
 from harness import platforms
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.standins.common import (
-    Probe,
+    ProbedBoard,
     Refused,
     need,
     number,
@@ -45,10 +45,10 @@ def run(bench: Path, arguments: list[str]) -> None:
         raise Refused("the device is not of this family", 18)
     if need(settings, "--snr").startswith("0"):
         raise Refused("the serial number has leading zeros", 11)
-    _carry_out(Probe(bench, settings["--snr"]), settings)
+    _carry_out(ProbedBoard(bench, settings["--snr"]), settings)
 
 
-def _carry_out(target: Probe, settings: dict[str, str]) -> None:
+def _carry_out(target: ProbedBoard, settings: dict[str, str]) -> None:
     if "--program" in settings:
         file = Path(settings["--program"])
         if not {"--sectorerase", "--chiperase"} & settings.keys():
@@ -67,7 +67,7 @@ def _carry_out(target: Probe, settings: dict[str, str]) -> None:
         target.reset()
 
 
-def _compare(target: Probe, file: Path) -> None:
+def _compare(target: ProbedBoard, file: Path) -> None:
     # A tool that lies about programming lies about verifying, too.
     wrong = target.verify(read_hex(file))
     if wrong is not None:
