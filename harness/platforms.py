@@ -81,7 +81,7 @@ class RamGeometry:
 
 
 @dataclass(frozen=True)
-class Gpio:
+class PortPins:
     """Pins of port 0."""
 
     pins: _Positive
@@ -119,7 +119,7 @@ class _ChipFile:
     flash: FlashGeometry
     ram: RamGeometry
     ficr: Mapping[str, FicrWord]
-    gpio: Gpio
+    gpio: PortPins
     windows: Mapping[str, _Address]
     peripherals: Mapping[str, _PeripheralRow]
 
@@ -236,13 +236,13 @@ class Peripheral:
 
 
 @dataclass(frozen=True)
-class Chip(Soc):
+class ChipTable(Soc):
     """A chip of ``platforms/chips``: its processor, its memories, its peripherals."""
 
     tools: ToolNames
     flash: FlashGeometry
     ram: RamGeometry
-    gpio: Gpio
+    gpio: PortPins
     ficr: Mapping[int, int]  # offset -> word
     areas: tuple[Area, ...]
     secure_window: int
@@ -273,11 +273,11 @@ class Chip(Soc):
 
 
 @dataclass(frozen=True)
-class BoardType:
+class BoardTable:
     """A kind of board, of ``platforms/boards``; ``pins`` are numbers of port 0 by their names."""
 
     name: str
-    chip: Chip
+    chip: ChipTable
     zephyr: tuple[str, ...]
     console: ConsoleWiring
     vcom: Mapping[str, VirtualPort]
@@ -289,18 +289,18 @@ class BoardType:
 
 
 @cache
-def chip(name: str = DEFAULT_CHIP) -> Chip:
+def chip_table(name: str = DEFAULT_CHIP) -> ChipTable:
     """The chip of ``platforms/chips/NAME.toml``."""
-    return read_chip(paths.platforms() / "chips" / f"{name}.toml")
+    return read_chip_table(paths.platforms() / "chips" / f"{name}.toml")
 
 
 @cache
-def board_type(name: str = DEFAULT_BOARD) -> BoardType:
+def board_table(name: str = DEFAULT_BOARD) -> BoardTable:
     """The board of ``platforms/boards/NAME.toml``."""
-    return read_board_type(paths.platforms() / "boards" / f"{name}.toml")
+    return read_board_table(paths.platforms() / "boards" / f"{name}.toml")
 
 
-def read_chip(path: Path) -> Chip:
+def read_chip_table(path: Path) -> ChipTable:
     """The chip in a file. Raises :class:`UsageError` that names file and key."""
     where = f"chip table {path.name}"
     table = tables.read(_ChipFile, files.read_toml(path), where)
@@ -312,7 +312,7 @@ def read_chip(path: Path) -> Chip:
     for kind, rows in (("memory", areas), ("peripherals", blocks)):
         _check_apart(kind, rows, where)
     _check_ficr(table, where)
-    return Chip(
+    return ChipTable(
         **vars(table.soc),
         tools=table.tools,
         flash=table.flash,
@@ -326,12 +326,12 @@ def read_chip(path: Path) -> Chip:
     )
 
 
-def read_board_type(path: Path) -> BoardType:
+def read_board_table(path: Path) -> BoardTable:
     """The board in a file. Raises :class:`UsageError` that names file and key."""
     where = f"board table {path.name}"
     table = tables.read(_BoardFile, files.read_toml(path), where)
     _check_sources(_BoardFile, table.sources, where)
-    soc = chip(table.board.chip)
+    soc = chip_table(table.board.chip)
     names = {block.name for block in soc.blocks}
     uartes = {f"vcom.{key}": port.uarte for key, port in table.vcom.items()}
     for key, uarte in {"console": table.console.uarte, **uartes}.items():
@@ -339,7 +339,7 @@ def read_board_type(path: Path) -> BoardType:
             raise UsageError(f"{where}: {key}: the {soc.name} has no {limits.short(uarte)}")
     wired = {f"console.pins.{key}": pin for key, pin in vars(table.console.pins).items()}
     _check_pins({**wired, **{f"pins.{key}": pin for key, pin in table.pins.items()}}, soc, where)
-    return BoardType(
+    return BoardTable(
         table.board.name,
         soc,
         table.board.zephyr,
@@ -395,7 +395,7 @@ def _check_ficr(table: _ChipFile, where: str) -> None:
             raise UsageError(f"{where}: ficr: {other} and {name} share offset {word.offset:#x}")
 
 
-def _check_pins(pins: Mapping[str, int], chip: Chip, where: str) -> None:
+def _check_pins(pins: Mapping[str, int], chip: ChipTable, where: str) -> None:
     """Each pin is one of port 0, and no other's."""
     taken: dict[int, str] = {}
     for name, pin in pins.items():

@@ -18,9 +18,9 @@ from harness.elf import combined
 from harness.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.findings import NOTES, Finding, Kind
 from harness.model import Model
-from harness.targets.base import ConsoleMatch, Memory, Session
+from harness.targets.base import ConsoleMatch, MemoryAccess, Session
 from harness.targets.pins import Pins
-from harness.targets.shared import Shared
+from harness.targets.registry import TargetPools
 from harness.uart import Console, scraper
 from harness.uart.records import pattern
 from harness.uart.scrapers.pattern import compile_regex
@@ -54,7 +54,7 @@ class Live(Closing):
         self._read = 0  # chunks of the session's console that `_lines` has
 
     @classmethod
-    def open(cls, case: Case, shared: Shared) -> Live:
+    def open(cls, case: Case, shared: TargetPools) -> Live:
         """Load the image of ``case`` on its target.
 
         Raises :class:`~harness.errors.EnvironmentMissing` if this machine has no such target.
@@ -70,7 +70,7 @@ class Live(Closing):
         self.session.close()
 
     @property
-    def memory(self) -> Memory:
+    def memory(self) -> MemoryAccess:
         """The target's address space: ``read(address, size)``, ``write(address, data)``."""
         return self.session.memory
 

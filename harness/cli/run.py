@@ -33,8 +33,7 @@ from harness.cli.options import (
 from harness.cli.selection import Options, select, selection
 from harness.errors import CannotWrite, ExitCode, HilError, UsageError
 from harness.report.ticker import Ticker
-from harness.targets.registry import TARGETS, Ability, who_can
-from harness.targets.shared import Shared
+from harness.targets.registry import TARGETS, Ability, TargetPools, who_can
 from harness.uart.scrapers import SCRAPERS
 
 if TYPE_CHECKING:
@@ -138,7 +137,7 @@ def run(**options: Any) -> int:
     if options["symbols"] and not checks.wanted:
         raise UsageError("--symbol compares targets, and no case runs on two of them")
     results: list[CaseResult] = []
-    with interrupts.Keeping() as keeping, Shared() as shared:
+    with interrupts.Keeping() as keeping, TargetPools() as shared:
         for number, case in enumerate(cases, 1):
             position = f"[{number}/{len(cases)}]"
             ticker.line(f"{position} {case.name} on {case.target} ...")

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from harness.cli.options import BAUD_RATE, Seconds
-from harness.targets.board import names
+from harness.targets.board.lab import checked_name
 from harness.targets.board.virtual import misbehaviour, serial_number
 from harness.targets.board.virtual.bench import install_tools
 from harness.targets.board.virtual.client import VirtualDk
@@ -48,9 +48,9 @@ def virtual_board(
         click.echo(misbehaviour.Misbehaviour.__doc__)
         return
     misbehaviour.parse(misbehave)
-    number = names.checked(serial or serial_number(), "--serial")
+    number = checked_name(serial or serial_number(), "--serial")
     if name:
-        names.checked(name, "--name")
+        checked_name(name, "--name")
     with ExitStack() as stack:
         folder = bench or Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="tflm-bench-"))

@@ -121,7 +121,7 @@ def from_chip(image: ElfFile) -> tuple[Memory, ...]:
     An image that starts a whole partition behind a bank's origin (a non-secure one at 0x50000,
     behind TF-M) has the region from there to the bank's end.
     """
-    chip = platforms.chip()
+    chip = platforms.chip_table()
     regions = []
     for area, partition in (
         (chip.area("flash"), chip.flash.region),

@@ -13,15 +13,14 @@ from harness.errors import CheckFailed, EnvironmentMissing, UsageError
 from harness.findings import Kind
 from harness.targets import target
 from harness.targets.pins import Pins, pin_number
-from harness.targets.registry import Ability
-from harness.targets.shared import Shared
+from harness.targets.registry import Ability, TargetPools
 
 
 class LiveSession:
     """The session that `Start Target` opened."""
 
     def __init__(self) -> None:
-        self.shared = Shared()  # one Renode for all tests of an execution
+        self.shared = TargetPools()  # one Renode for all tests of an execution
         self._live: Live | None = None
 
     def start(self, case: Case) -> None:

@@ -18,8 +18,7 @@ from harness.case.spec import on_targets, target_names
 from harness.errors import HilError
 from harness.pytest_plugin.names import RESULTS
 from harness.report.problems import problem_lines
-from harness.targets.registry import target
-from harness.targets.shared import Shared
+from harness.targets.registry import TargetPools, target
 from harness.words import count_of
 
 if TYPE_CHECKING:
@@ -110,11 +109,11 @@ def check_calibration(config: pytest.Config) -> None:
         raise pytest.UsageError(str(error)) from error
 
 
-def shared_of(config: pytest.Config) -> Shared:
+def shared_of(config: pytest.Config) -> TargetPools:
     """What the sessions of this process share (one Renode for all)."""
-    shared: Shared | None = getattr(config, "hil_shared", None)
+    shared: TargetPools | None = getattr(config, "hil_shared", None)
     if shared is None:
-        shared = Shared()
+        shared = TargetPools()
         config.hil_shared = shared  # type: ignore[attr-defined]
     return shared
 

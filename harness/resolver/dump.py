@@ -20,7 +20,7 @@ from harness.footprint.resolver_layout import WORD, ResolverLayout, find_layout
 from harness.footprint.resolvers import vtables
 from harness.model.schema import OPERATOR_NAMES
 from harness.resolver.shape import CUSTOM, Ranges, is_registration, tables, words_in, words_of
-from harness.targets.base import Memory, Session
+from harness.targets.base import MemoryAccess, Session
 
 _CHUNK = 4096
 _LONGEST_NAME = 64
@@ -83,7 +83,7 @@ def dump(session: Session, firmware: Firmware) -> tuple[LiveResolver, ...]:
 
 
 class _Reader:
-    def __init__(self, memory: Memory, firmware: Firmware) -> None:
+    def __init__(self, memory: MemoryAccess, firmware: Firmware) -> None:
         self.memory = memory
         self.firmware = firmware
         self.layout: ResolverLayout = find_layout(firmware)

@@ -1,4 +1,4 @@
-"""Targets: one protocol, and a registry of what implements it."""
+"""Targets: one protocol, and a registry of its implementations."""
 
 from __future__ import annotations
 

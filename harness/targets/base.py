@@ -1,7 +1,7 @@
 """The protocol of everything that can run an image: simulator, Renode, board.
 
-``open_target(name, image)`` returns a :class:`Session`, a context manager. What a target cannot do
-raises :class:`harness.errors.Unsupported`.
+``open_target(name, image)`` returns a :class:`Session`, a context manager. An ability that
+a target lacks raises :class:`harness.errors.Unsupported`.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True)
 class Counters:
-    """What a session measured, and the source of the figures.
+    """The figures of a session, and their source.
 
     ``source`` is one of ``simulator``, ``renode``, ``dwt``, ``uart``. Instructions are never
     compared with cycles. None means that the target does not count it.
@@ -83,7 +83,7 @@ class Counters:
 
 @dataclass(frozen=True)
 class Fault:
-    """A processor fault as the target decoded it (addresses are 0 if it could not tell)."""
+    """A processor fault as the target decoded it; an address that is not known is 0."""
 
     kind: str  # "UsageFault", "BusFault", "MemManage", "HardFault", "Lockup"
     reason: str  # the named status bits: "INVSTATE", "PRECISERR, BFARVALID", ...
@@ -92,16 +92,16 @@ class Fault:
     address: int | None
     where: str  # "function at file:line" of pc, or of lr for a null call
     report: str  # the whole decoded report, several lines
-    world: str = ""  # with TrustZone-M: "secure" or "non-secure",
-    image: str = ""  # the name of the image,
-    deed: str = ""  # and the access that was refused
+    world: str = ""  # with TrustZone-M: "secure" or "non-secure"
+    image: str = ""  # the image of that world, by its file's name
+    access: str = ""  # the access that was refused: "read of secure RAM"
 
     def __str__(self) -> str:
-        what = f"{self.kind} ({self.reason})"
+        fault = f"{self.kind} ({self.reason})"
         place = self.where or hex(self.pc)
         if not self.world:
-            return f"{what} at {place}"
-        return f"{what} in the {self.world} image {self.image}, {place}: {self.deed}"
+            return f"{fault} at {place}"
+        return f"{fault} in the {self.world} image {self.image}, {place}: {self.access}"
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class ConsoleChunk:
     data: bytes
 
 
-class Memory(Protocol):
+class MemoryAccess(Protocol):
     """The target's address space, as a debugger sees it."""
 
     def read(self, address: int, size: int) -> bytes:
@@ -133,7 +133,7 @@ class Session(Protocol):
         ...
 
     @property
-    def memory(self) -> Memory:
+    def memory(self) -> MemoryAccess:
         """The address space."""
         ...
 
@@ -174,19 +174,19 @@ class Session(Protocol):
         ...
 
     def reset(self) -> None:
-        """A pin reset: the image starts again; what a real reset keeps is kept."""
+        """A pin reset: the image starts again. RAM and flash keep their content."""
         ...
 
     def where(self) -> str:
-        """Where the core is now, as "function at file:line"; "" if the target cannot say."""
+        """Where the core is now, as "function at file:line"; "" if it is not known."""
         ...
 
     def profile(self) -> None:
-        """Count what runs from here on. Raises Unsupported if the target cannot."""
+        """Count instructions from here on. Raises Unsupported if the target cannot."""
         ...
 
     def coverage(self) -> Coverage:
-        """What ran since: instructions by function, and lines. Raises Unsupported."""
+        """Coverage since :meth:`profile`: instructions by function, lines. Raises Unsupported."""
         ...
 
     @property

@@ -35,7 +35,7 @@ class Press:
 
 def pin_number(name: str) -> int:
     """The number of a pin: ``button1``, ``P0.06`` or ``6``. Raises :class:`UsageError`."""
-    board = platforms.board_type()
+    board = platforms.board_table()
     word = name.strip().lower()
     if word in board.pins:
         return board.pins[word]

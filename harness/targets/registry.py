@@ -1,13 +1,13 @@
 """The registry of targets: one row each, with its abilities and options.
 
-A row says beforehand what its sessions can do; a session that cannot raises
+A row lists the abilities of its sessions; a session without one raises
 :class:`~harness.errors.Unsupported`. Command line, case files and Robot variables take their
 options from here, so a new target or option is one row.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 
 class Ability(StrEnum):
-    """What not every target can do, in words that follow "cannot"."""
+    """An ability that not every target has, in words that follow "cannot"."""
 
     TRACE = "count what runs"  # profile(), coverage()
     STEP = "stop at an address"  # registers, run_to_address()
@@ -105,7 +105,7 @@ _ROWS = (
         True,
         _EVERYTHING,
         (TargetOption("renode", "text", "the Renode to use.  [default: $RENODE, or PATH]"),),
-        pool="harness.targets.renode.pool:RenodePool",
+        pool="harness.targets.renode.server:RenodePool",
     ),
     Target("board", "harness.targets.board", False, options=_BOARD_OPTIONS, retried=True),
     Target(
@@ -164,7 +164,7 @@ def run_on_target(
     file allows, so ``action`` must begin anew at each call. A session that the caller keeps open
     (:func:`open_target`) cannot be tried again.
 
-    Raises what :func:`open_target` and ``action`` raise.
+    Raises the errors of :func:`open_target` and ``action``.
     """
     row = target(name)
     module = import_module(row.module)
@@ -173,3 +173,24 @@ def run_on_target(
         return result
     with module.open(image, **options) as session:
         return action(session)
+
+
+class TargetPools(Closing):
+    """The pools of one run: one for each target that has one, so that each is started once."""
+
+    def __init__(self) -> None:
+        self._pools: dict[str, Closing | None] = {}
+
+    def options(self, name: str, options: Mapping[str, object]) -> dict[str, object]:
+        """``options`` for :func:`open_target`, with the pool of target ``name``."""
+        if name not in self._pools:
+            self._pools[name] = target(name).make_pool()
+        pool = self._pools[name]
+        return dict(options) if pool is None else {**options, "pool": pool}
+
+    def close(self) -> None:
+        """Close every pool; safe to call twice."""
+        pools, self._pools = self._pools, {}
+        for pool in pools.values():
+            if pool is not None:
+                pool.close()

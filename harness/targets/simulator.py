@@ -25,7 +25,7 @@ from harness.targets.base import (
     SymbolReached,
     Until,
 )
-from harness.targets.ordinary import OrdinarySession
+from harness.targets.defaults import SessionDefaults
 
 
 class SimulatorMemory:
@@ -66,7 +66,7 @@ class SimulatorPins:
         self._port.drive(pin, level)
 
 
-class SimulatorSession(OrdinarySession):
+class SimulatorSession(SessionDefaults):
     """A session; :attr:`machine` also has hooks and snapshots."""
 
     target = "simulator"
@@ -136,8 +136,8 @@ class SimulatorSession(OrdinarySession):
         executed, condition = NEVER, NEVER
         hooked: int | None = None
         match until:
-            case ConsoleMatch(pattern=wanted, lines=whole):
-                pattern, lines = wanted, whole
+            case ConsoleMatch():
+                pattern, lines = until.pattern, until.lines
             case Executed(instructions=count):
                 executed = machine.core.executed + count
             case Elapsed(seconds=seconds):
@@ -199,11 +199,11 @@ class SimulatorSession(OrdinarySession):
         self.machine.reset()
 
     def profile(self) -> None:
-        """Count what runs from here on, for :meth:`coverage`; costs nothing."""
+        """Count instructions from here on, for :meth:`coverage`; costs nothing."""
         self.machine.core.clear_profile()
 
     def coverage(self) -> Coverage:
-        """What ran since the session was opened or :meth:`profile` was called."""
+        """Coverage since the session was opened or :meth:`profile` was called."""
         machine = self.machine
         counts = machine.core.profile()
         return Coverage.from_counts(machine.firmware, counts, machine.executed_addresses())

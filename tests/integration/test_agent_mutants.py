@@ -103,7 +103,7 @@ def test_a_changed_agent_is_noticed(name, old, new, firmware, tmp_path, monkeypa
             text = text.replace(old, new)
         copy.write_text(text)
     monkeypatch.setattr("harness.targets.renode.session._MARGIN", 0.1)
-    monkeypatch.setattr("harness.targets.renode.link.Link.ready", patient)
+    monkeypatch.setattr("harness.targets.renode.link.AgentLink.ready", patient)
     assert not passes(firmware, files)
 
 

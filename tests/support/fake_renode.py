@@ -38,7 +38,7 @@ from fake_core import (
 )
 
 from harness.elf import Firmware
-from harness.targets.renode.link import Link, pipes
+from harness.targets.renode.link import AgentLink, pipes
 from harness.targets.renode.process import AGENT
 
 STATUS = (0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38)  # CFSR, HFSR, MMFAR, BFAR
@@ -288,7 +288,7 @@ class FakeRenode:
         self.starts = self.clears = 0
         self.released = threading.Event()
 
-    def connect(self) -> Link:
+    def connect(self) -> AgentLink:
         """Start it: the agent serves in a thread of its own."""
         self.starts += 1
         link, theirs = pipes()

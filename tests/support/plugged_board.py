@@ -11,10 +11,10 @@ import pytest
 from virtual_bench import SERIAL
 
 from harness.targets.board.virtual.chip import TranscriptChip
-from harness.targets.board.virtual.server import Board
+from harness.targets.board.virtual.server import VirtualBoard
 
 TEXT = b"0123456789" * 20
-Plugged = Callable[..., Board]
+Plugged = Callable[..., VirtualBoard]
 
 
 class Recorder(TranscriptChip):
@@ -54,8 +54,8 @@ def plugged(tmp_path: Path) -> Iterator[Plugged]:
     """A board on the bus, with a text in its flash."""
     with ExitStack() as held:
 
-        def made(text: bytes = TEXT, **options: Any) -> Board:
-            board = Board(tmp_path, SERIAL, Recorder(), **{"baud": 1_000_000, **options})
+        def made(text: bytes = TEXT, **options: Any) -> VirtualBoard:
+            board = VirtualBoard(tmp_path, SERIAL, Recorder(), **{"baud": 1_000_000, **options})
             board.store.program(0, text)
             held.callback(board.close)
             board.plug()

@@ -8,9 +8,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from harness.targets.board.virtual.chip import Chip, TranscriptChip
+from harness.targets.board.virtual.chip import TranscriptChip, VirtualChip
 from harness.targets.board.virtual.client import call
-from harness.targets.board.virtual.server import Board, Server
+from harness.targets.board.virtual.server import Server, VirtualBoard
 
 SERIAL = "960000001"
 
@@ -19,9 +19,9 @@ class ThreadDk:
     """A board that lives in a thread until it is closed."""
 
     def __init__(
-        self, bench: Path, serial: str = SERIAL, *, chip: Chip | None = None, **options: Any
+        self, bench: Path, serial: str = SERIAL, *, chip: VirtualChip | None = None, **options: Any
     ) -> None:
-        self.board = Board(bench, serial, chip or TranscriptChip(), **options)
+        self.board = VirtualBoard(bench, serial, chip or TranscriptChip(), **options)
         self._sockets = tempfile.TemporaryDirectory(prefix="dk-")
         ours, self._parent = os.pipe()
         self._ours = ours

@@ -8,14 +8,14 @@ import pytest
 
 from harness import paths, platforms
 from harness.errors import UsageError
-from harness.platforms import Area, UartPins, read_board_type, read_chip
+from harness.platforms import Area, UartPins, read_board_table, read_chip_table
 
 CHIP = (paths.platforms() / "chips" / "nrf9160.toml").read_text()
 BOARD = (paths.platforms() / "boards" / "nrf9160dk.toml").read_text()
 
 
 def test_memories_of_the_chip() -> None:
-    chip = platforms.chip("nrf9160")
+    chip = platforms.chip_table("nrf9160")
     assert [(one.name, one.origin, one.size) for one in chip.areas] == [
         ("flash", 0, 1 << 20),
         ("ram", 0x2000_0000, 256 << 10),
@@ -26,24 +26,24 @@ def test_memories_of_the_chip() -> None:
 
 
 def test_clocks_and_processor_of_the_chip() -> None:
-    chip = platforms.chip()
+    chip = platforms.chip_table()
     assert (chip.name, chip.core) == ("nRF9160", "cortex-m33")
     assert (chip.cpu_hz, chip.lfclk_hz, chip.timer_hz) == (64_000_000, 32_768, 16_000_000)
     assert (chip.priority_bits, chip.irqs, chip.mpu_regions) == (3, 65, 16)
 
 
 def test_peripheral_in_both_windows() -> None:
-    uarte = platforms.chip().peripheral("UARTE0")
+    uarte = platforms.chip_table().peripheral("UARTE0")
     assert uarte.addresses == (0x5000_8000, 0x4000_8000)
     assert (uarte.number, uarte.irq, uarte.size) == (8, 8, 0x1000)
 
 
 def test_peripheral_of_the_secure_window_alone() -> None:
-    assert platforms.chip().peripheral("SPU").addresses == (0x5000_3000,)
+    assert platforms.chip_table().peripheral("SPU").addresses == (0x5000_3000,)
 
 
 def test_ficr_agrees_with_the_memories() -> None:
-    chip = platforms.chip()
+    chip = platforms.chip_table()
     assert chip.ficr[0x20C] == 0x9160
     assert chip.ficr[0x218] * 1024 == chip.area("ram").size
     assert chip.ficr[0x21C] * 1024 == chip.area("flash").size
@@ -52,8 +52,8 @@ def test_ficr_agrees_with_the_memories() -> None:
 
 
 def test_console_of_the_board() -> None:
-    board = platforms.board_type("nrf9160dk")
-    assert board.chip is platforms.chip("nrf9160")
+    board = platforms.board_table("nrf9160dk")
+    assert board.chip is platforms.chip_table("nrf9160")
     console = board.console
     assert (console.uarte, console.pins) == ("UARTE0", UartPins(txd=29, rxd=28, rts=27, cts=26))
     assert (console.baud, console.data_bits, console.parity, console.stop_bits) == (
@@ -74,8 +74,8 @@ def test_area_holds_what_lies_in_it_as_a_whole() -> None:
 
 def test_each_table_of_the_project_can_be_read() -> None:
     folder = paths.platforms()
-    chips = {path.stem: read_chip(path) for path in (folder / "chips").glob("*.toml")}
-    boards = {path.stem: read_board_type(path) for path in (folder / "boards").glob("*.toml")}
+    chips = {path.stem: read_chip_table(path) for path in (folder / "chips").glob("*.toml")}
+    boards = {path.stem: read_board_table(path) for path in (folder / "boards").glob("*.toml")}
     assert chips.keys() >= {platforms.DEFAULT_CHIP}
     assert boards.keys() >= {platforms.DEFAULT_BOARD}
 
@@ -118,7 +118,7 @@ def test_wrong_chip_table_is_refused(tmp_path: Path, old: str, new: str, message
     path = tmp_path / "t.toml"
     path.write_text(changed(CHIP, old, new))
     with pytest.raises(UsageError) as refused:
-        read_chip(path)
+        read_chip_table(path)
     assert message in refused.value.message
 
 
@@ -143,7 +143,7 @@ def test_wrong_board_table_is_refused(tmp_path: Path, old: str, new: str, messag
     path = tmp_path / "t.toml"
     path.write_text(changed(BOARD, old, new))
     with pytest.raises(UsageError) as refused:
-        read_board_type(path)
+        read_board_table(path)
     assert message in refused.value.message
 
 
@@ -151,4 +151,4 @@ def test_board_of_an_unknown_chip_names_the_file(tmp_path: Path) -> None:
     path = tmp_path / "t.toml"
     path.write_text(changed(BOARD, 'chip = "nrf9160"', 'chip = "nrf9999"'))
     with pytest.raises(UsageError, match=r"nrf9999\.toml"):
-        read_board_type(path)
+        read_board_table(path)

@@ -7,6 +7,7 @@ counted.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import time
@@ -16,19 +17,19 @@ from typing import Any
 
 from harness.errors import BoardUnavailable, PortBusy, TargetLost
 from harness.targets.base import ConsoleChunk
-from harness.targets.board.ports import holders
 
-#: Longest match that :meth:`Console.search` finds across reads.
+#: Longest match that :meth:`SerialConsole.search` finds across reads.
 _OVERLAP = 64 * 1024
 #: How long one read of the port waits; the thread notices close() within this time.
 _POLL_SECONDS = 0.1
+_PROC = Path("/proc")
 
 
 class ConsoleOverflow(TargetLost):
     """The image printed more than is kept; it would again, so nothing is tried again."""
 
 
-class Console:
+class SerialConsole:
     """One open port. ``url`` is a device or anything else that pyserial opens.
 
     ``limit`` bounds the bytes kept. Positions are counted in bytes since the port was opened and
@@ -80,7 +81,7 @@ class Console:
             return bytes(self._held[max(0, position - self._base) :])
 
     def chunks(self, position: int = 0) -> list[ConsoleChunk]:
-        """What arrived from ``position`` on, with arrival times in seconds since the opening."""
+        """The bytes from ``position`` on with arrival times, in seconds since the opening."""
         with self._news:
             arrived: list[ConsoleChunk] = []
             if not self._times:
@@ -232,3 +233,53 @@ def _not_open(url: str, board: str, error: Exception) -> BoardUnavailable:
         f"{board}: cannot open {url}: {error}",
         hint="may you use the port (group dialout on Linux)? Is another program using it?",
     )
+
+
+def holders(device: str) -> list[str]:
+    """Other processes that have ``device`` open: ``minicom (process 1234)``; on Linux alone.
+
+    The process behind a pseudo-terminal is its other end and not a holder. Processes of other
+    users are seen by root alone.
+    """
+    real = os.path.realpath(device)
+    programs = []
+    for entry in _PROC.iterdir() if _PROC.is_dir() else ():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        targets = _open_files(entry)
+        if real in targets.values() and not _is_other_end(entry, targets, real):
+            programs.append(f"{_name(entry)} (process {entry.name})")
+    return sorted(programs)
+
+
+def _open_files(process: Path) -> dict[str, str]:
+    targets = {}
+    try:
+        for link in (process / "fd").iterdir():
+            targets[link.name] = str(link.readlink())
+    except OSError:
+        return targets  # it ended, or is another user's
+    return targets
+
+
+def _is_other_end(process: Path, targets: dict[str, str], device: str) -> bool:
+    index = device.removeprefix("/dev/pts/")
+    if not index.isdigit():
+        return False
+    for number, target in targets.items():
+        if not target.startswith(("/dev/ptmx", "/dev/pts/ptmx")):
+            continue
+        try:
+            lines = (process / "fdinfo" / number).read_text(encoding="ascii").splitlines()
+        except OSError:
+            continue
+        if any(line.split() == ["tty-index:", index] for line in lines):
+            return True
+    return False
+
+
+def _name(process: Path) -> str:
+    try:
+        return (process / "comm").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return "a program"

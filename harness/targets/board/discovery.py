@@ -3,7 +3,7 @@
 An nRF9160 DK shows several virtual serial ports. The interface MCU numbers them in the order of
 their USB interfaces: VCOM0 carries UART0 of the nRF9160 (the application core's console), VCOM1
 the nRF52840 board controller, VCOM2 UART1 of the nRF9160 (TF-M's secure log). The lowest interface
-number is therefore the console, unless a lab file names another; ``Board.how`` says which it was.
+number is therefore the console, unless a lab file names another; ``Board.how`` names the choice.
 """
 
 from __future__ import annotations
@@ -15,9 +15,8 @@ from pathlib import Path
 
 from harness import platforms
 from harness.errors import EnvironmentMissing, UsageError
-from harness.targets.board import names
 from harness.targets.board.identity import Board, Port, application_port, kit
-from harness.targets.board.lab import Entry, Lab, same_serial
+from harness.targets.board.lab import BoardEntry, Lab, is_valid_name, same_serial
 
 
 def usb_ports() -> list[Port]:
@@ -82,10 +81,10 @@ def _is(board: Board, name: str) -> bool:
 
 
 def _on_usb(ports: Iterable[Port]) -> Iterator[Board]:
-    vendors = platforms.board_type().probe.usb_vendors
+    vendors = platforms.board_table().probe.usb_vendors
     probes: dict[str, list[Port]] = {}
     for port in ports:
-        if port.vid in vendors and names.is_name(port.serial):
+        if port.vid in vendors and is_valid_name(port.serial):
             probes.setdefault(port.serial.lstrip("0"), []).append(port)
     for serial, of_probe in probes.items():
         device, how = application_port(of_probe)
@@ -107,8 +106,8 @@ def _on_bench(folder: Path | None) -> list[Board]:
     return bench.boards(folder)
 
 
-def _named(entry: Entry, visible: Board | None) -> Board:
-    """The board of a lab file's entry: what is ``visible`` of it, overruled by the file."""
+def _named(entry: BoardEntry, visible: Board | None) -> Board:
+    """The board of a lab file's entry: the ``visible`` one, overruled by the file."""
     board = visible or Board(
         entry.name,
         entry.probe,

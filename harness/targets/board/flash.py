@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import EnvironmentMissing, FlashFailed
-from harness.targets.board.image import Image
-from harness.targets.board.process import Command, Output, run
+from harness.targets.board.image import FlashImage
+from harness.targets.board.process import Command, ToolOutput, run
 from harness.targets.board.runners import Runner
 
 _log = logging.getLogger(__name__)
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class FlashReport:
-    """What was done. ``programmed`` is False if the image was there already."""
+    """The outcome of flashing; ``programmed`` is False if the image was there already."""
 
     programmed: bool
     reason: str
@@ -33,7 +33,7 @@ class Flasher:
     runner: Runner
     search_path: str | None = None
 
-    def ensure(self, image: Image, *, always: bool = False) -> FlashReport:
+    def ensure(self, image: FlashImage, *, always: bool = False) -> FlashReport:
         """Have ``image`` in flash: read back first, program if it differs, read back again.
 
         The second read-back is a call of its own, which finds a tool that reports success for a
@@ -68,13 +68,13 @@ class Flasher:
         for command in self.runner.reset():
             self._do(command, "reset")
 
-    def dry_run(self, image: Image, folder: Path) -> list[Command]:
+    def dry_run(self, image: FlashImage, folder: Path) -> list[Command]:
         """Every command that :meth:`ensure` and :meth:`reset` would call, in order."""
         checks = self.runner.verify(image, folder)
         return [*checks, *self.runner.program(image, folder), *checks, *self.runner.reset()]
 
     def _same(self, checks: list[Command]) -> bool:
-        # If the read-back fails for another reason (no probe), programming fails next and says why.
+        # A read-back that fails for another reason (no probe) is followed by the tool's own error.
         return all(self._call(command).ok for command in checks)
 
     def _do(self, command: Command, action: str) -> None:
@@ -83,10 +83,10 @@ class Flasher:
             raise FlashFailed(
                 f"could not {action} the board with probe {self.runner.serial}: "
                 f"{output.problem}\n{output.tail()}",
-                hint="check cable and power; `tflm-hil boards` lists what is attached",
+                hint="check cable and power; `tflm-hil boards` lists the boards that are attached",
             )
 
-    def _call(self, command: Command) -> Output:
+    def _call(self, command: Command) -> ToolOutput:
         _log.debug("%s", command)
         try:
             output = run(command, search_path=self.search_path)

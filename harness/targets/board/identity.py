@@ -1,4 +1,4 @@
-"""What a board is: its probe, its serial ports, and which of them is the console."""
+"""The identity of a board: its probe, its serial ports, and which of them is the console."""
 
 from __future__ import annotations
 
@@ -72,5 +72,5 @@ def application_port(ports: list[Port]) -> tuple[str, str]:
 def kit(serial: str) -> str:
     """The kind of board that the serial number belongs to, or an empty string."""
     plain = serial.lstrip("0")
-    serials = platforms.board_type().probe.serials.items()
+    serials = platforms.board_table().probe.serials.items()
     return next((text for prefix, text in serials if plain.startswith(prefix)), "")

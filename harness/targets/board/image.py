@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness import platforms
-from harness.elf import Firmware, hexfile
+from harness.elf import Image, hexfile
 from harness.elf.combined import own_blocks
 from harness.elf.trustzone import is_non_secure
 from harness.errors import UsageError
@@ -22,8 +22,8 @@ MERGED = ("tfm_merged.hex", "merged.hex", "../merged.hex", "../../merged.hex")
 
 
 @dataclass(frozen=True)
-class Image:
-    """What flash tools need of an image."""
+class FlashImage:
+    """An image as flash tools take it."""
 
     hex: Path
     elf: Path
@@ -54,62 +54,62 @@ class Image:
         return files
 
 
-def prepare(firmware: Firmware, folder: Path) -> Image:
-    """The image to flash for ``firmware``; a HEX file is written into ``folder`` if needed.
+def prepare(image: Image, folder: Path) -> FlashImage:
+    """The image to flash for ``image``; a HEX file is written into ``folder`` if needed.
 
     Raises :class:`UsageError` if a segment lies outside flash, or if a non-secure image has no
     merged file or that of another build.
     """
-    loaded = _flash_blocks(firmware)
-    if loaded[0][0] == platforms.chip().area("flash").origin:
-        path = folder / f"{firmware.sha256[:16]}.hex"
+    loaded = _flash_blocks(image)
+    if loaded[0][0] == platforms.chip_table().area("flash").origin:
+        path = folder / f"{image.sha256[:16]}.hex"
         path.write_text(hexfile.write(loaded), encoding="ascii")
-        return _image(path, firmware, loaded, merged=False)
-    path = _merged_file(firmware, loaded[0][0])
+        return _image(path, image, loaded, merged=False)
+    path = _merged_file(image, loaded[0][0])
     blocks = hexfile.read(path.read_text(encoding="ascii"), str(path))
-    if missing := hexfile.differences(own_blocks(firmware), blocks):
+    if missing := hexfile.differences(own_blocks(image), blocks):
         raise UsageError(
-            f"{path} has other bytes at 0x{missing[0]:08x} than {firmware.path.name}",
+            f"{path} has other bytes at 0x{missing[0]:08x} than {image.path.name}",
             hint="the merged image is from another build: build again",
         )
-    return _image(path, firmware, blocks, merged=True)
+    return _image(path, image, blocks, merged=True)
 
 
-def _flash_blocks(firmware: Firmware) -> list[hexfile.Block]:
-    chip = platforms.chip()
+def _flash_blocks(image: Image) -> list[hexfile.Block]:
+    chip = platforms.chip_table()
     areas = chip.area("flash"), chip.area("uicr")
     blocks = []
-    for segment in firmware.loaded:
+    for segment in image.loaded:
         if not segment.data:
             continue
         start = segment.load_address
         if not any(area.holds(start, len(segment.data)) for area in areas):
             raise UsageError(
-                f"{firmware.path} loads {len(segment.data)} bytes at 0x{start:08x}, "
+                f"{image.path} loads {len(segment.data)} bytes at 0x{start:08x}, "
                 f"which is not in the {chip.name}'s flash",
                 hint="a board is flashed; images that run from RAM are for the simulator",
             )
         blocks.append((start, segment.data))
     if not blocks:
-        raise UsageError(f"{firmware.path} has nothing to flash")
-    return hexfile.merge(blocks, str(firmware.path))
+        raise UsageError(f"{image.path} has nothing to flash")
+    return hexfile.merge(blocks, str(image.path))
 
 
-def _merged_file(firmware: Firmware, start: int) -> Path:
+def _merged_file(image: Image, start: int) -> Path:
     for name in MERGED:
-        path = firmware.path.parent / name
+        path = image.path.parent / name
         if path.is_file():
             return path
-    below = "TF-M" if is_non_secure(firmware) else "its bootloader"
+    below = "TF-M" if is_non_secure(image) else "its bootloader"
     raise UsageError(
-        f"{firmware.path} starts at 0x{start:x} and needs {below} below it; "
+        f"{image.path} starts at 0x{start:x} and needs {below} below it; "
         f"there is no {MERGED[0]} or merged.hex beside it",
         hint="build with TF-M (nrf9160dk/nrf9160/ns), or the secure variant nrf9160dk/nrf9160",
     )
 
 
-def _image(path: Path, firmware: Firmware, blocks: list[hexfile.Block], *, merged: bool) -> Image:
+def _image(path: Path, image: Image, blocks: list[hexfile.Block], *, merged: bool) -> FlashImage:
     digest = hashlib.sha256()
     for address, data in blocks:
         digest.update(address.to_bytes(4, "little") + len(data).to_bytes(4, "little") + data)
-    return Image(path, firmware.path, tuple(blocks), digest.hexdigest(), merged)
+    return FlashImage(path, image.path, tuple(blocks), digest.hexdigest(), merged)

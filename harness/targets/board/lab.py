@@ -1,4 +1,4 @@
-"""``lab.toml``: boards that cannot be guessed, and what to do when one misbehaves.
+"""``lab.toml``: boards that cannot be discovered, and the policy for failures of the bench.
 
 The file is read strictly: an unknown key or a wrong type is an error that names it, so that a
 misspelt ``power_cycle`` is found at once.
@@ -7,6 +7,7 @@ misspelt ``power_cycle`` is found at once.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -17,12 +18,30 @@ import platformdirs
 
 from harness import files, limits, platforms, tables
 from harness.errors import UsageError
-from harness.targets.board import names
 
 #: Baud rate of a console for which the lab file names none.
-BAUD = platforms.board_type().console.baud
+BAUD = platforms.board_table().console.baud
+#: Names of boards and probes become file names: letters, digits, and a few signs that do not
+#: separate paths; no leading dot or dash.
+_NAME = re.compile(r"\w[\w .:+@-]{0,63}")
+#: Short enough for a file name with ``.quarantine.json`` behind it.
+_LONGEST_NAME = 128
+_NAME_RULE = "1 to 64 letters, digits and .:+@_- or blanks, the first a letter or digit"
 _MOST_RETRIES = 10
 _Seconds = Annotated[float, partial(limits.seconds, zero=True)]
+
+
+def is_valid_name(text: str) -> bool:
+    """True if ``text`` may be a board's name or a probe's serial number."""
+    return bool(_NAME.fullmatch(text)) and len(text.encode("utf-8", "replace")) <= _LONGEST_NAME
+
+
+def checked_name(text: str, subject: str) -> str:
+    """``text``. Raises :class:`UsageError`, which names ``subject``, if it breaks the rule."""
+    if is_valid_name(text):
+        return text
+    shown = text if len(text) <= 40 else f"{text[:40]}..."
+    raise UsageError(f"{subject} {shown!r} cannot be used", hint=_NAME_RULE)
 
 
 def _retries(value: int) -> int:
@@ -33,8 +52,8 @@ def _retries(value: int) -> int:
 
 def _named(value: str) -> str:
     """A name that is also a valid file name."""
-    if not names.is_name(value):
-        raise ValueError(f"{limits.short(value)} cannot be used: {names.RULE}")
+    if not is_valid_name(value):
+        raise ValueError(f"{limits.short(value)} cannot be used: {_NAME_RULE}")
     return value
 
 
@@ -46,7 +65,7 @@ def _serial(value: object) -> str:
 
 @dataclass(frozen=True)
 class Policy:
-    """What to do when the bench itself fails; a wrong output is never tried again.
+    """The policy for failures of the bench itself; a wrong output is never tried again.
 
     ``retries`` more attempts, ``backoff`` seconds apart. ``quarantine``: a board that fails its
     health check after the last attempt is set aside until ``tflm-hil boards release``.
@@ -64,7 +83,7 @@ class Policy:
 
 
 @dataclass(frozen=True)
-class Entry:
+class BoardEntry:
     """One ``[[board]]`` of a lab file. ``port`` is a device or an URL that pyserial opens."""
 
     name: Annotated[str, _named]
@@ -80,7 +99,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class _Document:
-    board: tuple[Entry, ...] = ()
+    board: tuple[BoardEntry, ...] = ()
     policy: Policy = field(default_factory=Policy)
     state: str = ""
 
@@ -89,7 +108,7 @@ class _Document:
 class Lab:
     """A lab file: boards by name, and the policy for all of them."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[BoardEntry, ...] = ()
     policy: Policy = field(default_factory=Policy)
     path: Path | None = None
     state: Path | None = None

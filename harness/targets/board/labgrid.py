@@ -7,7 +7,8 @@ commands are those of labgrid 23 to 26.
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from harness.errors import BoardUnavailable
 from harness.targets.board.process import Command, run
@@ -15,50 +16,28 @@ from harness.targets.board.process import Command, run
 _SECONDS = 30.0
 
 
-class Reservation(Protocol):
-    """A place that is held, or nothing if the board has no place."""
+@contextmanager
+def acquired(place: str, *, search_path: str | None = None) -> Iterator[None]:
+    """Hold ``place`` for the block; nothing is held if the name is empty.
 
-    def release(self) -> None:
-        """Give the place back; safe to call twice."""
-        ...
-
-
-class NoPlace:
-    """The board is not managed by labgrid."""
-
-    def release(self) -> None:
-        """Nothing is held."""
-
-
-class Place:
-    """One labgrid place, acquired by the constructor.
-
-    Raises :class:`BoardUnavailable` with the client's message if somebody else has it, and
+    Raises :class:`BoardUnavailable` with the client's message if another user has it, and
     :class:`harness.errors.EnvironmentMissing` if the client is not installed.
     """
-
-    def __init__(self, name: str, *, search_path: str | None = None) -> None:
-        self.name = name
-        self._search_path = search_path
-        output = run(self.command("acquire"), search_path=search_path)
-        if not output.ok:
-            raise BoardUnavailable(
-                f"labgrid place {name!r} could not be acquired: {output.problem}\n{output.tail()}",
-                hint="`labgrid-client who` says who has it; is LG_COORDINATOR set?",
-            )
-        self._held = True
-
-    def command(self, action: str) -> Command:
-        """The call of the client."""
-        return Command(("labgrid-client", "--place", self.name, action), _SECONDS)
-
-    def release(self) -> None:
-        """Give the place back; safe to call twice."""
-        if self._held:
-            self._held = False
-            run(self.command("release"), search_path=self._search_path)
+    if not place:
+        yield
+        return
+    output = run(command(place, "acquire"), search_path=search_path)
+    if not output.ok:
+        raise BoardUnavailable(
+            f"labgrid place {place!r} could not be acquired: {output.problem}\n{output.tail()}",
+            hint="`labgrid-client who` lists the users of places; is LG_COORDINATOR set?",
+        )
+    try:
+        yield
+    finally:
+        run(command(place, "release"), search_path=search_path)
 
 
-def acquire(name: str, *, search_path: str | None = None) -> Reservation:
-    """The place called ``name``; nothing is held if the name is empty."""
-    return Place(name, search_path=search_path) if name else NoPlace()
+def command(place: str, action: str) -> Command:
+    """The call of the client."""
+    return Command(("labgrid-client", "--place", place, action), _SECONDS)

@@ -1,9 +1,9 @@
-"""One user at a time for each probe: a file lock that says who holds it.
+"""One user at a time for each probe: a file lock with a note on its holder.
 
 The lock is the kernel's (``flock``), so it ends with the process that holds it. A note beside it
 names owner, host, process and time. A note without a lock was left by a crashed run and is taken
 over. A lock can be taken from its holder by force; the holder notices (its note is gone), and its
-run fails with an error that says who took it.
+run fails with an error that names the other user.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from pathlib import Path
 
 from harness.closing import Closing
 from harness.errors import BoardUnavailable, TargetLost
-from harness.targets.board import names
+from harness.targets.board.lab import checked_name
 from harness.targets.board.state import StateFolder, fresh_name
 
-#: Seconds between two attempts to get a lock that somebody holds.
+#: Seconds between two attempts to get a lock that is held.
 _POLL = 0.05
 
 
@@ -69,7 +69,7 @@ class ProbeLock(Closing):
     """
 
     def __init__(self, probe: str, board: str, *, state: Path | None = None) -> None:
-        self._probe = names.checked(probe, "the serial number")
+        self._probe = checked_name(probe, "the serial number")
         self._board = board
         self._state = StateFolder(state)
         self._note = f"{probe}.holder.json"
@@ -138,7 +138,7 @@ class ProbeLock(Closing):
             os.close(handle)
 
     def check(self) -> None:
-        """Raise :class:`BoardTaken` if somebody took the board since it was acquired."""
+        """Raise :class:`BoardTaken` if another user took the board since it was acquired."""
         if not self.ours:
             holder = self.holder()
             who = f"by {holder}" if holder else "(its lock is gone)"
@@ -164,7 +164,7 @@ class ProbeLock(Closing):
 
     @property
     def ours(self) -> bool:
-        """True while nobody has taken the board since it was acquired."""
+        """True until another user takes the board."""
         holder = self.holder()
         return holder is not None and holder.token == self._token
 

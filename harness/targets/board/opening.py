@@ -1,7 +1,7 @@
 """Opening a session on a board: lock, flash, console, reset; undone if a step fails.
 
-A failure of the bench is tried again: while a session is opened, and, if the caller hands over what
-to do with it (:meth:`Opening.run`), until that is done.
+A failure of the bench is tried again: while a session is opened, and, with :meth:`Opening.run`,
+until the action on it is done.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from harness.deadline import Deadline
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.errors import EnvironmentMissing, HilError, PortBusy, TargetLost
 from harness.targets.board import image, labgrid, policy, runners
-from harness.targets.board.console import Console
+from harness.targets.board.console import SerialConsole
 from harness.targets.board.flash import Flasher
 from harness.targets.board.identity import Board
 from harness.targets.board.lab import Lab, same_serial
@@ -43,7 +43,7 @@ class _Reserved:
     board: Board
     present: bool  # its port was there when it was locked
     lock: ProbeLock
-    prepared: image.Image
+    prepared: image.FlashImage
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Opening:
     a board in use is waited for.
     """
 
-    firmware: Firmware
+    firmware: Image
     lab: Lab
     find: Callable[[], Board]
     runner: str = ""
@@ -91,9 +91,8 @@ class Opening:
         """Acquire place and lock of the board; refuse one in quarantine."""
         board = self.find()
         with ExitStack() as resources:
-            resources.callback(
-                labgrid.acquire(board.labgrid, search_path=search_path(board)).release
-            )
+            place = labgrid.acquired(board.labgrid, search_path=search_path(board))
+            resources.enter_context(place)
             lock = ProbeLock(board.probe.lstrip("0"), board.name, state=self.lab.state)
             lock.acquire(self.wait)
             resources.callback(lock.release)
@@ -163,7 +162,7 @@ class Opening:
         _log.info("%s: %s", board.name, report.reason)
         with ExitStack() as opened:
             baud = self.baud or board.baud
-            console = Console(board.port, baud, board=board.name, limit=self.console_limit)
+            console = SerialConsole(board.port, baud, board=board.name, limit=self.console_limit)
             opened.callback(console.close)
             reset_at = console.end
             flasher.reset()
@@ -187,22 +186,22 @@ class Opening:
             )
 
     def flasher(self, board: Board) -> Flasher:
-        """The board's flash tool: the one asked for, the lab file's, or the first installed."""
+        """The board's flash tool: the option's, the lab file's, or the first that is installed."""
         path = search_path(board)
         kind = runners.choose(self.runner or board.runner, path)
         runner = kind(board.probe, board.probe_host, self.lab.policy.flash_seconds)
         return Flasher(runner, path)
 
     def _illness(self, reserved: _Reserved) -> str:
-        """What the health check finds wrong, or an empty string.
+        """The result of the health check: the first problem, or an empty string.
 
-        It checks what every run needs: the board is on the bus, its port opens, a reset works. A
-        port that somebody else has open is not the board's fault.
+        The check covers the needs of every run: the board is on the bus, its port opens, a reset
+        works. A port that another program has open is not the board's fault.
         """
         try:
             seen = self._again(reserved)
             with contextlib.suppress(PortBusy):
-                Console(seen.port, self.baud or seen.baud, board=seen.name).close()
+                SerialConsole(seen.port, self.baud or seen.baud, board=seen.name).close()
             self.flasher(seen).reset()
         except HilError as error:
             return error.message.splitlines()[0]

@@ -1,4 +1,4 @@
-"""What happens when the bench itself fails: retries, power cycles, quarantine.
+"""Failures of the bench itself: retries, power cycles, quarantine.
 
 An attempt that ends with an infrastructure error (the flash tool failed, the port vanished, the
 port is busy) is repeated after a power cycle, if the lab file has a hook for it. A wrong output, a
@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from harness.errors import BoardUnavailable, FlashFailed, HilError, TargetLost
-from harness.targets.board import names
 from harness.targets.board.console import ConsoleOverflow
-from harness.targets.board.lab import Policy
+from harness.targets.board.lab import Policy, checked_name
 from harness.targets.board.lock import BoardTaken
 from harness.targets.board.process import Command, run
 from harness.targets.board.state import StateFolder
@@ -151,4 +150,4 @@ class Quarantine:
 
     @staticmethod
     def _name(probe: str) -> str:
-        return f"{names.checked(probe, 'the serial number').lstrip('0')}.quarantine.json"
+        return f"{checked_name(probe, 'the serial number').lstrip('0')}.quarantine.json"

@@ -1,4 +1,4 @@
-"""Memory of a running board through its debug probe, for ``session.memory``.
+"""MemoryAccess of a running board through its debug probe, for ``session.memory``.
 
 pyOCD attaches without halting or resetting the core: on the nRF9160 the AHB access port reads RAM,
 flash and peripherals while the core runs.
@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from harness import platforms
 from harness.errors import EnvironmentMissing, TargetLost, UsageError
-from harness.targets.base import Memory
+from harness.targets.base import MemoryAccess
 
 #: Options of pyOCD's session besides the chip's name. A locked chip is not unlocked: that would
 #: erase all of it.
@@ -26,10 +26,10 @@ _LIMIT = 1 << 20
 
 def options() -> dict[str, object]:
     """The options of pyOCD's session."""
-    return {"target_override": platforms.chip().tools.pyocd_target, **OPTIONS}
+    return {"target_override": platforms.chip_table().tools.pyocd_target, **OPTIONS}
 
 
-class ProbeMemory(Memory, Protocol):
+class ProbeMemory(MemoryAccess, Protocol):
     """A memory that holds a debug probe until it is closed."""
 
     def close(self) -> None:

@@ -51,7 +51,7 @@ class Command:
         return self.argv[0]
 
     def __str__(self) -> str:
-        """What a user would type; a script file is shown below its command."""
+        """The command as a user would type it; a script file is shown below it."""
         text = shlex.join(self.argv).replace(shlex.quote(SCRIPT), SCRIPT)
         if self.folder is not None:
             text = f"cd {shlex.quote(str(self.folder))} && {text}"
@@ -60,8 +60,8 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Output:
-    """What a program printed. ``hung``: it was ended at its time limit."""
+class ToolOutput:
+    """The output and exit code of a program. ``hung``: it was ended at its time limit."""
 
     command: Command
     returncode: int | None
@@ -90,7 +90,7 @@ class Output:
         return ""
 
     def tail(self, lines: int = 12) -> str:
-        """The last lines of what the program printed, for an error message."""
+        """The last lines of the output, for an error message."""
         printed = [line.rstrip() for line in self.text.splitlines() if line.strip()]
         return "\n".join(f"    {line}" for line in printed[-lines:]) or "    (it printed nothing)"
 
@@ -105,7 +105,7 @@ def run(
     *,
     search_path: str | None = None,
     environment: Mapping[str, str] | None = None,
-) -> Output:
+) -> ToolOutput:
     """Run ``command`` to its end or its time limit.
 
     Raises :class:`EnvironmentMissing` if the program is not on the search path.
@@ -114,7 +114,7 @@ def run(
     if program is None:
         raise EnvironmentMissing(
             f"the program {command.program!r} is not on PATH",
-            hint="install it, or choose another runner (docs/lab.md lists what each one needs)",
+            hint="install it, or choose another runner (docs/lab.md lists their programs)",
         )
     surroundings = dict(os.environ)
     if search_path is not None:
@@ -128,7 +128,7 @@ def run(
         return _run(command, argv, surroundings)
 
 
-def _run(command: Command, argv: list[str], environment: dict[str, str]) -> Output:
+def _run(command: Command, argv: list[str], environment: dict[str, str]) -> ToolOutput:
     started = time.monotonic()
     with subprocess.Popen(
         argv,
@@ -145,7 +145,7 @@ def _run(command: Command, argv: list[str], environment: dict[str, str]) -> Outp
         finally:
             _end_group(child)
     seconds = time.monotonic() - started
-    return Output(command, None if hung else child.returncode, text, seconds, hung)
+    return ToolOutput(command, None if hung else child.returncode, text, seconds, hung)
 
 
 def _collect(child: subprocess.Popen[bytes], pipe: IO[bytes], limit: float) -> tuple[str, bool]:

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 from harness.deadline import Deadline
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.errors import FlashFailed, TargetLost, Unsupported
 from harness.findings import Finding, Kind
 from harness.targets.base import (
@@ -18,26 +18,97 @@ from harness.targets.base import (
     Counters,
     Elapsed,
     Fault,
-    Memory,
+    MemoryAccess,
     Stop,
     Until,
 )
-from harness.targets.board.console import Console, ConsoleOverflow
-from harness.targets.board.counts import BOOT, ConsoleCounts
+from harness.targets.board.console import ConsoleOverflow, SerialConsole
 from harness.targets.board.flash import Flasher, FlashReport
 from harness.targets.board.identity import Board
 from harness.targets.board.lock import ProbeLock
-from harness.targets.ordinary import OrdinarySession
+from harness.targets.defaults import SessionDefaults
 from harness.targets.pins import Pins
+from harness.uart import records
+from harness.uart.lines import LineSplitter
 
 #: How often a run checks that the board is still ours and does not keep rebooting.
 _GLANCE_SECONDS = 0.25
 _LOCK_CHECK_SECONDS = 1.0
 #: Boots without an `end` record between them after which an image is in a reset loop.
 _RESET_LOOP = 5
+_BANNER = "*** Booting "
+#: How an image announces itself: Zephyr's banner, or the first record after a boot.
+BOOT = re.compile(re.escape(_BANNER.encode()) + b"|" + re.escape(records.BOOT))
+#: Bytes that text consoles send: printable ASCII, tab, CR, LF, escape.
+_TEXT = bytes((*range(0x20, 0x7F), 0x09, 0x0A, 0x0D, 0x1B))
 #: With this many bytes, and this share of them not text, the baud rate is wrong.
 _GARBAGE_BYTES = 32
 _GARBAGE_SHARE = 0.2
+
+
+def not_text(data: bytes) -> int:
+    """The number of bytes of ``data`` that are not text."""
+    return len(data.translate(None, _TEXT))
+
+
+@dataclass(frozen=True)
+class Boots:
+    """Boots of an image, seen by its banners and its boot records.
+
+    An image may print either or both, so the larger number counts.
+    """
+
+    banners: int = 0
+    records: int = 0
+
+    @property
+    def number(self) -> int:
+        """How many there were."""
+        return max(self.banners, self.records)
+
+    def more(self, *, banners: int = 0, records: int = 0) -> Boots:
+        """The same with so many more."""
+        return Boots(self.banners + banners, self.records + records)
+
+
+class ConsoleMonitor:
+    """What a session follows on its console while the board runs.
+
+    ``cycles`` sums the ticks of all inference records with source ``dwt``, ``hz`` is their clock
+    (0: no such record yet), ``build`` the boot record's identifier, ``unended`` the boots since
+    the last ``end`` record.
+    """
+
+    def __init__(self) -> None:
+        self.boots = Boots()
+        self.unended = Boots()
+        self.cycles = self.hz = 0
+        self.build = ""
+        self.size = self.garbage = 0  # bytes; those that are not text
+        self._lines = LineSplitter()
+
+    def feed(self, data: bytes) -> None:
+        """Take the next bytes of the console, in pieces of any size."""
+        self.size += len(data)
+        self.garbage += not_text(data)
+        for line in self._lines.feed(data):
+            if _BANNER in line.text:
+                self._count(banners=1)
+            for record in records.each_in(line.raw):
+                self._read(record)
+
+    def _count(self, **seen: int) -> None:
+        self.boots, self.unended = self.boots.more(**seen), self.unended.more(**seen)
+
+    def _read(self, record: records.Record) -> None:
+        if record.kind == "boot":
+            self.build = record.text("build")
+            self._count(records=1)
+        elif record.kind == "end":
+            self.unended = Boots()
+        elif record.kind == "inference" and record.text("source") == "dwt":
+            self.cycles += record.integer("ticks")
+            self.hz = record.integer("hz")
 
 
 @dataclass(frozen=True)
@@ -45,15 +116,15 @@ class Connection:
     """The open ends of one board. ``resources`` closes what was opened for it."""
 
     board: Board
-    console: Console
+    console: SerialConsole
     flasher: Flasher
     lock: ProbeLock
-    memory: Memory
+    memory: MemoryAccess
     pins: Pins | None
     resources: ExitStack
 
 
-class BoardSession(OrdinarySession):
+class BoardSession(SessionDefaults):
     """One image running on one board. Made by :func:`harness.targets.board.open`.
 
     The board runs all the time, also between two calls of :meth:`run`: matching starts where the
@@ -63,7 +134,7 @@ class BoardSession(OrdinarySession):
     def __init__(
         self,
         connection: Connection,
-        firmware: Firmware,
+        firmware: Image,
         flashed: FlashReport,
         *,
         start: int,
@@ -77,10 +148,10 @@ class BoardSession(OrdinarySession):
         self._start = start
         self._cursor = start
         self._read_to = start
-        self._counted_to = start
+        self._followed_to = start
         self._chunks: list[ConsoleChunk] = []
         self._chunked_to = start
-        self._counts = ConsoleCounts()
+        self._monitor = ConsoleMonitor()
         self._virtual = self.board.virtual
         self._settled = settled
         self._opened = time.monotonic()
@@ -93,7 +164,7 @@ class BoardSession(OrdinarySession):
         return "virtual-board" if self._virtual else "board"
 
     @property
-    def memory(self) -> Memory:
+    def memory(self) -> MemoryAccess:
         """The board's memory through its debug probe, while it runs."""
         return self._connection.memory
 
@@ -109,15 +180,15 @@ class BoardSession(OrdinarySession):
 
         A virtual board's DWT counts the simulator's instructions: they are reported as such.
         """
-        self._count()
-        ticks = self._counts.cycles if self._counts.hz else None
+        self._follow()
+        ticks = self._monitor.cycles if self._monitor.hz else None
         return Counters(
-            source="simulator" if self._virtual else "dwt" if self._counts.hz else "uart",
+            source="simulator" if self._virtual else "dwt" if self._monitor.hz else "uart",
             instructions=ticks if self._virtual else None,
             cycles=None if self._virtual else ticks,
             virtual_seconds=None,
             wall_seconds=time.monotonic() - self._opened,
-            resets=max(0, self._counts.boots - 1),
+            resets=max(0, self._monitor.boots.number - 1),
         )
 
     @property
@@ -128,23 +199,23 @@ class BoardSession(OrdinarySession):
     @property
     def findings(self) -> Sequence[Finding]:
         """A console at the wrong baud rate, an image without a boot banner or record."""
-        self._count()
+        self._follow()
         findings = []
         if (
-            self._counts.total >= _GARBAGE_BYTES
-            and self._counts.odd / self._counts.total >= _GARBAGE_SHARE
+            self._monitor.size >= _GARBAGE_BYTES
+            and self._monitor.garbage / self._monitor.size >= _GARBAGE_SHARE
         ):
-            share = 100 * self._counts.odd / self._counts.total
+            share = 100 * self._monitor.garbage / self._monitor.size
             findings.append(
                 Finding(
                     Kind.CONSOLE_GARBAGE,
-                    f"{share:.0f} % of {self._counts.total} console bytes are not text: is "
+                    f"{share:.0f} % of {self._monitor.size} console bytes are not text: is "
                     f"{self._port.baud} the image's baud rate?",
                     subject=self._port.url,
-                    values=(("baud", self._port.baud), ("bytes", self._counts.total)),
+                    values=(("baud", self._port.baud), ("bytes", self._monitor.size)),
                 )
             )
-        if not self._settled and not self._counts.boots:
+        if not self._settled and not self._monitor.boots.number:
             findings.append(
                 Finding(
                     Kind.APPROXIMATION,
@@ -211,7 +282,7 @@ class BoardSession(OrdinarySession):
                 return Stop.GUARD
 
     def read(self) -> bytes:
-        """Console bytes since the last read()."""
+        """SerialConsole bytes since the last read()."""
         self._alive()
         data = self._port.since(self._read_to)
         self._read_to += len(data)
@@ -225,12 +296,12 @@ class BoardSession(OrdinarySession):
     def reset(self) -> None:
         """Pulse the reset pin through the board's flash tool."""
         self._alive()
-        self._count()
+        self._follow()
         self._connection.flasher.reset()
-        self._counts.unended = -1  # the boot that was asked for does not count
+        self._monitor.unended = Boots(-1, -1)  # the boot of this reset does not count
 
     def where(self) -> str:
-        """Unknown: a board is not halted to be asked."""
+        """Unknown: a board is not halted."""
         return ""
 
     def close(self) -> None:
@@ -246,12 +317,12 @@ class BoardSession(OrdinarySession):
 
     @property
     def _looping(self) -> bool:
-        return self._counts.unended >= _RESET_LOOP
+        return self._monitor.unended.number >= _RESET_LOOP
 
-    def _count(self) -> None:
-        data = self._port.since(self._counted_to)
-        self._counted_to += len(data)
-        self._counts.feed(data)
+    def _follow(self) -> None:
+        data = self._port.since(self._followed_to)
+        self._followed_to += len(data)
+        self._monitor.feed(data)
 
     def _alive(self) -> None:
         """Check that the session is open, the board ours, and its console complete."""
@@ -261,13 +332,13 @@ class BoardSession(OrdinarySession):
         if now - self._checked >= _LOCK_CHECK_SECONDS:
             self._checked = now
             self._connection.lock.check()
-        self._count()
+        self._follow()
         if self._port.dropped > self._start:
             raise ConsoleOverflow(
                 f"board {self.board.name} printed more than the console keeps",
                 hint="run it for a shorter time, or raise console_limit",
             )
-        build = self._counts.build
+        build = self._monitor.build
         if build and build.encode() not in self.firmware.data:
             raise FlashFailed(
                 f"board {self.board.name} runs the build {build!r}, which is not the one that was "
@@ -276,7 +347,7 @@ class BoardSession(OrdinarySession):
             )
 
 
-def boot_position(console: Console, reset_at: int, seconds: float) -> tuple[int, bool]:
+def boot_position(console: SerialConsole, reset_at: int, seconds: float) -> tuple[int, bool]:
     """Where the new image's output starts, if the reset began at position ``reset_at``.
 
     The image before may print until the reset pin falls, and the new image may print before the
@@ -286,7 +357,7 @@ def boot_position(console: Console, reset_at: int, seconds: float) -> tuple[int,
     """
     arrived = console.since(reset_at)
     banner = None
-    for banner in BOOT.finditer(arrived):  # noqa: B007 - the last one is wanted
+    for banner in BOOT.finditer(arrived):  # noqa: B007 - the last one counts
         pass
     if banner is not None:
         return reset_at + banner.start(), True

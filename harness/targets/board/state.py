@@ -2,7 +2,7 @@
 
 Anybody may make files in it, so nothing in it is trusted: it is opened once, and every file through
 that handle. Links, pipes, devices, folders, files with a second name, and files larger than a note
-are refused. The folder is sticky: nobody can remove or replace another user's files. So a note is
+are refused. The folder is sticky: no user can remove or replace files of others. So a note is
 written in place, and an empty file is not a note.
 """
 

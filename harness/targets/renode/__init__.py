@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.elf import Image
-from harness.targets.renode.pool import RenodePool
-from harness.targets.renode.server import RenodeServer
+from harness.targets.renode.server import RenodePool, RenodeServer
 from harness.targets.renode.session import RenodeSession
 
 

@@ -17,7 +17,7 @@ def in_hex(text):
     return System.BitConverter.ToString(UTF_8.GetBytes(text)).replace("-", "")
 
 
-class Link(object):
+class HarnessLink(object):
     """Carries out requests, one after another, until the harness closes its end."""
 
     def __init__(self, requests, answers):
@@ -69,7 +69,7 @@ def opened(number, access):
 
 
 def serve(requests, answers):
-    hil["link"] = Link(requests, answers)
+    hil["link"] = HarnessLink(requests, answers)
     hil["link"].serve()
 
 

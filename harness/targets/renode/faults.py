@@ -39,7 +39,7 @@ _MMARVALID, _BFARVALID = 1 << 7, 1 << 15
 
 def decode(words: Sequence[int], image: Image) -> Fault:
     """A fault whose handler is about to run, from ``exception, EXC_RETURN, CFSR, HFSR, MMFAR, BFAR,
-    frame``; ``frame`` is what the core stacked: r0-r3, r12, lr, pc, xpsr.
+    frame``; ``frame`` are the words that the core stacked: r0-r3, r12, lr, pc, xpsr.
     """
     number, link, *status, r0, r1, r2, r3, r12, lr, pc, xpsr = words
     kind, reason = _KINDS.get(number, f"exception {number}"), _names(status) or "no status bit"
@@ -75,7 +75,7 @@ def gave_up(words: Sequence[int], image: Image) -> Fault:
 def left_ram(words: Sequence[int], image: Image) -> Fault:
     """``pc, lr, CFSR, HFSR, MMFAR, BFAR, sp`` of a core whose stack has left RAM.
 
-    The chip takes a BusFault at the first push; Renode runs on and loses what is pushed.
+    The chip takes a BusFault at the first push; Renode runs on and loses the words that are pushed.
     """
     pc, lr, *status, sp = words
     where = _place(image, pc, lr)

@@ -19,7 +19,7 @@ class MonitorError(HilError):
     """Renode refused a command; the message holds Renode's own words."""
 
 
-class Link:
+class AgentLink:
     """Sends requests to one Renode and reads their answers, one after another.
 
     ``requests`` and ``answers`` are file descriptors, which :meth:`close` closes. Every request has
@@ -39,7 +39,7 @@ class Link:
         self._answer("its start", timeout, None)
 
     def command(self, text: str, *, timeout: float = 0.0) -> str:
-        """Carry out one command of Renode's Monitor and give what it printed."""
+        """Carry out one command of Renode's Monitor and give its output."""
         lines = self._ask(f"monitor {text}", timeout, None)
         printed = "".join(line.removeprefix("said ") for line in lines)
         return bytes.fromhex(printed).decode("utf-8", "backslashreplace")
@@ -111,8 +111,8 @@ def _first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "no reason given")
 
 
-def pipes() -> tuple[Link, tuple[int, int]]:
+def pipes() -> tuple[AgentLink, tuple[int, int]]:
     """A link, and the two descriptors that its Renode reads requests from and answers on."""
     requests, ours = os.pipe()
     answers, theirs = os.pipe()
-    return Link(ours, answers), (requests, theirs)
+    return AgentLink(ours, answers), (requests, theirs)

@@ -9,11 +9,11 @@ from harness.findings import Finding, Kind
 
 _BUS = re.compile(
     r"sysbus: (?:\[cpu: 0x(?P<pc>[0-9A-Fa-f]+)\] )?(?:\(tag: '(?P<tag>\w+)'\) )?"
-    r"(?P<what>Read|Write)\w* (?:from|to) non existing peripheral at 0x(?P<address>[0-9A-Fa-f]+)"
+    r"(?P<access>Read|Write)\w* (?:from|to) non existing peripheral at 0x(?P<address>[0-9A-Fa-f]+)"
 )
 _REGISTER = re.compile(
     r"\[WARNING\] (?P<block>\w+): (?:\[cpu: 0x(?P<pc>[0-9A-Fa-f]+)\] )?"
-    r"Unhandled (?P<what>read|write) (?:from|to) offset 0x(?P<offset>[0-9A-Fa-f]+)"
+    r"Unhandled (?P<access>read|write) (?:from|to) offset 0x(?P<offset>[0-9A-Fa-f]+)"
 )
 
 
@@ -32,7 +32,7 @@ def findings_in(log: str, image: Image) -> list[Finding]:
         else:
             subject = f"{fields['block'].upper()}+0x{int(fields['offset'], 16):x}"
             place = subject
-        direction = fields["what"].lower()
+        direction = fields["access"].lower()
         where = f" from {image.locate(int(fields['pc'], 16))}" if fields["pc"] else ""
         message = f"unmodelled access: {direction} at {place}{where}"
         findings.setdefault((place, direction), Finding(Kind.UNMODELLED_ACCESS, message, subject))

@@ -15,7 +15,7 @@ from harness.targets.renode.find import RenodeProgram
 from harness.targets.renode.link import pipes
 
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
-#: What runs inside Renode, in the order in which it is read.
+#: The scripts that run inside Renode, in the order in which they are read.
 AGENT = tuple(
     Path(__file__).with_name(name) for name in ("agent_link.py", "agent_log.py", "agent.py")
 )
@@ -72,10 +72,10 @@ class RenodeProcess:
             self.link.ready(patience)
         except HilError as error:
             words = self.output.strip().splitlines()
-            last = words[-1] if words else "it said nothing"
-            what = "ended while it started" if self._ends(10.0) else "did not start"
+            last = words[-1] if words else "it printed nothing"
+            failure = "ended while it started" if self._ends(10.0) else "did not start"
             hint = "start it by hand with --console to see why"
-            raise TargetLost(f"Renode {what}: {last}", hint=hint) from error
+            raise TargetLost(f"Renode {failure}: {last}", hint=hint) from error
 
     @property
     def alive(self) -> bool:
@@ -89,7 +89,7 @@ class RenodeProcess:
 
     @property
     def output(self) -> str:
-        """What Renode printed, for messages about its end."""
+        """The output of Renode, for messages about its end."""
         path = self.folder / "output"
         return path.read_text(errors="replace") if path.is_file() else ""
 

@@ -86,7 +86,7 @@ ARCHIVES = (
 
 
 @dataclass(frozen=True)
-class Difference:
+class RenodeDifference:
     """Something that a range of versions gets wrong or does otherwise; docs/renode.md lists them.
 
     It holds from version ``since`` up to, but not including, ``until`` (None: no limit). ``warn``
@@ -110,96 +110,96 @@ _938 = "renode#938: an interrupt that is pending while PC holds EXC_RETURN takes
 _AFTER_1_16_1: Version = (1, 16, 2)
 _1_17: Version = (1, 17, 0)
 DIFFERENCES = (
-    Difference(
+    RenodeDifference(
         None,
         MINIMUM,
         "VMAXNM, VRINTA and VCVTA on a cortex-m33 silently compute something else",
         "refused",
     ),
-    Difference(
+    RenodeDifference(
         None,
         _AFTER_1_16_1,
         _938,
         "a note in each result",
         warn=_938,
     ),
-    Difference(
+    RenodeDifference(
         None,
         _1_17,
         "a fault that cannot be taken is raised again and again at the same instruction: no lockup",
         "the agent sees that the core stands still while it executes: a lockup",
     ),
-    Difference(
+    RenodeDifference(
         None,
         _1_17,
         "a fault that SHCSR disables is taken nevertheless, not as a HardFault with FORCED",
         "nothing: the fault is reported under Renode's name for it",
     ),
-    Difference(
+    RenodeDifference(
         None,
         None,
         "a branch to an address without memory ends the core for good, and with it the slice",
         "the agent halts the core and reports a BusFault (IBUSERR) with the caller's place; the "
         "image's own handler does not run",
     ),
-    Difference(
+    RenodeDifference(
         None,
         None,
         "PSPLIM and MSPLIM do not trap",
         "an overflow is seen through the MPU's guard, or when the stack leaves RAM",
     ),
-    Difference(
+    RenodeDifference(
         _1_17,
         None,
         "a log backend gets the type of the time stamp as a second argument, outside any try",
         "the agent's callbacks take any number of arguments",
     ),
-    Difference(
+    RenodeDifference(
         _1_17,
         None,
         "EXC_RETURN.SPSEL follows CONTROL.SPSEL, in handlers, too",
         "a frame is looked for on PSP only if EXC_RETURN's bits 2 and 3 are both set; the "
         "standalone runtime's fault handler does the same",
     ),
-    Difference(
+    RenodeDifference(
         _1_17,
         None,
         "lockup is a state of the core, which looks like sleep from outside",
         "the agent asks for it after each slice",
     ),
-    Difference(
+    RenodeDifference(
         _1_17,
         None,
         "with TrustZone off EXC_RETURN.ES is 0, and the fault handler of a secure Zephyr image "
         "finds no frame",
         "enableTrustZone for images that start in flash's secure part",
     ),
-    Difference(
+    RenodeDifference(
         None,
         _1_17,
         "there is no TrustZone-M: neither SG and BXNS nor banked state",
         "images of both worlds are refused, and their cases skipped",
     ),
-    Difference(
+    RenodeDifference(
         _1_17,
         None,
         "there is no model of the SPU, and an IDAU region makes nothing secure (not tried)",
         "for images of both worlds the regions of peripherals/spu.py are those of a SAU, which "
         "SAU_CTRL.ALLNS puts in force; peripherals are not attributed",
     ),
-    Difference(
+    RenodeDifference(
         _1_17,
         None,
         "CCR.DIV_0_TRP is dropped with a warning",
         "`nvic FilterCcrDiv0Write false` when the machine is made",
     ),
-    Difference(
+    RenodeDifference(
         _1_17,
         None,
         "each new core leaves a copy of the translation library in the temporary folder",
         "a folder of its own for each process, and a new process after 50 machines",
     ),
-    Difference(
+    RenodeDifference(
         _1_17,
         None,
         "halting the core, and letting it go, drop what was translated",

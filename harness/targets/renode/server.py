@@ -1,8 +1,9 @@
-"""A Renode that serves many cases: one process, whose machines are reused or replaced."""
+"""Renodes that serve many cases: one process, whose machines are reused or replaced; a pool."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from enum import Enum
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from harness.closing import Closing
 from harness.elf import Image
 from harness.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.targets.renode.find import RenodeProgram, find
-from harness.targets.renode.link import Link
+from harness.targets.renode.link import AgentLink
 from harness.targets.renode.process import RenodeProcess, monitor_path
 from harness.targets.renode.releases import PINNED, shown
 
@@ -48,7 +49,7 @@ class RenodeServer(Closing):
         renode: str | Path | None = None,
         *,
         quantum: float = QUANTUM,
-        connect: Callable[[], Link] | None = None,
+        connect: Callable[[], AgentLink] | None = None,
     ) -> None:
         self.program: RenodeProgram | None = None if connect else find(renode)
         self.quantum = quantum
@@ -59,7 +60,7 @@ class RenodeServer(Closing):
         self._made = 0  # machines of the present process
         self._connect = connect
         self._process: RenodeProcess | None = None
-        self._client: Link | None = None
+        self._client: AgentLink | None = None
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -67,7 +68,7 @@ class RenodeServer(Closing):
         return self.program.warnings if self.program else ()
 
     @property
-    def client(self) -> Link:
+    def client(self) -> AgentLink:
         """The connection; starts Renode if none runs."""
         if self._process is not None and not self._process.alive:
             self.lost()
@@ -80,7 +81,7 @@ class RenodeServer(Closing):
         """Renode's own folder, which is removed with it; None if ``connect`` is used."""
         return self._process.folder if self._process is not None else None
 
-    def _start(self) -> Link:
+    def _start(self) -> AgentLink:
         self.starts += 1
         self._made = 0
         if self._connect is not None:
@@ -97,7 +98,7 @@ class RenodeServer(Closing):
         *,
         non_secure: bool = False,
         both_worlds: bool = False,
-    ) -> Link:
+    ) -> AgentLink:
         """A clean machine with ``image`` in its memories, ready to run.
 
         ``folder`` takes the image's segments. :meth:`release` gives the machine back. Raises
@@ -134,7 +135,7 @@ class RenodeServer(Closing):
         return client
 
     def release(self, *, reusable: bool) -> None:
-        """A session is over; ``reusable`` says that its machine may serve the next one."""
+        """A session is over; ``reusable`` if its machine may serve the next one."""
         self._reusable = reusable and self._client is not None
         self.busy = False
 
@@ -157,7 +158,7 @@ class RenodeServer(Closing):
 
     def _platform(self, security: Security) -> list[str]:
         """Monitor commands that make a machine with empty memories."""
-        chip = platforms.chip()
+        chip = platforms.chip_table()
         description = monitor_path(paths.platforms() / security.value)
         commands = [
             "Clear",
@@ -195,12 +196,56 @@ class RenodeServer(Closing):
         self.lost()
 
 
+class RenodePool(Closing):
+    """Gives each session a Renode that no other session has open.
+
+    One after another, sessions share one process; a second that is open at the same time gets a
+    process of its own. Pass one pool to every ``open(..., pool=pool)`` of a run.
+    """
+
+    def __init__(self) -> None:
+        self._servers: list[tuple[str, RenodeServer]] = []
+        self._missing: dict[str, EnvironmentMissing] = {}
+
+    @property
+    def starts(self) -> int:
+        """How often a Renode was started."""
+        return sum(server.starts for _, server in self._servers)
+
+    def server(self, renode: str | Path | None = None) -> RenodeServer:
+        """A server that is not busy, of the program ``renode``.
+
+        Raises :class:`harness.errors.EnvironmentMissing` if there is none or it is too old. Later
+        calls raise the same error again, because asking Renode for its version takes a second.
+        """
+        program = str(renode or "")
+        for name, server in self._servers:
+            if name == program and not server.busy:
+                return server
+        if program in self._missing:
+            raise self._missing[program]
+        try:
+            started = RenodeServer(renode)
+        except EnvironmentMissing as missing:
+            self._missing[program] = missing
+            raise
+        self._servers.append((program, started))
+        return started
+
+    def close(self) -> None:
+        """End every Renode; safe to call twice."""
+        with ExitStack() as stack:  # closes all, even if one raises
+            for _, server in self._servers:
+                stack.callback(server.close)
+            self._servers = []
+
+
 def agent_call(vectors: int) -> str:
     """The agent's constructor for an image whose vector table is at ``vectors``.
 
     Renode executes one instruction a cycle, as the built-in simulator does.
     """
-    chip, console = platforms.chip(), platforms.board_type().console.uarte.lower()
+    chip, console = platforms.chip_table(), platforms.board_table().console.uarte.lower()
     ram = chip.area("ram")
     return f"Agent('{console}', {chip.cpu_hz // 1_000_000}, {vectors:#x}, {(ram.origin, ram.end)})"
 

@@ -1,4 +1,4 @@
-"""A session on one machine of a Renode."""
+"""A session on one machine of a Renode; memory and pins are reached through the agent in it."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from harness.targets.base import (
     SymbolReached,
     Until,
 )
-from harness.targets.ordinary import OrdinarySession
+from harness.targets.defaults import SessionDefaults
 from harness.targets.renode import faults, log
-from harness.targets.renode.memory import RenodeMemory
-from harness.targets.renode.pins import RenodePins
 from harness.targets.renode.server import RenodeServer
 
 _NS = 1_000_000_000
 _SLICE_MS = 250  # wall milliseconds of one call; Ctrl-C and the guard act between calls
 _MARGIN = 0.5  # wall seconds behind the guard after which Renode is killed
+_PERIPHERALS = 0x4000_0000  # peripherals from here up: Armv8-M ARM, B3.1
+_PIECE = 0x8000  # bytes of memory in one request
 _STOPS = {
     "match": Stop.CONDITION,
     "symbol": Stop.CONDITION,
@@ -51,7 +51,62 @@ _UNTRIED = (
 _REGISTERS = {f"r{number}": number for number in range(13)} | {"sp": 13, "lr": 14, "pc": 15}
 
 
-class RenodeSession(OrdinarySession):
+class RenodeMemory:
+    """Memory as bytes; peripherals (from 0x4000_0000 up) in aligned 32-bit words."""
+
+    def __init__(self, call: Callable[[str], str]) -> None:
+        self._call = call
+
+    def read(self, address: int, size: int) -> bytes:
+        """``size`` bytes from ``address``; 32-bit accesses where peripherals live."""
+        if address >= _PERIPHERALS:
+            first, end = address & ~3, (address + size + 3) & ~3
+            text = self._call(f"read_words({first}, {(end - first) // 4})").strip()
+            words = [int(text[i : i + 8], 16) for i in range(0, len(text), 8)]
+            data = b"".join(word.to_bytes(4, "little") for word in words)
+            return data[address - first : address - first + size]
+        pieces = []
+        for start in range(address, address + size, _PIECE):
+            count = min(_PIECE, address + size - start)
+            pieces.append(bytes.fromhex(self._call(f"read_bytes({start}, {count})").strip()))
+        return b"".join(pieces)
+
+    def word(self, address: int) -> int:
+        """The 32-bit word at ``address``."""
+        return int.from_bytes(self.read(address, 4), "little")
+
+    def write(self, address: int, data: bytes) -> None:
+        """Write ``data``; peripherals take whole aligned words."""
+        if address >= _PERIPHERALS:
+            if address % 4 or len(data) % 4:
+                raise ValueError(
+                    f"peripherals take aligned words, not {len(data)} B at {address:#x}"
+                )
+            for offset in range(0, len(data), 4):
+                value = int.from_bytes(data[offset : offset + 4], "little")
+                self._call(f"write_word({address + offset}, {value})")
+            return
+        for offset in range(0, len(data), _PIECE):
+            piece = data[offset : offset + _PIECE]
+            self._call(f"write_bytes({address + offset}, '{piece.hex()}')")
+
+
+class RenodePins:
+    """Asks the agent inside Renode; see :class:`harness.targets.pins.Pins`."""
+
+    def __init__(self, call: Callable[[str], str]) -> None:
+        self._call = call
+
+    def read(self, pin: int) -> bool:
+        """The level at ``pin``."""
+        return self._call(f"pin({pin})").split()[-1] == "1"
+
+    def drive(self, pin: int, level: bool | None) -> None:
+        """Drive ``pin``; None lets it go, to its pull resistor."""
+        self._call(f"drive({pin}, {level})")
+
+
+class RenodeSession(SessionDefaults):
     """A firmware image in a machine of its own; see :class:`harness.targets.base.Session`."""
 
     target = "renode"
@@ -77,7 +132,7 @@ class RenodeSession(OrdinarySession):
         if both_worlds:
             self._notes.append(Finding(Kind.APPROXIMATION, _UNTRIED, "renode"))
         try:
-            chip = platforms.chip()
+            chip = platforms.chip_table()
             flash, ram = chip.area("flash").addresses, chip.area("ram").addresses
             start = vectors.find(image, flash, ram)
             self._notes += start.notes(non_secure=non_secure)
@@ -241,11 +296,11 @@ class RenodeSession(OrdinarySession):
         return RenodePins(self.call)
 
     def reset(self) -> None:
-        """A pin reset; memories keep what they hold."""
+        """A pin reset; memories keep their content."""
         self._call(["reset()", "answer('reset')"], 0.0, self._take)
 
     def profile(self) -> None:
-        """Count what runs from here on, for :meth:`coverage` (about ten times slower)."""
+        """Count blocks from here on, for :meth:`coverage` (about ten times slower)."""
         self._spoilt = True
         self.call("profile()")
 
@@ -255,7 +310,7 @@ class RenodeSession(OrdinarySession):
         return [Block(int(row[0], 16), int(row[1]), int(row[2])) for row in rows if len(row) == 3]
 
     def coverage(self) -> Coverage:
-        """What ran since :meth:`profile`: instructions by function, and lines."""
+        """Coverage since :meth:`profile`: instructions by function, and lines."""
         return Coverage.from_blocks(self._image, self.blocks())
 
     def close(self) -> None:

@@ -51,20 +51,23 @@ def _answers(address: str) -> None:
 
 
 def test_a_place_is_acquired_and_given_back(place: str) -> None:
-    held = labgrid.acquire(place)
-    assert "acquired: None" not in client("--place", place, "show")
-    held.release()
-    held.release()
+    with labgrid.acquired(place):
+        assert "acquired: None" not in client("--place", place, "show")
     assert "acquired: None" in client("--place", place, "show")
 
 
 def test_a_place_that_is_held_is_refused_in_the_clients_words(place: str) -> None:
-    held = labgrid.acquire(place)
-    with pytest.raises(BoardUnavailable, match="already acquired"):
-        labgrid.acquire(place)
-    held.release()
+    with (
+        labgrid.acquired(place),
+        pytest.raises(BoardUnavailable, match="already acquired"),
+        labgrid.acquired(place),
+    ):
+        pytest.fail("held twice")
 
 
 def test_a_place_that_does_not_exist_is_refused_in_the_clients_words(place: str) -> None:
-    with pytest.raises(BoardUnavailable, match="matches nothing"):
-        labgrid.acquire(f"{place}-of-nobody")
+    with (
+        pytest.raises(BoardUnavailable, match="matches nothing"),
+        labgrid.acquired(f"{place}-of-nobody"),
+    ):
+        pytest.fail("held")

@@ -11,7 +11,7 @@ import pytest
 from harness.errors import BoardUnavailable, FlashFailed, TargetLost
 from harness.findings import Kind
 from harness.targets.base import ConsoleMatch, Stop
-from harness.targets.board.lab import Entry, Lab, Policy
+from harness.targets.board.lab import BoardEntry, Lab, Policy
 from harness.targets.board.policy import Quarantine
 
 END = ConsoleMatch(rb"~HIL \d+ end [^\n]*\n")
@@ -225,7 +225,7 @@ def test_a_board_that_stays_away_is_lost_and_goes_into_quarantine(
 
 def test_a_board_that_was_never_well_is_set_aside_for_one_reason(dk, run, firmware, lab):
     dk("960000001")
-    entry = Entry("dk1", "960000001", port="/dev/no-such-port")
+    entry = BoardEntry("dk1", "960000001", port="/dev/no-such-port")
     with within(6), pytest.raises(BoardUnavailable, match="no-such-port") as refused:
         run(firmware(), lab=replace(lab, entries=(entry,)))
     note = Quarantine(lab.state).release("960000001")

@@ -19,7 +19,7 @@ from harness.elf import Firmware
 from harness.elf.wrapped import wrap
 from harness.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.targets import ConsoleMatch, Stop, open_target
-from harness.targets.board.ports import holders
+from harness.targets.board.console import holders
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.bench import Presence
 from harness.targets.board.virtual.client import (

@@ -11,7 +11,7 @@ import pytest
 from wire import Wire
 
 from harness.errors import BoardUnavailable, TargetLost
-from harness.targets.board.console import Console
+from harness.targets.board.console import SerialConsole
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def wire():
 
 @pytest.fixture
 def console(wire):
-    made = Console(wire.port, 115200, limit=100_000)
+    made = SerialConsole(wire.port, 115200, limit=100_000)
     yield made
     made.close()
 
@@ -90,7 +90,7 @@ def test_a_search_begins_where_it_is_told_and_not_in_what_was_dropped(wire, cons
     arrived(console, 7)
     pattern = re.compile(b"abc")
     assert [console.search(pattern, at, 0.01) for at in (0, 1, 4, 5)] == [3, 7, 7, None]
-    small = Console(Wire().port, 9600, limit=8)
+    small = SerialConsole(Wire().port, 9600, limit=8)
     small.close()
     small._take(b"0123456789")  # two more than are held: a quarter of the limit goes beside them
     assert (small.dropped, small.end, small.since(0)) == (4, 10, b"456789")
@@ -127,7 +127,7 @@ def test_chunks_of_a_silent_port_are_none(console):
 
 
 def test_what_was_dropped_is_in_no_chunk_and_the_rest_keeps_its_times(wire):
-    small = Console(wire.port, 9600, limit=8)
+    small = SerialConsole(wire.port, 9600, limit=8)
     small.close()
     for data in (b"abc", b"def", b"ghi"):
         small._take(data)
@@ -151,7 +151,7 @@ def test_waiting_lasts_its_time_and_ends_where_the_port_goes_away(wire, console)
 
 
 def test_a_closed_port_is_closed_again_and_is_not_lost(wire):
-    console = Console(wire.port, 9600)
+    console = SerialConsole(wire.port, 9600)
     console.close()
     console.close()
     assert console.lost is None
@@ -161,7 +161,7 @@ def test_a_closed_port_is_closed_again_and_is_not_lost(wire):
 
 def test_a_port_whose_name_is_unknown_says_where_to_name_it():
     with pytest.raises(BoardUnavailable, match="mine: its serial port is unknown") as unknown:
-        Console("", 115200, board="mine")
+        SerialConsole("", 115200, board="mine")
     assert unknown.value.hint == "name it in lab.toml: port = ..."
 
 
@@ -191,12 +191,12 @@ def test_a_short_burst_at_1_mbaud_arrives_whole(wire, console):
 
 def test_a_port_that_is_not_there_says_so(tmp_path):
     with pytest.raises(BoardUnavailable, match="does not exist"):
-        Console(str(tmp_path / "ttyACM0"), 115200)
+        SerialConsole(str(tmp_path / "ttyACM0"), 115200)
 
 
 def test_a_remote_port_that_does_not_answer_says_so():
     with pytest.raises(BoardUnavailable, match="cannot open rfc2217"):
-        Console("rfc2217://127.0.0.1:1", 115200)
+        SerialConsole("rfc2217://127.0.0.1:1", 115200)
 
 
 def test_a_remote_port_works_like_a_local_one():
@@ -205,7 +205,7 @@ def test_a_remote_port_works_like_a_local_one():
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"socket://127.0.0.1:{server.getsockname()[1]}"
         threading.Thread(target=_greet, args=(server,), daemon=True).start()
-        console = Console(url, 115200)
+        console = SerialConsole(url, 115200)
         console.write(b"?")
         assert console.search(re.compile(b"hello"), 0, 5) == 5
         with pytest.raises(TargetLost):

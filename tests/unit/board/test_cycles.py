@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.targets.board.virtual.cycles import OF_IMAGE, OF_INFERENCE, CycleCounter, ratio
-from harness.targets.board.virtual.line import Line
+from harness.targets.board.virtual.line import SerialLine
 from harness.targets.board.virtual.misbehaviour import Misbehaviour
 from harness.uart.records import LARGEST, each_in, encode, with_ticks
 
@@ -92,7 +92,7 @@ def test_text_that_is_no_record_is_not_waited_for():
 
 def test_the_wire_lets_an_inference_go_where_nothing_follows_it():
     clock = [0.0]
-    line = Line(1_000_000, now=lambda: clock[0])
+    line = SerialLine(1_000_000, now=lambda: clock[0])
     line.push(inference(0, 1000), Misbehaviour(cycles=7))
     clock[0] = 0.05
     assert line.due() == b""

@@ -7,7 +7,7 @@ import pytest
 from harness.errors import EnvironmentMissing, UsageError
 from harness.targets.board import discovery
 from harness.targets.board.identity import Port
-from harness.targets.board.lab import Entry, Lab
+from harness.targets.board.lab import BoardEntry, Lab
 from harness.targets.board.virtual import bench
 
 DK = "000960012345"
@@ -47,7 +47,7 @@ def test_ports_of_other_makers_and_without_a_number_are_no_boards():
 
 
 def test_the_lab_file_names_the_board_and_overrules_the_port():
-    entry = Entry("dk1", "960012345", port="/dev/by-id/x", baud=1_000_000, tags=("modem",))
+    entry = BoardEntry("dk1", "960012345", port="/dev/by-id/x", baud=1_000_000, tags=("modem",))
     (board,) = discovery.attached(Lab((entry,)), ports=dk_ports)
     assert (board.name, board.port, board.baud) == ("dk1", "/dev/by-id/x", 1_000_000)
     assert board.how == "named in the lab file"
@@ -55,7 +55,7 @@ def test_the_lab_file_names_the_board_and_overrules_the_port():
 
 def test_a_lab_board_elsewhere_is_listed_though_no_probe_is_here():
     (board,) = discovery.attached(
-        Lab((Entry("far", "960000009", port="rfc2217://h:4001"),)), ports=list
+        Lab((BoardEntry("far", "960000009", port="rfc2217://h:4001"),)), ports=list
     )
     assert board.port == "rfc2217://h:4001"
 
@@ -65,7 +65,7 @@ def test_a_lab_file_may_name_a_virtual_board_and_its_flash_tool(tmp_path):
     folder.mkdir()
     ports = (("/dev/pts/8", 2), ("/dev/pts/7", 0))
     bench.write(folder, bench.Presence("tryout", "960000007", 1, "socket", 115_200, ports))
-    entry = Entry("dk7", "000960000007", runner="jlink", tags=("modem",))
+    entry = BoardEntry("dk7", "000960000007", runner="jlink", tags=("modem",))
     (board,) = discovery.attached(Lab((entry,)), ports=list, bench=tmp_path)
     assert (board.name, board.port, board.runner) == ("dk7", "/dev/pts/7", "jlink")
     assert board.tags == ("modem", "virtual")
@@ -89,7 +89,7 @@ def test_a_board_is_named_by_its_serial_number_with_or_without_zeros(name):
 
 
 def test_a_tag_chooses_a_board_only_if_one_alone_has_it():
-    lab = Lab((Entry("a", "1", tags=("x", "y")), Entry("b", "2", tags=("x",))))
+    lab = Lab((BoardEntry("a", "1", tags=("x", "y")), BoardEntry("b", "2", tags=("x",))))
     boards = discovery.attached(lab, ports=list)
     assert discovery.select(boards, "y").name == "a"
     with pytest.raises(UsageError, match="2 boards fit 'x'"):
@@ -119,7 +119,7 @@ def test_boards_are_sorted_by_name_and_each_stands_once(tmp_path, monkeypatch):
         (tmp_path / serial).mkdir()
         ports = ((f"/dev/pts/{serial}", 0),)
         bench.write(tmp_path / serial, bench.Presence(f"v{serial}", serial, 1, "", 9600, ports))
-    lab = Lab((Entry("zz", "1"), Entry("aa", "2")))
+    lab = Lab((BoardEntry("zz", "1"), BoardEntry("aa", "2")))
     monkeypatch.setenv("TFLM_HIL_VIRTUAL_BENCH", str(tmp_path))
     names = [board.name for board in discovery.attached(lab, ports=dk_ports)]
     assert names == ["960012345", "aa", "v960000007", "zz"]
@@ -129,7 +129,7 @@ def test_boards_are_sorted_by_name_and_each_stands_once(tmp_path, monkeypatch):
 
 
 def test_a_lab_board_that_is_not_seen_says_that_its_port_is_unknown():
-    (board,) = discovery.attached(Lab((Entry("far", "960000009"),)), ports=list)
+    (board,) = discovery.attached(Lab((BoardEntry("far", "960000009"),)), ports=list)
     assert (board.port, board.ports, board.kit) == ("", (), "nRF9160 DK (PCA10090)")
     assert board.how == "the lab file names no port and the probe is not attached here"
     assert str(board) == "far (probe 960000009, port unknown)"
@@ -157,7 +157,7 @@ def test_ports_are_those_that_pyserial_lists(monkeypatch):
 def test_one_board_needs_no_name_and_a_name_is_no_number():
     (board,) = discovery.attached(Lab(), ports=dk_ports)
     assert discovery.select([board]) == board
-    named = discovery.attached(Lab((Entry("7", "1"), Entry("b", "7"))), ports=list)
+    named = discovery.attached(Lab((BoardEntry("7", "1"), BoardEntry("b", "7"))), ports=list)
     with pytest.raises(UsageError, match=r"2 boards fit '7':\n    7 \(probe 1"):
         discovery.select(named, "7")
 

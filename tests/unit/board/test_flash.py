@@ -11,7 +11,7 @@ import pytest
 
 from harness.errors import EnvironmentMissing, FlashFailed, Unsupported, UsageError
 from harness.targets.board.flash import Flasher
-from harness.targets.board.image import Image
+from harness.targets.board.image import FlashImage
 from harness.targets.board.process import Command
 from harness.targets.board.runners import RUNNERS, Runner
 
@@ -31,10 +31,10 @@ class Copying(Runner):
     def do(self, what: str, deed: str) -> Command:
         return Command(("sh", "-c", f"cd {self.desk}; echo {what} >> log; {deed}"), 10.0)
 
-    def program(self, image: Image, folder: Path) -> list[Command]:
+    def program(self, image: FlashImage, folder: Path) -> list[Command]:
         return [self.do("program", "true" if self.lies else f"cp {image.hex} flash")]
 
-    def verify(self, image: Image, folder: Path) -> list[Command]:
+    def verify(self, image: FlashImage, folder: Path) -> list[Command]:
         return [self.do("verify", f"cmp {image.hex} flash")] if self.reads_back else []
 
     def reset(self) -> list[Command]:
@@ -42,9 +42,11 @@ class Copying(Runner):
 
 
 @pytest.fixture
-def image(tmp_path: Path) -> Image:
+def image(tmp_path: Path) -> FlashImage:
     (tmp_path / "a.hex").write_text("content")
-    return Image(tmp_path / "a.hex", tmp_path / "a.elf", ((0, b"abcd"), (8, b"e")), "f" * 64, False)
+    return FlashImage(
+        tmp_path / "a.hex", tmp_path / "a.elf", ((0, b"abcd"), (8, b"e")), "f" * 64, False
+    )
 
 
 def log(folder: Path) -> list[str]:
@@ -127,7 +129,9 @@ def test_west_flashes_from_its_build_folder_and_leaves_the_rest_to_nrfutil(tmp_p
     build = tmp_path / "build"
     (build / "zephyr").mkdir(parents=True)
     (build / "CMakeCache.txt").touch()
-    built = Image(image.hex, build / "zephyr" / "zephyr.elf", image.blocks, image.sha256, False)
+    built = FlashImage(
+        image.hex, build / "zephyr" / "zephyr.elf", image.blocks, image.sha256, False
+    )
     west, nrfutil = RUNNERS["west"](SERIAL), RUNNERS["nrfutil"](SERIAL)
     (command,) = west.program(built, tmp_path)
     assert text(command) == (

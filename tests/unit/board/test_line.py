@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import UsageError
-from harness.targets.board.counts import not_text
+from harness.targets.board.session import not_text
 from harness.targets.board.virtual import misbehaviour
-from harness.targets.board.virtual.line import Line, resample
+from harness.targets.board.virtual.line import SerialLine, resample
 from harness.targets.board.virtual.misbehaviour import Misbehaviour
 
 GOOD = Misbehaviour()
@@ -25,7 +25,7 @@ class Clock:
 
 def carry(data, wrong):
     clock = Clock()
-    line = Line(1_000_000, now=clock)
+    line = SerialLine(1_000_000, now=clock)
     line.push(data, wrong)
     clock.time = 0.01
     got = b""
@@ -42,7 +42,7 @@ def test_a_good_line_carries_every_byte(data):
 
 def test_bytes_take_their_time():
     clock = Clock()
-    line = Line(115200, now=clock)
+    line = SerialLine(115200, now=clock)
     line.push(bytes(2000), GOOD)
     sent = len(line.due())
     for _ in range(100):
@@ -53,7 +53,7 @@ def test_bytes_take_their_time():
 
 def test_a_byte_takes_ten_bits_and_an_idle_line_saves_up_20_milliseconds():
     clock = Clock()
-    line = Line(1200, now=clock)  # a byte in 8.3 ms
+    line = SerialLine(1200, now=clock)  # a byte in 8.3 ms
     line.push(bytes(range(10)), GOOD)
     said = []
     for clock.time in (5.0, 5.004, 5.0055, 5.0125, 5.014, 5.5):
@@ -64,7 +64,7 @@ def test_a_byte_takes_ten_bits_and_an_idle_line_saves_up_20_milliseconds():
 
 def test_what_was_not_sent_is_gone_with_a_reset_and_errors_are_counted_anew():
     clock = Clock()
-    line = Line(1_000_000, now=clock)
+    line = SerialLine(1_000_000, now=clock)
     wrong = Misbehaviour(drop=3)
     line.push(b"ab", wrong)
     line.clear()

@@ -14,7 +14,7 @@ from harness.errors import FirmwareFailed, TargetLost
 from harness.targets import Session, run_on_target
 from harness.targets.base import ConsoleMatch, Stop
 from harness.targets.board.console import ConsoleOverflow
-from harness.targets.board.lab import Entry, Lab, Policy
+from harness.targets.board.lab import BoardEntry, Lab, Policy
 from harness.targets.board.lock import BoardTaken, ProbeLock
 from harness.targets.board.opening import Opening
 from harness.targets.board.policy import Quarantine
@@ -154,6 +154,6 @@ def test_targets_run_on_target_tries_a_board_again(
     desk.says, desk.leaves = TEXT, [HALF]
     link = desk.folder / "ttyACM0"
     desk.follow(link)
-    entry = Entry(name="mine", probe=SERIAL, port=str(link), runner="nrfutil")
+    entry = BoardEntry(name="mine", probe=SERIAL, port=str(link), runner="nrfutil")
     known = replace(lab, entries=(entry,), policy=Policy(backoff=0.0))
     assert run_on_target("board", firmware, hear, lab=known, board="mine") == TEXT

@@ -25,7 +25,7 @@ from harness.errors import (
 )
 from harness.targets.board import open as open_board
 from harness.targets.board.identity import Board
-from harness.targets.board.lab import Entry, Lab
+from harness.targets.board.lab import BoardEntry, Lab
 from harness.targets.board.lock import ProbeLock
 from harness.targets.board.opening import memory_of, pins_of, search_path
 from harness.targets.board.policy import Quarantine
@@ -209,7 +209,7 @@ def test_a_board_of_the_lab_is_opened_by_name_variable_or_tag(
     desk: Desk, lab: Lab, firmware: Firmware, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entries = tuple(
-        Entry(name=name, probe=probe, port=desk.wire.port, runner="nrfutil", tags=(name[0],))
+        BoardEntry(name=name, probe=probe, port=desk.wire.port, runner="nrfutil", tags=(name[0],))
         for name, probe in (("mine", SERIAL), ("other", "960000002"))
     )
     whole = replace(lab, entries=entries)

@@ -7,8 +7,7 @@ import sys
 
 import pytest
 
-from harness.errors import BoardUnavailable, EnvironmentMissing, TargetLost, UsageError
-from harness.targets.board import labgrid
+from harness.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.targets.board.probe import PyocdMemory
 
 
@@ -177,57 +176,3 @@ def test_without_a_probe_the_real_pyocd_says_so():
     pytest.importorskip("pyocd")
     with pytest.raises(TargetLost, match="pyOCD does not see the probe 960000001"):
         PyocdMemory("960000001").read(0x2000_0000, 4)
-
-
-@pytest.fixture
-def client(tmp_path):
-    """A labgrid-client that keeps places as files and refuses one that is taken."""
-    path = tmp_path / "labgrid-client"
-    path.write_text(
-        "#!/bin/sh\n"
-        '[ "$1" = --place ] || exit 2\n'
-        f'place="{tmp_path}/$2.place"\n'
-        'case "$3" in\n'
-        '  acquire) [ -e "$place" ] && { echo "place $2 is already acquired by ann"; exit 1; }\n'
-        '           : > "$place" ;;\n'
-        '  release) rm "$place" ;;\n'
-        "  *) exit 2 ;;\n"
-        "esac\n"
-    )
-    path.chmod(0o755)
-    return f"{tmp_path}:/usr/bin:/bin"
-
-
-def test_a_place_is_acquired_and_released(client, tmp_path):
-    place = labgrid.acquire("dk1", search_path=client)
-    assert (tmp_path / "dk1.place").exists()
-    place.release()
-    place.release()
-    assert not (tmp_path / "dk1.place").exists()
-
-
-def test_a_place_that_somebody_has_is_an_error_with_the_clients_words(client):
-    labgrid.acquire("dk1", search_path=client)
-    with pytest.raises(BoardUnavailable, match="already acquired by ann"):
-        labgrid.acquire("dk1", search_path=client)
-
-
-def test_no_place_needs_no_client(tmp_path):
-    labgrid.acquire("", search_path=str(tmp_path)).release()
-
-
-def test_a_missing_client_is_an_environment_error(tmp_path):
-    with pytest.raises(EnvironmentMissing, match="labgrid-client"):
-        labgrid.acquire("dk1", search_path=str(tmp_path))
-
-
-def test_the_real_client_takes_these_arguments():
-    remote = pytest.importorskip("labgrid.remote.client")
-    place = object.__new__(labgrid.Place)
-    place.name = "dk1"
-    parser = remote.get_parser() if hasattr(remote, "get_parser") else None
-    if parser is None:
-        pytest.skip("this labgrid has no parser to ask")
-    for what in ("acquire", "release"):
-        options = parser.parse_args(place.command(what).argv[1:])
-        assert (options.place, options.command) == ("dk1", what)

@@ -9,15 +9,15 @@ import pytest
 
 from harness import platforms
 from harness.errors import EnvironmentMissing, Unsupported, UsageError
-from harness.targets.board.image import Image
+from harness.targets.board.image import FlashImage
 from harness.targets.board.runners import RUNNERS, choose
 
 SERIAL = "000960012345"
 
 
 @pytest.fixture
-def image(tmp_path: Path) -> Image:
-    return Image(tmp_path / "a.hex", tmp_path / "a.elf", ((0, b"abcd"),), "f" * 64, False)
+def image(tmp_path: Path) -> FlashImage:
+    return FlashImage(tmp_path / "a.hex", tmp_path / "a.elf", ((0, b"abcd"),), "f" * 64, False)
 
 
 def commands(runner, image, folder):
@@ -113,7 +113,7 @@ def test_every_runner_states_the_versions_it_was_written_for():
 
 
 def test_runners_of_the_board_table_exist():
-    assert set(platforms.board_type().probe.runners) < RUNNERS.keys()
+    assert set(platforms.board_table().probe.runners) < RUNNERS.keys()
 
 
 def test_chip_has_the_name_that_each_tool_knows(image, tmp_path):

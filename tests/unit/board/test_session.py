@@ -20,7 +20,7 @@ from harness.errors import FlashFailed, TargetLost, Unsupported
 from harness.findings import Kind
 from harness.targets.base import ConsoleMatch, Elapsed, Executed, Stop, SymbolReached
 from harness.targets.board import session as sessions
-from harness.targets.board.console import Console
+from harness.targets.board.console import SerialConsole
 from harness.targets.board.flash import FlashReport
 from harness.targets.board.identity import Board
 from harness.targets.board.session import BoardSession, Connection, boot_position
@@ -47,7 +47,7 @@ class Bench:
         path = folder / "image.elf"
         path.write_bytes(wrap([(0, BUILD.encode())]))
         self.firmware = Firmware.from_elf(path)
-        self.console = Console(self.wire.port, 115200, board="mine", limit=50_000)
+        self.console = SerialConsole(self.wire.port, 115200, board="mine", limit=50_000)
         self.done: list[str] = []
         self.taken = False
         self.checks = 0

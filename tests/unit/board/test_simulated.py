@@ -7,8 +7,7 @@ import pytest
 from harness.deadline import Deadline
 from harness.errors import FirmwareFailed, TargetLost
 from harness.targets.base import Stop
-from harness.targets.board.virtual.chip import Store, TranscriptChip
-from harness.targets.board.virtual.simulated import SPEED, SimulatorChip
+from harness.targets.board.virtual.chip import SPEED, FlashStore, SimulatorChip, TranscriptChip
 
 
 class Machine:
@@ -81,13 +80,13 @@ def chip(machines, clock):
 
 
 def flashed(data=b"\x00\x00\x04\x20\x09\x00\x00\x00code"):
-    store = Store()
+    store = FlashStore()
     store.program(0, data)
     return store
 
 
 def test_an_erased_chip_is_silent(chip, machines):
-    chip.reset(Store())
+    chip.reset(FlashStore())
     assert chip.idle
     assert chip.step(0.01) == b""
     assert machines == []
@@ -170,7 +169,7 @@ def test_memory_that_is_not_there_is_a_value_error(chip):
 
 
 def test_flash_is_erased_by_pages_and_programmed_from_ones_to_zeros():
-    store = Store()
+    store = FlashStore()
     store.program(0x1000, b"\xf0")
     store.program(0x1000, b"\x0f")
     assert store.flash[0x1000] == 0
@@ -202,7 +201,7 @@ def test_an_image_that_no_machine_takes_leaves_a_silent_chip_and_the_reason(cloc
     chip.reset(flashed())
     assert (chip.idle, chip.halted) == (True, "no vector table")
     assert chip.step(0.01) == b""
-    chip.reset(Store())
+    chip.reset(FlashStore())
     assert (chip.idle, chip.halted) == (True, "")
 
 
@@ -302,7 +301,7 @@ def test_what_is_written_is_in_the_machines_memory(chip, machines):
 
 
 def test_flash_and_user_registers_end_where_the_chips_do():
-    store = Store()
+    store = FlashStore()
     for last in (0x10_0000 - 1, 0xFF_8000, 0xFF_9000 - 1):
         store.program(last, b"\0")
     for start, size in ((0x10_0000 - 1, 2), (0x10_0000, 1), (0xFF_9000 - 1, 2), (0xFF_7FFF, 1)):
@@ -312,7 +311,7 @@ def test_flash_and_user_registers_end_where_the_chips_do():
 
 
 def test_a_transcript_is_read_from_flash_and_cannot_be_written():
-    chip, store = TranscriptChip(), Store()
+    chip, store = TranscriptChip(), FlashStore()
     store.program(0x10, b"hello")
     chip.reset(store)
     assert chip.read(0x11, 3) == b"ell"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import BoardUnavailable, UsageError
-from harness.targets.board import names
+from harness.targets.board.lab import checked_name
 from harness.targets.board.lock import ProbeLock
 from harness.targets.board.policy import Quarantine
 from harness.targets.board.state import StateFolder, fresh_name
@@ -243,7 +243,7 @@ def test_the_folder_is_the_named_one_else_the_variables_else_one_for_all(
 
 @pytest.mark.parametrize("name", ["960000001", "bench-1", "Prüfstand 2", "a", "dk_1.b", "x" * 64])
 def test_names(name: str) -> None:
-    assert names.checked(name, "the name") == name
+    assert checked_name(name, "the name") == name
 
 
 @pytest.mark.parametrize(
@@ -252,4 +252,4 @@ def test_names(name: str) -> None:
 )  # fmt: skip
 def test_what_is_no_name(name: str) -> None:
     with pytest.raises(UsageError, match="cannot be used"):
-        names.checked(name, "the name")
+        checked_name(name, "the name")

@@ -12,27 +12,27 @@ import pytest
 from plugged_board import Plugged
 from virtual_bench import SERIAL, ThreadDk
 
-from harness.platforms import chip
+from harness.platforms import chip_table
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.client import ControlError
 from harness.targets.board.virtual.misbehaviour import NAMES, parse
-from harness.targets.board.virtual.server import Board
+from harness.targets.board.virtual.server import VirtualBoard
 
 # -- the probe --------------------------------------------------------------------------------
 
-PAGE = chip().flash.page
-UICR = chip().area("uicr").addresses
+PAGE = chip_table().flash.page
+UICR = chip_table().area("uicr").addresses
 
 
 def coded(*blocks: tuple[int, bytes]) -> list[tuple[int, str]]:
     return [(address, base64.b64encode(data).decode()) for address, data in blocks]
 
 
-def program(board: Board, *blocks: tuple[int, bytes], **more: object) -> dict[str, Any]:
+def program(board: VirtualBoard, *blocks: tuple[int, bytes], **more: object) -> dict[str, Any]:
     return board.answer({"do": "program", "blocks": coded(*blocks), **more})
 
 
-def read(board: Board, address: int, size: int) -> bytes:
+def read(board: VirtualBoard, address: int, size: int) -> bytes:
     reply = board.answer({"do": "read", "address": address, "size": size})
     return base64.b64decode(reply["data"])
 

@@ -14,9 +14,9 @@ from plugged_board import TEXT, Plugged, Recorder
 from virtual_bench import SERIAL
 
 from harness.targets.board.virtual import bench as benches
+from harness.targets.board.virtual.line import Terminal
 from harness.targets.board.virtual.misbehaviour import parse
-from harness.targets.board.virtual.server import Board
-from harness.targets.board.virtual.terminal import Terminal
+from harness.targets.board.virtual.server import VirtualBoard
 
 
 def set_rate(handle: int, rate: int) -> None:
@@ -25,14 +25,14 @@ def set_rate(handle: int, rate: int) -> None:
     termios.tcsetattr(handle, termios.TCSANOW, settings)
 
 
-def port(board: Board, rate: int = 0) -> int:
+def port(board: VirtualBoard, rate: int = 0) -> int:
     """The host's end of the console, open at the board's rate or another."""
     handle = os.open(board.terminals[0].link, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
     set_rate(handle, rate or board.baud)
     return handle
 
 
-def heard(board: Board, handle: int, enough: Callable[[bytes], bool]) -> bytes:
+def heard(board: VirtualBoard, handle: int, enough: Callable[[bytes], bool]) -> bytes:
     """What comes at ``handle`` until it is enough, or nothing more can come."""
     got = b""
     limit = time.monotonic() + 3
@@ -48,7 +48,7 @@ def heard(board: Board, handle: int, enough: Callable[[bytes], bool]) -> bytes:
     return got
 
 
-def everything(board: Board, handle: int) -> bytes:
+def everything(board: VirtualBoard, handle: int) -> bytes:
     return heard(board, handle, lambda _: False)
 
 
@@ -68,7 +68,7 @@ def test_a_board_shows_its_name_its_serial_number_and_three_ports(plugged: Plugg
 
 
 def test_a_board_without_a_name_is_called_after_its_serial_number(tmp_path: Path) -> None:
-    board = Board(tmp_path, SERIAL, Recorder())
+    board = VirtualBoard(tmp_path, SERIAL, Recorder())
     assert (board.name, board.baud) == (f"virtual-{SERIAL}", 115200)
 
 
@@ -129,7 +129,7 @@ def test_what_the_image_prints_comes_out_of_the_first_port(plugged: Plugged) -> 
     handle = port(board)
     board.reset()
     assert everything(board, handle) == TEXT
-    assert board.said == len(TEXT)
+    assert board.sent == len(TEXT)
     board.reset()
     assert everything(board, handle) == TEXT
     assert board.resets == 2
@@ -184,7 +184,7 @@ def test_a_reset_ends_what_was_being_said(plugged: Plugged) -> None:
     board.reset()
     first = heard(board, handle, lambda got: len(got) > 5)
     board.reset()
-    assert (board.outgoing, board.said, board.line.waiting) == (b"", 0, 0)
+    assert (board.outgoing, board.sent, board.line.waiting) == (b"", 0, 0)
     assert everything(board, handle) == TEXT
     assert TEXT.startswith(first)
 
@@ -198,7 +198,7 @@ def test_a_board_leaves_the_bus_once_after_exactly_so_many_bytes(plugged: Plugge
     said = 0
     while board.terminals:
         board.turn()
-        said = max(said, board.said)
+        said = max(said, board.sent)
     assert said == 123
     time.sleep(0.05)
     board.turn()

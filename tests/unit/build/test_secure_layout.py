@@ -21,7 +21,7 @@ def script(name: str) -> dict[str, tuple[int, int]]:
 
 
 def chip(memory: str) -> int:
-    return platforms.chip().area(memory).size
+    return platforms.chip_table().area(memory).size
 
 
 def test_the_secure_script_has_what_its_header_says():

@@ -15,7 +15,7 @@ from harness.cli.crosscheck import CrossChecks
 from harness.elf import Image
 from harness.errors import EnvironmentMissing
 from harness.targets import ConsoleMatch, open_target
-from harness.targets.renode import RenodeServer, pool
+from harness.targets.renode import RenodeServer, server
 
 END = rb"~HIL \d+ end [^\n]*\n"
 OUTPUT = b" output inference=3 "
@@ -33,7 +33,7 @@ def image() -> Path:
 def twin(image, monkeypatch):
     """A fake Renode that prints and remembers what the simulator does with ``image``."""
     fake = FakeRenode()
-    monkeypatch.setattr(pool, "RenodeServer", lambda _: RenodeServer(connect=fake.connect))
+    monkeypatch.setattr(server, "RenodeServer", lambda _: RenodeServer(connect=fake.connect))
     firmware = Image.from_elf(image)
     with open_target("simulator", firmware) as session:
         session.run(ConsoleMatch(END), session.deadline(10))

@@ -8,7 +8,7 @@ import pytest
 
 from harness.errors import EnvironmentMissing
 from harness.targets.renode import find
-from harness.targets.renode.releases import DIFFERENCES, Difference, warnings
+from harness.targets.renode.releases import DIFFERENCES, RenodeDifference, warnings
 
 
 def program(path: Path, says: str = "Renode v1.17.0.1", *, code: int = 0) -> Path:
@@ -73,10 +73,10 @@ def test_a_program_that_does_not_run_is_told(tmp_path):
 
 
 def test_a_difference_holds_from_its_first_version_up_to_its_last():
-    both = Difference((1, 16, 0), (1, 17, 0), "x", "y", warn="z")
+    both = RenodeDifference((1, 16, 0), (1, 17, 0), "x", "y", warn="z")
     versions = ((1, 15, 9), (1, 16, 0), (1, 16, 9), (1, 17, 0))
     assert [both.holds(version) for version in versions] == [False, True, True, False]
-    assert Difference(None, None, "x", "y").holds((0, 0, 0))
+    assert RenodeDifference(None, None, "x", "y").holds((0, 0, 0))
     for version in ((1, 16, 1), (1, 17, 0)):
         noted = [one.warn for one in DIFFERENCES if one.warn and one.holds(version)]
         assert len(warnings(version)) == len(noted)

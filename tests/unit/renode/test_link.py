@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from harness.errors import TargetLost
-from harness.targets.renode.link import Link, MonitorError, pipes
+from harness.targets.renode.link import AgentLink, MonitorError, pipes
 
 
 class Renode:
@@ -149,4 +149,4 @@ def test_a_renode_that_reads_no_more_has_ended():
 def test_bytes_that_are_no_text_are_kept_visible(renode):
     renode.says = lambda request: [b"line \xff\n", b"done\n"]
     assert renode.link.call("x") == ["line \\xff"]
-    assert isinstance(renode.link, Link)
+    assert isinstance(renode.link, AgentLink)

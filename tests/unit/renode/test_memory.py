@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.targets.renode.memory import RenodeMemory
+from harness.targets.renode.session import RenodeMemory
 
 RAM, DEVICE = 0x2000_0000, 0x5000_8000
 

@@ -8,15 +8,15 @@ from fake_renode import Fault
 from harness.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.findings import Kind
 from harness.targets import Elapsed, Stop, open_target
-from harness.targets.renode import RenodePool, RenodeServer, find, pool
+from harness.targets.registry import TargetPools
+from harness.targets.renode import RenodePool, RenodeServer, find, server
 from harness.targets.renode.link import MonitorError
-from harness.targets.shared import Shared
 
 
 @pytest.fixture
 def renodes(fake, monkeypatch):
     """A pool whose servers are all of them connected to the fake."""
-    monkeypatch.setattr(pool, "RenodeServer", lambda _: RenodeServer(connect=fake.connect))
+    monkeypatch.setattr(server, "RenodeServer", lambda _: RenodeServer(connect=fake.connect))
     with RenodePool() as one:
         yield one
 
@@ -113,7 +113,7 @@ def test_a_sleep_without_end_is_idle(fake, firmware):
 
 
 def test_only_renode_shares_something():
-    with Shared() as shared:
+    with TargetPools() as shared:
         assert shared.options("simulator", {"a": 1}) == {"a": 1}
         options = shared.options("renode", {"renode": "/x"})
         assert options["renode"] == "/x"

@@ -12,7 +12,7 @@ import pytest
 from harness.errors import EnvironmentMissing, TargetLost
 from harness.targets.renode import find
 from harness.targets.renode.process import RenodeProcess
-from harness.targets.renode.releases import DIFFERENCES, Difference, shown
+from harness.targets.renode.releases import DIFFERENCES, RenodeDifference, shown
 
 
 def test_a_renode_that_is_missing_is_one_clear_error(monkeypatch):
@@ -54,7 +54,7 @@ def test_a_renode_that_ends_while_it_starts_says_its_own_words(program):
 
 
 def test_a_renode_that_never_answers_is_given_up(program):
-    with pytest.raises(TargetLost, match="did not start: it said nothing"):
+    with pytest.raises(TargetLost, match="did not start: it printed nothing"):
         RenodeProcess(find.find(program(mode="silent")), patience=0.5)
 
 
@@ -163,7 +163,7 @@ def test_the_page_lists_what_each_version_does():
     assert table == [f"| {_when(one)} | {one.what} | {one.done} |" for one in DIFFERENCES]
 
 
-def _when(difference: Difference) -> str:
+def _when(difference: RenodeDifference) -> str:
     if difference.since:
         return f"from {shown(difference.since)} on"
     return f"before {shown(difference.until)}" if difference.until else "all"

@@ -9,10 +9,9 @@ import pytest
 from harness.deadline import Deadline
 from harness.errors import Unsupported, UsageError
 from harness.targets import TARGETS, Ability, Fault, open_target, target, who_can
-from harness.targets.ordinary import OrdinarySession
-from harness.targets.registry import DEFAULT, all_options
+from harness.targets.defaults import SessionDefaults
+from harness.targets.registry import DEFAULT, TargetPools, all_options
 from harness.targets.renode import RenodePool
-from harness.targets.shared import Shared
 
 #: Other tests in this process may have added targets of their own behind these.
 SHIPPED = ["simulator", "renode", "board", "virtual-board"]
@@ -54,7 +53,7 @@ def test_options_are_told_with_the_targets_that_take_them() -> None:
 
 
 def test_sessions_of_renode_share_their_process_and_others_share_nothing() -> None:
-    with Shared() as shared:
+    with TargetPools() as shared:
         given = {"renode": "here"}
         first, second = shared.options("renode", given), shared.options("renode", {})
         assert isinstance(first["pool"], RenodePool) and first["pool"] is second["pool"]
@@ -62,7 +61,7 @@ def test_sessions_of_renode_share_their_process_and_others_share_nothing() -> No
         assert shared.options("simulator", {"timing": "branches"}) == {"timing": "branches"}
 
 
-class Plain(OrdinarySession):
+class Plain(SessionDefaults):
     target = "board"
 
     def close(self) -> None:

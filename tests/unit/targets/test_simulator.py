@@ -128,7 +128,7 @@ def test_faults_are_decoded(opened: Open) -> None:
     assert first.where == session.machine.fault_place(session.machine.faults[0])
     assert first.where.startswith("Reset at machine.h:")
     assert first.report == session.machine.fault_report(session.machine.faults[0])
-    assert (first.world, first.image, first.deed) == ("", "", "")
+    assert (first.world, first.image, first.access) == ("", "", "")
     assert first.lr and first.address is None
 
 

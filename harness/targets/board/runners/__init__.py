@@ -29,7 +29,7 @@ def choose(name: str, search_path: str | None = None) -> type[Runner]:
         if name not in RUNNERS:
             raise UsageError(f"no runner {name!r}", hint=f"one of {', '.join(RUNNERS)}")
         return RUNNERS[name]
-    tried = [RUNNERS[one] for one in platforms.board_type().probe.runners]
+    tried = [RUNNERS[one] for one in platforms.board_table().probe.runners]
     for runner in tried:
         if find(runner.program_name, search_path):
             return runner

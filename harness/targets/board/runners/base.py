@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from harness.errors import Unsupported
-from harness.targets.board.image import Image
+from harness.targets.board.image import FlashImage
 from harness.targets.board.process import Command
 
 #: Wall seconds for one call. 1 MB over SWD takes some 20 s; a tool that takes longer hangs.
@@ -35,11 +35,11 @@ class Runner(ABC):
     seconds: float = PROGRAM_SECONDS
 
     @abstractmethod
-    def program(self, image: Image, folder: Path) -> list[Command]:
+    def program(self, image: FlashImage, folder: Path) -> list[Command]:
         """Erase the sectors that the image touches, program it and verify it."""
 
     @abstractmethod
-    def verify(self, image: Image, folder: Path) -> list[Command]:
+    def verify(self, image: FlashImage, folder: Path) -> list[Command]:
         """Read back and compare, without writing; an empty list if the tool cannot."""
 
     @abstractmethod

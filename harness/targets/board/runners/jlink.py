@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from harness import platforms
-from harness.targets.board.image import Image
+from harness.targets.board.image import FlashImage
 from harness.targets.board.process import SCRIPT, Command
 from harness.targets.board.runners.base import SHORT_SECONDS, Runner
 
@@ -31,10 +31,10 @@ class Jlink(Runner):
     program_name: ClassVar[str] = "JLinkExe"
     written_for: ClassVar[str] = "J-Link software 7.94 to 8.x"
 
-    def program(self, image: Image, folder: Path) -> list[Command]:
+    def program(self, image: FlashImage, folder: Path) -> list[Command]:
         return [self._run(["r", f'loadfile "{image.hex}" noreset'], self.seconds, "O\\.K\\.")]
 
-    def verify(self, image: Image, folder: Path) -> list[Command]:
+    def verify(self, image: FlashImage, folder: Path) -> list[Command]:
         lines = [f'verifybin "{path}",0x{address:x}' for address, path in image.binaries(folder)]
         return [self._run(lines, self.seconds, "Verify successful")]
 
@@ -50,7 +50,7 @@ class Jlink(Runner):
     def _run(self, lines: list[str], seconds: float, success: str) -> Command:
         serial = self.serial.lstrip("0")
         probe = ("-IP", self.host) if self.host else ("-USB", serial)
-        board = platforms.board_type()
+        board = platforms.board_table()
         names = board.chip.tools
         script = "\n".join(["ExitOnError 1", *lines, "q", ""])
         argv = (

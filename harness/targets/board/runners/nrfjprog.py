@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from harness import platforms
-from harness.targets.board.image import Image
+from harness.targets.board.image import FlashImage
 from harness.targets.board.process import Command
 from harness.targets.board.runners.base import SHORT_SECONDS, Runner
 
@@ -20,11 +20,11 @@ class Nrfjprog(Runner):
     program_name: ClassVar[str] = "nrfjprog"
     written_for: ClassVar[str] = "nRF Command Line Tools 10.24"
 
-    def program(self, image: Image, folder: Path) -> list[Command]:
+    def program(self, image: FlashImage, folder: Path) -> list[Command]:
         command = self._call("--program", str(image.hex), "--sectorerase", "--verify")
         return [Command(command, self.seconds)]
 
-    def verify(self, image: Image, folder: Path) -> list[Command]:
+    def verify(self, image: FlashImage, folder: Path) -> list[Command]:
         return [Command(self._call("--verify", str(image.hex)), self.seconds)]
 
     def reset(self) -> list[Command]:
@@ -32,5 +32,5 @@ class Nrfjprog(Runner):
 
     def _call(self, *arguments: str) -> tuple[str, ...]:
         self._local()
-        family = platforms.chip().tools.nrfjprog_family
+        family = platforms.chip_table().tools.nrfjprog_family
         return ("nrfjprog", "--family", family, "--snr", self.serial.lstrip("0"), *arguments)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from harness.targets.board.image import Image
+from harness.targets.board.image import FlashImage
 from harness.targets.board.process import Command
 from harness.targets.board.runners.base import SHORT_SECONDS, Runner
 
@@ -19,14 +19,14 @@ class Nrfutil(Runner):
     program_name: ClassVar[str] = "nrfutil"
     written_for: ClassVar[str] = "nrfutil-device 2.7 to 2.15"
 
-    def program(self, image: Image, folder: Path) -> list[Command]:
+    def program(self, image: FlashImage, folder: Path) -> list[Command]:
         options = (
             "chip_erase_mode=ERASE_RANGES_TOUCHED_BY_FIRMWARE,verify=VERIFY_READ,reset=RESET_NONE"
         )
         command = self._device("program", "--firmware", str(image.hex), "--options", options)
         return [Command(command, self.seconds)]
 
-    def verify(self, image: Image, folder: Path) -> list[Command]:
+    def verify(self, image: FlashImage, folder: Path) -> list[Command]:
         return [Command(self._device("fw-verify", "--firmware", str(image.hex)), self.seconds)]
 
     def reset(self) -> list[Command]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from harness import platforms
-from harness.targets.board.image import Image
+from harness.targets.board.image import FlashImage
 from harness.targets.board.process import Command
 from harness.targets.board.runners.base import SHORT_SECONDS, Runner
 
@@ -23,14 +23,14 @@ class Pyocd(Runner):
     program_name: ClassVar[str] = "pyocd"
     written_for: ClassVar[str] = "pyOCD 0.36 to 0.46"
 
-    def program(self, image: Image, folder: Path) -> list[Command]:
+    def program(self, image: FlashImage, folder: Path) -> list[Command]:
         command = self._call("load", "--erase", "sector", "--no-reset", "--format", "hex")
         return [Command((*command, str(image.hex)), self.seconds, failures=(r"^\d+ E ",))]
 
     # Commands are split at blanks, which a folder's name may have: files are named without folder.
 
-    def verify(self, image: Image, folder: Path) -> list[Command]:
-        # `compare` always ends with exit code 0; only its output says what it found.
+    def verify(self, image: FlashImage, folder: Path) -> list[Command]:
+        # `compare` always ends with exit code 0; its output has the result.
         call = self._call("commander", "--connect", "attach")
         return [
             Command(
@@ -54,6 +54,6 @@ class Pyocd(Runner):
     def _call(self, subcommand: str, *arguments: str) -> tuple[str, ...]:
         self._local()
         serial = self.serial.lstrip("0")
-        target = platforms.chip().tools.pyocd_target
+        target = platforms.chip_table().tools.pyocd_target
         connection = ("--no-config", "--no-wait", "--target", target, *_KEEP_LOCKED)
         return ("pyocd", subcommand, "--uid", serial, *connection, *arguments)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from harness.errors import UsageError
-from harness.targets.board.image import Image
+from harness.targets.board.image import FlashImage
 from harness.targets.board.process import Command
 from harness.targets.board.runners.base import Runner
 from harness.targets.board.runners.nrfutil import Nrfutil
@@ -25,7 +25,7 @@ class West(Runner):
     program_name: ClassVar[str] = "west"
     written_for: ClassVar[str] = "west 1.2 to 1.5, Zephyr 3.7 to 4.3 (needs nrfutil as well)"
 
-    def program(self, image: Image, folder: Path) -> list[Command]:
+    def program(self, image: FlashImage, folder: Path) -> list[Command]:
         self._local()
         build = image.build_directory
         if build is None:
@@ -39,7 +39,7 @@ class West(Runner):
         )
         return [Command(argv, self.seconds)]
 
-    def verify(self, image: Image, folder: Path) -> list[Command]:
+    def verify(self, image: FlashImage, folder: Path) -> list[Command]:
         return self._nrfutil.verify(image, folder)
 
     def reset(self) -> list[Command]:

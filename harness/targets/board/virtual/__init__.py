@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 
 def serial_number() -> str:
     """A serial number in the range of nRF9160 DKs."""
-    prefix = next(iter(platforms.board_type().probe.serials))
+    prefix = next(iter(platforms.board_table().probe.serials))
     return f"{prefix}{secrets.randbelow(1_000_000):06d}"
 
 

@@ -12,8 +12,8 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from harness.targets.board import names
 from harness.targets.board.identity import Board, Port, application_port, kit
+from harness.targets.board.lab import is_valid_name
 from harness.targets.board.virtual.standins import STANDINS
 
 STATE = "dk.json"
@@ -56,7 +56,7 @@ def presences(bench: Path) -> dict[Path, Presence]:
     return {
         folder: presence
         for folder, presence in visible.items()
-        if presence is not None and presence.ports and names.is_name(presence.serial)
+        if presence is not None and presence.ports and is_valid_name(presence.serial)
     }
 
 

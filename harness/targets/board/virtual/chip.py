@@ -1,20 +1,35 @@
-"""The chip behind a virtual board's serial port: flash, and what runs it."""
+"""The chip of a virtual board: its flash, and the machine that runs the content."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from typing import Protocol
 
 from harness import platforms
+from harness.deadline import Clock
+from harness.elf import Image
 from harness.elf.hexfile import Block
+from harness.elf.wrapped import wrap
+from harness.errors import HilError
+from harness.targets.base import Elapsed, Session, Stop
 
 _ERASED = b"\xff"
+#: Virtual time runs at most this many times as fast as the wall clock, so that firmware that idles
+#: for ever does not keep a core of the host busy.
+SPEED = 4.0
+_NAP_SECONDS = 0.002
+#: Wall seconds after which one slice of a few virtual milliseconds counts as stuck.
+_GUARD_SECONDS = 10.0
 
 
-class Store:
+class FlashStore:
     """Flash and UICR: erased to ones, kept over resets and power cycles."""
 
     def __init__(self) -> None:
-        chip = platforms.chip()
+        chip = platforms.chip_table()
         self._page = chip.flash.page
         self._areas = chip.area("flash"), chip.area("uicr")
         self.flash, self.uicr = (bytearray(_ERASED * area.size) for area in self._areas)
@@ -45,18 +60,18 @@ class Store:
         return len(self.flash.rstrip(b"\xff"))
 
 
-class Chip(Protocol):
+class VirtualChip(Protocol):
     """Something that runs the content of a store."""
 
     #: True while nothing can happen until the chip is written to or reset.
     idle: bool
 
-    def reset(self, store: Store) -> None:
+    def reset(self, store: FlashStore) -> None:
         """Start again from the present content of flash."""
         ...
 
     def step(self, seconds: float) -> bytes:
-        """Run for about ``seconds`` of wall time; returns what the UART sent."""
+        """Run for about ``seconds`` of wall time; returns the bytes of the UART."""
         ...
 
     def feed(self, data: bytes) -> None:
@@ -81,17 +96,17 @@ class Chip(Protocol):
 
 
 class TranscriptChip:
-    """Prints the text in flash from address 0 on, and echoes what it is sent.
+    """Prints the text in flash from address 0 on, and echoes its input.
 
     For trying the bench without a compiler: "flash" a console log and see it printed.
     """
 
     def __init__(self) -> None:
         self.idle = True
-        self._store = Store()
+        self._store = FlashStore()
         self._pending = bytearray()
 
-    def reset(self, store: Store) -> None:
+    def reset(self, store: FlashStore) -> None:
         """Print the text again."""
         self._store = store
         self._pending = bytearray(store.flash[: store.flash.find(b"\xff")])
@@ -124,3 +139,142 @@ class TranscriptChip:
     def drive_pin(self, pin: int, level: bool | None) -> None:
         """There are no pins."""
         raise ValueError(f"a transcript has no P0.{pin}")
+
+
+Opener = Callable[[Image], Session]
+
+
+def _simulator(firmware: Image) -> Session:
+    session: Session = import_module("harness.targets.simulator").open(firmware)
+    return session
+
+
+class SimulatorChip:
+    """Runs the content of flash on the simulator; a chip that cannot run stays silent.
+
+    ``now`` and ``sleep`` are the wall clock's, in seconds.
+    """
+
+    def __init__(
+        self,
+        opener: Opener = _simulator,
+        *,
+        now: Clock = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.idle = True
+        #: Why the chip does not run any more, or an empty string.
+        self.halted = ""
+        self._open = opener
+        self._now = now
+        self._sleep = sleep
+        self._session: Session | None = None
+        self._image = b""
+        self._started = 0.0
+        self._virtual = 0.0
+
+    def reset(self, store: FlashStore) -> None:
+        """Pulse the reset pin; a new machine if flash was written in the meantime."""
+        image = wrap(_blocks(store))
+        self.halted = ""
+        self.idle = False
+        self._started, self._virtual = self._now(), 0.0
+        try:
+            if self._session is not None and image == self._image:
+                self._session.read()  # unread output is lost with the reset
+                self._session.reset()
+                return
+            if self._session is not None:
+                self._session.close()
+                self._session = None
+            self._image = image
+            if store.used():
+                self._session = self._open(Image(Path("flash"), image))
+        except HilError as error:
+            self._halt(error.message)
+        if self._session is None:
+            self.idle = True
+
+    def step(self, seconds: float) -> bytes:
+        """Run for at most ``seconds`` times :data:`SPEED` of virtual time."""
+        if self._session is None:
+            self.idle = True
+            return b""
+        ahead = self._virtual - (self._now() - self._started) * SPEED
+        if ahead > 0:
+            self._sleep(min(_NAP_SECONDS, ahead / SPEED))
+            return b""
+        length = seconds * SPEED
+        try:
+            limit = self._session.deadline(length * 2, guard=_GUARD_SECONDS)
+            stop = self._session.run(Elapsed(length), limit)
+            printed = self._session.read()
+        except HilError as error:
+            self._halt(error.message)
+            return b""
+        self._virtual += length
+        if stop in (Stop.IDLE, Stop.LOCKUP):
+            self.idle = True
+        elif stop is Stop.GUARD:
+            self._halt(f"{length} s of virtual time took more than {_GUARD_SECONDS} s")
+        return printed
+
+    def feed(self, data: bytes) -> None:
+        """Bytes for the UART; they may wake a sleeping core."""
+        if self._session is None or self.halted:
+            return
+        try:
+            self._session.write(data)
+        except HilError as error:
+            self._halt(error.message)
+            return
+        self._wake()
+
+    def read(self, address: int, size: int) -> bytes:
+        """Memory of the machine. Raises ValueError if there is none."""
+        if self._session is None:
+            raise ValueError("the chip does not run")
+        try:
+            return self._session.memory.read(address, size)
+        except HilError as error:
+            raise ValueError(error.message) from error
+
+    def write(self, address: int, data: bytes) -> None:
+        """Memory of the machine. Raises ValueError if there is none."""
+        if self._session is None:
+            raise ValueError("the chip does not run")
+        try:
+            self._session.memory.write(address, data)
+        except HilError as error:
+            raise ValueError(error.message) from error
+
+    def _halt(self, reason: str) -> None:
+        self.halted = reason
+        self.idle = True
+
+    def read_pin(self, pin: int) -> bool:
+        """The level at a pin of the machine."""
+        return self._running().pins.read(pin)
+
+    def drive_pin(self, pin: int, level: bool | None) -> None:
+        """Drive a pin of the machine; it may wake a sleeping core."""
+        self._running().pins.drive(pin, level)
+        self._wake()
+
+    def _running(self) -> Session:
+        if self._session is None or self.halted:
+            raise ValueError("the chip does not run")
+        return self._session
+
+    def _wake(self) -> None:
+        if self.idle:
+            self._started, self._virtual = self._now(), 0.0
+            self.idle = False
+
+
+def _blocks(store: FlashStore) -> list[Block]:
+    """Flash up to its last programmed byte, and UICR if anything in it is programmed."""
+    blocks = [(0, bytes(store.flash[: store.used()]))]
+    if store.uicr.strip(b"\xff"):
+        blocks.append((platforms.chip_table().area("uicr").origin, bytes(store.uicr)))
+    return blocks

@@ -14,9 +14,8 @@ from typing import Any
 
 from harness.closing import Closing
 from harness.errors import EnvironmentMissing, TargetLost
-from harness.targets.board import names
 from harness.targets.board.identity import Board
-from harness.targets.board.lab import BAUD
+from harness.targets.board.lab import BAUD, checked_name
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual import misbehaviour
 
@@ -123,8 +122,8 @@ class VirtualDk(Closing):
         baud: int = BAUD,
     ) -> None:
         self.bench = bench
-        self.folder = bench / names.checked(serial, "the serial number")
-        name = names.checked(name, "the name") if name else ""
+        self.folder = bench / checked_name(serial, "the serial number")
+        name = checked_name(name, "the name") if name else ""
         wrong = tuple(misbehave)
         misbehaviour.parse(wrong)
         arguments = ["--bench", str(bench), "--serial", serial, "--baud", str(baud)]
@@ -160,7 +159,7 @@ class VirtualDk(Closing):
         return self._process.poll() is None
 
     def do(self, operation: str, **arguments: Any) -> dict[str, Any]:
-        """One request to the board; see the server for what it can be asked."""
+        """One request to the board; see the server for the operations."""
         return call(self.folder, operation, **arguments)
 
     def close(self) -> None:

@@ -39,7 +39,7 @@ class CycleCounter:
         self._held: list[tuple[bytes, Record | None]] = []  # an inference and what follows it
 
     def feed(self, data: bytes) -> bytes:
-        """What can be said now: the operators stand behind the inference that sums them."""
+        """The lines that are complete: operators follow the inference that sums them."""
         *lines, self._line = re.split(rb"(?<=\n)", self._line + data)
         output = b"".join(map(self._take, lines))
         if records.PREFIX.encode()[:1] in self._line and len(self._line) < _LONGEST:
@@ -49,7 +49,7 @@ class CycleCounter:
         return output
 
     def flush(self) -> bytes:
-        """What waited: nothing more comes."""
+        """The lines that waited: nothing more comes."""
         output, self._line = self._release() + self._line, b""
         return output
 

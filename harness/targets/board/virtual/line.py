@@ -1,9 +1,13 @@
-"""The wire between a virtual board's UART and the host: its speed, and what can go wrong on it."""
+"""The serial line between a virtual board's UART and the host: speed, faults, pseudo-terminal."""
 
 from __future__ import annotations
 
+import os
+import termios
 import time
+import tty
 from collections.abc import Callable
+from pathlib import Path
 
 from harness.targets.board.virtual.cycles import CycleCounter
 from harness.targets.board.virtual.misbehaviour import Misbehaviour
@@ -12,10 +16,16 @@ from harness.targets.board.virtual.misbehaviour import Misbehaviour
 _BITS = 10
 #: Seconds without a byte after which lines that wait are sent.
 _SILENCE = 0.1
+#: Baud rates by termios' numbers for them.
+_RATES = {
+    getattr(termios, name): int(name[1:])
+    for name in dir(termios)
+    if name[0] == "B" and name[1:].isdigit() and name != "B0"
+}
 
 
-class Line:
-    """Delays bytes to ``baud``, and mangles them as a misbehaviour says."""
+class SerialLine:
+    """Delays bytes to ``baud``, and mangles them as a misbehaviour sets."""
 
     def __init__(self, baud: int, *, now: Callable[[], float] = time.monotonic) -> None:
         self.baud = baud
@@ -25,7 +35,7 @@ class Line:
         self._counted = 0
         self._wrong = Misbehaviour()
         self._cycles: CycleCounter | None = None
-        self._heard = 0.0  # when the chip last said something
+        self._heard = 0.0  # when the chip last sent something
 
     @property
     def waiting(self) -> int:
@@ -55,7 +65,7 @@ class Line:
                 self._waiting.append(byte)
 
     def clear(self) -> None:
-        """Drop what was not sent yet: the chip was reset."""
+        """Drop the bytes that were not sent yet: the chip was reset."""
         self._waiting.clear()
         self._counted = 0
         self._cycles = None
@@ -107,7 +117,31 @@ def resample(data: bytes, sent: int, read: int) -> bytes:
             byte |= (wire[sample] if sample < len(wire) else 1) << bit
         heard.append(byte)
         position = begin + (_BITS - 0.5) * ratio
-        # The next start bit is a falling edge: skip what is still low.
+        # The next start bit is a falling edge: skip the bits that are still low.
         while int(position) < len(wire) and not wire[int(position)]:
             position = int(position) + 1.0
     return bytes(heard)
+
+
+class Terminal:
+    """One pseudo-terminal, linked under a name as a serial port would have."""
+
+    def __init__(self, link: Path, interface: int) -> None:
+        self.interface = interface
+        self.link = link
+        self.master, self._slave = os.openpty()
+        tty.setraw(self._slave)
+        os.set_blocking(self.master, False)
+        link.unlink(missing_ok=True)
+        link.symlink_to(os.ttyname(self._slave))
+
+    @property
+    def rate(self) -> int:
+        """The baud rate that the host has set; 0 if it is none of the usual ones."""
+        return _RATES.get(termios.tcgetattr(self.master)[5], 0)
+
+    def close(self) -> None:
+        """Hang up: readers of the port get an end of file."""
+        self.link.unlink(missing_ok=True)
+        os.close(self.master)
+        os.close(self._slave)

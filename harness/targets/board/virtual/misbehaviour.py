@@ -1,4 +1,4 @@
-"""What a virtual board can do wrong, one name for each fault of real benches."""
+"""Misbehaviours of a virtual board, one name for each fault of real benches."""
 
 from __future__ import annotations
 

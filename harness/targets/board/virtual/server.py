@@ -22,13 +22,11 @@ from pathlib import Path
 from typing import Any
 
 from harness import platforms
-from harness.targets.board import names
-from harness.targets.board.lab import BAUD
+from harness.targets.board.lab import BAUD, checked_name
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual import misbehaviour
-from harness.targets.board.virtual.chip import Chip, Store, TranscriptChip
-from harness.targets.board.virtual.line import Line, resample
-from harness.targets.board.virtual.terminal import Terminal
+from harness.targets.board.virtual.chip import FlashStore, TranscriptChip, VirtualChip
+from harness.targets.board.virtual.line import SerialLine, Terminal, resample
 
 #: The chip waits while this many bytes are on the wire.
 _BACKLOG = 4096
@@ -45,32 +43,32 @@ _HOLDER = (
 )
 
 
-class Board:
+class VirtualBoard:
     """A virtual board: requests change its state, :meth:`turn` lets time pass."""
 
     def __init__(
         self,
         bench: Path,
         serial: str,
-        chip: Chip,
+        chip: VirtualChip,
         *,
         name: str = "",
         baud: int = BAUD,
         misbehave: Iterable[str] = (),
     ) -> None:
-        self.serial = names.checked(serial, "the serial number")
+        self.serial = checked_name(serial, "the serial number")
         self.name = name or f"virtual-{serial}"
         self.folder = bench / self.serial
         self.folder.mkdir(parents=True, exist_ok=True)
         self.wrong = misbehaviour.parse(misbehave)
         self.chip = chip
-        self.store = Store()
-        self.line = Line(baud)
+        self.store = FlashStore()
+        self.line = SerialLine(baud)
         self.baud = baud
         self.terminals: list[Terminal] = []
         self.control = ""
         self.selector = selectors.DefaultSelector()
-        self.said = 0  # console bytes since the last boot
+        self.sent = 0  # console bytes since the last boot
         self.generation = 0
         self.back_at = 0.0
         self.outgoing = b""
@@ -81,7 +79,7 @@ class Board:
 
     def plug(self) -> None:
         """Appear: open the ports and publish them."""
-        ports = platforms.board_type().vcom.values()  # the console is on the first
+        ports = platforms.board_table().vcom.values()  # the console is on the first
         shift = self.generation * len(ports)
         for index, port in enumerate(ports):
             link = self.folder / f"ttyACM{shift + index}"
@@ -103,7 +101,7 @@ class Board:
         self.back_at = time.monotonic() + seconds
 
     def publish(self) -> None:
-        """Publish what discovery sees of the board."""
+        """Publish the board as discovery sees it."""
         ports = tuple((str(t.link), t.interface) for t in self.terminals)
         presence = benches.Presence(
             self.name, self.serial, os.getpid(), self.control, self.baud, ports
@@ -134,7 +132,7 @@ class Board:
     def reset(self) -> None:
         """A pin reset."""
         self.resets += 1
-        self.said = 0
+        self.sent = 0
         self.outgoing = b""
         self.line.clear()
         self.chip.reset(self.store)
@@ -163,7 +161,7 @@ class Board:
         return 0.002 if self.chip.idle or self.line.waiting >= _BACKLOG else 0.0
 
     def transmit(self) -> bool:
-        """Write what has left the wire to the host; True if the host has to read first."""
+        """Write the bytes that left the line to the host; True if the host has to read first."""
         if not self.outgoing:
             due = self.line.due()
             if not due:
@@ -171,15 +169,15 @@ class Board:
             # A misbehaviour after N bytes happens after exactly N.
             limit = self.wrong.unplug_after or self.wrong.reset_loop
             if limit:
-                due = due[: max(1, limit - self.said)]
-            self.said += len(due)
-            if self.wrong.unplug_after and self.said >= self.wrong.unplug_after:
+                due = due[: max(1, limit - self.sent)]
+            self.sent += len(due)
+            if self.wrong.unplug_after and self.sent >= self.wrong.unplug_after:
                 self.wrong = replace(self.wrong, unplug_after=0)
                 self.unplug(self.wrong.gone / 1000)
                 return False
             sent = self.wrong.baud or self.baud
             self.outgoing = resample(due, sent, self.terminals[0].rate or sent)
-            if self.wrong.reset_loop and self.said >= self.wrong.reset_loop:
+            if self.wrong.reset_loop and self.sent >= self.wrong.reset_loop:
                 rest = self.outgoing
                 self.reset()
                 self.outgoing = rest
@@ -232,7 +230,7 @@ class Board:
             self.wrong = self.wrong.once_less("flash_lies")
             return {}
         if request.get("erase_all"):
-            self.store = Store()
+            self.store = FlashStore()
         self.store.erase(blocks)
         if self.wrong.brown_out:
             self.wrong = self.wrong.once_less("brown_out")
@@ -301,7 +299,7 @@ class Server:
     It ends when the other end of the file descriptor ``parent`` is closed.
     """
 
-    def __init__(self, board: Board, path: Path, parent: int) -> None:
+    def __init__(self, board: VirtualBoard, path: Path, parent: int) -> None:
         self.board = board
         self._parent = parent
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -351,16 +349,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--play", action="store_true")
     parser.add_argument("--misbehave", action="append", default=[])
     options = parser.parse_args(arguments)
-    chip: Chip
+    chip: VirtualChip
     if options.play:
         chip = TranscriptChip()
     else:
-        from harness.targets.board.virtual.simulated import SimulatorChip  # noqa: PLC0415
+        from harness.targets.board.virtual.chip import SimulatorChip  # noqa: PLC0415
 
         chip = SimulatorChip()
     # A socket's path is at most 107 bytes long, so it does not lie in the bench folder.
     with tempfile.TemporaryDirectory(prefix="tflm-dk-") as name:
-        board = Board(
+        board = VirtualBoard(
             options.bench, options.serial, chip,
             name=options.name, baud=options.baud, misbehave=options.misbehave,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What all stand-ins share: finding the board, and its misbehaviour as a flash tool shows it."""
+"""Common parts of the stand-ins: the board, its misbehaviours, options, refusals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
-class Target:
+class ProbedBoard:
     """The board that a tool works on, on a bench of virtual boards."""
 
     def __init__(self, bench: Path, serial: str) -> None:
@@ -43,7 +43,7 @@ class Target:
         raise Refused(f"no probe with serial number {serial} is connected", 41)
 
     def program(self, file: Path, *, erase_all: bool = False) -> None:
-        """Write an Intel HEX file, or fail, hang or lie as the board's misbehaviours say."""
+        """Write an Intel HEX file, or fail, hang or lie as the board's misbehaviours demand."""
         blocks = read_hex(file)
         self._misbehave()
         coded = [(address, base64.b64encode(data).decode()) for address, data in blocks]

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from harness import platforms
 from harness.targets.board.virtual.standins.common import (
+    ProbedBoard,
     Refused,
-    Target,
     need,
     number,
     options,
@@ -23,19 +23,19 @@ _VALUES = (
 
 
 def run(bench: Path, arguments: list[str]) -> None:
-    """Run the command file; the exit code tells only of errors with ``ExitOnError``."""
+    """Run the command file; errors change the exit code only with ``ExitOnError``."""
     settings, rest = options(arguments, _VALUES, (), fold=True)
     if rest:
         raise Refused(f"unknown command line option {rest[0]}", 1)
     file = Path(settings.get("-CommandFile") or need(settings, "-CommanderScript"))
-    names = platforms.chip().tools
+    names = platforms.chip_table().tools
     if need(settings, "-Device").lower() != names.jlink_device.lower():
         raise Refused(f"Unknown device {settings['-Device']}", 1)
     if need(settings, "-If").upper() != names.debug_interface:
         raise Refused(f"the chip has {names.debug_interface} only", 1)
     serial = settings.get("-USB") or need(settings, "-SelectEmuBySN")
     try:
-        target = Target(bench, serial)
+        target = ProbedBoard(bench, serial)
     except Refused:
         raise Refused("Cannot connect to J-Link.", 1) from None
     say("SEGGER J-Link Commander (stand-in)\nConnecting to J-Link via USB...O.K.")
@@ -44,10 +44,10 @@ def run(bench: Path, arguments: list[str]) -> None:
             return
 
 
-def _command(target: Target, line: str) -> bool:
+def _command(target: ProbedBoard, line: str) -> bool:
     say(f"J-Link>{line}")
     word, _, rest = line.partition(" ")
-    commands: dict[str, Callable[[Target, str], None]] = {
+    commands: dict[str, Callable[[ProbedBoard, str], None]] = {
         "loadfile": _load,
         "verifybin": _verify,
         "savebin": _save,
@@ -62,12 +62,12 @@ def _command(target: Target, line: str) -> bool:
     return True
 
 
-def _load(target: Target, rest: str) -> None:
+def _load(target: ProbedBoard, rest: str) -> None:
     target.program(Path(shlex.split(rest)[0]))
     say("O.K.")
 
 
-def _verify(target: Target, rest: str) -> None:
+def _verify(target: ProbedBoard, rest: str) -> None:
     name, _, address = rest.rpartition(",")
     wrong = target.verify([(number(address), Path(name.strip('"')).read_bytes())])
     if wrong is not None:
@@ -75,7 +75,7 @@ def _verify(target: Target, rest: str) -> None:
     say("Verify successful.")
 
 
-def _save(target: Target, rest: str) -> None:
+def _save(target: ProbedBoard, rest: str) -> None:
     name, address, size = rest.rsplit(",", 2)
     Path(name.strip('"')).write_bytes(target.read(number(address), number(size)))
     say("O.K.")

@@ -7,8 +7,8 @@ from pathlib import Path
 from harness import platforms
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.standins.common import (
+    ProbedBoard,
     Refused,
-    Target,
     need,
     number,
     options,
@@ -41,14 +41,14 @@ def run(bench: Path, arguments: list[str]) -> None:
     chosen = operations & settings.keys()
     if not chosen or len(chosen - {"--reset", "--pinreset"}) > 1:
         raise Refused("one operation at a time", 15)
-    if need(settings, "--family").upper() != platforms.chip().tools.nrfjprog_family:
+    if need(settings, "--family").upper() != platforms.chip_table().tools.nrfjprog_family:
         raise Refused("the device is not of this family", 18)
     if need(settings, "--snr").startswith("0"):
         raise Refused("the serial number has leading zeros", 11)
-    _carry_out(Target(bench, settings["--snr"]), settings)
+    _carry_out(ProbedBoard(bench, settings["--snr"]), settings)
 
 
-def _carry_out(target: Target, settings: dict[str, str]) -> None:
+def _carry_out(target: ProbedBoard, settings: dict[str, str]) -> None:
     if "--program" in settings:
         file = Path(settings["--program"])
         if not {"--sectorerase", "--chiperase"} & settings.keys():
@@ -67,7 +67,7 @@ def _carry_out(target: Target, settings: dict[str, str]) -> None:
         target.reset()
 
 
-def _compare(target: Target, file: Path) -> None:
+def _compare(target: ProbedBoard, file: Path) -> None:
     # A tool that lies about programming lies about verifying, too.
     wrong = target.verify(read_hex(file))
     if wrong is not None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from harness.elf import hexfile
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.standins.common import (
+    ProbedBoard,
     Refused,
-    Target,
     need,
     number,
     options,
@@ -48,10 +48,10 @@ def run(bench: Path, arguments: list[str]) -> None:
     subcommands[words[1]](bench, words[2:], "--json" in arguments)
 
 
-def _target(bench: Path, settings: dict[str, str], rest: list[str]) -> Target:
+def _target(bench: Path, settings: dict[str, str], rest: list[str]) -> ProbedBoard:
     if rest:
         raise Refused(f"unexpected argument '{rest[0]}' found", 2)
-    return Target(bench, need(settings, "--serial-number"))
+    return ProbedBoard(bench, need(settings, "--serial-number"))
 
 
 def _program(bench: Path, words: list[str], _: bool) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from harness import platforms
 from harness.targets.board.virtual.standins.common import (
+    ProbedBoard,
     Refused,
-    Target,
     need,
     number,
     options,
@@ -32,13 +32,13 @@ def run(bench: Path, arguments: list[str]) -> None:
     subcommands[arguments[0]](bench, arguments[1:])
 
 
-def _connect(bench: Path, settings: dict[str, str]) -> Target:
-    target = platforms.chip().tools.pyocd_target
+def _connect(bench: Path, settings: dict[str, str]) -> ProbedBoard:
+    target = platforms.chip_table().tools.pyocd_target
     if settings.get("--target") != target:
         raise Refused(f"the target type must be given: --target {target}", 1)
     if settings.get("--connect", "halt") not in ("halt", "pre-reset", "under-reset", "attach"):
         raise Refused(f"invalid connect mode {settings['--connect']!r}", 2)
-    return Target(bench, need(settings, "--uid"))
+    return ProbedBoard(bench, need(settings, "--uid"))
 
 
 def _load(bench: Path, words: list[str]) -> None:
@@ -74,11 +74,11 @@ def _commander(bench: Path, words: list[str]) -> None:
         data = target.read(number(arguments[0]), number(arguments[1]))
         Path(arguments[2]).write_bytes(data)
     else:
-        # The real commander says so and ends with exit code 0.
+        # The real commander prints this and ends with exit code 0.
         say(f"Error: unrecognized command '{command}'")
 
 
-def _compare(target: Target, address: int, file: Path) -> None:
+def _compare(target: ProbedBoard, address: int, file: Path) -> None:
     data = file.read_bytes()
     wrong = target.verify([(address, data)])
     if wrong is None:

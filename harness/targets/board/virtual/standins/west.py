@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness.targets.board.virtual.standins.common import Refused, Target, need, options, say
+from harness.targets.board.virtual.standins.common import ProbedBoard, Refused, need, options, say
 
 _VALUES = ("--build-dir", "-d", "--runner", "-r", "--dev-id", "-i", "--hex-file", "--domain")
 _FLAGS = ("--skip-rebuild", "--no-rebuild", "--erase", "--no-reset")
@@ -24,7 +24,7 @@ def run(bench: Path, arguments: list[str]) -> None:
         raise Refused("board nrf9160dk does not support this runner", 1)
     if "--skip-rebuild" not in settings and "--no-rebuild" not in settings:
         raise Refused("this stand-in does not rebuild", 1)
-    target = Target(bench, settings.get("--dev-id") or need(settings, "-i"))
+    target = ProbedBoard(bench, settings.get("--dev-id") or need(settings, "-i"))
     target.program(Path(need(settings, "--hex-file")), erase_all="--erase" in settings)
     if "--no-reset" not in settings:
         target.reset()

@@ -1,4 +1,4 @@
-"""Abilities of a session that its target lacks: each raises Unsupported."""
+"""Defaults of a session: abilities that its target lacks raise Unsupported."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from harness.targets.pins import Pins
 from harness.targets.registry import Ability, who_can
 
 
-class OrdinarySession(Closing):
-    """The abilities of :class:`~harness.targets.base.Session` that not every target has."""
+class SessionDefaults(Closing):
+    """The abilities of :class:`~harness.targets.base.Session` that not every target has.
+
+    A session overrides those of its target.
+    """
 
     @property
     @abstractmethod
@@ -28,7 +31,7 @@ class OrdinarySession(Closing):
         self._cannot(Ability.TRACE)
 
     def coverage(self) -> Coverage:
-        """What ran since. Raises :class:`Unsupported` if nothing is counted."""
+        """Coverage since then. Raises :class:`Unsupported` if nothing is counted."""
         self._cannot(Ability.TRACE)
 
     @property
