@@ -1,13 +1,19 @@
-"""A cache of built files, named by a hash of what they are made of.
+"""A cache of built files: an entry holds as long as what it was made of is the same.
 
-Every entry is a folder that appears whole (it is filled elsewhere, then renamed) and never changes.
-So any number of processes may build at once; the loser of a race throws its copy away.
+An entry's key is a hash of what is known before the build: command, compiler, environment, texts.
+What the build read beside that is known afterwards only, and stands in a record in the entry
+(:mod:`harness.build.inputs`): one key has an entry for each set of inputs that it met.
+
+Every entry is a folder that appears whole (it is filled elsewhere, then renamed); only the file
+stamps in its record are brought up to date. So any number of processes may build at once; the loser
+of a race throws its copy away.
 """
 
 from __future__ import annotations
 
 import fcntl
-import hashlib
+import json
+import logging
 import os
 import shutil
 import tempfile
@@ -15,19 +21,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from harness.errors import CannotWrite, EnvironmentMissing
+from harness import files
+from harness.build.inputs import Contents, Inputs, Record, Roots, digest
+from harness.errors import BuildFailed, CannotWrite, EnvironmentMissing
 
+__all__ = ["Cache", "digest", "tree_digest"]
+
+_log = logging.getLogger(__name__)
 _DRAFT = ".draft-"
-
-
-def digest(*parts: bytes | str) -> str:
-    """A hash of ``parts``; the borders between them count."""
-    sha = hashlib.sha256()
-    for part in parts:
-        data = part.encode() if isinstance(part, str) else part
-        sha.update(len(data).to_bytes(8, "little"))
-        sha.update(data)
-    return sha.hexdigest()[:32]
+_RECORD = "inputs.json"
+_TRIES = 3
 
 
 def tree_digest(folders: Iterable[Path]) -> str:
@@ -42,42 +45,79 @@ def tree_digest(folders: Iterable[Path]) -> str:
 
 
 class Cache:
-    """Entries under one folder.
+    """Entries under one folder; ``roots`` name the folders that may lie elsewhere next time.
 
     A process locks the draft that it fills, and the kernel releases the lock however the process
     ends. So a draft without a lock was left by a killed build, and the next build removes it.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(
+        self, root: Path, roots: Roots | None = None, contents: Contents | None = None
+    ) -> None:
         self.root = root
+        self._roots = roots or Roots({}, [root])
+        self._contents = contents or Contents()
         self._swept = False
 
     def entry(self, key: str) -> Path | None:
-        """The folder of ``key``, or None if it was never made."""
-        folder = self.root / key[:2] / key
-        return folder if folder.is_dir() else None
+        """The folder made for ``key`` from inputs as they are now, or None if there is none."""
+        bucket = self.root / key[:2]
+        try:
+            folders = sorted(path for path in bucket.iterdir() if path.name.startswith(f"{key}-"))
+        except OSError:
+            return None
+        return next(filter(self._holds, folders), None)
 
-    def make(self, key: str, fill: Callable[[Path], None]) -> Path:
+    def _holds(self, folder: Path) -> bool:
+        try:
+            document = json.loads((folder / _RECORD).read_bytes())
+            record = Record(document["files"], document["absent"])
+            now = record.current(self._roots, self._contents)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):  # not a record of ours
+            return False
+        if now is None:
+            return False
+        if now.files != {name: tuple(one) for name, one in record.files.items()}:
+            with suppress(CannotWrite):  # next time, reading the files again gives the same answer
+                files.write(folder / _RECORD, now.to_json())
+        return True
+
+    def make(self, key: str, fill: Callable[[Path], Inputs | None]) -> Path:
         """The folder of ``key``; ``fill`` is called with an empty folder if it must be made.
 
-        Raises :class:`CannotWrite` for a full disk, :class:`EnvironmentMissing` for a cache that
-        may not be written.
+        It returns what it read beside the things that ``key`` stands for. Raises
+        :class:`BuildFailed` if that changed while it was read, again and again,
+        :class:`CannotWrite` for a full disk, :class:`EnvironmentMissing` for a cache that may not
+        be written.
         """
         existing = self.entry(key)
         if existing is not None:
             return existing
-        final = self.root / key[:2] / key
+        changed = ""
+        for _ in range(_TRIES):
+            try:
+                return self._make(key, fill)
+            except _Changed as error:
+                changed = str(error)
+                _log.info("%s changed while it was read: once more", changed)
+        raise BuildFailed(f"{changed} changed while it was built, {_TRIES} times")
+
+    def _make(self, key: str, fill: Callable[[Path], Inputs | None]) -> Path:
+        bucket = self.root / key[:2]
         try:
-            final.parent.mkdir(parents=True, exist_ok=True)
+            bucket.mkdir(parents=True, exist_ok=True)
             self._sweep()
-            draft, lock = self._draft(final.parent)
+            draft, lock = self._draft(bucket)
         except OSError as error:
             raise EnvironmentMissing(
                 f"cannot write to the build cache {self.root}: {error.strerror}",
                 hint="set TFLM_HIL_CACHE to a folder that can be written",
             ) from error
         try:
-            fill(draft)
+            begun = draft.stat().st_ctime_ns
+            record = self._recorded(fill(draft) or Inputs(), begun)
+            (draft / _RECORD).write_text(record.to_json(), encoding="utf-8")
+            final = bucket / f"{key}-{record.digest}"
             try:
                 draft.rename(final)
             except OSError:
@@ -92,6 +132,18 @@ class Cache:
             shutil.rmtree(draft, ignore_errors=True)
             os.close(lock)
         return final
+
+    def _recorded(self, inputs: Inputs, begun: int) -> Record:
+        """The record of ``inputs``. Raises :class:`_Changed` for a file younger than ``begun``."""
+        try:
+            record = Record.of(inputs, self._roots, self._contents)
+            for name in record.files:
+                path = Path(self._roots.path(name))
+                if path.stat().st_ctime_ns > begun:
+                    raise _Changed(path)
+        except FileNotFoundError as error:
+            raise _Changed(error.filename) from error
+        return record
 
     def _draft(self, parent: Path) -> tuple[Path, int]:
         """A new folder and its lock. No other process sweeps between the two steps."""
@@ -111,6 +163,10 @@ class Cache:
             for draft in self.root.glob(f"*/{_DRAFT}*"):
                 with suppress(OSError), _locked(draft, fcntl.LOCK_EX | fcntl.LOCK_NB):
                     shutil.rmtree(draft, ignore_errors=True)
+
+
+class _Changed(Exception):
+    """A file changed between the time when it was read and now."""
 
 
 @contextmanager

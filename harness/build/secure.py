@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness import files
-from harness.build.cache import Cache, digest, tree_digest
+from harness.build.cache import Cache
+from harness.build.compiler import Compiler
+from harness.build.inputs import Inputs, digest
 from harness.build.result import BuildOptions
 from harness.build.toolchain import Toolchain
 from harness.elf import Image, hexfile
@@ -28,28 +30,30 @@ class SecureImage:
     gateways: Path
 
 
-def build(tools: Toolchain, cache: Cache, runtime: Path) -> SecureImage:
+def build(compiler: Compiler, cache: Cache, runtime: Path) -> SecureImage:
     """Build ``secure/`` of ``runtime``, or take it from the cache.
 
-    Raises :class:`BuildFailed` with the compiler's own message.
+    ``compiler`` has :func:`flags`. Raises :class:`BuildFailed` with the compiler's own message.
     """
     own, shared = runtime / "secure", runtime / "soc"
     sources = [*sorted(own.glob("*.cc")), *(shared / name for name in _SHARED)]
-    # Built without the floating point unit, it leaves the caller's FPU registers alone.
-    flags = (*tools.flags(BuildOptions(fpu=False)), "-mcmse",
-             f"-ffile-prefix-map={runtime}=platforms/standalone")  # fmt: skip
 
-    def fill(folder: Path) -> None:
+    def fill(folder: Path) -> Inputs:
         objects = [folder / f"{source.stem}.o" for source in sources]
-        for source, target in zip(sources, objects, strict=True):
-            here = f"-ffile-prefix-map={folder}=generated"
-            tools.compile(source, target, (*flags, here), [shared, own])
+        names = [(runtime, "platforms/standalone"), (folder, "generated")]
+        read = compiler.compile(list(zip(sources, objects, strict=True)), names, [shared, own])
         exported = ("-Wl,--cmse-implib", f"-Wl,--out-implib={folder / _GATEWAYS}")
-        tools.link(objects, own / "secure.ld", folder / _ELF, (*flags, *exported))
+        linked = compiler.link(objects, own / "secure.ld", folder / _ELF, exported)
+        return Inputs.of(read, linked)
 
-    key = digest(tools.identity, "\0".join(flags), tree_digest([own, shared]))
-    folder = cache.make(key, fill)
+    names = (source.relative_to(runtime).as_posix() for source in sources)
+    folder = cache.make(digest("secure", compiler.key, *names), fill)
     return SecureImage(folder / _ELF, folder / _GATEWAYS)
+
+
+def flags() -> tuple[str, ...]:
+    """The flags of the secure image, which leaves the caller's FPU registers alone."""
+    return (*Toolchain.flags(BuildOptions(fpu=False)), "-mcmse")
 
 
 def merge(application: Path, secure: SecureImage) -> None:

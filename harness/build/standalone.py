@@ -16,8 +16,10 @@ from pathlib import Path
 
 from harness import paths
 from harness.build import generated, schema, secure
-from harness.build.cache import Cache, digest, tree_digest
+from harness.build.cache import Cache
+from harness.build.compiler import Compiler
 from harness.build.configurations import Table, Variant, load
+from harness.build.inputs import Contents, Includes, Inputs, Roots, digest
 from harness.build.result import BuildOptions, BuildResult
 from harness.build.threads import at_once
 from harness.build.toolchain import Toolchain
@@ -65,7 +67,8 @@ def build_operators(
         additions=additions,
         slots=max(1, len(additions)),
     )
-    return _Builder(table, options or BuildOptions()).build(variant)
+    builder = _Builder(table, options or BuildOptions())
+    return at_once(builder.build, [variant], jobs=1, stop=builder.stop)[0]
 
 
 def build_many(
@@ -92,33 +95,31 @@ def build_many(
         return result
 
     if total > 1:
-        builder.prepare(jobs or os.cpu_count() or 1)
-    return at_once(build, list(enumerate(variants, 1)), jobs=jobs)
+        at_once(lambda prepare: prepare(), [builder.prepare], jobs=1, stop=builder.stop)
+    return at_once(build, list(enumerate(variants, 1)), jobs=jobs, stop=builder.stop)
 
 
 class _Builder:
-    """Builds variants with the same flags; the runtime's and the shared sources are read once."""
+    """Builds variants with the same flags."""
 
     def __init__(self, table: Table, options: BuildOptions) -> None:
         self._table = table
         self._options = options
         self._tools = Toolchain.find()
-        self._cache = Cache(paths.cache() / "build")
         self._runtime = paths.platforms() / "standalone"
         self._samples = table.path.parent
         own = self._samples / "common"
         self._common = own if own.is_dir() else paths.own_samples() / "common"  # a user has none
-        self._flags = self._tools.flags(options)
+        self._contents = Contents()
+        self._includes = Includes(self._contents)
 
-    @cached_property
-    def _base(self) -> str:
-        """A hash of what all images share: tools, flags, runtime."""
-        common = tree_digest([self._runtime, self._common])
-        return digest(self._tools.identity, "\0".join(self._flags), common)
-
-    def prepare(self, jobs: int) -> None:
+    def prepare(self) -> None:
         """Compile the runtime with all cores, before the variants wait for it one by one."""
-        self._archive(jobs)
+        _ = self._archive, self._options.nonsecure and self._secure
+
+    def stop(self) -> None:
+        """End the compilers that run."""
+        self._tools.processes.stop()
 
     def build(self, variant: Variant) -> BuildResult:
         """Build one image, or take it from the cache."""
@@ -129,13 +130,18 @@ class _Builder:
         inputs = generated.inputs_of(variant.sample, paths.models())
         header = generated.config_header(variant, model, inputs)
         data = generated.data_source(model, inputs)
-        application = tree_digest([self._samples / variant.sample.application / "src"])
-        key = digest(self._base, application, header, data)
         name = f"{variant.sample.name}-{variant.configuration.name}.elf"
+        linked = [self._data(data), self._archive]
+        if self._options.nonsecure:
+            linked.append(self._secure.elf)
+        key = digest(
+            "image", self._compiler.key, self._schema.name, name, header, *variant.sample.sources,
+            *(one.parent.name for one in linked),
+        )  # fmt: skip
         cached = self._cache.entry(key) is not None
 
-        def fill(folder: Path) -> None:
-            self._link(folder, folder / name, variant, header, data)
+        def fill(folder: Path) -> Inputs:
+            return self._link(folder, folder / name, variant, header, data)
 
         elf = self._cache.make(key, fill) / name
         return BuildResult(
@@ -144,74 +150,65 @@ class _Builder:
             merged=self._options.nonsecure,
         )  # fmt: skip
 
-    def _link(self, folder: Path, elf: Path, variant: Variant, header: str, data: str) -> None:
+    def _link(self, folder: Path, elf: Path, variant: Variant, header: str, data: str) -> Inputs:
         (folder / "tflm_hil_config.h").write_text(header)
-        include = [*self._include, folder]
-        objects = []
-        for name in variant.sample.sources:
-            source = self._samples / name
-            if name.startswith("common/"):
-                continue  # it is in the archive
-            target = folder / f"{source.stem}.o"
-            self._tools.compile(source, target, self._flags_in(folder), include)
-            objects.append(target)
-        objects += [self._data(data), self._archive(os.cpu_count() or 1)]
+        sources = [
+            self._samples / name
+            for name in variant.sample.sources
+            if not name.startswith("common/")  # those are in the archive
+        ]
+        objects = [folder / f"{source.stem}.o" for source in sources]
+        pairs = list(zip(sources, objects, strict=True))
+        read = self._compile(pairs, folder, [*self._include, folder])
+        objects += [self._data(data), self._archive]
         if not self._options.nonsecure:
-            self._tools.link(objects, self._runtime / "memory.ld", elf, self._flags)
-            return
-        image = secure.build(self._tools, self._cache, self._runtime)
+            script = self._runtime / "memory.ld"
+            return Inputs.of(read, self._compiler.link(objects, script, elf))
         script = self._runtime / "nonsecure.ld"
-        self._tools.link([*objects, image.gateways], script, elf, self._flags)
-        secure.merge(elf, image)
+        linked = self._compiler.link([*objects, self._secure.gateways], script, elf)
+        secure.merge(elf, self._secure)
+        return Inputs.of(read, linked)
 
     def _data(self, text: str) -> Path:
         """The object with the model and its inputs, the same for all configurations of a sample."""
 
-        def fill(folder: Path) -> None:
+        def fill(folder: Path) -> Inputs:
             source = folder / "tflm_hil_data.cc"
             source.write_text(text)
-            self._compile(source, folder / "data.o")
+            return self._compile([(source, folder / "data.o")], folder, self._include)
 
-        return self._cache.make(digest(self._base, text), fill) / "data.o"
+        key = digest("data", self._compiler.key, self._schema.name, text)
+        return self._cache.make(key, fill) / "data.o"
 
-    def _archive(self, jobs: int) -> Path:
+    @cached_property
+    def _archive(self) -> Path:
         """The runtime and the samples' shared code as one archive."""
+        folders = (self._runtime / name for name in ("shim", "soc", "tflm"))
+        sources = [source for part in folders for source in sorted(part.rglob("*.cc"))]
+        if self._options.nonsecure:  # the secure image has the UARTE
+            sources.remove(self._runtime / "soc" / "uarte.cc")
+            sources += sorted((self._runtime / "nonsecure").glob("*.cc"))
+        sources += sorted((self._common / "src").glob("*.cc"))
 
-        def fill(folder: Path) -> None:
-            folders = (self._runtime / name for name in ("shim", "soc", "tflm"))
-            sources = [source for part in folders for source in sorted(part.rglob("*.cc"))]
-            if self._options.nonsecure:  # the secure image has the UARTE
-                sources.remove(self._runtime / "soc" / "uarte.cc")
-                sources += sorted((self._runtime / "nonsecure").glob("*.cc"))
-            sources += sorted((self._common / "src").glob("*.cc"))
+        def fill(folder: Path) -> Inputs:
             objects = [folder / f"{number:02}-{path.stem}.o" for number, path in enumerate(sources)]
-            at_once(lambda pair: self._compile(*pair), list(zip(sources, objects, strict=True)),
-                    jobs=jobs)  # fmt: skip
-            self._tools.run(
-                [self._tools.archiver, "rcsD", folder / "runtime.a", *objects], "runtime"
-            )
+            pairs = list(zip(sources, objects, strict=True))
+            read = self._compile(pairs, folder, self._include, jobs=os.cpu_count() or 1)
+            archiver = [self._tools.archiver, "rcsD", folder / "runtime.a", *objects]
+            self._tools.run(archiver, "runtime", folder)
+            return read
 
-        return self._cache.make(digest(self._base, "archive"), fill) / "runtime.a"
+        names = (self._roots.name(str(source)) or "" for source in sources)
+        key = digest("archive", self._compiler.key, self._schema.name, *names)
+        return self._cache.make(key, fill) / "runtime.a"
 
-    def _compile(self, source: Path, target: Path) -> None:
-        self._tools.compile(source, target, self._flags_in(target.parent), self._include)
-
-    def _flags_in(self, folder: Path) -> list[str]:
-        """The flags, with names in the image for folders that do not depend on their paths.
-
-        Messages and debug lines contain file names. Without this, an image's size would depend on
-        the checkout's path, and no build would be like the last.
-        """
-        names = {
-            Path.cwd(): ".",
-            folder: "generated",
-            self._schema: "generated",
-            self._runtime: "platforms/standalone",
-            self._samples: "zephyr_samples",
-        }
-        # GCC takes the last option that fits.
-        maps = [f"-ffile-prefix-map={path}={name}" for path, name in names.items()]
-        return [*self._flags, *maps]
+    def _compile(
+        self, pairs: Sequence[tuple[Path, Path]], folder: Path, include: Sequence[Path],
+        jobs: int = 1,
+    ) -> Inputs:  # fmt: skip
+        names = [(folder, "generated"), (self._schema, "generated"),
+                 *((path, name) for name, path in self._places.items())]  # fmt: skip
+        return self._compiler.compile(pairs, names, include, jobs=jobs)
 
     @cached_property
     def _include(self) -> list[Path]:
@@ -237,13 +234,46 @@ class _Builder:
                 "the flatbuffers headers are not here",
                 hint="tflm-hil doctor --install installs libflatbuffers-dev",
             )
+        flatc = self._tools.flatc
 
-        def fill(folder: Path) -> None:
+        def fill(folder: Path) -> Inputs:
             out = folder / "tensorflow" / "lite" / "schema"
             out.mkdir(parents=True)
             source = folder / "schema.fbs"
             source.write_text(whole, encoding="utf-8")
-            self._tools.run([self._tools.flatc, "--cpp", "-o", out, source], source.name)
+            self._tools.run([flatc, "--cpp", "-o", out, source], source.name, folder)
             (folder / "flatbuffers").symlink_to(headers)
+            return Inputs(frozenset([str(flatc)]))
 
-        return self._cache.make(digest(self._tools.identity, whole.encode()), fill)
+        key = digest("schema", str(flatc), str(headers), whole)
+        return self._tool_cache.make(key, fill)
+
+    @cached_property
+    def _places(self) -> dict[str, Path]:
+        """The folders of sources by the names that they have in an image and in the cache."""
+        return {"platforms/standalone": self._runtime, "zephyr_samples": self._samples}
+
+    @cached_property
+    def _roots(self) -> Roots:
+        # Headers of flatbuffers are inputs, too: the schema's folder has a link to them.
+        return Roots({**self._places, "schema": self._schema}, [self._tool_cache.root])
+
+    @cached_property
+    def _cache(self) -> Cache:
+        return Cache(self._tool_cache.root, self._roots, self._contents)
+
+    @cached_property
+    def _tool_cache(self) -> Cache:
+        """The same cache for what is made by the tools alone, before there are sources."""
+        root = paths.cache() / "build"
+        return Cache(root, Roots({}, [root]), self._contents)
+
+    @cached_property
+    def _compiler(self) -> Compiler:
+        flags = self._tools.flags(self._options)
+        return Compiler(self._tools, flags, self._tool_cache, self._includes)
+
+    @cached_property
+    def _secure(self) -> secure.SecureImage:
+        compiler = Compiler(self._tools, secure.flags(), self._tool_cache, self._includes)
+        return secure.build(compiler, self._cache, self._runtime)

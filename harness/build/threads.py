@@ -1,4 +1,8 @@
-"""Parallel work in threads, which are enough because compilers run in processes of their own."""
+"""Parallel work in threads, which are enough because compilers run in processes of their own.
+
+Signals reach the main thread alone, which waits here: they never interrupt a step of the work, such
+as the removal of a draft.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +15,28 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def at_once(work: Callable[[Item], Result], items: Sequence[Item], *, jobs: int) -> list[Result]:
+def _nothing() -> None:
+    """What work without processes does when it is stopped."""
+
+
+def at_once(
+    work: Callable[[Item], Result],
+    items: Sequence[Item],
+    *,
+    jobs: int,
+    stop: Callable[[], None] = _nothing,
+) -> list[Result]:
     """``work`` of each item, in the order of the items, ``jobs`` at a time (0: one per core).
 
-    After the first error, or an interrupt, no further item is begun.
+    After the first error, or an interrupt, no further item is begun, and ``stop`` is called to cut
+    short those under way.
     """
     with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         try:
             return list(pool.map(work, items))
         except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
+            try:
+                pool.shutdown(wait=False, cancel_futures=True)
+            finally:  # a second interrupt may come meanwhile
+                stop()
             raise

@@ -1,15 +1,17 @@
-"""The Arm compiler: where it is, which one it is, and how it is called."""
+"""The Arm compiler: where it is, what belongs to it, how it is called, what it reads."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.build.inputs import Inputs
+from harness.build.processes import Processes
 from harness.build.result import BuildOptions
 from harness.errors import BuildFailed, EnvironmentMissing
 
@@ -27,6 +29,36 @@ _NON_SECURE = ('-DCONFIG_BOARD_TARGET="nrf9160dk/nrf9160/ns"', "-DTFLM_HIL_NONSE
 _LINK = ("-nostartfiles", "-Wl,--gc-sections", "-Wl,--fatal-warnings", "-Wl,--no-warn-rwx-segments")
 
 
+#: Variables that change what GCC and the linker do (GCC's and ld's manuals, "Environment").
+_VARIABLES = (
+    "COMPILER_PATH", "CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH", "GCC_EXEC_PREFIX",
+    "GNUTARGET", "LDEMULATION", "LD_RUN_PATH", "LIBRARY_PATH", "SOURCE_DATE_EPOCH",
+)  # fmt: skip
+#: Programs that the driver looks for in its folders, and others in their places.
+_PROGRAMS = ("cc1plus", "as", "collect2", "ld", "real-ld", "collect-ld", "ar", "liblto_plugin.so")
+_PROGRAMS_OF_LTO = ("lto1", "lto-wrapper")
+_SECONDS = 300
+
+_SEARCHED = re.compile(r"^(programs|libraries): =(.*)$", re.MULTILINE)
+_HEADER_FOLDERS = re.compile(r'^#include (?:"\.\.\."|<\.\.\.>) search starts here:\n((?: .*\n)*)',
+                             re.MULTILINE)  # fmt: skip
+_NO_FOLDER = re.compile(r'^ignoring nonexistent directory "(.*)"$', re.MULTILINE)
+_DRIVER = re.compile(r"^COLLECT_GCC=(.*)$", re.MULTILINE)
+_SPECS = re.compile(r"^Reading specs from (.*)$", re.MULTILINE)
+#: What ld --verbose prints of each file that it opens or does not find.
+_OPENED = re.compile(r"^(?:attempt to open (.*) succeeded|opened script file (.*))$", re.MULTILINE)
+_NOT_OPENED = re.compile(r"^(?:attempt to open (.*) failed|cannot find script file (.*))$",
+                         re.MULTILINE)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Search:
+    """Where a compiler looks for system headers, in this order, and what it consists of."""
+
+    folders: Sequence[str]
+    inputs: Inputs
+
+
 @dataclass(frozen=True)
 class Toolchain:
     """GCC for Arm; the environment's ``CROSS_COMPILE`` may name another prefix."""
@@ -34,6 +66,7 @@ class Toolchain:
     compiler: Path
     archiver: Path
     flatc: Path
+    processes: Processes = field(default_factory=Processes, compare=False)
 
     @classmethod
     def find(cls) -> Toolchain:
@@ -44,18 +77,41 @@ class Toolchain:
             path = shutil.which(name)
             if path is None:
                 raise EnvironmentMissing(f"{name} is not on PATH", hint=_HINT)
-            tools.append(Path(path))
-        return cls(*tools)
+            tools.append(Path(path).absolute())
+        compiler, archiver, flatc = tools
+        return cls(compiler, archiver, flatc)
 
-    @cached_property
-    def identity(self) -> bytes:
-        """Tells compilers apart without starting them: path, size, time of change."""
-        parts = []
-        for tool in (self.compiler, self.flatc):
-            real = tool.resolve()
-            stat = real.stat()
-            parts.append(f"{real}:{stat.st_size}:{stat.st_mtime_ns}")
-        return "\n".join(parts).encode()
+    @property
+    def command(self) -> list[str]:
+        """The compiler's path, and the variables that change what it does."""
+        values = (f"{name}={os.environ[name]}" for name in _VARIABLES if name in os.environ)
+        return [str(self.compiler), str(self.archiver), *values]
+
+    def search(self, flags: Sequence[str], folder: Path) -> Search:
+        """What the compiler consists of and where it looks, by its own account.
+
+        Its programs, specs, and the places where it would find others of their names first.
+        """
+        listed = self.run([self.compiler, *flags, "-print-search-dirs"], "search folders", folder)
+        account = self.run(
+            [self.compiler, *flags, "-v", "-E", "-x", "c++", os.devnull, "-o", os.devnull],
+            "search folders", folder,
+        )  # fmt: skip
+        folders = {name: value.split(":") for name, value in _SEARCHED.findall(listed)}
+        path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+        named = [flag.partition("=")[2] for flag in flags if flag.startswith("--specs=")]
+        programs = (*_PROGRAMS, *(_PROGRAMS_OF_LTO if "-flto" in flags else ()))
+        found = [
+            *(_found(name, [*folders.get("programs", []), *path]) for name in programs),
+            *(_found(name, folders.get("libraries", [])) for name in ("specs", *named)),
+        ]
+        drivers = [str(self.compiler), str(self.archiver), *_SPECS.findall(account),
+                   *filter(None, map(shutil.which, _DRIVER.findall(account)))]  # fmt: skip
+        inputs = Inputs.of(
+            Inputs(frozenset(drivers), frozenset(_NO_FOLDER.findall(account))), *found
+        )
+        headers = "".join(_HEADER_FOLDERS.findall(account)).splitlines()
+        return Search([line[1:] for line in headers], inputs)
 
     @staticmethod
     def flags(options: BuildOptions) -> tuple[str, ...]:
@@ -69,35 +125,80 @@ class Toolchain:
 
     def compile(
         self, source: Path, target: Path, flags: Sequence[str], include: Sequence[Path]
-    ) -> None:
-        """Compile a file to an object. Raises :class:`BuildFailed` with the compiler's message."""
+    ) -> list[str]:
+        """Compile a file to an object; gives the paths of what compiler and assembler read.
+
+        Raises :class:`BuildFailed` with the compiler's message.
+        """
         folders = [f"-I{folder}" for folder in include]
-        self.run([self.compiler, *flags, *folders, "-c", source, "-o", target], source.name)
+        lists = [target.with_suffix(suffix) for suffix in (".d", ".asm.d")]
+        self.run(
+            [self.compiler, *flags, *folders, "-MD", "-MF", lists[0], f"-Wa,--MD,{lists[1]}",
+             "-c", source, "-o", target],
+            source.name, target.parent,
+        )  # fmt: skip
+        read = (target.parent / name for one in lists for name in _dependencies(one))
+        return [str(path) for path in read if path.is_file()]  # the assembler lists more names
 
     def link(
         self, objects: Sequence[Path], script: Path, target: Path, flags: Sequence[str]
-    ) -> None:
+    ) -> Inputs:
         """Link objects and archives to an ELF, with its map file beside it.
 
-        ``script`` may include others from its folder.
+        ``script`` may include others from its folder. Gives what the linker read, scripts,
+        libraries, objects, and where it looked for them in vain.
         """
         map_file = target.with_suffix(".map")
-        self.run(
+        account = self.run(
             [self.compiler, *flags, *_LINK, f"-L{script.parent}", f"-T{script}",
-             f"-Wl,-Map={map_file}", *objects, "-lm", "-o", target],
-            target.name,
+             f"-Wl,-Map={map_file}", "-Wl,--verbose", *objects, "-lm", "-o", target],
+            target.name, target.parent,
         )  # fmt: skip
+        opened, missed = (
+            [target.parent / (one or other) for one, other in lines.findall(account)]
+            for lines in (_OPENED, _NOT_OPENED)
+        )
+        return Inputs(
+            frozenset(str(path) for path in opened if path.is_file()), frozenset(map(str, missed))
+        )
 
-    def run(self, command: Sequence[object], what: str) -> None:
-        """Run a tool on ``what``. Raises :class:`BuildFailed` with the tool's message."""
+    def run(self, command: Sequence[object], what: str, folder: Path) -> str:
+        """Run a tool on ``what`` in ``folder``; gives what it printed.
+
+        Raises :class:`BuildFailed` with the tool's message.
+        """
         words = [str(word) for word in command]
+        # Messages are parsed; what a killed compiler leaves goes with the folder.
+        environment = {**os.environ, "LC_ALL": "C", "TMPDIR": str(folder)}
         try:
-            done = subprocess.run(words, capture_output=True, text=True, errors="replace",
-                                  timeout=300, check=False)  # fmt: skip
+            done = self.processes.run(
+                words, folder=folder, environment=environment, seconds=_SECONDS
+            )
         except OSError as error:
             raise EnvironmentMissing(f"cannot run {words[0]}: {error}", hint=_HINT) from error
         except subprocess.TimeoutExpired as error:
-            raise BuildFailed(f"{what}: {Path(words[0]).name} did not end in 300 s") from error
-        if done.returncode != 0:
-            output = (done.stderr or done.stdout).strip()
-            raise BuildFailed(f"{what} cannot be built:\n{output}")
+            raise BuildFailed(
+                f"{what}: {Path(words[0]).name} did not end in {_SECONDS} s"
+            ) from error
+        if done.code != 0:
+            raise BuildFailed(f"{what} cannot be built:\n{(done.errors or done.output).strip()}")
+        return done.output + done.errors
+
+
+def _found(name: str, folders: Sequence[str]) -> Inputs:
+    """The first file called ``name`` in ``folders``, and the places before it."""
+    absent: set[str] = set()
+    for path in (Path(folder) / name for folder in folders):
+        if path.is_file():
+            return Inputs(frozenset([str(path)]), frozenset(absent))
+        absent.add(str(path))
+    return Inputs(absent=frozenset(absent))
+
+
+def _dependencies(rules: Path) -> Iterator[str]:
+    """The prerequisites in a makefile that a compiler or an assembler wrote, which is removed."""
+    text = rules.read_text(encoding="utf-8", errors="surrogateescape")
+    rules.unlink()
+    words = text.replace("\\\n", " ").partition(": ")[2]
+    for word in re.findall(r"(?:\\.|[^\s\\])+", words):
+        yield re.sub(r"\\(.)", r"\1", word).replace("$$", "$")
