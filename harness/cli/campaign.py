@@ -26,7 +26,7 @@ from harness.errors import CheckFailed, UsageError
 if TYPE_CHECKING:
     from harness.model import Model
     from harness.studies import Study
-    from harness.studies.campaign import Summary
+    from harness.studies.campaign import CampaignSummary
 
 
 @click.command()
@@ -139,12 +139,12 @@ def _budgets(texts: tuple[str, ...], outcomes: tuple[str, ...]) -> dict[str, flo
     return limits
 
 
-def _carry_out(study: Study, options: dict[str, Any]) -> Summary:
-    from harness.studies import Store, crew  # noqa: PLC0415
+def _carry_out(study: Study, options: dict[str, Any]) -> CampaignSummary:
+    from harness.studies import ResultStore, open_workers  # noqa: PLC0415
     from harness.studies.campaign import campaign as carry_out  # noqa: PLC0415
 
-    with Store(options["store"], study) as store:
-        with crew(options["workers"] or 0, options["scheduler"]) as workers:
+    with ResultStore(options["store"], study) as store:
+        with open_workers(options["workers"] or 0, options["scheduler"]) as workers:
             summary, units = carry_out(
                 study, store, workers, interval=options["until_interval"], progress=ProgressLines()
             )
@@ -180,8 +180,8 @@ def _replay(study: Study, model: Model, number: int, json_file: Path | None) -> 
     fault, result = replayed.result.fault, replayed.result
     click.echo(replayed.console.decode("utf-8", "backslashreplace"), nl=False)
     click.echo(f"\nfault {fault.id}: {fault.model}, {fault.when}")
-    if fault.what:
-        click.echo(f"  {fault.what}")
+    if fault.effect:
+        click.echo(f"  {fault.effect}")
     click.echo(f"  {result.outcome}{f' ({result.detail})' if result.detail else ''}, "
                f"{result.changed} output values changed")  # fmt: skip
     if replayed.diverges:
@@ -191,7 +191,7 @@ def _replay(study: Study, model: Model, number: int, json_file: Path | None) -> 
         click.echo(replayed.report)
 
 
-def _check_budgets(summary: Summary, limits: dict[str, float]) -> None:
+def _check_budgets(summary: CampaignSummary, limits: dict[str, float]) -> None:
     """Raise :class:`CheckFailed` if a rate is not shown to keep within its budget."""
     problems = []
     if summary.let_pass:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from harness.cli.options import COUNT, Destination
-from harness.studies.drive import Progress
+from harness.studies.dispatch import Progress
 
 _EVERY = 2.0  # seconds between two lines of progress
 

@@ -13,7 +13,7 @@ from harness.cli.studying import ProgressLines, study_options
 from harness.errors import CheckFailed, UsageError
 
 if TYPE_CHECKING:
-    from harness.studies.sweep import Point
+    from harness.studies.sweep import SweepPoint
 
 
 @click.command()
@@ -86,13 +86,13 @@ def _limits(texts: tuple[str, ...], measures: dict[str, int]) -> dict[str, float
     return limits
 
 
-def _rows(points: tuple[Point, ...], options: dict[str, Any]) -> list[dict[str, Any]]:
-    from harness.studies import Store, carry_out, crew  # noqa: PLC0415
+def _rows(points: tuple[SweepPoint, ...], options: dict[str, Any]) -> list[dict[str, Any]]:
+    from harness.studies import ResultStore, carry_out, open_workers  # noqa: PLC0415
     from harness.studies.sweep import study_of  # noqa: PLC0415
 
     study = study_of(points)
-    with Store(options["store"], study) as store:
-        with crew(options["workers"] or 0, options["scheduler"]) as workers:
+    with ResultStore(options["store"], study) as store:
+        with open_workers(options["workers"] or 0, options["scheduler"]) as workers:
             units = carry_out(study, store, workers, progress=ProgressLines())
         return list(store.all_rows(units))
 

@@ -9,7 +9,7 @@ from typing import Any
 from harness.report import plots
 from harness.report.pages import environment
 from harness.studies.campaign.inject import CRITICAL, OUTCOMES
-from harness.studies.campaign.summary import Rate, Summary
+from harness.studies.campaign.summary import CampaignSummary, Rate
 
 _LONGEST_LABEL = 24  # characters at an axis
 _COLOURS = dict(zip(OUTCOMES, ("#8fbc8f", "#e6c34a", "#c0392b", "#4a7ebb", "#7d6b99"), strict=True))
@@ -23,9 +23,11 @@ _TITLES = {
 }
 
 
-def table(summary: Summary) -> str:
+def table(summary: CampaignSummary) -> str:
     """The summary as text, for a terminal."""
-    lines = [f"{summary.faults:,} faults in one inference of {summary.stage.length:,} instructions"]
+    lines = [
+        f"{summary.faults:,} faults in one inference of {summary.baseline.length:,} instructions"
+    ]
     for name in OUTCOMES:
         rate = summary.rate(name)
         low, high = rate.interval
@@ -49,7 +51,7 @@ def table(summary: Summary) -> str:
     return "\n".join(lines)
 
 
-def page(summary: Summary, parameters: Mapping[str, Any]) -> str:
+def page(summary: CampaignSummary, parameters: Mapping[str, Any]) -> str:
     """One HTML page that needs nothing else."""
     sections: dict[str, dict[str, list[tuple[str, Counter[str]]]]] = {}
     for model, group, value, counts in summary.groups():
@@ -59,7 +61,7 @@ def page(summary: Summary, parameters: Mapping[str, Any]) -> str:
     content: str = environment().get_template("campaign.html").render(
         image=parameters["image"],
         options=parameters["options"],
-        stage=summary.stage,
+        baseline=summary.baseline,
         faults=summary.faults,
         rates=[(name, summary.rate(name)) for name in OUTCOMES],
         models=models,
@@ -77,7 +79,7 @@ def page(summary: Summary, parameters: Mapping[str, Any]) -> str:
     return content
 
 
-def _by_model(summary: Summary) -> list[tuple[str, Counter[str]]]:
+def _by_model(summary: CampaignSummary) -> list[tuple[str, Counter[str]]]:
     """The outcomes of each fault model."""
     return [(model, counts) for model, group, _, counts in summary.groups() if group == "model"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from harness.errors import CannotWrite, UsageError
-from harness.studies.unit import Study, unpacked
+from harness.studies.study import Study, unpacked
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS study (fingerprint TEXT NOT NULL);
@@ -20,7 +20,7 @@ CREATE TABLE IF NOT EXISTS parts (number INTEGER PRIMARY KEY, items INTEGER, row
 """
 
 
-class Store:
+class ResultStore:
     """The units of one study; a context manager. ``path`` None: kept in memory only.
 
     Raises :class:`UsageError` for a file that is not a store or holds another study, and

@@ -22,7 +22,7 @@ from harness.case.samples import sample_case
 from harness.elf import Firmware
 from harness.errors import EnvironmentMissing
 from harness.model import Model
-from harness.studies import Store, Study, crew
+from harness.studies import ResultStore, Study, open_workers
 from harness.studies.campaign import Options, campaign, study_of
 from harness.studies.campaign.study import fault_of, opened
 
@@ -53,9 +53,9 @@ def took(work: Callable[[], object]) -> Took:
 
 def bare(study: Study, first: int, last: int) -> None:
     """The same injections without units, store or transport."""
-    with opened(study.parameters, study.parcels) as injector:
+    with opened(study.parameters, study.blobs) as injector:
         for number in range(first, last):
-            injector.run(fault_of(study.parameters, injector.stage, number))
+            injector.run(fault_of(study.parameters, injector.baseline, number))
 
 
 def two_bare(study: Study) -> None:
@@ -76,8 +76,8 @@ def whole(study: Study, workers: int) -> None:
     """The campaign as a user runs it, with a store on disk."""
     with (
         tempfile.TemporaryDirectory() as folder,
-        Store(Path(folder) / "store.sqlite", study) as store,
-        crew(workers) as hands,
+        ResultStore(Path(folder) / "store.sqlite", study) as store,
+        open_workers(workers) as hands,
     ):
         campaign(study, store, hands)
 

@@ -13,17 +13,17 @@ from harness.build.builders import build_one
 from harness.elf import Firmware
 from harness.errors import EnvironmentMissing
 from harness.model import Model
-from harness.studies import Store, Study, carry_out, crew
+from harness.studies import ResultStore, Study, carry_out, open_workers
 from harness.studies.campaign import Options, campaign, study_of
-from harness.studies.drive import Progress
-from harness.studies.unit import packed
+from harness.studies.dispatch import Progress
+from harness.studies.study import packed
 
 pytest.importorskip("distributed", reason="needs the extra dask")
 
 
 @pytest.fixture
 def cluster(tmp_path, monkeypatch):
-    monkeypatch.setattr("harness.studies.executors._PATIENCE", 120)  # a busy machine starts slowly
+    monkeypatch.setattr("harness.studies.workers._PATIENCE", 120)  # a busy machine starts slowly
     with Cluster(tmp_path) as running:
         yield running
 
@@ -47,7 +47,7 @@ def carried_out(study: Study, address: str, at: int, deed: Callable[[], None]) -
             deed()
         told.append(now)
 
-    with Store(None, study) as store, crew(scheduler=address) as hands:
+    with ResultStore(None, study) as store, open_workers(scheduler=address) as hands:
         units = carry_out(study, store, hands, progress=progress)
         return packed(list(store.all_rows(units))), told[-1].lost
 
@@ -69,7 +69,7 @@ def test_a_campaign_on_a_cluster_gives_the_same_bytes_as_one_process(cluster):
     study = study_of(firmware, model, Options(), 1400)
 
     def rows(**where) -> bytes:
-        with Store(None, study) as store, crew(**where) as hands:
+        with ResultStore(None, study) as store, open_workers(**where) as hands:
             _, units = campaign(study, store, hands)
             return packed(list(store.all_rows(units)))
 
@@ -77,7 +77,7 @@ def test_a_campaign_on_a_cluster_gives_the_same_bytes_as_one_process(cluster):
 
 
 def test_a_scheduler_that_does_not_answer_is_named(monkeypatch):
-    monkeypatch.setattr("harness.studies.executors._PATIENCE", 1)
-    nowhere = crew(scheduler="tcp://127.0.0.1:9")
+    monkeypatch.setattr("harness.studies.workers._PATIENCE", 1)
+    nowhere = open_workers(scheduler="tcp://127.0.0.1:9")
     with pytest.raises(EnvironmentMissing, match="no Dask cluster answers at tcp://"), nowhere:
         pass

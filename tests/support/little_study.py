@@ -10,9 +10,9 @@ from pathlib import Path
 
 
 @contextmanager
-def squares(parameters, parcels):
-    """Rows of the numbers of a unit, with the content of a parcel."""
-    data = parcels["data"].decode()
+def squares(parameters, blobs):
+    """Rows of the numbers of a unit, with the content of a blob."""
+    data = blobs["data"].decode()
 
     def perform(unit):
         time.sleep(parameters.get("seconds", 0))
@@ -22,7 +22,7 @@ def squares(parameters, parcels):
 
 
 @contextmanager
-def killed_once(parameters, parcels):
+def killed_once(parameters, blobs):
     """Like :func:`squares`, but the worker of unit 3 dies the first time."""
     mark = Path(parameters["mark"])
 
@@ -36,7 +36,7 @@ def killed_once(parameters, parcels):
 
 
 @contextmanager
-def wrong(parameters, parcels):
+def wrong(parameters, blobs):
     """Every unit from ``parameters["first"]`` on raises."""
 
     def perform(unit):

@@ -9,8 +9,8 @@ from random import Random
 from typing import Any
 
 from harness.errors import UsageError
-from harness.studies.campaign.stage import Place, Stage
-from harness.studies.campaign.supply import BrownOut
+from harness.studies.campaign.baseline import Baseline, FaultSite
+from harness.studies.campaign.brownout import BrownOut
 
 #: r0 to r12, sp, lr, pc: the registers that a fault may hit.
 REGISTERS = (*(f"r{i}" for i in range(13)), "sp", "lr", "pc")
@@ -22,7 +22,7 @@ SENT = "bytes that are sent to it"
 
 
 @dataclass(frozen=True)
-class Fault:
+class InjectedFault:
     """One fault.
 
     ``offset`` counts instructions from the beginning of the inference. ``mask`` has the bits that
@@ -50,8 +50,8 @@ class Fault:
         return f"instruction {self.offset:,} of the inference{where}"
 
     @property
-    def what(self) -> str:
-        """What it changes, in words; "" if the model's name says all."""
+    def effect(self) -> str:
+        """Its effect, in words; "" if the model's name is enough."""
         match self.model:
             case "lost":
                 return f"{self.tensor}: {self.mask} byte(s) lost"
@@ -70,10 +70,12 @@ class Fault:
         return {**vars(self)}
 
 
-def draw(stage: Stage, seed: int, number: int, models: Sequence[str], bits: int = 1) -> Fault:
-    """Fault ``number`` of a campaign. Models take turns; the chance of a place is its size."""
+def draw(
+    baseline: Baseline, seed: int, number: int, models: Sequence[str], bits: int = 1
+) -> InjectedFault:
+    """Fault ``number`` of a campaign. Models take turns; the chance of a site is its size."""
     random = Random(f"{seed} {number}")  # a text is hashed by SHA-512, the same everywhere
-    return MODELS[models[number % len(models)]](stage, random, number, bits)
+    return MODELS[models[number % len(models)]](baseline, random, number, bits)
 
 
 def check_models(names: Sequence[str]) -> None:
@@ -83,121 +85,129 @@ def check_models(names: Sequence[str]) -> None:
             raise UsageError(f"no fault model {name!r}", hint=f"one of {', '.join(MODELS)}")
 
 
-def _byte_of(places: Sequence[Place], what: str, random: Random) -> tuple[Place, int]:
-    """A place and a byte in it, each byte of ``places`` as likely as any other."""
-    if not places:
+def _byte_of(sites: Sequence[FaultSite], kind: str, random: Random) -> tuple[FaultSite, int]:
+    """A site and a byte in it, each byte of ``sites`` as likely as any other."""
+    if not sites:
         raise UsageError(
-            f"the image has no {what} to hit",
-            hint="inputs are sent to configurations such as `console`" if what == SENT else "",
+            f"the image has no {kind} to hit",
+            hint="inputs are sent to configurations such as `console`" if kind == SENT else "",
         )
-    ends = list(accumulate(place.size for place in places))
+    ends = list(accumulate(site.size for site in sites))
     byte = random.randrange(ends[-1])
     index = next(i for i, end in enumerate(ends) if byte < end)
-    return places[index], byte - (ends[index] - places[index].size)
+    return sites[index], byte - (ends[index] - sites[index].size)
 
 
-def _flip(place: Place, byte: int, random: Random, bits: int) -> tuple[int, int, int]:
+def _flip(site: FaultSite, byte: int, random: Random, bits: int) -> tuple[int, int, int]:
     """Address, mask and lowest bit of ``bits`` neighbouring bits within one element."""
-    width = max(place.width, 1)
+    width = max(site.width, 1)
     start = byte - byte % width
-    width = min(width, place.size - start)
+    width = min(width, site.size - start)
     bits = min(bits, 8 * width)
     low = random.randrange(8 * width - bits + 1)
-    return place.address + start, ((1 << bits) - 1) << low, low
+    return site.address + start, ((1 << bits) - 1) << low, low
 
 
-def _weights(stage: Stage, random: Random, number: int, bits: int) -> Fault:
-    place, byte = _byte_of(stage.weights, "weights", random)
-    address, mask, bit = _flip(place, byte, random, bits)
-    operator = stage.operators[place.operators[0]]
-    return Fault(number, "weights", 0, address, mask, "weights", place.name, operator, bit)
+def _weights(baseline: Baseline, random: Random, number: int, bits: int) -> InjectedFault:
+    site, byte = _byte_of(baseline.weights, "weights", random)
+    address, mask, bit = _flip(site, byte, random, bits)
+    operator = baseline.operators[site.operators[0]]
+    return InjectedFault(number, "weights", 0, address, mask, "weights", site.name, operator, bit)
 
 
-def _activations(stage: Stage, random: Random, number: int, bits: int) -> Fault:
-    place, byte = _byte_of(stage.activations, "activations", random)
-    address, mask, bit = _flip(place, byte, random, bits)
-    reader = random.choice(place.operators)
-    return Fault(
-        number, "activations", stage.boundaries[reader], address, mask, "activations", place.name,
-        stage.operators[reader], bit,
+def _activations(baseline: Baseline, random: Random, number: int, bits: int) -> InjectedFault:
+    site, byte = _byte_of(baseline.activations, "activations", random)
+    address, mask, bit = _flip(site, byte, random, bits)
+    reader = random.choice(site.operators)
+    return InjectedFault(
+        number, "activations", baseline.boundaries[reader], address, mask, "activations", site.name,
+        baseline.operators[reader], bit,
     )  # fmt: skip
 
 
-def _running(stage: Stage, offset: int) -> str:
+def _running(baseline: Baseline, offset: int) -> str:
     """The operator that runs at ``offset``."""
-    operator = stage.operator_at(offset)
-    return stage.operators[operator] if operator >= 0 else NONE
+    operator = baseline.operator_at(offset)
+    return baseline.operators[operator] if operator >= 0 else NONE
 
 
-def _in_ram(name: str, wanted: Callable[[Place], bool]) -> Draw:
-    def draw_one(stage: Stage, random: Random, number: int, bits: int) -> Fault:
-        places = [place for place in stage.ram if wanted(place)]
-        place, byte = _byte_of(places, name, random)
-        offset = random.randrange(stage.length)
-        address, mask, bit = _flip(place, byte, random, bits)
-        operator = _running(stage, offset)
-        return Fault(number, name, offset, address, mask, place.region, place.name, operator, bit)
+def _in_ram(name: str, fits: Callable[[FaultSite], bool]) -> Draw:
+    def draw_one(baseline: Baseline, random: Random, number: int, bits: int) -> InjectedFault:
+        sites = [site for site in baseline.ram if fits(site)]
+        site, byte = _byte_of(sites, name, random)
+        offset = random.randrange(baseline.length)
+        address, mask, bit = _flip(site, byte, random, bits)
+        operator = _running(baseline, offset)
+        return InjectedFault(
+            number, name, offset, address, mask, site.region, site.name, operator, bit
+        )
 
     return draw_one
 
 
-def _registers(stage: Stage, random: Random, number: int, bits: int) -> Fault:
-    offset, register = random.randrange(stage.length), random.randrange(len(REGISTERS))
+def _registers(baseline: Baseline, random: Random, number: int, bits: int) -> InjectedFault:
+    offset, register = random.randrange(baseline.length), random.randrange(len(REGISTERS))
     bits = min(bits, _WORD)
     low = random.randrange(_WORD - bits + 1)
-    return Fault(
+    return InjectedFault(
         number, "registers", offset, register, ((1 << bits) - 1) << low, "registers",
-        REGISTERS[register], _running(stage, offset), low,
+        REGISTERS[register], _running(baseline, offset), low,
     )  # fmt: skip
 
 
 def _instruction(name: str) -> Draw:
-    def draw_one(stage: Stage, random: Random, number: int, bits: int) -> Fault:
-        offset = random.randrange(stage.length)
+    def draw_one(baseline: Baseline, random: Random, number: int, bits: int) -> InjectedFault:
+        offset = random.randrange(baseline.length)
         bits = min(bits, 16)
         low = random.randrange(16 - bits + 1)
         mask, bit = (((1 << bits) - 1) << low, low) if name == "replace" else (0, -1)
-        return Fault(number, name, offset, 0, mask, "code", NONE, _running(stage, offset), bit)
+        return InjectedFault(
+            number, name, offset, 0, mask, "code", NONE, _running(baseline, offset), bit
+        )
 
     return draw_one
 
 
-def _reset(stage: Stage, random: Random, number: int, bits: int) -> Fault:
-    offset = random.randrange(stage.length)
-    return Fault(number, "reset", offset, 0, 0, "chip", NONE, _running(stage, offset), -1)
+def _reset(baseline: Baseline, random: Random, number: int, bits: int) -> InjectedFault:
+    offset = random.randrange(baseline.length)
+    return InjectedFault(
+        number, "reset", offset, 0, 0, "chip", NONE, _running(baseline, offset), -1
+    )
 
 
-def _brownout(stage: Stage, random: Random, number: int, bits: int) -> Fault:
-    offset, seed = random.randrange(stage.length), random.getrandbits(32)
+def _brownout(baseline: Baseline, random: Random, number: int, bits: int) -> InjectedFault:
+    offset, seed = random.randrange(baseline.length), random.getrandbits(32)
     name = BrownOut.of(seed).name
-    return Fault(
-        number, "brownout", offset, 0, seed, "chip", name, _running(stage, offset), -1
+    return InjectedFault(
+        number, "brownout", offset, 0, seed, "chip", name, _running(baseline, offset), -1
     )  # fmt: skip
 
 
-def _noise(stage: Stage, random: Random, number: int, bits: int) -> Fault:
+def _noise(baseline: Baseline, random: Random, number: int, bits: int) -> InjectedFault:
     """Neighbouring bits on the line, possibly of several bytes."""
-    place, byte = _byte_of(stage.line, SENT, random)
+    site, byte = _byte_of(baseline.line, SENT, random)
     bits, low = min(bits, _WORD), random.randrange(8)
     mask = ((1 << bits) - 1) << low
-    return Fault(
-        number, NOISE, 0, place.address + byte, mask, place.region, place.name, NONE, low
+    return InjectedFault(
+        number, NOISE, 0, site.address + byte, mask, site.region, site.name, NONE, low
     )  # fmt: skip
 
 
-def _lost(stage: Stage, random: Random, number: int, bits: int) -> Fault:
-    place, byte = _byte_of(stage.line, SENT, random)
-    return Fault(number, LOST, 0, place.address + byte, bits, place.region, place.name, NONE, -1)
+def _lost(baseline: Baseline, random: Random, number: int, bits: int) -> InjectedFault:
+    site, byte = _byte_of(baseline.line, SENT, random)
+    return InjectedFault(
+        number, LOST, 0, site.address + byte, bits, site.region, site.name, NONE, -1
+    )
 
 
-Draw = Callable[[Stage, Random, int, int], Fault]
+Draw = Callable[[Baseline, Random, int, int], InjectedFault]
 
 #: Fault models: name -> how a fault is drawn.
 MODELS: dict[str, Draw] = {
     "weights": _weights,
     "activations": _activations,
-    "arena": _in_ram("arena", lambda place: place.region == "arena"),
-    "ram": _in_ram("ram", lambda place: True),
+    "arena": _in_ram("arena", lambda site: site.region == "arena"),
+    "ram": _in_ram("ram", lambda site: True),
     "registers": _registers,
     "skip": _instruction("skip"),
     "replace": _instruction("replace"),

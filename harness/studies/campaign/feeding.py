@@ -1,4 +1,4 @@
-"""Inputs for an image that asks for them, sent on a line without faults."""
+"""Inputs for an image that is fed, sent on a line without faults."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def sequence(inputs: Inputs, number: int) -> int:
 
 
 def to_question(machine: Machine, until_tick: int) -> End:
-    """Run until the image asks for inputs."""
+    """Run until the image requests inputs."""
     return machine.run(until_tick=until_tick, pattern=QUESTION)
 
 

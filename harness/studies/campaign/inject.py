@@ -1,6 +1,6 @@
-"""Inject one fault: restore, run to its moment, make it happen, run on, compare.
+"""Inject one fault: restore, run to its instruction, apply it, run on, compare.
 
-Between these steps only the simulator runs; Python acts at the fault's moment and at the end.
+Between these steps only the simulator runs; Python acts at the fault's instruction and at the end.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 
 from harness.simulator import End, Machine
 from harness.simulator.snapshot import Snapshot, restore
-from harness.studies.campaign.faults import AFRESH, LINE, REGISTERS, Fault
+from harness.studies.campaign.baseline import Checkpoint, OutputTensor
+from harness.studies.campaign.brownout import brown_out
+from harness.studies.campaign.faults import AFRESH, LINE, REGISTERS, InjectedFault
 from harness.studies.campaign.feeding import Inputs, send, sequence, to_question
-from harness.studies.campaign.line import Exchange, FaultyLine, exchange
-from harness.studies.campaign.stage import Output, Prepared
-from harness.studies.campaign.supply import brown_out
+from harness.studies.campaign.line_faults import Exchange, FaultyLine, exchange
 from harness.targets.simulator import SimulatorSession
 
 MASKED, TOLERABLE, CRITICAL, DETECTED, HANG = OUTCOMES = (
@@ -36,13 +36,13 @@ _FIRST_32 = 0b11101
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of a fault: what detected it (``detail``), how many output values ``changed``."""
+    """The outcome of a fault; ``detail`` names its detector, ``changed`` counts output values."""
 
-    fault: Fault
+    fault: InjectedFault
     outcome: str
     detail: str = ""
     changed: int = 0
-    verdict: str = ""  # the harness's, on the whole run, if it was asked
+    verdict: str = ""  # the harness's, on the whole run, with --judge
 
     def to_json(self) -> dict[str, Any]:
         """One record of ``campaign --json``."""
@@ -68,26 +68,28 @@ def _limit(instructions: int, ticks: int) -> _Limit:
 class Injector:
     """A machine with snapshots, ready for any number of faults.
 
-    ``inputs`` are those that :func:`~harness.studies.campaign.stage.prepare` was given.
+    ``inputs`` are those that :func:`~harness.studies.campaign.baseline.record_baseline` was given.
     ``tolerance``: by how much (in the output's own units) a value may differ and still be the same
     decision, for outputs of one value. Of several values the largest one's index is the decision.
     """
 
     def __init__(
-        self, machine: Machine, prepared: Prepared, inputs: Inputs = (), tolerance: float = 0.0
+        self, machine: Machine, checkpoint: Checkpoint, inputs: Inputs = (), tolerance: float = 0.0
     ) -> None:
         self.machine, self.inputs = machine, inputs
-        self.stage = stage = prepared.stage
-        self._snapshot, self._waiting = prepared.snapshot, prepared.waiting
+        self.baseline = baseline = checkpoint.baseline
+        self._snapshot, self._waiting = checkpoint.snapshot, checkpoint.waiting
         self._tolerance = tolerance
-        self._expected = [bytes.fromhex(output.data) for output in stage.outputs]
+        self._expected = [bytes.fromhex(output.data) for output in baseline.outputs]
         self._stopped_at = ""  # the trap that stopped the run: "end", "reset", "fault", ...
         self._printed = 0  # console transfers before the inference
         self._known = list(machine.findings)  # from before any fault
-        self._stage_limit = _limit(stage.length, stage.ticks)
-        self._boot_limit = _limit(stage.begin + stage.length, stage.boot_ticks + stage.ticks)
-        self._traps = {stage.ends: "end"}
-        for address, what in stage.traps.items():
+        self._baseline_limit = _limit(baseline.length, baseline.ticks)
+        self._boot_limit = _limit(
+            baseline.begin + baseline.length, baseline.boot_ticks + baseline.ticks
+        )
+        self._traps = {baseline.ends: "end"}
+        for address, what in baseline.traps.items():
             self._traps.setdefault(int(address), what)
         self._hook_all()
 
@@ -103,7 +105,9 @@ class Injector:
         self._stopped_at = what
         return True
 
-    def run(self, fault: Fault, then: Callable[[Result], None] = lambda result: None) -> Result:
+    def run(
+        self, fault: InjectedFault, then: Callable[[Result], None] = lambda result: None
+    ) -> Result:
         """Inject one fault and give its outcome; ``then`` sees the machine afterwards."""
         if fault.model in LINE:
             result = self._judge_exchange(fault)
@@ -112,30 +116,32 @@ class Injector:
         self.begin()
         undo = self.do(fault)
         try:
-            end = self._boot_again() if fault.model in AFRESH else self._finish(self._stage_limit)
+            end = (
+                self._boot_again() if fault.model in AFRESH else self._finish(self._baseline_limit)
+            )
             result = self._judge(fault, end)
             then(result)
         finally:
             undo()
         return result
 
-    def watch(self, fault: Fault | None) -> bool:
+    def watch(self, fault: InjectedFault | None) -> bool:
         """Run the inference, with ``fault`` or without one; True if it came to its end."""
         if fault is not None and fault.model in LINE:
             return bool(self._exchange(fault).ends)
         self.begin()
         undo = self.do(fault) if fault is not None else _nothing
         try:
-            self._finish(self._stage_limit)
+            self._finish(self._baseline_limit)
         finally:
             undo()
         return self._stopped_at == "end"
 
     @contextmanager
-    def session(self, fault: Fault | None) -> Iterator[SimulatorSession]:
+    def session(self, fault: InjectedFault | None) -> Iterator[SimulatorSession]:
         """A session without traps, that begins at the fault, or before the inference without one.
 
-        For an image that is fed it begins when the image asks for inputs, and the fault must be one
+        For an image that is fed it begins when the image requests inputs, and the fault must be one
         on the line.
         """
         if self._waiting is not None:
@@ -189,7 +195,7 @@ class Injector:
         self._stopped_at = ""
         self._finish(self._boot_limit)  # stops at once, at the trap of a reset
         end = End.CONDITION
-        for number in range(self.stage.inference + 1):
+        for number in range(self.baseline.inference + 1):
             if self._stopped_at not in ("end", "reset"):
                 break
             self._stopped_at = ""
@@ -200,20 +206,20 @@ class Injector:
         return end
 
     def _feed(self, number: int) -> End:
-        """Let the image ask for the inputs of an inference, and send them."""
+        """Run until the image requests the inputs of an inference, and send them."""
         until = self.machine.now + self._boot_limit.ticks
         end = to_question(self.machine, until)
         if end is not End.CONDITION or self._stopped_at:
             return end
         return send(self.machine, self.inputs, number, until, lambda: bool(self._stopped_at))
 
-    def do(self, fault: Fault) -> Callable[[], None]:
-        """Run to the fault's moment and make it happen; gives a function that restores flash."""
+    def do(self, fault: InjectedFault) -> Callable[[], None]:
+        """Run to the fault's instruction and apply it; gives a function that restores flash."""
         if fault.offset:
-            self.machine.run(until_executed=self.stage.begin + fault.offset)
+            self.machine.run(until_executed=self.baseline.begin + fault.offset)
         return _ACTIONS[fault.model](self.machine, fault)
 
-    def _judge(self, fault: Fault, end: End) -> Result:
+    def _judge(self, fault: InjectedFault, end: End) -> Result:
         machine = self.machine
         if end is End.LOCKUP:
             return Result(fault, DETECTED, "lockup")
@@ -226,21 +232,23 @@ class Injector:
         if machine.registers["r0"]:
             return Result(fault, DETECTED, "status")
         printed = len(machine.console) - self._printed
-        if fault.model not in AFRESH and printed > self.stage.printed:
+        if fault.model not in AFRESH and printed > self.baseline.printed:
             return Result(fault, DETECTED, "message")
         return self._compare(fault, self._outputs())
 
     def _trap_kind(self) -> str:
-        """What stopped the run: the kind of the processor's fault, if it had one."""
+        """The reason of the stop: the kind of the processor's fault, if it had one."""
         return self.machine.faults[0].kind if self.machine.faults else self._stopped_at
 
     def _outputs(self) -> list[bytes]:
-        outputs = self.stage.outputs
+        outputs = self.baseline.outputs
         return [self.machine.read_memory(output.address, output.size) for output in outputs]
 
-    def _compare(self, fault: Fault, outputs: Sequence[bytes]) -> Result:
+    def _compare(self, fault: InjectedFault, outputs: Sequence[bytes]) -> Result:
         changed, same_decision = 0, True
-        for output, expected, got in zip(self.stage.outputs, self._expected, outputs, strict=True):
+        for output, expected, got in zip(
+            self.baseline.outputs, self._expected, outputs, strict=True
+        ):
             if got != expected:
                 count, same = compare(output, expected, got, self._tolerance)
                 changed, same_decision = changed + count, same_decision and same
@@ -250,7 +258,7 @@ class Injector:
 
     # faults on the line
 
-    def _exchange(self, fault: Fault) -> _Exchanged:
+    def _exchange(self, fault: InjectedFault) -> _Exchanged:
         """Let the host send the inputs of the inference while ``fault`` happens on the line."""
         assert self._waiting is not None
         self.begin(self._waiting)
@@ -263,16 +271,16 @@ class Injector:
             self._stopped_at = ""
             return True
 
-        stage = self.stage
+        baseline = self.baseline
         hertz = self.machine.memory_map.cpu_hz
-        seconds = PATIENCE * (stage.sending + stage.ticks) / hertz + HOST_SECONDS
+        seconds = PATIENCE * (baseline.sending + baseline.ticks) / hertz + HOST_SECONDS
         session = FaultyLine(self.machine, fault, may_go_on)
-        inputs = self.inputs[stage.inference]
-        first = sequence(self.inputs, stage.inference)
-        host = exchange(session, stage.inference, inputs, first, seconds)
+        inputs = self.inputs[baseline.inference]
+        first = sequence(self.inputs, baseline.inference)
+        host = exchange(session, baseline.inference, inputs, first, seconds)
         return _Exchanged(host, ends)
 
-    def _judge_exchange(self, fault: Fault) -> Result:
+    def _judge_exchange(self, fault: InjectedFault) -> Result:
         seen = self._exchange(fault)
         if self._stopped_at:
             return Result(fault, DETECTED, self._trap_kind())
@@ -292,7 +300,9 @@ class _Exchanged:
     ends: list[tuple[int, list[bytes]]]  # status and outputs of each inference
 
 
-def compare(output: Output, expected: bytes, got: bytes, tolerance: float) -> tuple[int, bool]:
+def compare(
+    output: OutputTensor, expected: bytes, got: bytes, tolerance: float
+) -> tuple[int, bool]:
     """How many values differ, and whether they make the same decision."""
     kind = np.dtype(output.dtype)
     before, after = np.frombuffer(expected, kind), np.frombuffer(got, kind)
@@ -311,7 +321,7 @@ def _nothing() -> None:
     pass
 
 
-def _poke(machine: Machine, fault: Fault) -> Callable[[], None]:
+def _poke(machine: Machine, fault: InjectedFault) -> Callable[[], None]:
     """Flip bits of memory that holds data.
 
     A snapshot does not restore flash that was not programmed, so that is undone. Data in flash may
@@ -334,7 +344,7 @@ def _poke(machine: Machine, fault: Fault) -> Callable[[], None]:
     return undo
 
 
-def _register(machine: Machine, fault: Fault) -> Callable[[], None]:
+def _register(machine: Machine, fault: InjectedFault) -> Callable[[], None]:
     name = REGISTERS[fault.address]
     machine.write_register(name, machine.registers[name] ^ fault.mask)
     return _nothing
@@ -346,13 +356,13 @@ def _length(machine: Machine, pc: int) -> int:
     return 4 if halfword >> 11 >= _FIRST_32 else 2
 
 
-def _skip(machine: Machine, fault: Fault) -> Callable[[], None]:
+def _skip(machine: Machine, fault: InjectedFault) -> Callable[[], None]:
     pc = machine.registers["pc"] & ~1
     machine.write_register("pc", pc + _length(machine, pc))
     return _nothing
 
 
-def _replace(machine: Machine, fault: Fault) -> Callable[[], None]:
+def _replace(machine: Machine, fault: InjectedFault) -> Callable[[], None]:
     """Run one instruction with flipped bits; flash itself stays as it is."""
     pc = machine.registers["pc"] & ~1
     before = machine.read_memory(pc, 2)
@@ -363,17 +373,17 @@ def _replace(machine: Machine, fault: Fault) -> Callable[[], None]:
     return _nothing
 
 
-def _reset(machine: Machine, fault: Fault) -> Callable[[], None]:
+def _reset(machine: Machine, fault: InjectedFault) -> Callable[[], None]:
     machine.reset()
     return _nothing
 
 
-def _brownout(machine: Machine, fault: Fault) -> Callable[[], None]:
+def _brownout(machine: Machine, fault: InjectedFault) -> Callable[[], None]:
     brown_out(machine, fault.mask)
     return _nothing
 
 
-_ACTIONS: dict[str, Callable[[Machine, Fault], Callable[[], None]]] = {
+_ACTIONS: dict[str, Callable[[Machine, InjectedFault], Callable[[], None]]] = {
     "weights": _poke,
     "activations": _poke,
     "arena": _poke,

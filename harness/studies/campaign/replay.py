@@ -1,4 +1,4 @@
-"""One fault injected again: what it changes, layer by layer, and what the image prints."""
+"""One fault injected again: its effect layer by layer, and the console of the image."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from typing import Any
 from harness.elf.functions import address_of
 from harness.model import Model
 from harness.simulator import Machine
-from harness.studies.campaign.faults import AFRESH, Fault
+from harness.studies.campaign.baseline import GET_TENSOR, FaultSite
+from harness.studies.campaign.faults import AFRESH, InjectedFault
 from harness.studies.campaign.inject import Injector, Result
-from harness.studies.campaign.stage import GET_TENSOR, Place
 
-#: Virtual seconds after the inference for what the image still prints: a fault dump, a new boot.
+#: Virtual seconds after the inference for more output of the image: a fault dump, a new boot.
 _AFTERMATH = 1.0
 _MOST_PLACES = 16  # of a trace
 
@@ -43,7 +43,7 @@ class Replay:
         }
 
 
-def replay(injector: Injector, model: Model, fault: Fault) -> Replay:
+def replay(injector: Injector, model: Model, fault: InjectedFault) -> Replay:
     """Inject ``fault`` again and watch."""
     diverges, differing = "", 0
     if fault.model not in AFRESH:  # after a boot all layers are computed again
@@ -78,24 +78,24 @@ def _first_difference(healthy: Mapping[str, bytes], faulty: Mapping[str, bytes])
     return "", 0
 
 
-def _layers(injector: Injector, model: Model, fault: Fault | None) -> dict[str, bytes]:
-    """The outputs of each operator, read when the next operator asks for its own."""
-    machine, stage = injector.machine, injector.stage
-    places: dict[int, Place] = {place.tensor: place for place in stage.activations}
+def _layers(injector: Injector, model: Model, fault: InjectedFault | None) -> dict[str, bytes]:
+    """The outputs of each operator, read when the next operator requests its own."""
+    machine, baseline = injector.machine, injector.baseline
+    sites: dict[int, FaultSite] = {site.tensor: site for site in baseline.activations}
     layers: dict[str, bytes] = {}
 
     def keep(operator: int) -> None:
         parts = [
-            machine.read_memory(places[index].address, places[index].size)
+            machine.read_memory(sites[index].address, sites[index].size)
             for index in model.operators[operator].outputs
-            if index in places
+            if index in sites
         ]
         if parts:
-            layers[stage.operators[operator]] = b"".join(parts)
+            layers[baseline.operators[operator]] = b"".join(parts)
 
     current = 0
 
-    def asked(machine: Machine) -> None:
+    def requested(machine: Machine) -> None:
         nonlocal current
         if current >= len(model.operators):
             return
@@ -105,12 +105,12 @@ def _layers(injector: Injector, model: Model, fault: Fault | None) -> dict[str, 
             current += 1
 
     address = address_of(machine.firmware, GET_TENSOR)
-    machine.hook(address, asked)
+    machine.hook(address, requested)
     try:
         ended = injector.watch(fault)
     finally:
         machine.unhook(address)
     if ended and current == len(model.operators):
-        outputs = (machine.read_memory(out.address, out.size) for out in stage.outputs)
-        layers[stage.operators[-1]] = b"".join(outputs)
+        outputs = (machine.read_memory(out.address, out.size) for out in baseline.outputs)
+        layers[baseline.operators[-1]] = b"".join(outputs)
     return layers

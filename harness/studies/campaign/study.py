@@ -1,4 +1,4 @@
-"""A campaign as a study: what is sent to workers, and what they do with it."""
+"""A campaign as a study: its parameters and blobs, and a worker's part of it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from harness.errors import UsageError
 from harness.model import Model
 from harness.simulator import Machine
 from harness.simulator.snapshot import Snapshot, load, save
-from harness.studies.campaign.faults import DEFAULT_MODELS, LINE, Fault, check_models, draw
+from harness.studies.campaign.baseline import Baseline, Checkpoint, record_baseline
+from harness.studies.campaign.faults import DEFAULT_MODELS, LINE, InjectedFault, check_models, draw
 from harness.studies.campaign.feeding import Inputs
 from harness.studies.campaign.inject import Injector
-from harness.studies.campaign.judged import Judge
 from harness.studies.campaign.replay import Replay, replay
-from harness.studies.campaign.stage import Prepared, Stage, prepare
-from harness.studies.campaign.summary import Summary
-from harness.studies.drive import Progress, carry_out
-from harness.studies.executors import Crew
-from harness.studies.store import Store
-from harness.studies.unit import Perform, Study, Unit
+from harness.studies.campaign.summary import CampaignSummary
+from harness.studies.campaign.verdicts import Judge
+from harness.studies.dispatch import Progress, carry_out
+from harness.studies.store import ResultStore
+from harness.studies.study import Perform, Study, WorkUnit
+from harness.studies.workers import Workers
 
 #: Instructions of a unit: about half a second of work, little enough to lose.
 _UNIT_INSTRUCTIONS = 40_000_000
@@ -36,7 +36,7 @@ _JUDGED_ROWS = 3
 
 @dataclass(frozen=True)
 class Options:
-    """What the faults of a campaign and their outcomes depend on, beside image and model."""
+    """Options that faults and outcomes depend on, beside image and model."""
 
     seed: int = 1
     models: tuple[str, ...] = DEFAULT_MODELS
@@ -47,47 +47,47 @@ class Options:
 
 
 @contextmanager
-def opened(parameters: Any, parcels: Mapping[str, bytes]) -> Iterator[Injector]:
+def opened(parameters: Any, blobs: Mapping[str, bytes]) -> Iterator[Injector]:
     """The injector of a campaign, in the state before the inference."""
-    stage = Stage.from_json(parameters["stage"])
-    firmware = Image(Path(parameters["image"]), parcels["elf"])
+    baseline = Baseline.from_json(parameters["baseline"])
+    firmware = Image(Path(parameters["image"]), blobs["elf"])
     with closing(Machine(firmware)) as machine, tempfile.TemporaryDirectory() as folder:
 
         def snapshot(name: str) -> Snapshot | None:
-            if name not in parcels:
+            if name not in blobs:
                 return None
             file = Path(folder) / name
-            file.write_bytes(parcels[name])
+            file.write_bytes(blobs[name])
             return load(machine, file)
 
         before = snapshot("snapshot")
         assert before is not None
-        prepared = Prepared(stage, before, snapshot("waiting"))
+        checkpoint = Checkpoint(baseline, before, snapshot("waiting"))
         inputs = inputs_of(parameters)
-        yield Injector(machine, prepared, inputs, parameters["options"]["tolerance"])
+        yield Injector(machine, checkpoint, inputs, parameters["options"]["tolerance"])
 
 
 def inputs_of(parameters: Any) -> list[list[bytes]]:
-    """What the host sends in a campaign, one row per inference."""
+    """The input tensors that the host sends in a campaign, one row per inference."""
     return [[bytes.fromhex(tensor) for tensor in row] for row in parameters["inputs"]]
 
 
-def fault_of(parameters: Any, stage: Stage, number: int) -> Fault:
+def fault_of(parameters: Any, baseline: Baseline, number: int) -> InjectedFault:
     """Fault ``number`` of a campaign."""
     options = parameters["options"]
-    return draw(stage, options["seed"], number, options["models"], options["bits"])
+    return draw(baseline, options["seed"], number, options["models"], options["bits"])
 
 
 @contextmanager
-def _performing(parameters: Any, parcels: Mapping[str, bytes]) -> Iterator[Perform]:
+def _performing(parameters: Any, blobs: Mapping[str, bytes]) -> Iterator[Perform]:
     """In a worker: carries out slices of the campaign."""
-    with opened(parameters, parcels) as injector:
+    with opened(parameters, blobs) as injector:
         judged = parameters["options"]["judge"]
-        judge = Judge(injector, parameters["case"], parcels) if judged else None
+        judge = Judge(injector, parameters["case"], blobs) if judged else None
 
-        def perform(unit: Unit) -> Sequence[Any]:
+        def perform(unit: WorkUnit) -> Sequence[Any]:
             numbers = range(unit.first, unit.first + unit.count)
-            faults = (fault_of(parameters, injector.stage, number) for number in numbers)
+            faults = (fault_of(parameters, injector.baseline, number) for number in numbers)
             results = (injector.run(fault) for fault in faults)
             return [(judge(one) if judge and one.changed else one).to_json() for one in results]
 
@@ -96,8 +96,8 @@ def _performing(parameters: Any, parcels: Mapping[str, bytes]) -> Iterator[Perfo
 
 def replay_one(study: Study, model: Model, number: int) -> Replay:
     """Fault ``number`` of ``study`` alone, in detail."""
-    with opened(study.parameters, study.parcels) as injector:
-        return replay(injector, model, fault_of(study.parameters, injector.stage, number))
+    with opened(study.parameters, study.blobs) as injector:
+        return replay(injector, model, fault_of(study.parameters, injector.baseline, number))
 
 
 def study_of(
@@ -111,8 +111,8 @@ def study_of(
     """The study of ``faults`` faults in one inference of ``firmware``; runs it once, fault-free.
 
     ``case`` is sample and configuration of the image, if it is a sample's, for
-    :attr:`Options.judge`; ``inputs`` are rows for an image that is fed. Raises what
-    :func:`~harness.studies.campaign.stage.prepare` raises, and :class:`UsageError` for a fault
+    :attr:`Options.judge`; ``inputs`` are rows for an image that is fed. Raises the errors of
+    :func:`~harness.studies.campaign.baseline.record_baseline`, and :class:`UsageError` for a fault
     model that does not exist or has nothing to hit.
     """
     check_models(options.models)
@@ -123,43 +123,43 @@ def study_of(
         )
     inputs = inputs[: options.inference + (_JUDGED_ROWS if options.judge else 1)]
     with closing(Machine(firmware)) as machine, tempfile.TemporaryDirectory() as folder:
-        prepared = prepare(machine, model, options.inference, inputs)
-        stage, parcels = prepared.stage, {"elf": firmware.data}
-        for name, snapshot in (("snapshot", prepared.snapshot), ("waiting", prepared.waiting)):
+        checkpoint = record_baseline(machine, model, options.inference, inputs)
+        baseline, blobs = checkpoint.baseline, {"elf": firmware.data}
+        for name, snapshot in (("snapshot", checkpoint.snapshot), ("waiting", checkpoint.waiting)):
             if snapshot is not None:
                 file = Path(folder) / name
                 save(machine, snapshot, file)
-                parcels[name] = file.read_bytes()
+                blobs[name] = file.read_bytes()
     for number in range(len(options.models)):
-        draw(stage, options.seed, number, options.models, options.bits)
+        draw(baseline, options.seed, number, options.models, options.bits)
     parameters: dict[str, Any] = {
         "image": Path(firmware.path).name,
         "case": {"sample": case, "model": model.name},
-        "stage": stage.to_json(),
+        "baseline": baseline.to_json(),
         "inputs": [[tensor.hex() for tensor in row] for row in inputs],
         "options": {**asdict(options), "models": list(options.models)},
     }
     if options.judge:
-        parcels["model"] = model.data
-        with opened(parameters, parcels) as injector:
-            Judge(injector, parameters["case"], parcels).rehearse()
-    each = max(1, min(_MOST_ITEMS, _UNIT_INSTRUCTIONS // (stage.length + _RESTORE)))
-    return Study(_performing, parameters, parcels, faults, each)
+        blobs["model"] = model.data
+        with opened(parameters, blobs) as injector:
+            Judge(injector, parameters["case"], blobs).rehearse()
+    each = max(1, min(_MOST_ITEMS, _UNIT_INSTRUCTIONS // (baseline.length + _RESTORE)))
+    return Study(_performing, parameters, blobs, faults, each)
 
 
 def campaign(
     study: Study,
-    store: Store,
-    crew: Crew,
+    store: ResultStore,
+    workers: Workers,
     *,
     interval: float | None = None,
     progress: Callable[[Progress], None] = lambda progress: None,
-) -> tuple[Summary, int]:
+) -> tuple[CampaignSummary, int]:
     """Carry a campaign out; gives its summary, and the number of units in it.
 
     ``interval``: stop after the first unit at which the interval of the critical rate is no wider.
     """
-    summary = Summary(Stage.from_json(study.parameters["stage"]))
+    summary = CampaignSummary(Baseline.from_json(study.parameters["baseline"]))
 
     def consume(rows: Sequence[Any]) -> bool:
         for row in rows:
@@ -167,5 +167,5 @@ def campaign(
         low, high = summary.rate("critical").interval
         return interval is not None and high - low <= interval
 
-    units = carry_out(study, store, crew, consume=consume, progress=progress)
+    units = carry_out(study, store, workers, consume=consume, progress=progress)
     return summary, units

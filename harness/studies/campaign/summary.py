@@ -1,4 +1,4 @@
-"""The summary of a campaign: rates with intervals, by what was hit, and what to protect first."""
+"""The summary of a campaign: rates with intervals, by fault site, and sites to protect first."""
 
 from __future__ import annotations
 
@@ -7,16 +7,31 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import sqrt
+from statistics import NormalDist
 from typing import Any
 
+from harness.studies.campaign.baseline import Baseline
 from harness.studies.campaign.inject import CRITICAL, OUTCOMES
-from harness.studies.campaign.stage import Stage
-from harness.studies.statistics import wilson
 
 #: Properties by which records are counted; ``time`` is the tenth of the inference with the fault.
 GROUPS = ("model", "region", "tensor", "operator", "bit", "time")
 _TENTHS = 10
 _HINTS = 5
+#: 95 of 100 such intervals contain the true rate.
+CONFIDENCE = 0.95
+_Z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
+
+
+def wilson(hits: int, of: int) -> tuple[float, float]:
+    """Wilson's score interval of a rate (E. B. Wilson, JASA 22, 1927); (0, 1) for no trial."""
+    if not of:
+        return 0.0, 1.0
+    rate, square = hits / of, _Z * _Z
+    centre = rate + square / (2 * of)
+    half_width = _Z * sqrt(rate * (1 - rate) / of + square / (4 * of * of))
+    low, high = ((centre + sign * half_width) / (1 + square / of) for sign in (-1, 1))
+    return max(0.0, low) if hits else 0.0, min(1.0, high) if hits < of else 1.0
 
 
 @dataclass(frozen=True)
@@ -39,7 +54,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Hint:
-    """A place that is worth protecting."""
+    """A site that is worth protecting."""
 
     region: str
     name: str
@@ -68,10 +83,10 @@ def _in_order(item: tuple[tuple[str, str, str], object]) -> list[tuple[int, str]
 
 
 @dataclass
-class Summary:
+class CampaignSummary:
     """Counts of outcomes; :meth:`add` takes records in any order."""
 
-    stage: Stage
+    baseline: Baseline
     outcomes: Counter[str] = field(default_factory=Counter)
     details: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)  # by outcome
@@ -87,7 +102,7 @@ class Summary:
             self.details[record["detail"]] += 1
         if record["verdict"]:
             self.verdicts[outcome, record["verdict"]] += 1
-        tenth = min(_TENTHS - 1, record["offset"] * _TENTHS // max(1, self.stage.length))
+        tenth = min(_TENTHS - 1, record["offset"] * _TENTHS // max(1, self.baseline.length))
         for group in GROUPS:
             if group == "time":
                 value = f"{tenth * 10}-{tenth * 10 + 10} %"
@@ -108,8 +123,8 @@ class Summary:
     @cached_property
     def widths(self) -> dict[tuple[str, str], int]:
         """Bytes of an element, by fault model and tensor."""
-        places = (*self.stage.weights, *self.stage.activations)
-        return {(place.region, place.name): place.width for place in places}
+        sites = (*self.baseline.weights, *self.baseline.activations)
+        return {(site.region, site.name): site.width for site in sites}
 
     @property
     def faults(self) -> int:
@@ -133,9 +148,9 @@ class Summary:
         return sum(count for (_, verdict), count in self.verdicts.items() if verdict == "pass")
 
     def hints(self) -> list[Hint]:
-        """What to protect first: critical hits weighted by size, by tensor and object."""
-        places = (*self.stage.weights, *self.stage.activations)
-        sizes = {(place.region, place.name): place.size for place in places}
+        """The sites to protect first: critical hits weighted by size, by tensor and object."""
+        sites = (*self.baseline.weights, *self.baseline.activations)
+        sizes = {(site.region, site.name): site.size for site in sites}
         hints = [
             Hint(model, value, sizes[model, value], Rate(counts[CRITICAL], sum(counts.values())))
             for (model, group, value), counts in self.by.items()

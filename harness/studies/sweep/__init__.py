@@ -4,11 +4,18 @@
 each; :mod:`.choose` finds the Pareto front and the best within a budget.
 """
 
-from harness.studies.sweep.axes import Point, Sweep, load
+from harness.studies.sweep.axes import Sweep, SweepPoint, load
 from harness.studies.sweep.choose import MEASURES, best, best_of_each, front
 from harness.studies.sweep.study import history_case, study_of
 
 __all__ = [
-    "MEASURES", "Point", "Sweep", "best", "best_of_each", "front", "history_case",
-    "load", "study_of",
+    "MEASURES",
+    "Sweep",
+    "SweepPoint",
+    "best",
+    "best_of_each",
+    "front",
+    "history_case",
+    "load",
+    "study_of",
 ]  # fmt: skip

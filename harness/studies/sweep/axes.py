@@ -22,8 +22,8 @@ Optimize = Literal["0", "1", "2", "3", "s", "g", "z", "fast"]
 
 
 @dataclass(frozen=True)
-class Point:
-    """One variant: what is built, how, and where it runs. ``arena`` 0: as in the sample table."""
+class SweepPoint:
+    """One variant: sample, build options, target. ``arena`` 0: as in the sample table."""
 
     sample: str
     resolver: str = "exact"
@@ -64,16 +64,16 @@ class Sweep:
     only: tuple[Mapping[str, object], ...] = ()
 
     @property
-    def points(self) -> tuple[Point, ...]:
+    def points(self) -> tuple[SweepPoint, ...]:
         """All points that pass the filters, in the order of the axes."""
         axes = (
             self.samples, self.resolvers, self.models, self.builders, self.optimize, self.lto,
             self.fpu, self.arena, self.defines, self.targets,
         )  # fmt: skip
-        points = (Point(*values) for values in product(*axes))
+        points = (SweepPoint(*values) for values in product(*axes))
         return tuple(point for point in points if self._wanted(point))
 
-    def _wanted(self, point: Point) -> bool:
+    def _wanted(self, point: SweepPoint) -> bool:
         if any(_fits(point, row) for row in self.skip):
             return False
         return not self.only or any(_fits(point, row) for row in self.only)
@@ -90,7 +90,7 @@ def load(path: Path) -> Sweep:
     for model in filter(None, sweep.models):
         find_model(model)
     for row in (*sweep.skip, *sweep.only):
-        tables.only(row, {axis.name: None for axis in fields(Point)}, f"{where}, a filter")
+        tables.only(row, {axis.name: None for axis in fields(SweepPoint)}, f"{where}, a filter")
     if any(arena < 0 for arena in sweep.arena):
         raise UsageError(f"{where}: arena holds a negative number of bytes")
     points = sweep.points
@@ -102,7 +102,7 @@ def load(path: Path) -> Sweep:
     table = load_table()
     for point in points:
         table.variant(point.sample, point.resolver, RUNTIME[point.builder])
-        if RUNTIME[point.builder] != "standalone" and _flags(point) != _flags(Point("")):
+        if RUNTIME[point.builder] != "standalone" and _flags(point) != _flags(SweepPoint("")):
             raise UsageError(
                 f"{where}: builder {point.builder!r} takes its flags from the application's own "
                 "configuration",
@@ -111,17 +111,17 @@ def load(path: Path) -> Sweep:
     return sweep
 
 
-def _flags(point: Point) -> tuple[object, ...]:
-    """What only the standalone builders take from a point."""
+def _flags(point: SweepPoint) -> tuple[object, ...]:
+    """Options of a point that the standalone builders alone take."""
     return point.optimize, point.lto, point.fpu, point.arena, point.defines, point.model
 
 
-def _check_known(name: str, names: tuple[str, ...], what: str, where: str) -> None:
+def _check_known(name: str, names: tuple[str, ...], kind: str, where: str) -> None:
     if name not in names:
-        raise UsageError(f"{where}: no {what} {name!r}", hint=f"one of {', '.join(names)}")
+        raise UsageError(f"{where}: no {kind} {name!r}", hint=f"one of {', '.join(names)}")
 
 
-def _fits(point: Point, row: Mapping[str, object]) -> bool:
+def _fits(point: SweepPoint, row: Mapping[str, object]) -> bool:
     def fits(name: str, wanted: object) -> bool:
         value = getattr(point, name, None)
         return value in wanted if isinstance(wanted, list) else value == wanted

@@ -20,8 +20,8 @@ from harness.case.run import run_case
 from harness.case.samples import sample_case
 from harness.case.spec import Case
 from harness.errors import BuildFailed, CheckFailed, EnvironmentMissing, UsageError
-from harness.studies.sweep.axes import Point
-from harness.studies.unit import Perform, Study, Unit
+from harness.studies.study import Perform, Study, WorkUnit
+from harness.studies.sweep.axes import SweepPoint
 
 _LONGEST = 400  # characters of a compiler's message
 #: Figures of a row. They depend on the run, not on the host; None if not measured.
@@ -31,7 +31,7 @@ FIGURES = (
 )  # fmt: skip
 
 
-def study_of(points: Sequence[Point]) -> Study:
+def study_of(points: Sequence[SweepPoint]) -> Study:
     """The study of ``points``. Samples and runtime are part of its identity."""
     parameters = {
         "points": [point.to_json() for point in points],
@@ -41,18 +41,18 @@ def study_of(points: Sequence[Point]) -> Study:
 
 
 @contextmanager
-def _performing(parameters: Any, parcels: Mapping[str, bytes]) -> Iterator[Perform]:
+def _performing(parameters: Any, blobs: Mapping[str, bytes]) -> Iterator[Perform]:
     """In a worker: rows of the points of a unit."""
     with tempfile.TemporaryDirectory() as folder:
 
-        def perform(unit: Unit) -> Sequence[Any]:
+        def perform(unit: WorkUnit) -> Sequence[Any]:
             chosen = parameters["points"][unit.first : unit.first + unit.count]
-            return [row(Point(**point), Path(folder)) for point in chosen]
+            return [row(SweepPoint(**point), Path(folder)) for point in chosen]
 
         yield perform
 
 
-def row(point: Point, folder: Path) -> dict[str, Any]:
+def row(point: SweepPoint, folder: Path) -> dict[str, Any]:
     """Build, run and judge one point: its parameters, verdict, reason and measures.
 
     Raises :class:`EnvironmentMissing` if the target or the compiler is not here.
@@ -79,7 +79,7 @@ def row(point: Point, folder: Path) -> dict[str, Any]:
 def history_case(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row as a case of ``run --json``, named after the parameters that are not the defaults."""
     parameters = row["parameters"]
-    defaults = Point("").to_json()
+    defaults = SweepPoint("").to_json()
     columns = ("sample", "resolver", "builder", "target")
     changed = [
         f"{name} {value}"
@@ -96,7 +96,7 @@ def history_case(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _case(point: Point) -> Case:
+def _case(point: SweepPoint) -> Case:
     case = sample_case(point.sample, point.resolver, builder=point.builder)
     model = find_model(point.model) if point.model else None
     options = BuildOptions(

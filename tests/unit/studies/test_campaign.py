@@ -22,10 +22,10 @@ from harness.cli import main
 from harness.elf import Image
 from harness.errors import UsageError
 from harness.model import Model
-from harness.studies import Store, Study, crew
+from harness.studies import ResultStore, Study, open_workers
 from harness.studies.campaign import MODELS, Options, campaign, study_of
-from harness.studies.campaign.judged import Judge
 from harness.studies.campaign.study import fault_of, opened
+from harness.studies.campaign.verdicts import Judge
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,7 @@ def fed(model):
 
 
 def records(study: Study, workers: int) -> list:
-    with Store(None, study) as store, crew(workers) as hands:
+    with ResultStore(None, study) as store, open_workers(workers) as hands:
         _, units = campaign(study, store, hands)
         return list(store.all_rows(units))
 
@@ -68,19 +68,19 @@ def test_workers_do_not_change_what_comes_of_a_fault(fed):
 def test_a_fault_leaves_nothing_behind_for_the_next(fed):
     study = fed(88)
     rows = records(study, 1)
-    with opened(study.parameters, study.parcels) as injector:
+    with opened(study.parameters, study.blobs) as injector:
         assert injector.watch(None)
         for row in reversed(rows):
-            fault = fault_of(study.parameters, injector.stage, row["id"])
+            fault = fault_of(study.parameters, injector.baseline, row["id"])
             assert injector.run(fault).to_json() == row
 
 
 def test_no_fault_at_all_is_masked(image):
     """A flip of no bit, at every moment of the inference."""
     study = study_of(*image, Options(models=("registers",)), 1)
-    with opened(study.parameters, study.parcels) as injector:
+    with opened(study.parameters, study.blobs) as injector:
         for number in range(200):
-            fault = replace(fault_of(study.parameters, injector.stage, number), mask=0)
+            fault = replace(fault_of(study.parameters, injector.baseline, number), mask=0)
             assert injector.run(fault).outcome == "masked"
 
 
@@ -110,7 +110,7 @@ def test_a_campaign_that_was_killed_goes_on_and_ends_with_the_same_bytes(image, 
         running.kill()
     assert 0 < parts(store) < 200
     study = study_of(*image, Options(), 2500, ("hello_world", "exact"))
-    with Store(store, study) as kept, crew(1) as hands:
+    with ResultStore(store, study) as kept, open_workers(1) as hands:
         _, units = campaign(study, kept, hands)
         assert list(kept.all_rows(units)) == records(study, 1)
 
@@ -161,8 +161,8 @@ def test_the_harness_lets_no_fault_pass_that_changes_outputs(capsys):
 
 def test_the_judge_passes_the_run_without_a_fault(image):
     study = study_of(*image, Options(judge=True), 1, ("hello_world", "exact"))
-    with opened(study.parameters, study.parcels) as injector:
-        judge = Judge(injector, study.parameters["case"], study.parcels)
+    with opened(study.parameters, study.blobs) as injector:
+        judge = Judge(injector, study.parameters["case"], study.blobs)
         assert judge.verdict(None).passed
 
 
@@ -188,18 +188,18 @@ def test_an_input_that_was_changed_unnoticed_is_critical(fed):
     study = fed(1, models=("noise",))
     other = {**study.parameters, "inputs": [["51"]]}
     assert other["inputs"] != study.parameters["inputs"][:1]
-    with opened(other, study.parcels) as injector:
-        fault = replace(fault_of(study.parameters, injector.stage, 0), mask=0)
+    with opened(other, study.blobs) as injector:
+        fault = replace(fault_of(study.parameters, injector.baseline, 0), mask=0)
         assert injector.run(fault).outcome == "critical"
 
 
 def test_a_lost_byte_costs_its_own_record_a_wait_and_no_other(fed):
     """The run is judged with time for some waits, not for one a record."""
     study = fed(1, models=("lost",), judge=True)
-    with opened(study.parameters, study.parcels) as injector:
-        judge = Judge(injector, study.parameters["case"], study.parcels)
+    with opened(study.parameters, study.blobs) as injector:
+        judge = Judge(injector, study.parameters["case"], study.blobs)
         for number in range(8):
-            assert judge.verdict(fault_of(study.parameters, injector.stage, number)).passed
+            assert judge.verdict(fault_of(study.parameters, injector.baseline, number)).passed
 
 
 def test_only_faults_on_the_line_of_a_fed_image_are_judged(fed):

@@ -8,21 +8,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.studies.campaign.faults import Fault
+from harness.studies.campaign.baseline import OutputTensor
+from harness.studies.campaign.brownout import BrownOut
+from harness.studies.campaign.faults import InjectedFault
 from harness.studies.campaign.inject import compare
-from harness.studies.campaign.line import damaged
-from harness.studies.campaign.stage import Output
-from harness.studies.campaign.supply import BrownOut
+from harness.studies.campaign.line_faults import damaged
 
 #: What a host sends, in as many writes as it likes.
 WRITES = st.lists(st.binary(max_size=12), min_size=1, max_size=6)
 
 
-def fault(model: str, address: int, mask: int) -> Fault:
-    return Fault(0, model, 0, address, mask, "line", "run", "", -1)
+def fault(model: str, address: int, mask: int) -> InjectedFault:
+    return InjectedFault(0, model, 0, address, mask, "line", "run", "", -1)
 
 
-def arrived(writes: list[bytes], one: Fault) -> bytes:
+def arrived(writes: list[bytes], one: InjectedFault) -> bytes:
     """All that arrives of some writes."""
     found, start = b"", 0
     for data in writes:
@@ -61,8 +61,8 @@ def test_a_brown_out_follows_from_its_seed(seed):
     assert one.left_of(b"content") == same.left_of(b"content")
 
 
-def output(dtype: str, scale: float = 0.0) -> Output:
-    return Output(0, dtype, scale, 0, "")
+def output(dtype: str, scale: float = 0.0) -> OutputTensor:
+    return OutputTensor(0, dtype, scale, 0, "")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.studies.statistics import wilson
+from harness.studies.campaign.summary import wilson
 
 
 @pytest.mark.parametrize(

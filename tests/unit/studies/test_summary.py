@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from harness.studies.campaign.stage import Place, Stage
-from harness.studies.campaign.summary import Summary
+from harness.studies.campaign.baseline import Baseline, FaultSite
+from harness.studies.campaign.summary import CampaignSummary
 
 WEIGHTS = (
-    Place("kernel", "weights", 0, 100, 1, 1, (0,)),
-    Place("bias", "weights", 100, 4, 2, 4, (0,)),
+    FaultSite("kernel", "weights", 0, 100, 1, 1, (0,)),
+    FaultSite("bias", "weights", 100, 4, 2, 4, (0,)),
 )
-STAGE = Stage(0, 0, 0, 1000, 1000, 0, (), (), WEIGHTS, (), (), ())
+BASELINE = Baseline(0, 0, 0, 1000, 1000, 0, (), (), WEIGHTS, (), (), ())
 
 
 def record(**fields) -> dict:
@@ -23,8 +23,8 @@ def record(**fields) -> dict:
 
 
 @pytest.fixture
-def summary() -> Summary:
-    return Summary(STAGE)
+def summary() -> CampaignSummary:
+    return CampaignSummary(BASELINE)
 
 
 def groups(summary, wanted):

@@ -13,7 +13,7 @@ from harness.case.samples import sample_case
 from harness.case.spec import Case
 from harness.errors import CheckFailed
 from harness.model import Model
-from harness.studies.campaign.faults import Fault
+from harness.studies.campaign.faults import InjectedFault
 from harness.studies.campaign.inject import HOST_SECONDS, PATIENCE, Injector, Result
 
 _LEAST_SECONDS = 0.1
@@ -23,11 +23,11 @@ class Judge:
     """Judges the runs of one injector; ``case`` names the sample, if it is one, and the model."""
 
     def __init__(
-        self, injector: Injector, case: Mapping[str, Any], parcels: Mapping[str, bytes]
+        self, injector: Injector, case: Mapping[str, Any], blobs: Mapping[str, bytes]
     ) -> None:
         self._injector = injector
         firmware = injector.machine.firmware
-        model = Model.from_bytes(parcels["model"], case["model"])
+        model = Model.from_bytes(blobs["model"], case["model"])
         self._image = RunImage(firmware, model, injector.inputs)
         self._case = sample_case(*case["sample"]) if case["sample"] else Case(firmware.path.stem)
         self._setup = Setup(self._case.name, "", "", "", "simulator")
@@ -40,7 +40,7 @@ class Judge:
             host = HOST_SECONDS if self._image.inputs else 0.0
             return PATIENCE * session.machine.seconds + _LEAST_SECONDS + host
 
-    def verdict(self, fault: Fault | None) -> CaseResult:
+    def verdict(self, fault: InjectedFault | None) -> CaseResult:
         """The result of the whole run, with ``fault`` or without one."""
         with self._injector.session(fault) as session:
             seen = observe(session, self._case, self._image.inputs)

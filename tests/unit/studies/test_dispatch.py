@@ -6,8 +6,8 @@ import little_study
 import pytest
 
 from harness.errors import UsageError
-from harness.studies import Store, Study, carry_out, crew
-from harness.studies.unit import Task, close_worker, content_hash, packed, perform
+from harness.studies import ResultStore, Study, carry_out, open_workers
+from harness.studies.study import Task, close_worker, content_hash, packed, perform
 
 
 def study(items: int = 40, seconds: float = 0.0, data: bytes = b"image") -> Study:
@@ -15,7 +15,7 @@ def study(items: int = 40, seconds: float = 0.0, data: bytes = b"image") -> Stud
 
 
 def result_of(one: Study, workers: int = 1, path=None, **options) -> bytes:
-    with Store(path, one) as store, crew(workers) as hands:
+    with ResultStore(path, one) as store, open_workers(workers) as hands:
         units = carry_out(one, store, hands, **options)
         return packed(list(store.all_rows(units)))
 
@@ -49,7 +49,7 @@ def test_a_study_that_was_stopped_goes_on_where_it_was(tmp_path, expected):
     with pytest.raises(KeyboardInterrupt):
         result_of(study(), path=path, progress=stop)
     done_again: list[int] = []
-    with Store(path, study()) as store, crew(1) as hands:
+    with ResultStore(path, study()) as store, open_workers(1) as hands:
         assert len(store.done()) == 4
         units = carry_out(
             study(), store, hands, progress=lambda progress: done_again.append(progress.items)
@@ -68,14 +68,14 @@ def test_a_store_of_another_study_is_refused(tmp_path):
     path = tmp_path / "study.sqlite"
     result_of(study(), path=path)
     with pytest.raises(UsageError, match="another study"):
-        Store(path, study(data=b"another image"))
+        ResultStore(path, study(data=b"another image"))
 
 
 def test_a_file_that_is_no_store_is_refused(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("these are no results of any study, but a page of text\n" * 20)
     with pytest.raises(UsageError, match="not the store"):
-        Store(path, study())
+        ResultStore(path, study())
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -100,7 +100,7 @@ def test_what_was_done_before_an_error_is_kept(tmp_path):
     one = Study(little_study.wrong, {"first": 4}, {}, 8, 1)
     with pytest.raises(ZeroDivisionError):
         result_of(one, path=tmp_path / "study.sqlite")
-    with Store(tmp_path / "study.sqlite", one) as store:
+    with ResultStore(tmp_path / "study.sqlite", one) as store:
         assert sorted(store.done()) == [0, 1, 2, 3]
 
 
@@ -108,7 +108,7 @@ def test_a_worker_is_sent_a_parcel_once_and_says_what_it_lacks():
     data = b"sent once"
     one = study(data=data)
     task = Task(one.open, "{}", (("data", content_hash(data)),), one.units[0])
-    assert perform(task, {}).lacking == (content_hash(data),)
+    assert perform(task, {}).missing == (content_hash(data),)
     assert perform(task, {content_hash(data): data}).rows
     assert perform(task, {}).rows
 
@@ -119,7 +119,10 @@ def test_a_dask_cluster_gives_the_same_bytes(expected):
         n_workers=2, threads_per_worker=1, dashboard_address=None
     ) as cluster:
         one = study()
-        with Store(None, one) as store, crew(scheduler=cluster.scheduler_address) as hands:
+        with (
+            ResultStore(None, one) as store,
+            open_workers(scheduler=cluster.scheduler_address) as hands,
+        ):
             units = carry_out(one, store, hands)
             assert packed(list(store.all_rows(units))) == expected
 
@@ -131,8 +134,8 @@ def test_a_worker_forgets_the_parcels_of_another_study():
 
     first, second = b"first image", b"second image"
     try:
-        assert not perform(task(first), {content_hash(first): first}).lacking
-        assert not perform(task(second), {content_hash(second): second}).lacking
-        assert perform(task(first), {}).lacking == (content_hash(first),)
+        assert not perform(task(first), {content_hash(first): first}).missing
+        assert not perform(task(second), {content_hash(second): second}).missing
+        assert perform(task(first), {}).missing == (content_hash(first),)
     finally:
         close_worker()

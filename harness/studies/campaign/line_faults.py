@@ -13,7 +13,7 @@ from harness.case.feed import Feeder, Tap
 from harness.deadline import Deadline
 from harness.errors import FirmwareFailed
 from harness.simulator import Machine
-from harness.studies.campaign.faults import LOST, Fault
+from harness.studies.campaign.faults import LOST, InjectedFault
 from harness.targets.base import Stop, Until
 from harness.targets.simulator import SimulatorSession
 from harness.uart import Console
@@ -29,13 +29,16 @@ class FaultyLine(SimulatorSession):
     """
 
     def __init__(
-        self, machine: Machine, fault: Fault | None, may_go_on: Callable[[], bool] = lambda: True
+        self,
+        machine: Machine,
+        fault: InjectedFault | None,
+        may_go_on: Callable[[], bool] = lambda: True,
     ) -> None:
         super().__init__(machine)
         self._fault, self._may_go_on, self._sent = fault, may_go_on, 0
 
     def write(self, data: bytes) -> None:
-        """Send ``data``, or what the fault leaves of it."""
+        """Send ``data``, or the rest of it after the fault."""
         start = self._sent
         self._sent += len(data)
         super().write(damaged(data, start, self._fault) if self._fault else data)
@@ -52,7 +55,7 @@ class BrokenOff(FirmwareFailed):
     """The exchange cannot go on."""
 
 
-def damaged(data: bytes, start: int, fault: Fault) -> bytes:
+def damaged(data: bytes, start: int, fault: InjectedFault) -> bytes:
     """``data`` as it arrives; its first byte is byte ``start`` on the line."""
     index = fault.address - start
     if fault.model == LOST:
@@ -74,7 +77,7 @@ class Exchange:
 def exchange(
     session: SimulatorSession, number: int, inputs: Sequence[bytes], sequence: int, seconds: float
 ) -> Exchange:
-    """Send the inputs of inference ``number`` and wait until the image asks for more."""
+    """Send the inputs of inference ``number`` and wait until the image requests more."""
     deadline = session.deadline(seconds, guard=_GUARD)
     feeder = Feeder(Tap(session, Console(())), deadline, sequence)
     complaint = ""

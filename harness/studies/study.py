@@ -1,7 +1,7 @@
-"""A unit of work, and what a worker does with it.
+"""A study, its units of work, and the worker's side of them.
 
-A unit names its parcels (an image, a snapshot) by content hash. A worker keeps the parcels that it
-was sent. One that lacks a parcel says so, and is sent the unit again together with the parcel.
+A unit names its blobs (an image, a snapshot) by content hash. A worker keeps the blobs that it
+was sent. One that misses a blob replies with its hash, and gets the unit again with the blob.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from functools import cache
 from typing import Any
 
 #: Carries out a unit; gives its rows.
-Perform = Callable[["Unit"], Sequence[Any]]
-#: Called once per worker, with a study's parameters and its parcels by name.
+Perform = Callable[["WorkUnit"], Sequence[Any]]
+#: Called once per worker, with a study's parameters and its blobs by name.
 Open = Callable[[Any, Mapping[str, bytes]], AbstractContextManager[Perform]]
 
 
 @dataclass(frozen=True)
-class Unit:
+class WorkUnit:
     """A slice of a study: ``count`` items from ``first`` on."""
 
     number: int
@@ -35,25 +35,25 @@ class Unit:
 
 @dataclass(frozen=True)
 class Study:
-    """What is to be done: ``items`` things, ``each`` of them per unit.
+    """A study of ``items`` items, ``each`` of them per unit.
 
     ``open`` must be a function of a module (workers import it), ``parameters`` a JSON document.
-    ``open(parameters, parcels)`` gives a context manager whose value makes the rows (of JSON
-    types) of a unit. Rows may depend on nothing but parameters, parcels and the unit.
+    ``open(parameters, blobs)`` gives a context manager whose value makes the rows (of JSON
+    types) of a unit. Rows may depend on nothing but parameters, blobs and the unit.
     """
 
     open: Open
     parameters: Any
-    parcels: Mapping[str, bytes] = field(repr=False)
+    blobs: Mapping[str, bytes] = field(repr=False)
     items: int
     each: int
 
     @property
-    def units(self) -> tuple[Unit, ...]:
+    def units(self) -> tuple[WorkUnit, ...]:
         """The units, in order."""
         starts = range(0, self.items, self.each)
         return tuple(
-            Unit(number, first, min(self.each, self.items - first))
+            WorkUnit(number, first, min(self.each, self.items - first))
             for number, first in enumerate(starts)
         )
 
@@ -61,28 +61,28 @@ class Study:
     def fingerprint(self) -> str:
         """A hash of everything that the rows of a unit depend on; not of the number of units."""
         work = [f"{self.open.__module__}.{self.open.__qualname__}", self.parameters, self.each]
-        hashes = {name: content_hash(data) for name, data in self.parcels.items()}
+        hashes = {name: content_hash(data) for name, data in self.blobs.items()}
         return content_hash(json.dumps([work, hashes], sort_keys=True).encode())
 
 
 @dataclass(frozen=True)
 class Task:
-    """A unit as it is sent: parcels by name and hash, not their bytes."""
+    """A unit as it is sent: blobs by name and hash, not their bytes."""
 
     open: Open
     parameters: str
-    parcels: tuple[tuple[str, str], ...]
-    unit: Unit
+    blobs: tuple[tuple[str, str], ...]
+    unit: WorkUnit
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A worker's answer: packed rows, or the hashes of the parcels that it lacks."""
+    """A worker's answer: packed rows, or the hashes of the blobs that it misses."""
 
-    unit: Unit
+    unit: WorkUnit
     worker: str
     rows: bytes = b""
-    lacking: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
 
 def content_hash(data: bytes) -> str:
@@ -96,28 +96,28 @@ def packed(rows: Sequence[Any]) -> bytes:
 
 
 def unpacked(data: bytes) -> list[Any]:
-    """What :func:`packed` made, as JSON types."""
+    """The rows of :func:`packed`, as JSON types."""
     rows: list[Any] = json.loads(zlib.decompress(data))
     return rows
 
 
-class _Shelf(threading.local):
-    """What one worker (a process, or a thread of one) keeps between units."""
+class _WorkerState(threading.local):
+    """State that one worker (a process, or a thread of one) keeps between units."""
 
     def __init__(self) -> None:
-        self.parcels: dict[str, bytes] = {}
+        self.blobs: dict[str, bytes] = {}
         self.key: object = None
         self.opened: AbstractContextManager[Perform] | None = None
         self.perform: Perform | None = None
 
     def performer(self, task: Task) -> Perform:
         """The function for the units of this task's study; another study is closed first."""
-        key = (task.open, task.parameters, task.parcels)
+        key = (task.open, task.parameters, task.blobs)
         if self.perform is None or key != self.key:
             self.close()
-            self.parcels = {digest: self.parcels[digest] for _, digest in task.parcels}
-            parcels = {name: self.parcels[digest] for name, digest in task.parcels}
-            opened = task.open(json.loads(task.parameters), parcels)
+            self.blobs = {digest: self.blobs[digest] for _, digest in task.blobs}
+            blobs = {name: self.blobs[digest] for name, digest in task.blobs}
+            opened = task.open(json.loads(task.parameters), blobs)
             self.perform, self.opened, self.key = opened.__enter__(), opened, key
         return self.perform
 
@@ -129,22 +129,22 @@ class _Shelf(threading.local):
 
 
 @cache
-def _shelf() -> _Shelf:
-    return _Shelf()
+def _state() -> _WorkerState:
+    return _WorkerState()
 
 
 def close_worker() -> None:
-    """Close and forget what this worker holds."""
-    _shelf().close()
-    _shelf().parcels.clear()
+    """Close the study of this worker and forget its blobs."""
+    _state().close()
+    _state().blobs.clear()
 
 
-def perform(task: Task, parcels: Mapping[str, bytes]) -> Reply:
-    """Carry out one unit in a worker; ``parcels``, by hash, are kept for later units."""
-    shelf = _shelf()
-    shelf.parcels.update(parcels)
+def perform(task: Task, blobs: Mapping[str, bytes]) -> Reply:
+    """Carry out one unit in a worker; ``blobs``, by hash, are kept for later units."""
+    state = _state()
+    state.blobs.update(blobs)
     worker = f"{socket.gethostname()}:{os.getpid()}:{threading.get_ident()}"
-    lacking = tuple(digest for _, digest in task.parcels if digest not in shelf.parcels)
-    if lacking:
-        return Reply(task.unit, worker, lacking=lacking)
-    return Reply(task.unit, worker, packed(shelf.performer(task)(task.unit)))
+    missing = tuple(digest for _, digest in task.blobs if digest not in state.blobs)
+    if missing:
+        return Reply(task.unit, worker, missing=missing)
+    return Reply(task.unit, worker, packed(state.performer(task)(task.unit)))

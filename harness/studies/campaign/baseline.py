@@ -1,4 +1,4 @@
-"""The start of a campaign: a snapshot just before an inference, and its fault-free run.
+"""The baseline of a campaign: a snapshot just before an inference, and its fault-free run.
 
 Tensors are found as in :mod:`harness.case.layers`: by the indices with which kernels call
 ``GetEvalTensor`` (tensorflow/lite/c/common.h, TfLiteContext) and the addresses that it returns.
@@ -35,8 +35,8 @@ _STACK_MARGIN = 256  # bytes below the deepest stack pointer that was seen, for 
 
 
 @dataclass(frozen=True)
-class Place:
-    """A stretch of memory that may be hit."""
+class FaultSite:
+    """A stretch of memory, or of the serial line, that a fault may hit."""
 
     name: str
     region: str  # "weights", "activations", "arena", "stack", "data", "line"
@@ -48,7 +48,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Output:
+class OutputTensor:
     """One output tensor: its address, and its content after the fault-free run."""
 
     address: int
@@ -64,11 +64,11 @@ class Output:
 
 
 @dataclass(frozen=True)
-class Stage:
+class Baseline:
     """The fault-free run of one inference; addresses and counts are the image's own.
 
-    ``boundaries[i]`` is how many instructions after ``begin`` operator ``i`` asks for its output.
-    At that moment its inputs are complete and it has computed nothing yet.
+    ``boundaries[i]`` is how many instructions after ``begin`` operator ``i`` requests its output.
+    At that point its inputs are complete and it has computed nothing yet.
     """
 
     inference: int
@@ -79,13 +79,13 @@ class Stage:
     ends: int  # the address to which it returns
     boundaries: tuple[int, ...]
     operators: tuple[str, ...]
-    weights: tuple[Place, ...]
-    activations: tuple[Place, ...]
-    ram: tuple[Place, ...]
-    outputs: tuple[Output, ...]
-    traps: dict[str, str] = field(default_factory=dict)  # address -> what it means to get there
+    weights: tuple[FaultSite, ...]
+    activations: tuple[FaultSite, ...]
+    ram: tuple[FaultSite, ...]
+    outputs: tuple[OutputTensor, ...]
+    traps: dict[str, str] = field(default_factory=dict)  # address -> the meaning of reaching it
     printed: int = 0  # chunks of the console that the inference prints
-    line: tuple[Place, ...] = ()  # records that the host sends for it, by their first byte
+    line: tuple[FaultSite, ...] = ()  # records that the host sends for it, by their first byte
     sending: int = 0  # virtual time from the image's question to the inference
 
     def operator_at(self, offset: int) -> int:
@@ -98,48 +98,50 @@ class Stage:
 
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Self:
-        """What :meth:`to_json` gave."""
+        """The baseline of :meth:`to_json`."""
 
-        def places(name: str) -> tuple[Place, ...]:
+        def sites(name: str) -> tuple[FaultSite, ...]:
             return tuple(
-                Place(**{**place, "operators": tuple(place["operators"])})
-                for place in content[name]
+                FaultSite(**{**site, "operators": tuple(site["operators"])})
+                for site in content[name]
             )
 
-        parts = {name: places(name) for name in ("weights", "activations", "ram", "line")}
+        parts = {name: sites(name) for name in ("weights", "activations", "ram", "line")}
         tuples = {name: tuple(content[name]) for name in ("boundaries", "operators")}
-        outputs = tuple(Output(**output) for output in content["outputs"])
+        outputs = tuple(OutputTensor(**output) for output in content["outputs"])
         return cls(**{**content, **parts, **tuples, "outputs": outputs})
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """A stage and the states from which runs start: just before the inference, and, for an image
-    that is fed, when it asks for that inference's inputs."""
+class Checkpoint:
+    """A baseline and the states from which runs start: just before the inference, and, for an image
+    that is fed, when it requests that inference's inputs."""
 
-    stage: Stage
+    baseline: Baseline
     snapshot: Snapshot
     waiting: Snapshot | None
 
 
-def prepare(machine: Machine, model: Model, inference: int = 0, inputs: Inputs = ()) -> Prepared:
+def record_baseline(
+    machine: Machine, model: Model, inference: int = 0, inputs: Inputs = ()
+) -> Checkpoint:
     """Boot to ``inference`` (0: the first), keep that state, and run it without a fault.
 
-    ``inputs`` are sent to an image that asks for them, one row per inference. Raises
+    ``inputs`` are sent to an image that is fed, one row per inference. Raises
     :class:`UsageError` for an image without the functions to stop at, :class:`FirmwareFailed` if
     it does not get that far, :class:`CheckFailed` if it runs another model.
     """
-    return _Rehearsal(machine, model, inputs).run(inference)
+    return _Recorder(machine, model, inputs).run(inference)
 
 
-class _Rehearsal:
+class _Recorder:
     def __init__(self, machine: Machine, model: Model, inputs: Inputs) -> None:
         self.machine, self.model, self.inputs = machine, model, inputs
-        self.asked = 0  # ticks at which the image asked for inputs last
+        self.requested = 0  # ticks at which the image requested inputs last
         self.invoke = address_of(machine.firmware, _INVOKE)
         self.get_tensor = address_of(machine.firmware, GET_TENSOR)
 
-    def run(self, inference: int) -> Prepared:
+    def run(self, inference: int) -> Checkpoint:
         machine = self.machine
         waiting: Snapshot | None = None
         for number in range(inference + 1):
@@ -180,17 +182,17 @@ class _Rehearsal:
         lowest = min(stack for _, _, stack in calls)
         boundaries = self._boundaries(calls)
         weights, activations = self._tensors(tensors)
-        stage = Stage(
+        baseline = Baseline(
             inference, begin, start, length, machine.now - start, ends, boundaries,
             tuple(f"{operator.index} {operator.name}" for operator in self.model.operators),
             weights, activations, self._ram(lowest, top), self._outputs(tensors),
             self._traps(), len(machine.console) - printed,
-            self._line(inference), start - self.asked,
+            self._line(inference), start - self.requested,
         )  # fmt: skip
-        return Prepared(stage, snapshot, waiting)
+        return Checkpoint(baseline, snapshot, waiting)
 
     def _feed(self, number: int) -> Snapshot:
-        """Run until the image asks for the inputs of an inference and send them.
+        """Run until the image requests the inputs of an inference and send them.
 
         Gives the state before the first is sent.
         """
@@ -203,21 +205,21 @@ class _Rehearsal:
                 f"the image does not ask for the inputs of inference {number}",
                 hint="" if number else "an image with inputs of its own takes no --inputs",
             )
-        waiting, self.asked = take(machine), machine.now
+        waiting, self.requested = take(machine), machine.now
         if send(machine, self.inputs, number, until) is not End.CONDITION:
             raise FirmwareFailed(f"the image does not take the inputs of inference {number}")
         return waiting
 
-    def _line(self, number: int) -> tuple[Place, ...]:
-        """Each record for an inference as a place on the line."""
-        places: list[Place] = []
+    def _line(self, number: int) -> tuple[FaultSite, ...]:
+        """Each record for an inference as a site on the line."""
+        sites: list[FaultSite] = []
         offset = 0
         for name, line in lines(self.inputs, number) if self.inputs else ():
-            places.append(Place(name, "line", offset, len(line)))
+            sites.append(FaultSite(name, "line", offset, len(line)))
             offset += len(line)
-        return tuple(places)
+        return tuple(sites)
 
-    def _to(self, address: int, what: str) -> None:
+    def _to(self, address: int, place: str) -> None:
         machine = self.machine
         machine.hook(address, lambda _: True)
         until = machine.now + round(_BOOT_SECONDS * machine.memory_map.cpu_hz)
@@ -227,15 +229,15 @@ class _Rehearsal:
             console = b"".join(chunk.data for chunk in machine.console)
             if not self.inputs and re.search(QUESTION, console):
                 raise UsageError("the image asks for inputs", hint="send them with --inputs")
-            raise FirmwareFailed(f"the image does not come to {what} ({end})")
+            raise FirmwareFailed(f"the image does not come to {place} ({end})")
 
     def _boundaries(self, calls: Sequence[tuple[int, int, int]]) -> tuple[int, ...]:
-        """The offset at which each operator asks for its output."""
+        """The offset at which each operator requests its output."""
         offsets: list[int] = []
         remaining = iter(calls)
         for operator in self.model.operators:
-            asked = (offset for offset, index, _ in remaining if index in operator.outputs)
-            offset = next(asked, None)
+            requests = (offset for offset, index, _ in remaining if index in operator.outputs)
+            offset = next(requests, None)
             if offset is None:
                 raise CheckFailed(
                     f"{operator} never asked for its output: does the image run another model?"
@@ -243,10 +245,10 @@ class _Rehearsal:
             offsets.append(offset)
         return tuple(offsets)
 
-    def _tensors(self, base: int) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
+    def _tensors(self, base: int) -> tuple[tuple[FaultSite, ...], tuple[FaultSite, ...]]:
         """The weights and the activations that operators read."""
-        weights: list[Place] = []
-        activations: list[Place] = []
+        weights: list[FaultSite] = []
+        activations: list[FaultSite] = []
         operators = self.model.operators
         for tensor in self.model.tensors:
             readers = tuple(op.index for op in operators if tensor.index in op.inputs)
@@ -256,14 +258,14 @@ class _Rehearsal:
                 continue
             region = "weights" if tensor.constant else "activations"
             width = max(1, size // max(1, tensor.elements))
-            place = Place(tensor.name, region, address, size, tensor.index, width, readers)
-            (weights if tensor.constant else activations).append(place)
-        for place in weights:
-            data = self.model.tensors[place.tensor].data
+            site = FaultSite(tensor.name, region, address, size, tensor.index, width, readers)
+            (weights if tensor.constant else activations).append(site)
+        for site in weights:
+            data = self.model.tensors[site.tensor].data
             assert data is not None
-            if self.machine.read_memory(place.address, place.size) != bytes(data):
+            if self.machine.read_memory(site.address, site.size) != bytes(data):
                 raise CheckFailed(
-                    f"tensor {place.name!r} differs in the image: does it run another model?"
+                    f"tensor {site.name!r} differs in the image: does it run another model?"
                 )
         return tuple(weights), tuple(activations)
 
@@ -276,29 +278,35 @@ class _Rehearsal:
             return len(tensor.data)
         return tensor.elements * WIDTHS.get(tensor.dtype, 0)
 
-    def _outputs(self, base: int) -> tuple[Output, ...]:
+    def _outputs(self, base: int) -> tuple[OutputTensor, ...]:
         outputs = []
         for tensor in self.model.outputs:
             address = self._address(base, tensor.index)
             data = self.machine.read_memory(address, self._size(tensor.index)).hex()
-            outputs.append(Output(address, tensor.dtype, tensor.scale, tensor.zero_point, data))
+            outputs.append(
+                OutputTensor(address, tensor.dtype, tensor.scale, tensor.zero_point, data)
+            )
         return tuple(outputs)
 
-    def _ram(self, lowest: int, top: int) -> tuple[Place, ...]:
+    def _ram(self, lowest: int, top: int) -> tuple[FaultSite, ...]:
         """The objects in RAM, and the stack in use if no object holds it."""
         ram = self.machine.memory_map.area("ram")
-        places = {
-            symbol.address: Place(symbol.name, _region(symbol.name), symbol.address, symbol.size)
+        sites = {
+            symbol.address: FaultSite(
+                symbol.name, _region(symbol.name), symbol.address, symbol.size
+            )
             for symbol in self.machine.firmware.symbols
             if symbol.kind == "object" and symbol.size and ram.holds(symbol.address, symbol.size)
         }
         stack = lowest - _STACK_MARGIN
-        spans = [(place.address, place.address + place.size) for place in places.values()]
+        spans = [(site.address, site.address + site.size) for site in sites.values()]
         if not any(start <= stack < end for start, end in spans):
             stack = max([stack, *(end for _, end in spans if end <= top)])
             limit = min([ram.end, *(start for start, _ in spans if start >= top)])
-            places[stack] = Place("stack", "stack", stack, min(limit, top + _STACK_MARGIN) - stack)
-        return tuple(places[address] for address in sorted(places))
+            sites[stack] = FaultSite(
+                "stack", "stack", stack, min(limit, top + _STACK_MARGIN) - stack
+            )
+        return tuple(sites[address] for address in sorted(sites))
 
     def _traps(self) -> dict[str, str]:
         """The addresses of an image that has noticed a fault: handlers, assertions, reset."""

@@ -13,25 +13,25 @@ from typing import Any
 
 from harness import interrupts
 from harness.errors import EnvironmentMissing
-from harness.studies.unit import close_worker
+from harness.studies.study import close_worker
 
 #: Seconds to find a scheduler, at the beginning of a study and after it was lost.
 _PATIENCE = 30
 
 
 @dataclass
-class Crew:
-    """An executor, and what a driver must know about it.
+class Workers:
+    """An executor of ``count`` workers, and the signs of their loss.
 
-    ``lost`` are the exceptions of a unit whose worker is gone. ``healthy`` says whether units in
-    flight can still come back; ``again`` gives a new executor if they cannot.
+    ``lost`` are the exceptions of a unit whose worker is gone. ``healthy()`` is True if units in
+    flight can still come back; ``restart()`` gives a new executor if they cannot.
     """
 
     executor: Executor
-    workers: int
+    count: int
     lost: tuple[type[BaseException], ...]
     healthy: Callable[[], bool]
-    again: Callable[[], Executor]
+    restart: Callable[[], Executor]
 
 
 class InPlace(Executor):
@@ -48,37 +48,37 @@ class InPlace(Executor):
 
 
 @contextmanager
-def crew(workers: int = 0, scheduler: str = "") -> Iterator[Crew]:
-    """Workers: ``workers`` processes (0: one per core; 1: this one), or those of a Dask scheduler.
+def open_workers(count: int = 0, scheduler: str = "") -> Iterator[Workers]:
+    """Workers: ``count`` processes (0: one per core; 1: this one), or those of a Dask scheduler.
 
     Raises :class:`EnvironmentMissing` if the scheduler does not answer, or Dask is not here.
     """
-    workers = workers or os.cpu_count() or 1
+    count = count or os.cpu_count() or 1
     if scheduler:
         with _dask(scheduler) as cluster:
             yield cluster
-    elif workers == 1:
+    elif count == 1:
         with InPlace() as executor:
             try:
-                yield Crew(executor, 1, (), lambda: True, InPlace)
+                yield Workers(executor, 1, (), lambda: True, InPlace)
             finally:
                 close_worker()
     else:
-        with _processes(workers) as pool:
+        with _processes(count) as pool:
             yield pool
 
 
 @contextmanager
-def _processes(workers: int) -> Iterator[Crew]:
+def _processes(count: int) -> Iterator[Workers]:
     def start() -> Pool:
-        return Pool(workers, get_context("spawn"), interrupts.worker, (os.getpid(),))
+        return Pool(count, get_context("spawn"), interrupts.worker, (os.getpid(),))
 
-    def again() -> Executor:
+    def restart() -> Executor:
         _terminate(pool.executor)
         pool.executor = start()
         return pool.executor
 
-    pool = Crew(start(), workers, (BrokenExecutor, CancelledError), lambda: True, again)
+    pool = Workers(start(), count, (BrokenExecutor, CancelledError), lambda: True, restart)
     try:
         yield pool
     except BaseException:
@@ -96,7 +96,7 @@ def _terminate(executor: Executor) -> None:
 
 
 @contextmanager
-def _dask(address: str) -> Iterator[Crew]:
+def _dask(address: str) -> Iterator[Workers]:
     try:
         import distributed  # noqa: PLC0415 - an extra
         from distributed.client import FutureCancelledError  # noqa: PLC0415
@@ -124,7 +124,7 @@ def _dask(address: str) -> Iterator[Crew]:
     def healthy() -> bool:
         return bool(client.status == "running" and client.scheduler_info()["id"] == identity)
 
-    def again() -> Executor:
+    def restart() -> Executor:
         nonlocal client, identity
         with suppress(Exception):  # it is gone: its errors do not matter
             client.close(timeout=1)
@@ -136,7 +136,7 @@ def _dask(address: str) -> Iterator[Crew]:
     threads = sum(client.nthreads().values())
     lost = (CancelledError, FutureCancelledError, distributed.KilledWorker, OSError, TimeoutError)
     try:
-        yield Crew(client.get_executor(pure=False), threads, lost, healthy, again)
+        yield Workers(client.get_executor(pure=False), threads, lost, healthy, restart)
     finally:
         with suppress(OSError, TimeoutError):
             client.close(timeout=5)

@@ -33,7 +33,7 @@ class BrownOut:
 
     @property
     def name(self) -> str:
-        """What is lost, in words."""
+        """The part of RAM that is lost, in words."""
         return f"1/{2**self.halvings} of RAM" if self.halvings else "all of RAM"
 
     def left_of(self, ram: bytes) -> bytes:

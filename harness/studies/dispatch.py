@@ -1,4 +1,4 @@
-"""Carry a study out: send units to workers, keep the results, send lost units again."""
+"""Dispatch a study: send its units to workers, keep the results, send lost units again."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.errors import EnvironmentMissing
-from harness.studies.executors import Crew
-from harness.studies.store import Store
-from harness.studies.unit import Reply, Study, Task, Unit, content_hash, perform, unpacked
+from harness.studies.store import ResultStore
+from harness.studies.study import Reply, Study, Task, WorkUnit, content_hash, perform, unpacked
+from harness.studies.workers import Workers
 
-#: Units in flight beyond one per worker, so that no worker waits for the driver.
+#: Units in flight beyond one per worker, so that no worker waits for the dispatcher.
 _AHEAD = 2
-#: Losses without a result in between after which the driver gives up.
+#: Losses without a result in between after which the study is given up.
 _MOST_LOSSES = 5
 #: Seconds after which the driver checks whether results can still come.
 _LOOK = 1.0
@@ -35,8 +35,8 @@ class Progress:
 
 def carry_out(
     study: Study,
-    store: Store,
-    crew: Crew,
+    store: ResultStore,
+    workers: Workers,
     *,
     consume: Consume = lambda rows: False,
     progress: Callable[[Progress], None] = lambda progress: None,
@@ -46,25 +46,25 @@ def carry_out(
     These are all units, or those up to the one after which ``consume`` returned True, whichever
     unit came back first. Raises :class:`EnvironmentMissing` if workers are lost again and again.
     """
-    return _Driver(study, store, crew, consume, progress).run()
+    return _Dispatcher(study, store, workers, consume, progress).run()
 
 
-class _Driver:
+class _Dispatcher:
     def __init__(
         self,
         study: Study,
-        store: Store,
-        crew: Crew,
+        store: ResultStore,
+        workers: Workers,
         consume: Consume,
         progress: Callable[[Progress], None],
     ) -> None:
-        self._store, self._crew = store, crew
+        self._store, self._workers = store, workers
         self._consume, self._progress = consume, progress
         self._study, self._units = study, study.units
-        self._by_hash = {content_hash(data): data for data in study.parcels.values()}
-        self._names = tuple((name, content_hash(data)) for name, data in study.parcels.items())
+        self._by_hash = {content_hash(data): data for data in study.blobs.values()}
+        self._names = tuple((name, content_hash(data)) for name, data in study.blobs.items())
         self._parameters = json.dumps(study.parameters)
-        self._flying: dict[Future[Reply], Unit] = {}
+        self._flying: dict[Future[Reply], WorkUnit] = {}
         self._next = self._lost = self._losses = 0  # the next unit to consume; workers lost
         done = store.done()
         # The last unit of a smaller study may be shorter here: it is carried out again.
@@ -83,7 +83,7 @@ class _Driver:
                     self._take(future)
                 if self._enough():
                     break
-                if not done and not self._crew.healthy():
+                if not done and not self._workers.healthy():
                     self._lose()
         finally:
             for future in self._flying:
@@ -91,14 +91,14 @@ class _Driver:
         return self._next
 
     def _send(self) -> None:
-        while self._waiting and len(self._flying) < self._crew.workers + _AHEAD:
+        while self._waiting and len(self._flying) < self._workers.count + _AHEAD:
             self._submit(self._waiting.pop(), {})
 
-    def _submit(self, unit: Unit, parcels: Mapping[str, bytes]) -> None:
+    def _submit(self, unit: WorkUnit, blobs: Mapping[str, bytes]) -> None:
         task = Task(self._study.open, self._parameters, self._names, unit)
         try:
-            future = self._crew.executor.submit(perform, task, parcels)
-        except self._crew.lost as error:
+            future = self._workers.executor.submit(perform, task, blobs)
+        except self._workers.lost as error:
             self._waiting.append(unit)
             self._lose(error)
             return
@@ -110,12 +110,12 @@ class _Driver:
             return
         try:
             reply = future.result()
-        except self._crew.lost as error:
+        except self._workers.lost as error:
             self._waiting.append(unit)
             self._lose(error)
             return
-        if reply.lacking:
-            self._submit(unit, {digest: self._by_hash[digest] for digest in reply.lacking})
+        if reply.missing:
+            self._submit(unit, {digest: self._by_hash[digest] for digest in reply.missing})
             return
         self._losses = 0
         self._store.put(unit.number, unit.count, reply.rows)
@@ -152,4 +152,4 @@ class _Driver:
         for future in self._flying:
             future.cancel()
         self._flying.clear()
-        self._crew.executor = self._crew.again()
+        self._workers.executor = self._workers.restart()
