@@ -70,6 +70,13 @@ class MemoryMap:
         """The memory called ``name`` (``flash``, ``ram``, ``ficr``, ``uicr``)."""
         return next(area for area in self.areas if area.name == name)
 
+    def block_at(self, address: int) -> Block | None:
+        """The peripheral that answers at an address."""
+        for block in self.blocks:
+            if any(base <= address < base + block.size for base in block.addresses):
+                return block
+        return None
+
 
 def from_table(table: dict[str, Any]) -> MemoryMap:
     """A map from the parsed TOML; raises KeyError if an entry is missing."""
