@@ -271,6 +271,13 @@ class ChipTable(Soc):
         assert isinstance(found, Peripheral)
         return found
 
+    def peripheral_at(self, address: int) -> Peripheral | None:
+        """The peripheral that answers at ``address``; None if none does."""
+        for one in self.blocks:
+            if any(base <= address < base + one.size for base in one.addresses):
+                return one
+        return None
+
 
 @dataclass(frozen=True)
 class BoardTable:

@@ -14,13 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import IntEnum
 
-#: The priority of code that any exception can interrupt.
-NO_PRIORITY = 256
-XPSR_IT, XPSR_THUMB = 0x0600_FC00, 1 << 24
-
 #: (is a write, address, size, value) -> the value read, anything for an accepted write, None to
 #: refuse the access.
 AccessHandler = Callable[[int, int, int, int], int | None]
+#: Gets each fault as it is taken: exception number of the fault, of the exception that is taken for
+#: it (0: lockup), status bits, pc, the address of the access, whether exception entry failed.
+FaultHandler = Callable[[int, int, int, int, int | None, bool], None]
 
 
 class Reason(IntEnum):
@@ -28,9 +27,7 @@ class Reason(IntEnum):
 
     NONE = 0
     BUDGET = 1  # `stop_at` instructions are executed, or the wall time is used up
-    EXCEPTION = 2  # Unicorn raised exception number `exception`
-    SPECIAL = 3  # stands before an instruction that the machine carries out
-    UNMASKED = 4  # a pending exception can be taken now
-    MEMORY = 5  # an access was refused: `fault_type`, `fault_address`
+    EXCEPTION = 2  # Unicorn raised exception number `exception`, which this processor has not
     DEVICE = 6  # stands after the instruction whose access asked to stop
-    ERROR = 7  # Unicorn error `error` that none of the above explains
+    BREAKPOINT = 8  # stands before an instruction with a breakpoint
+    HALTED = 9  # sleeps, or is locked up

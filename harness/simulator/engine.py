@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from harness import native
 from harness.errors import EnvironmentMissing
 from harness.simulator import library as uc
-from harness.simulator.counting import AccessHandler
 from harness.simulator.memorymap import Area, MemoryMap
 
 if TYPE_CHECKING:
-    from harness.simulator._native import Core, Mpu, Nvic, Registers
+    from harness.simulator._native import Core, Mpu, Nvic, Registers, ScbBank, ScbShared
 
 #: Device windows and the private peripheral bus: Unicorn asks about every access to them.
 WINDOW_SIZE = 0x90_0000
@@ -50,7 +49,7 @@ class Engine:
     or if it does not know this version of Unicorn.
     """
 
-    def __init__(self, memory_map: MemoryMap, access: AccessHandler) -> None:
+    def __init__(self, memory_map: MemoryMap) -> None:
         self._native = native.load()
         self.nvic: Nvic = self._native.Nvic(memory_map.irqs, memory_map.priority_bits)
         regions = memory_map.mpu_regions
@@ -59,6 +58,9 @@ class Engine:
             self._native.Mpu(regions, False),
             self._native.Mpu(regions, True),
         )
+        #: The registers of the system control block: of both states, and what they share.
+        self.scb: tuple[ScbBank, ScbBank] = (self._native.ScbBank(), self._native.ScbBank())
+        self.shared: ScbShared = self._native.ScbShared()
         self._library = uc.load()
         self.version = int(self._library.uc_version(None, None))
         #: A new object each time that the content of flash changes.
@@ -74,20 +76,21 @@ class Engine:
             }
             areas = [Area(f"window{base:x}", base, WINDOW_SIZE) for base in memory_map.windows]
             self._windows = [self._map_window(area) for area in (*areas, PPB)]
-            self.core = self._make_core(access)
+            self.core = self._make_core()
         except BaseException:
             self.close()
             raise
 
-    def _make_core(self, access: AccessHandler) -> Core:
+    def _make_core(self) -> Core:
         functions = tuple(uc.function_address(self._library, n) for n in uc.NATIVE_FUNCTIONS)
-        flash, ram = self.stores["flash"], self.stores["ram"]
-        code = [_row(flash, stable=True), _row(ram, stable=False)]
+        rows = {name: _row(store, stable=name != "ram") for name, store in self.stores.items()}
         windows = [_row(window, stable=False) for window in self._windows]
         try:
             core: Core = self._native.Core(
-                self._handle, functions, access, code, windows, self.nvic, self.mpus
-            )
+                self._handle, functions,
+                [rows["flash"], rows["ram"]], [rows["ficr"], rows["uicr"]], windows,
+                self.nvic, self.mpus, (*self.scb, self.shared),
+            )  # fmt: skip
         except NotImplementedError as error:
             raise EnvironmentMissing(
                 f"the simulator does not know this version of unicorn: {error}",
@@ -135,20 +138,6 @@ class Engine:
                 return store
         return None
 
-    def rights_of(self, address: int) -> int:
-        """The page rights of the memory at ``address`` while nothing restricts it."""
-        store = self.store_of(address)
-        return _RIGHTS[store.area.name] if store else 0
-
-    def protect(self, origin: int, size: int, rights: int) -> None:
-        """Give pages other rights; :meth:`flush_pages` must follow."""
-        error = self._library.uc_mem_protect(self._handle, origin, size, rights)
-        uc.check(self._library, error, f"protecting 0x{origin:08x}")
-
-    def flush_pages(self) -> None:
-        """Make Unicorn look up the rights of each page again."""
-        self._control(uc.CTL_FLUSH_TLB)
-
     def code_changed(self, begin: int, end: int) -> None:
         """The host changed code in [begin, end): translate and decode it again."""
         if self.stores["flash"].area.holds(begin):
@@ -168,5 +157,6 @@ class Engine:
             self._handle = 0
 
 
-def _row(store: Store, *, stable: bool) -> tuple[int, int, int, bool]:
-    return store.area.origin, store.area.size, store.host, stable
+def _row(store: Store, *, stable: bool) -> tuple[int, int, int, bool, int]:
+    area = store.area
+    return area.origin, area.size, store.host, stable, _RIGHTS.get(area.name, 0)

@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from harness.elf import Firmware
-from harness.simulator.nvic import FIRST_IRQ, NAMES
-from harness.simulator.status import (
-    BFARVALID,
-    CFSR_NAMES,
-    HFSR_NAMES,
-    MMARVALID,
-    SFARVALID,
-    SFSR_NAMES,
-)
+from harness.elf import Image
+from harness.simulator.memorymap import Block, MemoryMap
+from harness.simulator.nvic import FIRST_IRQ, NAMES, STATES
+
+# Status bits by their names (Armv8-M ARM, D1.2); native/scb.h sets them.
+#: CFSR: MemManage in bits 7..0, BusFault in 15..8, UsageFault in 31..16.
+CFSR_NAMES = {
+    1 << 0: "IACCVIOL",
+    1 << 1: "DACCVIOL",
+    1 << 3: "MUNSTKERR",
+    1 << 4: "MSTKERR",
+    1 << 7: "MMARVALID",
+    1 << 8: "IBUSERR",
+    1 << 9: "PRECISERR",
+    1 << 11: "UNSTKERR",
+    1 << 12: "STKERR",
+    1 << 15: "BFARVALID",
+    1 << 16: "UNDEFINSTR",
+    1 << 17: "INVSTATE",
+    1 << 18: "INVPC",
+    1 << 19: "NOCP",
+    1 << 20: "STKOF",
+    1 << 24: "UNALIGNED",
+    1 << 25: "DIVBYZERO",
+}
+HFSR_NAMES = {1 << 1: "VECTTBL", 1 << 30: "FORCED", 1 << 31: "DEBUGEVT"}
+SFSR_NAMES = {
+    1 << 0: "INVEP",
+    1 << 1: "INVIS",
+    1 << 2: "INVER",
+    1 << 3: "AUVIOL",
+    1 << 4: "INVTRAN",
+    1 << 5: "LSPERR",
+    1 << 6: "SFARVALID",
+    1 << 7: "LSERR",
+}
+#: MMARVALID and BFARVALID, SFARVALID: MMFAR, BFAR or SFAR holds the address of the access.
+_CFSR_VALID, _SFSR_VALID = 1 << 7 | 1 << 15, 1 << 6
 
 _MEANINGS = {
     "IACCVIOL": "fetched an instruction from memory that is not executable",
@@ -43,6 +72,11 @@ _MEANINGS = {
 
 #: Faults of a jump: pc is where it went to.
 JUMPS = {"INVEP": ", where no gateway is", "INVTRAN": " without BXNS or BLXNS"}
+
+#: Memories as reports name them.
+_MEMORIES = {"flash": "flash", "ram": "RAM", "ficr": "FICR", "uicr": "UICR"}
+#: Faults of a load or store; the address of another fault is not the one of an access.
+_ACCESSES = ("BusFault", "SecureFault")
 
 #: Blocks of code that a fault's record names: what led to it, before its handler runs.
 BLOCKS_KEPT = 16
@@ -85,6 +119,30 @@ def exception_name(number: int) -> str:
     return NAMES.get(number, f"IRQ{number - FIRST_IRQ}" if number >= FIRST_IRQ else f"#{number}")
 
 
+def target_of(
+    record: FaultRecord,
+    chip: MemoryMap,
+    is_secure: Callable[[int, Block | None], bool],
+    *,
+    is_write: bool,
+) -> str:
+    """``read of secure RAM``, ``write to secure UARTE0``, ``secure flash``; "" for other faults.
+
+    ``is_secure``: whether an address, which a peripheral may answer at, belongs to the secure
+    state.
+    """
+    is_jump = record.reason in JUMPS
+    address = record.pc if is_jump else record.address
+    if address is None or not (is_jump or record.cause in _ACCESSES):
+        return ""
+    name = next((_MEMORIES[area.name] for area in chip.areas if area.holds(address)), "address")
+    block = chip.peripheral_at(address)
+    owned = f"{STATES[not is_secure(address, block)]} {block.name if block else name}"
+    if is_jump:
+        return owned
+    return f"{'write to' if is_write else 'read of'} {owned}"
+
+
 def blamed(record: FaultRecord) -> int:
     """The address of the code to blame: pc, or where a jump into the other world came from."""
     if record.reason not in JUMPS:
@@ -92,9 +150,9 @@ def blamed(record: FaultRecord) -> int:
     return next((one for one in reversed(record.blocks) if one != record.pc), record.pc)
 
 
-def image_of(record: FaultRecord, firmware: Firmware) -> str:
+def image_of(record: FaultRecord, image: Image) -> str:
     """With images of two worlds, the name of the one to blame; "" with one world."""
-    return (firmware.locate(blamed(record)).image or firmware.name) if record.world else ""
+    return (image.locate(blamed(record)).image or image.name) if record.world else ""
 
 
 def what(record: FaultRecord) -> str:
@@ -106,30 +164,30 @@ def what(record: FaultRecord) -> str:
     return next((_MEANINGS[name] for name in record.reason.split(", ") if name in _MEANINGS), "")
 
 
-def where(record: FaultRecord, firmware: Firmware) -> str:
+def where(record: FaultRecord, image: Image) -> str:
     """The function, file and line to blame: of pc, or of lr if pc points nowhere."""
-    location = firmware.locate(blamed(record))
+    location = image.locate(blamed(record))
     if location.function or location.file:
         # With two worlds the image is named by itself, see image_of().
         return str(replace(location, image="") if record.world else location)
-    caller = firmware.locate((record.lr & ~1) - 2)
+    caller = image.locate((record.lr & ~1) - 2)
     return f"{caller} (the caller; pc is 0x{record.pc:08x})"
 
 
-def report(record: FaultRecord, firmware: Firmware) -> str:
+def report(record: FaultRecord, image: Image) -> str:
     """The whole decoded report, several lines."""
     lines = [f"{record.kind}: {record.reason or 'no status bit'}"]
     if record.kind not in (record.cause, "Lockup"):
         lines[0] += f" (escalated from {record.cause})"
     if record.world:
-        lines.append(f"  in the {record.world} image {image_of(record, firmware)}: {what(record)}")
+        lines.append(f"  in the {record.world} image {image_of(record, image)}: {what(record)}")
     names = record.reason.split(", ") if record.reason else []
     lines += [f"  {_MEANINGS[name]}" for name in names if name in _MEANINGS]
-    valid = record.cfsr & (BFARVALID | MMARVALID) or record.sfsr & SFARVALID
+    valid = record.cfsr & _CFSR_VALID or record.sfsr & _SFSR_VALID
     if record.address is not None and valid:
         lines.append(f"  address 0x{record.address:08x}")
-    lines.append(f"  pc 0x{record.pc:08x}  {firmware.locate(record.pc)}")
-    lines.append(f"  lr 0x{record.lr:08x}  {firmware.locate((record.lr & ~1) - 2)}")
+    lines.append(f"  pc 0x{record.pc:08x}  {image.locate(record.pc)}")
+    lines.append(f"  lr 0x{record.lr:08x}  {image.locate((record.lr & ~1) - 2)}")
     lines.append(f"  sp 0x{record.sp:08x}  {record.stack}, in {exception_name(record.exception)}")
     for first in range(0, 13, 4):
         part = record.registers[first : min(first + 4, 13)]
@@ -141,5 +199,5 @@ def report(record: FaultRecord, firmware: Firmware) -> str:
     )
     if record.blocks:
         lines.append("  last blocks before it, oldest first:")
-        lines += [f"    0x{address:08x}  {firmware.locate(address)}" for address in record.blocks]
+        lines += [f"    0x{address:08x}  {image.locate(address)}" for address in record.blocks]
     return "\n".join(lines)

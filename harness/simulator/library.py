@@ -22,9 +22,6 @@ CPU_CORTEX_M33 = 11
 PROT_READ, PROT_WRITE, PROT_EXEC = 1, 2, 4
 CTL_CPU_MODEL = 7 | (1 << 26) | (1 << 30)
 CTL_FLUSH_TB = 10 | (1 << 30)
-CTL_FLUSH_TLB = 11 | (1 << 30)
-ERR_INSN_INVALID = 10
-ERR_EXCEPTION = 21
 
 
 class Reg(IntEnum):
@@ -56,9 +53,8 @@ class Reg(IntEnum):
 CORE_REGISTERS = (*range(Reg.R0, Reg.R12 + 1), int(Reg.SP), int(Reg.LR), int(Reg.PC), int(Reg.XPSR))
 
 
-#: Unicorn's numbers for refused stores, and for refused fetches of instructions: from unmapped
-#: addresses, and from pages without the right.
-WRITES, FETCHES = (20, 22), (21, 24)
+#: Unicorn's numbers for refused stores: to unmapped addresses, and to pages without the right.
+WRITES = (20, 22)
 
 _SIGNATURES: dict[str, tuple[type | None, list[type]]] = {
     "uc_version": (c_uint32, [c_void_p, c_void_p]),
@@ -90,6 +86,7 @@ NATIVE_FUNCTIONS = (
     "uc_context_save",
     "uc_context_restore",
     "uc_context_free",
+    "uc_mem_protect",
 )
 
 

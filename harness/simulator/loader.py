@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from harness.elf import Firmware, Segment, trustzone, vectors
+from harness.elf import Image, Segment, trustzone, vectors
 from harness.elf.vectors import Vectors
 from harness.errors import BadElf
 from harness.simulator.memorymap import MemoryMap
@@ -14,7 +14,7 @@ _HINT = "is it linked for the nRF9160 (flash at 0, RAM at 0x20000000)?"
 
 
 @dataclass(frozen=True)
-class Image:
+class Loaded:
     """What is loaded at which address, and the vector table that the processor starts from."""
 
     parts: tuple[tuple[int, bytes], ...]
@@ -27,41 +27,39 @@ class Image:
         return self.start.address
 
 
-def load(firmware: Firmware, memory_map: MemoryMap) -> Image:
-    """Check ``firmware``, and what is loaded with it, against the memory map.
+def load(image: Image, memory_map: MemoryMap) -> Loaded:
+    """Check ``image``, and what is loaded with it, against the memory map.
 
     Raises :class:`BadElf` for a segment outside every memory, for segments that overlap, and for a
     vector table that the processor could not start from.
     """
-    segments = firmware.loaded
+    segments = image.loaded
     parts = sorted((segment.load_address, segment.data) for segment in segments if segment.data)
     if not parts:
-        raise BadElf(f"{firmware.path} has nothing to load: all of its segments are empty")
+        raise BadElf(f"{image.path} has nothing to load: all of its segments are empty")
     for address, data in parts:
         if not any(area.holds(address, len(data)) for area in memory_map.areas):
             raise BadElf(
-                f"{firmware.path}: {len(data):,} bytes at 0x{address:08x} lie outside every memory"
+                f"{image.path}: {len(data):,} bytes at 0x{address:08x} lie outside every memory"
                 f" of the {memory_map.name}",
                 hint=_HINT,
             )
     for (before, data), (address, _) in pairwise(parts):
         if address < before + len(data):
             raise BadElf(
-                f"{firmware.path}: the segments at 0x{before:08x} and 0x{address:08x} overlap"
+                f"{image.path}: the segments at 0x{before:08x} and 0x{address:08x} overlap"
             )
-    _check_running(segments, memory_map, firmware)
+    _check_running(segments, memory_map, image)
     flash, ram = memory_map.area("flash"), memory_map.area("ram")
-    start = vectors.find(firmware, range(flash.origin, flash.end), range(ram.origin, ram.end))
-    return Image(tuple(parts), start, trustzone.is_non_secure(firmware))
+    start = vectors.find(image, range(flash.origin, flash.end), range(ram.origin, ram.end))
+    return Loaded(tuple(parts), start, trustzone.is_non_secure(image))
 
 
-def _check_running(
-    segments: tuple[Segment, ...], memory_map: MemoryMap, firmware: Firmware
-) -> None:
+def _check_running(segments: tuple[Segment, ...], memory_map: MemoryMap, image: Image) -> None:
     for segment in segments:
         if not any(area.holds(segment.address, segment.size) for area in memory_map.areas):
             raise BadElf(
-                f"{firmware.path}: {segment.size:,} bytes at 0x{segment.address:08x} lie outside"
+                f"{image.path}: {segment.size:,} bytes at 0x{segment.address:08x} lie outside"
                 f" every memory of the {memory_map.name}",
                 hint=_HINT,
             )

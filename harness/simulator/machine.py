@@ -12,42 +12,31 @@ from collections.abc import Callable
 from enum import StrEnum
 
 from harness.deadline import Deadline
-from harness.elf import Firmware
-from harness.simulator.counting import XPSR_THUMB, Reason
+from harness.elf import Image
+from harness.findings import Finding, Kind
+from harness.simulator import loader, memorymap
+from harness.simulator.counting import Reason
 from harness.simulator.events import NEVER
 from harness.simulator.faults import FaultRecord, image_of, report, what, where
-from harness.simulator.library import ERR_EXCEPTION, FETCHES, Reg
-from harness.simulator.nrf9160 import INSTRUCTIONS, Nrf9160
-from harness.simulator.nvic import BUS_FAULT, MEM_MANAGE, SQUASHED, USAGE_FAULT
-from harness.simulator.security.gateway import FNC_RETURN
-from harness.simulator.status import (
-    DACCVIOL,
-    IACCVIOL,
-    IBUSERR,
-    INVSTATE,
-    MMARVALID,
-    NOCP,
-    STKOF,
-    UNALIGNED,
-    UNDEFINSTR,
-)
+from harness.simulator.library import CORE_REGISTERS, Reg
+from harness.simulator.nrf9160 import Nrf9160
+from harness.simulator.peripherals.clock import Clock
+from harness.simulator.peripherals.uarte import Uarte
+from harness.simulator.recorded import Recorded
 
 #: So many resets without console output between them are a loop; a first boot takes one or two.
 RESETS_IN_A_LOOP = 16
 #: How many of the last console bytes are searched for a pattern: after the end of a line, and
 #: within one.
 _WINDOW, _LINE = 4096, 256
-
-# Plain numbers: looking up a member of an enumeration takes longer than comparing numbers.
-_EXCEPTION, _UNMASKED, _SPECIAL = int(Reason.EXCEPTION), int(Reason.UNMASKED), int(Reason.SPECIAL)
-_MEMORY, _DEVICE, _ERROR = int(Reason.MEMORY), int(Reason.DEVICE), int(Reason.ERROR)
-_XPSR = int(Reg.XPSR)
-
-# Unicorn's exception numbers (Core.exception).
-_SVC, _FETCH, _DATA, _BKPT, _EXIT = 2, 3, 4, 7, 8
-#: Unicorn's fault status (short descriptor format) of an access that is not aligned.
-_ALIGNMENT = 1
-_USAGE = {1: UNDEFINSTR, 17: NOCP, 18: INVSTATE, 19: STKOF, 22: UNALIGNED}
+_FINDINGS_KEPT = 200
+_PIN_RESET = 1 << 0  # POWER.RESETREAS
+#: Values of ``timing``.
+INSTRUCTIONS, BRANCHES = "instructions", "branches"
+#: The registers of CORE_REGISTERS, by name.
+REGISTER_NAMES = (*(f"r{number}" for number in range(13)), "sp", "lr", "pc", "xpsr")
+#: Values of Machine.sleeping, by Core.sleeping.
+_SLEEPS = ("", "wfi", "wfe")
 
 
 class End(StrEnum):
@@ -61,29 +50,103 @@ class End(StrEnum):
     RESET_LOOP = "reset_loop"
 
 
-class Machine(Nrf9160):
-    """A chip that runs, and what tests and tools ask of it."""
+class Machine:
+    """A chip that runs one image, and what tests and tools ask of it; :meth:`close` frees it.
+
+    ``booted`` is False for a device fresh from the factory, whose UICR is erased. ``console`` names
+    the UARTE whose bytes are kept; with ``paced`` its transfers take the time of the baud rate.
+    ``timing``: an instruction takes one tick; with "branches" a taken branch takes one more, so
+    that busy loops that were calibrated on the chip take about the right time.
+    """
 
     def __init__(
         self,
-        firmware: Firmware,
+        firmware: Image,
         *,
         booted: bool = True,
         console: str = "UARTE0",
         paced: bool = False,
         timing: str = INSTRUCTIONS,
     ) -> None:
+        self.firmware = firmware
+        self.memory_map = memorymap.load()
+        self.image = loader.load(firmware, self.memory_map)
+        self.console = Recorded()
+        self.faults: list[FaultRecord] = []
+        self.findings: list[Finding] = [*self.image.start.notes(non_secure=self.image.non_secure)]
+        self.resets = self.silent_resets = 0
+        self._noted: set[str] = set()  # subjects of findings
         self._hooks: dict[int, list[Callable[[Machine], bool | None]]] = {}
         self._pattern: re.Pattern[bytes] | None = None
         self._lines = False
         self._searched = 0  # console bytes that have been searched for the pattern
         self._hit = False
-        super().__init__(firmware, booted=booted, console=console, paced=paced, timing=timing)
+        self.chip = Nrf9160(
+            self.image, booted=booted, taken=self._note_fault, unmodelled=self._note_unmodelled
+        )
+        self.engine, self.core, self.nvic = self.chip.engine, self.chip.core, self.chip.nvic
+        self.bus, self.events, self.devices = self.chip.bus, self.chip.events, self.chip.devices
+        self.core.branch_ticks = timing == BRANCHES
+        self.uart = self.chip.device(console, Uarte)
+        #: What each UARTE except the console has sent, by name.
+        self.sent: dict[str, bytearray] = {}
+        for name, device in self.devices.items():
+            if isinstance(device, Uarte) and device is not self.uart:
+                device.sink = self.sent.setdefault(name, bytearray()).extend
+        self.uart.attend(self.printed, paced=paced)
+
+    # time and sleep
+
+    @property
+    def now(self) -> int:
+        """Virtual time in ticks since power-on."""
+        return self.chip.now
+
+    @property
+    def seconds(self) -> float:
+        """Virtual time in seconds since power-on."""
+        return self.chip.now / self.memory_map.cpu_hz
+
+    @property
+    def sleeping(self) -> str:
+        """``wfi`` or ``wfe`` while the core sleeps, else an empty string."""
+        return _SLEEPS[self.core.sleeping]
+
+    @sleeping.setter
+    def sleeping(self, instruction: str) -> None:
+        self.core.sleeping = _SLEEPS.index(instruction)
+
+    # evidence
+
+    def _note_fault(self, record: FaultRecord) -> None:
+        if len(self.faults) < _FINDINGS_KEPT:
+            self.faults.append(record)
+
+    def _note_unmodelled(self, subject: str, what: str) -> None:
+        """The first access of its kind to something without a model is a finding."""
+        if subject in self._noted or len(self._noted) >= _FINDINGS_KEPT:
+            return
+        self._noted.add(subject)
+        message = f"{subject} has no model and was {what} by {self.where()}"
+        self.findings.append(Finding(Kind.UNMODELLED_ACCESS, message, subject))
+
+    def clear_evidence(self) -> None:
+        """Forget faults and findings, for a run that is judged on its own."""
+        self.faults.clear()
+        self.findings.clear()
+        self._noted.clear()
+
+    # the console
+
+    def feed(self, data: bytes) -> None:
+        """Send ``data`` to the console's receiver; it arrives at the baud rate."""
+        self.uart.feed(data)
 
     def printed(self, data: bytes) -> None:
         """The console sent bytes."""
         self._collect()
-        super().printed(data)
+        self.console.append(self.seconds, data)
+        self.silent_resets = 0
         self._listen(data)
 
     def _listen(self, data: bytes) -> None:
@@ -96,8 +159,7 @@ class Machine(Nrf9160):
         reach = _WINDOW if line else _LINE
         if self._pattern.search(self.console.since(max(self._searched, size - reach))):
             self._hit = True
-            self.core.stop_after = True
-            self.core.stop_at = min(self.core.stop_at, self.core.executed)
+            self.chip.stop()
         elif self._lines:
             self._searched = size - (len(data) - line)
 
@@ -133,7 +195,7 @@ class Machine(Nrf9160):
                 end = self._settled(until_tick, until_executed, guard)
                 if end is not None:
                     return end
-                if self.sleeping and not self._awake(until_tick, guard):
+                if self.core.sleeping and not self._awake(until_tick, guard):
                     if self.now >= until_tick:
                         return End.DEADLINE
                     if guard is not None and guard.guard_expired:
@@ -149,16 +211,16 @@ class Machine(Nrf9160):
         """Carry out what is due between two stretches of execution; an End stops the run."""
         if self.bus.mends:
             self.bus.mend()
-        if self.reset_reason is not None:
-            self._reset(self.reset_reason)
+        if self.chip.reset_reason is not None:
+            self._reset(self.chip.reset_reason)
             if self.silent_resets >= RESETS_IN_A_LOOP:
                 return End.RESET_LOOP
         self.events.run_due(self.now)
-        if self.reset_reason is not None:  # the watchdog
+        if self.chip.reset_reason is not None:  # the watchdog
             return self._settled(until_tick, until_executed, guard)
         if self._hit:
             return End.CONDITION
-        if self.exceptions.locked_up:
+        if self.core.locked_up:
             return End.LOCKUP
         if self.core.executed >= until_executed:
             return End.CONDITION
@@ -173,7 +235,7 @@ class Machine(Nrf9160):
 
         False if none does before ``until_tick``, or before the guard's wall time is over.
         """
-        while not self._wakes():
+        while not self.core.wakes():
             if guard is not None and guard.guard_expired:
                 return False
             time = self.events.next_time
@@ -185,125 +247,85 @@ class Machine(Nrf9160):
                 return False
             self.core.slept += max(0, time - self.now)
             self.events.run_due(self.now)
-            if self.reset_reason is not None or self._hit:
+            if self.chip.reset_reason is not None or self._hit:
                 return True
-        self.sleeping = ""
+        self.core.sleeping = 0
         return True
-
-    def _wakes(self) -> bool:
-        if self.sleeping == "wfe" and self.nvic.event:
-            self.nvic.event = False
-            return True
-        number = self.nvic.best()
-        if not number:
-            return False
-        # WFI wakes for what would be taken if PRIMASK were clear; WFE only for what is taken.
-        if self.sleeping == "wfe":
-            return self.core.deliverable()
-        nonsecure = self.core.nonsecure
-        base = self.core.read(Reg.BASEPRI) & self.nvic.group_mask(nonsecure)
-        if base and nonsecure and self.nvic.squashed:
-            base = (base >> 1) + SQUASHED
-        now = min(self.nvic.active_priority, base) if base else self.nvic.active_priority
-        return self.nvic.group_priority(number) < now
 
     def _execute(self, until_tick: int, until_executed: int, seconds: float) -> None:
         core = self.core
-        if self.sleeping:  # what ended the sleep was a reset, or what the run waits for
+        if core.sleeping:  # what ended the sleep was a reset, or what the run waits for
             return
-        if core.deliverable():
-            self.exceptions.enter(self.nvic.best(), self.bus.pc())
-            if self.exceptions.locked_up:
-                return
         ahead = min(self.events.next_time, until_tick) - self.now
         core.stop_at = min(core.executed + max(ahead, 1), until_executed)
         reason = core.run(seconds)
         self._collect()
-        pc = self.bus.pc()
-        if reason == _EXCEPTION:
-            self._exception(core.exception, pc)
-        elif reason == _UNMASKED:
-            self.exceptions.enter(self.nvic.best(), pc)
-        elif reason == _SPECIAL:
-            self._stands_before(pc)
-        elif reason == _MEMORY:
-            self._refused(pc)
-        elif reason == _ERROR:
-            self._error(core.error, pc)
-        elif reason == _DEVICE and core.stale:
-            core.synchronize()
-        if self.exceptions.sleep_on_exit:
-            self.exceptions.sleep_on_exit = False
-            if not core.deliverable():
-                self.sleeping = "wfi"
+        if reason == Reason.BREAKPOINT:
+            self._call_hooks(self.pc)
+        elif reason == Reason.EXCEPTION:
+            raise RuntimeError(f"Unicorn raised exception {core.exception} at 0x{self.pc:08x}")
 
-    def _exception(self, number: int, pc: int) -> None:
-        if number == _SVC:
-            self.exceptions.supervisor_call(pc)
-        elif number == _EXIT:
-            self._magic_branch(pc)
-        elif number == _BKPT:
-            self.exceptions.breakpoint(pc)
-        elif number == _FETCH and self.gateway.is_outside(pc):
-            self._stands_before(pc)
-        elif number == _FETCH:
-            self.exceptions.fault(MEM_MANAGE, IACCVIOL, pc)
-        elif number == _DATA and self.core.fault_status & 0xF == _ALIGNMENT:
-            self.exceptions.fault(USAGE_FAULT, UNALIGNED, pc)
-        elif number == _DATA:
-            self.exceptions.fault(MEM_MANAGE, DACCVIOL | MMARVALID, pc, self.core.fault_address)
-        elif number in _USAGE:
-            self.exceptions.fault(USAGE_FAULT, _USAGE[number], pc)
-        else:
-            raise RuntimeError(f"Unicorn raised exception {number} at 0x{pc:08x}")
+    def _call_hooks(self, pc: int) -> None:
+        for hook in tuple(self._hooks[pc]):
+            if hook(self):
+                self._hit = True
+        self.core.ignore_breakpoint(pc)
+        if not self._hit and self.pc == pc:
+            self.core.carry_out(pc)
 
-    def _magic_branch(self, pc: int) -> None:
-        """A branch to EXC_RETURN or FNC_RETURN, whose bit 0 Unicorn took for the Thumb bit."""
-        target = pc | 1
-        if not self.core.read(_XPSR) & XPSR_THUMB:
-            target = pc
-            self.core.write(Reg.EPSR, XPSR_THUMB)
-        if pc == FNC_RETURN - 1 and self.worlds.divided:
-            self.gateway.function_return()
-        else:
-            self.exceptions.leave(target)
+    def _reset(self, reason: int) -> None:
+        self.resets += 1
+        self.silent_resets += 1
+        incoming = bytes(self.uart.incoming)
+        self.chip.reset(reason)
+        self.uart.incoming[:] = incoming
 
-    def _stands_before(self, pc: int) -> None:
-        store = self.engine.store_of(pc, 2)
-        code = bytes(store.slice(pc, 4)) if store else b""  # shorter at the end of memory
-        first, second = int.from_bytes(code[:2], "little"), int.from_bytes(code[2:], "little")
-        if self.gateway.refuses(pc, (first, second)):
-            return
-        hooks = self._hooks.get(pc)
-        if hooks is not None:
-            for hook in tuple(hooks):
-                if hook(self):
-                    self._hit = True
-            self.core.ignore_breakpoint(pc)
-            if self._hit or self.bus.pc() != pc:
-                return
-        self.special.carry_out(pc, first, second)
+    def reset(self) -> None:
+        """A pin reset: RAM, flash and UICR stay as they are."""
+        self._reset(_PIN_RESET)
+        self.silent_resets = 0
 
-    def _refused(self, pc: int) -> None:
-        core = self.core
-        if core.fault_type in FETCHES:
-            if self.attribution.restricted and self._holds(pc, 2):
-                self._stands_before(pc)
-                return
-            self.exceptions.fault(BUS_FAULT, IBUSERR, core.fault_address & ~1)
-            return
-        refusal = self.bus.refusal
-        self.exceptions.fault(refusal.cause, refusal.status, pc, core.fault_address)
+    def warn_of_power_failure(self) -> None:
+        """The supply falls below the warning's threshold (POWER.EVENTS_POFWARN)."""
+        self.chip.device("CLOCK", Clock).event("POFWARN")
 
-    def _error(self, error: int, pc: int) -> None:
-        if not self._holds(pc, 2):
-            self.exceptions.fault(BUS_FAULT, IBUSERR, pc)
-        elif error == ERR_EXCEPTION or not self.core.read(Reg.XPSR) & XPSR_THUMB:
-            self.exceptions.fault(USAGE_FAULT, INVSTATE, pc)
-        else:
-            self.exceptions.fault(USAGE_FAULT, UNDEFINSTR, pc)
+    def brown_out(self, ram: bytes) -> None:
+        """The supply fails and comes back: a reset without a reason, and RAM holds ``ram``."""
+        self.reset()
+        self.chip.lose_power(ram)
 
-    # what tests and tools ask
+    # memory and registers, as a debugger sees them
+
+    def read_memory(self, address: int, size: int) -> bytes:
+        """Memory as a debugger sees it. Raises ValueError outside flash, RAM, FICR and UICR."""
+        store = self.engine.store_of(address, size)
+        if store is None:
+            raise ValueError(f"no memory at 0x{address:08x} ({size} bytes)")
+        return bytes(store.slice(address, size))
+
+    def write_memory(self, address: int, data: bytes) -> None:
+        """Write memory as a debugger does. Raises ValueError if there is none."""
+        self.chip.write_memory(address, data)
+
+    @property
+    def pc(self) -> int:
+        """The address of the next instruction."""
+        return self.core.read(Reg.PC) & ~1
+
+    @property
+    def exception_number(self) -> int:
+        """IPSR."""
+        return self.chip.exception_number
+
+    @property
+    def registers(self) -> dict[str, int]:
+        """r0 to r12, sp, lr, pc, xpsr, by name."""
+        return dict(zip(REGISTER_NAMES, self.core.read_many(CORE_REGISTERS), strict=True))
+
+    def write_register(self, name: str, value: int) -> None:
+        """Set r0 to r12, sp, lr or pc."""
+        number = CORE_REGISTERS[REGISTER_NAMES.index(name)]
+        self.core.write(number, value | 1 if name == "pc" else value)
 
     def hook(self, where: str | int, called: Callable[[Machine], bool | None]) -> None:
         """Call ``called(machine)`` before the instruction at a symbol or address; True stops."""
@@ -324,7 +346,7 @@ class Machine(Nrf9160):
 
     def where(self) -> str:
         """Function, file and line of the program counter."""
-        return str(self.firmware.locate(self.bus.pc()))
+        return str(self.firmware.locate(self.pc))
 
     def fault_report(self, record: FaultRecord) -> str:
         """The decoded report of one fault."""
@@ -351,3 +373,7 @@ class Machine(Nrf9160):
                     origin = store.area.origin + 16 * at
                     addresses += [origin + 2 * bit for bit in range(8) if byte >> bit & 1]
         return addresses
+
+    def close(self) -> None:
+        """Free Unicorn; safe to call twice."""
+        self.chip.close()

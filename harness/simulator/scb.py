@@ -1,16 +1,16 @@
 """System control block, SAU and FP extension registers (Armv8-M ARM, D1.2), one per security state.
 
-What both states share is in :class:`Shared`. The non-secure state sees the part of it that
-AIRCR.BFHFNMINS gives it, and nothing else.
+The registers that exceptions depend on are the counting core's (``native/scb.h``). The non-secure
+state sees the part of the shared ones that AIRCR.BFHFNMINS gives it, and nothing else.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Protocol
 
 from harness.simulator.dwt import Dwt
-from harness.simulator.identification import ID
+from harness.simulator.engine import Engine
 from harness.simulator.nvic import (
     BANKED,
     BUS_FAULT,
@@ -20,10 +20,6 @@ from harness.simulator.nvic import (
     NONSECURE,
     SECURE_FAULT,
 )
-from harness.simulator.status import BFARVALID, MMARVALID
-
-if TYPE_CHECKING:
-    from harness.simulator._native import Mpu, Nvic
 
 _SHPR = (0x18, 0x1C, 0x20)
 SLEEPONEXIT, SLEEPDEEP, SEVONPEND = 1 << 1, 1 << 2, 1 << 4
@@ -32,11 +28,8 @@ _SLEEPDEEPS = 1 << 3
 _VECTKEY = 0x05FA
 _AIRCR_SYSRESETREQ, _AIRCR_SYSRESETREQS = 1 << 2, 1 << 3
 _AIRCR_BFHFNMINS, _AIRCR_PRIS = 1 << 13, 1 << 14
-_CCR_RESET = 0x201  # STKALIGN, which v8-M fixes at one
-_FPCCR_RESET = 0xC000_0000  # ASPEN, LSPEN
+_CCR_FIXED = 0x201  # STKALIGN, which v8-M fixes at one
 _FPCCR_SECURE = 0x3C00_0000  # LSPENS, CLRONRET(S), TS: the non-secure state cannot set them
-FPCCR_TS = 1 << 26
-_BUS_STATUS = 0xFF00  # BFSR in CFSR
 
 #: SHCSR enable bits of the configurable faults: exception number -> bit.
 FAULT_ENABLES = {4: 1 << 16, 5: 1 << 17, 6: 1 << 18, 7: 1 << 19}
@@ -44,17 +37,15 @@ _SHARED_ENABLES = 1 << 17 | 1 << 19
 _ACTIVE_BITS = {4: 0, 5: 1, 3: 2, 6: 3, 7: 4, 2: 5, 11: 7, 12: 8, 14: 10, 15: 11}
 _PENDING_BITS = {6: 12, 4: 13, 5: 14, 11: 15, 7: 20, 3: 21}
 
-
-def _kept_by_the_core(name: str) -> Any:
-    """A banked register, which the counting core needs to take exceptions."""
-
-    def place(scb: Scb) -> str:
-        return f"{name}_ns" if scb._nonsecure else name
-
-    return property(
-        lambda scb: getattr(scb._nvic, place(scb)),
-        lambda scb, value: setattr(scb._nvic, place(scb), value),
-    )
+#: How the processor identifies itself (Cortex-M33 TRM, B2): CPUID (r0p3), then from ID_PFR0 on.
+ID = {
+    0x00: 0x410F_D213,
+    0x40: 0x0000_0030, 0x44: 0x0000_0210, 0x48: 0x0020_0000, 0x4C: 0x0000_0000,
+    0x50: 0x0010_1F40, 0x54: 0x0000_0000, 0x58: 0x0100_0000, 0x5C: 0x0000_0000,
+    0x60: 0x0110_1110, 0x64: 0x0221_2000, 0x68: 0x2023_2232, 0x6C: 0x0111_1131,
+    0x70: 0x0131_0132, 0x74: 0x0000_0000, 0x78: 0x0000_0000, 0x7C: 0x8000_0000,
+    0x240: 0x1011_0021, 0x244: 0x1100_0011, 0x248: 0x0000_0040,
+}  # fmt: skip
 
 
 class Host(Protocol):
@@ -65,65 +56,44 @@ class Host(Protocol):
     def request_reset(self) -> None:
         """SYSRESETREQ was written."""
 
-    def fp_access_changed(self) -> None:
-        """CPACR or NSACR was written."""
-
     def security_changed(self) -> None:
-        """A register of the SAU was written."""
-
-
-class Shared:
-    """What both security states share."""
-
-    def __init__(self) -> None:
-        self.reset()
-
-    def reset(self) -> None:
-        """Values after a reset."""
-        self.hfsr = self.bfsr = self.bfar = self.sfsr = self.sfar = 0
-        self.enables = 0  # in SHCSR, of BusFault and SecureFault
-        self.nsacr = 0
-        self.sau_ctrl = 0
-        self.reset_secure_only = False  # AIRCR.SYSRESETREQS
-
-    def state(self) -> dict[str, Any]:
-        """What a snapshot keeps."""
-        return dict(vars(self))
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take back what :meth:`state` gave."""
-        self.__dict__.update(state)
+        """AIRCR or a register of the SAU was written."""
 
 
 class Scb:
     """Registers by offset from 0xE000_ED00, as one security state sees them."""
 
-    def __init__(
-        self,
-        host: Host,
-        nvic: Nvic,
-        mpu: Mpu,
-        dwt: Dwt,
-        shared: Shared,
-        *,
-        nonsecure: bool,
-    ) -> None:
-        self._host, self._nvic, self._mpu, self._dwt = host, nvic, mpu, dwt
-        self.shared, self._nonsecure = shared, nonsecure
+    def __init__(self, host: Host, engine: Engine, dwt: Dwt, *, nonsecure: bool) -> None:
+        nvic, bank = engine.nvic, engine.scb[nonsecure]
+        self._host, self._core, self._nvic, self._dwt = host, engine.core, nvic, dwt
+        self._mpu, self._bank = engine.mpus[nonsecure], bank
+        self._shared, self._nonsecure = engine.shared, nonsecure
         self._readers: dict[int, Callable[[], int]] = {
             0x04: lambda: nvic.read_control(host.exception_number, nonsecure),
+            0x08: lambda: bank.vtor,
             0x0C: self._read_aircr,
+            0x10: lambda: nvic.scr(nonsecure),
+            0x14: lambda: bank.ccr,
             0x24: self._read_shcsr,
-            0x8C: lambda: self.shared.nsacr,
+            0x28: lambda: self.cfsr,
+            0x2C: lambda: self.hfsr,
+            0x34: lambda: bank.mmfar,
+            0x38: lambda: self.bfar,
+            0x88: lambda: bank.cpacr,
+            0x8C: lambda: self._shared.nsacr,
             0xFC: lambda: self._dwt.trace << 24,
+            0x234: lambda: bank.fpccr,
         }
         self._writers: dict[int, Callable[[int], None]] = {
             0x04: lambda value: nvic.write_control(value, nonsecure),
+            0x08: self._write_vtor,
             0x0C: self._write_aircr,
             0x10: self._write_scr,
+            0x14: self._write_ccr,
             0x24: self._write_shcsr,
             0x28: self._clear_cfsr,
             0x2C: self._clear_hfsr,
+            0x34: self._write_mmfar,
             0x38: self._write_bfar,
             0x88: self._write_cpacr,
             0x8C: lambda _: None,
@@ -133,9 +103,9 @@ class Scb:
         }
         if not nonsecure:
             self._readers |= {
-                0xD0: lambda: self.shared.sau_ctrl,
-                0xE4: lambda: self.shared.sfsr,
-                0xE8: lambda: self.shared.sfar,
+                0xD0: lambda: self._shared.sau_ctrl,
+                0xE4: lambda: self._shared.sfsr,
+                0xE8: lambda: self._shared.sfar,
             }
             self._writers |= {
                 0x8C: self._write_nsacr,
@@ -146,15 +116,9 @@ class Scb:
         self.reset()
 
     def reset(self) -> None:
-        """Values after a reset; :class:`Shared` is reset by its owner."""
-        self.status = self.mmfar = 0
-        self.ccr = _CCR_RESET
-        self.enables = 0
-        self.storage: dict[int, int] = {0x234: _FPCCR_RESET}
-        self.cpacr = 0
-
-    vtor = _kept_by_the_core("vtor")
-    scr = _kept_by_the_core("scr")
+        """Values after a reset; what both states share is reset by its owner."""
+        self._bank.reset()
+        self._storage: dict[int, int] = {}
 
     # faults: banked ones, and those that both states share
 
@@ -166,48 +130,26 @@ class Scb:
     @property
     def cfsr(self) -> int:
         """CFSR as this state reads it."""
-        return self.status | (self.shared.bfsr if self.sees_shared else 0)
+        return self._bank.cfsr | (self._shared.bfsr if self.sees_shared else 0)
 
     @property
     def hfsr(self) -> int:
         """HFSR as this state reads it."""
-        return self.shared.hfsr if self.sees_shared else 0
+        return self._shared.hfsr if self.sees_shared else 0
 
     @property
     def bfar(self) -> int:
         """BFAR as this state reads it."""
-        return self.shared.bfar if self.sees_shared else 0
-
-    def note(self, status: int, address: int | None = None) -> None:
-        """Set bits of CFSR; ``address`` goes to MMFAR with MMARVALID, to BFAR with BFARVALID."""
-        self.status |= status & ~_BUS_STATUS
-        self.shared.bfsr |= status & _BUS_STATUS
-        if address is not None and status & MMARVALID:
-            self.mmfar = address
-        if address is not None and status & BFARVALID:
-            self.shared.bfar = address
-
-    @property
-    def fault_enables(self) -> int:
-        """SHCSR's enable bits of this state's faults and of those that are shared."""
-        return self.enables | self.shared.enables
+        return self._shared.bfar if self.sees_shared else 0
 
     def number(self, exception: int) -> int:
         """This state's exception of a number, with NONSECURE if it is banked and not secure."""
         return exception | NONSECURE if self._nonsecure and exception in BANKED else exception
 
-    @property
-    def clears_fp(self) -> bool:
-        """FPCCR.TS: all FP registers belong to the secure state."""
-        return bool(self.storage.get(0x234, 0) & FPCCR_TS)
-
     def read(self, offset: int) -> int:
         """The word at ``offset``."""
         if offset in self._readers:
             return self._readers[offset]()
-        if offset in _PLAIN:
-            value: int = getattr(self, _PLAIN[offset])
-            return value
         if offset in _SHPR:
             priorities = bytes(self._priority(offset - 0x14 + i) for i in range(4))
             return int.from_bytes(priorities, "little")
@@ -215,25 +157,19 @@ class Scb:
             return self._mpu.read(offset)
         if 0xD0 <= offset <= 0xE8:
             return 0  # the SAU has no regions, and the non-secure state sees none of it
-        return ID.get(offset, self.storage.get(offset, 0))
+        return ID.get(offset, self._storage.get(offset, 0))
 
     def write(self, offset: int, value: int) -> None:
         """Write the word at ``offset``."""
         if offset in self._writers:
             self._writers[offset](value)
-        elif offset == 0x08:
-            self.vtor = value & ~0x7F
-        elif offset == 0x14:
-            self.ccr = value | _CCR_RESET
-        elif offset in _PLAIN:
-            setattr(self, _PLAIN[offset], value)
         elif offset in _SHPR:
             for i in range(4):
                 self._set_priority(offset - 0x14 + i, value >> 8 * i & 0xFF)
         elif 0x90 <= offset < 0xC8:
             self._mpu.write(offset, value)
         elif offset not in ID and not 0xD0 <= offset <= 0xE8:
-            self.storage[offset] = value
+            self._storage[offset] = value
 
     def _owns(self, exception: int) -> bool:
         """True for a system exception whose registers this state may access."""
@@ -263,7 +199,7 @@ class Scb:
         if self._nonsecure:
             return value
         value |= _AIRCR_PRIS if nvic.squashed else 0
-        return value | (_AIRCR_SYSRESETREQS if self.shared.reset_secure_only else 0)
+        return value | (_AIRCR_SYSRESETREQS if self._shared.reset_secure_only else 0)
 
     def _write_aircr(self, value: int) -> None:
         if value >> 16 != _VECTKEY:
@@ -271,16 +207,12 @@ class Scb:
         nvic = self._nvic
         nvic.set_group(value >> 8 & 7, self._nonsecure)
         if not self._nonsecure:
-            self.shared.reset_secure_only = bool(value & _AIRCR_SYSRESETREQS)
+            self._shared.reset_secure_only = bool(value & _AIRCR_SYSRESETREQS)
             nvic.squashed = bool(value & _AIRCR_PRIS)
             nvic.faults_nonsecure = bool(value & _AIRCR_BFHFNMINS)
             self._host.security_changed()
-        if value & _AIRCR_SYSRESETREQ and not (self._nonsecure and self.shared.reset_secure_only):
+        if value & _AIRCR_SYSRESETREQ and not (self._nonsecure and self._shared.reset_secure_only):
             self._host.request_reset()
-
-    def _write_scr(self, value: int) -> None:
-        kept = SLEEPONEXIT | SLEEPDEEP | SEVONPEND | (0 if self._nonsecure else _SLEEPDEEPS)
-        self.scr = value & kept
 
     def _shown(self, exceptions: dict[int, int], *, active: bool) -> int:
         """Bits of SHCSR for the system exceptions of this state that are active, or pending."""
@@ -289,19 +221,19 @@ class Scb:
         return sum(1 << exceptions[n] for n in mine if holds(self.number(n)))
 
     def _read_shcsr(self) -> int:
-        value = self.enables
+        value = self._bank.enables
         if not self._nonsecure:
-            value |= self.shared.enables
+            value |= self._shared.enables
         elif self.sees_shared:
-            value |= self.shared.enables & FAULT_ENABLES[BUS_FAULT]
+            value |= self._shared.enables & FAULT_ENABLES[BUS_FAULT]
         value |= self._shown(_ACTIVE_BITS, active=True)
         return value | self._shown(_PENDING_BITS, active=False)
 
     def _write_shcsr(self, value: int) -> None:
-        self.enables = value & 0x5_0000
+        self._bank.enables = value & 0x5_0000
         if self.sees_shared:
             mine = FAULT_ENABLES[BUS_FAULT] if self._nonsecure else _SHARED_ENABLES
-            self.shared.enables = self.shared.enables & ~mine | value & mine
+            self._shared.enables = self._shared.enables & ~mine | value & mine
         nvic = self._nvic
         for exception, bit in _PENDING_BITS.items():
             if exception in (4, 5, 6, 7, 11) and self._owns(exception):
@@ -312,60 +244,58 @@ class Scb:
                 nvic.set_active(self.number(exception), value >> bit & 1)
 
     def _clear_cfsr(self, value: int) -> None:
-        self.status &= ~value
+        self._bank.cfsr &= ~value
         if self.sees_shared:
-            self.shared.bfsr &= ~value
+            self._shared.bfsr &= ~value
 
     def _clear_hfsr(self, value: int) -> None:
         if self.sees_shared:
-            self.shared.hfsr &= ~value
+            self._shared.hfsr &= ~value
 
     def _clear_sfsr(self, value: int) -> None:
-        self.shared.sfsr &= ~value
+        self._shared.sfsr &= ~value
 
     def _write_bfar(self, value: int) -> None:
         if self.sees_shared:
-            self.shared.bfar = value
+            self._shared.bfar = value
 
     def _write_sfar(self, value: int) -> None:
-        self.shared.sfar = value
+        self._shared.sfar = value
 
     def _write_sau_ctrl(self, value: int) -> None:
-        self.shared.sau_ctrl = value & 3
+        self._shared.sau_ctrl = value & 3
         self._host.security_changed()
 
+    def _write_vtor(self, value: int) -> None:
+        self._bank.vtor = value & ~0x7F
+
+    def _write_scr(self, value: int) -> None:
+        kept = SLEEPONEXIT | SLEEPDEEP | SEVONPEND | (0 if self._nonsecure else _SLEEPDEEPS)
+        self._nvic.set_scr(value & kept, self._nonsecure)
+
+    def _write_ccr(self, value: int) -> None:
+        self._bank.ccr = value | _CCR_FIXED
+
+    def _write_mmfar(self, value: int) -> None:
+        self._bank.mmfar = value
+
     def _write_fpccr(self, value: int) -> None:
-        self.storage[0x234] = value & ~(_FPCCR_SECURE if self._nonsecure else 0)
-        self._host.fp_access_changed()
+        self._bank.fpccr = value & ~(_FPCCR_SECURE if self._nonsecure else 0)
 
     def _write_cpacr(self, value: int) -> None:
-        self.cpacr = value & 0xF0_FFFF
-        self._host.fp_access_changed()
+        self._bank.cpacr = value & 0xF0_FFFF
+        self._core.update_fp_access()
 
     def _write_nsacr(self, value: int) -> None:
-        self.shared.nsacr = value & 0xCFF
-        self._host.fp_access_changed()
+        self._shared.nsacr = value & 0xCFF
+        self._core.update_fp_access()
 
-    @property
-    def fp_allowed(self) -> bool:
-        """True if FP instructions may run in this state."""
-        allowed = self.cpacr >> 20 & 3 != 0
-        return allowed and (not self._nonsecure or bool(self.shared.nsacr >> 10 & 1))
-
-    _STATE = ("status", "mmfar", "ccr", "enables", "cpacr")
-
-    def state(self) -> dict[str, Any]:
+    def state(self) -> tuple[bytes, dict[int, int]]:
         """What a snapshot keeps."""
-        return {name: getattr(self, name) for name in self._STATE} | {"storage": dict(self.storage)}
+        return self._bank.state(), dict(self._storage)
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: tuple[bytes, dict[int, int]]) -> None:
         """Take back what :meth:`state` gave."""
-        for name in self._STATE:
-            setattr(self, name, state[name])
-        self.storage = dict(state["storage"])
-
-
-_PLAIN = {
-    0x08: "vtor", 0x10: "scr", 0x14: "ccr", 0x28: "cfsr", 0x2C: "hfsr", 0x34: "mmfar", 0x38: "bfar",
-    0x88: "cpacr",
-}  # fmt: skip
+        bank, storage = state
+        self._bank.restore(bank)
+        self._storage = dict(storage)

@@ -23,11 +23,9 @@ from harness.simulator.machine import Machine
 from harness.simulator.recorded import Packed
 
 #: Increased when what a snapshot holds, or how it is written, changes.
-FORMAT = 6
+FORMAT = 7
 _MAGIC = b"tflm-hil snapshot\n"
 _LARGEST = 64 << 20
-_BLOCKS = ("nvic", "dwt", "shared")
-_BANKED = ("mpu", "systick", "scb")
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class Snapshot:
     memory: dict[str, bytes] = field(repr=False)
     flash: object = field(repr=False, compare=False)  # the engine's mark for this content
     devices: dict[str, Any] = field(repr=False)
-    blocks: dict[str, Any] = field(repr=False)
+    registers: dict[str, Any] = field(repr=False)  # the processor's own
     events: Any = field(repr=False)
     executed: int
     sequential: int
@@ -57,7 +55,7 @@ def take(machine: Machine) -> Snapshot:
         {name: bytes(store.view) for name, store in machine.engine.stores.items()},
         machine.engine.flash_content,
         {name: device.state() for name, device in machine.devices.items()},
-        _blocks(machine),
+        machine.chip.processor.state(),
         machine.events.state(),
         machine.core.executed,
         machine.core.sequential,
@@ -66,14 +64,6 @@ def take(machine: Machine) -> Snapshot:
         machine.resets,
         machine.sleeping,
     )
-
-
-def _blocks(machine: Machine) -> dict[str, Any]:
-    blocks = {name: getattr(machine, name).state() for name in (*_BLOCKS, "worlds")}
-    worlds = machine.worlds[False], machine.worlds[True]
-    return blocks | {
-        name: tuple(getattr(world, name).state() for world in worlds) for name in _BANKED
-    }
 
 
 def restore(machine: Machine, snapshot: Snapshot) -> None:
@@ -88,15 +78,12 @@ def restore(machine: Machine, snapshot: Snapshot) -> None:
     for name, state in snapshot.devices.items():
         if not machine.devices[name].holds(state):
             machine.devices[name].restore(state)
-    for name in _BLOCKS:
-        getattr(machine, name).restore(snapshot.blocks[name])
-    for name in _BANKED:
-        for index, state in enumerate(snapshot.blocks[name]):
-            getattr(machine.worlds[bool(index)], name).restore(state)
-    machine.worlds.restore(snapshot.blocks["worlds"])
+    if machine.chip.processor.restore(snapshot.registers):
+        machine.chip.security_changed()
+    core.update_masks()
+    core.synchronize()
     machine.events.restore(snapshot.events)
-    machine.exceptions.locked_up = machine.exceptions.sleep_on_exit = False
-    machine.reset_reason = None
+    machine.chip.reset_reason = None
     machine.sleeping = snapshot.sleeping
     machine.resets = snapshot.resets
     machine.console.restore(snapshot.console)

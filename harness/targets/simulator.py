@@ -12,7 +12,7 @@ from harness.errors import UsageError
 from harness.findings import Finding
 from harness.simulator import End, Machine
 from harness.simulator.events import NEVER
-from harness.simulator.nrf9160 import BRANCHES, INSTRUCTIONS
+from harness.simulator.machine import BRANCHES, INSTRUCTIONS
 from harness.simulator.peripherals.gpio import Gpio
 from harness.targets.base import (
     ConsoleChunk,

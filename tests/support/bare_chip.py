@@ -55,7 +55,7 @@ class BareChip:
 
     def enter_nonsecure(self) -> None:
         """Read and write as non-secure code from now on."""
-        self.machine.worlds.change()
+        self.machine.core.change_state()
 
     @property
     def now(self) -> int:

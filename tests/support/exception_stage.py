@@ -83,7 +83,7 @@ class Stage:
         """Let ``code`` run, with known registers."""
         if code.nonsecure:
             self.core.write(Reg.MSP, MAIN)
-            self.machine.worlds.change()
+            self.core.change_state()
         ram = NONSECURE_RAM * code.nonsecure
         self.core.write_many((int(Reg.MSP), int(Reg.PSP)), (MAIN + ram, PROCESS + ram))
         self.core.write(Reg.PC, CODE + ram | 1)
@@ -167,7 +167,7 @@ def check_back(stage: Stage, code: Code, *, all_floats: bool = False) -> None:
         count = 32 if all_floats else 16
         assert list(stage.core.read_many(REGISTERS_OF_FP[:count])) == FLOATS[:count]
         assert stage.core.read(Reg.FPSCR) == FPSCR
-    assert stage.machine.worlds.nonsecure is code.nonsecure
+    assert stage.core.nonsecure is code.nonsecure
     assert stage.machine.faults == []
 
 

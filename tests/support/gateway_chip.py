@@ -31,7 +31,7 @@ def worlds(chip: BareChip) -> BareChip:
     chip.machine.write_memory(NONSECURE_CODE, struct.pack("<2H", BX_LR, 0xE7FE))
     chip.enter_nonsecure()
     chip.machine.core.write(Reg.MSP, NONSECURE_STACK)
-    chip.machine.worlds.change()
+    chip.machine.core.change_state()
     chip.machine.core.write(Reg.MSP, STACK)
     return chip
 
@@ -43,7 +43,7 @@ def secure(chip: BareChip, *code: int, steps: int = 1, **registers: int) -> None
 def state(chip: BareChip) -> tuple[bool, int, int]:
     """Is it the non-secure one; pc and sp."""
     now = chip.machine.registers
-    return chip.machine.worlds.nonsecure, now["pc"], now["sp"]
+    return chip.machine.core.nonsecure, now["pc"], now["sp"]
 
 
 MPU_CTRL, MPU_RNR, MPU_RBAR, MPU_RLAR = 0xE000_ED94, 0xE000_ED98, 0xE000_ED9C, 0xE000_EDA0

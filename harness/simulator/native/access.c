@@ -63,6 +63,7 @@ void access_note_python(Core *c) {
 static bool ask(Core *c, bool write, uint32_t address, int size, uint64_t value) {
   uint32_t word = 0;
   access_note_python(c);
+  c->refusal = (Failure){BUS_FAULT, PRECISERR | BFARVALID};
   if (!c->access(c, write, address, size, value, &word, &c->failed)) return false;
   if (write) return true;
   if (core_area(c->code, c->code_count, address)) return true;  // memory itself answers

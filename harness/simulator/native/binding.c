@@ -13,18 +13,28 @@ int binding_fill(PyObject *tuple, Py_ssize_t at, PyObject *value) {
   return value ? PyTuple_SetItem(tuple, at, value) : -1;
 }
 
+// Call a part of the machine; NULL with an error set, also if nothing is connected. Steals the
+// reference to `arguments`, which is NULL if it could not be made.
+static PyObject *call(PyObject *part, PyObject *arguments) {
+  if (!part) PyErr_SetString(PyExc_RuntimeError, "the core is not connected");
+  PyObject *result = part && arguments ? PyObject_CallObject(part, arguments) : NULL;
+  Py_XDECREF(arguments);
+  return result;
+}
+
 static bool call_access(Core *c, bool write, uint32_t address, int size, uint64_t value,
                         uint32_t *answer, bool *failed) {
   CoreObject *self = c->owner;
   PyObject *where = PyLong_FromUnsignedLong(address), *width = PyLong_FromLong(size);
   PyObject *what = PyLong_FromUnsignedLongLong(value), *result = NULL;
-  if (where && width && what) {
+  if (where && width && what && self->access) {
     result = PyObject_CallFunctionObjArgs(self->access, write ? Py_True : Py_False, where, width,
                                           what, NULL);
   }
   Py_XDECREF(where);
   Py_XDECREF(width);
   Py_XDECREF(what);
+  if (!self->access) PyErr_SetString(PyExc_RuntimeError, "the core is not connected");
   if (!result) {
     *failed = true;
     return false;
@@ -33,6 +43,26 @@ static bool call_access(Core *c, bool write, uint32_t address, int size, uint64_
   if (allowed && !write) *answer = (uint32_t)PyLong_AsUnsignedLongMask(result);
   Py_DECREF(result);
   return allowed;
+}
+
+static void call_fault(Core *c, const Fault *fault) {
+  CoreObject *self = c->owner;
+  PyObject *address = fault->address ? PyLong_FromUnsignedLong(*fault->address) : Py_None;
+  PyObject *result = NULL;
+  if (address) {
+    result =
+        call(self->fault, Py_BuildValue("iiIIOO", fault->cause, fault->taken, fault->status,
+                                        fault->pc, address, fault->stacking ? Py_True : Py_False));
+  }
+  if (fault->address) Py_XDECREF(address);
+  c->failed |= !result;
+  Py_XDECREF(result);
+}
+
+static void call_violation(Core *c, int area) {
+  PyObject *result = call(((CoreObject *)c->owner)->violation, Py_BuildValue("(i)", area));
+  c->failed |= !result;
+  Py_XDECREF(result);
 }
 
 void binding_heard(Core *c, const uint8_t *bytes, uint32_t size, bool *failed) {
@@ -44,7 +74,7 @@ void binding_heard(Core *c, const uint8_t *bytes, uint32_t size, bool *failed) {
   Py_XDECREF(result);
 }
 
-// Areas from a list of (base, size, host, stable); -1 with an error set.
+// Areas from a list of (base, size, host, stable, page rights); -1 with an error set.
 static int add_areas(Area *table, int *count, PyObject *list, bool executable) {
   Py_ssize_t length = PySequence_Size(list);
   if (length < 0 || length > MAX_AREAS) {
@@ -52,11 +82,11 @@ static int add_areas(Area *table, int *count, PyObject *list, bool executable) {
     return -1;
   }
   for (Py_ssize_t i = 0; i < length; i++) {
-    unsigned int base, size;
+    unsigned int base, size, rights;
     unsigned long long host;
     int stable;
     PyObject *row = PySequence_GetItem(list, i);
-    bool parsed = row && PyArg_ParseTuple(row, "IIKp", &base, &size, &host, &stable);
+    bool parsed = row && PyArg_ParseTuple(row, "IIKpI", &base, &size, &host, &stable, &rights);
     Py_XDECREF(row);
     if (!parsed) return -1;
     Area *area = &table[(*count)++];
@@ -64,6 +94,7 @@ static int add_areas(Area *table, int *count, PyObject *list, bool executable) {
     area->size = size;
     area->host = (uint8_t *)(uintptr_t)host;
     area->stable = stable != 0;
+    area->rights = rights;
     if (!executable) continue;
     area->slots = calloc(size / 2, sizeof(Slot));
     area->covered = calloc(size / 16 + 1, 1);
@@ -122,6 +153,22 @@ static int take_mpus(CoreObject *self, PyObject *tuple) {
   return 0;
 }
 
+// The registers of the system control block: of both security states, and those that they share.
+static int take_scb(CoreObject *self, PyObject *tuple) {
+  PyObject *secure, *other, *shared;
+  if (!PyArg_ParseTuple(tuple, "OOO", &secure, &other, &shared)) return -1;
+  if (!scb_is_bank(secure) || !scb_is_bank(other) || !scb_is_shared(shared)) {
+    PyErr_SetString(PyExc_TypeError, "Core takes two ScbBanks and a ScbShared");
+    return -1;
+  }
+  Py_INCREF(tuple);
+  self->scb = tuple;
+  self->core.scb[0] = &((ScbBankObject *)secure)->bank;
+  self->core.scb[1] = &((ScbBankObject *)other)->bank;
+  self->core.shared = &((ScbSharedObject *)shared)->shared;
+  return 0;
+}
+
 static int prepare(Core *c) {
   size_t writable = 1;
   for (int i = 0; i < c->code_count; i++) {
@@ -150,26 +197,28 @@ static int initialize(PyObject *object, PyObject *arguments, PyObject *keywords)
   CoreObject *self = (CoreObject *)object;
   Core *c = &self->core;
   unsigned long long uc;
-  PyObject *functions, *access, *code, *windows, *nvic, *mpus;
+  PyObject *functions, *code, *information, *windows, *nvic, *mpus, *scb;
   if ((keywords && PyDict_Size(keywords)) || c->uc) {
-    PyErr_SetString(PyExc_TypeError, "Core takes its seven arguments once, by position");
+    PyErr_SetString(PyExc_TypeError, "Core takes its eight arguments once, by position");
     return -1;
   }
-  if (!PyArg_ParseTuple(arguments, "KOOOOOO!", &uc, &functions, &access, &code, &windows, &nvic,
-                        &PyTuple_Type, &mpus)) {
+  if (!PyArg_ParseTuple(arguments, "KOOOOOO!O!", &uc, &functions, &code, &information, &windows,
+                        &nvic, &PyTuple_Type, &mpus, &PyTuple_Type, &scb)) {
     return -1;
   }
-  if (take_functions(&c->api, functions) || take_nvic(self, nvic) || take_mpus(self, mpus)) {
+  if (take_functions(&c->api, functions) || take_nvic(self, nvic) || take_mpus(self, mpus) ||
+      take_scb(self, scb)) {
     return -1;
   }
   c->uc = (void *)(uintptr_t)uc;
   c->owner = self;
   c->access = call_access;
-  Py_INCREF(access);
-  self->access = access;
+  c->fault = call_fault;
+  c->violation = call_violation;
   self->served = PyList_New(0);
   if (!self->served) return -1;
   if (add_areas(c->code, &c->code_count, code, true) ||
+      add_areas(c->information, &c->information_count, information, false) ||
       add_areas(c->windows, &c->window_count, windows, false)) {
     return -1;
   }
@@ -179,6 +228,9 @@ static int initialize(PyObject *object, PyObject *arguments, PyObject *keywords)
 static int traverse(PyObject *object, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(object));
   Py_VISIT(((CoreObject *)object)->access);
+  Py_VISIT(((CoreObject *)object)->fault);
+  Py_VISIT(((CoreObject *)object)->violation);
+  Py_VISIT(((CoreObject *)object)->scb);
   Py_VISIT(((CoreObject *)object)->listener);
   Py_VISIT(((CoreObject *)object)->served);
   Py_VISIT(((CoreObject *)object)->nvic);
@@ -188,6 +240,8 @@ static int traverse(PyObject *object, visitproc visit, void *arg) {
 
 static int clear(PyObject *object) {
   Py_CLEAR(((CoreObject *)object)->access);
+  Py_CLEAR(((CoreObject *)object)->fault);
+  Py_CLEAR(((CoreObject *)object)->violation);
   Py_CLEAR(((CoreObject *)object)->listener);
   Py_CLEAR(((CoreObject *)object)->served);
   if (CORE(object)->nvic) CORE(object)->nvic->core = NULL;
@@ -198,6 +252,9 @@ static int clear(PyObject *object) {
     CORE(object)->mpus[i] = NULL;
   }
   Py_CLEAR(((CoreObject *)object)->mpus);
+  CORE(object)->scb[0] = CORE(object)->scb[1] = NULL;
+  CORE(object)->shared = NULL;
+  Py_CLEAR(((CoreObject *)object)->scb);
   return 0;
 }
 
@@ -209,7 +266,6 @@ static void dealloc(PyObject *object) {
   for (int i = 0; i < c->code_count; i++) {
     free(c->code[i].slots);
     free(c->code[i].covered);
-    free(c->code[i].rights);
   }
   free(c->shadow);
   free(c->breakpoints);
@@ -273,6 +329,7 @@ PyMODINIT_FUNC PyInit__native(void) {
   PyObject *m = PyModule_Create(&module);
   if (m && (add_type(m, "Core", &spec) || add_type(m, "Registers", &registers_spec) ||
             add_type(m, "Nvic", &nvic_spec) || add_type(m, "Mpu", &mpu_spec) ||
+            add_type(m, "ScbBank", &scb_bank_spec) || add_type(m, "ScbShared", &scb_shared_spec) ||
             PyModule_AddStringConstant(m, "SOURCES", CORE_SOURCES) ||
             add_address(m, "MMIO_READ", (void (*)(void))mmio_read) ||
             add_address(m, "MMIO_WRITE", (void (*)(void))mmio_write))) {

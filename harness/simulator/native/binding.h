@@ -11,11 +11,12 @@
 
 typedef struct {
   PyObject_HEAD Core core;
-  PyObject *access;
-  PyObject *listener;  // NULL, or what is called with the bytes that are sent
-  PyObject *served;    // a list: the Registers that `core.served` points into
-  PyObject *nvic;      // what `core.nvic` points into
-  PyObject *mpus;      // a tuple: what `core.mpus` points into
+  PyObject *access, *fault, *violation;  // what connect() gave
+  PyObject *listener;                    // NULL, or what is called with the bytes that are sent
+  PyObject *served;                      // a list: the Registers that `core.served` points into
+  PyObject *nvic;                        // what `core.nvic` points into
+  PyObject *mpus;                        // a tuple: what `core.mpus` points into
+  PyObject *scb;                         // a tuple: what `core.scb` and `core.shared` point into
 } CoreObject;
 
 typedef struct {
@@ -29,6 +30,14 @@ typedef struct {
 typedef struct {
   PyObject_HEAD Registers registers;
 } RegistersObject;
+
+typedef struct {
+  PyObject_HEAD ScbBank bank;
+} ScbBankObject;
+
+typedef struct {
+  PyObject_HEAD ScbShared shared;
+} ScbSharedObject;
 
 #define CORE(object) (&((CoreObject *)(object))->core)
 
@@ -55,6 +64,11 @@ bool nvic_is_one(PyObject *object);
 // mpu_methods.c
 extern PyType_Spec mpu_spec;
 bool mpu_is_one(PyObject *object);
+
+// scb_methods.c
+extern PyType_Spec scb_bank_spec, scb_shared_spec;
+bool scb_is_bank(PyObject *object);
+bool scb_is_shared(PyObject *object);
 
 void binding_heard(Core *c, const uint8_t *bytes, uint32_t size, bool *failed);
 int binding_fill(PyObject *tuple, Py_ssize_t at, PyObject *value);

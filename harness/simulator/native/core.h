@@ -9,16 +9,19 @@
 //   uarte.c    bytes that a UARTE sends
 //   idle.c     loops that can change nothing, skipped to the next event
 //   nvic.c     exceptions that are pending and active, and their priorities
-//   exception.c  taking and leaving exceptions without a fault
-//   frame.c    exception frames
-//   worlds.c   the two security states: priorities, where each may run, the change between them
+//   exception.c  taking and leaving exceptions
+//   fault.c    which exception a fault becomes, and its status
+//   frame.c    memory as exception frames see it
+//   security.c  the two security states: masks, and the change between them
+//   attribution.c  which state an address belongs to, and page rights
+//   instructions.c  instructions that the core carries out itself
 //   mpu.c      what the MPU allows, and whether a change of it takes a right away
 //   mpu_registers.c  its registers, and when they take effect
 //   scs.c      registers of the System Control Space that need no device
 //   state.c    the registers that Unicorn's interface does not show
 //   profile.c  what ran, how often
 //   methods.c  methods for Python (evidence.c: about what ran; properties.c: attributes)
-//   nvic_methods.c, mpu_methods.c  those of the interrupt controller and of an MPU
+//   nvic_methods.c, mpu_methods.c, scb_methods.c  those of the processor's blocks
 //   binding.c  the type `harness.simulator._native.Core`
 #ifndef HARNESS_SIMULATOR_NATIVE_CORE_H_
 #define HARNESS_SIMULATOR_NATIVE_CORE_H_
@@ -26,9 +29,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "attribution.h"
+#include "fault.h"
 #include "mpu.h"
 #include "nvic.h"
 #include "registers.h"
+#include "scb.h"
 
 // Register ids, hook kinds and access kinds of Unicorn's public ARM interface.
 enum { REG_APSR_NZCV = 2, REG_FPSCR = 6, REG_LR = 10, REG_PC = 11, REG_SP = 12 };
@@ -39,23 +45,35 @@ enum { HOOK_INTR = 1, HOOK_BLOCK = 8, HOOK_MEM_INVALID = 1008 };
 enum { MEM_WRITE_UNMAPPED = 20, MEM_FETCH_UNMAPPED = 21, MEM_WRITE_PROT = 22, MEM_FETCH_PROT = 24 };
 enum { CTL_REMOVE_CACHE = 9 | (2 << 26) | (1 << 30) };
 enum { CTL_FLUSH_TB = 10 | (1 << 30), CTL_FLUSH_TLB = 11 | (1 << 30) };
-// Unicorn's exception numbers: SVC, a refused fetch, a refused access, a return from an exception.
-enum { RAISED_SVC = 2, RAISED_FETCH = 3, RAISED_DATA = 4, RAISED_RETURN = 8 };
+// Unicorn's exception numbers: SVC, a refused fetch, a refused access, BKPT, a branch to
+// EXC_RETURN.
+enum {
+  RAISED_SVC = 2,
+  RAISED_FETCH = 3,
+  RAISED_DATA = 4,
+  RAISED_BREAKPOINT = 7,
+  RAISED_RETURN = 8
+};
 
-// Why run() returned; the same numbers as counting.Reason.
+// Why Unicorn stopped, or why run() returned; run() deals with most of them itself.
 enum {
   REASON_NONE = 0,
-  REASON_BUDGET = 1,     // `stop_at` instructions are executed, or the wall time is used up
-  REASON_EXCEPTION = 2,  // Unicorn raised exception number `exception`
-  REASON_SPECIAL = 3,    // stands before an instruction that the machine carries out
-  REASON_UNMASKED = 4,   // a pending exception can be taken now
-  REASON_MEMORY = 5,     // an access was refused: `fault_type`, `fault_address`
-  REASON_DEVICE = 6,     // stands after the instruction whose access asked to stop
-  REASON_ERROR = 7,      // Unicorn error `error` that none of the above explains
-  REASON_CUT = 100,      // internal: the block must be cut
-  REASON_REPLAY = 101,   // internal: an access took effect; finish its instruction, then stop
-  REASON_SYNC = 102,     // internal: changes of the MPU must be put in force before the next block
+  REASON_BUDGET = 1,      // `stop_at` instructions are executed, or the wall time is used up
+  REASON_EXCEPTION = 2,   // Unicorn raised exception number `exception`
+  REASON_SPECIAL = 3,     // stands before an instruction that the core carries out itself
+  REASON_UNMASKED = 4,    // a pending exception can be taken now
+  REASON_MEMORY = 5,      // an access was refused: `fault_type`, `fault_address`
+  REASON_DEVICE = 6,      // stands after the instruction whose access asked to stop
+  REASON_ERROR = 7,       // Unicorn error `error` that none of the above explains
+  REASON_BREAKPOINT = 8,  // stands before an instruction with a breakpoint
+  REASON_HALTED = 9,      // sleeps, or is locked up
+  REASON_CUT = 100,       // the block must be cut
+  REASON_REPLAY = 101,    // an access took effect; finish its instruction, then stop
+  REASON_SYNC = 102,      // changes of the MPU must be put in force before the next block
 };
+enum { ERROR_EXCEPTION = 21 };  // Unicorn's error for an exception that it does not handle
+// Does the core sleep, and in which instruction?
+enum { AWAKE, SLEEP_WFI, SLEEP_WFE };
 
 #define XPSR_THUMB 0x01000000u
 #define XPSR_IT 0x0600FC00u
@@ -67,8 +85,6 @@ enum {
 #define IDLE_BLOCKS 16
 #define PAGE 1024  // Unicorn's smallest page
 enum { EXTRA_LIMITS = 1, EXTRA_EXCLUSIVE = 2 };
-// Bytes that one entry of Area.rights stands for, as a shift: the smallest region of the SPU.
-#define GRANULE_SHIFT 13
 // The context of an instruction, as far as it decides who carries it out.
 enum { CONTEXT_NO_FP = 1, CONTEXT_NONSECURE = 2 };
 
@@ -85,8 +101,9 @@ typedef struct {
   int (*context_save)(void *uc, void *context);
   int (*context_restore)(void *uc, void *context);
   int (*context_free)(void *context);
+  int (*mem_protect)(void *uc, uint64_t address, size_t size, uint32_t rights);
 } Unicorn;
-#define UNICORN_FUNCTIONS 11
+#define UNICORN_FUNCTIONS 12
 
 // The block that starts at a halfword, and how many instructions have run in it.
 typedef struct {
@@ -104,9 +121,7 @@ typedef struct {
   Slot *slots;       // one per halfword, code areas only
   uint8_t *covered;  // one bit per halfword, code areas only
   bool stable;       // code there changes only through core_invalidate()
-  // One per granule: secure (bit 0) and non-secure code (bit 1) may run there; frames of secure
-  // (bit 2) and non-secure code (bit 3) may be there. NULL: all of this, everywhere.
-  uint8_t *rights;
+  uint32_t rights;   // Unicorn's page rights while nothing restricts them
 } Area;
 
 // Byte offsets in a saved context, where Unicorn keeps what its interface does not show.
@@ -167,10 +182,15 @@ typedef struct Core {
   // The machine's answer to an access; false to refuse it. `*failed`: the callback raised.
   bool (*access)(struct Core *c, bool write, uint32_t address, int size, uint64_t value,
                  uint32_t *answer, bool *failed);
+  // A fault is taken; the SPU refused an access to code area `area`.
+  void (*fault)(struct Core *c, const Fault *fault);
+  void (*violation)(struct Core *c, int area);
   // Called with what is sent, or only with what ends a line. `*failed`: the callback raised.
   void (*heard)(struct Core *c, const uint8_t *bytes, uint32_t size, bool *failed);
   bool hears_lines;
   int code_count;
+  Area information[MAX_AREAS];  // memory that holds neither code nor variables
+  int information_count;
   Area windows[MAX_AREAS];  // device windows; their memory holds answers to reads
   int window_count;
   Served served[MAX_SERVED];  // registers whose plain accesses the core answers
@@ -191,13 +211,24 @@ typedef struct Core {
   long long slept;      // ticks without instructions
   uint32_t sequential;  // where code goes on without a branch, 0 if not known
   Nvic *nvic;
-  unsigned taken;  // exceptions
-  // What the masks of the running security state boost to, and what those of the other one do.
-  int primask_priority, faultmask_priority, other_priority;
+  unsigned taken;         // exceptions
+  int other_priority;     // what the masks of the other security state boost to
   bool nonsecure;         // the security state; Unicorn's own is always secure
-  bool plain_frames;      // no more than the lower half of the FP registers is stacked
   bool nonsecure_frames;  // frames are as a non-secure image expects them that runs alone
-  bool divided;           // accesses to devices may be refused: always ask the machine
+  bool divided;           // something is non-secure: always ask the machine about devices
+  bool restricted;        // accesses to memory may be refused
+  bool idau_decides;      // SAU_CTRL.ALLNS
+  bool locked_up;
+  int sleeping;
+  uint8_t spu[2][SPU_REGIONS];  // permissions of flash and RAM
+  Gateway gateways[MAX_GATEWAYS];
+  int gateway_count;
+  Stretch stretches[MAX_STRETCHES];
+  int stretch_count;
+  ScbBank *scb[2];  // of the secure, of the non-secure state
+  ScbShared *shared;
+  bool fp_allowed[2];
+  Failure refusal;  // why the last access was refused
   int exception, error, fault_type, fault_size;
   unsigned int fault_address, fault_status;
   bool stop_after, fp_disabled, skip_idle;
@@ -237,6 +268,7 @@ int thumb_extra_state(uint16_t first, uint16_t second);
 
 // count.c
 Area *core_area(Area *areas, int count, uint32_t address);
+const Area *core_memory(const Core *c, uint32_t address, uint32_t size);
 uint16_t core_halfword(const Area *area, uint32_t address);
 uint32_t core_reg(Core *c, int id);
 void core_set_reg(Core *c, int id, uint32_t value);
@@ -268,12 +300,19 @@ bool uarte_start(Core *c, Registers *r);
 void idle_begin(Core *c);
 void idle_block(Core *c);
 
-// worlds.c
+// security.c
 int core_priority(Core *c);
 int core_context(const Core *c);
+void core_update_masks(Core *c);
+bool core_wakes(Core *c);
+bool core_is_privileged(Core *c);
+void core_update_fp_access(Core *c);
+void core_set_state(Core *c, bool nonsecure);
+void core_change_state(Core *c);
+void core_reset(Core *c);
+
+// attribution.c
 bool core_may_run(const Core *c, const Area *area, uint32_t address);
-bool core_may_stack(const Core *c, const Area *area, uint32_t address);
-void core_change_world(Core *c);
 
 // state.c
 const char *state_find(Core *c);  // NULL, or what is not as expected
@@ -301,14 +340,6 @@ void core_synchronize(Core *c);
 
 // scs.c
 bool scs_access(Core *c, bool write, uint32_t address, uint32_t value);
-
-// frame.c
-bool frame_enter(Core *c, int number, uint32_t pc, uint32_t vector_address, uint32_t exc_return);
-bool frame_leave(Core *c, uint32_t exc_return);
-bool frame_chain(Core *c, int number, uint32_t vector_address, uint32_t exc_return);
-
-// exception.c
-bool exception_take(Core *c);
 
 // profile.c
 void profile_clear(Core *c);

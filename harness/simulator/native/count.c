@@ -39,6 +39,20 @@ Area *core_area(Area *areas, int count, uint32_t address) {
   return NULL;
 }
 
+static const Area *holding(const Area *areas, int count, uint32_t address, uint32_t size) {
+  for (int i = 0; i < count; i++) {
+    uint32_t offset = address - areas[i].base;
+    if (offset < areas[i].size && areas[i].size - offset >= size) return &areas[i];
+  }
+  return NULL;
+}
+
+// The memory (not a device window) that holds all of [address, address + size).
+const Area *core_memory(const Core *c, uint32_t address, uint32_t size) {
+  const Area *area = holding(c->code, c->code_count, address, size);
+  return area ? area : holding(c->information, c->information_count, address, size);
+}
+
 uint16_t core_halfword(const Area *area, uint32_t address) {
   uint32_t offset = address - area->base;
   if (offset >= area->size || area->size - offset < 2) return 0;
@@ -283,9 +297,8 @@ bool core_watch_ram(Core *c) {
 bool core_attach(Core *c) {
   const Area *ram = core_ram(c);
   size_t hook;
-  c->plain_frames = true;
-  c->faultmask_priority = -1;
   c->other_priority = NO_PRIORITY;
+  c->fp_disabled = true;
   c->generation = 2;
   c->again = 1;
   c->access_here = -1;

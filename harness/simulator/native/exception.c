@@ -1,70 +1,349 @@
-// Exceptions that are taken and left without anything out of the ordinary (Armv8-M ARM, B3.18 to
-// B3.24): one security state, no fault, a priority of zero or more before and after. All others
-// change nothing here; harness/simulator/exceptions.py takes them.
+// Exception entry and return (Armv8-M ARM, B3.18 to B3.24), within a security state and between
+// both.
+//
+// Floating-point registers are stacked at once; lazy stacking differs only in memory that no
+// program reads. A return to a pending exception tail-chains: the frame is neither read nor
+// written.
+#include "exception.h"
+
+#include <string.h>
+
+#include "attribution.h"
 #include "core.h"
+#include "fault.h"
+#include "frame.h"
 
-enum { DIVIDES_RETURNS = 0x00FFFF82, ANY_RETURN = 0x00FFFF80, THREAD = 8 };
-#define SECURE_RETURN 0xFFFFFFE1u     // secure stack and exception, default stacking
-#define NONSECURE_RETURN 0xFFFFFFA0u  // what a non-secure image expects that runs alone
+enum { BASIC = 0x20, EXTENDED = 0x68, CALLEE_SAVED = 0x28, FP_REGISTERS = 16 };
+enum { NPRIV = 1, SPSEL = 2, FPCA = 4, SFPA = 8 };
+// EXC_RETURN: secure stack, default stacking, FType, mode, SPSEL, secure exception.
+enum { S = 1 << 6, DCRS = 1 << 5, NO_FP = 1 << 4, THREAD = 1 << 3, PROCESS = 1 << 2, ES = 1 };
+#define EXC_RETURN_PREFIX 0xFFFFFF80u
+#define EXC_RETURN_FIXED 0x00FFFF82u
+#define RETPSR_ALIGNED 0x200u
+#define RETPSR_SFPA 0x100000u
+#define XPSR_KEPT 0xF80F0000u
+// The integrity signature of the additional state context; bit 0 is EXC_RETURN.FType.
+#define SIGNATURE 0xFEFA125Au
 
-static bool is_plain(Core *c, int number) {
-  const uint32_t negative = (1u << NMI | 1u << HARD_FAULT) * (1 + (1u << FIRST_IRQ));
-  if (number <= HARD_FAULT || c->divided || c->nonsecure || !c->plain_frames) return false;
-  return !(c->nvic->state.sets[ACTIVE][0] & negative) && !(core_reg(c, REG_FAULTMASK) & 1);
+static const int caller_saved[] = {REG_R0, REG_R0 + 1, REG_R0 + 2, REG_R0 + 3, REG_R12, REG_LR};
+
+int exception_fp_registers(const Core *c) {
+  return !c->nonsecure && c->scb[0]->fpccr & FPCCR_TS ? 2 * FP_REGISTERS : FP_REGISTERS;
 }
 
-static uint32_t vector_address(const Core *c, int number) {
-  return c->nvic->state.vtor[0] + 4 * (uint32_t)number;
+static uint32_t frame_size(const Core *c, bool extended) {
+  if (!extended) return BASIC;
+  return EXTENDED + 4 * (uint32_t)(exception_fp_registers(c) - FP_REGISTERS);
 }
 
-static bool enter(Core *c, int number) {
-  uint32_t pc = core_reg(c, REG_PC) & ~1u;
-  uint32_t exc_return = c->nonsecure_frames ? NONSECURE_RETURN : SECURE_RETURN;
-  if (!is_plain(c, number)) return false;
-  if (!frame_enter(c, number, pc, vector_address(c, number), exc_return)) return false;
-  nvic_activate(c->nvic, number);
+static bool is_nonsecure(const Core *c, int number) {
+  return c->divided && nvic_has(c->nvic, TARGETS_NONSECURE, number);
+}
+
+// Unicorn derives its mode from CONTROL and IPSR when the flags are written.
+static void refresh(Core *c) {
+  core_set_reg(c, REG_APSR_NZCV, core_reg(c, REG_XPSR) & 0xF0000000u);
+}
+
+// entry
+
+// The handler of an exception; false if its vector cannot be read.
+static bool vector_of(const Core *c, int number, uint32_t *vector) {
+  const bool nonsecure = is_nonsecure(c, number);
+  uint32_t address = c->scb[nonsecure]->vtor + 4 * (uint32_t)(number & NUMBER);
+  const Area *area = core_memory(c, address, 4);
+  if (!area || (nonsecure && attribution_is_secure(c, address))) return false;
+  memcpy(vector, area->host + (address - area->base), 4);
   return true;
 }
 
-static bool chain(Core *c, uint32_t exc_return) {
-  int number = c->nvic->best;
-  if (!is_plain(c, number)) return false;
-  if (!frame_chain(c, number, vector_address(c, number), exc_return)) return false;
-  nvic_activate(c->nvic, number);
-  return true;
+// Push r4 to r11 on the stack that holds the frame.
+static void push_callee_saved(Core *c, uint32_t exc_return) {
+  bool process = exc_return & THREAD && core_reg(c, REG_CONTROL) & SPSEL;
+  int stack = process ? REG_PSP : REG_SP;
+  uint32_t frame = core_reg(c, stack) - CALLEE_SAVED;
+  Failure why;
+  uint8_t *place = frame_at(c, frame, CALLEE_SAVED, true, true, &why);
+  core_set_reg(c, stack, frame);
+  if (frame < frame_limit(c, process)) {
+    place = NULL;
+    why = (Failure){USAGE_FAULT, STKOF};
+  }
+  if (!place) {
+    fault_note(c, why.cause, why.status, NULL);
+    fault_report(c, (Fault){why.cause, why.cause, why.status, core_reg(c, REG_PC), NULL, true});
+    nvic_pend(c->nvic, why.cause);
+    return;
+  }
+  uint32_t words[CALLEE_SAVED / 4] = {SIGNATURE | (exc_return & NO_FP) >> 4};
+  for (int i = 0; i < 8; i++) words[2 + i] = core_reg(c, REG_R0 + 4 + i);
+  memcpy(place, words, sizeof words);
 }
 
-static bool leave(Core *c) {
-  uint32_t xpsr = core_reg(c, REG_XPSR), exc_return = core_reg(c, REG_PC) | 1;
-  int number = (int)(xpsr & 0x1FF);
-  if (!(xpsr & XPSR_THUMB) || !is_plain(c, number) || !nvic_has(c->nvic, ACTIVE, number) ||
-      (exc_return & DIVIDES_RETURNS) != ANY_RETURN) {
+static void clear_registers(Core *c, int number) {
+  for (int i = 0; i < 13; i++) core_set_reg(c, REG_R0 + i, 0);
+  for (int i = 0; i < exception_fp_registers(c); i++) core_set_reg(c, REG_S0 + i, 0);
+  core_set_reg(c, REG_XPSR_NZCVQG, XPSR_THUMB | (uint32_t)(number & NUMBER));
+}
+
+// Change to the state that takes the exception (Armv8-M ARM, ExceptionTaken); returns EXC_RETURN.
+// On the way from secure to non-secure code, r4 to r11 are stacked with their signature, and all
+// registers are cleared. `tail`: nothing was stacked for this exception.
+static uint32_t cross(Core *c, int number, uint32_t exc_return, bool tail) {
+  const bool target = is_nonsecure(c, number);
+  const bool stacked = tail && !(exc_return & ES);  // by an earlier non-secure exception
+  if (exc_return & S && !target && stacked) {
+    exc_return &= ~(uint32_t)DCRS;
+  } else if (exc_return & S && target) {
+    if (exc_return & DCRS && !stacked) push_callee_saved(c, exc_return);
+    exc_return |= DCRS;
+    clear_registers(c, number);
+  }
+  exc_return = target ? exc_return & ~(uint32_t)ES : exc_return | ES;
+  const bool changes = c->nonsecure != target;
+  if (changes) core_change_state(c);
+  if (changes || tail) {
+    uint32_t control = core_reg(c, REG_CONTROL);
+    exc_return = (exc_return & ~(uint32_t)PROCESS) | (control & SPSEL) << 1;
+    core_set_reg(c, REG_CONTROL, control & ~(uint32_t)SPSEL);
+  }
+  return exc_return;
+}
+
+// The handler of `*number`, or of the HardFault for a vector that cannot be read; false for lockup.
+static bool find_handler(Core *c, int *number, uint32_t *exc_return, uint32_t *vector) {
+  if (vector_of(c, *number, vector)) return true;
+  c->shared->hfsr |= HFSR_VECTTBL;
+  if ((*number & NUMBER) == HARD_FAULT) return false;
+  core_set_reg(c, REG_XPSR_NZCVQG, (core_reg(c, REG_XPSR) & ~0x1FFu) | HARD_FAULT);
+  nvic_unpend(c->nvic, *number);
+  *number = fault_hard(c, *number);
+  if (c->divided) *exc_return = cross(c, *number, *exc_return, true);
+  return vector_of(c, *number, vector);
+}
+
+static void go_to_handler(Core *c, int number, uint32_t exc_return, bool tail) {
+  uint32_t vector;
+  if (c->divided) exc_return = cross(c, number, exc_return, tail);
+  if (!find_handler(c, &number, &exc_return, &vector)) {
+    fault_lock_up(c, 0);
+    return;
+  }
+  core_set_reg(c, REG_LR, exc_return);
+  core_set_reg(c, REG_PC, vector | 1);
+  core_set_reg(c, REG_EPSR, vector & 1 ? XPSR_THUMB : 0);
+  refresh(c);
+  nvic_activate(c->nvic, number);
+  core_synchronize(c);
+}
+
+// The frame's words, from the lowest address on.
+static void fill_frame(Core *c, uint32_t *words, uint32_t pc, uint32_t retpsr, bool extended) {
+  for (int i = 0; i < 6; i++) words[i] = core_reg(c, caller_saved[i]);
+  words[6] = pc;
+  words[7] = retpsr;
+  if (!extended) return;
+  for (int i = 0; i < FP_REGISTERS; i++) words[8 + i] = core_reg(c, REG_S0 + i);
+  words[24] = core_reg(c, REG_FPSCR);
+  words[25] = 0;
+  for (int i = FP_REGISTERS; i < exception_fp_registers(c); i++) {
+    words[10 + i] = core_reg(c, REG_S0 + i);
+  }
+}
+
+static void clear_monitor(Core *c) {
+  if (c->extras & EXTRA_EXCLUSIVE) state_clear_monitor(c);
+}
+
+void exception_enter(Core *c, int number, uint32_t pc) {
+  const uint32_t xpsr = core_reg(c, REG_XPSR), control = core_reg(c, REG_CONTROL);
+  const bool thread = !(xpsr & 0x1FF), process = thread && control & SPSEL;
+  const bool extended = control & FPCA, across = is_nonsecure(c, number) != c->nonsecure;
+  const uint32_t size = frame_size(c, extended), below = core_reg(c, REG_SP) - size;
+  const uint32_t frame = below & ~7u, kept = (xpsr & XPSR_KEPT) | XPSR_THUMB;
+  uint32_t words[(EXTENDED + 4 * FP_REGISTERS) / 4], exc_return = EXC_RETURN_PREFIX | DCRS;
+  uint32_t retpsr = (xpsr & ~RETPSR_ALIGNED) | (below & 4) << 7;
+  if (!c->nonsecure_frames) {
+    exc_return |= (c->nonsecure ? 0 : S) | (is_nonsecure(c, number) ? 0 : ES);
+  }
+  exc_return |= (extended ? 0 : NO_FP) | (thread ? THREAD : 0);
+  if (!across && process) exc_return |= PROCESS;
+  if (c->divided && !c->nonsecure && control & SFPA) retpsr |= RETPSR_SFPA;
+  Failure why;
+  uint8_t *place = frame_at(c, frame, size, true, !(thread && control & NPRIV), &why);
+  fill_frame(c, words, pc, retpsr, extended);
+  // The processor switches to handler mode, hence to the main stack, with the write of xPSR.
+  core_set_reg(c, REG_SP, frame);
+  core_set_reg(c, REG_XPSR_NZCVQG, kept | (uint32_t)(number & NUMBER));
+  core_set_reg(c, REG_CONTROL, control & ~(uint32_t)((across ? 0 : SPSEL) | FPCA | SFPA));
+  clear_monitor(c);
+  const uint32_t limit = frame_limit(c, process);
+  if (frame < limit) {
+    place = NULL;
+    why = (Failure){fault_own(c, USAGE_FAULT), STKOF};
+    core_set_reg(c, process ? REG_PSP : REG_SP, limit);
+  }
+  if (place) {
+    memcpy(place, words, size);
+  } else {
+    number = fault_derive(c, number, why, pc);
+    if (c->locked_up) return;
+    core_set_reg(c, REG_XPSR_NZCVQG, kept | (uint32_t)(number & NUMBER));
+  }
+  go_to_handler(c, number, exc_return, false);
+}
+
+void exception_fault(Core *c, int cause, uint32_t status, uint32_t pc, const uint32_t *address) {
+  int number = fault_judge(c, fault_own(c, cause), status, pc, address);
+  if (number) {
+    exception_enter(c, number, pc);
+  } else {
+    fault_lock_up(c, pc);
+  }
+}
+
+void exception_supervisor_call(Core *c, uint32_t pc) {
+  int cause = fault_own(c, SVCALL), number = fault_escalate(c, cause, core_priority(c));
+  if (number == cause) {
+    exception_enter(c, number, pc);
+    return;
+  }
+  if (number) c->shared->hfsr |= HFSR_FORCED;
+  fault_report(c, (Fault){cause, number, 0, pc, NULL, false});
+  if (number) {
+    exception_enter(c, number, pc);
+  } else {
+    fault_lock_up(c, pc);
+  }
+}
+
+// return
+
+static void chain(Core *c, int number, uint32_t exc_return) {
+  uint32_t xpsr = core_reg(c, REG_XPSR) & ~0x1FFu;
+  core_set_reg(c, REG_XPSR_NZCVQG, xpsr | (uint32_t)(number & NUMBER));
+  go_to_handler(c, number, exc_return, true);
+}
+
+// A fault of the return itself is taken by tail-chaining: nothing is stacked.
+static void refuse(Core *c, Failure why, uint32_t exc_return) {
+  int number = fault_judge(c, why.cause, why.status, exc_return & ~1u, NULL);
+  if (number) {
+    chain(c, number, exc_return);
+  } else {
+    fault_lock_up(c, exc_return);
+  }
+}
+
+static void deactivate(Core *c, int number) {
+  if (nvic_has(c->nvic, ACTIVE, number)) nvic_deactivate(c->nvic, number);
+}
+
+static void refuse_exc_return(Core *c, uint32_t exc_return) {
+  deactivate(c, fault_own(c, (int)(core_reg(c, REG_XPSR) & 0x1FF)));
+  refuse(c, (Failure){fault_own(c, USAGE_FAULT), INVPC}, exc_return);
+}
+
+// Change to the state whose stack holds the frame; returns that stack pointer.
+static int stack_of(Core *c, uint32_t exc_return) {
+  const uint32_t both = THREAD | PROCESS;
+  if (!c->divided) return (exc_return & both) == both ? REG_PSP : REG_SP;
+  if (c->nonsecure == !!(exc_return & S)) core_change_state(c);
+  return exc_return & THREAD && core_reg(c, REG_CONTROL) & SPSEL ? REG_PSP : REG_SP;
+}
+
+// Restore r4 to r11; false if this failed, and the fault was taken instead.
+static bool pop_callee_saved(Core *c, int stack, uint32_t exc_return) {
+  uint32_t words[CALLEE_SAVED / 4], frame = core_reg(c, stack);
+  Failure why;
+  const uint8_t *place = frame_at(c, frame, CALLEE_SAVED, false, true, &why);
+  if (place) {
+    memcpy(words, place, sizeof words);
+    if (words[0] != (SIGNATURE | (exc_return & NO_FP) >> 4)) {
+      why = (Failure){SECURE_FAULT, INVIS};
+      place = NULL;
+    }
+  }
+  if (!place) {
+    refuse(c, why, exc_return);
     return false;
   }
-  if (exc_return & THREAD && c->nvic->state.scr[0] & SCR_SLEEPONEXIT) return false;
-  const NvicState before = c->nvic->state;
-  nvic_deactivate(c->nvic, number);
-  if (core_deliverable(c) ? chain(c, exc_return) : frame_leave(c, exc_return)) return true;
-  c->nvic->state = before;
-  nvic_update(c->nvic);
-  return false;
-}
-
-static bool call_supervisor(Core *c) {
-  return nvic_group_priority(c->nvic, SVCALL) < core_priority(c) && enter(c, SVCALL);
-}
-
-static bool take(Core *c) {
-  if (c->reason == REASON_UNMASKED) return enter(c, c->nvic->best);
-  if (c->reason != REASON_EXCEPTION) return false;
-  if (c->exception == RAISED_SVC) return call_supervisor(c);
-  return c->exception == RAISED_RETURN && leave(c);
-}
-
-// What ended the run was an exception, or a return from one, that is carried out now.
-bool exception_take(Core *c) {
-  if (c->stop_after || !take(c)) return false;
-  if (c->stale) core_synchronize(c);
-  c->reason = REASON_NONE;
+  for (int i = 0; i < 8; i++) core_set_reg(c, REG_R0 + 4 + i, words[2 + i]);
+  core_set_reg(c, stack, frame + CALLEE_SAVED);
   return true;
+}
+
+static void take_fp(Core *c, const uint32_t *words) {
+  for (int i = 0; i < exception_fp_registers(c); i++) {
+    core_set_reg(c, REG_S0 + i, words[(i < FP_REGISTERS ? 8 : 10) + i]);
+  }
+  core_set_reg(c, REG_FPSCR, words[24]);
+}
+
+// Restore the state from the frame that `exc_return` means.
+static void unstack(Core *c, uint32_t exc_return) {
+  const int stack = stack_of(c, exc_return);
+  const bool more = exc_return & S && (exc_return & (ES | DCRS)) != (ES | DCRS);
+  if (c->divided && more && !pop_callee_saved(c, stack, exc_return)) return;
+  const bool thread = exc_return & THREAD, extended = !(exc_return & NO_FP);
+  const uint32_t frame = core_reg(c, stack), size = frame_size(c, extended);
+  const uint32_t npriv = core_reg(c, REG_CONTROL) & NPRIV;
+  uint32_t words[(EXTENDED + 4 * FP_REGISTERS) / 4];
+  Failure why;
+  const uint8_t *place = frame_at(c, frame, size, false, !(thread && npriv), &why);
+  if (place && frame & 3) {
+    why = (Failure){fault_own(c, USAGE_FAULT), INVPC};
+    place = NULL;
+  }
+  if (!place) {
+    refuse(c, why, exc_return);
+    return;
+  }
+  memcpy(words, place, size);
+  const uint32_t retpsr = words[7];
+  if (!(retpsr & 0x1FF) != thread) {
+    refuse_exc_return(c, exc_return);
+    return;
+  }
+  for (int i = 0; i < 6; i++) core_set_reg(c, caller_saved[i], words[i]);
+  if (extended) take_fp(c, words);
+  // CONTROL.SFPA matters only for secure code, and only if there is non-secure code.
+  uint32_t sfpa = c->divided && !c->nonsecure ? (retpsr & RETPSR_SFPA) >> 17 : SFPA;
+  core_set_reg(c, stack, (frame + size) | (retpsr >> 7 & 4));
+  core_set_reg(c, REG_CONTROL,
+               npriv | (stack == REG_PSP ? SPSEL : 0) | (extended ? FPCA : 0) | sfpa);
+  core_set_reg(c, REG_PC, words[6] | (retpsr >> 24 & 1));
+  core_set_reg(c, REG_XPSR_NZCVQG, retpsr & ~(RETPSR_ALIGNED | RETPSR_SFPA));
+  refresh(c);
+  clear_monitor(c);
+  core_synchronize(c);
+  if (thread && c->nvic->state.scr[c->nonsecure] & SCR_SLEEPONEXIT && !core_deliverable(c)) {
+    c->sleeping = SLEEP_WFI;
+  }
+}
+
+void exception_leave(Core *c, uint32_t exc_return) {
+  int number = (int)(core_reg(c, REG_XPSR) & 0x1FF);
+  if (c->divided && c->nonsecure && (exc_return & ES || !(exc_return & DCRS))) {
+    deactivate(c, nvic_is_banked(number) ? number | NONSECURE : number);
+    refuse(c, (Failure){SECURE_FAULT, INVER}, exc_return & ~(uint32_t)ES);
+    return;
+  }
+  if (c->divided && nvic_is_banked(number) && !(exc_return & ES)) number |= NONSECURE;
+  if (!nvic_has(c->nvic, ACTIVE, number) ||
+      (exc_return & EXC_RETURN_FIXED) != (EXC_RETURN_PREFIX & EXC_RETURN_FIXED)) {
+    refuse_exc_return(c, exc_return);
+    return;
+  }
+  if (number != NMI && core_reg(c, REG_FAULTMASK)) core_set_reg(c, REG_FAULTMASK, 0);
+  nvic_deactivate(c->nvic, number);
+  if (c->divided) {  // SPSEL of the exception's own state; the frame may belong to the other one
+    uint32_t control = core_reg(c, REG_CONTROL) & ~(uint32_t)SPSEL;
+    core_set_reg(c, REG_CONTROL, control | (exc_return & PROCESS ? SPSEL : 0));
+  }
+  if (core_deliverable(c)) {
+    chain(c, c->nvic->best, exc_return);
+  } else {
+    unstack(c, exc_return);
+  }
 }

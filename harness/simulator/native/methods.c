@@ -5,6 +5,8 @@
 #define PUT_BACK_PAGE 1024
 
 #include "binding.h"
+#include "exception.h"
+#include "instructions.h"
 
 // A reason to return as a Python number; NULL if a callback failed.
 static PyObject *reason(Core *c, int value) {
@@ -84,36 +86,119 @@ static PyObject *priority(PyObject *self, PyObject *unused) {
   return PyLong_FromLong(core_priority(CORE(self)));
 }
 
-static PyObject *change_world(PyObject *self, PyObject *unused) {
-  (void)unused;
-  core_change_world(CORE(self));
+// None, or NULL if a callback failed.
+static PyObject *done(const Core *c) {
+  if (c->failed || PyErr_Occurred()) return NULL;
   Py_RETURN_NONE;
 }
 
-// Set what each security state may do in each granule of an area; None: everything.
-static PyObject *set_rights(PyObject *self, PyObject *arguments) {
-  int index;
-  const char *data;
-  Py_ssize_t size;
+static PyObject *connect(PyObject *self, PyObject *arguments) {
+  CoreObject *object = (CoreObject *)self;
+  PyObject *access, *fault, *violation;
+  if (!PyArg_ParseTuple(arguments, "OOO", &access, &fault, &violation)) return NULL;
+  if (object->access) {
+    PyErr_SetString(PyExc_RuntimeError, "the core is connected already");
+    return NULL;
+  }
+  object->access = Py_NewRef(access);
+  object->fault = Py_NewRef(fault);
+  object->violation = Py_NewRef(violation);
+  Py_RETURN_NONE;
+}
+
+static PyObject *change_state(PyObject *self, PyObject *unused) {
+  (void)unused;
+  core_change_state(CORE(self));
+  Py_RETURN_NONE;
+}
+
+static PyObject *update_masks(PyObject *self, PyObject *unused) {
+  (void)unused;
+  core_update_masks(CORE(self));
+  Py_RETURN_NONE;
+}
+
+static PyObject *update_fp_access(PyObject *self, PyObject *unused) {
+  (void)unused;
+  core_update_fp_access(CORE(self));
+  Py_RETURN_NONE;
+}
+
+static PyObject *reset(PyObject *self, PyObject *unused) {
+  (void)unused;
+  core_reset(CORE(self));
+  Py_RETURN_NONE;
+}
+
+static PyObject *wakes(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return PyBool_FromLong(core_wakes(CORE(self)));
+}
+
+static PyObject *carry_out(PyObject *self, PyObject *address) {
   Core *c = CORE(self);
-  if (!PyArg_ParseTuple(arguments, "iz#", &index, &data, &size)) return NULL;
-  if (index < 0 || index >= c->code_count) {
-    PyErr_SetString(PyExc_IndexError, "no such area");
+  c->failed = false;
+  instruction_carry_out(c, (uint32_t)PyLong_AsUnsignedLongMask(address));
+  return done(c);
+}
+
+static PyObject *leave(PyObject *self, PyObject *exc_return) {
+  Core *c = CORE(self);
+  c->failed = false;
+  exception_leave(c, (uint32_t)PyLong_AsUnsignedLongMask(exc_return));
+  return done(c);
+}
+
+static PyObject *is_secure(PyObject *self, PyObject *address) {
+  uint32_t at = (uint32_t)PyLong_AsUnsignedLongMask(address);
+  return PyBool_FromLong(attribution_is_secure(CORE(self), at));
+}
+
+static PyObject *is_callable(PyObject *self, PyObject *address) {
+  uint32_t at = (uint32_t)PyLong_AsUnsignedLongMask(address);
+  return PyBool_FromLong(attribution_is_callable(CORE(self), at));
+}
+
+static PyObject *forbids(PyObject *self, PyObject *arguments) {
+  Core *c = CORE(self);
+  int write, size;
+  unsigned int address;
+  if (!PyArg_ParseTuple(arguments, "pIi", &write, &address, &size)) return NULL;
+  bool forbidden = c->restricted && attribution_forbids(c, address, size, write);
+  return PyErr_Occurred() ? NULL : PyBool_FromLong(forbidden);
+}
+
+// The gateways of a sequence of (begin, end); -1 with an error set.
+static int take_gateways(PyObject *sequence, Gateway *gateways) {
+  Py_ssize_t count = PySequence_Size(sequence);
+  if (count > MAX_GATEWAYS) {
+    PyErr_SetString(PyExc_ValueError, "too many gateways");
+    return -1;
+  }
+  for (Py_ssize_t i = 0; i < count; i++) {
+    PyObject *row = PySequence_GetItem(sequence, i);
+    bool parsed = row && PyArg_ParseTuple(row, "II", &gateways[i].begin, &gateways[i].end);
+    Py_XDECREF(row);
+    if (!parsed) return -1;
+  }
+  return (int)count;
+}
+
+// SAU_CTRL, and the SPU's registers: PERM of each region of flash and RAM, the gateways.
+static PyObject *attribute(PyObject *self, PyObject *arguments) {
+  unsigned int sau_ctrl;
+  const char *regions;
+  Py_ssize_t size;
+  PyObject *rows;
+  Gateway gateways[MAX_GATEWAYS];
+  if (!PyArg_ParseTuple(arguments, "Iy#O", &sau_ctrl, &regions, &size, &rows)) return NULL;
+  if (size != 2 * SPU_REGIONS) {
+    PyErr_SetString(PyExc_ValueError, "the permissions of all regions of flash and RAM");
     return NULL;
   }
-  Area *area = &c->code[index];
-  if (data && size != (Py_ssize_t)(area->size >> GRANULE_SHIFT)) {
-    PyErr_SetString(PyExc_ValueError, "one byte per granule");
-    return NULL;
-  }
-  free(area->rights);
-  area->rights = NULL;
-  if (data) {
-    area->rights = malloc((size_t)size);
-    if (!area->rights) return PyErr_NoMemory();
-    memcpy(area->rights, data, (size_t)size);
-  }
-  core_invalidate(c);
+  int count = take_gateways(rows, gateways);
+  if (count < 0) return NULL;
+  attribution_set(CORE(self), sau_ctrl, (const uint8_t *)regions, gateways, count);
   Py_RETURN_NONE;
 }
 
@@ -148,13 +233,6 @@ static PyObject *listen(PyObject *self, PyObject *arguments) {
   CORE(self)->hears_lines = lines;
   Py_XDECREF(before);
   Py_RETURN_NONE;
-}
-
-static PyObject *watch_ram(PyObject *self, PyObject *unused) {
-  (void)unused;
-  if (core_watch_ram(CORE(self))) Py_RETURN_NONE;
-  PyErr_SetString(PyExc_RuntimeError, "Unicorn refused a hook");
-  return NULL;
 }
 
 static PyObject *invalidate(PyObject *self, PyObject *unused) {
@@ -202,16 +280,6 @@ static PyObject *set_breakpoints(PyObject *self, PyObject *addresses) {
   Py_RETURN_NONE;
 }
 
-static PyObject *is_special(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
-  if (count != 2) {
-    PyErr_SetString(PyExc_TypeError, "is_special() takes two halfwords");
-    return NULL;
-  }
-  uint16_t first = (uint16_t)PyLong_AsUnsignedLongMask(arguments[0]);
-  uint16_t second = (uint16_t)PyLong_AsUnsignedLongMask(arguments[1]);
-  return PyBool_FromLong(thumb_is_special(first, second, core_context(CORE(self))));
-}
-
 static PyObject *ignore_breakpoint(PyObject *self, PyObject *address) {
   CORE(self)->ignored = (uint32_t)PyLong_AsUnsignedLongMask(address);
   CORE(self)->ignoring = true;
@@ -224,47 +292,11 @@ static PyObject *synchronize(PyObject *self, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
-static PyObject *enter(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
-  if (count != 4) {
-    PyErr_SetString(PyExc_TypeError, "enter() takes number, pc, vector's address, EXC_RETURN");
-    return NULL;
-  }
-  int number = (int)PyLong_AsLong(arguments[0]);
-  uint32_t pc = (uint32_t)PyLong_AsUnsignedLongMask(arguments[1]);
-  uint32_t vector = (uint32_t)PyLong_AsUnsignedLongMask(arguments[2]);
-  uint32_t exc_return = (uint32_t)PyLong_AsUnsignedLongMask(arguments[3]);
-  if (PyErr_Occurred()) return NULL;
-  return PyBool_FromLong(frame_enter(CORE(self), number, pc, vector, exc_return));
-}
-
-static PyObject *leave(PyObject *self, PyObject *exc_return) {
-  return PyBool_FromLong(frame_leave(CORE(self), (uint32_t)PyLong_AsUnsignedLongMask(exc_return)));
-}
-
-static PyObject *limits(PyObject *self, PyObject *unused) {
-  uint32_t psplim, msplim;
-  (void)unused;
-  state_limits(CORE(self), &psplim, &msplim);
-  return Py_BuildValue("II", psplim, msplim);
-}
-
 static PyObject *set_limits(PyObject *self, PyObject *arguments) {
   unsigned int psplim, msplim;
   if (!PyArg_ParseTuple(arguments, "II", &psplim, &msplim)) return NULL;
   state_set_limits(CORE(self), psplim, msplim);
-  Py_RETURN_NONE;
-}
-
-static PyObject *other(PyObject *self, PyObject *unused) {
-  uint32_t values[4];
-  (void)unused;
-  state_other(CORE(self), values);
-  return Py_BuildValue("IIII", values[0], values[1], values[2], values[3]);
-}
-
-static PyObject *clear_monitor(PyObject *self, PyObject *unused) {
-  (void)unused;
-  state_clear_monitor(CORE(self));
+  CORE(self)->extras |= EXTRA_LIMITS;
   Py_RETURN_NONE;
 }
 
@@ -317,21 +349,24 @@ PyMethodDef core_methods[] = {
     {"write_many", FAST(write_many), METH_FASTCALL, "Set several registers, in order."},
     {"deliverable", deliverable, METH_NOARGS, "Can best_pending be taken?"},
     {"priority", priority, METH_NOARGS, "What an exception must be below to be taken."},
-    {"change_world", change_world, METH_NOARGS, "Exchange the registers of the security states."},
-    {"set_rights", set_rights, METH_VARARGS, "What the security states may do in each granule."},
-    {"watch_ram", watch_ram, METH_NOARGS, "Accesses to RAM may be refused from now on."},
-    {"other", other, METH_NOARGS, "PRIMASK, FAULTMASK, BASEPRI, CONTROL of the other state."},
+    {"connect", connect, METH_VARARGS, "Whom to ask about accesses; who hears of faults."},
+    {"reset", reset, METH_NOARGS, "Secure and awake, everything is open."},
+    {"wakes", wakes, METH_NOARGS, "Does an exception or event end the sleep?"},
+    {"leave", leave, METH_O, "Branch to an EXC_RETURN."},
+    {"carry_out", carry_out, METH_O, "The instruction at an address, if Unicorn cannot run it."},
+    {"change_state", change_state, METH_NOARGS, "Go on in the other security state."},
+    {"update_masks", update_masks, METH_NOARGS, "AIRCR or masks changed."},
+    {"update_fp_access", update_fp_access, METH_NOARGS, "CPACR or NSACR changed."},
+    {"attribute", attribute, METH_VARARGS, "SPU or SAU changed."},
+    {"is_secure", is_secure, METH_O, "Does an address belong to the secure state?"},
+    {"is_callable", is_callable, METH_O, "May non-secure code call a gateway at an address?"},
+    {"forbids", forbids, METH_VARARGS, "Is an access refused by SAU, IDAU or SPU?"},
     {"set_limits", set_limits, METH_VARARGS, "Set PSPLIM and MSPLIM."},
     {"invalidate", invalidate, METH_NOARGS, "Code changed: decode it again."},
     {"forget", forget, METH_VARARGS, "Drop translations in [begin, end)."},
     {"set_breakpoints", set_breakpoints, METH_O, "Stop before these addresses."},
     {"ignore_breakpoint", ignore_breakpoint, METH_O, "Once, at this address."},
-    {"is_special", FAST(is_special), METH_FASTCALL, "Does the machine carry this one out?"},
     {"synchronize", synchronize, METH_NOARGS, "Put the running state's MPU in force."},
-    {"enter", FAST(enter), METH_FASTCALL, "Take an exception; False if Python must do so."},
-    {"leave", leave, METH_O, "Return from one; False if Python must do so."},
-    {"limits", limits, METH_NOARGS, "PSPLIM and MSPLIM."},
-    {"clear_monitor", clear_monitor, METH_NOARGS, "Clear the exclusive monitor."},
     {"save_state", save_state, METH_NOARGS, "The processor's state as bytes."},
     {"load_state", load_state, METH_O, "Take back what save_state() gave."},
     {"put_back", put_back, METH_VARARGS, "Make host memory hold bytes again; did that change it?"},

@@ -38,6 +38,12 @@ void nvic_put(Nvic *n, int set, int number, bool value) {
   *word = value ? *word | bit : *word & ~bit;
 }
 
+bool nvic_is_banked(int number) {
+  const uint32_t banked = 1u << HARD_FAULT | 1u << MEM_MANAGE | 1u << USAGE_FAULT | 1u << SVCALL |
+                          1u << PENDSV | 1u << SYSTICK;
+  return number < FIRST_IRQ && banked >> number & 1;
+}
+
 // The whole priority; lower is more urgent.
 int nvic_priority(const Nvic *n, int number) {
   int plain = number & NUMBER;

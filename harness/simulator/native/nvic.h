@@ -7,7 +7,10 @@
 enum {
   NMI = 2,
   HARD_FAULT = 3,
+  MEM_MANAGE = 4,
   BUS_FAULT = 5,
+  USAGE_FAULT = 6,
+  SECURE_FAULT = 7,
   SVCALL = 11,
   PENDSV = 14,
   SYSTICK = 15,
@@ -25,7 +28,7 @@ enum { SCR_SLEEPONEXIT = 2, SCR_SEVONPEND = 16 };
 // Everything that a snapshot keeps.
 typedef struct {
   uint32_t sets[SETS][WORDS];
-  uint32_t vtor[2], scr[2];  // of the secure, of the non-secure state
+  uint32_t scr[2];  // of the secure, of the non-secure state
   uint8_t priorities[FIRST_IRQ + MAX_IRQS], banked_priorities[FIRST_IRQ];
   uint8_t groups[2], group_masks[2];  // AIRCR.PRIGROUP; the bits of a priority that preempt
   bool squashed, faults_nonsecure;    // AIRCR.PRIS, BFHFNMINS
@@ -48,6 +51,8 @@ void nvic_reset(Nvic *n);
 void nvic_update(Nvic *n);
 bool nvic_has(const Nvic *n, int set, int number);
 void nvic_put(Nvic *n, int set, int number, bool value);
+// Does this exception exist once per security state?
+bool nvic_is_banked(int number);
 int nvic_priority(const Nvic *n, int number);
 int nvic_group_priority(const Nvic *n, int number);
 void nvic_set_priority(Nvic *n, int number, uint8_t value);

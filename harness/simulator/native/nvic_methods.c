@@ -120,6 +120,17 @@ static PyObject *set_group(PyObject *self, PyObject *const *arguments, Py_ssize_
   Py_RETURN_NONE;
 }
 
+static PyObject *scr(PyObject *self, PyObject *nonsecure) {
+  return PyLong_FromUnsignedLong(NVIC(self)->state.scr[PyObject_IsTrue(nonsecure) == 1]);
+}
+
+static PyObject *set_scr(PyObject *self, PyObject *const *arguments, Py_ssize_t count) {
+  long long v[2];
+  if (!numbers(arguments, count, v, 2)) return NULL;
+  NVIC(self)->state.scr[v[1] != 0] = (uint32_t)v[0];
+  Py_RETURN_NONE;
+}
+
 static PyObject *active_beside(PyObject *self, PyObject *number) {
   return PyBool_FromLong(nvic_active_beside(NVIC(self), (int)PyLong_AsLong(number)));
 }
@@ -211,6 +222,8 @@ static PyMethodDef methods[] = {
     {"group", group, METH_O, "AIRCR.PRIGROUP of a security state."},
     {"group_mask", group_mask, METH_O, "The bits of its priorities that preempt."},
     {"set_group", FAST(set_group), METH_FASTCALL, "Set PRIGROUP of a security state."},
+    {"scr", scr, METH_O, "SCR of a security state."},
+    {"set_scr", FAST(set_scr), METH_FASTCALL, "Set SCR of a security state."},
     {"read", FAST(read_register), METH_FASTCALL, "NVIC_ISER to NVIC_IPR by offset in the SCS."},
     {"write", FAST(write_register), METH_FASTCALL, "Write such a register."},
     {"read_control", FAST(read_control), METH_FASTCALL, "ICSR; given IPSR and the state."},
@@ -225,10 +238,6 @@ static PyMemberDef members[] = {
     {"irqs", T_INT, FIELD(irqs), READONLY, "How many interrupts there are."},
     {"active_priority", T_INT, FIELD(active_priority), READONLY, "Group priority active, or 256."},
     {"event", T_BOOL, FIELD(state.event), 0, "The event register that WFE waits for."},
-    {"vtor", T_UINT, FIELD(state.vtor[0]), 0, "VTOR of the secure state."},
-    {"vtor_ns", T_UINT, FIELD(state.vtor[1]), 0, "VTOR of the non-secure state."},
-    {"scr", T_UINT, FIELD(state.scr[0]), 0, "SCR of the secure state."},
-    {"scr_ns", T_UINT, FIELD(state.scr[1]), 0, "SCR of the non-secure state."},
     {NULL, 0, 0, 0, NULL},
 };
 

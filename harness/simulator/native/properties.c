@@ -29,23 +29,16 @@ static int set_stop_at(PyObject *self, PyObject *value, void *unused) {
 #define FIELD(name) offsetof(CoreObject, core.name)
 PyMemberDef core_members[] = {
     {"has_sent", T_UINT, FIELD(outbox.count), READONLY, "Chunks that wait."},
-    {"plain_frames", T_BOOL, FIELD(plain_frames), 0, "Frames of 16 FP registers at most."},
     {"nonsecure_frames", T_BOOL, FIELD(nonsecure_frames), 0, "As a non-secure image expects."},
-    {"primask_priority", T_INT, FIELD(primask_priority), 0, "What PRIMASK boosts to."},
-    {"faultmask_priority", T_INT, FIELD(faultmask_priority), 0, "What FAULTMASK boosts to."},
-    {"other_priority", T_INT, FIELD(other_priority), 0, "Boost by the other state's masks."},
-    {"divided", T_BOOL, FIELD(divided), 0, "Ask the machine about each access to a device."},
+    {"divided", T_BOOL, FIELD(divided), 0, "Something is non-secure."},
+    {"restricted", T_BOOL, FIELD(restricted), READONLY, "Accesses to memory may be refused."},
+    {"locked_up", T_BOOL, FIELD(locked_up), 0, "Lockup."},
+    {"sleeping", T_INT, FIELD(sleeping), 0, "0 awake, 1 in WFI, 2 in WFE."},
     {"exception", T_INT, FIELD(exception), READONLY, "Unicorn's exception number."},
-    {"error", T_INT, FIELD(error), READONLY, "Unicorn's error number."},
     {"fault_type", T_INT, FIELD(fault_type), READONLY, "Unicorn's access type."},
-    {"fault_size", T_INT, FIELD(fault_size), READONLY, "Bytes of the refused access."},
     {"fault_address", T_UINT, FIELD(fault_address), READONLY, "Its address."},
-    {"fault_status", T_UINT, FIELD(fault_status), READONLY, "What refused it."},
     {"stop_after", T_BOOL, FIELD(stop_after), 0, "Stop after this instruction."},
     {"extras", T_INT, FIELD(extras), 0, "EXTRA_LIMITS and EXTRA_EXCLUSIVE, if used."},
-    {"stale", T_BOOL, FIELD(stale), READONLY, "Changes of the MPU wait."},
-    {"mpu_negative", T_BOOL, FIELD(mpu_negative), READONLY,
-     "Synchronized for a negative priority."},
     {"fp_disabled", T_BOOL, FIELD(fp_disabled), 0, "CPACR refuses FP instructions."},
     {"branch_ticks", T_BOOL, FIELD(branch_ticks), 0, "A taken branch takes one more tick."},
     {"branches", T_LONGLONG, FIELD(branches), 0, "The additional ticks of branches."},
@@ -60,17 +53,19 @@ static PyObject *get_nonsecure(PyObject *self, void *unused) {
   return PyBool_FromLong(CORE(self)->nonsecure);
 }
 
-// Sets the state alone: the registers are those of this state already.
 static int set_nonsecure(PyObject *self, PyObject *value, void *unused) {
-  Core *c = CORE(self);
   (void)unused;
-  c->nonsecure = PyObject_IsTrue(value) == 1;
-  c->generation = (uint16_t)((c->generation & ~1) | c->nonsecure);
-  c->again = 1;
+  core_set_state(CORE(self), PyObject_IsTrue(value) == 1);
   return PyErr_Occurred() ? -1 : 0;
 }
 
+static PyObject *get_privileged(PyObject *self, void *unused) {
+  (void)unused;
+  return PyBool_FromLong(core_is_privileged(CORE(self)));
+}
+
 PyGetSetDef core_properties[] = {
+    {"privileged", get_privileged, NULL, "Is the running code privileged?", NULL},
     {"nonsecure", get_nonsecure, set_nonsecure, "The security state.", NULL},
     {"executed", get_executed, set_executed, "Instructions executed.", NULL},
     {"stop_at", get_stop_at, set_stop_at, "Value of executed to stop at.", NULL},

@@ -2,6 +2,8 @@
 #include <time.h>
 
 #include "core.h"
+#include "exception.h"
+#include "instructions.h"
 
 // Instructions before the first look at the clock.
 #define FIRST_LOOK 2048
@@ -119,15 +121,140 @@ static void run_on(Core *c) {
   if (!c->failed && c->reason == REASON_REPLAY && !step_over(c)) replay(c);
 }
 
-// True if the core has dealt with the reason itself, and the run goes on.
-static bool goes_on(Core *c) {
-  if (c->reason == REASON_SYNC) return true;
-  if (c->reason == REASON_EXCEPTION && c->exception == RAISED_FETCH && state_admit_code(c)) {
+// Unicorn's fault status (short descriptor format) of an access that is not aligned.
+enum { ALIGNMENT = 1 };
+
+static bool is_breakpoint(const Core *c, uint32_t address) {
+  for (size_t i = 0; i < c->breakpoint_count; i++) {
+    if (c->breakpoints[i] == address) return true;
+  }
+  return false;
+}
+
+// Stands before an instruction that Unicorn must not run; false if the machine has a breakpoint
+// there.
+static bool stands_before(Core *c, uint32_t pc) {
+  if (instruction_is_refused(c, pc)) return true;
+  if (is_breakpoint(c, pc)) {
+    c->reason = REASON_BREAKPOINT;
+    return false;
+  }
+  instruction_carry_out(c, pc);
+  return true;
+}
+
+// Does pc belong to the other security state, so that the fault is not one of the MPU?
+static bool is_outside(const Core *c, uint32_t pc) {
+  if (!c->restricted || attribution_region(c, pc) < 0) return false;
+  return attribution_is_secure(c, pc) == c->nonsecure;
+}
+
+// A branch to EXC_RETURN or FNC_RETURN, whose bit 0 Unicorn took for the Thumb bit.
+static void magic_branch(Core *c, uint32_t pc) {
+  bool thumb = core_reg(c, REG_XPSR) & XPSR_THUMB;
+  if (!thumb) core_set_reg(c, REG_EPSR, XPSR_THUMB);
+  instruction_magic_branch(c, pc | thumb);
+}
+
+static uint32_t usage_fault_of(int exception) {
+  switch (exception) {
+    case 1:
+      return UNDEFINSTR;
+    case 17:
+      return NOCP;
+    case 18:
+      return INVSTATE;
+    case 19:
+      return STKOF;
+    case 22:
+      return UNALIGNED;
+    default:
+      return 0;
+  }
+}
+
+// An exception that Unicorn raised; false if it is none of this processor.
+static bool take_raised(Core *c, uint32_t pc) {
+  uint32_t address = c->fault_address;
+  switch (c->exception) {
+    case RAISED_SVC:
+      exception_supervisor_call(c, pc);
+      return true;
+    case RAISED_RETURN:
+      magic_branch(c, pc);
+      return true;
+    case RAISED_BREAKPOINT:  // with no debugger: HardFault
+      c->shared->hfsr |= HFSR_DEBUGEVT;
+      exception_fault(c, HARD_FAULT, 0, pc, NULL);
+      return true;
+    case RAISED_FETCH:
+      if (state_admit_code(c)) return true;
+      if (is_outside(c, pc)) return stands_before(c, pc);
+      exception_fault(c, MEM_MANAGE, IACCVIOL, pc, NULL);
+      return true;
+    case RAISED_DATA:
+      if ((c->fault_status & 0xF) == ALIGNMENT) {
+        exception_fault(c, USAGE_FAULT, UNALIGNED, pc, NULL);
+      } else {
+        exception_fault(c, MEM_MANAGE, DACCVIOL | MMARVALID, pc, &address);
+      }
+      return true;
+    default:
+      if (!usage_fault_of(c->exception)) return false;
+      exception_fault(c, USAGE_FAULT, usage_fault_of(c->exception), pc, NULL);
+      return true;
+  }
+}
+
+// An access was refused that Unicorn asked about.
+static bool take_refused(Core *c, uint32_t pc) {
+  const uint32_t address = c->fault_address;
+  if (c->fault_type != MEM_FETCH_PROT && c->fault_type != MEM_FETCH_UNMAPPED) {
+    exception_fault(c, c->refusal.cause, c->refusal.status, pc, &address);
     return true;
   }
-  if (!exception_take(c)) return false;
+  if (c->restricted && core_memory(c, pc, 2)) return stands_before(c, pc);
+  exception_fault(c, BUS_FAULT, IBUSERR, address & ~1u, NULL);
+  return true;
+}
+
+static void take_error(Core *c, uint32_t pc) {
+  if (!core_memory(c, pc, 2)) {
+    exception_fault(c, BUS_FAULT, IBUSERR, pc, NULL);
+  } else if (c->error == ERROR_EXCEPTION || !(core_reg(c, REG_XPSR) & XPSR_THUMB)) {
+    exception_fault(c, USAGE_FAULT, INVSTATE, pc, NULL);
+  } else {
+    exception_fault(c, USAGE_FAULT, UNDEFINSTR, pc, NULL);
+  }
+}
+
+// Deal with what ended the emulation; false if the machine must do so.
+static bool deal(Core *c) {
+  const uint32_t pc = core_reg(c, REG_PC) & ~1u;
+  switch (c->reason) {
+    case REASON_EXCEPTION:
+      return take_raised(c, pc);
+    case REASON_UNMASKED:
+      exception_enter(c, c->nvic->best, pc);
+      return true;
+    case REASON_SPECIAL:
+      return stands_before(c, pc);
+    case REASON_MEMORY:
+      return take_refused(c, pc);
+    case REASON_ERROR:
+      take_error(c, pc);
+      return true;
+    default:
+      return c->reason == REASON_NONE || c->reason == REASON_SYNC;
+  }
+}
+
+// Is the wall time over? `reason`: what the emulation ended with.
+static bool is_over(Core *c, int reason) {
+  if (reason == REASON_SYNC) return false;
+  if (reason == REASON_NONE) return core_is_late(c);
   look_soon(c);
-  return ++c->taken % TAKEN_BETWEEN_LOOKS || !core_is_late(c);
+  return ++c->taken % TAKEN_BETWEEN_LOOKS == 0 && core_is_late(c);
 }
 
 // Run until a reason to return, for at most about `seconds` of wall time (0: no bound).
@@ -144,11 +271,14 @@ int core_run(Core *c, double seconds) {
     } else {
       run_on(c);
     }
-    if (c->failed) return REASON_ERROR;
-    if (c->stop_after && c->reason == REASON_NONE) return REASON_DEVICE;
-    if (goes_on(c)) continue;
-    if (c->reason != REASON_NONE) return c->reason;
-    if (core_is_late(c)) return REASON_BUDGET;
+    const int reason = c->reason;
+    if (c->failed || !deal(c)) return c->reason;
+    if (c->locked_up || c->sleeping) return REASON_HALTED;
+    if (c->stop_after) {
+      if (c->stale) core_synchronize(c);
+      return REASON_DEVICE;
+    }
+    if (is_over(c, reason)) return REASON_BUDGET;
   }
 }
 

@@ -5,11 +5,7 @@
 #include "core.h"
 
 enum { BASE = 0xE000E000, SIZE = 0x1000, NVIC_FIRST = 0x100, NVIC_END = 0x600, SCB = 0xD00 };
-enum { ICSR = 4, NPRIV = 1 };
-
-static bool is_privileged(Core *c) {
-  return core_reg(c, REG_XPSR) & 0x1FF || !(core_reg(c, REG_CONTROL) & NPRIV);
-}
+enum { ICSR = 4 };
 
 static bool read_word(Core *c, uint32_t offset, uint32_t *word) {
   if (offset >= NVIC_FIRST && offset < NVIC_END) {
@@ -40,7 +36,7 @@ static bool write_word(Core *c, uint32_t offset, uint32_t value) {
 // Carry out the access to a word; false: ask the machine.
 bool scs_access(Core *c, bool write, uint32_t address, uint32_t value) {
   uint32_t word, offset = address - BASE;
-  if (offset >= SIZE || c->nonsecure || !is_privileged(c)) return false;
+  if (offset >= SIZE || c->nonsecure || !core_is_privileged(c)) return false;
   if (write) return write_word(c, offset, value);
   const Area *window = core_area(c->windows, c->window_count, address);
   if (!window || !read_word(c, offset, &word)) return false;

@@ -1,6 +1,6 @@
 """SPU: which flash, RAM, peripherals, DPPI channels and pins are secure (nRF9160 PS, "SPU").
 
-The processor's side of it is :class:`harness.simulator.security.attribution.Attribution`.
+The processor's side of it is the counting core's (``native/attribution.c``).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ NON_SECURE, SECURE, SELECTABLE, SPLIT = 0, 1, 2, 3
 _SEPARATE_DMA = 2 << 2
 _WITH_DMA = frozenset(("UARTE0", "UARTE1", "UARTE2", "UARTE3", "SAADC", "PWM0", "PWM1", "PWM2",
                        "PWM3", "PDM", "I2S", "CRYPTOCELL"))  # fmt: skip
+_SECURE_ALIAS = 0x5000_0000
 _DIVIDED = frozenset(("DPPIC", "NVMC", "P0"))
 
 
@@ -106,31 +107,44 @@ class Spu(Nordic):
     def write_gpioport_lock(self, value: int) -> None:
         self.regs[_GPIO_LOCK] |= value & 1
 
-    # what Attribution asks
+    @property
+    def permissions(self) -> bytes:
+        """PERM of each region of flash, then of RAM, without LOCK."""
+        words = (self.regs[_PERM[name] + 4 * n] for name in _PERM for n in range(REGIONS))
+        return bytes(word & 0x17 for word in words)
 
-    def regions(self, memory: str) -> list[int]:
-        """PERM of each region of ``flash`` or ``ram``, without LOCK."""
-        return [self.regs[_PERM[memory] + 4 * n] & 0x17 for n in range(REGIONS)]
-
-    def gateways(self, memory: str) -> list[range]:
+    @property
+    def gateways(self) -> list[tuple[int, int]]:
         """The addresses that are non-secure callable: the last bytes of a region."""
-        area = self.chip.memory_map.area(memory)
-        step = area.size // REGIONS
         found = []
-        for n in range(2):
-            region, size = (self.regs[_NSC[memory] + 8 * n + at] for at in (0, 4))
-            if 1 <= size & 0xF <= 8:
-                end = area.origin + ((region & 0x1F) + 1) * step
-                found.append(range(end - (16 << (size & 0xF)), end))
+        for name, offset in _NSC.items():
+            area = self.chip.memory_map.area(name)
+            for n in range(2):
+                region, size = (self.regs[offset + 8 * n + at] for at in (0, 4))
+                if 1 <= size & 0xF <= 8:
+                    end = area.origin + ((region & 0x1F) + 1) * (area.size // REGIONS)
+                    found.append((end - (16 << (size & 0xF)), end))
         return found
+
+    def refuses(self, block: Block, address: int) -> bool:
+        """True if a peripheral does not answer at this alias, which also raises PERIPHACCERR.
+
+        A secure one answers at 0x5..., a non-secure one at 0x4..., a split one that is non-secure
+        at both (nRF9160 PS, "Peripheral address mapping").
+        """
+        if len(block.bases) < 2:
+            return False
+        alias_secure = address >= _SECURE_ALIAS
+        secure = self.is_secure(block.number)
+        split = self.regs[_PERIPHID + 4 * block.number] & 3 == SPLIT
+        if alias_secure == secure or (alias_secure and split):
+            return False
+        self.event("PERIPHACCERR")
+        return True
 
     def is_secure(self, peripheral: int) -> bool:
         """SECATTR of a peripheral, by its id."""
         return bool(self.regs[_PERIPHID + 4 * peripheral] & SECATTR)
-
-    def is_split(self, peripheral: int) -> bool:
-        """True for a peripheral whose registers are divided between the states."""
-        return self.regs[_PERIPHID + 4 * peripheral] & 3 == SPLIT
 
     def allows_channel(self, peripheral: int, channel: int) -> bool:
         """True unless the peripheral is non-secure and the DPPI channel is secure."""
@@ -150,6 +164,6 @@ class Spu(Nordic):
         """The DPPI channels that are non-secure, one bit each."""
         return ~self.regs[_DPPI_PERM] & 0xFFFF
 
-    def violation(self, kind: str) -> None:
-        """An access was refused."""
-        self.event(kind)
+    def violation(self, area: int) -> None:
+        """The bus refused an access: to flash (0), or to RAM."""
+        self.event("RAMACCERR" if area else "FLASHACCERR")

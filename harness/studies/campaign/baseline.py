@@ -311,7 +311,7 @@ class _Recorder:
     def _traps(self) -> dict[str, str]:
         """The addresses of an image that has noticed a fault: handlers, assertions, reset."""
         machine = self.machine
-        table = machine.scb.vtor
+        table = machine.engine.scb[False].vtor
         traps: dict[str, str] = {}
         for number in _FAULTS:
             vector = int.from_bytes(machine.read_memory(table + 4 * number, 4), "little") & ~1

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Self
 
-from harness.simulator import Machine, supply
+from harness.simulator import Machine
 
 #: Instructions from the warning to the reset, at most: a millisecond.
 _LONGEST_WARNING = 64_000
@@ -50,10 +50,10 @@ class BrownOut:
 def brown_out(machine: Machine, seed: int) -> None:
     """Warn the image, run on for as long as the supply lasts, reset."""
     failure = BrownOut.of(seed)
-    supply.warn(machine)
+    machine.warn_of_power_failure()
     machine.run(
         until_executed=machine.core.executed + failure.warning,
         until_tick=machine.now + failure.warning,
     )
     ram = machine.memory_map.area("ram")
-    supply.brown_out(machine, failure.left_of(machine.read_memory(ram.origin, ram.size)))
+    machine.brown_out(failure.left_of(machine.read_memory(ram.origin, ram.size)))

@@ -51,7 +51,7 @@ def check_entered(stage: Stage, code: Code, words: list[int], *, nonsecure: bool
     assert now["pc"] == HANDLERS + ram + 8 * IRQ
     assert now["lr"] == exc_return(code, nonsecure=nonsecure)
     assert stage.chip.words(frame_address(code, words), len(words)) == words
-    assert stage.machine.worlds.nonsecure is nonsecure
+    assert stage.machine.core.nonsecure is nonsecure
     assert stage.core.read(Reg.CONTROL) & (SPSEL | FPCA) == 0
     if not nonsecure:
         assert stage.core.read(Reg.CONTROL) & SFPA == 0
@@ -133,7 +133,7 @@ def test_the_stack_that_the_other_state_uses_is_told_and_kept(both: Stage, code:
     other = replace(code, nonsecure=not code.nonsecure, place="process")
     if other.nonsecure:
         both.go_to(other)
-        both.machine.worlds.change()
+        both.machine.core.change_state()
     else:
         both.core.write_many((int(Reg.MSP), int(Reg.PSP), int(Reg.CONTROL)), (MAIN, PROCESS, SPSEL))
     both.go_to(code)
@@ -142,5 +142,5 @@ def test_the_stack_that_the_other_state_uses_is_told_and_kept(both: Stage, code:
     assert both.core.read(Reg.CONTROL) & SPSEL == 0
     both.leave()
     check_back(both, code)
-    both.machine.worlds.change()
+    both.machine.core.change_state()
     assert both.core.read(Reg.CONTROL) & SPSEL

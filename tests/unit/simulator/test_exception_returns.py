@@ -53,7 +53,7 @@ def test_what_pends_at_a_return_is_taken_without_the_frame_being_touched(
         spoil_floats(both)
     both.leave()
     assert both.chip.running == PENDSV
-    assert both.machine.worlds.nonsecure is second
+    assert both.machine.core.nonsecure is second
     now = both.machine.registers
     assert now["pc"] == HANDLERS + NONSECURE_RAM * second + 8 * PENDSV
     link = exc_return(code, nonsecure=second) & ~(1 << 2 | 1 << 5)
@@ -224,4 +224,4 @@ def test_a_secure_fault_without_its_handler_is_a_hard_fault(both: Stage, enabled
     both.interrupt()
     return_by(both, 0xFFFF_FFB9)
     assert both.chip.running == (7 if enabled else 3)
-    assert not both.machine.exceptions.locked_up
+    assert not both.machine.core.locked_up

@@ -65,7 +65,7 @@ def test_a_hard_fault_of_non_secure_code_is_its_own_where_bfhfnmins_says_so(
     both.go_to(Code(nonsecure=True))
     both.chip.play(0xDE00, steps=1, at=CODE + NONSECURE_RAM)
     assert both.chip.running == 3
-    assert both.machine.worlds.nonsecure is nonsecure
+    assert both.machine.core.nonsecure is nonsecure
     now = both.machine.registers
     assert now["pc"] == HANDLERS + NONSECURE_RAM * nonsecure + 8 * 3
     assert now["lr"] == exc_return(Code(nonsecure=True), nonsecure=nonsecure)
@@ -162,7 +162,7 @@ def test_what_was_stacked_before_the_vector_is_taken_back_after_the_hard_fault(
     both.chip.write(VTOR + NONSECURE_ALIAS, TABLE)
     both.go_to(Code())
     both.interrupt()
-    assert (both.chip.running, both.machine.worlds.nonsecure) == (3, False)
+    assert (both.chip.running, both.machine.core.nonsecure) == (3, False)
     both.leave()
     now = both.machine.registers
     assert {name: now[name] for name in CORE} == CORE

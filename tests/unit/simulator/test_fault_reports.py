@@ -10,9 +10,8 @@ from bare_chip import CODE, LOOP, BareChip
 
 from harness.deadline import Deadline
 from harness.elf import Firmware
-from harness.simulator.faults import exception_name, status_names
+from harness.simulator.faults import exception_name, status_names, target_of
 from harness.simulator.machine import End, Machine
-from harness.simulator.security.blame import target_of
 
 
 @pytest.fixture
@@ -151,8 +150,6 @@ def test_an_address_is_told_by_its_owner(chip: BareChip, address: int, whose: st
     chip.write(0x5000_3800 + 4 * 9, 0)  # UARTE1 is non-secure
     chip.play(0xDE00, steps=1)
     fault = replace(chip.machine.faults[0], cause="BusFault", reason="", address=address)
-    told = [
-        target_of(fault, chip.machine.memory_map, chip.machine.attribution, is_write=is_write)
-        for is_write in (False, True)
-    ]
+    chip_map, is_secure = chip.machine.memory_map, chip.machine.chip.is_secure
+    told = [target_of(fault, chip_map, is_secure, is_write=is_write) for is_write in (False, True)]
     assert told == [f"read of {whose}", f"write to {whose}"]

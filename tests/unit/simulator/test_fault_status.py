@@ -42,11 +42,11 @@ from system_control import (
     ("register", "bits_set"), [(CFSR, 0x0302_9286), (HFSR, 0xC000_0002), (SFSR, 0x5F)]
 )
 def test_status_bits_are_cleared_by_ones(chip: BareChip, register: int, bits_set: int) -> None:
-    scb = chip.machine.scb
+    engine = chip.machine.engine
     if register == CFSR:
-        scb.note(bits_set)
+        engine.scb[False].cfsr, engine.shared.bfsr = bits_set & ~0xFF00, bits_set & 0xFF00
     else:
-        setattr(chip.machine.shared, "hfsr" if register == HFSR else "sfsr", bits_set)
+        setattr(engine.shared, "hfsr" if register == HFSR else "sfsr", bits_set)
     lowest = bits_set & -bits_set
     chip.write(register, lowest)
     assert chip.read(register) == bits_set ^ lowest
@@ -57,7 +57,8 @@ def test_status_bits_are_cleared_by_ones(chip: BareChip, register: int, bits_set
 
 
 def test_a_byte_of_a_status_register_is_cleared_alone(chip: BareChip) -> None:
-    chip.machine.scb.note(0x0001_0101)
+    engine = chip.machine.engine
+    engine.scb[False].cfsr, engine.shared.bfsr = 0x0001_0001, 0x0100
     chip.write(CFSR + 1, 0xFF, size=1)  # BFSR
     assert chip.read(CFSR) == 0x0001_0001
     chip.write(CFSR + 2, 0xFFFF, size=2)  # UFSR
@@ -75,9 +76,9 @@ def test_fault_addresses_are_kept_and_written(chip: BareChip, register: int) -> 
 def test_bus_faults_and_hard_faults_are_non_secure_where_bfhfnmins_says_so(
     chip: BareChip,
 ) -> None:
-    machine = chip.machine
-    machine.scb.note(0x8200, 0x1234)  # PRECISERR, BFARVALID
-    machine.shared.hfsr = 1 << 30
+    both = chip.machine.engine.shared
+    both.bfsr, both.bfar = 0x8200, 0x1234  # PRECISERR, BFARVALID
+    both.hfsr = 1 << 30
     alias = NONSECURE_ALIAS
     shared = (CFSR, HFSR, BFAR)
     assert [chip.read(register + alias) for register in shared] == [0, 0, 0]
@@ -92,7 +93,7 @@ def test_bus_faults_and_hard_faults_are_non_secure_where_bfhfnmins_says_so(
 
 
 def test_secure_faults_are_told_to_secure_code_alone(chip: BareChip) -> None:
-    chip.machine.shared.sfsr = 0x48
+    chip.machine.engine.shared.sfsr = 0x48
     chip.write(SFAR, 0x100)
     for register in (SFSR, SFAR, SAU_CTRL, NSACR):
         chip.write(register + NONSECURE_ALIAS, ONES)

@@ -85,10 +85,10 @@ def test_a_fault_in_the_hard_fault_handler_is_a_lockup(chip: BareChip, name: str
     chip.play(0xBE00, steps=1)  # bkpt
     assert chip.running == HARD_FAULT
     provoke(chip, name)
-    assert chip.machine.exceptions.locked_up
+    assert chip.machine.core.locked_up
     assert [fault.kind for fault in chip.machine.faults] == ["HardFault", "Lockup"]
     chip.machine.reset()
-    assert not chip.machine.exceptions.locked_up
+    assert not chip.machine.core.locked_up
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_fault_that_the_masks_hold_back_is_a_hard_fault(
 def test_with_faultmask_a_fault_is_a_lockup(chip: BareChip) -> None:
     set_special(chip, MSR_FAULTMASK, 1)
     provoke(chip, "undefined")
-    assert chip.machine.exceptions.locked_up
+    assert chip.machine.core.locked_up
 
 
 @pytest.mark.parametrize(("own", "taken"), [(0x20, USAGE_FAULT), (0x40, HARD_FAULT)])
@@ -166,7 +166,7 @@ def test_a_supervisor_call_that_is_masked_is_a_hard_fault(
 def test_a_supervisor_call_that_nothing_can_take_is_a_lockup(chip: BareChip) -> None:
     set_special(chip, MSR_FAULTMASK, 1)
     chip.play(0xDF00, steps=1)
-    assert chip.machine.exceptions.locked_up
+    assert chip.machine.core.locked_up
     assert [(f.kind, f.cause) for f in chip.machine.faults] == [("Lockup", "SVCall")]
 
 
@@ -200,7 +200,7 @@ def test_records_are_bounded(chip: BareChip) -> None:
     chip.write(SHCSR, ENABLE_ALL)
     for _ in range(201):
         chip.play(0xDE00, steps=1)
-        chip.machine.exceptions.leave(chip.machine.registers["lr"])
+        chip.machine.core.leave(chip.machine.registers["lr"])
     assert len(chip.machine.faults) == 200
 
 
@@ -251,7 +251,7 @@ def test_a_vector_that_cannot_be_read_is_a_hard_fault(
     chip.write(0xE000_ED08, vtor)
     chip.write(ICSR, 1 << 28)
     chip.wait(1)
-    assert chip.machine.exceptions.locked_up is locks_up
+    assert chip.machine.core.locked_up is locks_up
     assert chip.read(HFSR) == (VECTTBL if locks_up else 0)
 
 

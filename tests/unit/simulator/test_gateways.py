@@ -130,7 +130,7 @@ def test_a_call_that_its_stack_has_no_room_for_is_a_stack_overflow(
     if process:
         worlds.machine.core.write_many((int(Reg.PSP), int(Reg.CONTROL)), (sp, SPSEL))
     secure(worlds, BLXNS_R0, r0=NONSECURE_CODE, sp=sp)
-    assert worlds.machine.worlds.nonsecure is fits
+    assert worlds.machine.core.nonsecure is fits
     faults = [(fault.reason, fault.pc) for fault in worlds.machine.faults[:1]]
     assert faults == ([] if fits else [("STKOF", SECURE_CODE)])
 
@@ -221,9 +221,9 @@ def test_secure_code_that_branches_to_fnc_return_fetches_what_may_not_be_fetched
 
 def test_a_return_from_a_stack_that_cannot_be_read_is_a_fault(worlds: BareChip) -> None:
     secure(worlds, BLXNS_R0, r0=NONSECURE_CODE)
-    worlds.machine.worlds.change()
+    worlds.machine.core.change_state()
     worlds.machine.core.write(Reg.MSP, 0x3000_0000)
-    worlds.machine.worlds.change()
+    worlds.machine.core.change_state()
     step(worlds)
     record = worlds.machine.faults[0]
     assert (record.cause, record.world) == ("BusFault", "secure")

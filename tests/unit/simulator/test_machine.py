@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from harness.deadline import Deadline
 from harness.elf import Firmware
 from harness.elf.coverage import Coverage
-from harness.simulator import snapshot, supply
+from harness.simulator import snapshot
 from harness.simulator.events import NEVER
 from harness.simulator.machine import End, Machine
 
@@ -244,7 +244,7 @@ def supplied(build: Build) -> Machine:
     """An image that waits, after it was warned of a power failure."""
     machine = Machine(build("supply"))
     assert run(machine) is End.IDLE
-    supply.warn(machine)
+    machine.warn_of_power_failure()
     assert run(machine) is End.IDLE
     assert results(machine, 3) == [0, 0, 1]
     return machine
@@ -259,7 +259,7 @@ def test_a_pin_reset_keeps_ram_and_what_power_retains(build: Build) -> None:
 
 def test_after_a_brown_out_ram_is_another_and_power_remembers_nothing(build: Build) -> None:
     machine = supplied(build)
-    supply.brown_out(machine, b"\x33" * machine.memory_map.area("ram").size)
+    machine.brown_out(b"\x33" * machine.memory_map.area("ram").size)
     assert run(machine) is End.IDLE
     assert results(machine, 3) == [0, 0, 0x3333_3333]
 

@@ -79,19 +79,19 @@ def test_the_masks_of_both_states_count_whichever_runs(
 ) -> None:
     chip.divide()
     chip.write(AIRCR, KEY | pris << 14 | bfhfnmins << 13)
-    core, worlds = chip.machine.core, chip.machine.worlds
+    core = chip.machine.core
     for one in both:
         core.write_many(MASKS, (one.primask, one.faultmask, one.basepri))
-        worlds.change()
+        core.change_state()
     expected = min(
         one.boost(nonsecure=bool(state), pris=pris, bfhfnmins=bfhfnmins)
         for state, one in enumerate(both)
     )
     if nonsecure:
-        worlds.change()
+        core.change_state()
     assert core.priority() == expected
     if nonsecure:
-        worlds.change()
+        core.change_state()
 
 
 def test_of_equals_the_secure_one_goes_first() -> None:

@@ -163,7 +163,7 @@ def test_an_event_concerns_others_by_interrupt_channel_or_shortcut(
 
 def test_registers_are_served_in_device_windows_only(build: Build) -> None:
     machine = Machine(build("compute"))
-    registers = machine.register_file(SIZE)
+    registers = machine.chip.register_file(SIZE)
     with pytest.raises(ValueError, match="no room"):
         machine.core.serve(0x2000_0000, registers)
     with pytest.raises(TypeError):

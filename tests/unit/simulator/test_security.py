@@ -57,7 +57,7 @@ class Bench:
             self.write(SPU + RAM_PERM + 4 * region, permission)
 
     def enter_nonsecure(self) -> None:
-        self.machine.worlds.change()
+        self.machine.core.change_state()
 
     def play(self, kind: int, address: int) -> None:
         """Run one instruction that accesses ``address`` from the code region."""
@@ -178,9 +178,9 @@ def test_factory_settings_and_secure_aliases_are_secure_and_empty_space_is_not(
 def test_nothing_is_refused_until_the_sau_leaves_the_word_to_the_spu(bench: Bench) -> None:
     bench.begin()
     bench.write(SPU + RAM_PERM + 4 * 5, 7)
-    assert not bench.machine.worlds.divided
+    assert not bench.machine.core.divided
     bench.write(SAU_CTRL, ALLNS)
-    assert bench.machine.worlds.divided
+    assert bench.machine.core.divided
 
 
 def test_a_state_that_nothing_was_given_to_has_nowhere_to_run(bench: Bench) -> None:
@@ -211,7 +211,7 @@ def test_the_end_of_a_region_may_be_entered_through_gateways(
     bench.write(SPU + 0x504, size)
     bench.write(SAU_CTRL, ALLNS)
     end = 10 * 0x8000
-    callable_ = bench.machine.attribution.is_callable
+    callable_ = bench.machine.core.is_callable
     assert [callable_(a) for a in (end - bytes_ - 1, end - bytes_, end - 1, end)] == [
         False, True, True, False,
     ]  # fmt: skip
@@ -268,11 +268,11 @@ def test_a_non_secure_transfer_reads_zeros_from_secure_memory_and_writes_nothing
     machine = bench.machine
     machine.write_memory(RAM, b"key!")
     bench.write(SPU + PERIPHID + 4 * 8, 0)
-    assert machine.dma_read("UARTE0", RAM, 4) == bytes(4)
+    assert machine.chip.dma_read("UARTE0", RAM, 4) == bytes(4)
     assert machine.devices["SPU"].regs[0x100] == 1
-    machine.dma_write("UARTE0", RAM, b"mine")
+    machine.chip.dma_write("UARTE0", RAM, b"mine")
     assert machine.read_memory(RAM, 4) == b"key!"
-    assert machine.dma_read("UARTE1", RAM, 4) == b"key!"
+    assert machine.chip.dma_read("UARTE1", RAM, 4) == b"key!"
 
 
 def test_the_state_that_runs_is_part_of_a_snapshot(bench: Bench) -> None:
@@ -281,9 +281,9 @@ def test_the_state_that_runs_is_part_of_a_snapshot(bench: Bench) -> None:
     bench.enter_nonsecure()
     kept = snapshot.take(bench.machine)
     bench.begin()
-    assert not bench.machine.worlds.divided
+    assert not bench.machine.core.divided
     snapshot.restore(bench.machine, kept)
-    assert bench.machine.worlds.nonsecure
+    assert bench.machine.core.nonsecure
     assert bench.machine.core.nonsecure
     bench.play(LOAD, RAM)
     assert bench.machine.faults[0].reason == "AUVIOL, SFARVALID"
@@ -323,7 +323,7 @@ def test_a_secure_thread_goes_on_after_a_chain_of_exceptions_of_both_states(benc
     machine.write_memory(CODE, struct.pack("<2H", _HERE, _HERE))
     bench.enter_nonsecure()
     core.write(Reg.MSP, RAM + 24 * REGION)
-    machine.worlds.change()
+    machine.core.change_state()
     stack = RAM + 6 * REGION
     core.write_many(
         (int(Reg.MSP), int(Reg.PSP), int(Reg.CONTROL), int(Reg.R0) + 4, int(Reg.PC)),
@@ -334,7 +334,7 @@ def test_a_secure_thread_goes_on_after_a_chain_of_exceptions_of_both_states(benc
     machine.nvic.pend(PENDSV)
     machine.run(until_executed=core.executed + 20)
     assert {table + 0x200 for table in tables.values()} <= core.profile().keys()
-    assert not machine.worlds.nonsecure
+    assert not machine.core.nonsecure
     now = machine.registers
     # The secure handler added one; what the non-secure one did to r4 was not the thread's.
     assert (now["pc"], now["sp"], now["r4"], now["xpsr"] & 0x1FF) == (CODE, stack, 45, 0)

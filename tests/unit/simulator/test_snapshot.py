@@ -244,7 +244,7 @@ def test_a_lockup_and_a_reset_that_was_asked_for_are_not_kept(chip: BareChip) ->
     kept = snapshot.take(chip.machine)
     chip.play(0xBE00, steps=1)
     chip.play(0xBE00, steps=1)
-    chip.machine.request_reset()
+    chip.machine.chip.request_reset()
     snapshot.restore(chip.machine, kept)
     assert chip.machine.run(until_tick=chip.now + 10) is End.DEADLINE
     assert chip.machine.resets == 0

@@ -138,7 +138,7 @@ def test_the_last_bytes_of_a_region_may_be_entered(
     spu[nsc + 8 * which] = region
     spu[nsc + 8 * which + 4] = 2  # 64 bytes
     end = origin + (region + 1) * region_size
-    callable_ = spu.chip.machine.attribution.is_callable
+    callable_ = spu.chip.machine.core.is_callable
     places = (end - 65, end - 64, end - 1, end)
     assert [callable_(at) for at in places] == [False, True, True, False]
 
@@ -149,7 +149,7 @@ def test_the_last_bytes_of_a_region_may_be_entered(
 def test_a_gateway_has_32_to_4096_bytes(spu: Spu, size: int, found: int) -> None:
     spu[FLASHNSC] = 1
     spu[FLASHNSC + 4] = size
-    callable_ = spu.chip.machine.attribution.is_callable
+    callable_ = spu.chip.machine.core.is_callable
     assert sum(callable_(at) for at in range(0x8000, 0x1_0000, 32)) * 32 == found
 
 
@@ -193,7 +193,7 @@ def run_at(spu: Spu, place: int) -> str:
     """The fault of a call of ``bx lr`` there; none is ""."""
     machine = spu.chip.machine
     machine.clear_evidence()
-    machine.exceptions.locked_up = False
+    machine.core.locked_up = False
     machine.write_memory(place, (0x4770).to_bytes(2, "little"))
     spu.chip.play(0x4790, 0x3101, steps=3, r2=place | 1, r1=0)  # blx r2; adds r1, #1
     assert (machine.registers["r1"] == 1) is (not machine.faults)
@@ -254,8 +254,8 @@ def test_easydma_goes_by_the_peripherals_own_attribute(
     spu.divide()
     spu[PERIPHID + 4 * 8] = SECATTR | DMASEC * secure_dma
     spu.chip.machine.write_memory(place, bytes([7]) * 32)
-    assert spu.chip.machine.dma_read("UARTE0", place, 32) == bytes([0 if refused else 7]) * 32
-    spu.chip.machine.dma_write("UARTE0", place, bytes([9]) * 32)
+    assert spu.chip.machine.chip.dma_read("UARTE0", place, 32) == bytes([0 if refused else 7]) * 32
+    spu.chip.machine.chip.dma_write("UARTE0", place, bytes([9]) * 32)
     assert spu.chip.machine.read_memory(place, 32) == bytes([7 if refused else 9]) * 32
     assert raised(spu) == ["RAMACCERR"] * refused
 
@@ -353,7 +353,7 @@ def test_non_secure_code_changes_its_own_bits(
 ) -> None:
     chip = shared_out.chip
     chip.write(register, value)
-    chip.machine.worlds.change()
+    chip.machine.core.change_state()
     assert chip.read(read + 0x1000_0000) == becomes
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from harness.elf import Firmware
 from harness.errors import UsageError
-from harness.simulator.nrf9160 import BRANCHES
+from harness.simulator.machine import BRANCHES
 from harness.targets import (
     ConsoleMatch,
     Elapsed,

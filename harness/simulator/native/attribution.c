@@ -1,0 +1,208 @@
+// Which security state an address belongs to: SAU and IDAU (Armv8-M ARM, B8; nRF9160 PS, "SPU").
+//
+// The nRF9160's SAU has no regions: with SAU_CTRL.ALLNS it leaves the decision to the IDAU, which
+// follows the SPU's regions; otherwise everything is secure. A violation that the processor itself
+// finds is a SecureFault. What only the bus refuses (a region's read, write and execute
+// permissions) is a BusFault and an event of the SPU.
+//
+// Loads, stores and fetches are checked by Unicorn's page rights, which follow the state that runs.
+// This costs no time until a region is made non-secure or restricted.
+#include "attribution.h"
+
+#include <string.h>
+
+#include "core.h"
+
+enum { ALLNS = 2 };  // SAU_CTRL, with ENABLE clear
+enum { OPEN = PERM_EXECUTE | PERM_WRITE | PERM_READ | PERM_SECURE };
+enum { PAGE_READ = 1, PAGE_WRITE = 2, PAGE_EXECUTE = 4 };
+enum { FIRST_RAM_REGION = 64 };  // IDAU region numbers, as TT gives them: flash from 0
+#define SECURE_ALIAS 0x50000000u
+#define SECURE_ALIAS_END 0x60000000u
+
+static uint32_t region_size(const Area *area) { return area->size / SPU_REGIONS; }
+
+static int index_of(const Core *c, uint32_t address) {
+  for (int i = 0; i < c->code_count; i++) {
+    if (address - c->code[i].base < c->code[i].size) return i;
+  }
+  return -1;
+}
+
+static uint8_t permission_of(const Core *c, int index, uint32_t address) {
+  const Area *area = &c->code[index];
+  return c->spu[index][(address - area->base) / region_size(area)];
+}
+
+int attribution_region(const Core *c, uint32_t address) {
+  int index = index_of(c, address);
+  if (index < 0) return -1;
+  const Area *area = &c->code[index];
+  return (int)((address - area->base) / region_size(area)) + (index ? FIRST_RAM_REGION : 0);
+}
+
+bool attribution_is_secure(const Core *c, uint32_t address) {
+  if (!c->idau_decides) return true;
+  int index = index_of(c, address);
+  if (index >= 0) return permission_of(c, index, address) & PERM_SECURE;
+  if (address >= SECURE_ALIAS && address < SECURE_ALIAS_END) return true;
+  return core_memory(c, address, 1) != NULL;  // FICR and UICR
+}
+
+bool attribution_is_callable(const Core *c, uint32_t address) {
+  for (int i = 0; i < c->gateway_count; i++) {
+    if (address >= c->gateways[i].begin && address < c->gateways[i].end) return true;
+  }
+  return false;
+}
+
+bool attribution_refuses(Core *c, uint32_t address, int permission) {
+  int index = index_of(c, address);
+  if (index < 0 || permission_of(c, index, address) & permission) return false;
+  if (!c->failed) c->violation(c, index);
+  return true;
+}
+
+bool attribution_forbids(Core *c, uint32_t address, int size, bool write) {
+  const uint32_t last = address + (uint32_t)size - 1;
+  const bool straddles = address & ((uint32_t)size - 1);
+  for (uint32_t at = address;; at = last) {
+    if (c->nonsecure && attribution_is_secure(c, at)) {
+      c->refusal = (Failure){SECURE_FAULT, AUVIOL | SFARVALID};
+      return true;
+    }
+    if (attribution_refuses(c, at, write ? PERM_WRITE : PERM_READ)) {
+      c->refusal = (Failure){BUS_FAULT, PRECISERR | BFARVALID};
+      return true;
+    }
+    if (!straddles || at == last) return false;
+  }
+}
+
+bool core_may_run(const Core *c, const Area *area, uint32_t address) {
+  int index = (int)(area - c->code);
+  return !c->restricted || !(permission_of(c, index, address) & PERM_SECURE) == c->nonsecure;
+}
+
+// page rights
+
+static uint32_t rights_by(uint8_t permission) {
+  return (permission & PERM_READ ? PAGE_READ : 0) | (permission & PERM_WRITE ? PAGE_WRITE : 0) |
+         (permission & PERM_EXECUTE ? PAGE_EXECUTE : 0);
+}
+
+// Give a stretch other rights. This cannot fail: it is whole pages of mapped memory.
+static bool protect(Core *c, Stretch *s, uint32_t rights) {
+  if (s->in_force == rights) return false;
+  c->api.mem_protect(c->uc, s->base, s->size, rights);
+  s->in_force = rights;
+  return true;
+}
+
+// All pages have their full rights again: new stretches may overlap old ones.
+static void open_pages(Core *c) {
+  bool changed = false;
+  for (int i = 0; i < c->stretch_count; i++) {
+    changed |= protect(c, &c->stretches[i], c->stretches[i].full);
+  }
+  c->stretch_count = 0;
+  if (changed) c->api.ctl(c->uc, CTL_FLUSH_TLB);
+}
+
+static void enforce(Core *c) {
+  bool changed = false;
+  for (int i = 0; i < c->stretch_count; i++) {
+    changed |= protect(c, &c->stretches[i], c->stretches[i].rights[c->nonsecure]);
+  }
+  if (changed) c->api.ctl(c->uc, CTL_FLUSH_TLB);
+}
+
+static void add(Core *c, const Stretch *s) { c->stretches[c->stretch_count++] = *s; }
+
+// `one`, whose last page asks before loads if `after` may not be read: for a load that lies in two
+// pages, Unicorn checks the rights of the first page only.
+static void add_guarded(Core *c, Stretch one, const Stretch *after) {
+  Stretch last = one;
+  for (int i = 0; after && i < 2; i++) last.rights[i] &= ~PAGE_READ | after->rights[i];
+  if (!memcmp(last.rights, one.rights, sizeof last.rights)) {
+    add(c, &one);
+    return;
+  }
+  one.size -= PAGE;
+  add(c, &one);
+  last.base = one.base + one.size;
+  last.size = PAGE;
+  add(c, &last);
+}
+
+static void lay_out_area(Core *c, const Area *area, const uint8_t *permissions) {
+  const uint32_t size = region_size(area);
+  Stretch now = {0};
+  for (uint32_t i = 0; i < SPU_REGIONS; i++) {
+    uint32_t rights = area->rights & rights_by(permissions[i]);
+    uint32_t other = permissions[i] & PERM_SECURE ? 0 : rights;
+    const Stretch next = {area->base + i * size, size, {rights, other}, area->rights, area->rights};
+    if (i && !memcmp(now.rights, next.rights, sizeof now.rights)) {
+      now.size += size;
+      continue;
+    }
+    if (i) add_guarded(c, now, &next);
+    now = next;
+  }
+  add_guarded(c, now, NULL);
+}
+
+static void lay_out(Core *c) {
+  for (int i = 0; i < c->code_count; i++) lay_out_area(c, &c->code[i], c->spu[i]);
+  for (int i = 0; i < c->information_count; i++) {
+    const Area *area = &c->information[i];
+    const uint32_t full = area->rights;
+    add(c, &(Stretch){area->base, area->size, {full, 0}, full, full});
+  }
+}
+
+static void update(Core *c) {
+  bool open = true, divided = c->nonsecure;
+  for (int i = 0; i < c->code_count; i++) {
+    for (int region = 0; region < SPU_REGIONS; region++) {
+      open &= c->spu[i][region] == OPEN;
+      divided |= !(c->spu[i][region] & PERM_SECURE);
+    }
+  }
+  const bool was_restricted = c->stretch_count > 0;
+  c->divided |= divided;
+  c->restricted = c->nonsecure || !open;
+  if (!c->restricted && !was_restricted) return;
+  open_pages(c);
+  core_invalidate(c);
+  if (!c->restricted) return;
+  core_watch_ram(c);
+  lay_out(c);
+  enforce(c);
+}
+
+void attribution_set(Core *c, uint32_t sau_ctrl, const uint8_t *regions, const Gateway *gateways,
+                     int count) {
+  c->idau_decides = sau_ctrl == ALLNS;
+  for (int i = 0; i < c->code_count; i++) {
+    for (int region = 0; region < SPU_REGIONS; region++) {
+      c->spu[i][region] = *regions++ | (c->idau_decides ? 0 : PERM_SECURE);
+    }
+  }
+  c->gateway_count = count;
+  memcpy(c->gateways, gateways, (size_t)count * sizeof *gateways);
+  update(c);
+}
+
+void attribution_follow(Core *c) {
+  if (c->nonsecure && !c->restricted) update(c);
+  enforce(c);
+}
+
+void attribution_reset(Core *c) {
+  open_pages(c);
+  memset(c->spu, OPEN, sizeof c->spu);
+  c->gateway_count = 0;
+  c->idau_decides = c->divided = c->restricted = false;
+  core_invalidate(c);
+}

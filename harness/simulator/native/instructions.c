@@ -1,0 +1,356 @@
+// Instructions that the core carries out itself: hints, those that set FAULTMASK, and calls and
+// returns between the security states with TT (Armv8-M ARM, B3.19, B3.20, C2.4).
+//
+// Unicorn takes WFE and YIELD for invalid instructions, cannot sleep, and answers TT for a
+// processor with a non-secure side.
+#include "instructions.h"
+
+#include <string.h>
+
+#include "attribution.h"
+#include "core.h"
+#include "exception.h"
+#include "frame.h"
+
+enum { NPRIV = 1, SPSEL = 2, FPCA = 4, SFPA = 8, SPECIAL_FAULTMASK = 0x13, SPECIAL_CONTROL = 0x14 };
+enum { YIELD = 1, WFE, WFI, SEV };
+#define FNC_RETURN 0xFEFFFFFFu  // what BLXNS leaves in lr; a branch to it, or one less, returns
+#define GATEWAY 0xE97F          // both halfwords of SG
+// What TT answers: number of the MPU's region (MRVALID), R, RW, NSR, NSRW, S, IDAU's region.
+#define TT_MRVALID 0x00010000u
+#define TT_READ 0x00040000u
+#define TT_WRITE 0x00080000u
+#define TT_SECURE 0x00400000u
+#define TT_IRVALID 0x00800000u
+
+typedef struct {
+  uint32_t pc, xpsr;
+  uint16_t first, second;
+} Instruction;
+
+static int reg_id(unsigned number) {
+  static const int last[] = {REG_SP, REG_LR, REG_PC};
+  return number < 13 ? REG_R0 + (int)number : last[number - 13];
+}
+
+// ITSTATE.
+
+static uint32_t it_state(uint32_t xpsr) { return (xpsr >> 8 & 0xFC) | (xpsr >> 25 & 3); }
+
+// ITSTATE advanced by one instruction, as bits of EPSR (Armv8-M ARM, ITAdvance).
+static uint32_t next_it(uint32_t xpsr) {
+  uint32_t state = it_state(xpsr);
+  state = state & 7 ? (state & 0xE0) | (state << 1 & 0x1F) : 0;
+  return (state & 0xFC) << 8 | (state & 3) << 25;
+}
+
+// Is the instruction in no IT block, or does its condition there hold?
+static bool passes(uint32_t xpsr) {
+  uint32_t state = it_state(xpsr), condition = state >> 4;
+  bool n = xpsr >> 31 & 1, z = xpsr >> 30 & 1, carry = xpsr >> 29 & 1, v = xpsr >> 28 & 1;
+  const bool met[] = {z, carry, n, v, carry && !z, n == v, n == v && !z, true};
+  if (!(state & 0xF)) return true;
+  return condition == 15 || met[condition >> 1] != (condition & 1);
+}
+
+static void advance(Core *c, const Instruction *i) {
+  core_retire(c, i->pc);
+  if (i->xpsr & XPSR_IT) core_set_reg(c, REG_EPSR, XPSR_THUMB | next_it(i->xpsr));
+  core_set_reg(c, REG_PC, (i->pc + thumb_length(i->first)) | 1);
+}
+
+// hints
+
+static int hint_of(uint16_t first, uint16_t second) {
+  if (first >= 0xBF10 && first <= 0xBF40 && !(first & 0xF)) return first >> 4 & 0xF;
+  return first == 0xF3AF && second >= 0x8001 && second <= 0x8004 ? second & 0xF : 0;
+}
+
+static void do_hint(Core *c, int hint) {
+  bool *event = &c->nvic->state.event;
+  if (hint == SEV) *event = true;
+  if (hint == WFI) c->sleeping = SLEEP_WFI;
+  if (hint != WFE) return;
+  if (!*event) c->sleeping = SLEEP_WFE;
+  *event = false;
+}
+
+// special registers
+
+// MRS and MSR of non-secure code: no registers with _NS names, CONTROL without SFPA.
+static void nonsecure_register(Core *c, const Instruction *i) {
+  uint32_t control = core_reg(c, REG_CONTROL);
+  bool is_control = (i->second & 0xFF) == SPECIAL_CONTROL;
+  if (i->first == 0xF3EF) {
+    core_set_reg(c, reg_id(i->second >> 8 & 0xF), is_control ? control & ~(uint32_t)SFPA : 0);
+  } else if (is_control) {
+    // Unicorn ignores what unprivileged code may not write.
+    core_set_reg(c, REG_CONTROL, (core_reg(c, reg_id(i->first & 0xF)) & 7) | SFPA);
+  }
+}
+
+static void special_register(Core *c, const Instruction *i) {
+  bool change = (i->first & 0xFF00) == 0xB600;  // CPS
+  if (c->nonsecure && !change && (i->second & 0xFF) != SPECIAL_FAULTMASK) {
+    advance(c, i);
+    nonsecure_register(c, i);
+    return;
+  }
+  core_step(c);
+  core_update_masks(c);
+  core_synchronize(c);
+}
+
+// branches between the security states
+
+static void enter_gateway(Core *c, const Instruction *i) {
+  bool enters = c->nonsecure && attribution_is_secure(c, i->pc);
+  advance(c, i);
+  if (!enters) return;
+  core_set_reg(c, REG_LR, core_reg(c, REG_LR) & ~1u);
+  core_change_state(c);
+  core_set_reg(c, REG_EPSR, XPSR_THUMB);
+}
+
+// Push return address and exception number on the secure stack; false for a fault.
+static bool push_return(Core *c, uint32_t pc) {
+  uint32_t xpsr = core_reg(c, REG_XPSR), control = core_reg(c, REG_CONTROL);
+  const uint32_t frame = core_reg(c, REG_SP) - 8;
+  Failure why;
+  if (frame < frame_limit(c, !(xpsr & 0x1FF) && control & SPSEL)) {
+    exception_fault(c, USAGE_FAULT, STKOF, pc, NULL);
+    return false;
+  }
+  uint8_t *place = frame_at(c, frame, 8, true, core_is_privileged(c), &why);
+  if (!place) {
+    why = frame_failure_of_data(why);
+    exception_fault(c, why.cause, why.status, pc, &frame);
+    return false;
+  }
+  const uint32_t words[2] = {(pc + 2) | 1, (xpsr & 0x1FF) | (control & SFPA) << 17};
+  memcpy(place, words, sizeof words);
+  core_set_reg(c, REG_SP, frame);
+  return true;
+}
+
+void instruction_function_return(Core *c) {
+  const uint32_t pc = FNC_RETURN & ~1u;
+  if (!c->nonsecure) {
+    exception_fault(c, MEM_MANAGE, IACCVIOL, pc, NULL);
+    return;
+  }
+  uint32_t running = core_reg(c, REG_XPSR) & 0x1FF, words[2];
+  core_change_state(c);
+  const uint32_t sp = core_reg(c, REG_SP);
+  Failure why;
+  const uint8_t *place = frame_at(c, sp, 8, false, core_is_privileged(c), &why);
+  if (!place) {
+    exception_fault(c, why.cause, why.status, pc, NULL);
+    return;
+  }
+  memcpy(words, place, sizeof words);
+  const uint32_t called_by = words[1] & 0x1FF;
+  if (!running != !called_by || running > 1) {
+    exception_fault(c, USAGE_FAULT, INVPC, pc, NULL);
+    return;
+  }
+  core_set_reg(c, REG_SP, sp + 8);
+  if (running) {
+    uint32_t xpsr = core_reg(c, REG_XPSR) & ~(0x1FFu | XPSR_IT);
+    core_set_reg(c, REG_XPSR_NZCVQG, xpsr | called_by);
+  }
+  uint32_t control = core_reg(c, REG_CONTROL) & ~(uint32_t)SFPA;
+  core_set_reg(c, REG_CONTROL, control | (words[1] >> 17 & SFPA));
+  core_set_reg(c, REG_PC, words[0]);
+}
+
+// BXWritePC of an instruction that is counted already.
+static void go_to(Core *c, uint32_t target) {
+  if ((target | 1) == FNC_RETURN) {
+    instruction_function_return(c);
+  } else if (target >= 0xFF000000 && core_reg(c, REG_XPSR) & 0x1FF) {
+    exception_leave(c, target);
+  } else {
+    core_set_reg(c, REG_PC, target);
+  }
+}
+
+// BXNS and BLXNS; undefined in the non-secure state.
+static void branch(Core *c, const Instruction *i) {
+  const bool link = i->first & 0x80;
+  const uint32_t target = core_reg(c, reg_id(i->first >> 3 & 0xF));
+  if (c->nonsecure) {
+    exception_fault(c, USAGE_FAULT, UNDEFINSTR, i->pc, NULL);
+    return;
+  }
+  if (link && !(target & 1) && !push_return(c, i->pc)) return;
+  core_retire(c, i->pc);
+  if (link) core_set_reg(c, REG_LR, target & 1 ? (i->pc + 2) | 1 : FNC_RETURN);
+  const uint32_t xpsr = core_reg(c, REG_XPSR);
+  if (xpsr & XPSR_IT) core_set_reg(c, REG_EPSR, XPSR_THUMB);
+  if (!(target & 1)) {
+    if (link && xpsr & 0x1FF) {
+      core_set_reg(c, REG_XPSR_NZCVQG, (xpsr & ~(0x1FFu | XPSR_IT)) | 1);
+    }
+    core_change_state(c);
+  }
+  go_to(c, target | 1);
+}
+
+void instruction_magic_branch(Core *c, uint32_t target) {
+  if ((target & ~1u) == (FNC_RETURN & ~1u) && c->divided) {
+    instruction_function_return(c);
+  } else {
+    exception_leave(c, target);
+  }
+}
+
+// FP state of the secure caller
+
+// VLSTM and VLLDM: the secure FP context, saved and loaded at once.
+static void lazy_fp(Core *c, const Instruction *i) {
+  const bool load = i->first & 0x10;
+  const uint32_t control = core_reg(c, REG_CONTROL);
+  const uint32_t address = core_reg(c, reg_id(i->first & 0xF));
+  const int count = exception_fp_registers(c);
+  uint32_t words[34] = {0}, size = 4 * ((uint32_t)count + 2);
+  Failure why;
+  if (c->nonsecure) {
+    exception_fault(c, USAGE_FAULT, UNDEFINSTR, i->pc, NULL);
+    return;
+  }
+  if (!(control & SFPA) || c->fp_disabled) {
+    advance(c, i);  // there is no secure FP context
+    return;
+  }
+  if (address & 7) {
+    exception_fault(c, USAGE_FAULT, UNALIGNED, i->pc, NULL);
+    return;
+  }
+  uint8_t *place = frame_at(c, address, size, !load, core_is_privileged(c), &why);
+  if (!place) {
+    why = frame_failure_of_data(why);
+    exception_fault(c, why.cause, why.status, i->pc, &address);
+    return;
+  }
+  if (load) memcpy(words, place, size);
+  for (int n = 0; n < count; n++) {
+    uint32_t *word = &words[n < 16 ? n : n + 2];
+    if (!load) *word = core_reg(c, REG_S0 + n);
+    core_set_reg(c, REG_S0 + n, load ? *word : 0);
+  }
+  if (!load) {
+    words[16] = core_reg(c, REG_FPSCR);
+    memcpy(place, words, size);
+  }
+  core_set_reg(c, REG_FPSCR, load ? words[16] : 0);
+  core_set_reg(c, REG_CONTROL, load ? control | FPCA : control & ~(uint32_t)FPCA);
+  advance(c, i);
+}
+
+// test target
+
+// An MPU's part of what TT answers.
+static uint32_t test_mpu(const Mpu *mpu, uint32_t address, bool privileged) {
+  const Regions *regions = &mpu->state.regions;
+  if (!(regions->ctrl & MPU_ENABLE)) return TT_READ | TT_WRITE;
+  uint32_t answer = mpu_allows(regions, address, false, privileged) ? TT_READ : 0;
+  if (mpu_allows(regions, address, true, privileged)) answer |= TT_WRITE;
+  int region = mpu_region_at(regions, address);
+  return region < 0 ? answer : answer | TT_MRVALID | (uint32_t)region;
+}
+
+static bool other_is_privileged(Core *c) {
+  uint32_t values[4];
+  if (core_reg(c, REG_XPSR) & 0x1FF) return true;
+  state_other(c, values);
+  return !(values[3] & NPRIV);
+}
+
+// TT, TTT, TTA, TTAT: Rd in bits 11..8, A and T in bits 7 and 6.
+static void test_target(Core *c, const Instruction *i) {
+  const bool alternate = i->second & 0x80, unprivileged = i->second & 0x40;
+  const uint32_t address = core_reg(c, reg_id(i->first & 0xF));
+  uint32_t answer = 0;
+  if (alternate && c->nonsecure) {
+    exception_fault(c, USAGE_FAULT, UNDEFINSTR, i->pc, NULL);
+    return;
+  }
+  bool privileged = alternate ? other_is_privileged(c) : core_is_privileged(c);
+  if (core_is_privileged(c)) {
+    answer = test_mpu(c->mpus[alternate || c->nonsecure], address, privileged && !unprivileged);
+  }
+  if (!c->nonsecure) {
+    int region = attribution_region(c, address);
+    if (attribution_is_secure(c, address)) {
+      answer |= TT_SECURE;
+    } else {
+      answer |= (answer & (TT_READ | TT_WRITE)) << 2;  // NSR, NSRW
+    }
+    if (region >= 0) answer |= TT_IRVALID | (uint32_t)region << 24;
+  }
+  core_set_reg(c, reg_id(i->second >> 8 & 0xF), answer);
+  advance(c, i);
+}
+
+// all of them
+
+static bool fetch(const Core *c, uint32_t pc, Instruction *i) {
+  const Area *area = core_memory(c, pc, 2);
+  if (!area) return false;
+  i->pc = pc;
+  i->first = core_halfword(area, pc);
+  i->second = core_halfword(area, pc + 2);
+  return true;
+}
+
+bool instruction_is_refused(Core *c, uint32_t pc) {
+  Instruction i = {0};
+  if (!c->restricted) return false;
+  fetch(c, pc, &i);
+  const bool secure = attribution_is_secure(c, pc);
+  if (c->nonsecure && secure) {
+    bool gate = i.first == GATEWAY && i.second == GATEWAY;
+    if (attribution_is_callable(c, pc) && gate) return false;
+    exception_fault(c, SECURE_FAULT, INVEP, pc, NULL);
+  } else if (!c->nonsecure && !secure) {
+    exception_fault(c, SECURE_FAULT, INVTRAN, pc, NULL);
+  } else if (attribution_refuses(c, pc, PERM_EXECUTE)) {
+    exception_fault(c, BUS_FAULT, IBUSERR, pc, NULL);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+static void carry_out(Core *c, const Instruction *i) {
+  const uint16_t first = i->first, second = i->second;
+  const int hint = hint_of(first, second);
+  if ((first & 0xFF00) == 0xB600 || (first & 0xFFF0) == 0xF380 || first == 0xF3EF) {
+    special_register(c, i);
+  } else if (hint) {
+    advance(c, i);
+    do_hint(c, hint);
+  } else if ((first & 0xFFF0) == 0xE840) {
+    test_target(c, i);
+  } else if (first == GATEWAY && second == GATEWAY) {
+    enter_gateway(c, i);
+  } else if ((first & 0xFF07) == 0x4704) {
+    branch(c, i);
+  } else if ((first & 0xFFE0) == 0xEC20 && second == 0x0A00) {
+    lazy_fp(c, i);
+  } else {
+    exception_fault(c, USAGE_FAULT, NOCP, i->pc, NULL);
+  }
+}
+
+void instruction_carry_out(Core *c, uint32_t pc) {
+  Instruction i = {0};
+  if (!fetch(c, pc, &i) || !thumb_is_special(i.first, i.second, core_context(c))) return;
+  i.xpsr = core_reg(c, REG_XPSR);
+  if (passes(i.xpsr)) {
+    carry_out(c, &i);
+  } else {
+    advance(c, &i);
+  }
+}

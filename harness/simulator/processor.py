@@ -1,0 +1,156 @@
+"""The processor's own registers: one set per security state, and what both share.
+
+The counting core takes exceptions, holds the registers that this needs, and knows which state runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from harness.simulator.dwt import Dwt
+from harness.simulator.engine import Engine
+from harness.simulator.faults import BLOCKS_KEPT, FaultRecord, exception_name, status_names
+from harness.simulator.library import CORE_REGISTERS, Reg
+from harness.simulator.nvic import NUMBER, SECURE_FAULT, STATES, NvicRegisters
+from harness.simulator.scb import Host, Scb
+from harness.simulator.systick import SysTick, Timekeeper
+
+_SPSEL = 2  # CONTROL
+_DEBUGEVT = 1 << 31  # HFSR
+
+
+class Surroundings(Host, Timekeeper, Protocol):
+    """The chip around the processor."""
+
+
+@dataclass(frozen=True)
+class Bank:
+    """The registers of one security state."""
+
+    scb: Scb
+    systick: SysTick
+    nvic: NvicRegisters
+
+
+class Processor:
+    """What bus and snapshots see of the processor; index False is the secure state."""
+
+    def __init__(self, engine: Engine, chip: Surroundings) -> None:
+        self._engine, self._core, self._nvic = engine, engine.core, engine.nvic
+        self.dwt = Dwt(lambda: self._core.executed + self._core.slept)
+        self.shared = engine.shared
+        self._banks = self._bank(chip, nonsecure=False), self._bank(chip, nonsecure=True)
+        self._power_on = self._core.save_state()
+
+    def _bank(self, chip: Surroundings, *, nonsecure: bool) -> Bank:
+        return Bank(
+            Scb(chip, self._engine, self.dwt, nonsecure=nonsecure),
+            SysTick(chip, nonsecure=nonsecure),
+            NvicRegisters(self._nvic, nonsecure=nonsecure),
+        )
+
+    def __getitem__(self, nonsecure: bool) -> Bank:
+        return self._banks[nonsecure]
+
+    @property
+    def running(self) -> Bank:
+        """The registers of the state that runs."""
+        return self._banks[self._core.nonsecure]
+
+    @property
+    def timers(self) -> dict[str, SysTick]:
+        """Both SysTicks by their names."""
+        return {bank.systick.name: bank.systick for bank in self._banks}
+
+    def reset(self) -> None:
+        """All registers take the values that they have after a reset."""
+        self._nvic.reset()
+        self.dwt.reset()
+        self.shared.reset()
+        self._core.load_state(self._power_on)
+        for mpu in self._engine.mpus:
+            mpu.reset()
+        for bank in self._banks:
+            bank.systick.reset()
+            bank.scb.reset()
+        self._core.reset()
+
+    def start(self, vectors: int) -> None:
+        """The reset sequence (Armv8-M ARM, B3.8)."""
+        self._core.load_state(self._power_on)
+        self._engine.scb[False].vtor = vectors
+        # Read again: the firmware may have programmed other vectors before this reset.
+        store = self._engine.store_of(vectors, 8)
+        assert store is not None
+        table = bytes(store.slice(vectors, 8))
+        stack, entry = int.from_bytes(table[:4], "little"), int.from_bytes(table[4:], "little")
+        self._core.write_many(
+            (int(Reg.SP), int(Reg.LR), int(Reg.PC)), (stack & ~3, 0xFFFF_FFFF, entry | 1)
+        )
+
+    def fault_record(
+        self, cause: int, taken: int, status: int, pc: int, address: int | None, stacking: bool
+    ) -> FaultRecord:
+        """The record of a fault that the core takes now; ``stacking``: of exception entry."""
+        core = self._core
+        registers = list(core.read_many(CORE_REGISTERS))
+        registers[15] = pc
+        exception = registers[16] & 0x1FF
+        process = not exception and bool(core.read(Reg.CONTROL) & _SPSEL)
+        if stacking and not self._nvic.active_beside(0):
+            exception = 0
+        secure_fault = cause == SECURE_FAULT
+        names = status_names(
+            0 if secure_fault else status,
+            self.shared.hfsr & _DEBUGEVT,
+            status if secure_fault else 0,
+        )
+        return FaultRecord(
+            exception_name(taken & NUMBER) if taken else "Lockup",
+            exception_name(cause & NUMBER),
+            ", ".join(names),
+            pc,
+            registers[14],
+            registers[13],
+            "PSP" if process else "MSP",
+            address,
+            tuple(registers),
+            self[self._nvic.is_nonsecure(cause)].scb.cfsr,
+            self.shared.hfsr,
+            exception,
+            core.executed,
+            tuple(core.recent_blocks()[-BLOCKS_KEPT:]),
+            STATES[core.nonsecure] if core.divided else "",
+            self.shared.sfsr,
+        )
+
+    def state(self) -> dict[str, Any]:
+        """What a snapshot keeps; the core's own state comes beside it."""
+        return {
+            "nvic": self._nvic.state(),
+            "dwt": self.dwt.state(),
+            "shared": self.shared.state(),
+            "mpu": tuple(mpu.save() for mpu in self._engine.mpus),
+            "systick": tuple(bank.systick.state() for bank in self._banks),
+            "scb": tuple(bank.scb.state() for bank in self._banks),
+            "nonsecure": self._core.nonsecure,
+            "divided": self._core.divided,
+        }
+
+    def restore(self, state: dict[str, Any]) -> bool:
+        """Take back what :meth:`state` gave; True if SPU and SAU must be looked at again."""
+        core = self._core
+        before = core.nonsecure, core.divided, self.shared.sau_ctrl
+        self._nvic.restore(state["nvic"])
+        self.dwt.restore(state["dwt"])
+        self.shared.restore(state["shared"])
+        for mpu, saved in zip(self._engine.mpus, state["mpu"], strict=True):
+            mpu.load(saved)
+        for bank, systick, scb in zip(self._banks, state["systick"], state["scb"], strict=True):
+            bank.systick.restore(systick)
+            bank.scb.restore(scb)
+        core.locked_up = False
+        core.nonsecure, core.divided = state["nonsecure"], state["divided"]
+        core.update_fp_access()
+        return before != (core.nonsecure, core.divided, self.shared.sau_ctrl)
