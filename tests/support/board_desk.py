@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from wire import Wire
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.wrapped import wrap
 from harness.errors import (
     EnvironmentMissing,
@@ -136,17 +136,17 @@ def lab(tmp_path: Path) -> Lab:
 
 
 @pytest.fixture
-def firmware(tmp_path: Path) -> Firmware:
+def firmware(tmp_path: Path) -> Image:
     path = tmp_path / "image.elf"
     path.write_bytes(wrap([(0, b"the image")]))
-    return Firmware.from_elf(path)
+    return Image.from_elf(path)
 
 
 Start = Callable[..., BoardSession]
 
 
 @pytest.fixture
-def start(desk: Desk, lab: Lab, firmware: Firmware) -> Iterator[Start]:
+def start(desk: Desk, lab: Lab, firmware: Image) -> Iterator[Start]:
     """Opens a session, closed with the test."""
     with ExitStack() as held:
 

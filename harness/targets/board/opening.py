@@ -20,20 +20,19 @@ from typing import TypeVar
 from harness.deadline import Deadline
 from harness.elf import Image
 from harness.errors import EnvironmentMissing, HilError, PortBusy, TargetLost
-from harness.targets.board import image, labgrid, policy, runners
+from harness.targets.board import labgrid, policy, runners
 from harness.targets.board.console import SerialConsole
 from harness.targets.board.flash import Flasher
 from harness.targets.board.identity import Board
+from harness.targets.board.image import FlashImage, prepare
 from harness.targets.board.lab import Lab, same_serial
 from harness.targets.board.lock import ProbeLock
 from harness.targets.board.probe import ProbeMemory, PyocdMemory
 from harness.targets.board.session import BoardSession, Connection, boot_position
 from harness.targets.pins import Pins
 
-_log = logging.getLogger(__name__)
-
-
 Result = TypeVar("Result")
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ class _Reserved:
     board: Board
     present: bool  # its port was there when it was locked
     lock: ProbeLock
-    prepared: image.FlashImage
+    prepared: FlashImage
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class Opening:
     a board in use is waited for.
     """
 
-    firmware: Image
+    image: Image
     lab: Lab
     find: Callable[[], Board]
     runner: str = ""
@@ -102,7 +101,7 @@ class Opening:
             folder = Path(
                 resources.enter_context(tempfile.TemporaryDirectory(prefix="tflm-hil-board-"))
             )
-            yield _Reserved(board, board.present, lock, image.prepare(self.firmware, folder))
+            yield _Reserved(board, board.present, lock, prepare(self.image, folder))
 
     def _attempts(self, reserved: _Reserved, once: Callable[[], Result]) -> Result:
         """The result of ``once``, repeated as the policy allows; quarantine for a sick board."""
@@ -179,7 +178,7 @@ class Opening:
                     pins_of(board),
                     opened.pop_all(),
                 ),
-                self.firmware,
+                self.image,
                 report,
                 start=start,
                 settled=settled,

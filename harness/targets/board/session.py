@@ -134,14 +134,14 @@ class BoardSession(SessionDefaults):
     def __init__(
         self,
         connection: Connection,
-        firmware: Image,
+        image: Image,
         flashed: FlashReport,
         *,
         start: int,
         settled: bool = True,
     ) -> None:
         self.board = connection.board
-        self.firmware = firmware
+        self.image = image
         self.flashed = flashed
         self._connection = connection
         self._port = connection.console
@@ -339,10 +339,10 @@ class BoardSession(SessionDefaults):
                 hint="run it for a shorter time, or raise console_limit",
             )
         build = self._monitor.build
-        if build and build.encode() not in self.firmware.data:
+        if build and build.encode() not in self.image.data:
             raise FlashFailed(
                 f"board {self.board.name} runs the build {build!r}, which is not the one that was "
-                f"flashed ({self.firmware.path.name})",
+                f"flashed ({self.image.path.name})",
                 hint="the flash tool reported success; power-cycle the board, try another runner",
             )
 

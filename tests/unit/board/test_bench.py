@@ -15,7 +15,7 @@ import pytest
 from virtual_bench import SERIAL, ThreadDk
 from wire import Wire
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.wrapped import wrap
 from harness.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.targets import ConsoleMatch, Stop, open_target
@@ -55,7 +55,7 @@ def test_boards_on_a_bench_are_listed_like_real_ones(tmp_path: Path) -> None:
     assert not list(folder.glob(".*"))  # written in one step, and nothing else left
 
 
-def test_what_is_no_board_that_can_be_used_is_left_out(tmp_path: Path) -> None:
+def test_unusable_boards_are_left_out(tmp_path: Path) -> None:
     assert benches.boards(tmp_path / "nowhere") == []
     show(tmp_path, "1")
     show(tmp_path, "2", ports=())  # unplugged
@@ -84,7 +84,7 @@ def test_the_tools_of_a_bench_are_programs(tmp_path: Path) -> None:
 # -- the socket -------------------------------------------------------------------------------
 
 
-def test_a_board_that_does_not_answer_or_hangs_up_is_told_from_one_that_refuses(
+def test_board_that_does_not_answer_differs_from_one_that_refuses(
     tmp_path: Path,
 ) -> None:
     gone = show(tmp_path, "1", control=str(tmp_path / "nobody"))
@@ -127,11 +127,11 @@ def test_memory_and_pins_of_a_board_go_through_its_socket(tmp_path: Path) -> Non
 
 
 @pytest.fixture
-def image(tmp_path: Path) -> Firmware:
+def image(tmp_path: Path) -> Image:
     """What a board that plays prints."""
     path = tmp_path / "image.elf"
     path.write_bytes(wrap([(0, b"*** Booting x ***\r\nhello\r\n")]))
-    return Firmware.from_elf(path)
+    return Image.from_elf(path)
 
 
 def test_a_board_lives_in_a_process_of_its_own(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_a_board_lives_in_a_process_of_its_own(tmp_path: Path) -> None:
     assert not dk.alive and benches.read(dk.folder) is None
 
 
-def test_a_board_that_cannot_start_says_why(tmp_path: Path) -> None:
+def test_error_of_a_board_that_cannot_start_has_the_reason(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(EnvironmentMissing, match=r"did not start: NotADirectoryError: "):
         VirtualDk(tmp_path / "file", SERIAL)
@@ -160,7 +160,7 @@ def test_a_board_that_cannot_start_says_why(tmp_path: Path) -> None:
     assert not (tmp_path / "1").exists()
 
 
-def test_the_target_starts_a_board_for_its_session_and_ends_it(image: Firmware) -> None:
+def test_the_target_starts_a_board_for_its_session_and_ends_it(image: Image) -> None:
     with open_target("virtual-board", image, play=True, misbehave="drop=0,,repeat=0") as session:
         assert session.run(ConsoleMatch(b"hello"), session.deadline(20)) is Stop.CONDITION
         assert session.target == "virtual-board"

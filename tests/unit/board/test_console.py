@@ -28,7 +28,7 @@ def console(wire):
     made.close()
 
 
-def test_what_is_sent_is_found_across_chunks(wire, console):
+def test_match_is_found_across_chunks(wire, console):
     wire.send(b"one tw")
     time.sleep(0.05)
     wire.send(b"o three")
@@ -59,12 +59,12 @@ def test_writing_to_a_port_that_is_gone_is_target_lost(wire, console):
         console.write(b"x")
 
 
-def test_what_is_written_arrives(wire, console):
+def test_written_bytes_arrive(wire, console):
     console.write(b"~HIL 0 run\n")
     assert os.read(wire.master, 100) == b"~HIL 0 run\n"
 
 
-def test_memory_is_bounded_and_what_was_dropped_is_known(wire, console):
+def test_memory_is_bounded_and_dropped_bytes_are_counted(wire, console):
     sent = 0
     for number in range(3000):
         line = b"%06d %s\n" % (number, b"x" * 92)
@@ -85,7 +85,7 @@ def arrived(console, count):
     assert console.end == count
 
 
-def test_a_search_begins_where_it_is_told_and_not_in_what_was_dropped(wire, console):
+def test_search_begins_at_its_position_after_bytes_were_dropped(wire, console):
     wire.send(b"abc abc")
     arrived(console, 7)
     pattern = re.compile(b"abc")
@@ -126,7 +126,7 @@ def test_chunks_of_a_silent_port_are_none(console):
     assert console.chunks() == [] and console.since(0) == b"" and console.end == 0
 
 
-def test_what_was_dropped_is_in_no_chunk_and_the_rest_keeps_its_times(wire):
+def test_chunks_after_a_drop_keep_their_times(wire):
     small = SerialConsole(wire.port, 9600, limit=8)
     small.close()
     for data in (b"abc", b"def", b"ghi"):
@@ -159,7 +159,7 @@ def test_a_closed_port_is_closed_again_and_is_not_lost(wire):
         console.write(b"x")
 
 
-def test_a_port_whose_name_is_unknown_says_where_to_name_it():
+def test_hint_of_an_unknown_port_names_the_lab_file():
     with pytest.raises(BoardUnavailable, match="mine: its serial port is unknown") as unknown:
         SerialConsole("", 115200, board="mine")
     assert unknown.value.hint == "name it in lab.toml: port = ..."
@@ -189,12 +189,12 @@ def test_a_short_burst_at_1_mbaud_arrives_whole(wire, console):
     assert bytes(got) == (line * (total // len(line) + 1))[:total]
 
 
-def test_a_port_that_is_not_there_says_so(tmp_path):
+def test_missing_port_is_reported(tmp_path):
     with pytest.raises(BoardUnavailable, match="does not exist"):
         SerialConsole(str(tmp_path / "ttyACM0"), 115200)
 
 
-def test_a_remote_port_that_does_not_answer_says_so():
+def test_remote_port_without_an_answer_is_reported():
     with pytest.raises(BoardUnavailable, match="cannot open rfc2217"):
         SerialConsole("rfc2217://127.0.0.1:1", 115200)
 

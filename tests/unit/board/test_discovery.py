@@ -22,7 +22,7 @@ def dk_ports(serial=DK, first=0):
     ]
 
 
-def test_the_console_is_the_lowest_interface_whatever_the_order():
+def test_console_is_the_lowest_interface_in_any_order():
     (board,) = discovery.attached(Lab(), ports=dk_ports)
     assert (board.probe, board.port) == ("960012345", "/dev/ttyACM0")
     assert board.ports == ("/dev/ttyACM0", "/dev/ttyACM1", "/dev/ttyACM2")
@@ -37,7 +37,7 @@ def test_without_interface_numbers_the_lowest_name_is_taken_and_said_so():
     assert "not known" in board.how
 
 
-def test_ports_of_other_makers_and_without_a_number_are_no_boards():
+def test_ports_of_other_vendors_or_without_a_serial_number_are_ignored():
     ports = [
         Port("/dev/ttyUSB0", "A1", None, 0x0403),
         Port("/dev/ttyS0", ""),
@@ -53,7 +53,7 @@ def test_the_lab_file_names_the_board_and_overrules_the_port():
     assert board.how == "named in the lab file"
 
 
-def test_a_lab_board_elsewhere_is_listed_though_no_probe_is_here():
+def test_remote_board_of_the_lab_file_is_listed():
     (board,) = discovery.attached(
         Lab((BoardEntry("far", "960000009", port="rfc2217://h:4001"),)), ports=list
     )
@@ -96,12 +96,12 @@ def test_a_tag_chooses_a_board_only_if_one_alone_has_it():
         discovery.select(boards, "x")
 
 
-def test_an_unknown_name_lists_what_there_is():
+def test_unknown_name_lists_the_boards():
     with pytest.raises(EnvironmentMissing, match="960012345"):
         discovery.select(two(), "dk7")
 
 
-def test_no_board_at_all_says_what_to_do():
+def test_error_without_boards_has_a_hint():
     with pytest.raises(EnvironmentMissing, match="no board is attached") as caught:
         discovery.select([])
     assert "virtual-board" in caught.value.hint
@@ -128,7 +128,7 @@ def test_boards_are_sorted_by_name_and_each_stands_once(tmp_path, monkeypatch):
     assert names == ["960012345", "aa", "zz"]
 
 
-def test_a_lab_board_that_is_not_seen_says_that_its_port_is_unknown():
+def test_absent_board_of_the_lab_file_has_an_unknown_port():
     (board,) = discovery.attached(Lab((BoardEntry("far", "960000009"),)), ports=list)
     assert (board.port, board.ports, board.kit) == ("", (), "nRF9160 DK (PCA10090)")
     assert board.how == "the lab file names no port and the probe is not attached here"
@@ -154,7 +154,7 @@ def test_ports_are_those_that_pyserial_lists(monkeypatch):
     ]  # fmt: skip
 
 
-def test_one_board_needs_no_name_and_a_name_is_no_number():
+def test_single_board_needs_no_name_and_a_numeric_name_may_be_ambiguous():
     (board,) = discovery.attached(Lab(), ports=dk_ports)
     assert discovery.select([board]) == board
     named = discovery.attached(Lab((BoardEntry("7", "1"), BoardEntry("b", "7"))), ports=list)
@@ -162,7 +162,7 @@ def test_one_board_needs_no_name_and_a_name_is_no_number():
         discovery.select(named, "7")
 
 
-def test_the_hint_of_each_refusal_says_how_to_choose():
+def test_hint_of_each_refusal_names_the_option():
     with pytest.raises(
         UsageError, match=r"^2 boards fit and none was named:\n    960012345"
     ) as many:

@@ -70,7 +70,7 @@ def test_an_image_that_is_there_is_left_there(tmp_path, image):
     assert log(tmp_path)[3:] == ["verify", "program", "verify"]
 
 
-def test_a_tool_that_cannot_read_back_programs_each_time_and_says_so(tmp_path, image):
+def test_tool_without_read_back_programs_each_time(tmp_path, image):
     flasher = Flasher(Copying(SERIAL, desk=tmp_path, reads_back=False))
     for _ in range(2):
         report = flasher.ensure(image)
@@ -88,7 +88,7 @@ def test_a_tool_that_lies_is_found_by_reading_back(tmp_path, image):
     assert failed.value.hint == "power-cycle the board and try another runner"
 
 
-def test_a_reset_that_fails_is_told_with_the_tools_words(tmp_path):
+def test_failed_reset_is_reported_with_the_tools_output(tmp_path):
     flasher = Flasher(Copying(SERIAL, desk=tmp_path))
     flasher.reset()
     (tmp_path / "broken").touch()
@@ -108,7 +108,7 @@ def test_a_dry_run_is_every_command_and_does_nothing(tmp_path, image):
     assert log(tmp_path) == []
 
 
-def test_a_tool_that_is_missing_and_one_that_cannot_start_are_told_apart(tmp_path, image):
+def test_missing_tool_and_tool_that_cannot_start_are_different_errors(tmp_path, image):
     flasher = Flasher(RUNNERS["nrfjprog"](SERIAL), str(tmp_path))
     with pytest.raises(EnvironmentMissing, match="'nrfjprog' is not on PATH"):
         flasher.reset()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.elf import Firmware, hexfile
+from harness.elf import Image, hexfile
 from harness.elf.wrapped import wrap
 from harness.errors import UsageError
 from harness.targets.board.image import prepare
@@ -16,7 +16,7 @@ def firmware(tmp_path):
         path = tmp_path / "build" / "zephyr" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(wrap(blocks))
-        return Firmware.from_elf(path)
+        return Image.from_elf(path)
 
     return make
 
@@ -54,7 +54,7 @@ def test_an_image_for_ram_is_refused(firmware, tmp_path):
         prepare(firmware((0x2000_0000, b"code")), tmp_path)
 
 
-def test_equal_bytes_have_equal_hashes_whatever_the_elf(firmware, tmp_path):
+def test_equal_bytes_have_equal_hashes(firmware, tmp_path):
     one = prepare(firmware((0, b"code"), name="a.elf"), tmp_path)
     two = prepare(firmware((0, b"co"), (2, b"de"), name="b.elf"), tmp_path)
     three = prepare(firmware((0, b"cods"), name="c.elf"), tmp_path)
@@ -73,7 +73,7 @@ def test_a_build_folder_is_known_by_its_cmake_cache(firmware, tmp_path):
     [(0x10_0000 - 4, 4, True), (0x10_0000 - 4, 5, False), (0xFF_8000, 4, True),
      (0xFF_9000 - 4, 4, True), (0xFF_9000 - 4, 5, False), (0xFF_7FFC, 4, False)],
 )  # fmt: skip
-def test_what_is_flashed_lies_in_flash_or_uicr_as_a_whole(firmware, tmp_path, start, size, fits):
+def test_segments_outside_flash_and_uicr_are_refused(firmware, tmp_path, start, size, fits):
     elf = firmware((0, b"code"), (start, bytes(size)))
     if fits:
         assert prepare(elf, tmp_path).size == 4 + size
@@ -122,7 +122,7 @@ def test_an_image_without_bytes_is_refused_and_memory_without_any_is_left_out(tm
     def made(*sections):
         path = tmp_path / "made.elf"
         path.write_bytes(write_elf(list(sections), []))
-        return Firmware.from_elf(path)
+        return Image.from_elf(path)
 
     bss = MadeSection(".bss", 0x2000_0000, size=64)
     code = MadeSection(".text", 0, b"code", load=0, executable=True)

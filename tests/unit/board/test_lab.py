@@ -85,7 +85,7 @@ def test_a_broken_file_is_an_error_that_names_it(tmp_path):
         lab.load(path)
 
 
-def test_what_is_not_named_has_its_default():
+def test_missing_keys_have_their_defaults():
     read = lab.parse(tomllib.loads('[[board]]\nname = "a"\nprobe = "1"'))
     assert (read.policy.retries, read.policy.quarantine, read.state) == (1, True, None)
     assert (read.policy.backoff, read.policy.power_cycle_seconds) == (1.0, 30.0)
@@ -104,7 +104,7 @@ def test_up_to_ten_retries_are_made(retries):
 
 
 @pytest.mark.parametrize("probe", [True, 1.5, [], "", "../1", -1])
-def test_what_is_no_serial_number_is_refused(probe):
+def test_invalid_serial_number_is_refused(probe):
     with pytest.raises(UsageError, match="cannot be used: 1 to 64 letters"):
         lab.parse({"board": [{"name": "a", "probe": probe}]})
 

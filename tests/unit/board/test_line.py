@@ -62,7 +62,7 @@ def test_a_byte_takes_ten_bits_and_an_idle_line_saves_up_20_milliseconds():
     assert line.waiting == 4
 
 
-def test_what_was_not_sent_is_gone_with_a_reset_and_errors_are_counted_anew():
+def test_reset_drops_unsent_bytes_and_restarts_the_error_count():
     clock = Clock()
     line = SerialLine(1_000_000, now=clock)
     wrong = Misbehaviour(drop=3)
@@ -110,17 +110,17 @@ def test_every_nth_byte_is_dropped_repeated_or_flipped():
 
 
 @given(st.binary(max_size=200), st.sampled_from([9600, 115200, 1_000_000]))
-def test_equal_rates_hear_what_was_sent(data, rate):
+def test_equal_rates_receive_the_sent_bytes(data, rate):
     assert resample(data, rate, rate) == data
 
 
 @given(st.binary(max_size=200))
-def test_a_rate_that_is_2_percent_off_is_still_heard(data):
+def test_rate_that_is_2_percent_off_is_received_correctly(data):
     assert resample(data, 117500, 115200) == data
 
 
 @pytest.mark.parametrize("read", [9600, 57600, 230400, 460800])
-def test_text_at_a_wrong_rate_is_no_text(read):
+def test_text_at_a_wrong_rate_is_garbage(read):
     data = b"*** Booting Zephyr OS build v3.7.0 ***\r\nx_value: 1.25, y_value: 0.94\r\n" * 4
     heard = resample(data, 115200, read)
     assert not_text(heard) >= 0.2 * len(heard) > 0
@@ -131,27 +131,27 @@ def test_any_two_rates_end(data, sent, read):
     resample(data, sent, read)
 
 
-def test_a_board_behaves_unless_it_is_told_otherwise():
+def test_default_is_no_misbehaviour():
     wrong = misbehaviour.parse([])
     assert {name: getattr(wrong, name) for name in misbehaviour.NAMES if getattr(wrong, name)} == {
         "gone": 500
     }
 
 
-def test_what_is_counted_ends_at_nothing():
+def test_counted_misbehaviour_ends_at_zero():
     wrong = Misbehaviour(flash_fails=2, flash_hangs=1)
     for left in (1, 0, 0):
         wrong = wrong.once_less("flash_fails")
         assert (wrong.flash_fails, wrong.flash_hangs) == (left, 1)
 
 
-def test_misbehaviours_are_read_from_words():
+def test_misbehaviours_are_parsed_from_text():
     assert misbehaviour.parse(["unplug-after=300", "silent"]) == Misbehaviour(
         unplug_after=300, silent=1
     )
 
 
 @pytest.mark.parametrize("word", ["explode", "flip=many", "flip=-1"])
-def test_other_words_are_refused(word):
+def test_unknown_misbehaviours_are_refused(word):
     with pytest.raises(UsageError):
         misbehaviour.parse([word])

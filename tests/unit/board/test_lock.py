@@ -85,7 +85,7 @@ def test_waiting_gets_the_board_when_it_is_given_back(tmp_path):
     second.release()
 
 
-def test_taking_a_board_tells_the_holder_by_whom(tmp_path):
+def test_taking_a_board_names_the_taker_to_its_holder(tmp_path):
     victim, thief = lock_of(tmp_path), lock_of(tmp_path)
     victim.acquire()
     assert thief.take().pid == os.getpid()
@@ -128,7 +128,7 @@ def test_the_note_is_json_that_other_tools_can_read(tmp_path):
     lock.release()
 
 
-def test_a_board_is_not_waited_for_unless_one_says_so(tmp_path, other):
+def test_held_board_is_refused_at_once_by_default(tmp_path, other):
     started = time.monotonic()
     with pytest.raises(BoardUnavailable, match=r"process \d+\) since [^ ]+\nhint") as refused:
         lock_of(tmp_path).acquire()
@@ -145,7 +145,7 @@ def test_a_lock_that_is_held_without_a_note_is_held_by_another_process(tmp_path,
         lock_of(tmp_path).acquire()
 
 
-def test_whether_a_board_is_held_is_asked_without_taking_it(tmp_path, other):
+def test_held_does_not_take_the_board(tmp_path, other):
     asking = lock_of(tmp_path)
     assert asking.held and asking.held
     other.kill()
@@ -158,7 +158,7 @@ def test_whether_a_board_is_held_is_asked_without_taking_it(tmp_path, other):
     assert not asking.held
 
 
-def test_a_holder_whose_lock_is_gone_is_told(tmp_path):
+def test_holder_notices_a_missing_lock(tmp_path):
     lock = lock_of(tmp_path)
     lock.acquire()
     (tmp_path / "960000001.holder.json").write_text("")
@@ -167,7 +167,7 @@ def test_a_holder_whose_lock_is_gone_is_told(tmp_path):
     lock.release()
 
 
-def test_taking_a_free_board_takes_it_from_nobody(tmp_path):
+def test_taking_a_free_board_has_no_former_holder(tmp_path):
     lock = lock_of(tmp_path)
     assert lock.take() is None
     lock.check()
@@ -188,7 +188,7 @@ def test_who_comes_after_a_theft_waits_for_the_thief(tmp_path):
     third.release()
 
 
-def test_a_holder_is_told_by_owner_host_process_and_time():
+def test_holder_as_text_has_owner_host_process_and_time():
     holder = Holder("me", "bench", 12, "2026-01-02T03:04:05+00:00", "dk1", "t")
     assert str(holder) == "me on bench (process 12) since 2026-01-02T03:04:05+00:00"
 
@@ -199,7 +199,7 @@ def test_a_process_of_another_user_lives():
     assert Holder("root", socket.gethostname(), 1, "", "dk1", "t").alive is True
 
 
-def test_a_user_without_a_name_is_told_by_number(tmp_path, monkeypatch):
+def test_user_without_a_name_is_shown_by_number(tmp_path, monkeypatch):
     def nameless():
         raise KeyError("getpwuid(): uid not found")
 

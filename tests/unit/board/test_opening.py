@@ -6,15 +6,15 @@ from dataclasses import replace
 
 from board_desk import BOOT, SERIAL, Desk, Start, free
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.targets.base import ConsoleMatch, Stop
 from harness.targets.board.identity import Board
 from harness.targets.board.lab import Lab
 from harness.targets.board.opening import Opening
 
 
-def test_a_board_is_locked_flashed_reset_and_heard_from_its_boot_on(
-    desk: Desk, lab: Lab, start: Start, firmware: Firmware
+def test_board_is_locked_flashed_reset_and_read_from_its_boot_on(
+    desk: Desk, lab: Lab, start: Start, firmware: Image
 ) -> None:
     desk.says = b"the image before\n" + BOOT + b"hello\n"
     session = start()
@@ -41,7 +41,7 @@ def test_an_image_that_is_there_is_only_reset_unless_it_is_to_be_flashed(
     assert start(reflash=True).flashed.programmed
 
 
-def test_a_board_that_does_not_announce_its_image_is_heard_from_its_reset_on(
+def test_board_without_a_banner_is_read_from_its_reset_on(
     desk: Desk, lab: Lab, start: Start
 ) -> None:
     desk.says = b"no banner\n"
@@ -51,9 +51,7 @@ def test_a_board_that_does_not_announce_its_image_is_heard_from_its_reset_on(
     assert len(session.findings) == 1
 
 
-def test_the_port_has_the_boards_rate_or_the_one_that_is_asked_for(
-    desk: Desk, start: Start
-) -> None:
+def test_port_has_the_boards_rate_unless_an_option_overrules_it(desk: Desk, start: Start) -> None:
     slow = replace(desk.board, baud=9600)
     for baud, used in ((0, 9600), (57600, 57600)):
         session = start(find=lambda: slow, baud=baud)
@@ -61,8 +59,8 @@ def test_the_port_has_the_boards_rate_or_the_one_that_is_asked_for(
         session.close()
 
 
-def test_the_tool_is_the_one_asked_for_else_the_boards_else_the_first_that_is_there(
-    desk: Desk, lab: Lab, firmware: Firmware
+def test_runner_is_the_options_else_the_boards_else_the_first_installed(
+    desk: Desk, lab: Lab, firmware: Image
 ) -> None:
     def chosen(board: Board, runner: str = "") -> str:
         opening = Opening(firmware, lab=lab, find=desk.find, runner=runner)

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from board_desk import SERIAL, Desk, Start, free
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.errors import (
     BoardUnavailable,
     EnvironmentMissing,
@@ -64,7 +64,9 @@ def test_a_board_is_power_cycled_before_it_is_tried_again(
     assert desk.cycles == [f"mine {SERIAL}"]
 
 
-def test_a_board_that_is_not_well_is_set_aside(desk: Desk, lab: Lab, start: Start) -> None:
+def test_board_that_fails_its_health_check_is_in_quarantine(
+    desk: Desk, lab: Lab, start: Start
+) -> None:
     desk.fails("program", 1)
     gone = replace(desk.board, port="/dev/ttyNOWHERE")
     with pytest.raises(FlashFailed) as failed:
@@ -82,7 +84,7 @@ def test_a_board_that_is_not_well_is_set_aside(desk: Desk, lab: Lab, start: Star
     assert free(lab)
 
 
-def test_one_failure_is_one_reason(desk: Desk, lab: Lab, start: Start) -> None:
+def test_quarantine_reason_is_not_repeated(desk: Desk, lab: Lab, start: Start) -> None:
     gone = replace(desk.board, port="/dev/ttyNOWHERE")
     with pytest.raises(BoardUnavailable):
         start(find=lambda: gone)
@@ -99,7 +101,7 @@ def test_a_lab_may_do_without_quarantine(desk: Desk, lab: Lab, start: Start) -> 
     assert Quarantine(lab.state).note(SERIAL) is None
 
 
-def test_a_port_that_somebody_has_open_is_not_the_boards_fault(
+def test_port_that_is_open_elsewhere_is_not_the_boards_fault(
     desk: Desk, lab: Lab, start: Start
 ) -> None:
     command = [sys.executable, "-c", HOLDER, desk.wire.port]
@@ -113,7 +115,7 @@ def test_a_port_that_somebody_has_open_is_not_the_boards_fault(
     assert Quarantine(lab.state).note(SERIAL) is None
 
 
-def test_a_mistake_of_the_user_sets_no_board_aside(desk: Desk, lab: Lab, start: Start) -> None:
+def test_usage_error_puts_no_board_into_quarantine(desk: Desk, lab: Lab, start: Start) -> None:
     with pytest.raises(UsageError, match="no runner 'wand'"):
         start(runner="wand")
     assert desk.calls == []
@@ -173,7 +175,7 @@ def test_a_board_that_is_in_use_is_refused_or_waited_for(
     assert start(wait=10.0).flashed.programmed is False
 
 
-def test_a_lock_that_a_crash_left_behind_is_taken_over_and_told(
+def test_lock_of_a_crashed_run_is_taken_over_and_logged(
     desk: Desk, lab: Lab, start: Start, caplog: pytest.LogCaptureFixture
 ) -> None:
     lock = ProbeLock(SERIAL.lstrip("0"), "mine", state=lab.state)
@@ -206,7 +208,7 @@ def test_a_virtual_board_has_pins_and_memory_of_its_own_and_its_tools_come_first
 
 
 def test_a_board_of_the_lab_is_opened_by_name_variable_or_tag(
-    desk: Desk, lab: Lab, firmware: Firmware, monkeypatch: pytest.MonkeyPatch
+    desk: Desk, lab: Lab, firmware: Image, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entries = tuple(
         BoardEntry(name=name, probe=probe, port=desk.wire.port, runner="nrfutil", tags=(name[0],))
@@ -230,8 +232,8 @@ def test_a_board_of_the_lab_is_opened_by_name_variable_or_tag(
 @pytest.mark.parametrize(
     "options", [{"baud": "fast"}, {"baud": -1}, {"wait": "-1"}, {"wait": "soon"}]
 )
-def test_a_rate_or_a_time_that_is_none_is_refused(
-    lab: Lab, firmware: Firmware, options: dict[str, Any]
+def test_invalid_rate_or_time_is_refused(
+    lab: Lab, firmware: Image, options: dict[str, Any]
 ) -> None:
     with pytest.raises((UsageError, ValueError)):
         open_board(firmware, lab=lab, **options)

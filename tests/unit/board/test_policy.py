@@ -91,7 +91,7 @@ def test_the_power_hook_gets_probe_and_name(tmp_path):
     assert note.read_text() == "960 dk1"
 
 
-def test_a_power_hook_that_fails_says_so():
+def test_failed_power_hook_is_reported():
     hook = (sys.executable, "-c", "print('no hub'); raise SystemExit(4)")
     with pytest.raises(
         BoardUnavailable, match=r"power-cycle hook failed: .* exit code 4\n.*no hub"
@@ -110,7 +110,7 @@ def test_quarantine_keeps_a_board_away_until_it_is_released(tmp_path):
     assert quarantine.release("960") is None
 
 
-def test_attempts_are_so_many_seconds_apart_and_told(caplog):
+def test_attempts_wait_for_the_backoff_and_are_logged(caplog):
     caplog.set_level(logging.INFO, "harness")
     bench, slept = Bench(FlashFailed("no target"), TargetLost("gone")), []
 
@@ -131,7 +131,7 @@ def test_attempts_are_so_many_seconds_apart_and_told(caplog):
     [(FlashFailed("no target"), "the last one failed alike"),
      (TargetLost("gone\nfor good"), "the last one with: gone")],
 )  # fmt: skip
-def test_an_error_says_how_often_was_tried_and_how_it_ended(last, again):
+def test_error_has_the_number_of_attempts_and_the_last_message(last, again):
     bench = Bench(FlashFailed("no target"), BoardUnavailable("busy"), last)
     with pytest.raises(FlashFailed) as caught:
         bench.attempt(2)
@@ -147,7 +147,7 @@ def test_a_power_hook_that_hangs_is_stopped():
         power_cycle(("sleep", "9"), Policy(power_cycle_seconds=0.2))
 
 
-def test_the_note_of_a_board_that_is_set_aside_says_which_why_and_since_when(tmp_path):
+def test_quarantine_note_has_board_reason_and_time(tmp_path):
     quarantine = Quarantine(tmp_path)
     assert quarantine.note("960") is None
     made = quarantine.add("dk1", "000960", "no port")

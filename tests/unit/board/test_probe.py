@@ -153,7 +153,7 @@ def test_pyocd_attaches_to_the_probe_without_unlocking_or_waiting(pyocd):
     assert (options["resume_on_disconnect"], options["no_config"]) == (True, True)
 
 
-def test_what_pyocd_complains_of_is_target_lost(pyocd):
+def test_errors_of_pyocd_are_target_lost(pyocd):
     with pytest.raises(TargetLost, match="transfer fault"):
         PyocdMemory("960").read(4, 2)
     with pytest.raises(TargetLost, match="pyOCD does not see the probe 404"):
@@ -163,7 +163,7 @@ def test_what_pyocd_complains_of_is_target_lost(pyocd):
         PyocdMemory("960").read(0, 2)
 
 
-def test_without_pyocd_there_is_no_memory_to_read(monkeypatch):
+def test_memory_without_pyocd_is_an_environment_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyocd", None)
     monkeypatch.setitem(sys.modules, "pyocd.core.helpers", None)
     monkeypatch.setitem(sys.modules, "pyocd.core.exceptions", None)
@@ -172,7 +172,7 @@ def test_without_pyocd_there_is_no_memory_to_read(monkeypatch):
     assert missing.value.hint == "pip install 'tflm-hil[pyocd]'"
 
 
-def test_without_a_probe_the_real_pyocd_says_so():
+def test_real_pyocd_reports_a_missing_probe():
     pytest.importorskip("pyocd")
     with pytest.raises(TargetLost, match="pyOCD does not see the probe 960000001"):
         PyocdMemory("960000001").read(0x2000_0000, 4)

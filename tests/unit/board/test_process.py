@@ -22,13 +22,13 @@ def test_output_and_exit_code_are_kept():
     assert "exit code 3" in output.problem
 
 
-def test_words_that_mean_failure_outweigh_exit_code_0():
+def test_failure_pattern_outweighs_exit_code_0():
     output = run(python("print('Cannot connect to target.')", failures=("cannot connect.*",)))
     assert output.returncode == 0
     assert "Cannot connect to target." in output.problem
 
 
-def test_words_that_have_to_be_there_and_are_not():
+def test_missing_success_pattern_is_a_failure():
     assert "did not say" in run(python("print('x')", success="All .* match")).problem
     assert run(python("print('All 3 match')", success="All .* match")).ok
 
@@ -77,7 +77,7 @@ def test_a_flood_of_output_is_bounded():
     assert output.text.endswith("end\n")
 
 
-def test_bytes_that_are_no_text_are_kept_visible():
+def test_bytes_that_are_not_text_are_kept_visible():
     code = r"import sys; sys.stdout.buffer.write(b'a\xffb')"
     assert run(python(code)).text == "a\\xffb"
 
@@ -97,7 +97,7 @@ def shell(text, timeout=10.0, **rest):
     return Command(("sh", "-c", text), timeout, **rest)
 
 
-def test_a_tool_that_failed_in_several_ways_is_told_by_the_gravest():
+def test_gravest_of_several_problems_is_reported():
     hangs = run(shell("echo error; sleep 9", timeout=0.2, failures=("error",)))
     assert (hangs.problem, hangs.returncode) == (
         "sh did not end within 0.2 s and was stopped", None
@@ -125,7 +125,7 @@ def test_the_last_twelve_lines_are_shown_without_empty_ones():
     assert run(shell("echo; echo '  '")).tail() == "    (it printed nothing)"
 
 
-def test_errors_are_kept_with_the_rest_and_nothing_can_be_asked():
+def test_standard_error_is_kept_and_standard_input_is_empty():
     said = run(shell("echo out; echo err >&2; read answer || echo no input"))
     assert said.text == "out\nerr\nno input\n"
     assert 0 < said.seconds < 10
@@ -138,7 +138,7 @@ def test_exactly_the_last_256_kib_are_kept():
     assert len(whole.text) == 256 * 1024
 
 
-def test_a_tool_is_looked_up_where_it_is_told_and_looks_there_itself(tmp_path):
+def test_search_path_is_used_for_the_tool_and_passed_to_it(tmp_path):
     for name, text in (("outer", "inner"), ("inner", "echo found $EXTRA")):
         (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / name).chmod(0o755)

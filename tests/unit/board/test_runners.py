@@ -66,7 +66,7 @@ def test_a_probe_on_another_host_is_reached(name, image, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["nrfjprog", "pyocd"])
-def test_tools_that_cannot_reach_other_hosts_say_so(name, image, tmp_path):
+def test_remote_probe_is_unsupported_by_local_tools(name, image, tmp_path):
     with pytest.raises(Unsupported, match="probe on bench2"):
         RUNNERS[name](SERIAL, host="bench2").reset()
 
@@ -96,7 +96,7 @@ def test_the_first_installed_tool_is_chosen(tmp_path):
     assert choose("", str(tmp_path)).name == "jlink"
 
 
-def test_no_tool_at_all_names_those_that_would_do(tmp_path):
+def test_missing_tools_are_listed(tmp_path):
     with pytest.raises(EnvironmentMissing, match="nrfutil, nrfjprog, JLinkExe, pyocd"):
         choose("", str(tmp_path))
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from wire import Wire
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.wrapped import wrap
 from harness.errors import FlashFailed, TargetLost, Unsupported
 from harness.findings import Kind
@@ -46,7 +46,7 @@ class Bench:
         self.wire = Wire()
         path = folder / "image.elf"
         path.write_bytes(wrap([(0, BUILD.encode())]))
-        self.firmware = Firmware.from_elf(path)
+        self.image = Image.from_elf(path)
         self.console = SerialConsole(self.wire.port, 115200, board="mine", limit=50_000)
         self.done: list[str] = []
         self.taken = False
@@ -68,7 +68,7 @@ class Bench:
         resources.callback(self.done.append, "close")
         board = Board("mine", "960000001", self.wire.port, control=control)
         connection = Connection(board, self.console, self, self, b"memory", pins, resources)
-        return BoardSession(connection, self.firmware, FLASHED, start=start, settled=settled)
+        return BoardSession(connection, self.image, FLASHED, start=start, settled=settled)
 
     def say(self, *data: bytes) -> None:
         """Send, and wait until it has arrived."""
@@ -110,7 +110,7 @@ def test_a_run_ends_at_its_match_and_the_next_one_goes_on_behind_it(bench: Bench
     assert match(session, b"one", 0.02) is Stop.DEADLINE
 
 
-def test_a_run_for_a_time_ends_then_and_what_came_meanwhile_is_not_matched_later(
+def test_run_for_a_time_skips_its_output_for_later_matches(
     bench: Bench,
 ) -> None:
     session = bench.session()
@@ -134,19 +134,19 @@ def test_the_guard_ends_a_run_that_has_a_longer_deadline(bench: Bench) -> None:
     assert session.run(None, session.deadline(50, guard=0.05)) is Stop.GUARD
 
 
-def test_what_is_over_before_a_time_is_up_ends_it(bench: Bench) -> None:
+def test_deadline_ends_a_longer_run_for_a_time(bench: Bench) -> None:
     session = bench.session()
     assert session.run(Elapsed(50), session.deadline(0.05)) is Stop.DEADLINE
 
 
 @pytest.mark.parametrize("until", [Executed(5), SymbolReached("main")])
-def test_what_needs_a_debugger_is_refused_by_name(bench: Bench, until: object) -> None:
+def test_stop_conditions_of_a_debugger_are_unsupported(bench: Bench, until: object) -> None:
     session = bench.session()
     with pytest.raises(Unsupported, match=f"'board' cannot stop at {type(until).__name__}"):
         session.run(until, session.deadline(1))
 
 
-def test_a_board_is_not_asked_where_it_is_and_tells_no_faults(bench: Bench) -> None:
+def test_board_has_no_place_and_no_faults(bench: Bench) -> None:
     session = bench.session()
     assert (session.where(), session.faults) == ("", ())
 
@@ -172,7 +172,7 @@ def test_boots_are_counted_anew_behind_an_end(bench: Bench) -> None:
     assert session.run(None, session.deadline(5)) is Stop.RESET_LOOP
 
 
-def test_an_image_that_has_ended_is_in_no_loop(bench: Bench) -> None:
+def test_boots_after_an_end_are_not_a_reset_loop(bench: Bench) -> None:
     session = bench.session()
     bench.say(BOOT * 4, END)
     session.run(None, session.deadline(0.05))
@@ -180,7 +180,7 @@ def test_an_image_that_has_ended_is_in_no_loop(bench: Bench) -> None:
     assert session.run(None, session.deadline(0.05)) is Stop.DEADLINE
 
 
-def test_a_reset_that_was_asked_for_is_no_part_of_a_loop(bench: Bench) -> None:
+def test_requested_reset_does_not_count_as_a_boot_of_a_loop(bench: Bench) -> None:
     session = bench.session()
     bench.say(BOOT * 4)
     session.reset()
@@ -191,7 +191,7 @@ def test_a_reset_that_was_asked_for_is_no_part_of_a_loop(bench: Bench) -> None:
     assert session.run(None, session.deadline(5)) is Stop.RESET_LOOP
 
 
-def test_another_build_than_was_flashed_is_no_run_of_this_image(bench: Bench) -> None:
+def test_boot_record_of_another_build_fails_the_run(bench: Bench) -> None:
     session = bench.session()
     bench.say(encode(0, "boot", NAMES | {"build": "beta"}))
     with pytest.raises(FlashFailed, match="runs the build 'beta'") as failed:
@@ -202,7 +202,7 @@ def test_another_build_than_was_flashed_is_no_run_of_this_image(bench: Bench) ->
 # -- the console ------------------------------------------------------------------------------
 
 
-def test_what_came_before_the_images_boot_is_not_its_own(bench: Bench) -> None:
+def test_output_before_the_boot_is_dropped(bench: Bench) -> None:
     bench.say(b"the image before", BOOT)
     session = bench.session(start=16)
     assert session.read() == BOOT
@@ -214,13 +214,13 @@ def test_what_came_before_the_images_boot_is_not_its_own(bench: Bench) -> None:
     assert b"".join(chunk.data for chunk in session.console) == BOOT + END
 
 
-def test_what_is_written_goes_to_the_board(bench: Bench) -> None:
+def test_written_bytes_go_to_the_board(bench: Bench) -> None:
     session = bench.session()
     session.write(b"hello\r")
     assert os.read(bench.wire.master, 100) == b"hello\r"
 
 
-def test_a_console_of_which_bytes_were_dropped_is_no_evidence(bench: Bench) -> None:
+def test_console_overflow_ends_the_session(bench: Bench) -> None:
     session = bench.session()
     bench.say(b"x" * 1000)
     session.read()
@@ -268,7 +268,7 @@ def test_pins_are_a_virtual_boards_alone(bench: Bench) -> None:
     [(b"\x80" * 31, False), (b"\x80" * 32, True), (b"\x80" * 8 + b"a" * 32, True),
      (b"\x80" * 8 + b"a" * 33, False)],
 )  # fmt: skip
-def test_a_fifth_of_32_bytes_that_are_no_text_is_a_wrong_baud_rate(
+def test_garbage_of_a_fifth_of_32_bytes_is_a_wrong_baud_rate(
     bench: Bench, data: bytes, garbage: bool
 ) -> None:
     session = bench.session()
@@ -318,7 +318,7 @@ def test_the_lock_is_looked_at_once_a_second_and_not_at_each_read(bench: Bench) 
     assert bench.checks == 1
 
 
-def test_a_closed_session_takes_no_more(bench: Bench) -> None:
+def test_closed_session_refuses_every_call(bench: Bench) -> None:
     session = bench.session()
     session.keep(after(bench))
     session.close()
@@ -332,7 +332,7 @@ def test_a_closed_session_takes_no_more(bench: Bench) -> None:
             use()
 
 
-def test_what_is_closed_after_a_session_is_closed_though_the_session_fails(bench: Bench) -> None:
+def test_kept_resources_are_closed_after_an_error_of_the_session(bench: Bench) -> None:
     session = bench.session()
 
     def stuck() -> None:

@@ -227,7 +227,7 @@ def test_compared(run: Run, dk: ThreadDk, words: list[str], code: int) -> None:
     assert run(words, script).code == 0
 
 
-def test_pyocd_tells_by_its_words_alone_what_it_compared(
+def test_result_of_pyocds_compare_is_in_its_output_alone(
     run: Run, dk: ThreadDk, tmp_path: Path
 ) -> None:
     words = [*COMMANDER, "--connect", "attach", "--command", f"compare 0x4 {tmp_path}/a.bin"]
@@ -287,7 +287,7 @@ def test_the_supply_of_a_board_can_be_switched_off_and_on(run: Run, dk: ThreadDk
     assert run([*NRFJPROG, "--pinreset"]).code == 41  # it is away for a moment
 
 
-def test_a_tool_fails_as_often_as_it_was_told_to(run: Run, dk: ThreadDk) -> None:
+def test_tool_fails_the_given_number_of_times(run: Run, dk: ThreadDk) -> None:
     dk.do("misbehave", names=["flash-fails=1"])
     failed = run(NRFUTIL)
     assert (failed.code, dk.board.store.used()) == (33, 0)

@@ -51,7 +51,7 @@ def test_a_folder_of_ones_own_that_lacks_the_sticky_bit_gets_it(tmp_path: Path) 
 
 
 @as_root
-def test_a_folder_of_somebody_else_in_which_all_may_replace_files_is_refused(tmp_path) -> None:
+def test_foreign_folder_without_sticky_bit_is_refused(tmp_path) -> None:
     (tmp_path / "lab").mkdir()
     (tmp_path / "lab").chmod(0o777)
     os.chown(tmp_path / "lab", 12345, 12345)
@@ -61,7 +61,7 @@ def test_a_folder_of_somebody_else_in_which_all_may_replace_files_is_refused(tmp
 
 
 @as_root
-def test_a_folder_that_somebody_else_keeps_for_himself_is_refused(tmp_path: Path) -> None:
+def test_foreign_private_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lab").mkdir(mode=0o755)
     os.chown(tmp_path / "lab", 12345, 12345)
     with pytest.raises(BoardUnavailable, match="belongs to user 12345 and is not shared"):
@@ -114,7 +114,7 @@ USES: dict[str, Callable[[Path], object]] = {
     [("set aside", NOTE), ("ask", NOTE), ("lock", HOLDER), ("lock", LOCK), ("lock", CURRENT),
      ("take", CURRENT)],
 )  # fmt: skip
-def test_what_a_neighbour_planted_is_refused_in_one_sentence_and_left_alone(
+def test_planted_file_is_refused_and_left_alone(
     folder: Path, tmp_path: Path, use: str, name: str, plant: Callable[[Path], None]
 ) -> None:
     victim = tmp_path / "victim"
@@ -202,7 +202,7 @@ def test_a_note_is_read_whole_while_another_process_writes_it(folder: Path) -> N
     assert seen <= {1, 3000}
 
 
-def test_a_file_is_read_up_to_64_kib_and_no_larger_one_at_all(folder: Path) -> None:
+def test_file_of_more_than_64_kib_is_not_read(folder: Path) -> None:
     state = StateFolder(folder)
     assert state.read("note") == "" and state.read_note("note") is None
     (folder / "note").write_text("x" * 65536)
@@ -212,7 +212,7 @@ def test_a_file_is_read_up_to_64_kib_and_no_larger_one_at_all(folder: Path) -> N
         state.read("note")
 
 
-def test_what_is_written_replaces_what_was_there_and_what_is_removed_is_gone(folder: Path) -> None:
+def test_write_replaces_the_content_and_remove_deletes_it(folder: Path) -> None:
     state = StateFolder(folder)
     for text in ("a long text", "short", ""):
         state.write("note", text)
@@ -250,6 +250,6 @@ def test_names(name: str) -> None:
     "name", ["", ".", "..", ".hidden", "../../x", "a/b", "a\0b", "a\nb", "-rf", " a", "x" * 65,
              "ü" * 64 + "x", "a\u202eb", "\udcff"],
 )  # fmt: skip
-def test_what_is_no_name(name: str) -> None:
+def test_invalid_name_is_refused(name: str) -> None:
     with pytest.raises(UsageError, match="cannot be used"):
         checked_name(name, "the name")

@@ -37,7 +37,7 @@ def read(board: VirtualBoard, address: int, size: int) -> bytes:
     return base64.b64decode(reply["data"])
 
 
-def test_programming_erases_the_pages_that_are_touched_and_no_other(plugged: Plugged) -> None:
+def test_programming_erases_the_touched_pages_only(plugged: Plugged) -> None:
     board = plugged(b"")
     board.store.program(3 * PAGE, b"behind")
     assert program(board, (0, bytes(3 * PAGE)), (UICR.start, b"\0\0")) == {}
@@ -49,7 +49,7 @@ def test_programming_erases_the_pages_that_are_touched_and_no_other(plugged: Plu
     assert read(board, UICR.start, 6) == b"\xff\xff\xff\xffu\xff"
 
 
-def test_all_is_erased_where_the_tool_says_so(plugged: Plugged) -> None:
+def test_erase_all_erases_everything(plugged: Plugged) -> None:
     board = plugged(b"")
     program(board, (8 * PAGE, b"far away"))
     program(board, (0, b"near"), erase_all=True)
@@ -74,7 +74,7 @@ def test_a_tool_that_lies_writes_nothing(plugged: Plugged, wrong: str, left: int
     assert board.wrong.flash_lies == left
 
 
-def test_memory_that_is_no_flash_is_the_chips(plugged: Plugged) -> None:
+def test_memory_outside_flash_is_the_chips(plugged: Plugged) -> None:
     board = plugged()
     assert read(board, 0x2000_0000, 2) == b"ab"
     data = base64.b64encode(b"xyz").decode()
@@ -102,7 +102,7 @@ def test_the_reset_pin_and_the_supply_start_the_image_again(plugged: Plugged) ->
     assert board.answer({"do": "power"}) == {} and board.back_at == away  # it has none to lose
 
 
-def test_a_board_says_what_it_is_and_what_it_does_wrong(plugged: Plugged) -> None:
+def test_info_has_serial_number_and_misbehaviours(plugged: Plugged) -> None:
     board = plugged(misbehave=["flash-fails=2", "silent"])
     board.reset()
     board.chip.halted = "a lockup"
@@ -124,13 +124,13 @@ def test_a_board_says_what_it_is_and_what_it_does_wrong(plugged: Plugged) -> Non
      ({"do": "program", "blocks": 3}, "not iterable"),
      ({"do": "program", "blocks": [[0x5000_0000, ""]]}, "0x50000000 is not in flash")],
 )  # fmt: skip
-def test_a_request_that_makes_no_sense_is_refused_in_words(
+def test_invalid_request_is_refused_with_a_message(
     plugged: Plugged, request_: dict[str, Any], error: str
 ) -> None:
     assert error in plugged().answer(request_)["error"]
 
 
-def test_a_board_that_is_away_answers_only_what_needs_no_cable(plugged: Plugged) -> None:
+def test_unplugged_board_answers_operations_without_a_cable_only(plugged: Plugged) -> None:
     board = plugged()
     board.unplug(10)
     for operation in ("program", "read", "write", "reset", "spent", "pin", "drive"):
@@ -153,7 +153,7 @@ def test_requests_come_by_a_socket_until_the_parent_ends(tmp_path: Path) -> None
         dk.do("info")
 
 
-def test_what_is_no_json_is_refused_and_a_caller_that_hangs_up_harms_nothing(
+def test_request_that_is_not_json_is_refused_and_a_hang_up_is_harmless(
     tmp_path: Path,
 ) -> None:
     with ThreadDk(tmp_path) as dk:

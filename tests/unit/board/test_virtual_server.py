@@ -94,7 +94,7 @@ def test_an_unplugged_board_comes_back_in_its_time_and_starts_anew(
     assert everything(board, handle).endswith(TEXT)
 
 
-def test_a_board_that_left_is_not_asked_for_longer_than_it_stays_away(plugged: Plugged) -> None:
+def test_turn_waits_at_most_until_an_unplugged_board_returns(plugged: Plugged) -> None:
     board = plugged()
     board.unplug(10)
     assert board.turn() == 0.05
@@ -112,7 +112,7 @@ def test_a_closed_board_has_left_the_bench(plugged: Plugged) -> None:
     assert not any(os.path.lexists(link) for link in links)
 
 
-def test_a_terminal_tells_the_rate_that_the_host_has_set(tmp_path: Path) -> None:
+def test_terminal_knows_the_rate_that_the_host_has_set(tmp_path: Path) -> None:
     terminal = Terminal(tmp_path / "tty", 0)
     for rate in (9600, 1_000_000, 0):
         set_rate(terminal.master, rate)
@@ -124,7 +124,7 @@ def test_a_terminal_tells_the_rate_that_the_host_has_set(tmp_path: Path) -> None
 # -- the console ------------------------------------------------------------------------------
 
 
-def test_what_the_image_prints_comes_out_of_the_first_port(plugged: Plugged) -> None:
+def test_output_of_the_image_comes_out_of_the_first_port(plugged: Plugged) -> None:
     board = plugged()
     handle = port(board)
     board.reset()
@@ -135,7 +135,7 @@ def test_what_the_image_prints_comes_out_of_the_first_port(plugged: Plugged) -> 
     assert board.resets == 2
 
 
-def test_what_the_host_sends_reaches_the_chip(plugged: Plugged) -> None:
+def test_input_of_the_host_reaches_the_chip(plugged: Plugged) -> None:
     board = plugged()
     os.write(port(board), b"hello\0\xff\r")
     ((key, _),) = board.selector.select(1)
@@ -178,7 +178,7 @@ def test_a_host_that_does_not_read_is_waited_for_and_nothing_is_lost(plugged: Pl
     assert heard(board, handle, lambda got: len(got) == len(long)) == long
 
 
-def test_a_reset_ends_what_was_being_said(plugged: Plugged) -> None:
+def test_reset_drops_output_that_was_not_sent(plugged: Plugged) -> None:
     board = plugged(baud=9600)
     handle = port(board)
     board.reset()

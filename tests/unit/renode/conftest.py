@@ -10,7 +10,7 @@ import pytest
 from fake_renode import FakeRenode, tiny_image
 from renode_cache import cache  # noqa: F401
 
-from harness.elf import Firmware
+from harness.elf import Image
 
 FAKE_PROGRAM = """#!{python}
 import os, pathlib, re, sys, time
@@ -40,7 +40,7 @@ def fake() -> Iterator[FakeRenode]:
 
 
 @pytest.fixture
-def firmware(tmp_path: Path) -> Firmware:
+def firmware(tmp_path: Path) -> Image:
     """An image of a vector table and one instruction."""
     return tiny_image(tmp_path)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from fake_renode import R1_16, R1_17, Button, FakeRenode, Fault
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.coverage import Block
 from harness.targets import ConsoleMatch, Elapsed, Executed, Stop, SymbolReached
 from harness.targets.renode import RenodeServer
@@ -25,7 +25,7 @@ def renode() -> Iterator[FakeRenode]:
     one.released.set()
 
 
-def opened(renode: FakeRenode, firmware: Firmware) -> RenodeSession:
+def opened(renode: FakeRenode, firmware: Image) -> RenodeSession:
     return RenodeSession(firmware, RenodeServer(connect=renode.connect), owns_server=True)
 
 
@@ -46,7 +46,7 @@ def test_while_the_console_is_silent_slices_grow_to_8_ms(renode, firmware):
         assert slices(renode) == [1] * 4 + [2] * 4 + [4] * 4 + [8] * 3 + [1]
 
 
-def test_what_is_printed_makes_slices_short_again(renode, firmware):
+def test_output_makes_slices_short_again(renode, firmware):
     renode.script = [(14 * MS, b"hello\n")]
     with opened(renode, firmware) as session:
         slices(renode)
@@ -83,9 +83,7 @@ FLOOD = (b"x" * 99 + b"\n") * 655  # as much as is kept but for 36 bytes
      (FLOOD * 2 + b"early\n", b"")],
     ids=["a flood in the run", "at the brim", "a flood before the run"],
 )  # fmt: skip
-def test_a_match_is_searched_in_what_the_run_prints_however_much(
-    renode, firmware, before, meanwhile
-):
+def test_match_is_searched_in_all_output_of_the_run(renode, firmware, before, meanwhile):
     renode.script = [(MS, before), (3 * MS, meanwhile), (5 * MS, b"late\n")]
     with opened(renode, firmware) as session:
         session.run(Elapsed(0.002), session.deadline(1))
@@ -110,7 +108,7 @@ def test_a_deadline_comes_before_a_time(renode, firmware):
         assert session.run(Elapsed(0.02), session.deadline(0.02)) is Stop.CONDITION
 
 
-def test_how_often_the_harness_looks_changes_no_time(renode, firmware, monkeypatch):
+def test_length_of_slices_does_not_change_virtual_time(renode, firmware, monkeypatch):
     monkeypatch.setattr("harness.targets.renode.session._SLICE_MS", 1)
     with opened(renode, firmware) as session:
         assert session.run(Elapsed(2.0), session.deadline(5)) is Stop.CONDITION
@@ -161,7 +159,7 @@ def test_a_receiver_of_single_bytes_gets_all_at_once(renode, firmware):
 # -- hooks ------------------------------------------------------------------------------------
 
 
-def test_a_run_may_end_at_a_fault_handler_and_faults_are_told_all_the_same(renode, firmware):
+def test_run_to_a_fault_handler_still_reports_faults(renode, firmware):
     renode.script = [(MS, Fault(6, 0xFFFFFFF9, FRAME, on_psp=False))]
     with opened(renode, firmware) as session:
         assert session.run_to_address(0x40, session.deadline(1)) is Stop.CONDITION
@@ -200,7 +198,7 @@ def test_registers_go_by_their_names(renode, firmware):
 # -- what a reset leaves ----------------------------------------------------------------------
 
 
-def recycled(renode: FakeRenode, firmware: Firmware, prepare) -> None:
+def recycled(renode: FakeRenode, firmware: Image, prepare) -> None:
     """Two cases on one machine; ``prepare`` is done to it in between."""
     server = RenodeServer(connect=renode.connect)
     with server:
@@ -229,7 +227,7 @@ def test_pins_that_a_pull_lifted_are_low_again(renode, firmware):
     assert {pin.PullMode for pin in pins} == {"Disabled"}
 
 
-def test_the_port_is_told_of_buttons_that_nobody_presses(renode, firmware):
+def test_reset_sends_the_level_of_released_buttons_to_the_port(renode, firmware):
     free, held = Button(), Button(pressed=True)
 
     def fit() -> None:

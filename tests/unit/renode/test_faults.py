@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.targets.base import Fault
 from harness.targets.renode.faults import DECODERS
 
@@ -22,16 +22,16 @@ HFSR = {"VECTTBL": 1, "FORCED": 30, "DEBUGEVT": 31}
 
 
 @pytest.fixture
-def image(tmp_path) -> Firmware:
+def image(tmp_path) -> Image:
     path = tmp_path / "made.elf"
     path.write_bytes(write_elf(
         [MadeSection(".text", 0x100, bytes(0x200), load=0x100, executable=True)],
         [MadeSymbol("caller", CALLER, 0x100, "func"), MadeSymbol("callee", CALLEE | 1, 16, "func")],
     ))  # fmt: skip
-    return Firmware.from_elf(path)
+    return Image.from_elf(path)
 
 
-def taken(image: Firmware, number: int = 6, link: int = THREAD, *, cfsr: int = 0, hfsr: int = 0,
+def taken(image: Image, number: int = 6, link: int = THREAD, *, cfsr: int = 0, hfsr: int = 0,
           mmfar: int = 0, bfar: int = 0, lr: int = CALLER, pc: int = CALLEE) -> Fault:  # fmt: skip
     """A fault at a handler's first instruction."""
     frame = (0x10, 0x11, 0x12, 0x13, 0x1C, lr, pc, 0x6100_0000)
@@ -43,21 +43,21 @@ def taken(image: Firmware, number: int = 6, link: int = THREAD, *, cfsr: int = 0
     [(3, "HardFault"), (4, "MemManage"), (5, "BusFault"), (6, "UsageFault"), (7, "SecureFault"),
      (12, "exception 12")],
 )  # fmt: skip
-def test_a_fault_is_named_by_its_exceptions_number(image: Firmware, number: int, kind: str) -> None:
+def test_a_fault_is_named_by_its_exceptions_number(image: Image, number: int, kind: str) -> None:
     assert taken(image, number).kind == kind
 
 
 @pytest.mark.parametrize(("name", "bit"), CFSR.items())
-def test_each_bit_of_cfsr_is_a_reason(image: Firmware, name: str, bit: int) -> None:
+def test_each_bit_of_cfsr_is_a_reason(image: Image, name: str, bit: int) -> None:
     assert taken(image, cfsr=1 << bit).reason == name
 
 
 @pytest.mark.parametrize(("name", "bit"), HFSR.items())
-def test_each_bit_of_hfsr_is_a_reason(image: Firmware, name: str, bit: int) -> None:
+def test_each_bit_of_hfsr_is_a_reason(image: Image, name: str, bit: int) -> None:
     assert taken(image, hfsr=1 << bit).reason == name
 
 
-def test_several_reasons_are_told_in_order_and_none_is_said(image: Firmware) -> None:
+def test_several_reasons_are_listed_in_order(image: Image) -> None:
     assert taken(image, cfsr=0x82, hfsr=1 << 30).reason == "DACCVIOL, MMARVALID, FORCED"
     assert taken(image).reason == "no status bit"
 
@@ -66,13 +66,13 @@ def test_several_reasons_are_told_in_order_and_none_is_said(image: Firmware) -> 
     ("cfsr", "address"),
     [(0, None), (1, None), (1 << 7, 0x111), (1 << 15, 0x222), (1 << 7 | 1 << 15, 0x111)],
 )
-def test_an_address_is_told_where_its_register_is_valid(
-    image: Firmware, cfsr: int, address: int | None
+def test_fault_address_is_reported_if_its_register_is_valid(
+    image: Image, cfsr: int, address: int | None
 ) -> None:
     assert taken(image, cfsr=cfsr, mmfar=0x111, bfar=0x222).address == address
 
 
-def test_a_fault_is_told_with_place_caller_and_what_was_stacked(image: Firmware) -> None:
+def test_fault_report_has_place_caller_and_stacked_registers(image: Image) -> None:
     fault = taken(image, cfsr=1 << 16)
     assert (fault.pc, fault.lr, fault.where) == (CALLEE, CALLER, "callee")
     assert fault.report.splitlines() == [
@@ -84,7 +84,7 @@ def test_a_fault_is_told_with_place_caller_and_what_was_stacked(image: Firmware)
     ]
 
 
-def test_a_null_call_is_told_by_its_caller(image: Firmware) -> None:
+def test_null_call_is_located_by_its_caller(image: Image) -> None:
     for lr in (CALLER, CALLER + 2):
         assert taken(image, pc=0, lr=lr).where == str(image.locate(lr))
 
@@ -93,16 +93,14 @@ def test_a_null_call_is_told_by_its_caller(image: Firmware) -> None:
     ("link", "told"),
     [(0xFFFFFFFD, True), (0xFFFFFFBC, True), (0xFFFFFFBD, False), (0xFFFFFFFC, True)],
 )
-def test_what_faults_in_the_non_secure_image_is_not_shown_by_renode(
-    image: Firmware, link: int, told: bool
-) -> None:
+def test_place_of_a_non_secure_fault_is_not_shown(image: Image, link: int, told: bool) -> None:
     """EXC_RETURN.S is 0 and ES is 1: the non-secure image was interrupted by a secure handler."""
     where = taken(image, link=link).where
     assert (where == "callee") is told
     assert told or where == "a place in the non-secure image that Renode does not show"
 
 
-def test_a_lockup_is_told_where_the_core_stands(image: Firmware) -> None:
+def test_lockup_is_located_where_the_core_stands(image: Image) -> None:
     fault = DECODERS["lockup"]((CALLEE | 1, CALLER, 1 << 17, 0, 0, 0), image)
     assert (fault.kind, fault.reason, fault.where) == ("Lockup", "INVSTATE", "callee")
     silent = DECODERS["lockup"]((CALLEE, CALLER, 0, 0, 0, 0), image)
@@ -114,21 +112,21 @@ def test_a_lockup_is_told_where_the_core_stands(image: Firmware) -> None:
     ("pc", "lr", "where"),
     [(CALLEE, CALLER, "callee"), (0x8001, CALLER, "caller"), (0x8001, 0x9001, "0x00008000")],
 )
-def test_a_core_outside_all_functions_is_told_by_its_caller(
-    image: Firmware, pc: int, lr: int, where: str
+def test_core_outside_all_functions_is_located_by_its_caller(
+    image: Image, pc: int, lr: int, where: str
 ) -> None:
     fault = DECODERS["abort"]((pc, lr, 0, 0, 0, 0), image)
     assert fault.where == where
     assert (fault.kind, fault.pc, fault.lr) == ("BusFault", pc, lr)
 
 
-def test_a_branch_to_where_no_memory_is_is_a_bus_fault(image: Firmware) -> None:
+def test_branch_outside_memory_is_a_bus_fault(image: Image) -> None:
     fault = DECODERS["abort"]((0x3000_0001, CALLER, 0, 0, 0, 0), image)
     assert fault.reason == "IBUSERR, branch to 0x30000000"
     assert fault.report.splitlines()[-1] == "  Renode ends there, without the fault's handler"
 
 
-def test_a_stack_that_left_ram_is_a_bus_fault(image: Firmware) -> None:
+def test_a_stack_that_left_ram_is_a_bus_fault(image: Image) -> None:
     fault = DECODERS["overflow"]((CALLEE, CALLER, 0, 0, 0, 0, 0x1FFF_FFF8), image)
     assert (fault.kind, fault.where) == ("BusFault", "callee")
     assert fault.reason == "STKERR, the stack pointer 0x1ffffff8 is outside RAM"

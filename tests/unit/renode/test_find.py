@@ -48,7 +48,7 @@ def test_only_folders_that_are_versions_hold_installed_ones(cache):
 
 
 @pytest.mark.parametrize("source", ["--renode", "RENODE"])
-def test_what_is_named_must_be_a_program(cache, tmp_path, monkeypatch, source):
+def test_named_path_must_be_a_program(cache, tmp_path, monkeypatch, source):
     nowhere = tmp_path / "nowhere"
     if source == "RENODE":
         monkeypatch.setenv("RENODE", str(nowhere))
@@ -59,12 +59,12 @@ def test_what_is_named_must_be_a_program(cache, tmp_path, monkeypatch, source):
 @pytest.mark.parametrize(
     "says", ["Renode v1.17.0.1", "Renode 1.17.0", "Renode, version 9\nRenode v1.17.0"]
 )
-def test_the_version_is_read_from_what_it_says_whatever_its_exit_code(tmp_path, says):
+def test_version_is_read_whatever_the_exit_code(tmp_path, says):
     found = find.examine(program(tmp_path / "renode", says, code=1))
     assert (found.path, found.version, found.warnings) == (tmp_path / "renode", (1, 17, 0), ())
 
 
-def test_a_program_that_does_not_run_is_told(tmp_path):
+def test_program_that_does_not_run_is_reported(tmp_path):
     path = tmp_path / "renode"
     path.write_bytes(b"\x7fELF garbage")
     path.chmod(0o755)

@@ -131,7 +131,7 @@ def test_one_that_is_broken_is_replaced(cache, tmp_path):
     assert find.examine(program).version == PINNED
 
 
-def test_what_a_killed_installation_left_goes_with_the_next(cache, tmp_path):
+def test_next_installation_removes_the_rest_of_a_killed_one(cache, tmp_path):
     (cache / ".new-killed").mkdir(parents=True)
     data = packed()
     (tmp_path / NAME).write_bytes(data)
@@ -251,7 +251,7 @@ def test_a_file_that_is_not_there_is_a_usage_error(cache, tmp_path):
     assert left(cache) == []
 
 
-def test_progress_is_told_piece_by_piece(cache, tmp_path, monkeypatch):
+def test_progress_is_reported_piece_by_piece(cache, tmp_path, monkeypatch):
     monkeypatch.setattr(install, "_PIECE", 100)
     (tmp_path / NAME).write_bytes(GOOD)
     told = []
@@ -276,7 +276,7 @@ def test_an_archive_of_unknown_size_is_taken_up_to_a_bound(cache, tmp_path, monk
 @pytest.mark.parametrize(
     ("bound", "most"), [("_MOST_FILES", 2), ("_MOST_UNPACKED", len(PROGRAM) + len(b"core"))]
 )
-def test_what_an_archive_unpacks_to_is_bounded(cache, tmp_path, monkeypatch, bound, most):
+def test_unpacked_size_is_bounded(cache, tmp_path, monkeypatch, bound, most):
     (tmp_path / NAME).write_bytes(GOOD)
     monkeypatch.setattr(install, bound, most - 1)
     with pytest.raises(EnvironmentMissing, match="unpacks to too many files or bytes"):

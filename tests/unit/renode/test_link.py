@@ -53,7 +53,7 @@ def said(text: str) -> bytes:
     return f"said {text.encode().hex()}\n".encode()
 
 
-def test_renode_is_waited_for_until_its_first_word(renode):
+def test_ready_waits_for_renodes_first_line(renode):
     with pytest.raises(TargetLost, match=r"did not answer its start within 0.05 s"):
         renode.link.ready(0.05)
     again = Renode()
@@ -62,7 +62,7 @@ def test_renode_is_waited_for_until_its_first_word(renode):
     again.end()
 
 
-def test_what_a_command_of_the_monitor_prints_is_its_answer(renode):
+def test_output_of_a_monitor_command_is_its_answer(renode):
     renode.says = lambda request: [said("Grüße\n"), said("two\n"), b"done\n"]
     assert renode.link.command("mach create") == "Grüße\ntwo\n"
     assert renode.asked == [b"monitor mach create\n"]
@@ -83,7 +83,7 @@ def test_lines_are_given_as_they_come_also_before_a_renode_is_lost(renode):
     assert taken == ["console 1 61", "console 2 62"]
 
 
-def test_a_refusal_is_told_by_its_first_line(renode):
+def test_message_of_a_refusal_is_its_first_line(renode):
     words = b"\n  No such command: boom  \nsome more\n".hex().encode()
     renode.says = lambda request: [b"failed " + words + b"\n"]
     with pytest.raises(MonitorError, match=r"^Renode: No such command: boom$"):
@@ -137,7 +137,7 @@ def test_a_closed_link_takes_nothing_and_is_closed_again():
         os.close(descriptor)
 
 
-def test_a_renode_that_reads_no_more_has_ended():
+def test_closed_requests_pipe_means_renode_has_ended():
     link, theirs = pipes()
     for descriptor in theirs:
         os.close(descriptor)
@@ -146,7 +146,7 @@ def test_a_renode_that_reads_no_more_has_ended():
     link.close()
 
 
-def test_bytes_that_are_no_text_are_kept_visible(renode):
+def test_bytes_that_are_not_text_are_kept_visible(renode):
     renode.says = lambda request: [b"line \xff\n", b"done\n"]
     assert renode.link.call("x") == ["line \\xff"]
     assert isinstance(renode.link, AgentLink)

@@ -12,7 +12,7 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 from fake_renode import R1_16, R1_17, FakeRenode
 
 from harness import paths
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.file import Segment
 from harness.errors import UsageError
 from harness.targets.base import Elapsed, Stop
@@ -71,7 +71,7 @@ def test_a_machine_is_made_command_by_command(renode, firmware, tmp_path):
         assert (tmp_path / "segment0.bin").read_bytes() == firmware.segments[0].data
 
 
-def test_before_1_17_there_is_no_trustzone_to_be_made(firmware, tmp_path):
+def test_machine_before_1_17_has_no_trustzone(firmware, tmp_path):
     renode = FakeRenode(R1_16)
     with served(renode, tmp_path, (1, 16, 1)) as server:
         server.machine(firmware, tmp_path, 0)
@@ -117,7 +117,7 @@ def test_segments_without_bytes_are_not_loaded(renode, firmware, tmp_path):
     ]
 
 
-def test_a_used_machine_is_as_good_as_new_if_its_session_says_so(renode, firmware, tmp_path):
+def test_machine_is_reused_after_a_clean_session(renode, firmware, tmp_path):
     with RenodeServer(connect=renode.connect) as server:
         for reusable, machines in ((True, 1), (True, 1), (False, 1), (False, 2), (True, 3)):
             server.machine(firmware, tmp_path, 0)
@@ -141,7 +141,7 @@ def test_a_process_makes_fifty_machines(renode, firmware, tmp_path):
 # -- a session's beginning and end ------------------------------------------------------------
 
 
-def image(folder: Path, *words: int, at: int = 0) -> Firmware:
+def image(folder: Path, *words: int, at: int = 0) -> Image:
     """An image whose vector table begins with these words."""
     data = struct.pack(f"<{len(words)}I", *words)
     path = folder / "made.elf"
@@ -149,7 +149,7 @@ def image(folder: Path, *words: int, at: int = 0) -> Firmware:
         [MadeSection(".text", at, data, load=at, executable=True)],
         [MadeSymbol("main", at + 1, 4, "func")],
     ))  # fmt: skip
-    return Firmware.from_elf(path)
+    return Image.from_elf(path)
 
 
 def test_faults_are_hooked_once_for_each_handler_that_there_is(renode, tmp_path):
@@ -180,7 +180,7 @@ def test_known_bugs_are_notes_of_each_session(renode, firmware, tmp_path):
      (lambda session: session.reset(), 2)],
     ids=["nothing", "a profile", "a reset"],
 )  # fmt: skip
-def test_a_machine_is_made_anew_after_what_a_reset_may_not_bring_back(
+def test_machine_is_replaced_after_a_session_that_a_reset_does_not_undo(
     renode, firmware, spoils, machines
 ):
     with RenodeServer(connect=renode.connect) as server:
@@ -191,7 +191,7 @@ def test_a_machine_is_made_anew_after_what_a_reset_may_not_bring_back(
         assert server.machines == machines
 
 
-def test_a_session_ends_the_renode_that_it_started_and_no_other(renode, firmware):
+def test_session_ends_only_the_renode_that_it_started(renode, firmware):
     with RenodeServer(connect=renode.connect) as server:
         with open_renode(firmware, server=server) as session:
             assert session.deadline(1).guard == 60.0
@@ -206,7 +206,7 @@ def test_a_session_ends_the_renode_that_it_started_and_no_other(renode, firmware
     assert mine._client is None
 
 
-def test_what_is_printed_at_one_moment_is_one_piece_until_it_is_read(renode, firmware):
+def test_output_of_one_instant_is_one_chunk_until_it_is_read(renode, firmware):
     renode.script = [(1000, b"one\n"), (2000, b"two\n"), (2000, b"three\n")]
     server = RenodeServer(connect=renode.connect)
     with RenodeSession(firmware, server, owns_server=True) as session:

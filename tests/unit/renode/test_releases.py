@@ -38,7 +38,7 @@ def test_a_machine_that_cannot_be_served_is_one_line_and_a_hint(system, machine,
     assert hint in caught.value.hint
 
 
-def test_an_archive_of_one_source_is_taken_where_the_user_says_so():
+def test_archive_of_one_source_is_accepted_with_consent():
     assert archive_for(system="Linux", machine="aarch64", unconfirmed=True).confirmed == 1
 
 
@@ -97,7 +97,7 @@ def test_the_key_of_renodes_cache_names_version_and_hash_and_nothing_else_is_pri
     assert printed.stderr == ""
 
 
-def test_a_release_that_is_not_pinned_has_no_cache_key():
+def test_unpinned_release_has_no_cache_key():
     printed = cache_key("1.2.3")
     assert (printed.returncode, printed.stdout) == (1, "")
     assert printed.stderr == "no pinned archive of Renode 1.2.3 for this machine\n"

@@ -19,7 +19,7 @@ from fake_renode import (
     Warns,
 )
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.errors import EnvironmentMissing, TargetLost
 from harness.targets import ConsoleMatch, Elapsed, Executed, Stop
 from harness.targets.renode import RenodeServer
@@ -40,7 +40,7 @@ def renode(request: pytest.FixtureRequest) -> Iterator[FakeRenode]:
     one.released.set()
 
 
-def opened(renode: FakeRenode, firmware: Firmware) -> RenodeSession:
+def opened(renode: FakeRenode, firmware: Image) -> RenodeSession:
     server = RenodeServer(connect=renode.connect)
     return RenodeSession(firmware, server, owns_server=True)
 
@@ -74,9 +74,7 @@ def test_the_frame_of_a_fault_is_read_from_its_stack(renode, firmware, link, on_
     ("number", "cfsr", "reason", "address"),
     [(4, 0x82, "DACCVIOL, MMARVALID", 0x2000_0040), (5, 0x8200, "PRECISERR, BFARVALID", 0x3000)],
 )
-def test_a_fault_tells_the_address_that_was_accessed(
-    renode, firmware, number, cfsr, reason, address
-):
+def test_fault_has_the_accessed_address(renode, firmware, number, cfsr, reason, address):
     status = (cfsr, 0, 0x2000_0040, 0x3000)
     renode.script = [(MS, Fault(number, 0xFFFFFFF9, FRAME, False, status))]
     with opened(renode, firmware) as session:
@@ -104,7 +102,7 @@ def test_a_stack_that_leaves_ram_ends_the_run(renode, firmware, sp):
 
 
 @pytest.mark.parametrize("sp", [0x20000000, 0x20040000])
-def test_a_stack_at_the_edge_of_ram_is_no_fault(renode, firmware, sp):
+def test_stack_at_the_edge_of_ram_is_not_a_fault(renode, firmware, sp):
     renode.script = [(MS, lambda now: renode.machine.cpu.values.update({SP: sp}))]
     with opened(renode, firmware) as session:
         assert run(session, 0.1) is Stop.DEADLINE
@@ -118,9 +116,7 @@ def test_a_stack_at_the_edge_of_ram_is_no_fault(renode, firmware, sp):
         ((1, 17, 0), True, "nrf9160dk.repl"),
     ],
 )
-def test_what_a_machine_is_made_of_goes_by_version_and_image(
-    firmware, tmp_path, version, non_secure, board
-):
+def test_platform_depends_on_version_and_image(firmware, tmp_path, version, non_secure, board):
     renode = FakeRenode()
     with RenodeServer(connect=renode.connect) as server:
         server.program = RenodeProgram(tmp_path, version)
@@ -153,7 +149,7 @@ def _hooked(script: str, offset: int, value: int) -> int:
     return scope["value"]
 
 
-def test_before_1_17_images_of_both_worlds_are_refused_with_what_runs_them(firmware, tmp_path):
+def test_images_of_both_worlds_are_refused_before_1_17(firmware, tmp_path):
     renode = FakeRenode(R1_16)
     with RenodeServer(connect=renode.connect) as server:
         server.program = RenodeProgram(tmp_path, (1, 16, 1))
@@ -175,7 +171,7 @@ def test_a_machine_of_both_worlds_is_not_used_again_for_one(firmware, tmp_path):
         assert server.machines == 2
 
 
-def test_a_fault_of_the_other_world_claims_no_place(renode, firmware):
+def test_fault_of_the_other_world_has_no_place(renode, firmware):
     renode.script = [(MS, Fault(7, 0xFFFFFFB9, FRAME, False, (0, 0, 0, 0)))]
     with opened(renode, firmware) as session:
         run(session)
@@ -184,7 +180,7 @@ def test_a_fault_of_the_other_world_claims_no_place(renode, firmware):
     assert "non-secure image" in fault.where
 
 
-def test_a_reset_that_already_locks_up_is_told_too(renode, firmware):
+def test_lockup_during_reset_is_reported(renode, firmware):
     renode.script = [(0, Locks())]
     with opened(renode, firmware) as session:
         assert run(session, 100) is Stop.LOCKUP
@@ -198,7 +194,7 @@ def test_a_core_that_computes_in_silence_is_not_locked_up(renode, firmware):
         assert not session.faults
 
 
-def test_a_branch_to_where_no_memory_is_ends_as_a_fault_with_its_caller(renode, firmware):
+def test_branch_outside_memory_is_a_fault_with_its_caller(renode, firmware):
     renode.script = [(MS, b"before\n"), (2 * MS, b"a prompt"), (2 * MS, Aborts(0x30000000, 0x41))]
     with opened(renode, firmware) as session:
         assert run(session, guard=5) is Stop.LOCKUP
@@ -216,7 +212,7 @@ def test_a_fault_that_comes_again_and_again_is_a_lockup(renode, firmware):
         assert len(session.faults) == 16
 
 
-def test_an_interrupt_that_shares_the_fault_handler_is_no_fault(renode, firmware):
+def test_interrupt_that_shares_the_fault_handler_is_not_a_fault(renode, firmware):
     renode.script = [(MS, Fault(16, 0xFFFFFFF9, FRAME, on_psp=False))]
     with opened(renode, firmware) as session:
         assert run(session) is Stop.DEADLINE
@@ -252,7 +248,7 @@ def test_log_entries_of_every_level_harm_nothing_and_warnings_are_kept(renode, f
     assert found == (["0x50001000"] if level >= 2 else [])
 
 
-def test_what_renode_logs_while_nothing_runs_is_not_the_firmwares_doing(renode, firmware):
+def test_warnings_between_runs_are_ignored(renode, firmware):
     with opened(renode, firmware) as session:
         run(session, 0.01)
         words = "ReadDoubleWord from non existing peripheral at 0x50001000."
@@ -310,7 +306,7 @@ def test_a_console_without_an_end_is_passed_on_and_not_kept(renode, firmware):
         assert len(renode.agent.printed) < 70_000
 
 
-def test_what_was_printed_before_a_hang_is_kept(renode, firmware, monkeypatch):
+def test_output_before_a_hang_is_kept(renode, firmware, monkeypatch):
     monkeypatch.setattr("harness.targets.renode.session._MARGIN", 0.1)
     renode.script = [(MS, b"seen\n"), (MS, lambda now: renode.hang())]
     with opened(renode, firmware) as session:
@@ -346,7 +342,7 @@ def test_a_renode_that_has_made_many_machines_is_started_anew(renode, firmware):
         assert (server.starts, server.machines) == (3, 101)
 
 
-def test_words_of_a_refusal_are_passed_on(renode, firmware):
+def test_message_of_a_refusal_is_passed_on(renode, firmware):
     with opened(renode, firmware) as session, pytest.raises(MonitorError, match="no_such"):
         session.call("no_such()")
 

@@ -211,7 +211,7 @@ def test_regions_that_the_spu_takes_back_are_off():
     assert spu.cpu.enabled == {PERIPHERALS_NON_SECURE}
 
 
-def test_the_spu_s_registers_keep_what_is_written_and_start_secure():
+def test_registers_of_the_spu_keep_their_values_and_start_secure():
     spu = Peripheral("spu")
     assert spu.read(0x600) == spu.read(0x77C) == 0x17
     assert spu.read(0x800 + 4 * 8) & 0x80000010 == 0x80000010
@@ -219,7 +219,7 @@ def test_the_spu_s_registers_keep_what_is_written_and_start_secure():
     assert spu.read(0x800 + 4 * 8) == 0x80000002
 
 
-def test_no_more_regions_are_wanted_than_the_core_is_given():
+def test_spu_needs_no_more_regions_than_the_core_has():
     text = (PLATFORMS / "nrf9160dk_worlds.repl").read_text()
     given = int(re.search(r"numberOfSAURegions: (\d+)", text)[1])
     spu = Peripheral("spu")

@@ -120,7 +120,7 @@ def test_only_renode_shares_something():
         assert options["pool"] is shared.options("renode", {})["pool"]
 
 
-def test_a_renode_with_known_bugs_says_so_in_every_session(fake, firmware):
+def test_known_bugs_are_findings_of_every_session(fake, firmware):
     with RenodeServer(connect=fake.connect) as server:
         server.program = find.RenodeProgram("renode", (1, 16, 1), find.check((1, 16, 1)))
         with open_target("renode", firmware, server=server) as session:

@@ -48,7 +48,7 @@ def test_something_else_called_renode_is_refused(tmp_path):
         find.find(path)
 
 
-def test_a_renode_that_ends_while_it_starts_says_its_own_words(program):
+def test_renode_that_ends_while_it_starts_is_reported_with_its_output(program):
     with pytest.raises(TargetLost, match="ended while it started: Cannot open an assembly"):
         RenodeProcess(find.find(program(mode="ends")))
 

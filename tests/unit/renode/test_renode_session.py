@@ -38,7 +38,7 @@ def test_the_deadline_is_virtual(server, firmware):
         assert session.counters.wall_seconds < 60
 
 
-def test_elapsed_and_executed_stop_where_they_were_told(server, firmware):
+def test_elapsed_and_executed_stop_at_their_limit(server, firmware):
     with open_target("renode", firmware, server=server) as session:
         assert session.run(Elapsed(0.5), session.deadline(1)) is Stop.CONDITION
         assert session.run(Executed(64_000), session.deadline(1)) is Stop.CONDITION
@@ -98,7 +98,7 @@ def test_a_death_in_the_middle_is_one_error_and_the_next_case_runs(fake, server,
         assert session.run(None, session.deadline(1)) is Stop.DEADLINE
 
 
-def test_a_refused_command_says_renodes_own_words(server):
+def test_refused_command_has_renodes_message(server):
     with pytest.raises(MonitorError, match="No such command or device"):
         server.client.command("boom")
 
@@ -135,7 +135,7 @@ def test_renodes_log_becomes_findings_once_each(firmware):
     ]
 
 
-def test_what_renode_warns_of_becomes_findings_of_the_session(fake, server, firmware):
+def test_warnings_of_renode_become_findings_of_the_session(fake, server, firmware):
     fake.script = [(1000, Warns(2, "[cpu: 0x40] Unhandled write to offset 0x304.", "rtc1"))]
     with open_target("renode", firmware, server=server) as session:
         session.run(Elapsed(0.001), session.deadline(1))
@@ -162,7 +162,7 @@ def test_pins_are_driven_read_and_let_go_to_their_pull(fake, server, firmware):
         assert session.pins.read(2)  # an output
 
 
-def test_a_renode_that_is_gone_tells_no_place_and_keeps_what_it_warned_of(fake, server, firmware):
+def test_lost_renode_has_no_place_and_keeps_its_warnings(fake, server, firmware):
     fake.script = [(1000, Warns(2, "[cpu: 0x40] Unhandled write to offset 0x304.", "rtc1"))]
     session = open_target("renode", firmware, server=server)
     session.run(Elapsed(0.001), session.deadline(1))

@@ -58,7 +58,7 @@ def records(study: Study, workers: int) -> list:
         return list(store.all_rows(units))
 
 
-def test_workers_do_not_change_what_comes_of_a_fault(fed):
+def test_outcomes_do_not_depend_on_the_workers(fed):
     alone = records(fed(242), 1)
     assert [row["id"] for row in alone] == list(range(242))
     assert {row["model"] for row in alone} == set(MODELS)
@@ -75,7 +75,7 @@ def test_a_fault_leaves_nothing_behind_for_the_next(fed):
             assert injector.run(fault).to_json() == row
 
 
-def test_no_fault_at_all_is_masked(image):
+def test_fault_without_bits_is_masked(image):
     """A flip of no bit, at every moment of the inference."""
     study = study_of(*image, Options(models=("registers",)), 1)
     with opened(study.parameters, study.blobs) as injector:
@@ -89,7 +89,7 @@ def test_every_kind_of_outcome_but_a_same_decision_comes(image):
     assert outcomes == {"masked", "critical", "detected", "hang"}
 
 
-def test_the_document_is_what_its_schema_says(capsys):
+def test_document_conforms_to_its_schema(capsys):
     jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads((Path(harness.__file__).parent / "schemas" / "campaign.json").read_text())
     assert main(["campaign", "hello_world", "--count", "100", "--workers", "1", "--json", "-"]) == 0
@@ -146,11 +146,11 @@ def test_a_replay_names_the_first_layer_that_differs(capsys):
     "arguments",
     [["--faults", "cosmic"], ["--budget", "critical"], ["--budget", "fatal=1"], ["--count", "0"]],
 )
-def test_what_makes_no_sense_is_a_usage_error(arguments, capsys):
+def test_invalid_options_are_usage_errors(arguments, capsys):
     assert main(["campaign", "hello_world", *arguments]) == 2
 
 
-def test_the_harness_lets_no_fault_pass_that_changes_outputs(capsys):
+def test_no_fault_that_changes_outputs_passes(capsys):
     arguments = ["--count", "210", "--workers", "1", "--judge", "--json", "-"]
     assert main(["campaign", "hello_world", *arguments]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -167,7 +167,7 @@ def test_the_judge_passes_the_run_without_a_fault(image):
 
 
 @pytest.mark.parametrize("inference", [0, 2])
-def test_a_host_that_sends_again_makes_good_for_what_the_line_did(fed, inference):
+def test_repeated_records_make_up_for_faults_on_the_line(fed, inference):
     rows = records(fed(120, models=("noise", "lost"), inference=inference), 1)
     assert {row["outcome"] for row in rows} == {"masked"}
     assert sum(row["detail"] == "sent again" for row in rows) > 60

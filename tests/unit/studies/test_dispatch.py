@@ -58,7 +58,7 @@ def test_a_study_that_was_stopped_goes_on_where_it_was(tmp_path, expected):
     assert len(done_again) == 14 - 4
 
 
-def test_a_longer_study_keeps_what_a_shorter_one_did(tmp_path, expected):
+def test_longer_study_reuses_the_units_of_a_shorter_one(tmp_path, expected):
     path = tmp_path / "study.sqlite"
     result_of(study(10), path=path)
     assert result_of(study(40), path=path) == expected
@@ -71,7 +71,7 @@ def test_a_store_of_another_study_is_refused(tmp_path):
         ResultStore(path, study(data=b"another image"))
 
 
-def test_a_file_that_is_no_store_is_refused(tmp_path):
+def test_file_that_is_not_a_store_is_refused(tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("these are no results of any study, but a page of text\n" * 20)
     with pytest.raises(UsageError, match="not the store"):
@@ -96,7 +96,7 @@ def test_an_error_of_the_work_itself_is_raised():
         result_of(Study(little_study.wrong, {}, {}, 4, 1))
 
 
-def test_what_was_done_before_an_error_is_kept(tmp_path):
+def test_units_before_an_error_are_kept(tmp_path):
     one = Study(little_study.wrong, {"first": 4}, {}, 8, 1)
     with pytest.raises(ZeroDivisionError):
         result_of(one, path=tmp_path / "study.sqlite")
@@ -104,7 +104,7 @@ def test_what_was_done_before_an_error_is_kept(tmp_path):
         assert sorted(store.done()) == [0, 1, 2, 3]
 
 
-def test_a_worker_is_sent_a_parcel_once_and_says_what_it_lacks():
+def test_worker_gets_a_blob_once_and_reports_missing_ones():
     data = b"sent once"
     one = study(data=data)
     task = Task(one.open, "{}", (("data", content_hash(data)),), one.units[0])
@@ -127,7 +127,7 @@ def test_a_dask_cluster_gives_the_same_bytes(expected):
             assert packed(list(store.all_rows(units))) == expected
 
 
-def test_a_worker_forgets_the_parcels_of_another_study():
+def test_worker_forgets_the_blobs_of_another_study():
     def task(data: bytes) -> Task:
         one = study(data=data)
         return Task(one.open, '{"seconds": 0}', (("data", content_hash(data)),), one.units[0])

@@ -87,6 +87,6 @@ def test_a_single_value_may_move_by_the_tolerance_in_its_own_unit(after, same):
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_what_is_no_number_is_no_decision(value):
+def test_nan_is_not_a_decision(value):
     given, got = struct.pack("2f", 1, 2), struct.pack("2f", 1, value)
     assert compare(output("float32"), given, got, 1e9) == (1, False)

@@ -1,11 +1,13 @@
-"""Counts of a campaign, and what they are told by."""
+"""Counts of a campaign, their groups, and the intervals of rates."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.studies.campaign.baseline import Baseline, FaultSite
-from harness.studies.campaign.summary import CampaignSummary
+from harness.studies.campaign.summary import CampaignSummary, wilson
 
 WEIGHTS = (
     FaultSite("kernel", "weights", 0, 100, 1, 1, (0,)),
@@ -43,12 +45,12 @@ def test_the_same_bit_of_elements_of_other_widths_is_another_bit(summary):
     assert groups(summary, "bit") == ["8-bit, 7", "32-bit, 7"]
 
 
-def test_a_group_of_one_value_is_not_told(summary):
+def test_group_of_one_value_is_left_out(summary):
     summary.add(record())
     assert groups(summary, "tensor") == []
 
 
-def test_what_is_to_be_protected_comes_by_rate_times_size(summary):
+def test_hints_are_sorted_by_rate_times_size(summary):
     for tensor, outcome in [
         ("bias", "critical"),
         *[("kernel", "masked")] * 9,
@@ -66,3 +68,30 @@ def test_a_verdict_that_passes_is_counted_against_the_harness(summary):
     assert not summary.let_pass
     summary.add(record(outcome="critical", verdict="pass"))
     assert summary.let_pass == 1
+
+
+# -- intervals of rates ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("hits", "of", "low", "high"),
+    [
+        (0, 10, 0.0, 0.2775),
+        (5, 10, 0.2366, 0.7634),
+        (10, 10, 0.7225, 1.0),
+        (1, 100, 0.0018, 0.0545),
+    ],
+)
+def test_intervals_are_those_of_the_textbook(hits, of, low, high):
+    assert wilson(hits, of) == pytest.approx((low, high), abs=5e-5)
+
+
+def test_interval_without_trials_is_0_to_1():
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+@given(st.integers(1, 10_000).flatmap(lambda of: st.tuples(st.integers(0, of), st.just(of))))
+def test_an_interval_holds_the_rate_and_lies_between_zero_and_one(pair):
+    hits, of = pair
+    low, high = wilson(hits, of)
+    assert 0 <= low <= hits / of <= high <= 1

@@ -29,7 +29,7 @@ def test_axes_span_all_combinations_in_order(tmp_path):
     ]  # fmt: skip
 
 
-def test_filters_leave_out_what_fits_them(tmp_path):
+def test_filters_leave_out_matching_points(tmp_path):
     text = (
         'samples = ["digits", "hello_world"]\noptimize = ["s", "2", "3"]\n'
         '[[skip]]\nsample = "digits"\noptimize = ["2", "3"]\n[[only]]\noptimize = ["s", "3"]\n'
@@ -56,7 +56,7 @@ def test_filters_leave_out_what_fits_them(tmp_path):
         'samples = ["digits"]\n[[skip]]\nsample = "digits"',
     ],
 )
-def test_what_makes_no_sweep_is_a_usage_error(tmp_path, text):
+def test_invalid_sweep_is_a_usage_error(tmp_path, text):
     with pytest.raises(UsageError):
         load(written(tmp_path, text))
 
@@ -65,7 +65,7 @@ def test_a_row_that_is_worse_in_all_is_not_on_the_front():
     assert front([row(flash=9), row(), row(flash=20, instructions=5)]) == [0, 2]
 
 
-def test_rows_that_do_not_pass_or_do_another_task_beat_nobody():
+def test_rows_of_failures_and_other_tasks_dominate_none():
     assert front([row(flash=1, verdict="fail"), row("hello_world", flash=1), row()]) == [1, 2]
 
 
@@ -79,7 +79,7 @@ def test_the_best_keeps_within_every_limit():
     assert best(rows, {"flash": 5}) is None
 
 
-def test_what_was_not_measured_is_not_within_a_limit():
+def test_missing_measure_is_not_within_a_limit():
     assert best([row()], {"accuracy": 0.5}) is None
 
 

@@ -53,13 +53,13 @@ def test_measures_are_those_of_each_image(rows):
     assert point(rows, resolver="exact", lto=True)["flash"] < exact["flash"]
 
 
-def test_the_document_is_what_its_schema_says(swept):
+def test_document_conforms_to_its_schema(swept):
     jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads((Path(harness.__file__).parent / "schemas" / "sweep.json").read_text())
     jsonschema.validate(json.loads((swept / "sweep.json").read_text()), schema)
 
 
-def test_the_csv_file_says_the_same(swept, rows):
+def test_csv_file_has_the_same_rows(swept, rows):
     with (swept / "sweep.csv").open(newline="") as file:
         read = list(csv.DictReader(file))
     assert [int(one["flash"]) for one in read] == [row["flash"] for row in rows]
@@ -89,7 +89,7 @@ def test_every_point_is_a_case_of_the_history(swept, rows):
         "sweep hello_world all", "sweep hello_world all, lto True",
         "sweep hello_world exact", "sweep hello_world exact, lto True",
     ]  # fmt: skip
-    kept = {key.case: points[-1].seen.figures for key, points in found.items()}
+    kept = {key.case: points[-1].outcome.figures for key, points in found.items()}
     exact = point(rows, resolver="exact", lto=False)
     assert kept["sweep hello_world exact"]["flash", "elf"] == exact["flash"]
 
@@ -103,7 +103,7 @@ def test_a_budget_names_the_best_point_or_fails(swept, budget, code, capsys):
     assert code == 0 or "no point of hello_world passes" in told.err
 
 
-def test_a_model_and_an_arena_of_ones_own_are_what_the_image_is_held_against(tmp_path, capsys):
+def test_model_and_arena_of_a_point_are_checked_against_the_image(tmp_path, capsys):
     (tmp_path / "sweep.toml").write_text(
         'samples = ["benchmark"]\nresolvers = ["all"]\n'
         'models = ["hello_world_int8.tflite"]\narena = [4096]\n'
@@ -113,7 +113,7 @@ def test_a_model_and_an_arena_of_ones_own_are_what_the_image_is_held_against(tmp
     assert (row["verdict"], row["arena_declared"]) == ("pass", 4096), row["reason"]
 
 
-def test_a_target_that_is_not_here_ends_the_sweep_and_leaves_no_row(tmp_path, monkeypatch, capsys):
+def test_missing_target_ends_the_sweep_without_a_row(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("RENODE", str(tmp_path / "nowhere"))
     (tmp_path / "sweep.toml").write_text(
         'samples = ["hello_world"]\ntargets = ["simulator", "renode"]\n'

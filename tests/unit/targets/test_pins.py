@@ -23,7 +23,7 @@ def test_a_press_is_read_from_its_text(text: str, press: Press) -> None:
 @pytest.mark.parametrize(
     "text", ["", "button3", "P0.32", "32", "button1@x", "6@-1", "6@1+0", "6@1+nan"]
 )
-def test_what_is_no_press_is_refused(text: str) -> None:
+def test_invalid_press_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         parse_press(text)
 
@@ -43,7 +43,7 @@ def test_a_pin_goes_by_its_name_or_number(name: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["P0.32", "32", "007", "P1.3", "button", ""])
-def test_what_is_no_pin_is_refused_with_those_that_are(name: str) -> None:
+def test_invalid_pin_is_refused_with_the_valid_ones(name: str) -> None:
     with pytest.raises(UsageError, match="no pin") as refused:
         pin_number(name)
     assert refused.value.hint.startswith("P0.0 to P0.31, or led1, led2")

@@ -30,7 +30,7 @@ def test_an_unknown_target_is_refused_with_those_that_are() -> None:
         assert refused.value.hint == f"one of {', '.join(TARGETS)}"
 
 
-def test_what_a_target_can_is_asked_of_its_row() -> None:
+def test_row_of_the_registry_lists_a_targets_abilities() -> None:
     assert who_can(Ability.TRACE) == who_can(Ability.STEP) == ["simulator", "renode"]
     assert who_can(Ability.PINS) == ["simulator", "renode", "virtual-board"]
     assert [row.name for row in TARGETS.values() if row.can(Ability.PINS)] == who_can(Ability.PINS)
@@ -41,7 +41,7 @@ def test_only_the_chip_itself_counts_cycles_and_only_the_simulator_runs_beside_i
     assert [row.name for row in TARGETS.values() if row.parallel] == ["simulator"]
 
 
-def test_options_are_told_with_the_targets_that_take_them() -> None:
+def test_each_option_has_the_targets_that_take_it() -> None:
     takers = {name: rows for name, (_, rows) in all_options().items()}
     assert takers == {
         "timing": ["simulator"], "renode": ["renode"], "board": ["board"], "lab": ["board"],
@@ -76,7 +76,7 @@ class Plain(SessionDefaults):
      (lambda session: session.run_to_address(0, Deadline(1)), "stop at an address"),
      (lambda session: session.pins, "drive pins")],
 )  # fmt: skip
-def test_what_a_session_cannot_it_says_with_who_can(
+def test_missing_ability_raises_unsupported_with_the_targets_that_have_it(
     use: Callable[[Plain], object], what: str
 ) -> None:
     with pytest.raises(Unsupported, match=f"target 'board' cannot {what}") as refused:
@@ -85,7 +85,7 @@ def test_what_a_session_cannot_it_says_with_who_can(
     assert refused.value.hint == f"--target {able} can"
 
 
-def test_a_fault_is_told_in_one_line() -> None:
+def test_fault_as_text_is_one_line() -> None:
     plain = Fault("BusFault", "PRECISERR", 0x1234, 0, None, "", "")
     assert str(plain) == "BusFault (PRECISERR) at 0x1234"
     named = Fault("BusFault", "PRECISERR", 0x1234, 0, None, "main at main.c:3", "")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.errors import UsageError
 from harness.simulator.machine import BRANCHES
 from harness.targets import (
@@ -28,7 +28,7 @@ Open = Callable[..., SimulatorSession]
 
 
 @pytest.fixture
-def opened(build: Callable[[str], Firmware]) -> Iterator[Open]:
+def opened(build: Callable[[str], Image]) -> Iterator[Open]:
     """Opens a session on a firmware of tests/firmware, closed with the test."""
     with ExitStack() as held:
 
@@ -101,7 +101,7 @@ def test_a_run_ends_with_its_guard(opened: Open) -> None:
     assert session.run(None, session.deadline(1000, guard=1e-6)) is Stop.GUARD
 
 
-def test_what_is_printed_is_read_once_and_kept_with_its_time(opened: Open) -> None:
+def test_output_is_read_once_and_kept_with_its_time(opened: Open) -> None:
     session = opened("chatter")
     got = b""
     for _ in range(3):
@@ -113,7 +113,7 @@ def test_what_is_printed_is_read_once_and_kept_with_its_time(opened: Open) -> No
     assert times == sorted(set(times)) and times[0] > 0 and times[-1] <= 0.003
 
 
-def test_what_is_written_is_received(opened: Open) -> None:
+def test_written_bytes_are_received(opened: Open) -> None:
     session = opened("receive")
     match(session, b"ready")
     session.write(bytes(1 + 10240))
@@ -132,7 +132,7 @@ def test_faults_are_decoded(opened: Open) -> None:
     assert first.lr and first.address is None
 
 
-def test_memory_is_read_and_written_and_there_is_none_elsewhere(opened: Open) -> None:
+def test_memory_can_be_read_and_written_inside_the_chips_areas_only(opened: Open) -> None:
     session = opened("chatter")
     session.memory.write(RAM + 0x8000, b"hello")
     assert session.memory.read(RAM + 0x8000, 6) == b"hello\0"
@@ -160,7 +160,7 @@ def test_pins_are_driven_read_and_let_go(opened: Open) -> None:
     assert session.pins.read(6) is True  # its pull resistor
 
 
-def test_coverage_is_what_ran_since_profiling_began(opened: Open) -> None:
+def test_coverage_counts_from_the_start_of_profiling(opened: Open) -> None:
     session = opened("nullcall")
     match(session, b"before")
     assert session.coverage().functions["Main"] > 0

@@ -92,7 +92,7 @@ def test_an_erased_chip_is_silent(chip, machines):
     assert machines == []
 
 
-def test_the_image_in_flash_is_what_the_machine_gets(chip, machines):
+def test_machine_gets_the_image_in_flash(chip, machines):
     store = flashed()
     store.program(0xFF801C, b"\xfe")
     chip.reset(store)
@@ -135,7 +135,7 @@ def test_virtual_time_does_not_run_away_from_the_wall_clock(chip, clock, machine
     assert machines[0].ran == pytest.approx(passed * SPEED, abs=2 * 0.004 * SPEED)
 
 
-def test_virtual_time_does_not_catch_up_with_a_wall_clock_that_stood_still(chip, clock, machines):
+def test_virtual_time_does_not_catch_up_after_idling(chip, clock, machines):
     chip.reset(flashed())
     chip.step(0.004)
     assert chip.idle
@@ -185,7 +185,7 @@ def test_a_slice_runs_four_times_as_long_on_the_machines_clock(chip, machines):
     assert machines[0].ran == pytest.approx(0.04)
 
 
-def test_the_last_words_before_a_reset_are_lost_with_it(chip, machines):
+def test_unread_output_is_lost_with_a_reset(chip, machines):
     store = flashed()
     chip.reset(store)
     machines[0].write(b"last words\n")
@@ -193,7 +193,7 @@ def test_the_last_words_before_a_reset_are_lost_with_it(chip, machines):
     assert chip.step(0.01) == b"boot 2\n"
 
 
-def test_an_image_that_no_machine_takes_leaves_a_silent_chip_and_the_reason(clock):
+def test_image_that_cannot_be_loaded_leaves_a_silent_chip_and_the_reason(clock):
     def refuses(firmware):
         raise FirmwareFailed("no vector table")
 
@@ -283,7 +283,7 @@ def test_a_driven_pin_wakes_a_sleeping_core_whose_time_begins_anew(chip, machine
         chip.read_pin(6)
 
 
-def test_what_is_written_is_in_the_machines_memory(chip, machines):
+def test_written_bytes_are_in_the_machines_memory(chip, machines):
     chip.reset(flashed())
     written = []
 
