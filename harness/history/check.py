@@ -1,4 +1,4 @@
-"""One run compared with the last ones of a branch: what got worse, and what was not compared."""
+"""One run compared with the last ones of a branch: regressions, and cases left out."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _AT_ONCE = 86_400.0
 class Checked:
     """What is worse than in the last ``compared`` runs of ``base`` (0: this is its first run).
 
-    ``problems`` are those of the run as a whole; ``partial`` says how it is narrower than the runs
-    that it is compared with, "" if it is not.
+    ``problems`` are those of the run as a whole; ``partial`` describes how it is narrower than
+    the runs that it is compared with, "" if it is not.
     """
 
     base: str
@@ -101,7 +101,7 @@ def check(history: History, base: str, last: int, run: Run | None = None) -> Che
     Raises :class:`UsageError` if there is no run, or no whole run of ``base`` to compare with,
     unless ``run`` itself is the first run of ``base``.
     """
-    rows = sorted(history.runs(), key=lambda row: row.id)  # as recorded, whatever the clocks said
+    rows = sorted(history.runs(), key=lambda row: row.id)  # as recorded, whatever the clocks
     now = _given(history, run) if run is not None else _newest(history, rows)
     rows = [row for row in rows if now.id is None or row.id < now.id]
     of_base = [row for row in rows if row.occasion.branch == base]

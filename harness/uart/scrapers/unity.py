@@ -95,7 +95,7 @@ class Unity(TestScraper):
             self._read_result(rest, line)
 
     def _read_result(self, text: str, line: Line) -> None:
-        """Read a test's result, or what a test printed."""
+        """Read a test's result, or text that a test printed."""
         unmarked = text.lstrip(".!")
         marks = text[: len(text) - len(unmarked)]
         if match := _ROW.match(unmarked):

@@ -3,7 +3,7 @@
 from harness.case import artifacts
 from harness.findings import Kind
 from harness.uart import Console
-from harness.uart.recording import Recording
+from harness.uart.capture import Recording
 
 NOISE = b"".join(b"line %d \xff\r\n" % number for number in range(50_000))
 
