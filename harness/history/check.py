@@ -111,7 +111,7 @@ def check(history: History, base: str, last: int, run: Run | None = None) -> Che
     earlier = _widest(_load(history, whole[-last:]))
     is_base, partial = now.occasion.branch == base, now.occasion.selected.partial
     if not earlier and (partial or not is_base):
-        raise _nothing_to_compare_with(history, base, of_base)
+        raise _nothing_to_compare_with(history, base, only_partial=is_base or bool(of_base))
     wanted = now.cases.keys() | _expected(now, earlier)
     before = {
         key: outcomes
@@ -126,8 +126,8 @@ def check(history: History, base: str, last: int, run: Run | None = None) -> Che
     return Checked(base, len(earlier), tuple(found), problems, _partial(now, earlier))
 
 
-def _nothing_to_compare_with(history: History, base: str, of_base: Sequence[RunRow]) -> UsageError:
-    if of_base:
+def _nothing_to_compare_with(history: History, base: str, *, only_partial: bool) -> UsageError:
+    if only_partial:
         return UsageError(
             f"{history.where} holds only partial runs of {_name(base)}: none to compare with",
             hint="record a run of all cases, without --case, -k or --test",

@@ -81,7 +81,7 @@ class Scraper(ABC):
     """Reads results out of lines.
 
     ``end`` is a bytes regex of the image's last line, its line feed included, at which a run stops;
-    None if it has none. ``ended`` is true once it came. ``owner`` is the number of the running test,
+    None if it has none. ``ended`` is true once it came. ``owner`` is the running test's number,
     0 for none: what an image prints meanwhile belongs to that test and is not a finding.
     """
 
