@@ -11,7 +11,7 @@ from pathlib import Path
 from harness import files
 from harness.case.result import CaseResult
 from harness.errors import CannotWrite
-from harness.uart.recording import Recording
+from harness.uart.capture import Recording
 
 _CONSOLE, _TRANSCRIPT, _RESULT = "console.bin", "transcript.txt", "result.json"
 _COVERAGE = "coverage.info"

@@ -19,8 +19,8 @@ from harness.elf.regions import RAM
 from harness.errors import Unsupported, UsageError
 from harness.targets.base import Session, Stop, Until
 from harness.uart import Console, Record
+from harness.uart.record_reader import OfKind
 from harness.uart.records import without_ticks
-from harness.uart.store import OfKind
 
 #: How long a test took, in the two forms of ztest.
 _DURATION = re.compile(rb"( in |duration = )\d{1,9}\.\d{1,6}(?= seconds)")

@@ -17,7 +17,7 @@ from harness.errors import FirmwareFailed
 from harness.findings import Finding
 from harness.targets.base import ConsoleMatch, Counters, Fault, Session, Stop
 from harness.uart import Console, Scraper, scraper
-from harness.uart.recording import Recording
+from harness.uart.capture import Recording
 from harness.uart.records import pattern
 from harness.uart.scrapers import EndLine
 

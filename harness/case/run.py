@@ -33,7 +33,7 @@ from harness.errors import (
 )
 from harness.model import Model
 from harness.targets.base import Session, Stop
-from harness.uart.recording import Recording
+from harness.uart.capture import Recording
 
 #: An error message of a compiler or a linker. That ld failed says nothing new.
 _ERROR = re.compile(

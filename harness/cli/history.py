@@ -52,10 +52,10 @@ def history() -> None:
 @history.command()
 @click.argument("results", nargs=-1, required=True, type=EXISTING)
 @history_option()
-@click.option("--commit", help="The commit that was tested.  [default: as RESULTS say]")
-@click.option("--branch", help="Its branch.  [default: as RESULTS say]")
-@click.option("--machine", help="Where it ran.  [default: as RESULTS say]")
-@click.option("--at", metavar="ISO-TIME", help="When it ran.  [default: as RESULTS say]")
+@click.option("--commit", help="The commit that was tested.  [default: from RESULTS]")
+@click.option("--branch", help="Its branch.  [default: from RESULTS]")
+@click.option("--machine", help="Where it ran.  [default: from RESULTS]")
+@click.option("--at", metavar="ISO-TIME", help="When it ran.  [default: from RESULTS]")
 def record(
     results: tuple[Path, ...],
     url: str | None,

@@ -1,4 +1,4 @@
-"""From instructions to milliseconds: what a board's cycles say of each kernel.
+"""From instructions to milliseconds, by a board's cycles for each kernel.
 
 A lab runs the same images on a board (DWT cycles of each operator) and on the simulator
 (instructions of each operator). Their quotient, kernel by kernel, turns instructions that were
@@ -73,14 +73,6 @@ class Supply:
 
 
 @dataclass(frozen=True)
-class Inference:
-    """One inference of one image: instructions or cycles by kernel."""
-
-    model: str
-    ticks: Mapping[str, int]
-
-
-@dataclass(frozen=True)
 class Pair:
     """The same inference on a board and on the simulator."""
 
@@ -132,7 +124,7 @@ class Calibration:
 
     @classmethod
     def from_file(cls, path: Path) -> Calibration:
-        """Read what :meth:`to_toml` wrote; raises :class:`UsageError` for anything else."""
+        """Read a file of :meth:`to_toml`; raises :class:`UsageError` for anything else."""
         document = files.read_toml(path)
         if document.get("version") != _VERSION:
             raise UsageError(f"{path} is not a calibration of this version of tflm-hil")
@@ -263,7 +255,7 @@ def _ratios(measured: Sequence[Pair], need: int = 2) -> dict[str, Ratio]:
             "no kernel was measured in two models, so no spread is known",
             hint="run more models on the board and on the simulator",
         )
-    # The interpreter's ticks are a small difference of large figures: they say nothing of kernels.
+    # The interpreter's ticks are a small difference of large figures: no measure of kernels.
     kernel_spreads = {name: row for name, row in spreads.items() if name != _INTERPRETER} or spreads
     rows = kernel_spreads.values()
     pooled = math.sqrt(sum(n * r * r for n, r in rows) / max(1, sum(n for n, _ in rows)))

@@ -1,4 +1,4 @@
-"""One run compared with the last ones of a branch: what got worse, and what was not compared."""
+"""One run compared with the last ones of a branch: regressions, and cases left out."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _AT_ONCE = 86_400.0
 class Checked:
     """What is worse than in the last ``compared`` runs of ``base`` (0: this is its first run).
 
-    ``problems`` are those of the run as a whole; ``partial`` says how it is narrower than the runs
-    that it is compared with, "" if it is not.
+    ``problems`` are those of the run as a whole; ``partial`` describes how it is narrower than
+    the runs that it is compared with, "" if it is not.
     """
 
     base: str
@@ -101,7 +101,7 @@ def check(history: History, base: str, last: int, run: Run | None = None) -> Che
     Raises :class:`UsageError` if there is no run, or no whole run of ``base`` to compare with,
     unless ``run`` itself is the first run of ``base``.
     """
-    rows = sorted(history.runs(), key=lambda row: row.id)  # as recorded, whatever the clocks said
+    rows = sorted(history.runs(), key=lambda row: row.id)  # as recorded, whatever the clocks
     now = _given(history, run) if run is not None else _newest(history, rows)
     rows = [row for row in rows if now.id is None or row.id < now.id]
     of_base = [row for row in rows if row.occasion.branch == base]
@@ -111,7 +111,7 @@ def check(history: History, base: str, last: int, run: Run | None = None) -> Che
     earlier = _widest(_load(history, whole[-last:]))
     is_base, partial = now.occasion.branch == base, now.occasion.selected.partial
     if not earlier and (partial or not is_base):
-        raise _nothing_to_compare_with(history, base, of_base)
+        raise _nothing_to_compare_with(history, base, only_partial=is_base or bool(of_base))
     wanted = now.cases.keys() | _expected(now, earlier)
     before = {
         key: outcomes
@@ -126,8 +126,8 @@ def check(history: History, base: str, last: int, run: Run | None = None) -> Che
     return Checked(base, len(earlier), tuple(found), problems, _partial(now, earlier))
 
 
-def _nothing_to_compare_with(history: History, base: str, of_base: Sequence[RunRow]) -> UsageError:
-    if of_base:
+def _nothing_to_compare_with(history: History, base: str, *, only_partial: bool) -> UsageError:
+    if only_partial:
         return UsageError(
             f"{history.where} holds only partial runs of {_name(base)}: none to compare with",
             hint="record a run of all cases, without --case, -k or --test",

@@ -1,4 +1,4 @@
-"""The rules of what got worse: one run held against the last runs of a branch.
+"""The rules for a regression: one run compared with the last runs of a branch.
 
 A figure without noise is worse if it is above the median of those runs at all. For a noisy one
 (a board's cycles) a straight line is fitted to them. What they lie off that line is their noise, so

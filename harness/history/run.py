@@ -1,4 +1,4 @@
-"""One run as the history keeps it: what ran, when and where, and the result of each case."""
+"""One run as the history keeps it: time, place, commit, selection, and the result of each case."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Occasion:
 
     @property
     def selected(self) -> Selection:
-        """The selection; for a run of an older tflm-hil, as far as its command says."""
+        """The selection; for a run of an older tflm-hil, as far as its command shows it."""
         return self.selection or Selection.of_command(self.command)
 
     def without(self, cases: str) -> Occasion:
@@ -84,7 +84,7 @@ class Occasion:
         return row | ({"selection": self.selection.to_json()} if self.selection else {})
 
     def updated_from(self, document: object) -> Occasion:
-        """This occasion with what a document of results says of its own run."""
+        """This occasion with the fields that a document of results has of its own run."""
         row = document.get("run") if isinstance(document, Mapping) else None
         if not isinstance(row, Mapping):
             return self
@@ -169,7 +169,7 @@ def read(path: Path) -> object:
 def from_file(path: Path, given: Mapping[str, Any] | None = None) -> Run:
     """A run from a JSON file of results.
 
-    When and where it was made is in ``given`` or in the file. What neither says is this machine,
+    When and where it was made is in ``given`` or in the file. What neither has is this machine,
     and the time at which the file was written last, so that a file recorded twice is one run.
     Raises :class:`UsageError` for any other file.
     """

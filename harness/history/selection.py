@@ -1,6 +1,6 @@
 """Which cases a run was asked for, so that runs of the same cases can be told from others.
 
-Options that say where results go, and how often a run was repeated, are not part of it.
+The destinations of results are not part of it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Selection:
     """The cases of ``sources``, without those that ``filters`` leave out, on ``targets``.
 
     Each is sorted. Sources are case files, samples, images and folders of tests; paths are relative
-    to the repository. Without ``targets`` the sources say where their cases run.
+    to the repository. Without ``targets`` cases run where the sources name.
     """
 
     sources: tuple[str, ...] = ()

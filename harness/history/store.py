@@ -213,7 +213,7 @@ def _engine(url: sql.URL) -> Engine:
         return sql.create_engine(url, pool_pre_ping=True)
     engine = sql.create_engine(url, connect_args={"timeout": _PATIENCE})
 
-    # The driver begins a transaction at the first write. Two readers that both want to write would
+    # The driver begins a transaction at the first write. Two readers that both begin to write would
     # then each hold what the other needs, so here a writer locks at once.
     @sql.event.listens_for(engine, "connect")
     def _manual(connection: Any, _: object) -> None:

@@ -1,8 +1,8 @@
-"""A first case file for a folder of firmware: find the image, run it twice, write what it did.
+"""A first case file for a folder of firmware: find the image, run it twice, expect what it printed.
 
 With a model the case is a test from the start. Without one it expects the values that the image
-printed, which the user corrects if they are wrong: the file says so. What shows a failure is never
-expected.
+printed, which the user corrects if they are wrong: a comment in the file reminds of it. Output that
+shows a failure is never expected.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Contents:
     """What a folder holds. ``scraper`` is None if nothing was printed that can be expected.
 
     ``ends_at`` is a regex of the image's last line, "" if it has none that a case can rely on.
-    ``failure`` is what shows that the image does not work, "" if nothing does.
+    ``failure`` is a fault, finding or line that shows that the image does not work, "" for none.
     """
 
     elf: Path
@@ -81,7 +81,7 @@ class _FirstRun:
 
 
 def look(folder: Path) -> Contents:
-    """The contents of a folder: its newest image, the model in it, what it prints when it runs.
+    """The contents of a folder: its newest image, the model in it, and its output.
 
     Raises :class:`UsageError` if there is no image that the simulator loads.
     """
@@ -147,12 +147,12 @@ def _run(elf: Path, timing: str = "instructions") -> _FirstRun:
 
 
 def _run_again(elf: Path) -> _FirstRun:
-    """The same image with another timing, to see what does not depend on it."""
+    """The same image with another timing: what stays the same does not depend on time."""
     return _run(elf, _OTHER_TIMING)
 
 
 def _failures(lines: Sequence[Line], console: Console, faults: Sequence[str]) -> Iterator[str]:
-    """What shows that an image does not work, in words."""
+    """Faults, findings and lines that show that an image does not work."""
     yield from faults
     yield from (one.message for one in console.findings if one.kind not in NOTES)
     line = first_failure(lines)
@@ -229,7 +229,7 @@ def _nothing_expected(contents: Contents) -> list[str]:
 
 
 def _values(printed: Printed) -> list[str]:
-    """What the image printed, and what this file cannot know of it."""
+    """The values that the image printed, with a warning: the file cannot know the right ones."""
     varied = ["# Numbers that depend on the timing were left out."] if printed.varied else []
     return [
         "# What this image printed on the simulator. Whether it is right is not known here:",

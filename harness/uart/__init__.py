@@ -3,7 +3,7 @@
 Nothing here knows who produced the bytes: a simulator, Renode, a board or a saved capture.
 """
 
-from harness.uart.console import Console, OperatorTicks
+from harness.uart.console import Console, ProfilerEntry
 from harness.uart.lines import Line, LineSplitter
 from harness.uart.records import Record, encode
 from harness.uart.scrapers import Scraper, scraper
@@ -13,7 +13,7 @@ __all__ = [
     "Console",
     "Line",
     "LineSplitter",
-    "OperatorTicks",
+    "ProfilerEntry",
     "Record",
     "Scraper",
     "TensorKey",

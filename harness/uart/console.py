@@ -1,4 +1,4 @@
-"""What one console says: its lines, records, tensors, profile and findings."""
+"""One console: its lines, records, tensors, profile and findings."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 
 from harness.findings import Finding, Findings, Kind
+from harness.uart.capture import Recording
 from harness.uart.lines import Line, LineSplitter
-from harness.uart.order import check_order
-from harness.uart.readers import OwnedReaders
-from harness.uart.recording import Recording
+from harness.uart.messages import Diagnostics
+from harness.uart.record_reader import OfKind, RecordReader, Records, check_order
 from harness.uart.records import PREFIX
 from harness.uart.scrapers import SCRAPERS, AbsentLines, Scraper, failed_tests
-from harness.uart.store import OfKind, RecordReader, Records
 from harness.uart.tensors import Tensors, assemble
 
 #: Most of one console that is read and kept, in bytes and in lines; the rest is only counted.
@@ -46,7 +45,7 @@ _REFUSALS = {Kind.RESOLVER_TOO_SMALL, Kind.DUPLICATE_OPERATOR}
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorTicks:
+class ProfilerEntry:
     """One operator's time as MicroProfiler printed it."""
 
     operator: str
@@ -62,7 +61,7 @@ class Console:
         recording: Recording | None = None,
         lines_absent: Sequence[str] = (),
     ) -> None:
-        self.profile: list[OperatorTicks] = []
+        self.profile: list[ProfilerEntry] = []
         self.size = 0  # bytes that came
         self.line_count = 0
         self.scrapers = tuple(scrapers)
@@ -72,7 +71,7 @@ class Console:
         self._splitter = LineSplitter()
         self._records = RecordReader()
         self._tensors: Tensors | None = Tensors()  # None: a record came since they were joined
-        self._readers = OwnedReaders()
+        self._diagnostics = Diagnostics()
         self._absent = AbsentLines(lines_absent)
         self._own = Findings()
         self._banners = array("Q")  # console lines with Zephyr's boot banner
@@ -98,7 +97,7 @@ class Console:
         """End the session: read what is left and report what is incomplete."""
         for line in self._splitter.flush(time):
             self._take(line)
-        self._readers.finish()
+        self._diagnostics.finish()
         for scraper in self.scrapers:
             scraper.finish()
         for start, stop in self.boots:
@@ -118,7 +117,7 @@ class Console:
             scraper.feed(line)
             owner = owner or scraper.owner
         # A record may follow a log message on the same line, so every reader sees every line.
-        self._readers.feed(line, owner)
+        self._diagnostics.feed(line, owner)
         self._absent.feed(line)
         if PREFIX in line.text and self._records.feed(line):
             self._tensors = None
@@ -143,7 +142,7 @@ class Console:
     def _read_profile(self, line: Line) -> None:
         if match := _TICKS.match(line.text):
             if len(self.profile) < _MOST_PROFILED:
-                self.profile.append(OperatorTicks(match["operator"], int(match["ticks"])))
+                self.profile.append(ProfilerEntry(match["operator"], int(match["ticks"])))
         elif _NO_RATE.match(line.text):
             message = "the profiler's clock runs at 0 ticks per second: the stock tick source"
             self._own.add(Finding(Kind.ZERO_TICKS, message, "ticks_per_second", line.number))
@@ -215,7 +214,7 @@ class Console:
         """All findings so far, in the order of their lines; those without a line come last."""
         findings = [
             *self._records.findings,
-            *self._readers,
+            *self._diagnostics,
             *self._own,
             *self._absent.findings,
             *chain.from_iterable(scraper.findings for scraper in self.scrapers),

@@ -1,4 +1,4 @@
-"""Console bytes -> lines.
+"""Console bytes -> lines, and numbers in their text.
 
 TFLM, printk and logging back ends end their lines in LF, CR LF, CR CR LF and CR CR CR LF on the
 same wire; here each of them is one line end. Control characters that a terminal would obey are
@@ -7,6 +7,7 @@ shown as ``\\xNN``, and so is every byte outside ASCII in a line that is not UTF
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Generator, Iterator
 from typing import NamedTuple
@@ -15,6 +16,11 @@ from typing import NamedTuple
 #: device must not fill the host's memory.
 LONGEST = 8192
 
+_NUMBER = re.compile(
+    r"(?P<mantissa>[-+]?\d{1,20}(?:\.\d{0,20})?(?:[eE][-+]?\d{1,4})?)"
+    r"(?:\*2\^(?P<power>[-+]?\d{1,3}))?",
+    re.ASCII,
+)
 _ANSI = re.compile(r"\x1b\[[0-9;]{0,32}[A-Za-z]")
 _ANSI_BYTES = re.compile(_ANSI.pattern.encode())
 _VISIBLE = [chr(byte) if byte == 9 or 32 <= byte < 127 else f"\\x{byte:02x}" for byte in range(256)]
@@ -92,3 +98,25 @@ def _text(raw: bytes) -> str:
     if text.isascii():
         return "".join(map(_VISIBLE.__getitem__, text.encode("ascii")))
     return "".join(map(_CONTROL.get, text, text))
+
+
+def number(text: str) -> float | None:
+    """A printed number, decimal or ``mantissa*2^exponent``; None if the text is not a number.
+
+    Infinity, NaN and what is too large for a float do not count as numbers.
+    """
+    match = _NUMBER.fullmatch(text.strip())
+    if match is None:
+        return None
+    value = float(match["mantissa"]) * 2.0 ** int(match["power"] or 0)
+    return value if math.isfinite(value) else None
+
+
+def integer(text: str | None) -> int | None:
+    """A decimal integer of at most 20 digits; None for anything else."""
+    if text is None or len(text) > 20 or not text.isascii():
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        return None

@@ -1,20 +1,26 @@
-"""Known messages of TFLM and Zephyr -> findings.
+"""Known messages of TFLM and Zephyr -> findings, apart for running tests.
 
 The rules are data: a kind of finding, and a pattern with groups for the subject and for numbers.
 TFLM prints several of its messages in two calls, each with its own line end, and other threads may
 print in between; such a rule has a second pattern, ``then``, which is searched in the rest of the
 line and in the next few lines. Rules cover the wordings of older revisions too.
+
+A test may provoke errors and faults on purpose. So while a scraper knows that a test is running,
+lines go to readers of their own, which are dropped when the test ends. The findings of a test that
+never ends are kept: they explain why.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.findings import Finding, Findings, Kind
 from harness.model.schema import OPERATOR_NAMES
-from harness.uart.lines import Line
-from harness.uart.numbers import integer
+from harness.uart.faults import TRIGGERS as FAULT_TRIGGERS
+from harness.uart.faults import FaultReader
+from harness.uart.lines import Line, integer
 
 #: How many lines may come between the two halves of a message.
 _REACH = 6
@@ -229,3 +235,58 @@ class MessageReader:
 def builtin_operator_name(code: int) -> str:
     """The schema's name of a builtin operator code (``9`` -> ``FULLY_CONNECTED``), or ``#code``."""
     return OPERATOR_NAMES[code] if 0 <= code < len(OPERATOR_NAMES) else f"#{code}"
+
+
+_TRIGGER = re.compile("|".join(map(re.escape, (*FAULT_TRIGGERS, *TRIGGERS))))
+
+
+class DiagnosticReader:
+    """Messages and fault dumps of one stretch of the console."""
+
+    def __init__(self) -> None:
+        self._messages = MessageReader()
+        self._faults = FaultReader()
+
+    def feed(self, line: Line) -> None:
+        """Read one line. Almost all lines hold nothing and cost one search."""
+        if self._messages.waiting or self._faults.waiting or _TRIGGER.search(line.text):
+            self._messages.feed(line)
+            self._faults.feed(line)
+
+    def finish(self) -> None:
+        """No more lines will come."""
+        self._messages.finish()
+        self._faults.finish()
+
+    def __iter__(self) -> Iterator[Finding]:
+        """The findings so far."""
+        yield from self._messages.findings
+        yield from self._faults.findings
+
+
+class Diagnostics:
+    """The messages and fault dumps outside of tests, and of the running test."""
+
+    def __init__(self) -> None:
+        self._common = DiagnosticReader()
+        self._test: DiagnosticReader | None = None
+        self._owner = 0
+
+    def feed(self, line: Line, owner: int) -> None:
+        """Read one line; ``owner`` is the number of the running test, 0 for none."""
+        if owner != self._owner:
+            self._owner = owner
+            self._test = DiagnosticReader() if owner else None
+        (self._test or self._common).feed(line)
+
+    def finish(self) -> None:
+        """No more lines will come."""
+        self._common.finish()
+        if self._test is not None:
+            self._test.finish()
+
+    def __iter__(self) -> Iterator[Finding]:
+        """The findings outside of tests, and in one that is still running."""
+        yield from self._common
+        if self._test is not None:
+            yield from self._test

@@ -39,7 +39,7 @@ Value = int | str | bytes | tuple[int, ...]
 
 @dataclass(frozen=True)
 class Field:
-    """A field: ``read`` gives its value, or raises ValueError with what it should be."""
+    """A field: ``read`` gives its value, or raises ValueError with the form that it should have."""
 
     name: str
     type: type
@@ -301,7 +301,7 @@ def each_in(line: bytes) -> Iterator[Record]:
 
 
 def _fields(kind: str, words: str, kinds: Kinds) -> dict[str, Value]:
-    """The typed fields of one record; ValueError says what is wrong with them."""
+    """The typed fields of one record; ValueError has the reason why they cannot be read."""
     known = kinds.get(kind)
     if known is None:
         raise ValueError(f"there is no record {kind!r}")

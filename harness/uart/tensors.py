@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import cast
 
 from harness.findings import Finding, Findings, Kind
+from harness.uart.record_reader import Records
 from harness.uart.records import PARTS
-from harness.uart.store import Records
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class _Joiner:
         self._close(current)
 
     def _close(self, tensor: _Open | None) -> None:
-        """Keep a tensor whose last part came, or report what is wrong with it."""
+        """Keep a tensor whose last part came, or report why it is incomplete."""
         if tensor is None:
             return
         key, size = tensor.key, len(tensor.data)

@@ -80,6 +80,10 @@ def _sine() -> str:
     return "\n".join(re.findall(r'"(x_value.*?)\\r', source))
 
 
+_UNITY_LINES = (
+    r"(?P<result>:(PASS|FAIL|IGNORE)\b|TEST\()|(?P<count>\d Tests \d)|(?P<closing>^(OK|FAIL)$)"
+)
+_UNITY_END = "\n-----------------------\n3 Tests 0 Failures 0 Ignored \nOK\n"
 _PEOPLE = [{"person": 113, "no_person": -113}, {"person": -57, "no_person": 57}]
 _TEST_LINES = (
     r"(?P<begin>^\[ RUN|^Testing )|(?P<end>^\[ +(OK|FAILED) )|(?P<count>^\[=+\] \d|^\d+/\d+ tests)"
@@ -163,6 +167,22 @@ KINDS: tuple[Kind, ...] = (
         _capture("ztest/timer_api_failures_3.4"),
         scraper="ztest",
         tests=_TIMER_FAILURES,
+    ),
+    _text(
+        "Unity",
+        _UNITY_LINES,
+        lambda: "boot\n" + "".join(f"t/a.c:{n}:t{n}:PASS\n" for n in range(3)) + _UNITY_END,
+        scraper="unity",
+    ),
+    _text(
+        "Unity with fixtures, a known failure, ignored tests",
+        _UNITY_LINES,
+        lambda: (
+            "Unity test run 1 of 1\nTEST(add, s8) PASS\nTEST(add, s16)a.c:3::FAIL: Expected 1\n"
+            "IGNORE_TEST(add, s32)\n\n----\n3 Tests 1 Failures 1 Ignored \nFAIL\n"
+        ),
+        scraper="unity",
+        tests={"add.s16": "fail"},
     ),
 )
 

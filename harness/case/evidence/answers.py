@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from harness.case.evidence.known import Known, Measured
 from harness.case.evidence.ledger import Ledger
-from harness.uart.store import KIND_NUMBERS
+from harness.uart.record_reader import KIND_NUMBERS
 
 
 def check_answers(ledger: Ledger, known: Known, measured: Measured, *, whole: bool) -> None:

@@ -6,8 +6,8 @@ import bisect
 from array import array
 
 from harness.findings import Finding, Findings, Kind
+from harness.uart.record_reader import KIND_NAMES, Records
 from harness.uart.records import Record
-from harness.uart.store import KIND_NAMES, Records
 from harness.uart.tensors import Tensors, assemble
 
 

@@ -54,7 +54,7 @@ def scrapers_that_fit(lines: Iterable[Line]) -> dict[str, int]:
 
 
 def failed_tests(text: str) -> str:
-    """The scraper that reads the tests of which a line says that some failed; "" for other text."""
+    """The scraper of the suite whose failed tests a line counts; "" for other text."""
     if "FAILED" not in text and " Failures " not in text:
         return ""
     suites = ((name, kind) for name, kind in SCRAPERS.items() if issubclass(kind, TestScraper))

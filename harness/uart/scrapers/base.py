@@ -10,8 +10,7 @@ from itertools import islice
 from typing import Protocol
 
 from harness.findings import Finding, Findings, Kind
-from harness.uart.lines import Line
-from harness.uart.numbers import number
+from harness.uart.lines import Line, number
 
 #: One value of a result, read or expected.
 Value = float | str
@@ -34,7 +33,7 @@ class Scraped:
 
 
 class Predict(Protocol):
-    """What the model makes of each x; ``truncate`` says how the image quantizes its inputs."""
+    """The model's answer to each x; ``truncate``: the image quantizes its inputs by truncation."""
 
     def __call__(self, x: Sequence[float], *, truncate: bool) -> Sequence[float]:
         """One y for each x."""
@@ -61,7 +60,7 @@ class TestResult:
     name: str  # suite.test, or just test if there are no suites
     state: str  # pass, fail, skip; unfinished: it began and never ended
     line: int  # console line of its beginning
-    seconds: float | None = None  # on the target's clock, if the image says so
+    seconds: float | None = None  # on the target's clock, if the image prints it
     messages: tuple[str, ...] = ()  # what failed, with file and line
 
 
@@ -82,8 +81,8 @@ class Scraper(ABC):
     """Reads results out of lines.
 
     ``end`` is a bytes regex of the image's last line, its line feed included, at which a run stops;
-    None if it has none. ``ended`` says that it came. ``owner`` is the number of the running test, 0
-    for none: what an image prints meanwhile belongs to that test and is not a finding.
+    None if it has none. ``ended`` is true once it came. ``owner`` is the running test's number,
+    0 for none: what an image prints meanwhile belongs to that test and is not a finding.
     """
 
     end: bytes | None = None
@@ -110,7 +109,7 @@ class Scraper(ABC):
 
     @property
     def ended(self) -> bool:
-        """True when the text itself said that it has ended."""
+        """True once the text has come to its own end."""
         return False
 
     @property

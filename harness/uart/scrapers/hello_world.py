@@ -14,8 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from harness.uart.lines import Line
-from harness.uart.numbers import number
+from harness.uart.lines import Line, number
 from harness.uart.scrapers.base import (
     HELD_BY,
     Check,

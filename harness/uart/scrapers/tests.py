@@ -38,7 +38,7 @@ class TestScraper(Scraper):
 
     __test__ = False  # pytest: not a test
 
-    #: A line in which the image counts failed tests, or says that it has some.
+    #: A line with which the image reports that tests failed.
     failed: ClassVar[re.Pattern[str]]
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ class TestScraper(Scraper):
             self._complain_of(line, "came after the end")
 
     def _complain(self, message: str) -> None:
-        """Keep a message that says how the image contradicts itself."""
+        """Keep a message about a contradiction in the image's output."""
         if len(self._complaints) < _COMPLAINTS:
             self._complaints.append(message[:_WIDTH])
 
@@ -105,7 +105,7 @@ class TestScraper(Scraper):
         return bool(self.tests) and self._running is None
 
     def finish(self) -> None:
-        """End the text. A test that is still running never ended: what it printed are findings."""
+        """End the text. A test that is still running never ended: its messages are findings."""
         owner = self.owner
         self._end_unfinished()
         self.owner = owner

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import re
 
-from harness.uart.lines import Line
-from harness.uart.numbers import integer
+from harness.uart.lines import Line, integer
 from harness.uart.scrapers.base import MOST_RESULTS
 from harness.uart.scrapers.tests import TestScraper
 
@@ -43,7 +42,7 @@ class UnitTests(TestScraper):
 
     def __init__(self) -> None:
         super().__init__()
-        self._ran: int | None = None  # what "N tests ran." says
+        self._ran: int | None = None  # the number in "N tests ran."
         self._passed: int | None = None
         self._failed: int | None = None
         self._listed: list[str] = []

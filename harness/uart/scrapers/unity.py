@@ -76,8 +76,8 @@ class Unity(TestScraper):
         text = line.text
         if match := _TALLY.match(text):
             self._take_tally({name: int(count) for name, count in match.groupdict().items()}, line)
-        elif self._tally is not None and text.strip() in _CLOSING:
-            self._close(passed=_CLOSING[text.strip()])
+        elif text.strip() in _CLOSING and (self._tally is not None or self.ended):
+            self._close(line, passed=_CLOSING[text.strip()])
         elif match := _FIXTURE.match(text):
             self._begin_fixture(match, line)
         elif _HEADER.match(text):
@@ -95,7 +95,7 @@ class Unity(TestScraper):
             self._read_result(rest, line)
 
     def _read_result(self, text: str, line: Line) -> None:
-        """Read a test's result, or what a test printed."""
+        """Read a test's result, or text that a test printed."""
         unmarked = text.lstrip(".!")
         marks = text[: len(text) - len(unmarked)]
         if match := _ROW.match(unmarked):
@@ -170,9 +170,11 @@ class Unity(TestScraper):
             self._begin(f"unnamed {number + 1}", line)
             self._end("pass" if number < passed else "skip")
 
-    def _close(self, *, passed: bool) -> None:
+    def _close(self, line: Line, *, passed: bool) -> None:
         tally, self._tally, self._closed = self._tally, None, True
-        if tally is not None and passed != (tally["failures"] == 0):
+        if tally is None:
+            self._complain_of(line, "came after the end")
+        elif passed != (tally["failures"] == 0):
             word = "OK" if passed else "FAIL"
             self._complain(f"{word} is printed, and the tally counts {tally['failures']} failures")
 

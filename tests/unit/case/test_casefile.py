@@ -134,6 +134,21 @@ def test_text_and_numbers_may_be_expected_of_results_and_states_of_tests(case_fi
     assert case.tests == {"suite.test_a": "fail"}
 
 
+def test_lines_that_may_not_come_are_regexes(case_file):
+    (case,) = load_cases(case_file(MINE + 'expect.lines_absent = ["FAIL", "^E: "]\n'))
+    assert case.lines_absent == ("FAIL", "^E: ")
+    assert case.expected.outputs
+
+
+@pytest.mark.parametrize(("value", "words"), [
+    ('["("]', "the regex of expect.lines_absent '\\(' is broken"), ('"FAIL"', "lines_absent"),
+    ("[3]", "lines_absent"), ('["x*"]', "matches an empty line"),
+])  # fmt: skip
+def test_a_regex_of_absent_lines_that_cannot_be_used_is_refused(case_file, value, words):
+    with pytest.raises(UsageError, match=words):
+        load_cases(case_file(MINE + f"expect.lines_absent = {value}\n"))
+
+
 def test_listed_values_and_tests_must_come_beside_expected_findings(case_file):
     findings = 'scraper = "ztest"\nexpect.findings = ["assertion"]\n'
     (alone,) = load_cases(case_file(MINE + findings))

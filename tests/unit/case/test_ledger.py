@@ -6,8 +6,8 @@ from device import line
 
 from harness.case.evidence.ledger import Ledger
 from harness.findings import Findings, Kind
+from harness.uart.record_reader import Records
 from harness.uart.records import parse
-from harness.uart.store import Records
 
 KINDS = ("boot", "resolver", "arena", "stack", "stack", "end")
 

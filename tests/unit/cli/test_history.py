@@ -199,6 +199,12 @@ def test_partial_runs_alone_are_nothing_to_compare_with(keep, capsys):
     assert "only partial runs of main" in capsys.readouterr().err
 
 
+def test_a_partial_run_is_not_the_first_of_its_branch(keep, capsys):
+    keep(lab.document(lab.case("a"), selection=asked("case a")))
+    assert main(["history", "check"]) == 2
+    assert "only partial runs of main" in capsys.readouterr().err
+
+
 def both(night: int, *, targets: tuple[str, ...] = ("renode", "simulator"), **changes) -> dict:
     cases = [lab.case("a", target=target, **changes) for target in targets]
     return lab.document(*cases, night=night, selection=asked(targets=targets))

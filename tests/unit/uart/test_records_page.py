@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.findings import Kind
-from harness.uart.order import MAY_FOLLOW
+from harness.uart.record_reader import MAY_FOLLOW
 from harness.uart.records import ALLOCATIONS, FROM_DEVICE, TO_DEVICE
 
 PAGE = (Path(__file__).parents[3] / "docs" / "records.md").read_text(encoding="utf-8")

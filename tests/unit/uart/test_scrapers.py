@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from harness.errors import UsageError
 from harness.uart import Console, scraper
-from harness.uart.numbers import integer, number
+from harness.uart.lines import integer, number
 from harness.uart.scrapers import SCRAPERS, EndLine, Scraper, Wanted, scrapers_that_fit
 
 

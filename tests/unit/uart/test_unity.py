@@ -165,6 +165,16 @@ def test_a_closing_line_that_contradicts_the_tally_fails(scrape, failures, word)
     )
 
 
+@pytest.mark.parametrize("word", ["OK", "FAIL"])
+def test_a_second_closing_line_is_told(scrape, word):
+    (problem,) = problems(scrape, row("a") + tally(1) + f"{word}\n")
+    assert problem == f"line 6 '{word}' came after the end"
+
+
+def test_a_test_may_print_ok(scrape):
+    assert problems(scrape, "OK\n" + row("a") + "FAIL\n" + row("b") + tally(2)) == ()
+
+
 def test_a_tally_that_never_comes_fails(scrape):
     assert problems(scrape, row("a")) == ("the tally (N Tests N Failures N Ignored) never came",)
 

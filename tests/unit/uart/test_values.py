@@ -6,7 +6,7 @@ import pytest
 from values import data_classes
 
 import harness.uart
-from harness.uart import OperatorTicks, Record, TensorKey
+from harness.uart import ProfilerEntry, Record, TensorKey
 from harness.uart.scrapers import Scraped
 
 #: What grows while a console comes in, and is not handed out.
@@ -18,6 +18,6 @@ def test_a_value_cannot_be_changed(found: type) -> None:
     assert found.__dataclass_params__.frozen is (found.__name__ not in GROWING)
 
 
-@pytest.mark.parametrize("found", [OperatorTicks, Record, Scraped, TensorKey])
+@pytest.mark.parametrize("found", [ProfilerEntry, Record, Scraped, TensorKey])
 def test_what_comes_by_the_thousand_is_held_without_a_dictionary(found: type) -> None:
     assert found.__dictoffset__ == 0

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from harness.findings import Kind
 from harness.uart import Console, encode
+from harness.uart.record_reader import Records
 from harness.uart.records import parse
-from harness.uart.store import Records
 
 BOOT, END = line(0, "boot"), line(2, "end")
 
