@@ -80,6 +80,7 @@ def _half(exponent: Array | int) -> tuple[Array, Array]:
 
 
 def _shifted(x: Array, half: Array, mask: Array, exponent: Array | int) -> Array:
+    """:func:`rounding_right_shift` with what can be known before."""
     shifted: Array = x >> 63
     shifted &= mask
     shifted += x
@@ -126,17 +127,12 @@ class Multiplier:
         The left shift wraps at 32 bits, as the C++ does on the machines that TFLM runs on.
         """
         left, right = self._shifts
+        if self.rounding == "single":
+            half, _, exponent = right
+            return np.asarray((x * self.multiplier + half) >> exponent)
         if left is not None:
             x = wrap32(x << left)
-        half, mask, exponent = right
-        product: Array = x * self.multiplier
-        if self.rounding == "single":
-            product += half
-            product >>= exponent
-            return product
-        product += 1 << 30
-        product >>= 31
-        return _shifted(product, half, mask, exponent)
+        return _shifted(doubling_high_multiply(x, self.multiplier), *right)
 
     @cached_property
     def _shifts(self) -> tuple[Array | None, tuple[Array, Array, Array]]:
