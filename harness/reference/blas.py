@@ -10,8 +10,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
+from typing import TYPE_CHECKING
 
-from threadpoolctl import LibController, ThreadpoolController
+if TYPE_CHECKING:
+    from threadpoolctl import LibController
 
 #: OpenBLAS starts threads from 2^18 products on. Models with so few elements have fewer products.
 SMALL = 1 << 12
@@ -19,6 +21,9 @@ SMALL = 1 << 12
 
 class _OneThread:
     def __init__(self) -> None:
+        # Small models do not need it.
+        from threadpoolctl import ThreadpoolController  # noqa: PLC0415
+
         self._libraries: list[LibController] = (
             ThreadpoolController().select(user_api="blas").lib_controllers
         )

@@ -26,7 +26,7 @@ import numpy as np
 
 from harness.model import Tensor
 from harness.reference.arrays import Array
-from harness.reference.graph import Step
+from harness.reference.graph import PreparedOperator
 from harness.reference.interpreter import Interpreter
 from harness.reference.node import constant
 
@@ -100,7 +100,7 @@ def _value(interpreter: Interpreter, known: Mapping[int, Array], index: int) -> 
 
 def _step(
     interpreter: Interpreter,
-    step: Step,
+    step: PreparedOperator,
     values: Sequence[Array | None],
     given: Sequence[Array | None],
     results: Sequence[Array],
@@ -127,7 +127,7 @@ def _step(
     ]
 
 
-def _known(step: Step, values: Sequence[Array | None]) -> bool:
+def _known(step: PreparedOperator, values: Sequence[Array | None]) -> bool:
     return all(
         value is not None for index, value in zip(step.inputs, values, strict=True) if index >= 0
     )
@@ -141,7 +141,7 @@ def _real(value: Array | None, change: Callable[[Array], Array]) -> Array | None
 
 
 def _moved(
-    step: Step,
+    step: PreparedOperator,
     values: Sequence[Array | None],
     given: Sequence[Array | None],
     results: Sequence[Array],
@@ -175,7 +175,7 @@ def _visible(value: Array, deviation: Array) -> float:
 
 def _products(
     interpreter: Interpreter,
-    step: Step,
+    step: PreparedOperator,
     values: Sequence[Array | None],
     given: Sequence[Array | None],
 ) -> Array:
@@ -201,7 +201,7 @@ def _products(
 
 def _twin(
     interpreter: Interpreter,
-    step: Step,
+    step: PreparedOperator,
     values: Sequence[Array | None],
     change: Callable[[Array], Array],
     *,
@@ -231,7 +231,7 @@ def _with_data(tensor: Tensor | None, value: Array | None) -> Tensor | None:
 
 
 def _remembering(
-    step: Step,
+    step: PreparedOperator,
     values: Sequence[Array | None],
     given: Sequence[Array | None],
     results: Sequence[Array],

@@ -19,13 +19,13 @@ from harness.errors import BadModel, HilError, UnsupportedOperator
 from harness.model import Model, Operator, Tensor
 from harness.reference.arrays import Array
 from harness.reference.blas import one_thread
-from harness.reference.memory import Memory
-from harness.reference.node import NUMPY_TYPES, Known, Node, Run, constant
+from harness.reference.memory import ModelMemory
+from harness.reference.node import NUMPY_TYPES, KnownOutputs, Node, Run, constant
 from harness.reference.registry import Kernels
 from harness.reference.validation import check_calls, check_order, check_tensors
 
 #: The most work of the subgraphs that one inference calls, in small operators (see
-#: :attr:`Step.work`), because a damaged loop would not end. It takes one or two seconds.
+#: :attr:`PreparedOperator.work`): a damaged loop would not end. It takes one or two seconds.
 MAX_WORK = 50_000
 _ELEMENTS_OF_WORK = 1 << 12
 
@@ -35,7 +35,7 @@ Place = tuple[int, tuple[int, ...], np.dtype[Any]]
 
 
 @dataclass(frozen=True)
-class Step:
+class PreparedOperator:
     """One operator, ready to run."""
 
     operator: Operator
@@ -75,7 +75,7 @@ def _places(tensors: Sequence[Tensor]) -> tuple[Place, ...]:
     return tuple((tensor.index, tensor.shape, NUMPY_TYPES[tensor.dtype]) for tensor in tensors)
 
 
-class Budget(threading.local):
+class WorkLimit(threading.local):
     """The rest of MAX_WORK for the inference of each thread."""
 
     left = MAX_WORK
@@ -85,13 +85,13 @@ class Budget(threading.local):
         self.left = MAX_WORK
 
 
-class Graph:
+class GraphRunner:
     """One subgraph with its tensors; ``number`` is its index in the model.
 
     ``copies``: results are copied, because a kernel may return a view of a state.
     """
 
-    def __init__(self, model: Model, number: int, budget: Budget) -> None:
+    def __init__(self, model: Model, number: int, limit: WorkLimit) -> None:
         subgraph = model.subgraphs[number]
         self.number = number
         self.name = model.name if number == 0 else f"{model.name}, subgraph {number}"
@@ -106,19 +106,19 @@ class Graph:
             for tensor in self.tensors
             if tensor.constant and not tensor.variable and tensor.dtype in NUMPY_TYPES
         }
-        self.steps: tuple[Step, ...] = ()
+        self.steps: tuple[PreparedOperator, ...] = ()
         self.state = {
             tensor.index: np.empty((1, *tensor.shape), NUMPY_TYPES[tensor.dtype])
             for tensor in self.tensors
             if tensor.variable and tensor.dtype in NUMPY_TYPES
         }
-        self.budget = budget
+        self.limit = limit
         self.copies = False
         self._work = 1
         check_order(self.name, subgraph, self.constants)
         self.reset()
 
-    def prepare(self, steps: Sequence[Step]) -> None:
+    def prepare(self, steps: Sequence[PreparedOperator]) -> None:
         """Take the prepared operators."""
         self.steps = tuple(steps)
         self._work = 1 + sum(step.work for step in steps)
@@ -131,8 +131,8 @@ class Graph:
 
     def call(self, values: Sequence[Array]) -> list[Array]:
         """Run it for an operator of another graph."""
-        self.budget.left -= self._work
-        if self.budget.left < 0:
+        self.limit.left -= self._work
+        if self.limit.left < 0:
             raise BadModel(
                 f"{self.name}: an inference runs more than {MAX_WORK:,} operators",
                 hint="does a loop of the model never end?",
@@ -162,17 +162,17 @@ class Graph:
 class Program:
     """All graphs of a model, and their memory between inferences."""
 
-    graphs: tuple[Graph, ...]
-    memory: Memory
-    budget: Budget
+    graphs: tuple[GraphRunner, ...]
+    memory: ModelMemory
+    limit: WorkLimit
     elements: int
 
     @classmethod
     def of(cls, model: Model, kernels: Kernels, arithmetic: Arithmetic) -> Program:
         """Prepare every operator. Raises BadModel; UnsupportedOperator with all their names."""
         check_calls(model)
-        budget, memory = Budget(), Memory()
-        graphs = tuple(Graph(model, number, budget) for number in range(len(model.subgraphs)))
+        limit, memory = WorkLimit(), ModelMemory()
+        graphs = tuple(GraphRunner(model, number, limit) for number in range(len(model.subgraphs)))
         refused: list[HilError] = []
         for graph in graphs:
             steps = []
@@ -192,12 +192,14 @@ class Program:
                 decoded |= _decoded(run, node.outputs)
                 work = _work(node)
                 inputs = tuple(max(index, -1) for index in operator.inputs)
-                steps.append(Step(operator, run, inputs, node.outputs, node.where, node, work))
+                steps.append(
+                    PreparedOperator(operator, run, inputs, node.outputs, node.where, node, work)
+                )
             graph.prepare(steps)
         if refused:
             raise _together(refused)
         elements = sum(tensor.elements for graph in graphs for tensor in graph.tensors)
-        program = cls(graphs, memory, budget, elements)
+        program = cls(graphs, memory, limit, elements)
         for graph in graphs:
             graph.copies = program.stateful
         return program
@@ -214,18 +216,18 @@ class Program:
         self.memory.reset(restart=restart)
 
     def run(self, inputs: Sequence[Array]) -> dict[int, Array]:
-        """All computed tensors of the main graph, see :meth:`Graph.run`."""
-        self.budget.start()
+        """All computed tensors of the main graph, see :meth:`GraphRunner.run`."""
+        self.limit.start()
         # Overflow and NaN are values here, as they are on the device.
         with np.errstate(all="ignore"), one_thread(self.elements):
             return self.graphs[0].run(inputs)
 
 
 def _node(
-    graph: Graph,
+    graph: GraphRunner,
     operator: Operator,
-    graphs: Sequence[Graph],
-    memory: Memory,
+    graphs: Sequence[GraphRunner],
+    memory: ModelMemory,
     arithmetic: Arithmetic,
     decoded: Mapping[int, Tensor],
 ) -> Node:
@@ -250,7 +252,7 @@ def _node(
 
 def _decoded(run: Run, outputs: Sequence[Tensor]) -> dict[int, Tensor]:
     """The outputs that are known already, as constants for the operators behind it."""
-    if not isinstance(run, Known):
+    if not isinstance(run, KnownOutputs):
         return {}
     pairs = zip(outputs, run.arrays, strict=True)
     return {

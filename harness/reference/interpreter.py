@@ -14,7 +14,7 @@ from harness.arithmetic import Arithmetic
 from harness.errors import UsageError
 from harness.model import Model, Operator, Tensor
 from harness.reference.arrays import Array
-from harness.reference.graph import Program, Step
+from harness.reference.graph import PreparedOperator, Program
 from harness.reference.node import NUMPY_TYPES
 from harness.reference.registry import Kernels
 
@@ -149,7 +149,7 @@ class Interpreter:
         return self._main.outputs
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[PreparedOperator, ...]:
         """The main subgraph's operators, ready to run."""
         return self._main.steps
 

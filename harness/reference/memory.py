@@ -29,7 +29,7 @@ class Resource:
     buffer: Array | None = None
 
 
-class Memory:
+class ModelMemory:
     """Resource variables and the operators' own buffers of one interpreter."""
 
     def __init__(self) -> None:

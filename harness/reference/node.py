@@ -19,7 +19,7 @@ from harness.arithmetic import Arithmetic, Rounding
 from harness.errors import BadModel, UnsupportedOperator
 from harness.model import Operator, Tensor, flexbuffer
 from harness.reference.arrays import Array
-from harness.reference.memory import Memory
+from harness.reference.memory import ModelMemory
 from harness.reference.quantization import round_away
 from harness.reference.scale import Clamp, Multiplier, Requantizer
 
@@ -93,7 +93,7 @@ class Node:
     intermediates: tuple[Tensor | None, ...]
     arithmetic: Arithmetic
     where: str
-    memory: Memory = field(default_factory=Memory, repr=False)
+    memory: ModelMemory = field(default_factory=ModelMemory, repr=False)
     graph: int = 0
     subroutines: Sequence[Subroutine] = field(default=(), repr=False)
     decoded: frozenset[int] = frozenset()
@@ -293,7 +293,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownOutputs:
     """A :data:`Run` that always gives ``arrays``: constants for the operators behind it."""
 
     arrays: Sequence[Array]

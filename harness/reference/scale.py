@@ -31,8 +31,10 @@ from harness.reference.arrays import Array
 _Q31 = 1 << 31
 #: Accumulators that are scaled at once: 128 KiB of int64, which the cache holds.
 _BLOCK = 1 << 14
-#: Rows with fewer accumulators are joined: NumPy is slow with many short rows.
-_ROW = 512
+#: Rows of about so many accumulators are made of short ones, of which NumPy is slow with many.
+_ROW = 1024
+#: So few accumulators are scaled as they are.
+_SMALL = 1 << 11
 
 
 def round_half_away(real: float) -> int:
@@ -73,15 +75,17 @@ def rounding_right_shift(x: Array, exponent: Array | int) -> Array:
     return _shifted(x, *_half(exponent), exponent)
 
 
-def _half(exponent: Array | int) -> tuple[Array, Array]:
-    """Half of 2^exponent, and its mask: -1, or 0 if nothing is shifted out."""
+def _half(exponent: Array | int) -> tuple[Array, Array | None]:
+    """Half of 2^exponent, and a mask: 0 where nothing is shifted out, else -1; None: all are -1."""
     half = (np.int64(1) << np.asarray(exponent, np.int64)) >> 1
-    return half, -np.minimum(half, 1)
+    return half, None if half.all() else -np.minimum(half, 1)
 
 
-def _shifted(x: Array, half: Array, mask: Array, exponent: Array | int) -> Array:
+def _shifted(x: Array, half: Array, mask: Array | None, exponent: Array | int) -> Array:
+    """:func:`rounding_right_shift` with what can be known before."""
     shifted: Array = x >> 63
-    shifted &= mask
+    if mask is not None:
+        shifted &= mask
     shifted += x
     shifted += half
     shifted >>= exponent
@@ -126,26 +130,29 @@ class Multiplier:
         The left shift wraps at 32 bits, as the C++ does on the machines that TFLM runs on.
         """
         left, right = self._shifts
+        if self.rounding == "single":
+            half, _, exponent = right
+            return np.asarray((x * self.multiplier + half) >> exponent)
         if left is not None:
             x = wrap32(x << left)
-        half, mask, exponent = right
-        product: Array = x * self.multiplier
-        if self.rounding == "single":
-            product += half
-            product >>= exponent
-            return product
+        product: Array = x * self.multiplier  # the doubling high multiply, which cannot saturate
         product += 1 << 30
         product >>= 31
-        return _shifted(product, half, mask, exponent)
+        return _shifted(product, *right)
 
     @cached_property
-    def _shifts(self) -> tuple[Array | None, tuple[Array, Array, Array]]:
+    def _shifts(self) -> tuple[Array | None, tuple[Array, Array | None, Array]]:
         """The shift to the left, if there is one; half, mask and exponent of that to the right."""
         if self.rounding == "single":
             return None, (*_half(31 - self.shift), 31 - self.shift)
         left = np.maximum(self.shift, 0)
         exponent = left - self.shift
         return left if left.any() else None, (*_half(exponent), exponent)
+
+    @cached_property
+    def shrinks(self) -> bool:
+        """Whether all are below 1/2, so that results have less than 31 bits."""
+        return bool((self.shift < 0).all())
 
     def scale64(self, x: Array) -> Array:
         """Scale accumulators of 48 bits (16-bit activations): the multiplier is cut to 16 bits.
@@ -215,28 +222,30 @@ class Requantizer:
 
         ``bias`` is (runs or 1, channels).
         """
+        if bias is not None:
+            bias = bias.reshape(len(bias), *(1,) * (accumulators.ndim - 2), -1)
+        if accumulators.size <= _SMALL:
+            return self._output(accumulators, bias, self.multiplier)
         if bias is not None and len(bias) > 1:
-            axes = (1,) * (accumulators.ndim - 2)
-            accumulators = accumulators.astype(np.int64) + bias.reshape(len(bias), *axes, -1)
-            bias = None
-        multiplier = self.multiplier
-        rows: Array = accumulators.reshape(-1)
-        if rows.size and (bias is not None or multiplier.shift.ndim):
+            accumulators, bias = accumulators.astype(np.int64) + bias, None
+        multiplier, width = self.multiplier, 1
+        if bias is not None or multiplier.shift.ndim:
             channels = accumulators.shape[-1]
-            pixels = math.gcd(rows.size // channels, _ROW >> min(channels.bit_length() - 1, 9))
-            multiplier, rows = multiplier.repeated(pixels), rows.reshape(-1, channels * pixels)
-            bias = None if bias is None else np.tile(bias[0], pixels)
+            pixels = math.gcd(accumulators.size // channels, _ROW >> min(channels.bit_length(), 9))
+            multiplier, width = multiplier.repeated(pixels), channels * pixels
+            bias = None if bias is None else np.tile(bias.ravel(), pixels)
+        rows = accumulators.reshape(-1, width)
         result = np.empty(rows.shape, self.clamp.dtype)
-        step = max(1, _BLOCK * len(rows) // max(rows.size, 1))
+        step = max(1, _BLOCK // width)
         for start in range(0, len(rows), step):
             part = slice(start, start + step)
-            sums = rows[part].astype(np.int64)
-            if bias is not None:
-                sums += bias
-            result[part] = self._output(sums, multiplier)
+            result[part] = self._output(rows[part], bias, multiplier)
         return result.reshape(accumulators.shape)
 
-    def _output(self, sums: Array, multiplier: Multiplier) -> Array:
+    def _output(self, accumulators: Array, bias: Array | None, multiplier: Multiplier) -> Array:
+        sums = accumulators.astype(np.int64)
+        if bias is not None:
+            sums += bias
         scaled = multiplier.scale64(sums) if self.wide else multiplier.scale(wrap32(sums))
         scaled += self.zero_point
-        return self.clamp(wrap32(scaled))
+        return self.clamp(scaled if multiplier.shrinks else wrap32(scaled))

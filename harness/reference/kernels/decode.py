@@ -24,7 +24,7 @@ import numpy as np
 
 from harness.model import Tensor
 from harness.reference.arrays import Array
-from harness.reference.node import NUMPY_TYPES, Known, Node, Run
+from harness.reference.node import NUMPY_TYPES, KnownOutputs, Node, Run
 
 _HEAD = 16
 _TYPES = frozenset({"bool", "float32", "int8", "int16", "int32", "int64"})
@@ -36,7 +36,7 @@ def decode(node: Node) -> Run:
     count = len(node.outputs)
     if not count or len(node.inputs) != 2 * count:
         raise node.refused(f"it has {len(node.inputs)} inputs for {count} outputs")
-    return Known([_Encoded.of(node, place).decoded()[None] for place in range(count)])
+    return KnownOutputs([_Encoded.of(node, place).decoded()[None] for place in range(count)])
 
 
 @dataclass(frozen=True)

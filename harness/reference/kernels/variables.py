@@ -2,7 +2,7 @@
 
 Source: tflite-micro, ``var_handle.cc``, ``read_variable.cc``, ``assign_variable.cc``. A handle is
 the resource's number in an int32; the resources themselves are in
-:class:`~harness.reference.memory.Memory`.
+:class:`~harness.reference.memory.ModelMemory`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from harness.model import Quantization, Tensor
-from harness.reference.memory import BadResource, Memory
+from harness.reference.memory import BadResource, ModelMemory
 
 
 def _tensor(elements: int, zero_point: int = 0) -> Tensor:
@@ -14,19 +14,19 @@ def _tensor(elements: int, zero_point: int = 0) -> Tensor:
 
 
 def test_names_are_numbered_from_zero_and_known_again() -> None:
-    memory = Memory()
+    memory = ModelMemory()
     assert [memory.handle("a", name) for name in ("x", "y", "x")] == [0, 1, 0]
     assert memory.used
 
 
 def test_a_container_tells_apart_and_none_fits_every_one() -> None:
-    memory = Memory()
+    memory = ModelMemory()
     assert [memory.handle(container, "x") for container in ("a", "b", None)] == [0, 1, 0]
     assert memory.handle(None, "y") == 2
 
 
 def test_a_handle_stands_for_a_resource_in_its_own_subgraph() -> None:
-    memory = Memory()
+    memory = ModelMemory()
     memory.bind(0, 3, 1)
     assert (memory.bound(0, 3), memory.bound(1, 3), memory.bound(0, 2)) == (1, None, None)
 
@@ -35,7 +35,7 @@ def test_a_handle_stands_for_a_resource_in_its_own_subgraph() -> None:
 def test_each_byte_starts_as_the_zero_point_and_is_that_after_a_reset(
     zero_point: int, byte: int
 ) -> None:
-    memory = Memory()
+    memory = ModelMemory()
     number = memory.handle("", "x")
     memory.allocate(number, _tensor(3, zero_point), 2)
     assert memory.read(number, 6).tolist() == [byte] * 6
@@ -46,7 +46,7 @@ def test_each_byte_starts_as_the_zero_point_and_is_that_after_a_reset(
 
 
 def test_the_first_that_assigns_decides_size_and_start() -> None:
-    memory = Memory()
+    memory = ModelMemory()
     number = memory.handle("", "x")
     memory.allocate(number, _tensor(2, 5), 1)
     memory.allocate(number, _tensor(9, 6), 4)
@@ -54,7 +54,7 @@ def test_the_first_that_assigns_decides_size_and_start() -> None:
 
 
 def test_what_was_read_is_a_copy() -> None:
-    memory = Memory()
+    memory = ModelMemory()
     number = memory.handle("", "x")
     memory.allocate(number, _tensor(2), 1)
     read = memory.read(number, 2)
@@ -64,7 +64,7 @@ def test_what_was_read_is_a_copy() -> None:
 
 @pytest.mark.parametrize("number", [-1, 1])
 def test_a_resource_that_is_not_there_is_told_by_its_number(number: int) -> None:
-    memory = Memory()
+    memory = ModelMemory()
     memory.allocate(memory.handle("", "x"), _tensor(2), 1)
     for action in (
         lambda: memory.read(number, 2),
@@ -76,7 +76,7 @@ def test_a_resource_that_is_not_there_is_told_by_its_number(number: int) -> None
 
 
 def test_other_sizes_are_told_with_the_name() -> None:
-    memory = Memory()
+    memory = ModelMemory()
     number = memory.handle("", "n" * 70)
     with pytest.raises(BadResource, match=f"'{'n' * 64}' is assigned by no operator"):
         memory.read(number, 2)
@@ -88,13 +88,13 @@ def test_other_sizes_are_told_with_the_name() -> None:
 
 
 def test_a_resource_without_a_name_is_told_too() -> None:
-    memory = Memory()
+    memory = ModelMemory()
     with pytest.raises(BadResource, match="variable '' is assigned"):
         memory.read(memory.handle(None, None), 1)
 
 
 def test_an_operators_own_buffer_is_reset_to_what_it_was() -> None:
-    memory, first = Memory(), np.array([1, 2])
+    memory, first = ModelMemory(), np.array([1, 2])
     assert not memory.used
     plain, kept = memory.cell(first), memory.cell(first, survives_reset=True)
     assert memory.used
