@@ -1,22 +1,17 @@
-"""action.yml: its steps, run as GitHub runs them, with a stand-in for the runner and for pip."""
+"""action.yml: its steps in several kinds of repositories (tests/support/action_runner.py)."""
 
 from __future__ import annotations
 
-import os
-import re
+import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-import yaml
+from action_runner import ACTION, ROOT, Runner
 
-ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(
     shutil.which("arm-none-eabi-gcc") is None, reason="needs arm-none-eabi-gcc"
 )
-ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 CASES = """
 [[case]]
 name = "sine"
@@ -29,84 +24,130 @@ inferences = {inferences}
 """
 
 
-class Runner:
-    """Runs the steps of the action in a folder, with inputs."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.summary = folder / "summary.md"
-        self.programs = folder / "bin"
-        self.programs.mkdir()
-        self._program("tflm-hil", f'exec {sys.executable} -m harness "$@"')
-        self._program("pip", f'echo "$@" >> {folder}/pip.log')
-
-    def _program(self, name: str, text: str) -> None:
-        (self.programs / name).write_text(f"#!/bin/sh\n{text}\n")
-        (self.programs / name).chmod(0o755)
-
-    def run(self, **given: str) -> dict[str, int]:
-        """Exit codes of the steps by name; a step whose condition does not hold is left out."""
-        inputs = {name: row["default"] for name, row in ACTION["inputs"].items()} | given
-        codes: dict[str, int] = {}
-        for step in ACTION["runs"]["steps"]:
-            if "run" not in step or not self._wanted(step.get("if", ""), inputs, codes):
-                continue
-            variables = {name: self._filled(text, inputs) for name, text in
-                         step.get("env", {}).items()}  # fmt: skip
-            done = subprocess.run(
-                ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
-                cwd=self.folder, capture_output=True, text=True, check=False,
-                env={**os.environ, **variables, "GITHUB_STEP_SUMMARY": str(self.summary),
-                     "PATH": f"{self.programs}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)},
-            )  # fmt: skip
-            codes[step["name"]] = done.returncode
-        return codes
-
-    @staticmethod
-    def _filled(text: str, inputs: dict[str, str]) -> str:
-        known = {f"inputs.{name}": value for name, value in inputs.items()}
-        known["github.action_path"] = str(ROOT)
-        return re.sub(r"\$\{\{ (.+?) \}\}", lambda match: known[match[1]], text)
-
-    @staticmethod
-    def _wanted(condition: str, inputs: dict[str, str], codes: dict[str, int]) -> bool:
-        if any(codes.values()) and "always()" not in condition:
-            return False
-        if match := re.search(r"inputs\.(\w+) != ''", condition):
-            return bool(inputs[match[1]])
-        if match := re.search(r"contains\(inputs\.(\w+), '(\w+)'\)", condition):
-            return match[2] in inputs[match[1]]
-        return True
-
-
 @pytest.fixture
 def runner(tmp_path):
     return Runner(tmp_path)
+
+
+@pytest.fixture
+def workspace(runner):
+    (runner.workspace / "hil.toml").write_text(CASES.format(inferences=20))
+    return runner.workspace
+
+
+GREEN = {"Install": 0, "Cases": 0}
 
 
 def test_no_step_puts_an_input_into_its_script():
     assert not [step for step in ACTION["runs"]["steps"] if "${{" in step.get("run", "")]
 
 
-def test_cases_that_pass_fill_the_summary_and_leave_reports(runner, tmp_path):
-    (tmp_path / "hil.toml").write_text(CASES.format(inferences=20))
-    assert runner.run() == {"Install": 0, "Cases": 0}
-    assert "2 of 2 cases passed" in runner.summary.read_text()
-    assert (tmp_path / "hil-results" / "results-1.json").exists()
-    assert (tmp_path / "hil-results" / "hil-1.xml").exists()
-    assert str(ROOT) in (tmp_path / "pip.log").read_text()
+def test_no_step_looks_for_a_file_of_the_repository_that_need_not_be_there():
+    """setup-python's cache needs a pyproject.toml or requirements.txt in the workspace."""
+    steps = [step for step in ACTION["runs"]["steps"] if "uses" in step]
+    assert [step["uses"].partition("@")[0] for step in steps] == ["actions/setup-python"]
+    assert steps[0]["with"].keys() == {"python-version", "update-environment"}
 
 
-def test_a_case_that_fails_fails_the_step_and_is_in_the_summary(runner, tmp_path):
-    (tmp_path / "hil.toml").write_text(CASES.format(inferences=99))
+def test_a_repository_without_a_pyproject_is_tested(runner, workspace):
+    assert runner.run() == GREEN, runner.said
+    assert "2 of 2 cases passed; 2 asked for, 2 ran, 0 skipped" in runner.summary.read_text()
+    assert (workspace / "hil-results" / "results-1.json").exists()
+    assert (workspace / "hil-results" / "hil-1.xml").exists()
+    assert str(ROOT) in runner.pip.read_text()
+
+
+def test_a_job_with_an_environment_of_its_own_keeps_it(runner, workspace, tmp_path):
+    own = tmp_path / "venv" / "bin"
+    own.mkdir(parents=True)
+    for name in ("python", "python3", "pip"):
+        (own / name).write_text("#!/bin/sh\nexit 77\n")
+        (own / name).chmod(0o755)
+    runner.environment = {"PATH": f"{own}:/usr/bin:/bin", "VIRTUAL_ENV": str(own.parent),
+                          "PIP_USER": "1", "PYTHONHOME": "/nowhere"}  # fmt: skip
+    assert runner.run()["Install"] == 0, runner.said
+    (added,) = runner.path.read_text().split()
+    assert [path.name for path in Path(added).iterdir()] == ["tflm-hil"]
+
+
+def test_a_case_file_in_a_folder_of_a_monorepo_is_tested(runner, workspace):
+    folder = workspace / "products" / "first"
+    folder.mkdir(parents=True)
+    (workspace / "hil.toml").rename(folder / "hil.toml")
+    assert runner.run(cases="products/first/hil.toml") == GREEN, runner.said
+
+
+def test_windows_line_ends_change_nothing(runner, workspace):
+    text = (workspace / "hil.toml").read_text().replace("\n", "\r\n")
+    (workspace / "hil.toml").write_bytes(text.encode())
+    given = {"cases": "hil.toml\r\n", "targets": "simulator\r\n", "allow_skips": "false\r",
+             "output": "out\r\n"}  # fmt: skip
+    assert runner.run(**given) == GREEN, runner.said
+    assert (workspace / "out" / "results-1.json").exists()
+
+
+def test_a_case_that_fails_fails_the_step_and_is_in_the_summary(runner, workspace):
+    (workspace / "hil.toml").write_text(CASES.format(inferences=99))
     codes = runner.run(elf="", history="lab.db")
-    assert codes["Cases"] == 1
+    assert codes["Cases"] == 1, runner.said
     assert "1 of 2 cases passed" in runner.summary.read_text()
-    assert (tmp_path / "lab.db").exists()
+    assert (workspace / "lab.db").exists()
 
 
-def test_several_case_files_keep_their_results_apart(runner, tmp_path):
-    (tmp_path / "a.toml").write_text(CASES.format(inferences=99))
-    (tmp_path / "b.toml").write_text(CASES.format(inferences=20))
-    assert runner.run(cases="a.toml b.toml")["Cases"] == 1
-    assert (tmp_path / "hil-results" / "results-2.json").exists()
+def test_several_case_files_keep_their_results_apart(runner, workspace):
+    (workspace / "a.toml").write_text(CASES.format(inferences=99))
+    assert runner.run(cases="a.toml hil.toml")["Cases"] == 1
+    assert (workspace / "hil-results" / "results-2.json").exists()
+
+
+@pytest.mark.parametrize("cases", ["", "  ", "\n", "\r\n \t"])
+def test_no_case_file_is_an_error(runner, workspace, cases):
+    assert runner.run(cases=cases)["Cases"] == 2
+    assert "`cases` is empty" in runner.said
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"targets": "simulatr"}, "no target 'simulatr'"),
+        ({"targets": " "}, "names no target"),
+        ({"cases": "hill.toml"}, "there is no file hill.toml"),
+        ({"cases": "nothing/*.toml"}, "there is no file nothing/*.toml"),
+        ({"allow_skips": "yes"}, "neither true nor false"),
+    ],
+)
+def test_what_is_misspelt_is_an_error_in_the_log(runner, workspace, given, says):
+    assert runner.run(**given)["Cases"] == 2
+    assert says in runner.said
+
+
+def test_a_target_that_is_not_there_fails_unless_skips_are_allowed(runner, workspace):
+    given = {"targets": "board"}
+    assert runner.run(**given)["Cases"] == 3
+    assert "board was asked for by name" in runner.summary.read_text()
+    assert runner.run(**given, allow_skips="true")["Cases"] == 0
+
+
+def test_results_of_an_earlier_run_are_not_taken_for_this_ones(runner, workspace):
+    left = workspace / "hil-results"
+    left.mkdir()
+    (left / "results-7.json").write_text('{"cases": []}')
+    runner.environment = {"GITHUB_REF_NAME": "main"}
+    assert runner.run(history="lab.db")["History"] == 0, runner.said
+    assert [path.name for path in left.glob("results-*.json")] == ["results-1.json"]
+
+
+def test_each_case_file_is_held_against_the_history(runner, workspace):
+    """What got worse in the first file is found although the second one was recorded after it."""
+    (workspace / "b.toml").write_text(
+        '[[case]]\nname = "b"\nsample = "hello_world"\nresolver = "all"\n'
+    )
+    runner.environment = {"GITHUB_REF_NAME": "main", "GITHUB_SHA": "1"}
+    assert runner.run(cases="hil.toml b.toml", history="lab.db")["History"] == 0, runner.said
+    worse = CASES.format(inferences=20).replace("\nsample", '\nresolver = "all"\nsample', 1)
+    (workspace / "hil.toml").write_text(worse)
+    runner.environment["GITHUB_SHA"] = "2"
+    codes = runner.run(cases="hil.toml b.toml", history="lab.db")
+    assert (codes["Cases"], codes["History"]) == (0, 1), runner.said
+    found = json.loads((workspace / "hil-results" / "results-1.json").read_text())
+    assert found["run"]["branch"] == "main"

@@ -1,0 +1,93 @@
+"""The steps of action.yml, run as GitHub runs them, in a bare environment.
+
+A stand-in of Python makes the environment into which the action installs, so that no test needs a
+network; the command in it is the package under test.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+#: ``python -m venv [--clear] FOLDER``: a folder with a Python that only notes what pip is asked.
+PYTHON = """#!/bin/sh
+for folder; do :; done
+mkdir -p "$folder/bin"
+cat > "$folder/bin/python" <<END
+#!/bin/sh
+echo "\\$@" >> {log}
+END
+cat > "$folder/bin/tflm-hil" <<END
+#!/bin/sh
+exec env PYTHONPATH={root} {python} -m harness "\\$@"
+END
+chmod +x "$folder/bin/python" "$folder/bin/tflm-hil"
+"""
+
+
+class Runner:
+    """Runs the steps of the action in a workspace, with inputs and with little else."""
+
+    def __init__(self, folder: Path) -> None:
+        self.workspace = folder / "workspace"
+        self.temp = folder / "temp"
+        self.summary, self.path = folder / "summary.md", folder / "path"
+        self.pip = folder / "pip.log"
+        for made in (self.workspace, self.temp):
+            made.mkdir()
+        self._python = folder / "python"
+        self._python.write_text(
+            PYTHON.format(log=self.pip, root=ROOT, python=sys.executable), encoding="utf-8"
+        )
+        self._python.chmod(0o755)
+        self.said = ""
+        self.environment: dict[str, str] = {}
+
+    def run(self, **given: str) -> dict[str, int]:
+        """Exit codes of the steps by name; a step whose condition does not hold is left out."""
+        given = {name.replace("_", "-"): value for name, value in given.items()}
+        inputs = {name: row["default"] for name, row in ACTION["inputs"].items()} | given
+        codes: dict[str, int] = {}
+        for step in ACTION["runs"]["steps"]:
+            if "run" in step and self._wanted(step.get("if", ""), inputs, codes):
+                codes[step["name"]] = self._step(step, inputs)
+        return codes
+
+    def _step(self, step: dict, inputs: dict[str, str]) -> int:
+        variables = {name: self._filled(text, inputs) for name, text in
+                     step.get("env", {}).items()}  # fmt: skip
+        added = self.path.read_text().split() if self.path.exists() else []
+        bare = {"PATH": os.pathsep.join([*reversed(added), "/usr/bin", "/bin"])}
+        cache = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))}
+        files = {"GITHUB_STEP_SUMMARY": str(self.summary), "GITHUB_PATH": str(self.path),
+                 "RUNNER_TEMP": str(self.temp)}  # fmt: skip
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]],
+            cwd=self.workspace, capture_output=True, text=True, check=False,
+            env={**cache, **bare, **files, **self.environment, **variables},
+        )  # fmt: skip
+        self.said += done.stdout + done.stderr
+        return done.returncode
+
+    def _filled(self, text: str, inputs: dict[str, str]) -> str:
+        known = {f"inputs.{name}": value for name, value in inputs.items()}
+        known["github.action_path"] = str(ROOT)
+        known["steps.python.outputs.python-path"] = str(self._python)
+        return re.sub(r"\$\{\{ (.+?) \}\}", lambda match: known[match[1]], text)
+
+    @staticmethod
+    def _wanted(condition: str, inputs: dict[str, str], codes: dict[str, int]) -> bool:
+        if any(codes.values()) and "always()" not in condition:
+            return False
+        if match := re.search(r"inputs\.(\w+) != ''", condition):
+            return bool(inputs[match[1]])
+        if match := re.search(r"contains\(inputs\.(\w+), '(\w+)'\)", condition):
+            return match[2] in inputs[match[1]]
+        return True
