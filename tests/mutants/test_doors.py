@@ -1,0 +1,148 @@
+"""No door is green where nothing, or the wrong thing, was tested."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from itertools import product
+
+import click
+import command_cells
+import pytest
+import suite_cells
+from build_mutants import COMPILER
+from cells import Cell
+from doors import DOORS, EMPTY, ENTRANCES, WAYS
+from stage import Stage
+
+from harness.case.live import Live
+from harness.cli import COMMANDS
+from harness.pytest_plugin.fixture import Hil
+
+CELLS = (*command_cells.CELLS, *suite_cells.CELLS)
+GOOD = {**command_cells.GOOD, **suite_cells.GOOD}
+#: Cells of a door in the small form.
+_SAMPLE = 2
+LIBRARIES = {
+    "TflmHil": "harness.keywords.TflmHil",
+    "Layers": "harness.keywords.layers.Layers",
+    "OperatorLifecycle": "harness.keywords.lifecycle.OperatorLifecycle",
+    "Reference": "harness.keywords.reference.Reference",
+}
+needs_compiler = pytest.mark.skipif(COMPILER is None, reason="no arm-none-eabi-gcc")
+
+
+@pytest.fixture
+def stage(tmp_path, monkeypatch, capsys) -> Stage:
+    return Stage(tmp_path, monkeypatch, capsys)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """All cells, or so many of each door; those that wait for another part always run."""
+    if "cell" not in metafunc.fixturenames:
+        return
+    option = metafunc.config.getoption
+    if option("--all-mutants", default=False):
+        chosen = list(CELLS)
+    else:
+        seed = option("--mutant-seed", default=0)
+        chosen = [cell for cell in CELLS if cell.owner]
+        for door in DOORS:
+            cells = [cell for cell in CELLS if cell.door == door and not cell.owner]
+            chosen += random.Random(f"{seed} {door}").sample(cells, min(len(cells), _SAMPLE))
+    metafunc.parametrize("cell", list(_params(chosen)))
+
+
+def _params(cells: Iterable[Cell]) -> Iterator[object]:
+    for cell in cells:
+        same = [one for one in CELLS if str(one) == str(cell)]
+        marks = [pytest.mark.xfail(strict=True, reason=cell.owner)] if cell.owner else []
+        yield pytest.param(cell, id=f"{cell} {same.index(cell) + 1}", marks=marks)
+
+
+@needs_compiler
+def test_nothing_tested_is_not_green(cell: Cell, stage: Stage):
+    outcome = cell.call(stage)
+    assert not outcome.green, outcome.said
+    assert "a bug in tflm-hil" not in outcome.said
+    assert cell.says in outcome.said
+
+
+@needs_compiler
+@pytest.mark.parametrize("door", GOOD)
+def test_the_door_is_green_where_all_is_right(door: str, stage: Stage):
+    outcome = GOOD[door](stage)
+    assert outcome.green, outcome.said
+
+
+def test_every_door_has_a_good_call_or_a_reason():
+    assert GOOD.keys() | command_cells.NOT_HERE.keys() == DOORS.keys()
+    assert not GOOD.keys() & command_cells.NOT_HERE.keys()
+
+
+def test_every_way_through_every_door_has_a_cell_or_a_reason():
+    filled = {(cell.door, cell.way) for cell in CELLS}
+    assert filled <= set(product(DOORS, WAYS)), "a cell of a door or a way that there is not"
+    bare = [
+        f"{door}: {way}"
+        for door, way in product(DOORS, WAYS)
+        if (door, way) not in filled and not any(one.covers(door, way) for one in EMPTY)
+    ]
+    assert not bare, f"{len(bare)} cells are neither filled nor explained: {bare}"
+
+
+def test_every_reason_is_needed_and_explains_no_cell_that_is_there():
+    filled = {(cell.door, cell.way) for cell in CELLS}
+    for one in EMPTY:
+        covered = {pair for pair in product(DOORS, WAYS) if one.covers(*pair)}
+        assert covered - filled, f"{one} covers no empty cell"
+        assert not covered & filled, f"{one} covers {sorted(covered & filled)}, which have cells"
+    for door, way in product(DOORS, WAYS):
+        reasons = [one for one in EMPTY if one.covers(door, way)]
+        assert len(reasons) < 2, f"{door}: {way} has several reasons"
+
+
+def test_a_red_cell_says_why():
+    assert not [str(cell) for cell in CELLS if not cell.says and not cell.owner]
+
+
+def test_every_entrance_has_a_row():
+    found = {*_subcommands(), *_keywords(), *_members("hil", Hil), *_members("live", Live)}
+    assert found == ENTRANCES.keys()
+
+
+def test_every_entrance_leads_to_a_door_or_gives_a_reason():
+    doors = {where for where in ENTRANCES.values() if not where.startswith("- ")}
+    assert doors <= DOORS.keys()
+    without = DOORS.keys() - doors
+    assert without == {"crosscheck", "pytest cases", "action"}, "no entrance leads to a door"
+
+
+def _subcommands() -> Iterator[str]:
+    for name in COMMANDS:
+        module = name.replace("-", "_")
+        command = getattr(import_module(f"harness.cli.{module}"), module)
+        yield from _leaves(f"tflm-hil {name}", command)
+
+
+def _leaves(name: str, command: click.Command) -> Iterator[str]:
+    if not isinstance(command, click.Group):
+        yield name
+        return
+    if command.invoke_without_command:
+        yield name
+    for word, one in command.commands.items():
+        yield from _leaves(f"{name} {word}", one)
+
+
+def _keywords() -> Iterator[str]:
+    from robot.libdocpkg import LibraryDocumentation
+
+    for name, library in LIBRARIES.items():
+        for keyword in LibraryDocumentation(library).keywords:
+            yield f"{name}.{keyword.name}"
+
+
+def _members(name: str, owner: type) -> Iterator[str]:
+    return (f"{name}.{member}" for member in vars(owner) if not member.startswith("_"))
