@@ -1,8 +1,10 @@
 *** Settings ***
 Documentation       Do samples in the non-secure world, on the project's own secure image, what the
 ...                 resolver table says of them, as they do alone? Every line that they print goes
-...                 through a gateway. Where a target has no TrustZone-M the tests are skipped.
+...                 through a gateway. A target without TrustZone-M (Renode before 1.17) cannot:
+...                 ``--exclude two-worlds``.
 Resource            ../../robot/tflm.resource
+Test Tags           two-worlds
 Test Template       Non-Secure Sample Should Behave As The Table Says
 
 
