@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -18,12 +18,12 @@ Progress = Callable[[CaseResult, int], None]
 
 
 def run_together(
-    cases: Sequence[Case],
+    cases: Mapping[str, Case],
     output: Path,
     progress: Progress | None = None,
     results: dict[str, CaseResult] | None = None,
 ) -> dict[str, CaseResult]:
-    """The results of ``cases`` by name. The cases that take longest should come first.
+    """The results of ``cases`` by their keys. The cases that take longest should come first.
 
     A case that raises, or whose process dies, is left out: run alone, it shows why. An interrupt
     ends the processes; ``results`` then holds what came before it.
@@ -31,7 +31,9 @@ def run_together(
     results = {} if results is None else results
     pool = ProcessPoolExecutor(initializer=interrupts.worker, initargs=(os.getpid(),))
     try:
-        futures: list[Future[CaseResult]] = [pool.submit(run_case, case, output) for case in cases]
+        futures: dict[Future[CaseResult], str] = {
+            pool.submit(run_case, case, output): key for key, case in cases.items()
+        }
         for future in as_completed(futures):
             try:
                 result = future.result()
@@ -39,7 +41,7 @@ def run_together(
                 break
             except Exception:  # raised again when the case runs alone
                 continue
-            results[result.setup.name] = result
+            results[futures[future]] = result
             if progress is not None:
                 progress(result, len(results))
     except BaseException:

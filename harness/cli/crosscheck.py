@@ -64,6 +64,22 @@ class CrossChecks:
         """True if two targets differ."""
         return any(not result.equal for _, result in self.results())
 
+    @property
+    def untested(self) -> str:
+        """Why objects that ``--symbol`` names were not compared; "" if they were, or none is."""
+        if not self._symbols:
+            return ""
+        first = next(self.missing(), "")
+        blind = [
+            seen.target
+            for _, result in self.results()
+            for seen in (result.first, result.second)
+            if not seen.symbols
+        ]
+        if first or not blind:
+            return first
+        return f"the memory of {blind[0]} cannot be read, so --symbol compared nothing"
+
     def show(self, stream: TextIO) -> None:
         """Print every comparison, and what could not be compared."""
         for name, result in self.results():

@@ -14,8 +14,10 @@ import click
 
 from harness import interrupts
 from harness.build.builders import BUILDERS
-from harness.case import CaseResult, run_case
+from harness.case import CaseResult, Verdict, run_case
 from harness.case.each import result_of
+from harness.case.spec import target_names
+from harness.case.tally import Tally, exit_code
 from harness.cli.crosscheck import CrossChecks
 from harness.cli.names import ALL, CONFIGURATION, EXISTING, IMAGE_OR_CASES, MODEL, TARGET
 from harness.cli.options import (
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from harness.history.run import Occasion
 
 _REPORTS = ("json_file", "junit", "html", "coverage")
+_SKIPS_HINT = "--allow-skips, if that is as it should be"
 
 
 @click.command()
@@ -94,6 +97,11 @@ _REPORTS = ("json_file", "junit", "html", "coverage")
 @click.option("--profile", is_flag=True,
               help="Show the instructions of each function, boot to end; on "
               f"{' and '.join(who_can(Ability.TRACE))}.")  # fmt: skip
+@click.option(
+    "--allow-skips",
+    is_flag=True,
+    help="Exit code 0 although a case ran nowhere, or not on a target of --target.",
+)
 @history_option("Keep the results in this history: an SQLite file, or a database URL.")
 @click.option("--calibration", metavar="FILE",
               default=lambda: os.environ.get("TFLM_HIL_CALIBRATION") or None,
@@ -121,6 +129,8 @@ def run(**options: Any) -> int:
 
     Exit code 0: all passed; 1: a check failed; 4: the firmware failed (a fault, a hang,
     silence); 3: the environment; 2: usage. If cases end differently, the first of 4, 1, 3 counts.
+    A case that is skipped because its target is not here counts as 3, unless the case file lists
+    other targets and the case ran on one of them.
     """
     from harness.history.calibration import Calibration  # noqa: PLC0415
     from harness.history.run import Occasion  # noqa: PLC0415
@@ -156,11 +166,23 @@ def run(**options: Any) -> int:
         results = all_timed(results, options["calibration"])
         if keeping.stop is not None:
             occasion = occasion.without("cases after the interrupt")
-        _report(Outcome(results, occasion, checks), options, quiet=quiet)
+        tally = _tally(results, len(cases), options)
+        _report(Outcome(results, occasion, checks, tally), options, quiet=quiet)
         if keeping.stop is not None:
             click.echo(_interrupted(keeping.stop, len(results), len(cases), options), err=True)
             return interrupts.exit_code(keeping.stop)
-    return exit_code(results, differ=checks.differ)
+    verdicts = [result.judgement.verdict for result in results]
+    code = exit_code([*verdicts, Verdict.FAIL] if checks.differ else verdicts, tally)
+    for problem in (tally.untested, checks.untested):
+        if problem and not options["allow_skips"]:
+            click.echo(f"tflm-hil: {problem}\nhint: {_SKIPS_HINT}", err=True)
+            code = code or ExitCode.ENVIRONMENT
+    return code
+
+
+def _tally(results: Sequence[CaseResult], asked: int, options: Options) -> Tally:
+    named = target_names(options["target"]) if options["target"] is not None else ()
+    return Tally.of(results).requested(asked=asked, named=named, allow_skips=options["allow_skips"])
 
 
 def _interrupted(stop: KeyboardInterrupt, done: int, wanted: int, options: Options) -> str:
@@ -189,18 +211,6 @@ def _check_destinations(options: Options) -> None:
         )
 
 
-def exit_code(results: Sequence[CaseResult], *, differ: bool = False) -> int:
-    """The exit code for all results: firmware before failed checks before the environment.
-
-    ``differ``: two targets showed different things, which is a failed check.
-    """
-    codes = {result.judgement.verdict.exit_code for result in results}
-    if differ:
-        codes.add(ExitCode.CHECK_FAILED)
-    order = (ExitCode.FIRMWARE, ExitCode.CHECK_FAILED, ExitCode.ENVIRONMENT)
-    return next((code for code in order if code in codes), ExitCode.PASSED)
-
-
 @dataclass(frozen=True)
 class Outcome:
     """What the reports show of a run."""
@@ -208,20 +218,21 @@ class Outcome:
     results: Sequence[CaseResult]
     occasion: Occasion
     checks: CrossChecks
+    tally: Tally
 
     def document(self) -> dict[str, Any]:
         """The document of ``run --json``."""
         from harness.history.keep import document  # noqa: PLC0415 - see cli/__init__
 
         more = {"crosschecks": self.checks.to_json()} if self.checks.wanted else {}
-        return {**document(self.results, self.occasion), **more}
+        return {**document(self.results, self.occasion, self.tally), **more}
 
 
 def _report(outcome: Outcome, options: Options, *, quiet: bool) -> None:
     from harness import report  # noqa: PLC0415  rich and jinja2 only if something is shown
 
     if not quiet:
-        report.print_table(outcome.results, sys.stdout)
+        report.print_table(outcome.results, sys.stdout, outcome.tally)
         report.print_images(outcome.results, sys.stdout)
         report.print_failures(outcome.results, sys.stdout)
         if options["profile"]:
@@ -256,4 +267,6 @@ def _content(name: str, path: Path, outcome: Outcome) -> str:
         return json.dumps(outcome.document(), indent=2)
     if name == "html":
         return report.html(outcome.results, report.About(outcome.occasion, path.absolute().parent))
-    return {"junit": report.junit, "coverage": report.lcov}[name](outcome.results)
+    if name == "junit":
+        return report.junit(outcome.results, outcome.tally)
+    return report.lcov(outcome.results)

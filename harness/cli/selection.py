@@ -114,6 +114,8 @@ def _sample_cases(sample: str, resolver: str, builder: str | None) -> list[Case]
     pairs = [(known.name, row.name) for known, row in table.pairs() if known.name == sample]
     with suppress(BuildFailed), logs.shown(on_stderr):  # each case builds again and reports it
         build_all(pairs, builder)
+    if not pairs:
+        raise UsageError(f"the table has no configuration of sample {sample}")
     return [sample_case(*pair, builder=builder, table=table) for pair in pairs]
 
 

@@ -34,11 +34,12 @@ if TYPE_CHECKING:
               help="Write a page with the Pareto front and all points.")  # fmt: skip
 @history_option("Keep every point as a case in this history: an SQLite file, or a database URL.")
 @json_option("every point's parameters, verdict and measures")
-def sweep(file: Path, **options: Any) -> None:
+def sweep(file: Path, **options: Any) -> int:
     """Build, run and judge every point that the axes of sweep.toml span.
 
     Only points that pass can be the best. Points of different samples or models are never compared
-    with each other.
+    with each other. Exit code 0 only if at least one point of each sample, model, builder and
+    target passes; otherwise that of its points: 4, 1 or 3.
 
     \b
     tflm-hil sweep sweep.toml --html sweep.html
@@ -46,7 +47,14 @@ def sweep(file: Path, **options: Any) -> None:
     """
     from harness.history.run import Occasion  # noqa: PLC0415 - see cli/__init__
     from harness.history.selection import Selection  # noqa: PLC0415
-    from harness.studies.sweep import MEASURES, best_of_each, history_case, load  # noqa: PLC0415
+    from harness.studies.sweep import (  # noqa: PLC0415
+        MEASURES,
+        best_of_each,
+        history_case,
+        load,
+        verdict,
+        without_pass,
+    )
 
     limits = _limits(options["budgets"], MEASURES)
     occasion = Occasion.here(selection=Selection.of([str(file)]))
@@ -63,10 +71,16 @@ def sweep(file: Path, **options: Any) -> None:
         from harness.report.sweep import table  # noqa: PLC0415
 
         click.echo(table(rows, chosen if limits else {}))
+    lacking = without_pass(rows)
+    if lacking:
+        tasks = "; ".join(" ".join(filter(None, task)) for task in lacking)
+        click.echo(f"tflm-hil: no point of {tasks} passes", err=True)
+        return verdict(rows).exit_code
     without = [task[0] for task, index in chosen.items() if index is None]
     if limits and without:
         wanted = ", ".join(f"{name} {limit:g}" for name, limit in limits.items())
         raise CheckFailed(f"no point of {', '.join(without)} passes and keeps within {wanted}")
+    return verdict(rows).exit_code
 
 
 def _limits(texts: tuple[str, ...], measures: dict[str, int]) -> dict[str, float]:

@@ -6,14 +6,22 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from harness.case.result import CaseResult
+from harness.case.tally import Tally
 from harness.history.run import Occasion, from_document
 from harness.history.store import History
 from harness.words import count_of
 
 
-def document(results: Sequence[CaseResult], occasion: Occasion) -> dict[str, Any]:
-    """What ``run --json`` and a Robot execution write: the run, and a row for each case."""
-    return {"run": occasion.to_json(), "cases": [result.to_json() for result in results]}
+def document(
+    results: Sequence[CaseResult], occasion: Occasion, tally: Tally | None = None
+) -> dict[str, Any]:
+    """What ``run --json`` and a Robot execution write: the run, counts, and a row for each case.
+
+    ``tally`` counts what was asked for; without one that is what there are results of.
+    """
+    tally = tally or Tally.of(results)
+    cases = [result.to_json() for result in results]
+    return {"run": occasion.to_json(), "tally": tally.to_json(), "cases": cases}
 
 
 def keep(url: str, results: Mapping[str, Any], occasion: Occasion) -> str:

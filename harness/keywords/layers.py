@@ -6,7 +6,6 @@ from pathlib import Path
 
 from robot.api import SkipExecution, logger
 from robot.api.deco import keyword, library
-from robot.libraries.BuiltIn import BuiltIn
 
 from harness import __version__, targets
 from harness.arithmetic import Arithmetic, Multipliers, Rounding
@@ -14,9 +13,11 @@ from harness.case.casefile import find_model
 from harness.case.layers import compare_with_device
 from harness.elf import combined
 from harness.errors import CheckFailed, EnvironmentMissing
+from harness.keywords import variables
+from harness.keywords.skipped import AllSkipped
 from harness.reference import Interpreter
 from harness.reference.layers import LayerReport
-from harness.targets.registry import DEFAULT, Ability
+from harness.targets.registry import Ability
 
 #: Seconds on the target's clock in which the inference must end.
 _TIMEOUT = 30.0
@@ -27,8 +28,12 @@ class Layers:
     """Reads what each operator of a running image wrote and compares it.
 
     ``${TARGET}`` says where, as for the library TflmHil. The target must be able to stop at an
-    instruction (``simulator``, ``renode``); on others the test is skipped.
+    instruction (``simulator``, ``renode``); on others the test is skipped. An execution of which
+    every test is skipped fails, unless the variable ``ALLOW_SKIPS`` is true.
     """
+
+    def __init__(self) -> None:
+        self.ROBOT_LIBRARY_LISTENER = AllSkipped()
 
     @keyword
     def layers_should_equal_reference(
@@ -86,7 +91,7 @@ class Layers:
         arithmetic: Arithmetic,
         tolerance: float | None,
     ) -> LayerReport:
-        target = str(BuiltIn().get_variable_value("${TARGET}", DEFAULT))
+        target = variables.target()
         if not targets.target(target).can(Ability.STEP):
             raise SkipExecution(f"target {target} cannot {Ability.STEP}")
         firmware = combined.read(elf)
@@ -94,7 +99,7 @@ class Layers:
         try:
             session = targets.open_target(target, firmware)
         except EnvironmentMissing as missing:
-            raise SkipExecution(f"{target}: {missing}") from missing
+            variables.skip(target, missing)
         with session:
             return compare_with_device(
                 session,

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from robot.api import SkipExecution, logger
+from robot.api import logger
 from robot.api.deco import keyword, library
 from robot.errors import RobotError
-from robot.libraries.BuiltIn import BuiltIn, RobotNotRunningError
 
 from harness import __version__, limits, logs, targets
 from harness.build.builders import build_all, build_one
@@ -21,16 +21,20 @@ from harness.case.accuracy import accuracy
 from harness.case.artifacts import folder_name
 from harness.case.casefile import find_model
 from harness.case.each import result_of
+from harness.case.identity import identity
 from harness.case.samples import sample_case
 from harness.case.spec import Case
+from harness.case.tally import Tally
 from harness.case.together import run_together
-from harness.errors import BuildFailed, CheckFailed, UsageError
+from harness.errors import BuildFailed, CheckFailed, HilError, UsageError
+from harness.keywords import variables
 from harness.keywords.images import ImageChecks
 from harness.keywords.live import LiveSession
+from harness.keywords.results import console_of
+from harness.keywords.skipped import AllSkipped
 from harness.keywords.summary import Summary
 from harness.report.problems import problem_lines
 from harness.report.ticker import Ticker
-from harness.targets.registry import DEFAULT
 
 _NO_FAILURE = (Verdict.PASS, Verdict.SKIPPED)
 
@@ -40,8 +44,12 @@ class TflmHil(LiveSession, ImageChecks):
     """Builds, runs, measures and judges tflite-micro firmware for the nRF9160.
 
     The target is the variable ``${TARGET}`` (``simulator``, ``renode``, ``board``,
-    ``virtual-board``) unless a keyword names another. Each run leaves its console, transcript
-    and ``result.json`` under ``${OUTPUT DIR}/cases``; a table of all runs ends the execution.
+    ``virtual-board``) unless a keyword names another. A test fails if this machine lacks its
+    target; with ``--variable ALLOW_SKIPS:true`` it is skipped. An execution of which every test is
+    skipped fails, too.
+
+    Each run leaves its console, transcript and ``result.json`` under ``${OUTPUT DIR}/cases``; a
+    table of all runs ends the execution.
 
     = Two ways to test =
 
@@ -51,10 +59,10 @@ class TflmHil(LiveSession, ImageChecks):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ROBOT_LIBRARY_LISTENER = Summary(self)
+        self.ROBOT_LIBRARY_LISTENER = [Summary(self), AllSkipped()]
         self.results: list[CaseResult] = []
         self.rows: set[tuple[str, ...]] = set()  # arguments of the running suite's tests
-        self._ready: dict[str, CaseResult] = {}
+        self._ready: dict[str, CaseResult] = {}  # by the identity of their cases
         self._runs: Counter[tuple[str, str]] = Counter()  # by target and folder name
 
     @keyword
@@ -91,35 +99,32 @@ class TflmHil(LiveSession, ImageChecks):
         """Runs a sample in one configuration and checks it against the resolver table.
 
         Fails if the outputs differ from the NumPy reference in one bit, if a finding that the
-        table expects does not come, or if one comes that it does not expect. Skips the test if
-        this machine has no such target.
+        table expects does not come, if one comes that it does not expect, or if this machine has
+        no such target.
 
         Examples:
         | Run Sample Case | hello_world | exact |
         | Run Sample Case | hello_world | missing | target=renode |
         """
         case = sample_case(sample, resolver, builder=builder)
-        return self._judged(case.on(target or self._target(), self._options(target)))
+        result = self._result(case.on(target or variables.target(), self._options(target)))
+        self._raise([result])
+        return result
 
     @keyword
     def run_case(self, file: Path, name: str | None = None) -> list[CaseResult]:
         """Runs the cases of a ``hil.toml``, or those called ``name``; all of them, pass or fail.
 
-        Fails if a case fails, and names each that did. ``tflm-hil run hil.toml`` does the same.
+        Fails if a case fails, and names each that did. A target that the file lists and this
+        machine lacks is skipped; a case that ran on none of its targets fails. ``tflm-hil run
+        hil.toml`` does the same.
 
         Examples:
         | Run Case | ${CURDIR}/hil.toml |
         """
-        cases = [case for case in load_cases(file) if name in (None, case.name)]
-        if not cases:
-            raise UsageError(f"{file} has no case {name!r}")
+        cases = load_cases(file) if name is None else _named(file, name)
         results = [self._result(case) for case in cases]
-        failed = [result for result in results if result.judgement.verdict not in _NO_FAILURE]
-        if len(failed) > 1:
-            reasons = "\n".join(f"{one.setup}: {one.judgement.reason}" for one in failed)
-            raise CheckFailed(f"{len(failed)} of {len(results)} cases failed:\n{reasons}")
-        for result in (*failed, *results):
-            self._raise(result)
+        self._raise(results)
         return results
 
     @keyword
@@ -139,34 +144,27 @@ class TflmHil(LiveSession, ImageChecks):
                 build_all(pairs)
         except BuildFailed as failed:
             logger.warn(failed.message)
-        if not targets.target(self._target()).parallel:
+        target, options = variables.target(), self._options(None)
+        if not targets.target(target).parallel:
             return
-        target, options = self._target(), self._options(None)
         cases = [sample_case(*pair, table=table).on(target, options) for pair in pairs]
         cases.sort(key=lambda case: case.inputs is None)  # whole test sets take longest: first
-        ticker = Ticker("running", len(cases))
-        for case in cases:
+        by_identity = {key: case for case in cases if (key := _identity(case))}
+        ticker = Ticker("running", len(by_identity))
+        for case in by_identity.values():
             self._folder(case)
         try:
-            run_together(cases, self.output_folder() / target, ticker.result, self._ready)
+            run_together(by_identity, self.output_folder() / target, ticker.result, self._ready)
         except BaseException:  # Robot is stopped: the summary still shows what ran
             self.results += self._ready.values()
             raise
         finally:
             ticker.done()
 
-    def _judged(self, case: Case) -> CaseResult:
-        result = self._result(case)
-        self._raise(result)
-        return result
-
     def _result(self, case: Case) -> CaseResult:
         """The result of ``case``, kept for the summary and shown in the log."""
-        ready = self._ready.get(case.name) if case.sample else None
-        if ready and (ready.setup.target, ready.setup.builder) == (case.target, case.builder):
-            result = ready
-        else:
-            result = self._run(case)
+        ready = self._ready.get(_identity(case)) if self._ready else None
+        result = ready or self._run(case)
         if all(earlier is not result for earlier in self.results):
             self.results.append(result)
             number = len(self.results)
@@ -175,13 +173,16 @@ class TflmHil(LiveSession, ImageChecks):
         return result
 
     @staticmethod
-    def _raise(result: CaseResult) -> None:
-        """Fail or skip the test, unless the case passed."""
-        if result.judgement.verdict is Verdict.SKIPPED:
-            hint = f"\nhint: {result.judgement.hint}" if result.judgement.hint else ""
-            raise SkipExecution(f"{result.judgement.reason}{hint}")
-        if not result.passed:
+    def _raise(results: Sequence[CaseResult]) -> None:
+        """Fail or skip the test, unless all cases passed that could run."""
+        allow = variables.allow_skips()
+        failed = [one for one in results if one.judgement.verdict not in _NO_FAILURE]
+        if len(failed) > 1:
+            reasons = "\n".join(f"{one.setup}: {one.judgement.reason}" for one in failed)
+            raise CheckFailed(f"{len(failed)} of {len(results)} cases failed:\n{reasons}")
+        for result in failed:
             raise CheckFailed(result.judgement.reason, hint=result.judgement.hint)
+        variables.check_tested(Tally.of(results).requested(allow_skips=allow))
 
     def _run(self, case: Case) -> CaseResult:
         options = self.shared.options(case.target, case.target_options)
@@ -193,11 +194,10 @@ class TflmHil(LiveSession, ImageChecks):
         """Fails unless the device got as much of the test set right as the model's card says.
 
         ``result`` is what `Run Sample Case` returned for a sample in the configuration
-        ``console``. Returns the accuracy.
+        ``console``, which must have run that model. Returns the accuracy.
         """
-        if result.evidence.console is None:
-            raise CheckFailed(f"{result.setup.name} left no console")
-        answers = accuracy(result.evidence.console, find_model(model))
+        model_file = find_model(model)
+        answers = accuracy(console_of(result, model_file), model_file)
         logger.info(f"{answers.right} of {answers.total} right, the card says {answers.card}")
         if not answers.equal:
             raise CheckFailed(f"accuracy {answers.measured:.4f}, the card says {answers.card:.4f}")
@@ -207,18 +207,17 @@ class TflmHil(LiveSession, ImageChecks):
     def case_should_end_as(self, file: Path, name: str, verdict: Verdict) -> None:
         """Runs one case of a ``hil.toml`` that must end with ``verdict``.
 
-        Fails if it ends in any other way. For cases that show that a check can fail.
+        Fails if it ends in any other way, on any of its targets. For cases that show that a check
+        can fail.
 
         Examples:
         | Case Should End As | ${CURDIR}/hil.toml | a budget that is too tight | fail |
         """
-        case = next((case for case in load_cases(file) if case.name == name), None)
-        if case is None:
-            raise UsageError(f"{file} has no case {name!r}")
-        result = self._run(case)
-        self._log(result)
-        if result.judgement.verdict != verdict:
-            raise CheckFailed(f"{name} ended as {result.judgement}")
+        for case in _named(file, name):
+            result = self._run(case)
+            self._log(result)
+            if result.judgement.verdict != verdict:
+                raise CheckFailed(f"{result.setup} ended as {result.judgement}")
 
     def _log(self, result: CaseResult) -> None:
         hint = [f"hint: {result.judgement.hint}"] if result.judgement.hint else []
@@ -246,7 +245,7 @@ class TflmHil(LiveSession, ImageChecks):
         Examples:
         | Start Target | ${elf} | model=hello_world_int8.tflite |
         """
-        name = target or self._target()
+        name = target or variables.target()
         case = Case(
             name=elf.stem,
             elf=elf,
@@ -258,14 +257,11 @@ class TflmHil(LiveSession, ImageChecks):
         )
         self.start(replace(case, name=f"{case.name}-live"))
 
-    def _target(self) -> str:
-        return str(self._variable("${TARGET}", DEFAULT))
-
     def _options(self, target: str | None) -> dict[str, object]:
         """Options of the chosen target, from variables: ``${RENODE}``, ``${BOARD}``."""
         values = {
-            option.name: self._variable("${" + option.name.upper() + "}", "")
-            for option in targets.target(target or self._target()).options
+            option.name: variables.value(option.name.upper())
+            for option in targets.target(target or variables.target()).options
         }
         return {name: value for name, value in values.items() if value}
 
@@ -278,19 +274,30 @@ class TflmHil(LiveSession, ImageChecks):
 
     def output_folder(self) -> Path:
         """The folder of the cases' files."""
-        return Path(str(self._variable("${OUTPUT DIR}", "."))) / "cases"
+        return Path(str(variables.value("OUTPUT DIR", "."))) / "cases"
 
     def log_file(self) -> str:
         """The name of Robot's log, if it will be in the report's folder; otherwise ""."""
-        log = Path(str(self._variable("${LOG FILE}", "NONE")))
+        log = Path(str(variables.value("LOG FILE", "NONE")))
         return log.name if log.parent == self.output_folder().parent else ""
 
     def history(self) -> str:
         """Where results over time are kept, by Robot's variable or the environment's; "" for no."""
-        return str(self._variable("${HISTORY}", "") or os.environ.get("TFLM_HIL_HISTORY", ""))
+        return str(variables.value("HISTORY") or os.environ.get("TFLM_HIL_HISTORY", ""))
 
-    def _variable(self, name: str, default: str) -> object:
-        try:
-            return BuiltIn().get_variable_value(name, default)
-        except RobotNotRunningError:
-            return default
+
+def _named(file: Path, name: str) -> list[Case]:
+    """The cases of a file with this name, one for each target."""
+    cases = load_cases(file)
+    if all(case.name != name for case in cases):
+        known = ", ".join(dict.fromkeys(case.name for case in cases))
+        raise UsageError(f"{file} has no case {name!r}", hint=f"it has {known}")
+    return [case for case in cases if case.name == name]
+
+
+def _identity(case: Case) -> str:
+    """What a result of ``case`` is looked up by; "" if its image cannot be made or read."""
+    try:
+        return identity(case)
+    except HilError:  # the case's own test reports it
+        return ""

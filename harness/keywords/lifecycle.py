@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from robot.api import logger
 from robot.api.deco import keyword, library
 
@@ -10,6 +12,7 @@ from harness.case import CaseResult
 from harness.case.casefile import find_model
 from harness.case.lifecycle import METHODS, Lifecycle, lifecycle, nodes_of
 from harness.errors import CheckFailed, UsageError
+from harness.keywords.results import console_of
 
 
 @library(scope="GLOBAL", version=__version__, doc_format="ROBOT")
@@ -32,8 +35,9 @@ class OperatorLifecycle:
         | ${result} = | Run Sample Case | atan | exact |
         | Lifecycle Should Be As Documented | ${result} | Atan | atan_float32.tflite |
         """
-        counted = self._lifecycle(result, operator)
-        departures = list(counted.departures(nodes_of(find_model(model), operator)))
+        model_file = find_model(model)
+        counted = self._lifecycle(result, operator, model_file)
+        departures = list(counted.departures(nodes_of(model_file, operator)))
         if departures:
             raise CheckFailed(f"{operator}: {'; '.join(departures)}")
 
@@ -66,10 +70,8 @@ class OperatorLifecycle:
             raise CheckFailed(f"{operator}: {'; '.join(wrong)}")
 
     @staticmethod
-    def _lifecycle(result: CaseResult, operator: str) -> Lifecycle:
-        if result.evidence.console is None:
-            raise CheckFailed(f"{result.setup.name} left no console")
-        counted = lifecycle(result.evidence.console, operator)
+    def _lifecycle(result: CaseResult, operator: str, model: Path | None = None) -> Lifecycle:
+        counted = lifecycle(console_of(result, model), operator)
         logger.info(
             f"{operator}: {counted.calls}, order {counted.order}, {counted.inferences} inferences"
         )

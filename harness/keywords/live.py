@@ -11,6 +11,7 @@ from harness.case.live import Live
 from harness.case.spec import Case
 from harness.errors import CheckFailed, EnvironmentMissing, UsageError
 from harness.findings import Kind
+from harness.keywords.variables import skip
 from harness.targets import target
 from harness.targets.pins import Pins, pin_number
 from harness.targets.registry import Ability, TargetPools
@@ -29,7 +30,7 @@ class LiveSession:
         try:
             self._live = Live.open(case, self.shared)
         except EnvironmentMissing as missing:
-            raise SkipExecution(f"{case.target}: {missing}") from missing
+            skip(case.target, missing)
 
     @keyword
     def stop_target(self) -> None:

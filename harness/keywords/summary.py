@@ -14,11 +14,14 @@ from robot.run import RobotFramework
 
 from harness import files, report
 from harness.case import CaseResult
+from harness.case.tally import Tally
+from harness.errors import HilError
 from harness.history.keep import document, keep
 from harness.history.run import Occasion
 from harness.history.selection import Selection
 from harness.history.timing import all_timed
-from robot import running
+from harness.keywords.skipped import fail
+from robot import result, running
 
 #: Options of Robot that leave tests out.
 _FILTERS = ("test", "task", "suite", "include", "exclude", "rerunfailed", "rerunfailedsuites",
@@ -86,6 +89,7 @@ class Summary:
         self._history = ""
         self._log = ""
         self._tests: dict[int, str] = {}  # index of a result -> id of its test in Robot's log
+        self._last: result.TestCase | None = None
 
     def output_file(self, path: Path | None) -> None:
         """Put the report beside Robot's own output file."""
@@ -98,8 +102,9 @@ class Summary:
         self._log = self._log or self._owner.log_file()
         self._output = self._output or self._owner.output_folder().parent
 
-    def end_test(self, data: object, result: running.TestCase) -> None:
+    def end_test(self, data: object, result: result.TestCase) -> None:
         """Note which results came from this test."""
+        self._last = result
         for index in range(len(self._owner.results)):
             self._tests.setdefault(index, str(result.id))
 
@@ -113,18 +118,27 @@ class Summary:
             self._owner.rows = {tuple(row) for row in rows}
 
     def close(self) -> None:
-        """Write the reports: the execution has ended."""
+        """Write the reports: the execution has ended. What cannot be written or kept fails it."""
         self._owner.close()
+        try:
+            self._report()
+        except HilError as error:
+            print(f"HIL:     {error}", file=sys.__stdout__)
+            if self._last is not None:
+                fail(self._last, str(error))
+
+    def _report(self) -> None:
         results = all_timed(self._owner.results, os.environ.get("TFLM_HIL_CALIBRATION"))
         if not results or self._output is None:
             return
         occasion = self._occasion or _here()
-        content = document(results, occasion)
+        tally = Tally.of(results)
+        content = document(results, occasion, tally)
         files.write(self._output / "results.json", json.dumps(content, indent=2) + "\n")
         about = report.About(occasion, self._output.absolute(), self._log, self._tests)
         files.write(self._output / "hil.html", report.html(results, about))
-        files.write(self._output / "hil-junit.xml", report.junit(results))
-        report.print_table(results, sys.__stdout__ or sys.stdout)
+        files.write(self._output / "hil-junit.xml", report.junit(results, tally))
+        report.print_table(results, sys.__stdout__ or sys.stdout, tally)
         report.print_images(results, sys.__stdout__ or sys.stdout)
         print(f"HIL:     {self._output / 'hil.html'}", file=sys.__stdout__)
         if self._history:

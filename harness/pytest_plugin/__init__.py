@@ -7,13 +7,13 @@ the first case file or the first use of the fixture.
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.pytest_plugin.names import RESULTS
+from harness.pytest_plugin.names import ATTEMPTS, RESULTS
 
 if TYPE_CHECKING:
     from harness.pytest_plugin.fixture import Hil
@@ -31,6 +31,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "board, virtual-board",
     )  # fmt: skip
     group.addoption(
+        "--hil-allow-skips", action="store_true",
+        help="pass although a case ran nowhere, or not on a target of --hil-target",
+    )  # fmt: skip
+    group.addoption(
         "--hil-output", metavar="FOLDER", default="hil-results",
         help="where consoles, transcripts and results.json go (default: hil-results)",
     )  # fmt: skip
@@ -46,7 +50,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Check the calibration, and collect results in the process that reports (not in workers)."""
+    """Check the options, and collect results in the process that reports (not in workers)."""
+    if config.getoption("--hil-target") is not None:
+        from harness.pytest_plugin.items import check_targets  # noqa: PLC0415
+
+        check_targets(config)  # also where no test uses them
     if config.getoption("--hil-calibration"):
         from harness.pytest_plugin.items import check_calibration  # noqa: PLC0415
 
@@ -79,10 +87,10 @@ def hil(request: pytest.FixtureRequest) -> Iterator[Hil]:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add the results of a test's cases to its report."""
+    """Move the results of a test's cases to the report of the phase in which they came."""
     report = yield
-    if report.when == "call":
-        setattr(report, RESULTS, getattr(item, RESULTS, []))
+    for name in (RESULTS, ATTEMPTS):
+        setattr(report, name, vars(item).pop(name, []))
     return report
 
 
@@ -95,27 +103,36 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 class _ResultCollector:
-    """Collects the results of the whole run from all processes."""
+    """Collects the results of the whole run from all processes, and counts what was tested."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._results: list[dict[str, object]] = []
+        self._attempts: list[Sequence[str]] = []
         self._summary: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the results of a test's report."""
         self._results += getattr(report, RESULTS, [])
+        self._attempts += getattr(report, ATTEMPTS, [])
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write results.json, and the history if one is named."""
-        if self._results:
-            from harness.pytest_plugin.items import report  # noqa: PLC0415
+        """Write results.json, and the history if one is named; fail if nothing was tested."""
+        if not self._attempts:
+            return
+        from harness.pytest_plugin.items import ALLOW_HINT, report, tally_of  # noqa: PLC0415
 
+        tally = tally_of(self._attempts, self._config)
+        self._summary = [str(tally)]
+        if self._results:
             stopped = bool(session.shouldstop or session.shouldfail)
-            self._summary = report(self._results, self._config, stopped=stopped)
+            self._summary += report(self._results, tally, self._config, stopped=stopped)
+        if tally.untested:
+            self._summary += [f"FAILED: {tally.untested}", f"hint: {ALLOW_HINT}"]
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print where the results are."""
+        """Print how much was tested, and where the results are."""
         for line in self._summary:
             terminalreporter.write_line(f"tflm-hil: {line}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,18 +15,27 @@ from harness.case import Case, CaseResult, what
 from harness.case.casefile import check_ends, find_model
 from harness.case.live import Live
 from harness.case.spec import target_names
+from harness.case.tally import Attempt, Turn
 from harness.closing import Closing
 from harness.elf import combined
-from harness.errors import EnvironmentMissing, UsageError
+from harness.errors import CheckFailed, EnvironmentMissing, UsageError
 from harness.footprint.analysis import Footprint
 from harness.model import Model
-from harness.pytest_plugin.items import failure_text, ready, run, shared_of
+from harness.pytest_plugin.items import failure_text, note, ready, run, shared_of
 from harness.uart import scraper as make_scraper
+
+#: Attributes of a result that say how the case ended.
+_VERDICT = frozenset(("judgement", "passed"))
 
 
 @dataclass(frozen=True, repr=False)
 class Outcome(CaseResult):
     """The result of a run. It is true if the case passed, for ``assert hil.run(...)``."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name in _VERDICT:
+            object.__getattribute__(self, "__dict__")["was_read"] = True
+        return object.__getattribute__(self, name)
 
     def __bool__(self) -> bool:
         return self.passed
@@ -37,7 +47,9 @@ class Outcome(CaseResult):
 class Hil(Closing):
     """Runs, watches and measures firmware in a test.
 
-    Paths are relative to the test's file. If this machine lacks the target, the test is skipped.
+    Paths are relative to the test's file. If this machine lacks the target, the test is skipped,
+    and the session fails unless that is allowed. A run that did not pass fails its test if the test
+    never looks at the verdict.
     """
 
     def __init__(self, request: pytest.FixtureRequest) -> None:
@@ -45,12 +57,23 @@ class Hil(Closing):
         self._config = request.config
         self._here = request.path.parent
         self._sessions: list[Live] = []
+        self._outcomes: list[Outcome] = []
 
     def close(self) -> None:
-        """End the sessions that the test left open."""
+        """End the sessions that the test left open.
+
+        Raises :class:`CheckFailed` for a run that did not pass and that the test did not judge.
+        """
         sessions, self._sessions = self._sessions, []
         for session in sessions:
             session.close()
+        outcomes, self._outcomes = self._outcomes, []
+        for outcome in outcomes:
+            if "was_read" not in vars(outcome) and not outcome.passed:
+                hint = "assert hil.run(...), or look at its verdict"
+                raise CheckFailed(
+                    f"nobody looked at a failure:\n{failure_text(outcome)}", hint=hint
+                )
 
     def run(
         self,
@@ -89,7 +112,9 @@ class Hil(Closing):
             name=f"{self._item.name}/{name or case.name}",
         )
         check_ends(case)
-        return Outcome(**vars(run(self._item, case, prefix=f"{name or Path(elf).stem}.")))
+        outcome = Outcome(**vars(run(self._item, case, prefix=f"{name or Path(elf).stem}.")))
+        self._outcomes.append(outcome)
+        return outcome
 
     def session(
         self,
@@ -107,10 +132,13 @@ class Hil(Closing):
         case = self._case(elf, model, scraper, target, timeout, None, None)
         if case.elf is None:
             case = replace(case, elf=build_one(case.sample, case.resolver, case.builder))
+        name = f"{self._item.name}/{case.name}"
         try:
             live = Live.open(ready(case, self._config), shared_of(self._config))
         except EnvironmentMissing as missing:
+            note(self._item, Attempt(name, case.target, Turn.SKIPPED, missing.message))
             pytest.skip(f"{case.target}: {missing}")
+        note(self._item, Attempt(name, case.target))
         self._sessions.append(live)
         return live
 
@@ -153,8 +181,8 @@ class Hil(Closing):
 
     def _target(self, given: str | None) -> str:
         """The target that the test gives, else that of ``--hil-target``, else the default."""
-        text = given or self._config.getoption("--hil-target")
-        names = target_names(text) if text else []
+        text = self._config.getoption("--hil-target") if given is None else given
+        names = target_names(text) if text is not None else []
         if len(names) > 1:
             raise UsageError(
                 f"a test in Python runs on one target, not on {', '.join(names)}",

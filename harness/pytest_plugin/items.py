@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,9 @@ from harness.case import Case, CaseResult, Verdict, load_cases
 from harness.case.each import result_of
 from harness.case.measures import properties
 from harness.case.spec import on_targets, target_names
+from harness.case.tally import Attempt, Tally, Turn
 from harness.errors import HilError
-from harness.pytest_plugin.names import RESULTS
+from harness.pytest_plugin.names import ATTEMPTS, RESULTS
 from harness.report.problems import problem_lines
 from harness.targets.registry import TargetPools, target
 from harness.words import count_of
@@ -24,6 +25,8 @@ from harness.words import count_of
 if TYPE_CHECKING:
     from harness.history.run import Occasion
 
+#: The hint of a session that fails because something did not run.
+ALLOW_HINT = "--hil-allow-skips, if that is as it should be"
 #: Seconds that a worker of xdist waits for a board that another worker holds.
 _TURN = 600.0
 
@@ -93,6 +96,29 @@ def chosen(cases: Iterable[Case], config: pytest.Config) -> list[Case]:
     return list(cases) if text is None else on_targets(cases, target_names(text))
 
 
+def check_targets(config: pytest.Config) -> None:
+    """Raise pytest's usage error for a name in ``--hil-target`` that no target has."""
+    try:
+        target_names(config.getoption("--hil-target"))
+    except HilError as error:
+        raise pytest.UsageError(f"--hil-target: {error}") from error
+
+
+def note(item: pytest.Item, attempt: Attempt) -> None:
+    """Count an attempt of ``item``; cases of two files may have the same name."""
+    place = item.parent.nodeid if item.parent else ""
+    row = [f"{place}::{attempt.case}", attempt.target, attempt.turn.value, attempt.reason]
+    setattr(item, ATTEMPTS, [*getattr(item, ATTEMPTS, []), row])
+
+
+def tally_of(attempts: Iterable[Sequence[str]], config: pytest.Config) -> Tally:
+    """The attempts of all items of a session, as :func:`note` has left them."""
+    rows = tuple(Attempt(case, name, Turn(turn), why) for case, name, turn, why in attempts)
+    text = config.getoption("--hil-target")
+    named = frozenset(target_names(text) if text else ())
+    return Tally(rows, len(rows), named, allow_skips=config.getoption("--hil-allow-skips"))
+
+
 def calibration_file(config: pytest.Config) -> str | None:
     """The file of ``--hil-calibration``; a name is relative to where pytest was started."""
     name = config.getoption("--hil-calibration")
@@ -129,7 +155,8 @@ def ready(case: Case, config: pytest.Config) -> Case:
 def run(item: pytest.Item, case: Case, *, prefix: str) -> CaseResult:
     """Run ``case`` for ``item``; its measures become properties called ``prefix`` + name.
 
-    Skips the test if this machine has no such target.
+    Skips the test if this machine has no such target; whether the session may pass then is for
+    its tally.
     """
     result = result_of(ready(case, item.config), folder_of(item) / case.target)
     calibration = calibration_file(item.config)
@@ -140,6 +167,7 @@ def run(item: pytest.Item, case: Case, *, prefix: str) -> CaseResult:
     item.user_properties += [(prefix + name, value) for name, value in properties(result).items()]
     earlier: list[dict[str, object]] = getattr(item, RESULTS, [])
     setattr(item, RESULTS, [*earlier, result.to_json()])
+    note(item, Attempt.of(result))
     if result.judgement.verdict is Verdict.SKIPPED:
         hint = f" (hint: {result.judgement.hint})" if result.judgement.hint else ""
         pytest.skip(f"{case.target}: {result.judgement.reason}{hint}")
@@ -174,7 +202,7 @@ def _occasion(config: pytest.Config, *, stopped: bool) -> Occasion:
 
 
 def report(
-    results: list[dict[str, object]], config: pytest.Config, *, stopped: bool = False
+    results: list[dict[str, object]], tally: Tally, config: pytest.Config, *, stopped: bool = False
 ) -> list[str]:
     """Write ``results.json``, and the history of ``--hil-history``; gives lines for the terminal.
 
@@ -187,7 +215,7 @@ def report(
     output.mkdir(parents=True, exist_ok=True)
     path = output / "results.json"
     occasion = _occasion(config, stopped=stopped)
-    document = {"run": occasion.to_json(), "cases": results}
+    document = {"run": occasion.to_json(), "tally": tally.to_json(), "cases": results}
     files.write(path, json.dumps(document, indent=2) + "\n")
     lines = [f"{count_of(len(results), 'result')} in {path}"]
     url = config.getoption("--hil-history")

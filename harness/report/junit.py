@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 from harness.case.measures import properties
 from harness.case.result import CaseResult, Verdict
+from harness.case.tally import Tally
 from harness.report.problems import problem_lines
 
 # Characters that XML 1.0 cannot hold, escaped or not; a device's console may have them.
@@ -26,8 +27,11 @@ def legal(text: str) -> str:
     return _ILLEGAL.sub(lambda match: f"#x{ord(match.group()):02X}", text)
 
 
-def junit(results: Sequence[CaseResult]) -> str:
-    """A ``testsuite`` with a ``testcase`` for each result, and for each test that an image ran."""
+def junit(results: Sequence[CaseResult], tally: Tally | None = None) -> str:
+    """A ``testsuite`` with a ``testcase`` for each result, and for each test that an image ran.
+
+    Its output is the counts of ``tally``; without one those of ``results``.
+    """
     counts = dict.fromkeys(("failure", "error", "skipped"), 0)
     suite = ElementTree.Element("testsuite", name="tflm-hil")
     for result in results:
@@ -49,6 +53,8 @@ def junit(results: Sequence[CaseResult]) -> str:
     suite.set("failures", str(counts["failure"]))
     suite.set("errors", str(counts["error"]))
     suite.set("skipped", str(counts["skipped"]))
+    counted = str(tally or Tally.of(results))
+    ElementTree.SubElement(suite, "system-out").text = legal(counted)
     root = ElementTree.Element("testsuites")
     root.append(suite)
     ElementTree.indent(root)

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from harness.case.measures import columns, number
 from harness.case.result import CaseResult, ImageSize, Verdict
+from harness.case.tally import Tally
 from harness.report.problems import problem_lines
 from harness.words import count_of
 
@@ -45,8 +46,11 @@ def show(stream: TextIO, *parts: RenderableType) -> None:
     stream.write("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()))
 
 
-def print_table(results: Sequence[CaseResult], stream: TextIO) -> None:
-    """Print a row for each case: what it cost and how it ended."""
+def print_table(results: Sequence[CaseResult], stream: TextIO, tally: Tally | None = None) -> None:
+    """Print a row for each case: what it cost and how it ended; then how many there were.
+
+    ``tally`` counts what was asked for; without one that is what there are results of.
+    """
     width = Console(file=stream).width if stream.isatty() else _WIDE
     shown = _columns(results)
     if width < _NARROW:
@@ -59,7 +63,7 @@ def print_table(results: Sequence[CaseResult], stream: TextIO) -> None:
     for result in results:
         cells = (_short(column.cell(result), width // 4) for column in shown)
         table.add_row(*(Text(cell) for cell in cells), _verdict(result))
-    show(stream, table, Text(_summary(results)))
+    show(stream, table, Text(_summary(results, tally or Tally.of(results))))
 
 
 def print_images(results: Sequence[CaseResult], stream: TextIO) -> None:
@@ -122,11 +126,9 @@ def _short(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _summary(results: Sequence[CaseResult]) -> str:
+def _summary(results: Sequence[CaseResult], tally: Tally) -> str:
     passed = sum(result.passed for result in results)
-    skipped = sum(result.judgement.verdict is Verdict.SKIPPED for result in results)
-    more = f", {skipped} skipped" if skipped else ""
-    return f"{passed} of {count_of(len(results), 'case')} passed{more}"
+    return f"{passed} of {count_of(len(results), 'case')} passed; {tally}"
 
 
 def _verdict(result: CaseResult) -> Text:

@@ -94,6 +94,9 @@ class Audit:
         """True if each operator that the model needs is registered exactly once, in a slot."""
         return self.verdict in HARMLESS
 
+    def __bool__(self) -> bool:
+        return self.passed
+
     @property
     def registered(self) -> tuple[str, ...]:
         """Operators that the image registers."""

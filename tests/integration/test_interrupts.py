@@ -133,7 +133,8 @@ from harness.case.together import run_together
 
 results = {}
 with interrupts.raised(), interrupts.Keeping() as keeping:
-    run_together(load_cases(Path("hil.toml")), Path("out"), None, results)
+    cases = {case.name: case for case in load_cases(Path("hil.toml"))}
+    run_together(cases, Path("out"), None, results)
 print(*results, flush=True)
 sys.exit(interrupts.exit_code(keeping.stop))
 """

@@ -5,7 +5,14 @@ each; :mod:`.choose` finds the Pareto front and the best within a budget.
 """
 
 from harness.studies.sweep.axes import Sweep, SweepPoint, load
-from harness.studies.sweep.choose import MEASURES, best, best_of_each, front
+from harness.studies.sweep.choose import (
+    MEASURES,
+    best,
+    best_of_each,
+    front,
+    verdict,
+    without_pass,
+)
 from harness.studies.sweep.study import history_case, study_of
 
 __all__ = [
@@ -18,4 +25,6 @@ __all__ = [
     "history_case",
     "load",
     "study_of",
+    "verdict",
+    "without_pass",
 ]  # fmt: skip

@@ -47,7 +47,7 @@ class Sweep:
 
     ``skip`` and ``only`` are filters: tables with an axis' name (in the singular) and its value, or
     a list of values. A point that fits one of ``skip`` is left out. If there are ``only``, a point
-    that fits none of them is left out too.
+    that fits none of them is left out too. A filter names values that its axis has.
     """
 
     samples: tuple[str, ...]
@@ -66,12 +66,17 @@ class Sweep:
     @property
     def points(self) -> tuple[SweepPoint, ...]:
         """All points that pass the filters, in the order of the axes."""
-        axes = (
+        points = (SweepPoint(*values) for values in product(*self.axes.values()))
+        return tuple(point for point in points if self._wanted(point))
+
+    @property
+    def axes(self) -> dict[str, tuple[Any, ...]]:
+        """Each parameter of a point, in their order, with the values of its axis."""
+        values = (
             self.samples, self.resolvers, self.models, self.builders, self.optimize, self.lto,
             self.fpu, self.arena, self.defines, self.targets,
         )  # fmt: skip
-        points = (SweepPoint(*values) for values in product(*axes))
-        return tuple(point for point in points if self._wanted(point))
+        return dict(zip((axis.name for axis in fields(SweepPoint)), values, strict=True))
 
     def _wanted(self, point: SweepPoint) -> bool:
         if any(_fits(point, row) for row in self.skip):
@@ -90,7 +95,7 @@ def load(path: Path) -> Sweep:
     for model in filter(None, sweep.models):
         find_model(model)
     for row in (*sweep.skip, *sweep.only):
-        tables.only(row, {axis.name: None for axis in fields(SweepPoint)}, f"{where}, a filter")
+        _check_filter(row, sweep.axes, where)
     if any(arena < 0 for arena in sweep.arena):
         raise UsageError(f"{where}: arena holds a negative number of bytes")
     points = sweep.points
@@ -109,6 +114,21 @@ def load(path: Path) -> Sweep:
                 hint='leave such points out: [[skip]] with builder = "zephyr" and the flag',
             )
     return sweep
+
+
+def _check_filter(
+    row: Mapping[str, object], axes: Mapping[str, tuple[Any, ...]], where: str
+) -> None:
+    """Refuse a filter that fits nothing by mistake: it would test less, or more, in silence."""
+    tables.only(row, dict.fromkeys(axes), f"{where}, a filter")
+    for name, wanted in row.items():
+        for value in wanted if isinstance(wanted, list) else [wanted]:
+            if not any(value == one and type(value) is type(one) for one in axes[name]):
+                known = ", ".join(repr(one) for one in axes[name])
+                raise UsageError(
+                    f"{where}: a filter names {name} {value!r}, which its axis does not have",
+                    hint=f"it has {known}",
+                )
 
 
 def _flags(point: SweepPoint) -> tuple[object, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harness.case.result import Verdict
+
 #: The measures by which rows are compared: -1 if less is better, 1 if more is better.
 MEASURES = {"flash": -1, "ram": -1, "instructions": -1, "accuracy": 1}
 
@@ -45,6 +47,26 @@ def _beats(first: Row, second: Row) -> bool:
             return False
         better = better or left != right
     return better
+
+
+def verdict(rows: Sequence[Row]) -> Verdict:
+    """Of all rows: *pass* if each task has a point that passes, so that it can be shipped.
+
+    Otherwise the worst verdict of the points of a task that has none. Without rows nothing ran,
+    which is a *fail*.
+    """
+    lacking = without_pass(rows)
+    found = {Verdict(row["verdict"]) for row in rows if task(row) in lacking}
+    if not rows:
+        found = {Verdict.FAIL}
+    worst = (Verdict.FIRMWARE, Verdict.FAIL, Verdict.ERROR)
+    return next((one for one in worst if one in found), Verdict.PASS)
+
+
+def without_pass(rows: Sequence[Row]) -> list[tuple[str, str, str, str]]:
+    """The tasks of which no point passes."""
+    passing = {task(row) for row in rows if row["verdict"] == "pass"}
+    return [each for each in dict.fromkeys(map(task, rows)) if each not in passing]
 
 
 def best(rows: Sequence[Row], limits: Mapping[str, float], by: str = "instructions") -> int | None:

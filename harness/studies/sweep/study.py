@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from harness import paths
+from harness import files, paths
 from harness.build.builders import RUNTIME, build_one
 from harness.build.cache import tree_digest
 from harness.build.result import BuildOptions
@@ -32,12 +33,18 @@ FIGURES = (
 
 
 def study_of(points: Sequence[SweepPoint]) -> Study:
-    """The study of ``points``. Samples and runtime are part of its identity."""
+    """The study of ``points``. Samples, runtime and models are part of its identity."""
     parameters = {
         "points": [point.to_json() for point in points],
         "sources": tree_digest([paths.samples(), paths.platforms()]),
+        "models": {name: _digest(name) for name in sorted({point.model for point in points})},
     }
     return Study(_performing, parameters, {}, len(points), 1)
+
+
+def _digest(model: str) -> str:
+    """The content of a model of the user's own; a name alone would fit another file tomorrow."""
+    return hashlib.sha256(files.read(find_model(model))).hexdigest() if model else ""
 
 
 @contextmanager

@@ -26,9 +26,13 @@ def skipped(tmp_path):
     return make
 
 
-def test_results_come_by_name_with_progress(skipped, tmp_path):
+def by_name(*cases: Case) -> dict[str, Case]:
+    return {case.name: case for case in cases}
+
+
+def test_results_come_by_key_with_progress(skipped, tmp_path):
     seen = []
-    cases = [skipped("a"), skipped("b")]
+    cases = by_name(skipped("a"), skipped("b"))
     results = run_together(cases, tmp_path, lambda one, number: seen.append((one.name, number)))
     assert {name: one.verdict for name, one in results.items()} == {
         "a": Verdict.SKIPPED,
@@ -46,7 +50,7 @@ def _dies_if_told(case, output):
 
 def test_a_case_whose_process_dies_loses_no_result_that_came(skipped, tmp_path, monkeypatch):
     monkeypatch.setattr("harness.case.together.run_case", _dies_if_told)
-    assert run_together([skipped("dies")], tmp_path) == {}
+    assert run_together(by_name(skipped("dies")), tmp_path) == {}
 
 
 def _hangs_if_told(case, output):
@@ -63,7 +67,7 @@ def test_an_interrupt_keeps_what_came_and_ends_what_runs(skipped, tmp_path, monk
 
     came = {}
     with pytest.raises(KeyboardInterrupt):
-        run_together([skipped("quick"), skipped("hangs")], tmp_path, interrupted, came)
+        run_together(by_name(skipped("quick"), skipped("hangs")), tmp_path, interrupted, came)
     assert list(came) == ["quick"]
     assert multiprocessing.active_children() == []
 
@@ -71,5 +75,6 @@ def test_an_interrupt_keeps_what_came_and_ends_what_runs(skipped, tmp_path, monk
 def test_a_case_that_raises_is_left_out_and_does_not_lose_the_others(skipped, tmp_path):
     bad = tmp_path / "no.elf"
     bad.write_bytes(b"no image")
-    cases = [Case("nothing"), Case("bad", elf=bad), skipped("fine"), Case("x", sample="no_such")]
+    lone = Case("nothing"), Case("bad", elf=bad), Case("x", sample="no_such")
+    cases = by_name(*lone, skipped("fine"))
     assert list(run_together(cases, tmp_path)) == ["fine"]

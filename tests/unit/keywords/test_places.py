@@ -3,10 +3,9 @@
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 from results import case_result
-from robot.api import SkipExecution
 
 from harness.case import Verdict
-from harness.errors import BadElf, CheckFailed
+from harness.errors import BadElf, CheckFailed, EnvironmentMissing
 from harness.keywords import TflmHil
 
 
@@ -25,7 +24,7 @@ def test_two_runs_of_one_name_leave_two_results(case_file, tmp_path, monkeypatch
     monkeypatch.delenv("TFLM_HIL_VIRTUAL_BENCH", raising=False)
     library = TflmHil()
     for _ in range(2):
-        with pytest.raises(SkipExecution):
+        with pytest.raises(EnvironmentMissing, match="no board is attached"):
             library.run_case(case_file)
     written = sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("result.json"))
     assert written == ["cases/board-2/a_case/result.json", "cases/board/a_case/result.json"]
@@ -58,6 +57,6 @@ def test_all_cases_of_a_file_run_and_all_that_fail_are_named(tmp_path, monkeypat
     assert len(library.results) == 5
     with pytest.raises(CheckFailed, match=r"^why a$"):
         library.run_case(tmp_path / "hil.toml", "a")
-    with pytest.raises(SkipExecution, match="why d"):
+    with pytest.raises(EnvironmentMissing, match="why d"):
         library.run_case(tmp_path / "hil.toml", "d")
     assert [one.name for one in library.run_case(tmp_path / "hil.toml", "b")] == ["b"]

@@ -137,17 +137,10 @@ class TestCaseFiles:
         run("--hil-history=lab.db").stdout.fnmatch_lines(["tflm-hil: 2 cases recorded in *lab.db*"])
         assert (pytester.path / "lab.db").exists()
 
-    def test_a_target_that_is_not_here_is_a_skip_with_its_reason(self, run, monkeypatch, tmp_path):
-        monkeypatch.setenv("TFLM_HIL_LAB_STATE", str(tmp_path))
-        monkeypatch.delenv("TFLM_HIL_VIRTUAL_BENCH", raising=False)
-        done = run("--hil-target=board", "-rs")
-        done.assert_outcomes(skipped=2)
-        done.stdout.fnmatch_lines(["SKIPPED*board: *"])
-
-    def test_a_target_that_does_not_exist_is_told_as_that(self, run):
+    def test_a_target_that_does_not_exist_is_a_usage_error(self, run):
         done = run("--hil-target=moon")
-        done.stdout.fnmatch_lines(["*no target 'moon'*", "*hint: one of simulator*"])
-        assert done.ret != 0
+        assert done.ret == pytest.ExitCode.USAGE_ERROR
+        done.stderr.fnmatch_lines(["*no target 'moon'*", "*hint: one of simulator*"])
 
     def test_a_broken_case_file_is_one_line_and_no_traceback(self, pytester, run):
         (pytester.path / "hil.toml").write_text("[[case]]\nelf = 'sine.elf'\n")

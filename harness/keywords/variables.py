@@ -1,0 +1,85 @@
+"""Robot's variables that the libraries read: names, values, and what becomes of a skip."""
+
+from __future__ import annotations
+
+import difflib
+from typing import NoReturn
+
+from robot.api import SkipExecution
+from robot.libraries.BuiltIn import BuiltIn, RobotNotRunningError
+
+from harness.case.tally import Tally
+from harness.errors import EnvironmentMissing, UsageError
+from harness.targets.registry import DEFAULT, all_options
+
+#: The hint of everything that fails because nothing ran.
+ALLOW_HINT = "--variable ALLOW_SKIPS:true skips what cannot run here"
+#: How alike a name on the command line and one of these must be to count as misspelt.
+_ALIKE = 0.8
+
+
+def names() -> list[str]:
+    """Every variable that the libraries read."""
+    return ["TARGET", "HISTORY", "ALLOW_SKIPS", *(name.upper() for name in all_options())]
+
+
+def value(name: str, default: str = "") -> object:
+    """The value of a variable; ``default`` if it is not set, or Robot does not run."""
+    try:
+        return BuiltIn().get_variable_value("${" + name + "}", default)
+    except RobotNotRunningError:
+        return default
+
+
+def target() -> str:
+    """The target of keywords that name none.
+
+    Raises :class:`UsageError` if the command line sets a variable that looks like a misspelt one:
+    what runs would not be what was asked for.
+    """
+    check_spelling(_of_command_line())
+    return str(value("TARGET", DEFAULT))
+
+
+def allow_skips() -> bool:
+    """Whether what cannot run here may be skipped. Raises :class:`UsageError` for other words."""
+    given = str(value("ALLOW_SKIPS", "false"))
+    if given.lower() not in ("true", "false"):
+        raise UsageError(f"ALLOW_SKIPS is {given!r}", hint="--variable ALLOW_SKIPS:true, or false")
+    return given.lower() == "true"
+
+
+def check_spelling(given: list[str]) -> None:
+    """Raise :class:`UsageError` for a name that is almost one of :func:`names`."""
+    known = names()
+    for name in given:
+        near = difflib.get_close_matches(name.upper(), known, 1, _ALIKE)
+        if near and near[0] != name.upper():
+            raise UsageError(
+                f"the command line sets the variable {name}, which is not read",
+                hint=f"--variable {near[0]}:...; rename yours if it is another one",
+            )
+
+
+def check_tested(tally: Tally) -> None:
+    """Fail if a case that was asked for did not run, skip if nothing ran and that is allowed."""
+    if tally.untested:
+        raise EnvironmentMissing(tally.untested, hint=ALLOW_HINT)
+    if tally.skipped and not tally.ran:
+        raise SkipExecution(str(tally))
+
+
+def skip(reason: str, missing: EnvironmentMissing) -> NoReturn:
+    """Skip the test if that is allowed; otherwise raise ``missing`` on, with the reason."""
+    if not allow_skips():
+        raise EnvironmentMissing(f"{reason}: {missing.message}", hint=ALLOW_HINT) from missing
+    raise SkipExecution(f"{reason}: {missing}") from missing
+
+
+def _of_command_line() -> list[str]:
+    """Names of Robot's global variables: its own, and those of ``--variable``."""
+    try:
+        scope = BuiltIn()._variables._global  # Robot has no public name for it
+    except RobotNotRunningError:
+        return []
+    return [name for name in scope.as_dict(decoration=False) if name.isidentifier()]

@@ -1,0 +1,119 @@
+"""Two cases have one identity only if nothing about them differs, nor what they name."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+from elf_writer import MadeSection, MadeSymbol, write_elf
+
+from harness.arithmetic import Arithmetic
+from harness.build.result import BuildOptions
+from harness.build.variants import Expectation
+from harness.case import Budgets, Case
+from harness.case.identity import identity
+from harness.footprint.budget import Budget
+from harness.targets.pins import Press
+
+
+@pytest.fixture
+def case(tmp_path):
+    for name in ("model.tflite", "rows.npy", "base.json"):
+        (tmp_path / name).write_bytes(name.encode())
+    (tmp_path / "a.elf").write_bytes(b"image")
+    budgets = Budgets((Budget("region", "flash", 10),), tmp_path / "base.json")
+    return Case(
+        "a",
+        elf=tmp_path / "a.elf",
+        model=tmp_path / "model.tflite",
+        inputs=tmp_path / "rows.npy",
+        budgets=budgets,
+    )
+
+
+#: Another value for each field of a case.
+OTHERS = {
+    "name": "b",
+    "elf": lambda here: here / "rows.npy",
+    "beside": lambda here: (here / "rows.npy",),
+    "sample": "hello_world",
+    "resolver": "missing",
+    "builder": "zephyr",
+    "built_with": BuildOptions(lto=True),
+    "target": "renode",
+    "target_options": {"timing": "branches"},
+    "model": None,
+    "scraper": "hello_world",
+    "inputs": None,
+    "rows": 3,
+    "inferences": 2,
+    "reference": False,
+    "arithmetic": Arithmetic("single"),
+    "tolerance": 0.5,
+    "expected": Expectation(False, (("fault", ""),)),
+    "values": ({"x": 1.0},),
+    "tests": {"a.b": "fail"},
+    "ends": False,
+    "ends_at": "^done",
+    "watch": 2.0,
+    "budgets": Budgets((Budget("region", "flash", 11),)),
+    "timeout": 11.0,
+    "guard": 11.0,
+    "presses": (Press(6),),
+    "trace": True,
+}
+
+
+def test_every_field_of_a_case_is_tried():
+    assert OTHERS.keys() == {field.name for field in fields(Case)}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_another_value_of_a_field_is_another_case(case, tmp_path, name):
+    value = OTHERS[name]
+    other = replace(case, **{name: value(tmp_path) if callable(value) else value})
+    assert identity(other) != identity(case)
+
+
+def test_an_equal_case_has_the_same_identity(case):
+    assert identity(replace(case)) == identity(case)
+
+
+@pytest.mark.parametrize("name", ["a.elf", "model.tflite", "rows.npy", "base.json"])
+def test_another_content_of_a_file_is_another_case(case, tmp_path, name):
+    before = identity(case)
+    (tmp_path / name).write_bytes(b"other")
+    assert identity(case) != before
+    (tmp_path / name).unlink()
+    assert identity(case) != before
+
+
+def test_a_file_that_an_option_names_belongs_to_the_case(case, tmp_path):
+    lab = tmp_path / "lab.toml"
+    lab.write_text("a = 1")
+    case = case.on("board", {"lab": str(lab)})
+    before = identity(case)
+    lab.write_text("a = 2")
+    assert identity(case) != before
+
+
+def test_each_image_of_a_build_folder_belongs_to_the_case(tmp_path):
+    def image(word: bytes) -> bytes:
+        text = MadeSection(".text", 0, word * 32, load=0, executable=True)
+        return write_elf([text], [MadeSymbol("main", 1, 8, "func")])
+
+    (tmp_path / "zephyr").mkdir()
+    (tmp_path / "zephyr" / "zephyr.elf").write_bytes(image(b"ab"))
+    before = identity(Case("a", elf=tmp_path))
+    (tmp_path / "zephyr" / "zephyr.elf").write_bytes(image(b"cd"))
+    assert identity(Case("a", elf=tmp_path)) != before
+
+
+def test_neighbouring_texts_are_not_joined(case):
+    first = replace(case, sample="ab", resolver="c")
+    assert identity(first) != identity(replace(case, sample="a", resolver="bc"))
+
+
+def test_what_has_no_content_has_no_identity(case):
+    with pytest.raises(TypeError, match="no content"):
+        identity(case.on("renode", {"pool": object()}))
