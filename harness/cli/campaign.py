@@ -194,8 +194,8 @@ def _replay(study: Study, model: Model, number: int, json_file: Path | None) -> 
 def _check_budgets(summary: CampaignSummary, limits: dict[str, float]) -> None:
     """Raise :class:`CheckFailed` if a rate is not shown to keep within its budget."""
     problems = []
-    if summary.let_pass:
-        problems.append(f"the harness lets {summary.let_pass:,} faults pass that change outputs")
+    if summary.passed:
+        problems.append(f"the harness lets {summary.passed:,} faults pass that change outputs")
     for name, limit in limits.items():
         rate = summary.rate(name)
         low, high = rate.interval

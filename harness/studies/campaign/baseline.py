@@ -23,7 +23,7 @@ _EVAL_TENSOR = 12  # sizeof(TfLiteEvalTensor): data, dims, type; data comes firs
 _INVOKE = "MicroInterpreter::Invoke"
 GET_TENSOR = "GetEvalTensor"
 #: Functions that images call when they give up.
-_GIVES_UP = (
+_ABORTS = (
     "abort", "__assert_func", "assert_post_action", "z_fatal_error", "k_sys_fatal_error_handler",
     "TfLiteAbort", "hard_assert", "_exit",
 )  # fmt: skip
@@ -320,7 +320,7 @@ class _Recorder:
         start = int.from_bytes(machine.read_memory(table + 4, 4), "little") & ~1
         traps[str(start)] = "reset"
         for symbol in machine.firmware.symbols:
-            if symbol.kind == "func" and qualified(symbol.name) in _GIVES_UP:
+            if symbol.kind == "func" and qualified(symbol.name) in _ABORTS:
                 traps.setdefault(str(symbol.address & ~1), "assertion")
         return traps
 

@@ -217,9 +217,9 @@ MODELS: dict[str, Draw] = {
     LOST: _lost,
 }
 
-#: Models after which the image boots again.
-AFRESH = ("reset", "brownout")
+#: Models that reset the chip: the image boots again.
+REBOOTING = ("reset", "brownout")
 #: Faults on the line, not in the chip.
 LINE = (NOISE, LOST)
 #: Models for every image that do not need a boot for each fault.
-DEFAULT_MODELS = tuple(name for name in MODELS if name not in (*AFRESH, *LINE))
+DEFAULT_MODELS = tuple(name for name in MODELS if name not in (*REBOOTING, *LINE))

@@ -17,7 +17,7 @@ from harness.simulator import End, Machine
 from harness.simulator.snapshot import Snapshot, restore
 from harness.studies.campaign.baseline import Checkpoint, OutputTensor
 from harness.studies.campaign.brownout import brown_out
-from harness.studies.campaign.faults import AFRESH, LINE, REGISTERS, InjectedFault
+from harness.studies.campaign.faults import LINE, REBOOTING, REGISTERS, InjectedFault
 from harness.studies.campaign.feeding import Inputs, send, sequence, to_question
 from harness.studies.campaign.line_faults import Exchange, FaultyLine, exchange
 from harness.targets.simulator import SimulatorSession
@@ -84,7 +84,7 @@ class Injector:
         self._stopped_at = ""  # the trap that stopped the run: "end", "reset", "fault", ...
         self._printed = 0  # console transfers before the inference
         self._known = list(machine.findings)  # from before any fault
-        self._baseline_limit = _limit(baseline.length, baseline.ticks)
+        self._run_limit = _limit(baseline.length, baseline.ticks)
         self._boot_limit = _limit(
             baseline.begin + baseline.length, baseline.boot_ticks + baseline.ticks
         )
@@ -113,12 +113,10 @@ class Injector:
             result = self._judge_exchange(fault)
             then(result)
             return result
-        self.begin()
-        undo = self.do(fault)
+        self.restore()
+        undo = self.apply(fault)
         try:
-            end = (
-                self._boot_again() if fault.model in AFRESH else self._finish(self._baseline_limit)
-            )
+            end = self._boot_again() if fault.model in REBOOTING else self._finish(self._run_limit)
             result = self._judge(fault, end)
             then(result)
         finally:
@@ -129,10 +127,10 @@ class Injector:
         """Run the inference, with ``fault`` or without one; True if it came to its end."""
         if fault is not None and fault.model in LINE:
             return bool(self._exchange(fault).ends)
-        self.begin()
-        undo = self.do(fault) if fault is not None else _nothing
+        self.restore()
+        undo = self.apply(fault) if fault is not None else _nothing
         try:
-            self._finish(self._baseline_limit)
+            self._finish(self._run_limit)
         finally:
             undo()
         return self._stopped_at == "end"
@@ -145,20 +143,20 @@ class Injector:
         on the line.
         """
         if self._waiting is not None:
-            self.begin(self._waiting)
-            with self.free():
+            self.restore(self._waiting)
+            with self.without_traps():
                 yield FaultyLine(self.machine, fault)
             return
-        self.begin()
-        undo = self.do(fault) if fault is not None else _nothing
+        self.restore()
+        undo = self.apply(fault) if fault is not None else _nothing
         try:
-            with self.free():
+            with self.without_traps():
                 yield SimulatorSession(self.machine)
         finally:
             undo()
 
     @contextmanager
-    def free(self) -> Iterator[None]:
+    def without_traps(self) -> Iterator[None]:
         """A block in which no trap stops the machine, not even the end of the inference."""
         self._unhook_all()
         try:
@@ -166,13 +164,13 @@ class Injector:
         finally:
             self._hook_all()
 
-    def let_go(self, seconds: float) -> None:
+    def run_on(self, seconds: float) -> None:
         """Run on for ``seconds`` of virtual time, past the end and every trap."""
         machine = self.machine
-        with self.free():
+        with self.without_traps():
             machine.run(until_tick=machine.now + round(seconds * machine.memory_map.cpu_hz))
 
-    def begin(self, snapshot: Snapshot | None = None) -> None:
+    def restore(self, snapshot: Snapshot | None = None) -> None:
         """Go back to just before the inference, or to another snapshot."""
         restore(self.machine, snapshot or self._snapshot)
         self.machine.clear_evidence()
@@ -213,7 +211,7 @@ class Injector:
             return end
         return send(self.machine, self.inputs, number, until, lambda: bool(self._stopped_at))
 
-    def do(self, fault: InjectedFault) -> Callable[[], None]:
+    def apply(self, fault: InjectedFault) -> Callable[[], None]:
         """Run to the fault's instruction and apply it; gives a function that restores flash."""
         if fault.offset:
             self.machine.run(until_executed=self.baseline.begin + fault.offset)
@@ -232,7 +230,7 @@ class Injector:
         if machine.registers["r0"]:
             return Result(fault, DETECTED, "status")
         printed = len(machine.console) - self._printed
-        if fault.model not in AFRESH and printed > self.baseline.printed:
+        if fault.model not in REBOOTING and printed > self.baseline.printed:
             return Result(fault, DETECTED, "message")
         return self._compare(fault, self._outputs())
 
@@ -261,7 +259,7 @@ class Injector:
     def _exchange(self, fault: InjectedFault) -> _Exchanged:
         """Let the host send the inputs of the inference while ``fault`` happens on the line."""
         assert self._waiting is not None
-        self.begin(self._waiting)
+        self.restore(self._waiting)
         ends: list[tuple[int, list[bytes]]] = []
 
         def may_go_on() -> bool:

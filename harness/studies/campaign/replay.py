@@ -12,7 +12,7 @@ from harness.elf.functions import address_of
 from harness.model import Model
 from harness.simulator import Machine
 from harness.studies.campaign.baseline import GET_TENSOR, FaultSite
-from harness.studies.campaign.faults import AFRESH, InjectedFault
+from harness.studies.campaign.faults import REBOOTING, InjectedFault
 from harness.studies.campaign.inject import Injector, Result
 
 #: Virtual seconds after the inference for more output of the image: a fault dump, a new boot.
@@ -46,7 +46,7 @@ class Replay:
 def replay(injector: Injector, model: Model, fault: InjectedFault) -> Replay:
     """Inject ``fault`` again and watch."""
     diverges, differing = "", 0
-    if fault.model not in AFRESH:  # after a boot all layers are computed again
+    if fault.model not in REBOOTING:  # after a boot all layers are computed again
         healthy = _layers(injector, model, None)
         diverges, differing = _first_difference(healthy, _layers(injector, model, fault))
     machine = injector.machine
@@ -55,7 +55,7 @@ def replay(injector: Injector, model: Model, fault: InjectedFault) -> Replay:
     def look(result: Result) -> None:
         trace = _trace(machine)
         report = machine.fault_report(machine.faults[0]) if machine.faults else ""
-        injector.let_go(_AFTERMATH)
+        injector.run_on(_AFTERMATH)
         console = b"".join(chunk.data for chunk in machine.console)
         replays.append(Replay(result, console, diverges, differing, trace, report))
 

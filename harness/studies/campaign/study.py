@@ -142,7 +142,7 @@ def study_of(
     if options.judge:
         blobs["model"] = model.data
         with opened(parameters, blobs) as injector:
-            Judge(injector, parameters["case"], blobs).rehearse()
+            Judge(injector, parameters["case"], blobs).check_baseline()
     each = max(1, min(_MOST_ITEMS, _UNIT_INSTRUCTIONS // (baseline.length + _RESTORE)))
     return Study(_performing, parameters, blobs, faults, each)
 

@@ -143,7 +143,7 @@ class CampaignSummary:
                 yield model, group, value, counts
 
     @property
-    def let_pass(self) -> int:
+    def passed(self) -> int:
         """How many faults changed outputs and got the verdict "pass"."""
         return sum(count for (_, verdict), count in self.verdicts.items() if verdict == "pass")
 

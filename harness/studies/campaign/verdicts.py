@@ -46,7 +46,7 @@ class Judge:
             seen = observe(session, self._case, self._image.inputs)
             return judge_seen(self._case, self._setup, self._image, seen)
 
-    def rehearse(self) -> None:
+    def check_baseline(self) -> None:
         """Raise :class:`CheckFailed` if the image does not pass without any fault."""
         result = self.verdict(None)
         if not result.passed:
