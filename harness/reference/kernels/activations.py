@@ -18,6 +18,7 @@ from harness.reference.quantization import limits, round_away
 from harness.reference.scale import Clamp, Multiplier, quantize_multiplier, rounding_right_shift
 from harness.reference.tables import elementwise
 
+_INT8 = Clamp.whole(np.int8)
 #: e^-x above which the float reference takes e^x for the logistic function, and below which 1.
 _LOW_EXP, _HIGH_EXP = np.exp([9.0, -float(np.float32(16.619047164916992188))])
 
@@ -159,8 +160,7 @@ def hard_swish(node: Node) -> Run:
         gate = (gate + (1 << 15)) >> 1
         product = gate * on_output_scale
         truncated = np.sign(product) * (np.abs(product) >> 15)
-        y = rounding_right_shift(truncated, -output_shift) + output.zero_point
-        return np.asarray(np.clip(y, -128, 127))
+        return _INT8(rounding_right_shift(truncated, -output_shift) + output.zero_point)
 
     return elementwise(node, quantized)
 
@@ -193,8 +193,7 @@ def _fixed_point(
         centred = q - x.zero_point
         inside = np.clip(centred, -radius + 1, radius - 1) if radius > 0 else centred * 0
         raw_output = function(multiplier.scale(inside), 4)
-        y = rounding_right_shift(raw_output, 31 - fraction_bits) + zero_point
-        y = np.clip(y, -128, 127)
+        y = _INT8(rounding_right_shift(raw_output, 31 - fraction_bits) + zero_point)
         return np.where(centred <= -radius, -128, np.where(centred >= radius, 127, y))
 
     return elementwise(node, quantized)
