@@ -11,11 +11,8 @@
 
 #include <string.h>
 
-#include "core.h"
-
 enum { ALLNS = 2 };  // SAU_CTRL, with ENABLE clear
 enum { OPEN = PERM_EXECUTE | PERM_WRITE | PERM_READ | PERM_SECURE };
-enum { PAGE_READ = 1, PAGE_WRITE = 2, PAGE_EXECUTE = 4 };
 enum { FIRST_RAM_REGION = 64 };  // IDAU region numbers, as TT gives them: flash from 0
 #define SECURE_ALIAS 0x50000000u
 #define SECURE_ALIAS_END 0x60000000u
@@ -23,35 +20,36 @@ enum { FIRST_RAM_REGION = 64 };  // IDAU region numbers, as TT gives them: flash
 static uint32_t region_size(const Area *area) { return area->size / SPU_REGIONS; }
 
 static int index_of(const Core *c, uint32_t address) {
-  for (int i = 0; i < c->code_count; i++) {
-    if (address - c->code[i].base < c->code[i].size) return i;
+  for (int i = 0; i < c->memory.code_count; i++) {
+    if (address - c->memory.code[i].base < c->memory.code[i].size) return i;
   }
   return -1;
 }
 
 static uint8_t permission_of(const Core *c, int index, uint32_t address) {
-  const Area *area = &c->code[index];
-  return c->spu[index][(address - area->base) / region_size(area)];
+  const Area *area = &c->memory.code[index];
+  return c->attribution.permissions[index][(address - area->base) / region_size(area)];
 }
 
 int attribution_region(const Core *c, uint32_t address) {
   int index = index_of(c, address);
   if (index < 0) return -1;
-  const Area *area = &c->code[index];
+  const Area *area = &c->memory.code[index];
   return (int)((address - area->base) / region_size(area)) + (index ? FIRST_RAM_REGION : 0);
 }
 
 bool attribution_is_secure(const Core *c, uint32_t address) {
-  if (!c->idau_decides) return true;
+  if (!c->attribution.idau_decides) return true;
   int index = index_of(c, address);
   if (index >= 0) return permission_of(c, index, address) & PERM_SECURE;
   if (address >= SECURE_ALIAS && address < SECURE_ALIAS_END) return true;
-  return core_memory(c, address, 1) != NULL;  // FICR and UICR
+  return memory_holding(&c->memory, address, 1) != NULL;  // FICR and UICR
 }
 
 bool attribution_is_callable(const Core *c, uint32_t address) {
-  for (int i = 0; i < c->gateway_count; i++) {
-    if (address >= c->gateways[i].begin && address < c->gateways[i].end) return true;
+  for (int i = 0; i < c->attribution.gateway_count; i++) {
+    if (address >= c->attribution.gateways[i].begin && address < c->attribution.gateways[i].end)
+      return true;
   }
   return false;
 }
@@ -59,7 +57,7 @@ bool attribution_is_callable(const Core *c, uint32_t address) {
 bool attribution_refuses(Core *c, uint32_t address, int permission) {
   int index = index_of(c, address);
   if (index < 0 || permission_of(c, index, address) & permission) return false;
-  if (!c->failed) c->violation(c, index);
+  if (!c->machine.failed) c->machine.violation(c, index);
   return true;
 }
 
@@ -67,21 +65,22 @@ bool attribution_forbids(Core *c, uint32_t address, int size, bool write) {
   const uint32_t last = address + (uint32_t)size - 1;
   const bool straddles = address & ((uint32_t)size - 1);
   for (uint32_t at = address;; at = last) {
-    if (c->nonsecure && attribution_is_secure(c, at)) {
-      c->refusal = (Failure){SECURE_FAULT, AUVIOL | SFARVALID};
+    if (c->cpu.nonsecure && attribution_is_secure(c, at)) {
+      c->access.failure = (Failure){SECURE_FAULT, AUVIOL | SFARVALID};
       return true;
     }
     if (attribution_refuses(c, at, write ? PERM_WRITE : PERM_READ)) {
-      c->refusal = (Failure){BUS_FAULT, PRECISERR | BFARVALID};
+      c->access.failure = (Failure){BUS_FAULT, PRECISERR | BFARVALID};
       return true;
     }
     if (!straddles || at == last) return false;
   }
 }
 
-bool core_may_run(const Core *c, const Area *area, uint32_t address) {
-  int index = (int)(area - c->code);
-  return !c->restricted || !(permission_of(c, index, address) & PERM_SECURE) == c->nonsecure;
+bool attribution_may_run(const Core *c, const Area *area, uint32_t address) {
+  int index = (int)(area - c->memory.code);
+  return !c->attribution.restricted ||
+         !(permission_of(c, index, address) & PERM_SECURE) == c->cpu.nonsecure;
 }
 
 // page rights
@@ -94,7 +93,7 @@ static uint32_t rights_by(uint8_t permission) {
 // Give a stretch other rights. This cannot fail: it is whole pages of mapped memory.
 static bool protect(Core *c, Stretch *s, uint32_t rights) {
   if (s->in_force == rights) return false;
-  c->api.mem_protect(c->uc, s->base, s->size, rights);
+  c->unicorn.api.mem_protect(c->unicorn.handle, s->base, s->size, rights);
   s->in_force = rights;
   return true;
 }
@@ -102,22 +101,25 @@ static bool protect(Core *c, Stretch *s, uint32_t rights) {
 // All pages have their full rights again: new stretches may overlap old ones.
 static void open_pages(Core *c) {
   bool changed = false;
-  for (int i = 0; i < c->stretch_count; i++) {
-    changed |= protect(c, &c->stretches[i], c->stretches[i].full);
+  for (int i = 0; i < c->attribution.stretch_count; i++) {
+    changed |= protect(c, &c->attribution.stretches[i], c->attribution.stretches[i].full);
   }
-  c->stretch_count = 0;
-  if (changed) c->api.ctl(c->uc, CTL_FLUSH_TLB);
+  c->attribution.stretch_count = 0;
+  if (changed) c->unicorn.api.ctl(c->unicorn.handle, CTL_FLUSH_TLB);
 }
 
 static void enforce(Core *c) {
   bool changed = false;
-  for (int i = 0; i < c->stretch_count; i++) {
-    changed |= protect(c, &c->stretches[i], c->stretches[i].rights[c->nonsecure]);
+  for (int i = 0; i < c->attribution.stretch_count; i++) {
+    changed |= protect(c, &c->attribution.stretches[i],
+                       c->attribution.stretches[i].rights[c->cpu.nonsecure]);
   }
-  if (changed) c->api.ctl(c->uc, CTL_FLUSH_TLB);
+  if (changed) c->unicorn.api.ctl(c->unicorn.handle, CTL_FLUSH_TLB);
 }
 
-static void add(Core *c, const Stretch *s) { c->stretches[c->stretch_count++] = *s; }
+static void add(Core *c, const Stretch *s) {
+  c->attribution.stretches[c->attribution.stretch_count++] = *s;
+}
 
 // `one`, whose last page asks before loads if `after` may not be read: for a load that lies in two
 // pages, Unicorn checks the rights of the first page only.
@@ -153,29 +155,30 @@ static void lay_out_area(Core *c, const Area *area, const uint8_t *permissions) 
 }
 
 static void lay_out(Core *c) {
-  for (int i = 0; i < c->code_count; i++) lay_out_area(c, &c->code[i], c->spu[i]);
-  for (int i = 0; i < c->information_count; i++) {
-    const Area *area = &c->information[i];
+  for (int i = 0; i < c->memory.code_count; i++)
+    lay_out_area(c, &c->memory.code[i], c->attribution.permissions[i]);
+  for (int i = 0; i < c->memory.information_count; i++) {
+    const Area *area = &c->memory.information[i];
     const uint32_t full = area->rights;
     add(c, &(Stretch){area->base, area->size, {full, 0}, full, full});
   }
 }
 
 static void update(Core *c) {
-  bool open = true, divided = c->nonsecure;
-  for (int i = 0; i < c->code_count; i++) {
+  bool open = true, divided = c->cpu.nonsecure;
+  for (int i = 0; i < c->memory.code_count; i++) {
     for (int region = 0; region < SPU_REGIONS; region++) {
-      open &= c->spu[i][region] == OPEN;
-      divided |= !(c->spu[i][region] & PERM_SECURE);
+      open &= c->attribution.permissions[i][region] == OPEN;
+      divided |= !(c->attribution.permissions[i][region] & PERM_SECURE);
     }
   }
-  const bool was_restricted = c->stretch_count > 0;
-  c->divided |= divided;
-  c->restricted = c->nonsecure || !open;
-  if (!c->restricted && !was_restricted) return;
+  const bool was_restricted = c->attribution.stretch_count > 0;
+  c->attribution.divided |= divided;
+  c->attribution.restricted = c->cpu.nonsecure || !open;
+  if (!c->attribution.restricted && !was_restricted) return;
   open_pages(c);
   core_invalidate(c);
-  if (!c->restricted) return;
+  if (!c->attribution.restricted) return;
   core_watch_ram(c);
   lay_out(c);
   enforce(c);
@@ -183,26 +186,27 @@ static void update(Core *c) {
 
 void attribution_set(Core *c, uint32_t sau_ctrl, const uint8_t *regions, const Gateway *gateways,
                      int count) {
-  c->idau_decides = sau_ctrl == ALLNS;
-  for (int i = 0; i < c->code_count; i++) {
+  c->attribution.idau_decides = sau_ctrl == ALLNS;
+  for (int i = 0; i < c->memory.code_count; i++) {
     for (int region = 0; region < SPU_REGIONS; region++) {
-      c->spu[i][region] = *regions++ | (c->idau_decides ? 0 : PERM_SECURE);
+      c->attribution.permissions[i][region] =
+          *regions++ | (c->attribution.idau_decides ? 0 : PERM_SECURE);
     }
   }
-  c->gateway_count = count;
-  memcpy(c->gateways, gateways, (size_t)count * sizeof *gateways);
+  c->attribution.gateway_count = count;
+  memcpy(c->attribution.gateways, gateways, (size_t)count * sizeof *gateways);
   update(c);
 }
 
 void attribution_follow(Core *c) {
-  if (c->nonsecure && !c->restricted) update(c);
+  if (c->cpu.nonsecure && !c->attribution.restricted) update(c);
   enforce(c);
 }
 
 void attribution_reset(Core *c) {
   open_pages(c);
-  memset(c->spu, OPEN, sizeof c->spu);
-  c->gateway_count = 0;
-  c->idau_decides = c->divided = c->restricted = false;
+  memset(c->attribution.permissions, OPEN, sizeof c->attribution.permissions);
+  c->attribution.gateway_count = 0;
+  c->attribution.idau_decides = c->attribution.divided = c->attribution.restricted = false;
   core_invalidate(c);
 }

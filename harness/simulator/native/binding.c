@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emulate.h"
+#include "protection.h"
+#include "state.h"
+
 #ifndef CORE_SOURCES
 #error "harness/sources.py makes the number of the sources that this is built from"
 #endif
@@ -23,8 +27,8 @@ static PyObject *call(PyObject *part, PyObject *arguments) {
 }
 
 static bool call_access(Core *c, bool write, uint32_t address, int size, uint64_t value,
-                        uint32_t *answer, bool *failed) {
-  CoreObject *self = c->owner;
+                        uint32_t *answer) {
+  CoreObject *self = c->machine.owner;
   PyObject *where = PyLong_FromUnsignedLong(address), *width = PyLong_FromLong(size);
   PyObject *what = PyLong_FromUnsignedLongLong(value), *result = NULL;
   if (where && width && what && self->access) {
@@ -36,7 +40,7 @@ static bool call_access(Core *c, bool write, uint32_t address, int size, uint64_
   Py_XDECREF(what);
   if (!self->access) PyErr_SetString(PyExc_RuntimeError, "the core is not connected");
   if (!result) {
-    *failed = true;
+    c->machine.failed = true;
     return false;
   }
   bool allowed = result != Py_None;
@@ -46,7 +50,7 @@ static bool call_access(Core *c, bool write, uint32_t address, int size, uint64_
 }
 
 static void call_fault(Core *c, const Fault *fault) {
-  CoreObject *self = c->owner;
+  CoreObject *self = c->machine.owner;
   PyObject *address = fault->address ? PyLong_FromUnsignedLong(*fault->address) : Py_None;
   PyObject *result = NULL;
   if (address) {
@@ -55,21 +59,21 @@ static void call_fault(Core *c, const Fault *fault) {
                                         fault->pc, address, fault->stacking ? Py_True : Py_False));
   }
   if (fault->address) Py_XDECREF(address);
-  c->failed |= !result;
+  c->machine.failed |= !result;
   Py_XDECREF(result);
 }
 
 static void call_violation(Core *c, int area) {
-  PyObject *result = call(((CoreObject *)c->owner)->violation, Py_BuildValue("(i)", area));
-  c->failed |= !result;
+  PyObject *result = call(((CoreObject *)c->machine.owner)->violation, Py_BuildValue("(i)", area));
+  c->machine.failed |= !result;
   Py_XDECREF(result);
 }
 
-void binding_heard(Core *c, const uint8_t *bytes, uint32_t size, bool *failed) {
-  CoreObject *self = c->owner;
+void binding_heard(Core *c, const uint8_t *bytes, uint32_t size) {
+  CoreObject *self = c->machine.owner;
   PyObject *data = PyBytes_FromStringAndSize((const char *)bytes, size);
   PyObject *result = data ? PyObject_CallFunctionObjArgs(self->listener, data, NULL) : NULL;
-  *failed = !result;
+  c->machine.failed |= !result;
   Py_XDECREF(data);
   Py_XDECREF(result);
 }
@@ -107,7 +111,7 @@ static int add_areas(Area *table, int *count, PyObject *list, bool executable) {
 }
 
 // The addresses in the order of the struct's members.
-static int take_functions(Unicorn *api, PyObject *addresses) {
+static int take_functions(UnicornApi *api, PyObject *addresses) {
   uintptr_t table[UNICORN_FUNCTIONS];
   _Static_assert(sizeof table == sizeof *api, "one address a function");
   if (PySequence_Size(addresses) != UNICORN_FUNCTIONS) {
@@ -124,16 +128,19 @@ static int take_functions(Unicorn *api, PyObject *addresses) {
   return 0;
 }
 
-// The interrupt controller tells this core of changes, and no other one.
+static void on_change(void *core) { core_limit(core); }
+
+// The interrupt controller is of this core, and of no other one.
 static int take_nvic(CoreObject *self, PyObject *object) {
-  if (!nvic_is_one(object) || ((NvicObject *)object)->nvic.core) {
+  if (!nvic_is_one(object) || ((NvicObject *)object)->nvic.changed) {
     PyErr_SetString(PyExc_TypeError, "Core takes an Nvic of its own");
     return -1;
   }
   Py_INCREF(object);
   self->nvic = object;
-  self->core.nvic = &((NvicObject *)object)->nvic;
-  self->core.nvic->core = &self->core;
+  self->core.cpu.nvic = &((NvicObject *)object)->nvic;
+  self->core.cpu.nvic->changed = on_change;
+  self->core.cpu.nvic->owner = &self->core;
   return 0;
 }
 
@@ -147,9 +154,9 @@ static int take_mpus(CoreObject *self, PyObject *tuple) {
   }
   Py_INCREF(tuple);
   self->mpus = tuple;
-  self->core.mpus[0] = &((MpuObject *)secure)->mpu;
-  self->core.mpus[1] = &((MpuObject *)other)->mpu;
-  for (int i = 0; i < 2; i++) self->core.mpus[i]->core = &self->core;
+  self->core.mpu.banks[0] = &((MpuObject *)secure)->mpu;
+  self->core.mpu.banks[1] = &((MpuObject *)other)->mpu;
+  for (int i = 0; i < 2; i++) protection_connect(&self->core, self->core.mpu.banks[i]);
   return 0;
 }
 
@@ -163,29 +170,30 @@ static int take_scb(CoreObject *self, PyObject *tuple) {
   }
   Py_INCREF(tuple);
   self->scb = tuple;
-  self->core.scb[0] = &((ScbBankObject *)secure)->bank;
-  self->core.scb[1] = &((ScbBankObject *)other)->bank;
-  self->core.shared = &((ScbSharedObject *)shared)->shared;
+  self->core.cpu.scb[0] = &((ScbBankObject *)secure)->bank;
+  self->core.cpu.scb[1] = &((ScbBankObject *)other)->bank;
+  self->core.cpu.shared = &((ScbSharedObject *)shared)->shared;
   return 0;
 }
 
 static int prepare(Core *c) {
   size_t writable = 1;
-  for (int i = 0; i < c->code_count; i++) {
-    if (!c->code[i].stable) writable += c->code[i].size;
+  for (int i = 0; i < c->memory.code_count; i++) {
+    if (!c->memory.code[i].stable) writable += c->memory.code[i].size;
   }
-  c->shadow = malloc(writable);
-  if (!c->shadow) {
+  c->memory.shadow = malloc(writable);
+  if (!c->memory.shadow) {
     PyErr_NoMemory();
     return -1;
   }
-  if (c->api.context_alloc(c->uc, &c->context) || c->api.context_alloc(c->uc, &c->idle_context) ||
-      !core_attach(c)) {
+  if (c->unicorn.api.context_alloc(c->unicorn.handle, &c->unicorn.context) ||
+      c->unicorn.api.context_alloc(c->unicorn.handle, &c->idle.context) || !emulate_attach(c)) {
     PyErr_SetString(PyExc_RuntimeError, "Unicorn refused a context or a hook");
     return -1;
   }
-  c->context_bytes = c->api.context_size(c->uc);
+  c->unicorn.context_bytes = c->unicorn.api.context_size(c->unicorn.handle);
   const char *unexpected = state_find(c);
+  if (!unexpected && !protection_works(c)) unexpected = "the MPU";
   if (unexpected) {
     PyErr_Format(PyExc_NotImplementedError, "this Unicorn keeps %s in another place", unexpected);
     return -1;
@@ -198,7 +206,7 @@ static int initialize(PyObject *object, PyObject *arguments, PyObject *keywords)
   Core *c = &self->core;
   unsigned long long uc;
   PyObject *functions, *code, *information, *windows, *nvic, *mpus, *scb;
-  if ((keywords && PyDict_Size(keywords)) || c->uc) {
+  if ((keywords && PyDict_Size(keywords)) || c->unicorn.handle) {
     PyErr_SetString(PyExc_TypeError, "Core takes its eight arguments once, by position");
     return -1;
   }
@@ -206,20 +214,20 @@ static int initialize(PyObject *object, PyObject *arguments, PyObject *keywords)
                         &nvic, &PyTuple_Type, &mpus, &PyTuple_Type, &scb)) {
     return -1;
   }
-  if (take_functions(&c->api, functions) || take_nvic(self, nvic) || take_mpus(self, mpus) ||
-      take_scb(self, scb)) {
+  if (take_functions(&c->unicorn.api, functions) || take_nvic(self, nvic) ||
+      take_mpus(self, mpus) || take_scb(self, scb)) {
     return -1;
   }
-  c->uc = (void *)(uintptr_t)uc;
-  c->owner = self;
-  c->access = call_access;
-  c->fault = call_fault;
-  c->violation = call_violation;
+  c->unicorn.handle = (void *)(uintptr_t)uc;
+  c->machine.owner = self;
+  c->machine.access = call_access;
+  c->machine.fault = call_fault;
+  c->machine.violation = call_violation;
   self->served = PyList_New(0);
   if (!self->served) return -1;
-  if (add_areas(c->code, &c->code_count, code, true) ||
-      add_areas(c->information, &c->information_count, information, false) ||
-      add_areas(c->windows, &c->window_count, windows, false)) {
+  if (add_areas(c->memory.code, &c->memory.code_count, code, true) ||
+      add_areas(c->memory.information, &c->memory.information_count, information, false) ||
+      add_areas(c->memory.windows, &c->memory.window_count, windows, false)) {
     return -1;
   }
   return prepare(c);
@@ -244,16 +252,16 @@ static int clear(PyObject *object) {
   Py_CLEAR(((CoreObject *)object)->violation);
   Py_CLEAR(((CoreObject *)object)->listener);
   Py_CLEAR(((CoreObject *)object)->served);
-  if (CORE(object)->nvic) CORE(object)->nvic->core = NULL;
-  CORE(object)->nvic = NULL;
+  if (CORE(object)->cpu.nvic) CORE(object)->cpu.nvic->changed = NULL;
+  CORE(object)->cpu.nvic = NULL;
   Py_CLEAR(((CoreObject *)object)->nvic);
   for (int i = 0; i < 2; i++) {
-    if (CORE(object)->mpus[i]) CORE(object)->mpus[i]->core = NULL;
-    CORE(object)->mpus[i] = NULL;
+    if (CORE(object)->mpu.banks[i]) protection_connect(NULL, CORE(object)->mpu.banks[i]);
+    CORE(object)->mpu.banks[i] = NULL;
   }
   Py_CLEAR(((CoreObject *)object)->mpus);
-  CORE(object)->scb[0] = CORE(object)->scb[1] = NULL;
-  CORE(object)->shared = NULL;
+  CORE(object)->cpu.scb[0] = CORE(object)->cpu.scb[1] = NULL;
+  CORE(object)->cpu.shared = NULL;
   Py_CLEAR(((CoreObject *)object)->scb);
   return 0;
 }
@@ -263,14 +271,14 @@ static void dealloc(PyObject *object) {
   Core *c = CORE(object);
   PyObject_GC_UnTrack(object);
   clear(object);
-  for (int i = 0; i < c->code_count; i++) {
-    free(c->code[i].slots);
-    free(c->code[i].covered);
+  for (int i = 0; i < c->memory.code_count; i++) {
+    free(c->memory.code[i].slots);
+    free(c->memory.code[i].covered);
   }
-  free(c->shadow);
-  free(c->breakpoints);
-  if (c->context) c->api.context_free(c->context);
-  if (c->idle_context) c->api.context_free(c->idle_context);
+  free(c->memory.shadow);
+  free(c->breakpoints.addresses);
+  if (c->unicorn.context) c->unicorn.api.context_free(c->unicorn.context);
+  if (c->idle.context) c->unicorn.api.context_free(c->idle.context);
   ((freefunc)PyType_GetSlot(type, Py_tp_free))(object);
   Py_DECREF(type);
 }

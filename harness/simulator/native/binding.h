@@ -45,14 +45,14 @@ extern PyMethodDef core_methods[];
 extern PyMemberDef core_members[];
 extern PyGetSetDef core_properties[];
 
-// evidence.c
+// profile.c
 PyObject *methods_recent_blocks(PyObject *self, PyObject *unused);
 PyObject *methods_profile(PyObject *self, PyObject *unused);
 PyObject *methods_has_run(PyObject *self, PyObject *index);
 PyObject *methods_coverage(PyObject *self, PyObject *index);
 PyObject *methods_clear_profile(PyObject *self, PyObject *unused);
 
-// registers.c
+// registers_methods.c
 extern PyType_Spec registers_spec;
 PyObject *methods_serve(PyObject *self, PyObject *arguments);
 PyObject *methods_set_channels(PyObject *self, PyObject *registers);
@@ -70,6 +70,6 @@ extern PyType_Spec scb_bank_spec, scb_shared_spec;
 bool scb_is_bank(PyObject *object);
 bool scb_is_shared(PyObject *object);
 
-void binding_heard(Core *c, const uint8_t *bytes, uint32_t size, bool *failed);
+void binding_heard(Core *c, const uint8_t *bytes, uint32_t size);
 int binding_fill(PyObject *tuple, Py_ssize_t at, PyObject *value);
 #endif  // HARNESS_SIMULATOR_NATIVE_BINDING_H_

@@ -9,12 +9,15 @@
 #include <string.h>
 
 #include "attribution.h"
-#include "core.h"
 #include "fault.h"
 #include "frame.h"
+#include "priority.h"
+#include "protection.h"
+#include "security.h"
+#include "state.h"
+#include "thumb.h"
 
 enum { BASIC = 0x20, EXTENDED = 0x68, CALLEE_SAVED = 0x28, FP_REGISTERS = 16 };
-enum { NPRIV = 1, SPSEL = 2, FPCA = 4, SFPA = 8 };
 // EXC_RETURN: secure stack, default stacking, FType, mode, SPSEL, secure exception.
 enum { S = 1 << 6, DCRS = 1 << 5, NO_FP = 1 << 4, THREAD = 1 << 3, PROCESS = 1 << 2, ES = 1 };
 #define EXC_RETURN_PREFIX 0xFFFFFF80u
@@ -28,7 +31,7 @@ enum { S = 1 << 6, DCRS = 1 << 5, NO_FP = 1 << 4, THREAD = 1 << 3, PROCESS = 1 <
 static const int caller_saved[] = {REG_R0, REG_R0 + 1, REG_R0 + 2, REG_R0 + 3, REG_R12, REG_LR};
 
 int exception_fp_registers(const Core *c) {
-  return !c->nonsecure && c->scb[0]->fpccr & FPCCR_TS ? 2 * FP_REGISTERS : FP_REGISTERS;
+  return !c->cpu.nonsecure && c->cpu.scb[0]->fpccr & FPCCR_TS ? 2 * FP_REGISTERS : FP_REGISTERS;
 }
 
 static uint32_t frame_size(const Core *c, bool extended) {
@@ -37,12 +40,7 @@ static uint32_t frame_size(const Core *c, bool extended) {
 }
 
 static bool is_nonsecure(const Core *c, int number) {
-  return c->divided && nvic_has(c->nvic, TARGETS_NONSECURE, number);
-}
-
-// Unicorn derives its mode from CONTROL and IPSR when the flags are written.
-static void refresh(Core *c) {
-  core_set_reg(c, REG_APSR_NZCV, core_reg(c, REG_XPSR) & 0xF0000000u);
+  return c->attribution.divided && nvic_has(c->cpu.nvic, TARGETS_NONSECURE, number);
 }
 
 // entry
@@ -50,8 +48,8 @@ static void refresh(Core *c) {
 // The handler of an exception; false if its vector cannot be read.
 static bool vector_of(const Core *c, int number, uint32_t *vector) {
   const bool nonsecure = is_nonsecure(c, number);
-  uint32_t address = c->scb[nonsecure]->vtor + 4 * (uint32_t)(number & NUMBER);
-  const Area *area = core_memory(c, address, 4);
+  uint32_t address = c->cpu.scb[nonsecure]->vtor + 4 * (uint32_t)(number & NUMBER);
+  const Area *area = memory_holding(&c->memory, address, 4);
   if (!area || (nonsecure && attribution_is_secure(c, address))) return false;
   memcpy(vector, area->host + (address - area->base), 4);
   return true;
@@ -72,7 +70,7 @@ static void push_callee_saved(Core *c, uint32_t exc_return) {
   if (!place) {
     fault_note(c, why.cause, why.status, NULL);
     fault_report(c, (Fault){why.cause, why.cause, why.status, core_reg(c, REG_PC), NULL, true});
-    nvic_pend(c->nvic, why.cause);
+    nvic_pend(c->cpu.nvic, why.cause);
     return;
   }
   uint32_t words[CALLEE_SAVED / 4] = {SIGNATURE | (exc_return & NO_FP) >> 4};
@@ -100,8 +98,8 @@ static uint32_t cross(Core *c, int number, uint32_t exc_return, bool tail) {
     clear_registers(c, number);
   }
   exc_return = target ? exc_return & ~(uint32_t)ES : exc_return | ES;
-  const bool changes = c->nonsecure != target;
-  if (changes) core_change_state(c);
+  const bool changes = c->cpu.nonsecure != target;
+  if (changes) security_change_state(c);
   if (changes || tail) {
     uint32_t control = core_reg(c, REG_CONTROL);
     exc_return = (exc_return & ~(uint32_t)PROCESS) | (control & SPSEL) << 1;
@@ -113,18 +111,18 @@ static uint32_t cross(Core *c, int number, uint32_t exc_return, bool tail) {
 // The handler of `*number`, or of the HardFault for a vector that cannot be read; false for lockup.
 static bool find_handler(Core *c, int *number, uint32_t *exc_return, uint32_t *vector) {
   if (vector_of(c, *number, vector)) return true;
-  c->shared->hfsr |= HFSR_VECTTBL;
+  c->cpu.shared->hfsr |= HFSR_VECTTBL;
   if ((*number & NUMBER) == HARD_FAULT) return false;
   core_set_reg(c, REG_XPSR_NZCVQG, (core_reg(c, REG_XPSR) & ~0x1FFu) | HARD_FAULT);
-  nvic_unpend(c->nvic, *number);
+  nvic_unpend(c->cpu.nvic, *number);
   *number = fault_hard(c, *number);
-  if (c->divided) *exc_return = cross(c, *number, *exc_return, true);
+  if (c->attribution.divided) *exc_return = cross(c, *number, *exc_return, true);
   return vector_of(c, *number, vector);
 }
 
 static void go_to_handler(Core *c, int number, uint32_t exc_return, bool tail) {
   uint32_t vector;
-  if (c->divided) exc_return = cross(c, number, exc_return, tail);
+  if (c->attribution.divided) exc_return = cross(c, number, exc_return, tail);
   if (!find_handler(c, &number, &exc_return, &vector)) {
     fault_lock_up(c, 0);
     return;
@@ -132,9 +130,9 @@ static void go_to_handler(Core *c, int number, uint32_t exc_return, bool tail) {
   core_set_reg(c, REG_LR, exc_return);
   core_set_reg(c, REG_PC, vector | 1);
   core_set_reg(c, REG_EPSR, vector & 1 ? XPSR_THUMB : 0);
-  refresh(c);
-  nvic_activate(c->nvic, number);
-  core_synchronize(c);
+  core_refresh_mode(c);
+  nvic_activate(c->cpu.nvic, number);
+  protection_synchronize(c);
 }
 
 // The frame's words, from the lowest address on.
@@ -152,23 +150,23 @@ static void fill_frame(Core *c, uint32_t *words, uint32_t pc, uint32_t retpsr, b
 }
 
 static void clear_monitor(Core *c) {
-  if (c->extras & EXTRA_EXCLUSIVE) state_clear_monitor(c);
+  if (c->cpu.extras & EXTRA_EXCLUSIVE) state_clear_monitor(c);
 }
 
 void exception_enter(Core *c, int number, uint32_t pc) {
   const uint32_t xpsr = core_reg(c, REG_XPSR), control = core_reg(c, REG_CONTROL);
   const bool thread = !(xpsr & 0x1FF), process = thread && control & SPSEL;
-  const bool extended = control & FPCA, across = is_nonsecure(c, number) != c->nonsecure;
+  const bool extended = control & FPCA, across = is_nonsecure(c, number) != c->cpu.nonsecure;
   const uint32_t size = frame_size(c, extended), below = core_reg(c, REG_SP) - size;
   const uint32_t frame = below & ~7u, kept = (xpsr & XPSR_KEPT) | XPSR_THUMB;
   uint32_t words[(EXTENDED + 4 * FP_REGISTERS) / 4], exc_return = EXC_RETURN_PREFIX | DCRS;
   uint32_t retpsr = (xpsr & ~RETPSR_ALIGNED) | (below & 4) << 7;
-  if (!c->nonsecure_frames) {
-    exc_return |= (c->nonsecure ? 0 : S) | (is_nonsecure(c, number) ? 0 : ES);
+  if (!c->cpu.nonsecure_frames) {
+    exc_return |= (c->cpu.nonsecure ? 0 : S) | (is_nonsecure(c, number) ? 0 : ES);
   }
   exc_return |= (extended ? 0 : NO_FP) | (thread ? THREAD : 0);
   if (!across && process) exc_return |= PROCESS;
-  if (c->divided && !c->nonsecure && control & SFPA) retpsr |= RETPSR_SFPA;
+  if (c->attribution.divided && !c->cpu.nonsecure && control & SFPA) retpsr |= RETPSR_SFPA;
   Failure why;
   uint8_t *place = frame_at(c, frame, size, true, !(thread && control & NPRIV), &why);
   fill_frame(c, words, pc, retpsr, extended);
@@ -187,7 +185,7 @@ void exception_enter(Core *c, int number, uint32_t pc) {
     memcpy(place, words, size);
   } else {
     number = fault_derive(c, number, why, pc);
-    if (c->locked_up) return;
+    if (c->cpu.locked_up) return;
     core_set_reg(c, REG_XPSR_NZCVQG, kept | (uint32_t)(number & NUMBER));
   }
   go_to_handler(c, number, exc_return, false);
@@ -203,12 +201,12 @@ void exception_fault(Core *c, int cause, uint32_t status, uint32_t pc, const uin
 }
 
 void exception_supervisor_call(Core *c, uint32_t pc) {
-  int cause = fault_own(c, SVCALL), number = fault_escalate(c, cause, core_priority(c));
+  int cause = fault_own(c, SVCALL), number = fault_escalate(c, cause, priority_now(c));
   if (number == cause) {
     exception_enter(c, number, pc);
     return;
   }
-  if (number) c->shared->hfsr |= HFSR_FORCED;
+  if (number) c->cpu.shared->hfsr |= HFSR_FORCED;
   fault_report(c, (Fault){cause, number, 0, pc, NULL, false});
   if (number) {
     exception_enter(c, number, pc);
@@ -236,7 +234,7 @@ static void refuse(Core *c, Failure why, uint32_t exc_return) {
 }
 
 static void deactivate(Core *c, int number) {
-  if (nvic_has(c->nvic, ACTIVE, number)) nvic_deactivate(c->nvic, number);
+  if (nvic_has(c->cpu.nvic, ACTIVE, number)) nvic_deactivate(c->cpu.nvic, number);
 }
 
 static void refuse_exc_return(Core *c, uint32_t exc_return) {
@@ -247,8 +245,8 @@ static void refuse_exc_return(Core *c, uint32_t exc_return) {
 // Change to the state whose stack holds the frame; returns that stack pointer.
 static int stack_of(Core *c, uint32_t exc_return) {
   const uint32_t both = THREAD | PROCESS;
-  if (!c->divided) return (exc_return & both) == both ? REG_PSP : REG_SP;
-  if (c->nonsecure == !!(exc_return & S)) core_change_state(c);
+  if (!c->attribution.divided) return (exc_return & both) == both ? REG_PSP : REG_SP;
+  if (c->cpu.nonsecure == !!(exc_return & S)) security_change_state(c);
   return exc_return & THREAD && core_reg(c, REG_CONTROL) & SPSEL ? REG_PSP : REG_SP;
 }
 
@@ -284,7 +282,7 @@ static void take_fp(Core *c, const uint32_t *words) {
 static void unstack(Core *c, uint32_t exc_return) {
   const int stack = stack_of(c, exc_return);
   const bool more = exc_return & S && (exc_return & (ES | DCRS)) != (ES | DCRS);
-  if (c->divided && more && !pop_callee_saved(c, stack, exc_return)) return;
+  if (c->attribution.divided && more && !pop_callee_saved(c, stack, exc_return)) return;
   const bool thread = exc_return & THREAD, extended = !(exc_return & NO_FP);
   const uint32_t frame = core_reg(c, stack), size = frame_size(c, extended);
   const uint32_t npriv = core_reg(c, REG_CONTROL) & NPRIV;
@@ -308,41 +306,43 @@ static void unstack(Core *c, uint32_t exc_return) {
   for (int i = 0; i < 6; i++) core_set_reg(c, caller_saved[i], words[i]);
   if (extended) take_fp(c, words);
   // CONTROL.SFPA matters only for secure code, and only if there is non-secure code.
-  uint32_t sfpa = c->divided && !c->nonsecure ? (retpsr & RETPSR_SFPA) >> 17 : SFPA;
+  uint32_t sfpa = c->attribution.divided && !c->cpu.nonsecure ? (retpsr & RETPSR_SFPA) >> 17 : SFPA;
   core_set_reg(c, stack, (frame + size) | (retpsr >> 7 & 4));
   core_set_reg(c, REG_CONTROL,
                npriv | (stack == REG_PSP ? SPSEL : 0) | (extended ? FPCA : 0) | sfpa);
   core_set_reg(c, REG_PC, words[6] | (retpsr >> 24 & 1));
   core_set_reg(c, REG_XPSR_NZCVQG, retpsr & ~(RETPSR_ALIGNED | RETPSR_SFPA));
-  refresh(c);
+  core_refresh_mode(c);
   clear_monitor(c);
-  core_synchronize(c);
-  if (thread && c->nvic->state.scr[c->nonsecure] & SCR_SLEEPONEXIT && !core_deliverable(c)) {
-    c->sleeping = SLEEP_WFI;
+  protection_synchronize(c);
+  if (thread && c->cpu.nvic->state.scr[c->cpu.nonsecure] & SCR_SLEEPONEXIT &&
+      !priority_deliverable(c)) {
+    c->cpu.sleeping = SLEEP_WFI;
   }
 }
 
 void exception_leave(Core *c, uint32_t exc_return) {
   int number = (int)(core_reg(c, REG_XPSR) & 0x1FF);
-  if (c->divided && c->nonsecure && (exc_return & ES || !(exc_return & DCRS))) {
+  if (c->attribution.divided && c->cpu.nonsecure && (exc_return & ES || !(exc_return & DCRS))) {
     deactivate(c, nvic_is_banked(number) ? number | NONSECURE : number);
     refuse(c, (Failure){SECURE_FAULT, INVER}, exc_return & ~(uint32_t)ES);
     return;
   }
-  if (c->divided && nvic_is_banked(number) && !(exc_return & ES)) number |= NONSECURE;
-  if (!nvic_has(c->nvic, ACTIVE, number) ||
+  if (c->attribution.divided && nvic_is_banked(number) && !(exc_return & ES)) number |= NONSECURE;
+  if (!nvic_has(c->cpu.nvic, ACTIVE, number) ||
       (exc_return & EXC_RETURN_FIXED) != (EXC_RETURN_PREFIX & EXC_RETURN_FIXED)) {
     refuse_exc_return(c, exc_return);
     return;
   }
   if (number != NMI && core_reg(c, REG_FAULTMASK)) core_set_reg(c, REG_FAULTMASK, 0);
-  nvic_deactivate(c->nvic, number);
-  if (c->divided) {  // SPSEL of the exception's own state; the frame may belong to the other one
+  nvic_deactivate(c->cpu.nvic, number);
+  if (c->attribution
+          .divided) {  // SPSEL of the exception's own state; the frame may belong to the other one
     uint32_t control = core_reg(c, REG_CONTROL) & ~(uint32_t)SPSEL;
     core_set_reg(c, REG_CONTROL, control | (exc_return & PROCESS ? SPSEL : 0));
   }
-  if (core_deliverable(c)) {
-    chain(c, c->nvic->best, exc_return);
+  if (priority_deliverable(c)) {
+    chain(c, c->cpu.nvic->best, exc_return);
   } else {
     unstack(c, exc_return);
   }

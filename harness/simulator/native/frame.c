@@ -2,7 +2,9 @@
 #include "frame.h"
 
 #include "attribution.h"
-#include "core.h"
+#include "fault.h"
+#include "state.h"
+#include "thumb.h"
 
 enum { GRANULE = 32 };
 
@@ -10,13 +12,13 @@ static Failure failure(int cause, uint32_t status) { return (Failure){cause, sta
 
 // Does the MPU of the running state check accesses? A negative priority may switch it off.
 static bool mpu_checks(const Core *c) {
-  uint32_t ctrl = c->mpus[c->nonsecure]->state.regions.ctrl;
-  return ctrl & MPU_ENABLE && (ctrl & MPU_HFNMIENA || !c->mpu_negative);
+  uint32_t ctrl = c->mpu.banks[c->cpu.nonsecure]->state.regions.ctrl;
+  return ctrl & MPU_ENABLE && (ctrl & MPU_HFNMIENA || !c->mpu.negative);
 }
 
 static bool mpu_allows_all(const Core *c, uint32_t address, uint32_t size, bool write,
                            bool privileged) {
-  const Regions *regions = &c->mpus[c->nonsecure]->state.regions;
+  const Regions *regions = &c->mpu.banks[c->cpu.nonsecure]->state.regions;
   for (uint32_t at = address; at - address < size; at = (at | (GRANULE - 1)) + 1) {
     if (!mpu_allows(regions, at, write, privileged)) return false;
   }
@@ -24,15 +26,15 @@ static bool mpu_allows_all(const Core *c, uint32_t address, uint32_t size, bool 
 }
 
 static bool bus_refuses(Core *c, uint32_t address, uint32_t size, int permission) {
-  return c->restricted && (attribution_refuses(c, address, permission) ||
-                           attribution_refuses(c, address + size - 1, permission));
+  return c->attribution.restricted && (attribution_refuses(c, address, permission) ||
+                                       attribution_refuses(c, address + size - 1, permission));
 }
 
 uint8_t *frame_at(Core *c, uint32_t address, uint32_t size, bool write, bool privileged,
                   Failure *why) {
-  const Area *area = core_memory(c, address, size);
-  if (area && write && area != core_ram(c)) area = NULL;
-  if (c->nonsecure &&
+  const Area *area = memory_holding(&c->memory, address, size);
+  if (area && write && area != memory_ram(&c->memory)) area = NULL;
+  if (c->cpu.nonsecure &&
       (attribution_is_secure(c, address) || attribution_is_secure(c, address + size - 1))) {
     *why = failure(SECURE_FAULT, AUVIOL);
     return NULL;
@@ -50,7 +52,7 @@ uint8_t *frame_at(Core *c, uint32_t address, uint32_t size, bool write, bool pri
 
 uint32_t frame_limit(Core *c, bool process) {
   uint32_t psplim = 0, msplim = 0;
-  if (c->extras & EXTRA_LIMITS) state_limits(c, &psplim, &msplim);
+  if (c->cpu.extras & EXTRA_LIMITS) state_limits(c, &psplim, &msplim);
   return process ? psplim : msplim;
 }
 

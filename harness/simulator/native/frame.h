@@ -1,17 +1,13 @@
 // Memory as the processor's own accesses see it: exception frames, return addresses.
 #ifndef HARNESS_SIMULATOR_NATIVE_FRAME_H_
 #define HARNESS_SIMULATOR_NATIVE_FRAME_H_
-#include <stdbool.h>
-#include <stdint.h>
+#include "core.h"
 
-#include "fault.h"
-
-struct Core;
 // The bytes of a frame; NULL if an access to any of them is refused, and why.
-uint8_t *frame_at(struct Core *c, uint32_t address, uint32_t size, bool write, bool privileged,
+uint8_t *frame_at(Core *c, uint32_t address, uint32_t size, bool write, bool privileged,
                   Failure *why);
 // The limit of a stack of the running state, 0 for none.
-uint32_t frame_limit(struct Core *c, bool process);
+uint32_t frame_limit(Core *c, bool process);
 // The status of a load or store of secure code that failed like the access to a frame.
 Failure frame_failure_of_data(Failure failure);
 #endif  // HARNESS_SIMULATOR_NATIVE_FRAME_H_

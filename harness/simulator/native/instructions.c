@@ -8,11 +8,16 @@
 #include <string.h>
 
 #include "attribution.h"
-#include "core.h"
+#include "emulate.h"
 #include "exception.h"
 #include "frame.h"
+#include "priority.h"
+#include "protection.h"
+#include "security.h"
+#include "state.h"
+#include "thumb.h"
 
-enum { NPRIV = 1, SPSEL = 2, FPCA = 4, SFPA = 8, SPECIAL_FAULTMASK = 0x13, SPECIAL_CONTROL = 0x14 };
+enum { SPECIAL_FAULTMASK = 0x13, SPECIAL_CONTROL = 0x14 };
 enum { YIELD = 1, WFE, WFI, SEV };
 #define FNC_RETURN 0xFEFFFFFFu  // what BLXNS leaves in lr; a branch to it, or one less, returns
 #define GATEWAY 0xE97F          // both halfwords of SG
@@ -67,11 +72,11 @@ static int hint_of(uint16_t first, uint16_t second) {
 }
 
 static void do_hint(Core *c, int hint) {
-  bool *event = &c->nvic->state.event;
+  bool *event = &c->cpu.nvic->state.event;
   if (hint == SEV) *event = true;
-  if (hint == WFI) c->sleeping = SLEEP_WFI;
+  if (hint == WFI) c->cpu.sleeping = SLEEP_WFI;
   if (hint != WFE) return;
-  if (!*event) c->sleeping = SLEEP_WFE;
+  if (!*event) c->cpu.sleeping = SLEEP_WFE;
   *event = false;
 }
 
@@ -91,24 +96,24 @@ static void nonsecure_register(Core *c, const Instruction *i) {
 
 static void special_register(Core *c, const Instruction *i) {
   bool change = (i->first & 0xFF00) == 0xB600;  // CPS
-  if (c->nonsecure && !change && (i->second & 0xFF) != SPECIAL_FAULTMASK) {
+  if (c->cpu.nonsecure && !change && (i->second & 0xFF) != SPECIAL_FAULTMASK) {
     advance(c, i);
     nonsecure_register(c, i);
     return;
   }
-  core_step(c);
-  core_update_masks(c);
-  core_synchronize(c);
+  emulate_step(c);
+  priority_update_masks(c);
+  protection_synchronize(c);
 }
 
 // branches between the security states
 
 static void enter_gateway(Core *c, const Instruction *i) {
-  bool enters = c->nonsecure && attribution_is_secure(c, i->pc);
+  bool enters = c->cpu.nonsecure && attribution_is_secure(c, i->pc);
   advance(c, i);
   if (!enters) return;
   core_set_reg(c, REG_LR, core_reg(c, REG_LR) & ~1u);
-  core_change_state(c);
+  security_change_state(c);
   core_set_reg(c, REG_EPSR, XPSR_THUMB);
 }
 
@@ -121,7 +126,7 @@ static bool push_return(Core *c, uint32_t pc) {
     exception_fault(c, USAGE_FAULT, STKOF, pc, NULL);
     return false;
   }
-  uint8_t *place = frame_at(c, frame, 8, true, core_is_privileged(c), &why);
+  uint8_t *place = frame_at(c, frame, 8, true, security_is_privileged(c), &why);
   if (!place) {
     why = frame_failure_of_data(why);
     exception_fault(c, why.cause, why.status, pc, &frame);
@@ -135,15 +140,15 @@ static bool push_return(Core *c, uint32_t pc) {
 
 void instruction_function_return(Core *c) {
   const uint32_t pc = FNC_RETURN & ~1u;
-  if (!c->nonsecure) {
+  if (!c->cpu.nonsecure) {
     exception_fault(c, MEM_MANAGE, IACCVIOL, pc, NULL);
     return;
   }
   uint32_t running = core_reg(c, REG_XPSR) & 0x1FF, words[2];
-  core_change_state(c);
+  security_change_state(c);
   const uint32_t sp = core_reg(c, REG_SP);
   Failure why;
-  const uint8_t *place = frame_at(c, sp, 8, false, core_is_privileged(c), &why);
+  const uint8_t *place = frame_at(c, sp, 8, false, security_is_privileged(c), &why);
   if (!place) {
     exception_fault(c, why.cause, why.status, pc, NULL);
     return;
@@ -179,7 +184,7 @@ static void go_to(Core *c, uint32_t target) {
 static void branch(Core *c, const Instruction *i) {
   const bool link = i->first & 0x80;
   const uint32_t target = core_reg(c, reg_id(i->first >> 3 & 0xF));
-  if (c->nonsecure) {
+  if (c->cpu.nonsecure) {
     exception_fault(c, USAGE_FAULT, UNDEFINSTR, i->pc, NULL);
     return;
   }
@@ -192,13 +197,13 @@ static void branch(Core *c, const Instruction *i) {
     if (link && xpsr & 0x1FF) {
       core_set_reg(c, REG_XPSR_NZCVQG, (xpsr & ~(0x1FFu | XPSR_IT)) | 1);
     }
-    core_change_state(c);
+    security_change_state(c);
   }
   go_to(c, target | 1);
 }
 
 void instruction_magic_branch(Core *c, uint32_t target) {
-  if ((target & ~1u) == (FNC_RETURN & ~1u) && c->divided) {
+  if ((target & ~1u) == (FNC_RETURN & ~1u) && c->attribution.divided) {
     instruction_function_return(c);
   } else {
     exception_leave(c, target);
@@ -215,11 +220,11 @@ static void lazy_fp(Core *c, const Instruction *i) {
   const int count = exception_fp_registers(c);
   uint32_t words[34] = {0}, size = 4 * ((uint32_t)count + 2);
   Failure why;
-  if (c->nonsecure) {
+  if (c->cpu.nonsecure) {
     exception_fault(c, USAGE_FAULT, UNDEFINSTR, i->pc, NULL);
     return;
   }
-  if (!(control & SFPA) || c->fp_disabled) {
+  if (!(control & SFPA) || c->cpu.fp_disabled) {
     advance(c, i);  // there is no secure FP context
     return;
   }
@@ -227,7 +232,7 @@ static void lazy_fp(Core *c, const Instruction *i) {
     exception_fault(c, USAGE_FAULT, UNALIGNED, i->pc, NULL);
     return;
   }
-  uint8_t *place = frame_at(c, address, size, !load, core_is_privileged(c), &why);
+  uint8_t *place = frame_at(c, address, size, !load, security_is_privileged(c), &why);
   if (!place) {
     why = frame_failure_of_data(why);
     exception_fault(c, why.cause, why.status, i->pc, &address);
@@ -272,15 +277,16 @@ static void test_target(Core *c, const Instruction *i) {
   const bool alternate = i->second & 0x80, unprivileged = i->second & 0x40;
   const uint32_t address = core_reg(c, reg_id(i->first & 0xF));
   uint32_t answer = 0;
-  if (alternate && c->nonsecure) {
+  if (alternate && c->cpu.nonsecure) {
     exception_fault(c, USAGE_FAULT, UNDEFINSTR, i->pc, NULL);
     return;
   }
-  bool privileged = alternate ? other_is_privileged(c) : core_is_privileged(c);
-  if (core_is_privileged(c)) {
-    answer = test_mpu(c->mpus[alternate || c->nonsecure], address, privileged && !unprivileged);
+  bool privileged = alternate ? other_is_privileged(c) : security_is_privileged(c);
+  if (security_is_privileged(c)) {
+    answer =
+        test_mpu(c->mpu.banks[alternate || c->cpu.nonsecure], address, privileged && !unprivileged);
   }
-  if (!c->nonsecure) {
+  if (!c->cpu.nonsecure) {
     int region = attribution_region(c, address);
     if (attribution_is_secure(c, address)) {
       answer |= TT_SECURE;
@@ -296,24 +302,24 @@ static void test_target(Core *c, const Instruction *i) {
 // all of them
 
 static bool fetch(const Core *c, uint32_t pc, Instruction *i) {
-  const Area *area = core_memory(c, pc, 2);
+  const Area *area = memory_holding(&c->memory, pc, 2);
   if (!area) return false;
   i->pc = pc;
-  i->first = core_halfword(area, pc);
-  i->second = core_halfword(area, pc + 2);
+  i->first = memory_halfword(area, pc);
+  i->second = memory_halfword(area, pc + 2);
   return true;
 }
 
 bool instruction_is_refused(Core *c, uint32_t pc) {
   Instruction i = {0};
-  if (!c->restricted) return false;
+  if (!c->attribution.restricted) return false;
   fetch(c, pc, &i);
   const bool secure = attribution_is_secure(c, pc);
-  if (c->nonsecure && secure) {
+  if (c->cpu.nonsecure && secure) {
     bool gate = i.first == GATEWAY && i.second == GATEWAY;
     if (attribution_is_callable(c, pc) && gate) return false;
     exception_fault(c, SECURE_FAULT, INVEP, pc, NULL);
-  } else if (!c->nonsecure && !secure) {
+  } else if (!c->cpu.nonsecure && !secure) {
     exception_fault(c, SECURE_FAULT, INVTRAN, pc, NULL);
   } else if (attribution_refuses(c, pc, PERM_EXECUTE)) {
     exception_fault(c, BUS_FAULT, IBUSERR, pc, NULL);
@@ -346,7 +352,7 @@ static void carry_out(Core *c, const Instruction *i) {
 
 void instruction_carry_out(Core *c, uint32_t pc) {
   Instruction i = {0};
-  if (!fetch(c, pc, &i) || !thumb_is_special(i.first, i.second, core_context(c))) return;
+  if (!fetch(c, pc, &i) || !thumb_is_special(i.first, i.second, security_context(c))) return;
   i.xpsr = core_reg(c, REG_XPSR);
   if (passes(i.xpsr)) {
     carry_out(c, &i);

@@ -4,25 +4,32 @@
 
 #define PUT_BACK_PAGE 1024
 
+#include "attribution.h"
 #include "binding.h"
 #include "exception.h"
 #include "instructions.h"
+#include "priority.h"
+#include "protection.h"
+#include "run.h"
+#include "security.h"
+#include "state.h"
+#include "thumb.h"
 
 // A reason to return as a Python number; NULL if a callback failed.
 static PyObject *reason(Core *c, int value) {
-  if (c->failed || PyErr_Occurred()) return NULL;
+  if (c->machine.failed || PyErr_Occurred()) return NULL;
   return PyLong_FromLong(value);
 }
 
 static PyObject *run(PyObject *self, PyObject *seconds) {
   double wall = PyFloat_AsDouble(seconds);
   if (PyErr_Occurred()) return NULL;
-  return reason(CORE(self), core_run(CORE(self), wall));
+  return reason(CORE(self), run_core(CORE(self), wall));
 }
 
 static PyObject *step(PyObject *self, PyObject *unused) {
   (void)unused;
-  return reason(CORE(self), core_step(CORE(self)));
+  return reason(CORE(self), run_step(CORE(self)));
 }
 
 static PyObject *retire(PyObject *self, PyObject *address) {
@@ -78,17 +85,17 @@ static PyObject *write_many(PyObject *self, PyObject *const *arguments, Py_ssize
 
 static PyObject *deliverable(PyObject *self, PyObject *unused) {
   (void)unused;
-  return PyBool_FromLong(core_deliverable(CORE(self)));
+  return PyBool_FromLong(priority_deliverable(CORE(self)));
 }
 
 static PyObject *priority(PyObject *self, PyObject *unused) {
   (void)unused;
-  return PyLong_FromLong(core_priority(CORE(self)));
+  return PyLong_FromLong(priority_now(CORE(self)));
 }
 
 // None, or NULL if a callback failed.
 static PyObject *done(const Core *c) {
-  if (c->failed || PyErr_Occurred()) return NULL;
+  if (c->machine.failed || PyErr_Occurred()) return NULL;
   Py_RETURN_NONE;
 }
 
@@ -108,43 +115,43 @@ static PyObject *connect(PyObject *self, PyObject *arguments) {
 
 static PyObject *change_state(PyObject *self, PyObject *unused) {
   (void)unused;
-  core_change_state(CORE(self));
+  security_change_state(CORE(self));
   Py_RETURN_NONE;
 }
 
 static PyObject *update_masks(PyObject *self, PyObject *unused) {
   (void)unused;
-  core_update_masks(CORE(self));
+  priority_update_masks(CORE(self));
   Py_RETURN_NONE;
 }
 
 static PyObject *update_fp_access(PyObject *self, PyObject *unused) {
   (void)unused;
-  core_update_fp_access(CORE(self));
+  security_update_fp_access(CORE(self));
   Py_RETURN_NONE;
 }
 
 static PyObject *reset(PyObject *self, PyObject *unused) {
   (void)unused;
-  core_reset(CORE(self));
+  security_reset(CORE(self));
   Py_RETURN_NONE;
 }
 
 static PyObject *wakes(PyObject *self, PyObject *unused) {
   (void)unused;
-  return PyBool_FromLong(core_wakes(CORE(self)));
+  return PyBool_FromLong(priority_wakes(CORE(self)));
 }
 
 static PyObject *carry_out(PyObject *self, PyObject *address) {
   Core *c = CORE(self);
-  c->failed = false;
+  c->machine.failed = false;
   instruction_carry_out(c, (uint32_t)PyLong_AsUnsignedLongMask(address));
   return done(c);
 }
 
 static PyObject *leave(PyObject *self, PyObject *exc_return) {
   Core *c = CORE(self);
-  c->failed = false;
+  c->machine.failed = false;
   exception_leave(c, (uint32_t)PyLong_AsUnsignedLongMask(exc_return));
   return done(c);
 }
@@ -164,7 +171,7 @@ static PyObject *forbids(PyObject *self, PyObject *arguments) {
   int write, size;
   unsigned int address;
   if (!PyArg_ParseTuple(arguments, "pIi", &write, &address, &size)) return NULL;
-  bool forbidden = c->restricted && attribution_forbids(c, address, size, write);
+  bool forbidden = c->attribution.restricted && attribution_forbids(c, address, size, write);
   return PyErr_Occurred() ? NULL : PyBool_FromLong(forbidden);
 }
 
@@ -205,7 +212,7 @@ static PyObject *attribute(PyObject *self, PyObject *arguments) {
 // Take what was sent since the last call, as three arrays: times in seconds, the offset at which
 // each transfer ends (`begin` bytes were sent before), and the bytes.
 static PyObject *collect(PyObject *self, PyObject *arguments) {
-  Outbox *out = &CORE(self)->outbox;
+  Outbox *out = &CORE(self)->devices.outbox;
   double hertz;
   unsigned long long end;
   if (!PyArg_ParseTuple(arguments, "dK", &hertz, &end)) return NULL;
@@ -229,8 +236,8 @@ static PyObject *listen(PyObject *self, PyObject *arguments) {
   if (!PyArg_ParseTuple(arguments, "Op", &listener, &lines)) return NULL;
   Py_INCREF(listener);
   object->listener = listener;
-  CORE(self)->heard = listener == Py_None ? NULL : binding_heard;
-  CORE(self)->hears_lines = lines;
+  CORE(self)->machine.heard = listener == Py_None ? NULL : binding_heard;
+  CORE(self)->machine.hears_lines = lines;
   Py_XDECREF(before);
   Py_RETURN_NONE;
 }
@@ -245,7 +252,7 @@ static PyObject *forget(PyObject *self, PyObject *arguments) {
   unsigned int begin, end;
   Core *c = CORE(self);
   if (!PyArg_ParseTuple(arguments, "II", &begin, &end)) return NULL;
-  c->api.ctl(c->uc, CTL_REMOVE_CACHE, (uint64_t)begin, (uint64_t)end);
+  c->unicorn.api.ctl(c->unicorn.handle, CTL_REMOVE_CACHE, (uint64_t)begin, (uint64_t)end);
   Py_RETURN_NONE;
 }
 
@@ -273,22 +280,22 @@ static PyObject *set_breakpoints(PyObject *self, PyObject *addresses) {
   Py_ssize_t count;
   uint32_t *table = numbers(addresses, &count);
   if (!table) return NULL;
-  free(c->breakpoints);
-  c->breakpoints = table;
-  c->breakpoint_count = (size_t)count;
+  free(c->breakpoints.addresses);
+  c->breakpoints.addresses = table;
+  c->breakpoints.count = (size_t)count;
   core_invalidate(c);
   Py_RETURN_NONE;
 }
 
 static PyObject *ignore_breakpoint(PyObject *self, PyObject *address) {
-  CORE(self)->ignored = (uint32_t)PyLong_AsUnsignedLongMask(address);
-  CORE(self)->ignoring = true;
+  CORE(self)->breakpoints.ignored = (uint32_t)PyLong_AsUnsignedLongMask(address);
+  CORE(self)->breakpoints.ignoring = true;
   Py_RETURN_NONE;
 }
 
 static PyObject *synchronize(PyObject *self, PyObject *unused) {
   (void)unused;
-  core_synchronize(CORE(self));
+  protection_synchronize(CORE(self));
   Py_RETURN_NONE;
 }
 
@@ -296,7 +303,7 @@ static PyObject *set_limits(PyObject *self, PyObject *arguments) {
   unsigned int psplim, msplim;
   if (!PyArg_ParseTuple(arguments, "II", &psplim, &msplim)) return NULL;
   state_set_limits(CORE(self), psplim, msplim);
-  CORE(self)->extras |= EXTRA_LIMITS;
+  CORE(self)->cpu.extras |= EXTRA_LIMITS;
   Py_RETURN_NONE;
 }
 

@@ -15,24 +15,27 @@ typedef struct {
   uint32_t fillers;  // which regions are those of mpu_fill(), one bit each
 } Regions;
 
+static inline uint32_t mpu_first(const Regions *r, int i) { return r->bases[i] & ~31u; }
+static inline uint32_t mpu_last(const Regions *r, int i) { return r->limits[i] | 31; }
+// The region that holds an address, or MPU_NO_REGION or MPU_SEVERAL_REGIONS.
 int mpu_region_at(const Regions *r, uint32_t address);
+// May data be accessed at this address while the MPU is on?
 bool mpu_allows(const Regions *r, uint32_t address, bool write, bool privileged);
 
-struct Core;
-
 // The registers of one security state.
-typedef struct {
+typedef struct Mpu {
   struct {
     Regions regions;
     uint32_t number, attributes[2];  // RNR, MAIR0 and MAIR1
   } state;                           // everything that a snapshot keeps
   int count;                         // of regions
   bool nonsecure;
-  struct Core *core;  // to be told of changes; NULL before there is one
+  // Called after each change that counts, if there is an owner; `at_once`: with the instruction.
+  void (*changed)(struct Mpu *m, bool at_once);
+  void *owner;
 } Mpu;
 
-// Registers by their offset from 0xE000_ED00. Changes of MPU_CTRL take effect with the
-// instruction, those of regions with the next block: core_synchronize().
+// Registers by their offset from 0xE000_ED00.
 enum { MPU_FIRST = 0x90, MPU_END = 0xC8 };
 uint32_t mpu_read(const Mpu *m, uint32_t offset);
 void mpu_write(Mpu *m, uint32_t offset, uint32_t value);

@@ -1,10 +1,9 @@
-// The interrupt controller's state and rules. core_deliverable() looks at the masks as well;
+// The interrupt controller's state and rules. priority_deliverable() looks at the masks as well;
 // exception.c takes exceptions.
 #include "nvic.h"
 
+#include <stddef.h>
 #include <string.h>
-
-#include "core.h"
 
 #define SYSTEM 0xFFFFu
 enum { ISER = 0x100, ICER = 0x180, ISPR = 0x200, ICPR = 0x280, IABR = 0x300, ITNS = 0x380 };
@@ -98,7 +97,7 @@ void nvic_update(Nvic *n) {
     }
   }
   n->best_pending = n->best ? nvic_group_priority(n, n->best) : NO_PRIORITY;
-  if (n->core) core_limit(n->core);
+  if (n->changed) n->changed(n->owner);
 }
 
 // Nothing pending or active, all interrupts off and secure, all priorities zero.

@@ -35,16 +35,15 @@ typedef struct {
   bool event;                         // the event register that WFE waits for
 } NvicState;
 
-struct Core;
-
-typedef struct {
+typedef struct Nvic {
   NvicState state;
   int irqs;
   uint8_t implemented;  // bits of a priority
   // Derived from the state: the exception to be taken first (0: none), its group priority, and the
   // group priority of what is active.
   int best, best_pending, active_priority;
-  struct Core *core;  // to be told of changes; NULL before there is one
+  void (*changed)(void *owner);  // called after each change, if there is an owner
+  void *owner;
 } Nvic;
 
 void nvic_reset(Nvic *n);

@@ -1,67 +1,70 @@
 // The attributes of the counting core; _native.pyi declares them.
 #include "binding.h"
+#include "security.h"
 
 static PyObject *get_executed(PyObject *self, void *unused) {
   (void)unused;
-  return PyLong_FromLongLong(CORE(self)->executed);
+  return PyLong_FromLongLong(CORE(self)->time.executed);
 }
 
 static int set_executed(PyObject *self, PyObject *value, void *unused) {
   (void)unused;
   Core *c = CORE(self);
   core_settle_charge(c);
-  c->executed = c->charged = PyLong_AsLongLong(value);
+  c->time.executed = c->time.charged = PyLong_AsLongLong(value);
   return PyErr_Occurred() ? -1 : 0;
 }
 
 static PyObject *get_stop_at(PyObject *self, void *unused) {
   (void)unused;
-  return PyLong_FromLongLong(CORE(self)->stop_at);
+  return PyLong_FromLongLong(CORE(self)->time.stop_at);
 }
 
 static int set_stop_at(PyObject *self, PyObject *value, void *unused) {
   (void)unused;
-  CORE(self)->stop_at = PyLong_AsLongLong(value);
+  CORE(self)->time.stop_at = PyLong_AsLongLong(value);
   core_limit(CORE(self));
   return PyErr_Occurred() ? -1 : 0;
 }
 
 #define FIELD(name) offsetof(CoreObject, core.name)
 PyMemberDef core_members[] = {
-    {"has_sent", T_UINT, FIELD(outbox.count), READONLY, "Chunks that wait."},
-    {"nonsecure_frames", T_BOOL, FIELD(nonsecure_frames), 0, "As a non-secure image expects."},
-    {"divided", T_BOOL, FIELD(divided), 0, "Something is non-secure."},
-    {"restricted", T_BOOL, FIELD(restricted), READONLY, "Accesses to memory may be refused."},
-    {"locked_up", T_BOOL, FIELD(locked_up), 0, "Lockup."},
-    {"sleeping", T_INT, FIELD(sleeping), 0, "0 awake, 1 in WFI, 2 in WFE."},
-    {"exception", T_INT, FIELD(exception), READONLY, "Unicorn's exception number."},
-    {"fault_type", T_INT, FIELD(fault_type), READONLY, "Unicorn's access type."},
-    {"fault_address", T_UINT, FIELD(fault_address), READONLY, "Its address."},
-    {"stop_after", T_BOOL, FIELD(stop_after), 0, "Stop after this instruction."},
-    {"extras", T_INT, FIELD(extras), 0, "EXTRA_LIMITS and EXTRA_EXCLUSIVE, if used."},
-    {"fp_disabled", T_BOOL, FIELD(fp_disabled), 0, "CPACR refuses FP instructions."},
-    {"branch_ticks", T_BOOL, FIELD(branch_ticks), 0, "A taken branch takes one more tick."},
-    {"branches", T_LONGLONG, FIELD(branches), 0, "The additional ticks of branches."},
-    {"slept", T_LONGLONG, FIELD(slept), 0, "Ticks slept."},
-    {"sequential", T_UINT, FIELD(sequential), 0, "Where code goes on without a branch, or 0."},
-    {"skip_idle", T_BOOL, FIELD(skip_idle), 0, "Skip loops that can change nothing."},
+    {"has_sent", T_UINT, FIELD(devices.outbox.count), READONLY, "Chunks that wait."},
+    {"nonsecure_frames", T_BOOL, FIELD(cpu.nonsecure_frames), 0, "As a non-secure image expects."},
+    {"divided", T_BOOL, FIELD(attribution.divided), 0, "Something is non-secure."},
+    {"restricted", T_BOOL, FIELD(attribution.restricted), READONLY,
+     "Accesses to memory may be refused."},
+    {"locked_up", T_BOOL, FIELD(cpu.locked_up), 0, "Lockup."},
+    {"sleeping", T_INT, FIELD(cpu.sleeping), 0, "0 awake, 1 in WFI, 2 in WFE."},
+    {"exception", T_INT, FIELD(stop.exception), READONLY, "Unicorn's exception number."},
+    {"fault_type", T_INT, FIELD(access.type), READONLY, "Unicorn's access type."},
+    {"fault_address", T_UINT, FIELD(access.address), READONLY, "Its address."},
+    {"stop_after", T_BOOL, FIELD(stop.after), 0, "Stop after this instruction."},
+    {"extras", T_INT, FIELD(cpu.extras), 0, "EXTRA_LIMITS and EXTRA_EXCLUSIVE, if used."},
+    {"fp_disabled", T_BOOL, FIELD(cpu.fp_disabled), 0, "CPACR refuses FP instructions."},
+    {"branch_ticks", T_BOOL, FIELD(time.branch_ticks), 0, "A taken branch takes one more tick."},
+    {"branches", T_LONGLONG, FIELD(time.branches), 0, "The additional ticks of branches."},
+    {"slept", T_LONGLONG, FIELD(time.slept), 0, "Ticks slept."},
+    {"sequential", T_UINT, FIELD(block.sequential), 0,
+     "Where code goes on without a branch, or 0."},
+    {"skip_idle", T_BOOL, FIELD(idle.skips), 0, "Skip loops that can change nothing."},
     {NULL, 0, 0, 0, NULL},
 };
 
 static PyObject *get_nonsecure(PyObject *self, void *unused) {
   (void)unused;
-  return PyBool_FromLong(CORE(self)->nonsecure);
+  return PyBool_FromLong(CORE(self)->cpu.nonsecure);
 }
 
 static int set_nonsecure(PyObject *self, PyObject *value, void *unused) {
   (void)unused;
-  core_set_state(CORE(self), PyObject_IsTrue(value) == 1);
+  security_set_state(CORE(self), PyObject_IsTrue(value) == 1);
   return PyErr_Occurred() ? -1 : 0;
 }
 
 static PyObject *get_privileged(PyObject *self, void *unused) {
   (void)unused;
-  return PyBool_FromLong(core_is_privileged(CORE(self)));
+  return PyBool_FromLong(security_is_privileged(CORE(self)));
 }
 
 PyGetSetDef core_properties[] = {

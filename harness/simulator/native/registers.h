@@ -45,6 +45,8 @@ bool registers_read(const Served *at, uint32_t offset);
 bool registers_write(const Served *at, uint32_t offset, uint32_t value);
 // Would registers_write() return true?
 bool registers_take(const Served *at, uint32_t offset);
+// Set an event; must the device act on it?
+bool registers_raise(Registers *r, uint32_t event);
 // The counter of an RTC at a tick, as if it did not wrap.
 long long registers_count(const Registers *r, long long now);
 // Drive the interrupt line from events and INTEN.

@@ -3,9 +3,9 @@
 // Unicorn has the Armv8-M MPU, stack limits and fault registers, but no bus address for them. A
 // saved context holds them at fixed distances from registers that the interface does show. These
 // distances are found and tried when a machine is opened: see state_find().
-#include <string.h>
+#include "state.h"
 
-#include "core.h"
+#include <string.h>
 
 // Distances from the first system register (the stack pointer that is not in use). Registers with
 // two banks hold the non-secure one first; the core is in secure state.
@@ -32,12 +32,14 @@ enum {
 enum { BANK = 4, SECURE_BANK = 1 };
 
 static uint8_t *at(Core *c, size_t distance) {
-  return (uint8_t *)c->context + c->layout.system + distance;
+  return (uint8_t *)c->unicorn.context + c->unicorn.layout.system + distance;
 }
 
-static void save(Core *c) { c->api.context_save(c->uc, c->context); }
+static void save(Core *c) { c->unicorn.api.context_save(c->unicorn.handle, c->unicorn.context); }
 
-static void restore(Core *c) { c->api.context_restore(c->uc, c->context); }
+static void restore(Core *c) {
+  c->unicorn.api.context_restore(c->unicorn.handle, c->unicorn.context);
+}
 
 static uint32_t word(Core *c, size_t distance) {
   uint32_t value;
@@ -59,8 +61,8 @@ static uint32_t *pointer(Core *c, size_t distance) {
 static size_t place_of(Core *c, uint32_t value) {
   size_t found = 0;
   save(c);
-  for (size_t i = 0; i + 4 <= c->context_bytes; i += 4) {
-    if (memcmp((uint8_t *)c->context + i, &value, 4)) continue;
+  for (size_t i = 0; i + 4 <= c->unicorn.context_bytes; i += 4) {
+    if (memcmp((uint8_t *)c->unicorn.context + i, &value, 4)) continue;
     if (found) return 0;
     found = i;
   }
@@ -75,43 +77,19 @@ static bool shows(Core *c, int id, uint32_t value, size_t distance) {
   return same;
 }
 
-// Try to run from `address`; true if the fetch is refused at this address.
-static bool refuses(Core *c, uint32_t address) {
-  c->reason = REASON_NONE;
-  c->api.start(c->uc, address | 1, NEVER, 0, 0);
-  return c->reason == REASON_EXCEPTION && c->exception == RAISED_FETCH &&
-         c->fault_address == address;
-}
-
-// Is a fetch refused without a region, and from an execute-never one? Runs no instruction.
-static bool mpu_works(Core *c) {
-  Regions tried = {0};
-  uint32_t pc = core_reg(c, REG_PC);
-  state_protect(c, MPU_ENABLE, &tried);
-  bool works = refuses(c, 0x104);
-  tried.bases[5] = 0x400 | 3 << 1 | 1;
-  tried.limits[5] = 0x7E0 | 1;
-  state_protect(c, MPU_ENABLE | MPU_PRIVDEFENA, &tried);
-  works = works && refuses(c, 0x504);
-  tried.bases[5] = tried.limits[5] = 0;
-  state_protect(c, 0, &tried);
-  core_set_reg(c, REG_PC, pc | 1);
-  c->fault_address = 0;
-  c->reason = REASON_NONE;
-  return works;
-}
-
 const char *state_find(Core *c) {
   const uint32_t mark = 0x5A17C0DCu;
   core_set_reg(c, REG_R0, mark);
-  c->layout.registers = place_of(c, mark);
+  c->unicorn.layout.registers = place_of(c, mark);
   core_set_reg(c, REG_R0, 0);
   core_set_reg(c, REG_PSP, mark);
-  c->layout.system = place_of(c, mark);
+  c->unicorn.layout.system = place_of(c, mark);
   core_set_reg(c, REG_PSP, 0);
-  if (!c->layout.registers || c->layout.system < c->layout.registers) return "registers";
-  c->layout.end = c->layout.system + FEATURES;
-  if (c->layout.system + RLAR + 16 > c->context_bytes) return "the size of a context";
+  if (!c->unicorn.layout.registers || c->unicorn.layout.system < c->unicorn.layout.registers)
+    return "registers";
+  c->unicorn.layout.end = c->unicorn.layout.system + FEATURES;
+  if (c->unicorn.layout.system + RLAR + 16 > c->unicorn.context_bytes)
+    return "the size of a context";
   if (!shows(c, REG_BASEPRI, 0x40, BASEPRI + BANK)) return "BASEPRI";
   if (!shows(c, REG_PRIMASK, 1, PRIMASK + BANK)) return "PRIMASK";
   if (!shows(c, REG_FAULTMASK, 1, FAULTMASK + BANK)) return "FAULTMASK";
@@ -129,57 +107,24 @@ const char *state_find(Core *c) {
   for (size_t i = 0; i < 4; i++) {
     if (!pointer(c, RBAR + i * sizeof(void *))) return "the MPU's regions";
   }
-  return mpu_works(c) ? NULL : "the MPU";
+  return NULL;
 }
 
 // An access was refused by the MPU or the default memory map.
 void state_note_fault(Core *c) {
   save(c);
-  c->fault_address = word(c, FAULT_ADDRESS);
-  c->fault_status = word(c, FAULT_STATUS);
+  c->access.address = word(c, FAULT_ADDRESS);
+  c->access.status = word(c, FAULT_STATUS);
 }
 
-static void enforce(Core *c, const Regions *after) {
+void state_set_mpu(Core *c, const Regions *regions) {
   save(c);
-  set_word(c, MPU_CTRL + BANK, after->ctrl);
+  set_word(c, MPU_CTRL + BANK, regions->ctrl);
   restore(c);
   // These pointers lead to the processor's own registers, which restore() has set back.
   size_t bank = SECURE_BANK * sizeof(void *);
-  memcpy(pointer(c, RBAR + bank), after->bases, sizeof after->bases);
-  memcpy(pointer(c, RLAR + bank), after->limits, sizeof after->limits);
-  if (mpu_stops_code(c, &c->in_force, after)) c->api.ctl(c->uc, CTL_FLUSH_TB);
-  if (mpu_shrinks(c, &c->in_force, after)) c->api.ctl(c->uc, CTL_FLUSH_TLB);
-  c->in_force = *after;
-}
-
-// Put the firmware's MPU in force; a `ctrl` of zero is one that checks nothing.
-void state_protect(Core *c, uint32_t ctrl, const Regions *regions) {
-  Regions made = *regions;
-  made.ctrl = ctrl;
-  c->asked = made;
-  c->mpu_off = ctrl == 0;
-  if (c->mpu_off && !c->ram_runs) {
-    mpu_open(c, &made);
-  } else if (!c->ram_runs) {
-    mpu_fill(c, &made);
-  }
-  enforce(c, &made);
-  c->stale = false;
-  core_limit(c);
-}
-
-// A fetch was refused: true if only mpu_open() or mpu_fill() refused it. It is allowed from now on.
-bool state_admit_code(Core *c) {
-  const Area *area = core_area(c->code, c->code_count, c->fault_address);
-  const Regions asked = c->asked;
-  bool stale = c->stale;
-  if (c->ram_runs || !area || area->stable) return false;
-  if (!c->mpu_off && !mpu_is_filled(c, c->fault_address)) return false;
-  c->ram_runs = true;
-  state_protect(c, asked.ctrl, &asked);
-  c->stale = stale;
-  core_limit(c);
-  return true;
+  memcpy(pointer(c, RBAR + bank), regions->bases, sizeof regions->bases);
+  memcpy(pointer(c, RLAR + bank), regions->limits, sizeof regions->limits);
 }
 
 void state_limits(Core *c, uint32_t *psplim, uint32_t *msplim) {
@@ -206,7 +151,8 @@ static void exchange(Core *c, size_t distance, uint32_t bits) {
 void state_exchange_banks(Core *c) {
   enum { SPSEL = 2, BANKED_CONTROL = 3 };
   save(c);
-  uint8_t *r13 = (uint8_t *)c->context + c->layout.registers + 13 * sizeof(uint32_t);
+  uint8_t *r13 =
+      (uint8_t *)c->unicorn.context + c->unicorn.layout.registers + 13 * sizeof(uint32_t);
   uint32_t pointer_now, aside = word(c, 0);
   memcpy(&pointer_now, r13, sizeof pointer_now);
   bool handler = word(c, EXCEPTION) != 0;
@@ -243,19 +189,19 @@ void state_clear_monitor(Core *c) {
   restore(c);
 }
 
-size_t state_size(const Core *c) { return c->layout.end - c->layout.registers; }
+size_t state_size(const Core *c) { return c->unicorn.layout.end - c->unicorn.layout.registers; }
 
 // The MPU's registers are kept elsewhere, and stay in force whatever is loaded.
 void state_save(Core *c, uint8_t *into) {
   save(c);
   set_word(c, MPU_CTRL + BANK, 0);
-  memcpy(into, (uint8_t *)c->context + c->layout.registers, state_size(c));
+  memcpy(into, (uint8_t *)c->unicorn.context + c->unicorn.layout.registers, state_size(c));
 }
 
 void state_load(Core *c, const uint8_t *from) {
   save(c);
-  memcpy((uint8_t *)c->context + c->layout.registers, from, state_size(c));
-  set_word(c, MPU_CTRL + BANK, c->in_force.ctrl);
+  memcpy((uint8_t *)c->unicorn.context + c->unicorn.layout.registers, from, state_size(c));
+  set_word(c, MPU_CTRL + BANK, c->mpu.in_force.ctrl);
   restore(c);
-  c->sequential = 0;
+  c->block.sequential = 0;
 }

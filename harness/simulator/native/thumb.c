@@ -1,5 +1,5 @@
 // What must be known of Thumb instructions to count them (Armv8-M ARM, C2.2 to C2.4).
-#include "core.h"
+#include "thumb.h"
 
 uint32_t thumb_length(uint16_t first) { return (first >> 11) >= 0x1D ? 4 : 2; }
 

@@ -1,8 +1,8 @@
 // Sends the bytes of a UARTE (nRF9160 PS, "UARTE"), if only memory, its events and its interrupt
 // are involved. peripherals/uarte.py models everything, this case included.
-#include <string.h>
+#include "uarte.h"
 
-#include "core.h"
+#include <string.h>
 
 enum { TXDRDY = 0x11C, ENDTX = 0x120, TXSTARTED = 0x150, TXSTOPPED = 0x158 };
 enum { ENABLE = 0x500, TXD_PTR = 0x544, TXD_MAXCNT = 0x548, TXD_AMOUNT = 0x54C };
@@ -18,22 +18,24 @@ static bool ends_quietly(const Core *c, Registers *r) {
   uint32_t channel = published(r, ENDTX);
   if (!(channel & PUBLISHES)) return true;
   channel &= 0xFF;
-  return channel < 32 && r->stops_itself & 1u << channel && c->channels && !published(r, TXSTOPPED);
+  return channel < 32 && r->stops_itself & 1u << channel && c->devices.channels &&
+         !published(r, TXSTOPPED);
 }
 
 static bool stops(const Core *c, Registers *r) {
   uint32_t channel = published(r, ENDTX);
-  return channel & PUBLISHES && *word(c->channels, CHANNELS_ENABLED) >> (channel & 0xFF) & 1;
+  return channel & PUBLISHES &&
+         *word(c->devices.channels, CHANNELS_ENABLED) >> (channel & 0xFF) & 1;
 }
 
 static uint8_t *bytes_at(Core *c, uint32_t address, uint32_t size) {
-  Area *area = core_area(c->code, c->code_count, address);
+  Area *area = memory_code(&c->memory, address);
   if (!area || area->stable || area->size - (address - area->base) < size) return NULL;
   return area->host + (address - area->base);
 }
 
 static bool keep(Core *c, const uint8_t *bytes, uint32_t size) {
-  Outbox *out = &c->outbox;
+  Outbox *out = &c->devices.outbox;
   if (out->count == OUTBOX_CHUNKS || sizeof out->bytes - out->used < size) return false;
   memcpy(out->bytes + out->used, bytes, size);
   out->chunks[out->count].tick = core_now(c);
@@ -42,7 +44,6 @@ static bool keep(Core *c, const uint8_t *bytes, uint32_t size) {
   return true;
 }
 
-// Carry out STARTTX; false if the machine must be asked.
 bool uarte_start(Core *c, Registers *r) {
   uint32_t size = *word(r, TXD_MAXCNT) & MOST;
   if (*word(r, ENABLE) != ENABLED_UARTE || !size) return false;
@@ -52,10 +53,10 @@ bool uarte_start(Core *c, Registers *r) {
   *word(r, TXD_AMOUNT) = size;
   *word(r, TXSTARTED) = *word(r, TXDRDY) = *word(r, ENDTX) = 1;
   if (stops(c, r)) *word(r, TXSTOPPED) = 1;
-  registers_drive(r, c->nvic);
-  if (c->heard && (!c->hears_lines || memchr(bytes, '\n', size))) {
-    access_note_python(c);
-    c->heard(c, bytes, size, &c->failed);
+  registers_drive(r, c->cpu.nvic);
+  if (c->machine.heard && (!c->machine.hears_lines || memchr(bytes, '\n', size))) {
+    core_note_python(c);
+    c->machine.heard(c, bytes, size);
   }
   return true;
 }

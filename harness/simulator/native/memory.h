@@ -1,0 +1,48 @@
+// The address space: memory and device windows, with host memory behind them.
+#ifndef HARNESS_SIMULATOR_NATIVE_MEMORY_H_
+#define HARNESS_SIMULATOR_NATIVE_MEMORY_H_
+#include <stdbool.h>
+#include <stdint.h>
+
+// The block that starts at a halfword, and how many instructions have run in it.
+typedef struct {
+  uint32_t key;  // size << 16 | generation; 0 for a block that must be looked at each time
+  uint16_t count;
+  uint16_t special;  // index of the first instruction that Unicorn must not run
+  uint64_t executed;
+} Slot;
+
+// A stretch of the address space with host memory behind it.
+typedef struct {
+  uint32_t base;
+  uint32_t size;
+  uint8_t *host;
+  Slot *slots;       // one per halfword, code areas only
+  uint8_t *covered;  // one bit per halfword, code areas only
+  bool stable;       // code there changes only through core_invalidate()
+  uint32_t rights;   // Unicorn's page rights while nothing restricts them
+} Area;
+
+enum { MAX_AREAS = 4 };
+typedef struct {
+  Area code[MAX_AREAS];  // executable memory: flash first, data RAM last
+  int code_count;
+  Area information[MAX_AREAS];  // memory that holds neither code nor variables
+  int information_count;
+  Area windows[MAX_AREAS];  // device windows; their memory holds answers to reads
+  int window_count;
+  uint8_t *shadow;   // copy of the writable areas while a block is undone
+  bool ram_runs;     // code has run in writable memory
+  bool watches_ram;  // accesses to writable memory may be refused
+} Memory;
+
+// Data RAM.
+static inline const Area *memory_ram(const Memory *m) { return &m->code[m->code_count - 1]; }
+// The code area, or the device window, that holds an address; NULL if there is none.
+Area *memory_code(Memory *m, uint32_t address);
+Area *memory_window(Memory *m, uint32_t address);
+// The memory (not a device window) that holds all of [address, address + size).
+const Area *memory_holding(const Memory *m, uint32_t address, uint32_t size);
+// 0 if the area ends before it.
+uint16_t memory_halfword(const Area *area, uint32_t address);
+#endif  // HARNESS_SIMULATOR_NATIVE_MEMORY_H_

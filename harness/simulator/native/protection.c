@@ -1,0 +1,292 @@
+// The MPU in force: what Unicorn checks loads, stores and fetches with.
+//
+// A region of whole pages costs nothing; in a page in which a region ends, each access takes about
+// 0.1 us more. Changes of MPU_CTRL take effect with the instruction, those of regions with the next
+// block of code: before the next ISB, as the architecture promises, and after a few instructions at
+// most, as on the chip. Zephyr 3.1 uses a stack before any barrier.
+//
+// Unicorn remembers for each page what was allowed when the page was first used. It need not be
+// told of a right that is added: an access that is not remembered as allowed is looked up again.
+// The same holds for data in a page in which a region ends, where each access is looked up; but
+// code that ran there is found again without a lookup. Only if a right is taken away must Unicorn
+// forget all pages, which costs about 2 us and a lookup for each page in use. It costs 1,000 times
+// as much if Unicorn's count of used pages is below zero (it subtracts twice a page whose accesses
+// it looks up), because Unicorn then doubles a table: one more reason to avoid such pages.
+//
+// Unicorn stores to a page at full speed only if no code can run there. In other pages each store
+// looks for translations to drop, which makes a program half as fast. So data RAM is execute-never
+// until code runs there for the first time: all of it while the firmware's MPU is off, and while it
+// is on the part that only its background allows.
+#include "protection.h"
+
+#include <string.h>
+
+#include "state.h"
+
+enum {
+  READ = 1,
+  WRITE = 2,
+  FETCH = 4,
+  LEVELS = 3
+};  // rights of one level; two levels side by side
+enum { ALL = READ | WRITE | FETCH, FETCHES = FETCH | FETCH << LEVELS, GRANULE = 32 };
+enum { ENABLE = 1, READ_ONLY = 4, UNPRIVILEGED = 2, NEVER_EXECUTE = 1 };
+enum { ALWAYS = 3 };  // MPU_CTRL: on, whatever the priority
+#define MIXED 0x80
+#define MOST_PAGES 64
+
+static bool enabled(const Regions *r, int i) {
+  return (r->limits[i] & ENABLE) && mpu_last(r, i) >= mpu_first(r, i);
+}
+
+// Rights to all of [from, to], unprivileged ones above privileged ones; MIXED if a region ends in
+// between.
+static uint8_t rights(const Regions *r, uint32_t from, uint32_t to) {
+  int hit = -1;
+  if (!(r->ctrl & MPU_ENABLE)) return ALL | ALL << LEVELS;
+  for (int i = 0; i < MPU_REGIONS; i++) {
+    if (!enabled(r, i) || mpu_last(r, i) < from || mpu_first(r, i) > to) continue;
+    if (mpu_first(r, i) > from || mpu_last(r, i) < to) return MIXED;
+    if (hit >= 0) return 0;
+    hit = i;
+  }
+  // Without a region the default memory map decides from where code may be fetched.
+  if (hit < 0) return r->ctrl & MPU_PRIVDEFENA ? ALL : 0;
+  uint8_t level = r->bases[hit] & READ_ONLY ? READ : READ | WRITE;
+  if (!(r->bases[hit] & NEVER_EXECUTE)) level |= FETCH;
+  return (uint8_t)(r->bases[hit] & UNPRIVILEGED ? level | level << LEVELS : level);
+}
+
+static bool code_ran(const Core *c, uint32_t page) {
+  for (int i = 0; i < c->memory.code_count; i++) {
+    const Area *area = &c->memory.code[i];
+    if (page - area->base >= area->size) continue;
+    const uint8_t *covered = area->covered + ((page - area->base) >> 4);
+    for (int at = 0; at < PAGE / 16; at++) {
+      if (covered[at]) return true;
+    }
+  }
+  return false;
+}
+
+static bool loses_fetches(const Regions *before, const Regions *after, uint32_t page) {
+  for (uint32_t at = page; at - page < PAGE; at += GRANULE) {
+    uint8_t had = rights(before, at, at + GRANULE - 1), has = rights(after, at, at + GRANULE - 1);
+    if (had & ~has & FETCHES) return true;
+  }
+  return false;
+}
+
+// Does any page between two addresses lose a right?
+static bool loses(const Core *c, const Regions *before, const Regions *after, uint32_t from,
+                  uint32_t to) {
+  if (to - from >= MOST_PAGES * PAGE) return true;
+  for (uint32_t page = from & ~(uint32_t)(PAGE - 1);; page += PAGE) {
+    uint8_t had = rights(before, page, page + PAGE - 1), has = rights(after, page, page + PAGE - 1);
+    if (had != MIXED && (has == MIXED || (had & ~has & ~FETCHES))) return true;
+    if (code_ran(c, page) && loses_fetches(before, after, page)) return true;
+    if (to - page < PAGE) return false;
+  }
+}
+
+// Does code that has run lose the right to run? If data is stored there later, its translations
+// would stay.
+static bool stops_code(const Core *c, const Regions *before, const Regions *after) {
+  for (int i = 0; i < c->memory.code_count && c->memory.ram_runs; i++) {
+    const Area *area = &c->memory.code[i];
+    if (area->stable) continue;
+    for (uint32_t page = area->base; page - area->base < area->size; page += PAGE) {
+      if (code_ran(c, page) && loses_fetches(before, after, page)) return true;
+    }
+  }
+  return false;
+}
+
+static void add(Regions *r, int *count, uint32_t from, uint32_t to, uint32_t flags) {
+  if (from > to) return;
+  r->bases[*count] = from | UNPRIVILEGED | flags;
+  r->limits[(*count)++] = (to & ~31u) | ENABLE;
+}
+
+// The default memory map (Armv8-M ARM, "The system address map") as regions, except for data RAM.
+static void open(const Core *c, Regions *r) {
+  const Area *ram = memory_ram(&c->memory);
+  int count = 0;
+  memset(r, 0, sizeof *r);
+  r->ctrl = ALWAYS;
+  add(r, &count, 0, ram->base - 1, 0);
+  add(r, &count, ram->base, ram->base + ram->size - 1, NEVER_EXECUTE);
+  add(r, &count, ram->base + ram->size, 0x3FFFFFFF, 0);
+  add(r, &count, 0x40000000, 0x5FFFFFFF, NEVER_EXECUTE);
+  add(r, &count, 0x60000000, 0x9FFFFFFF, 0);
+  add(r, &count, 0xA0000000, 0xFFFFFFFF, NEVER_EXECUTE);
+}
+
+// The first address from `at` on that is in no region; `*end`: the last one before the next region.
+static uint32_t gap_from(const Regions *r, uint32_t at, uint32_t last, uint32_t *end) {
+  *end = last;
+  for (int i = 0; i < MPU_REGIONS; i++) {
+    if (!enabled(r, i) || mpu_last(r, i) < at || mpu_first(r, i) > last) continue;
+    if (mpu_first(r, i) <= at) {
+      if (mpu_last(r, i) >= last) return last + 1;
+      return gap_from(r, mpu_last(r, i) + 1, last, end);
+    }
+    if (mpu_first(r, i) <= *end) *end = mpu_first(r, i) - 1;
+  }
+  return at;
+}
+
+static void unfill(Regions *r) {
+  for (int i = 0; i < MPU_REGIONS; i++) {
+    if (r->fillers >> i & 1) r->limits[i] &= ~(uint32_t)ENABLE;
+  }
+  r->fillers = 0;
+}
+
+// Cover with unused regions the data RAM that only the background allows: loads and stores as
+// before, but execute-never. Does nothing if there are too few regions.
+static void fill(const Core *c, Regions *r) {
+  const Area *ram = memory_ram(&c->memory);
+  const uint32_t last = ram->base + ram->size - 1;
+  uint32_t end;
+  if (!(r->ctrl & MPU_ENABLE) || !(r->ctrl & MPU_PRIVDEFENA)) return;
+  for (uint32_t at = gap_from(r, ram->base, last, &end); at <= last;
+       at = gap_from(r, at, last, &end)) {
+    int i = 0;
+    while (i < MPU_REGIONS && enabled(r, i)) i++;
+    if (i == MPU_REGIONS) {
+      unfill(r);
+      return;
+    }
+    r->bases[i] = at | NEVER_EXECUTE;
+    r->limits[i] = (end & ~31u) | ENABLE;
+    r->fillers |= 1u << i;
+  }
+}
+
+static bool is_filled(const Core *c, uint32_t address) {
+  int hit = mpu_region_at(&c->mpu.in_force, address);
+  return hit >= 0 && c->mpu.in_force.fillers >> hit & 1;
+}
+
+static bool shrinks(const Core *c, const Regions *before, const Regions *after) {
+  if (before->ctrl != after->ctrl || !before->fillers != !after->fillers) return true;
+  for (int i = 0; i < MPU_REGIONS; i++) {
+    if (before->bases[i] == after->bases[i] && before->limits[i] == after->limits[i]) continue;
+    // Outside the firmware's regions, fillers give the same rights as other fillers.
+    bool filled = before->fillers >> i & 1, fills = after->fillers >> i & 1;
+    if (!filled && enabled(before, i) &&
+        loses(c, before, after, mpu_first(before, i), mpu_last(before, i))) {
+      return true;
+    }
+    if (!fills && enabled(after, i) &&
+        loses(c, before, after, mpu_first(after, i), mpu_last(after, i))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void enforce(Core *c, const Regions *after) {
+  state_set_mpu(c, after);
+  if (stops_code(c, &c->mpu.in_force, after)) c->unicorn.api.ctl(c->unicorn.handle, CTL_FLUSH_TB);
+  if (shrinks(c, &c->mpu.in_force, after)) c->unicorn.api.ctl(c->unicorn.handle, CTL_FLUSH_TLB);
+  c->mpu.in_force = *after;
+}
+
+// Put the firmware's MPU in force; a `ctrl` of zero is one that checks nothing.
+static void put_in_force(Core *c, uint32_t ctrl, const Regions *regions) {
+  Regions made = *regions;
+  made.ctrl = ctrl;
+  c->mpu.asked = made;
+  c->mpu.off = ctrl == 0;
+  if (c->mpu.off && !c->memory.ram_runs) {
+    open(c, &made);
+  } else if (!c->memory.ram_runs) {
+    fill(c, &made);
+  }
+  enforce(c, &made);
+  c->mpu.stale = false;
+  core_limit(c);
+}
+
+// A fetch was refused: true if only open() or fill() refused it. It is allowed from now on.
+bool protection_admit_code(Core *c) {
+  const Area *area = memory_code(&c->memory, c->access.address);
+  const Regions asked = c->mpu.asked;
+  bool stale = c->mpu.stale;
+  if (c->memory.ram_runs || !area || area->stable) return false;
+  if (!c->mpu.off && !is_filled(c, c->access.address)) return false;
+  c->memory.ram_runs = true;
+  put_in_force(c, asked.ctrl, &asked);
+  c->mpu.stale = stale;
+  core_limit(c);
+  return true;
+}
+
+// Try to run from `address`; true if the fetch is refused at this address.
+static bool refuses(Core *c, uint32_t address) {
+  c->stop.reason = REASON_NONE;
+  c->unicorn.api.start(c->unicorn.handle, address | 1, NEVER, 0, 0);
+  return c->stop.reason == REASON_EXCEPTION && c->stop.exception == RAISED_FETCH &&
+         c->access.address == address;
+}
+
+// Is a fetch refused without a region, and from an execute-never one? Runs no instruction.
+bool protection_works(Core *c) {
+  Regions tried = {0};
+  uint32_t pc = core_reg(c, REG_PC);
+  put_in_force(c, MPU_ENABLE, &tried);
+  bool works = refuses(c, 0x104);
+  tried.bases[5] = 0x400 | 3 << 1 | 1;
+  tried.limits[5] = 0x7E0 | 1;
+  put_in_force(c, MPU_ENABLE | MPU_PRIVDEFENA, &tried);
+  works = works && refuses(c, 0x504);
+  tried.bases[5] = tried.limits[5] = 0;
+  put_in_force(c, 0, &tried);
+  core_set_reg(c, REG_PC, pc | 1);
+  c->access.address = 0;
+  c->stop.reason = REASON_NONE;
+  return works;
+}
+
+// Is the priority below zero, so that the MPU checks nothing unless HFNMIENA is set (Armv8-M ARM,
+// IsReqExecPriNeg)?
+static bool is_negative(Core *c) {
+  int hard_fault = HARD_FAULT | (c->cpu.nonsecure ? NONSECURE : 0);
+  if (nvic_has(c->cpu.nvic, ACTIVE, hard_fault)) return true;
+  bool nmi_is_other = nvic_has(c->cpu.nvic, TARGETS_NONSECURE, NMI) != c->cpu.nonsecure;
+  if (!nmi_is_other && nvic_has(c->cpu.nvic, ACTIVE, NMI)) return true;
+  return core_reg(c, REG_FAULTMASK) & 1;
+}
+
+// Put the MPU of the running security state in force, by its registers and the priority.
+void protection_synchronize(Core *c) {
+  const Regions *wanted = &c->mpu.banks[c->cpu.nonsecure]->state.regions;
+  const size_t size = sizeof wanted->bases;
+  uint32_t ctrl = wanted->ctrl;
+  c->mpu.negative = is_negative(c);
+  if (!(ctrl & MPU_ENABLE) || (c->mpu.negative && !(ctrl & MPU_HFNMIENA))) ctrl = 0;
+  c->mpu.stale = false;
+  bool told = ctrl == c->mpu.asked.ctrl && !memcmp(wanted->bases, c->mpu.asked.bases, size) &&
+              !memcmp(wanted->limits, c->mpu.asked.limits, size);
+  if (told || (!ctrl && c->mpu.off)) {
+    core_limit(c);
+  } else {
+    put_in_force(c, ctrl, wanted);
+  }
+}
+
+// A register of an MPU has changed.
+static void on_change(Mpu *m, bool at_once) {
+  Core *c = m->owner;
+  if (c->cpu.nonsecure != m->nonsecure) return;
+  c->mpu.stale = true;
+  if (at_once) c->stop.after = true;
+  core_limit(c);
+}
+
+void protection_connect(Core *c, Mpu *mpu) {
+  mpu->changed = c ? on_change : NULL;
+  mpu->owner = c;
+}

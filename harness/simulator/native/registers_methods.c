@@ -1,0 +1,193 @@
+// The registers of a device as a Python object: `harness.simulator._native.Registers`.
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "binding.h"
+
+#define REGISTERS(object) (&((RegistersObject *)(object))->registers)
+
+static int initialize(PyObject *self, PyObject *arguments, PyObject *keywords) {
+  Registers *r = REGISTERS(self);
+  unsigned int size;
+  if ((keywords && PyDict_Size(keywords)) || r->words) {
+    PyErr_SetString(PyExc_TypeError, "Registers takes its size once, by position");
+    return -1;
+  }
+  if (!PyArg_ParseTuple(arguments, "I", &size)) return -1;
+  if (size < 4 || size & 3 || size > 0x10000) {
+    PyErr_SetString(PyExc_ValueError, "registers are words, and no more than 64 KB of them");
+    return -1;
+  }
+  r->words = calloc(size / 4, 4);
+  r->rules = calloc(size / 4, 1);
+  r->size = size;
+  r->irq = -1;
+  r->edges = r->ticks = 1;
+  if (r->words && r->rules) return 0;
+  PyErr_NoMemory();
+  return -1;
+}
+
+static void dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  free(REGISTERS(self)->words);
+  free(REGISTERS(self)->rules);
+  ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+  Py_DECREF(type);
+}
+
+// The index of the word at an offset; -1 with an error set.
+static Py_ssize_t index_of(PyObject *self, PyObject *offset) {
+  Py_ssize_t at = PyLong_AsSsize_t(offset);
+  if (at >= 0 && !(at & 3) && at < (Py_ssize_t)REGISTERS(self)->size) return at / 4;
+  if (!PyErr_Occurred()) PyErr_SetString(PyExc_IndexError, "no register at this offset");
+  return -1;
+}
+
+static PyObject *get(PyObject *self, PyObject *offset) {
+  Py_ssize_t index = index_of(self, offset);
+  return index < 0 ? NULL : PyLong_FromUnsignedLong(REGISTERS(self)->words[index]);
+}
+
+static int set(PyObject *self, PyObject *offset, PyObject *value) {
+  Py_ssize_t index = index_of(self, offset);
+  if (index < 0) return -1;
+  if (!value) {
+    PyErr_SetString(PyExc_TypeError, "a register cannot be deleted");
+    return -1;
+  }
+  uint32_t word = (uint32_t)PyLong_AsUnsignedLongMask(value);
+  if (word == ~0u && PyErr_Occurred()) return -1;
+  REGISTERS(self)->words[index] = word;
+  return 0;
+}
+
+static PyObject *serve(PyObject *self, PyObject *arguments) {
+  PyObject *offset;
+  int rule;
+  if (!PyArg_ParseTuple(arguments, "Oi", &offset, &rule)) return NULL;
+  Py_ssize_t index = index_of(self, offset);
+  if (index < 0) return NULL;
+  REGISTERS(self)->rules[index] = (uint8_t)rule;
+  Py_RETURN_NONE;
+}
+
+static PyObject *raise_event(PyObject *self, PyObject *offset) {
+  Py_ssize_t index = index_of(self, offset);
+  if (index < 0) return NULL;
+  const Registers *r = REGISTERS(self);
+  uint32_t event = (uint32_t)index * 4;
+  if (event < FIRST_EVENT || event >= FIRST_EVENT + PUBLISH || r->size <= INTERRUPT_ENABLE) {
+    PyErr_SetString(PyExc_IndexError, "no event at this offset");
+    return NULL;
+  }
+  return PyBool_FromLong(registers_raise(REGISTERS(self), event));
+}
+
+static PyObject *count(PyObject *self, PyObject *now) {
+  long long tick = PyLong_AsLongLong(now);
+  if (PyErr_Occurred()) return NULL;
+  if (REGISTERS(self)->size <= PRESCALER || REGISTERS(self)->ticks <= 0) {
+    PyErr_SetString(PyExc_ValueError, "no counter");
+    return NULL;
+  }
+  return PyLong_FromLongLong(registers_count(REGISTERS(self), tick));
+}
+
+static PyObject *save(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return PyBytes_FromStringAndSize((char *)REGISTERS(self)->words, REGISTERS(self)->size);
+}
+
+// The bytes that save() gave; NULL with an error set if they are not of this object.
+static const char *saved(PyObject *self, PyObject *bytes) {
+  char *data;
+  Py_ssize_t size;
+  if (PyBytes_AsStringAndSize(bytes, &data, &size)) return NULL;
+  if (size == (Py_ssize_t)REGISTERS(self)->size) return data;
+  PyErr_SetString(PyExc_ValueError, "not the contents of these registers");
+  return NULL;
+}
+
+static PyObject *load(PyObject *self, PyObject *bytes) {
+  const char *data = saved(self, bytes);
+  if (!data) return NULL;
+  memcpy(REGISTERS(self)->words, data, REGISTERS(self)->size);
+  Py_RETURN_NONE;
+}
+
+static PyObject *holds(PyObject *self, PyObject *bytes) {
+  const char *data = saved(self, bytes);
+  if (!data) return NULL;
+  return PyBool_FromLong(!memcmp(REGISTERS(self)->words, data, REGISTERS(self)->size));
+}
+
+PyObject *methods_serve(PyObject *self, PyObject *arguments) {
+  CoreObject *object = (CoreObject *)self;
+  Core *c = CORE(self);
+  unsigned int base;
+  PyObject *registers;
+  if (!PyArg_ParseTuple(arguments, "IO", &base, &registers)) return NULL;
+  if (PyType_GetSlot(Py_TYPE(registers), Py_tp_init) != (void *)initialize) {
+    PyErr_SetString(PyExc_TypeError, "serve() takes a base address and Registers");
+    return NULL;
+  }
+  Area *window = memory_window(&c->memory, base);
+  Registers *r = &((RegistersObject *)registers)->registers;
+  if (c->devices.count == MAX_SERVED || !window || r->size > window->size - (base - window->base)) {
+    PyErr_SetString(PyExc_ValueError, "no room for registers there");
+    return NULL;
+  }
+  if (PyList_Append(object->served, registers)) return NULL;
+  c->devices.served[c->devices.count++] = (Served){base, r, window->host + (base - window->base)};
+  Py_RETURN_NONE;
+}
+
+PyObject *methods_set_channels(PyObject *self, PyObject *registers) {
+  if (PyType_GetSlot(Py_TYPE(registers), Py_tp_init) != (void *)initialize) {
+    PyErr_SetString(PyExc_TypeError, "set_channels() takes Registers");
+    return NULL;
+  }
+  if (PyList_Append(((CoreObject *)self)->served, registers)) return NULL;
+  CORE(self)->devices.channels = REGISTERS(registers);
+  Py_RETURN_NONE;
+}
+
+#define FIELD(name) offsetof(RegistersObject, registers.name)
+static PyMemberDef members[] = {
+    {"irq", T_INT, FIELD(irq), 0, "The interrupt line, -1 for none."},
+    {"level", T_BOOL, FIELD(level), 0, "Its level, as the interrupt controller knows it."},
+    {"running", T_BOOL, FIELD(running), 0, "Does the counter run?"},
+    {"base", T_LONGLONG, FIELD(base), 0, "Its value at edge `since`."},
+    {"since", T_LONGLONG, FIELD(since), 0, "See `base`."},
+    {"edges", T_LONGLONG, FIELD(edges), 0, "Edges of its clock in `ticks`."},
+    {"ticks", T_LONGLONG, FIELD(ticks), 0, "See `edges`."},
+    {"stops_itself", T_UINT, FIELD(stops_itself), 0, "Channels that only trigger its STOPTX."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyMethodDef methods[] = {
+    {"serve", serve, METH_VARARGS, "Set what the core answers itself at an offset."},
+    {"raise_event", raise_event, METH_O, "Set an event; must the device act on it?"},
+    {"count", count, METH_O, "The counter of an RTC at a tick, as if it did not wrap."},
+    {"save", save, METH_NOARGS, "The contents, as bytes."},
+    {"load", load, METH_O, "Take back what save() gave."},
+    {"holds", holds, METH_O, "Is this what save() would give?"},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "Words by their offset, a multiple of four; all zero at first."},
+    {Py_tp_init, initialize},
+    {Py_tp_dealloc, dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_members, members},
+    {Py_mp_subscript, get},
+    {Py_mp_ass_subscript, set},
+    {0, NULL},
+};
+
+PyType_Spec registers_spec = {
+    "harness.simulator._native.Registers", sizeof(RegistersObject), 0, Py_TPFLAGS_DEFAULT, slots,
+};

@@ -1,0 +1,8 @@
+// The registers of the System Control Space that need no device.
+#ifndef HARNESS_SIMULATOR_NATIVE_SCS_H_
+#define HARNESS_SIMULATOR_NATIVE_SCS_H_
+#include "core.h"
+
+// Carry out the access to a word; false: ask the machine.
+bool scs_access(Core *c, bool write, uint32_t address, uint32_t value);
+#endif  // HARNESS_SIMULATOR_NATIVE_SCS_H_

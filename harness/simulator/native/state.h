@@ -1,0 +1,22 @@
+// The part of the processor's state that Unicorn's interface does not show.
+#ifndef HARNESS_SIMULATOR_NATIVE_STATE_H_
+#define HARNESS_SIMULATOR_NATIVE_STATE_H_
+#include "core.h"
+
+// Find it in a saved context: NULL, or what is not as expected.
+const char *state_find(Core *c);
+// A fault of the MPU or the default memory map: where, and which.
+void state_note_fault(Core *c);
+void state_set_mpu(Core *c, const Regions *regions);
+void state_limits(Core *c, uint32_t *psplim, uint32_t *msplim);
+void state_set_limits(Core *c, uint32_t psplim, uint32_t msplim);
+// The running state's registers and those of the other one change places.
+void state_exchange_banks(Core *c);
+// PRIMASK, FAULTMASK, BASEPRI and CONTROL of the security state that does not run.
+void state_other(Core *c, uint32_t values[4]);
+void state_clear_monitor(Core *c);
+// All of it, for a snapshot.
+size_t state_size(const Core *c);
+void state_save(Core *c, uint8_t *into);
+void state_load(Core *c, const uint8_t *from);
+#endif  // HARNESS_SIMULATOR_NATIVE_STATE_H_

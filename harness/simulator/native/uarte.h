@@ -1,0 +1,8 @@
+// Bytes that a UARTE sends.
+#ifndef HARNESS_SIMULATOR_NATIVE_UARTE_H_
+#define HARNESS_SIMULATOR_NATIVE_UARTE_H_
+#include "core.h"
+
+// Carry out STARTTX; false if the machine must be asked.
+bool uarte_start(Core *c, Registers *r);
+#endif  // HARNESS_SIMULATOR_NATIVE_UARTE_H_
