@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness import files, paths
+from harness.build import board as board_names
 from harness.build.configurations import load
 from harness.build.inputs import Contents, Inputs, Record, Roots, digest
 from harness.build.processes import Processes
@@ -32,8 +33,8 @@ from harness.errors import BuildFailed, EnvironmentMissing, UsageError
 #: Kernel variants of Zephyr builds, each with a fragment ``zephyr_samples/common/NAME.conf``.
 KERNEL_VARIANTS = ("cmsis-nn", "soft-float")
 
-#: Boards by their current names; older Zephyr releases join the parts with underscores.
-ZEPHYR_BOARDS = ("nrf9160dk/nrf9160", "nrf9160dk/nrf9160/ns")
+#: Boards by their current names.
+ZEPHYR_BOARDS = board_names.BOARDS
 
 #: Files of a build that are kept: path -> name.
 _KEPT = {"zephyr/zephyr.elf": "zephyr.elf", "zephyr/zephyr.map": "zephyr.map",
@@ -103,7 +104,8 @@ class Workspace:
 
     def board(self, name: str) -> str:
         """The board's name in this release of Zephyr."""
-        return name if self.version >= _NEW_BOARD_NAMES else name.replace("/", "_")
+        board = board_names.Board.of(name)
+        return name if board is None or self.version >= _NEW_BOARD_NAMES else board.flat
 
     @property
     def fragment_option(self) -> str:
