@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -57,6 +58,12 @@ def _kind(value: str) -> str:
     return value
 
 
+def _date(value: object) -> date:
+    if type(value) is not date:
+        raise ValueError(f"{limits.short(value)} is not a date")
+    return value
+
+
 def _not_empty(names: tuple[str, ...]) -> tuple[str, ...]:
     if not names:
         raise ValueError("at least one builtin is needed")
@@ -71,7 +78,7 @@ _Names = tuple[str, ...]
 @dataclass(frozen=True)
 class _Minimum:
     standalone: Annotated[int | None, limits.count] = None
-    tflm: Annotated[int | None, limits.count] = None
+    tflm: Mapping[str, _Count] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -124,6 +131,7 @@ class _Document:
     configurations: Mapping[str, _ConfigurationRow]
     spare: _Names
     runtimes: Mapping[str, _Names]
+    tflite_micro: Mapping[str, Annotated[date, tables.Raw(_date)]] = field(default_factory=dict)
     methods: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -159,6 +167,7 @@ def _parse(path: Path, text: str) -> Table:
         },
         spare=document.spare,
         runtimes={name: document.runtimes.get(name, ()) for name in RUNTIMES},
+        tflite_micro=dict(sorted(document.tflite_micro.items(), key=lambda one: one[1])),
         methods=document.methods,
     )
     _check(table)
@@ -179,9 +188,15 @@ def _sample(path: Path, name: str, row: _SampleRow) -> Sample:
         inputs=row.inputs,
         rows=row.rows,
         override=row.override,
-        arena_minimum={key: size for key, size in vars(row.arena_minimum).items() if size},
+        arena_minimum=_minima(row.arena_minimum),
         sources=_sources(path.parent, application),
     )
+
+
+def _minima(row: _Minimum) -> dict[str, int]:
+    """Runtime, or runtime@revision -> bytes."""
+    own = {"standalone": row.standalone} if row.standalone else {}
+    return own | {f"tflm@{revision}": size for revision, size in row.tflm.items()}
 
 
 def _configuration(path: Path, name: str, row: _ConfigurationRow) -> Configuration:
@@ -222,11 +237,15 @@ def _check(table: Table) -> None:
             if name not in table.methods:
                 raise broken(table.path, f"{where}: there is no Add* method for {name!r}")
     for sample in table.samples.values():
+        for name in sample.arena_minimum:
+            if name != "standalone" and name.partition("@")[2] not in table.tflite_micro:
+                raise broken(table.path, f"sample {sample.name}: no date of tflite-micro {name!r}")
         if sample.override and sample.override not in sample.operators:
             raise broken(table.path, f"sample {sample.name}: it does not need {sample.override!r}")
     for sample, row in table.pairs():
         for runtime in RUNTIMES:
-            if row.arena.startswith("minimum") and runtime not in sample.arena_minimum:
+            measured = {name.partition("@")[0] for name in sample.arena_minimum}
+            if row.arena.startswith("minimum") and runtime not in measured:
                 continue
             table.variant(sample.name, row.name, runtime)
 

@@ -153,7 +153,7 @@ class Includes:
         searches ``folders`` in this order."""
         read = {*sources, *headers}
         named = {_node(path) for path in sources}
-        files, absent = set(sources), set()
+        files, absent = set(sources), {f"{path}.gch" for path in sources}
         for beside, name, following in {
             (os.path.dirname(path) if quoted else "", name, following)
             for path in read
@@ -161,6 +161,7 @@ class Includes:
         }:
             for folder in [beside, *folders] if beside else folders:
                 candidate = os.path.join(folder, name)
+                absent.add(f"{candidate}.gch")  # a precompiled header comes first
                 node = _node(candidate)
                 if node is None:
                     absent.add(candidate)
@@ -175,7 +176,8 @@ class Includes:
                 files.add(path)
                 names = {path[len(one) + 1 :] for one in everywhere if path.startswith(f"{one}/")}
                 absent |= {f"{folder}/{name}" for folder in everywhere for name in names}
-        return Inputs(frozenset(files), frozenset(p for p in absent if _node(p) is None))
+        present = {path for path in absent if _node(path) is not None}
+        return Inputs(frozenset(files | present), frozenset(absent - present))
 
     def _of(self, path: str) -> list[tuple[str, bool, bool]]:
         """The names that a file includes or tests for: name, quoted, and the next of this name."""

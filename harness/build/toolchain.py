@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,12 +30,13 @@ _LINK = ("-nostartfiles", "-Wl,--gc-sections", "-Wl,--fatal-warnings", "-Wl,--no
 
 
 #: Variables that change what GCC and the linker do (GCC's and ld's manuals, "Environment").
-_VARIABLES = (
+VARIABLES = (
     "COMPILER_PATH", "CPATH", "CPLUS_INCLUDE_PATH", "C_INCLUDE_PATH", "GCC_EXEC_PREFIX",
     "GNUTARGET", "LDEMULATION", "LD_RUN_PATH", "LIBRARY_PATH", "SOURCE_DATE_EPOCH",
 )  # fmt: skip
 #: Programs that the driver looks for in its folders, and others in their places.
-_PROGRAMS = ("cc1plus", "as", "collect2", "ld", "real-ld", "collect-ld", "ar", "liblto_plugin.so")
+_PROGRAMS = ("cc1", "cc1plus", "as", "ar", "collect2", "real-ld", "collect-ld", "ld",
+             "liblto_plugin.so")  # fmt: skip
 _PROGRAMS_OF_LTO = ("lto1", "lto-wrapper")
 _SECONDS = 300
 
@@ -84,34 +85,14 @@ class Toolchain:
     @property
     def command(self) -> list[str]:
         """The compiler's path, and the variables that change what it does."""
-        values = (f"{name}={os.environ[name]}" for name in _VARIABLES if name in os.environ)
+        values = (f"{name}={os.environ[name]}" for name in VARIABLES if name in os.environ)
         return [str(self.compiler), str(self.archiver), *values]
 
     def search(self, flags: Sequence[str], folder: Path) -> Search:
-        """What the compiler consists of and where it looks, by its own account.
-
-        Its programs, specs, and the places where it would find others of their names first.
-        """
-        listed = self.run([self.compiler, *flags, "-print-search-dirs"], "search folders", folder)
-        account = self.run(
-            [self.compiler, *flags, "-v", "-E", "-x", "c++", os.devnull, "-o", os.devnull],
-            "search folders", folder,
-        )  # fmt: skip
-        folders = {name: value.split(":") for name, value in _SEARCHED.findall(listed)}
-        path = os.environ.get("PATH", os.defpath).split(os.pathsep)
-        named = [flag.partition("=")[2] for flag in flags if flag.startswith("--specs=")]
-        programs = (*_PROGRAMS, *(_PROGRAMS_OF_LTO if "-flto" in flags else ()))
-        found = [
-            *(_found(name, [*folders.get("programs", []), *path]) for name in programs),
-            *(_found(name, folders.get("libraries", [])) for name in ("specs", *named)),
-        ]
-        drivers = [str(self.compiler), str(self.archiver), *_SPECS.findall(account),
-                   *filter(None, map(shutil.which, _DRIVER.findall(account)))]  # fmt: skip
-        inputs = Inputs.of(
-            Inputs(frozenset(drivers), frozenset(_NO_FOLDER.findall(account))), *found
-        )
-        headers = "".join(_HEADER_FOLDERS.findall(account)).splitlines()
-        return Search([line[1:] for line in headers], inputs)
+        """What the compiler consists of and where it looks, by its own account."""
+        search = search_of(self.compiler, flags, lambda words: self.run(words, "compiler", folder))
+        archiver = Inputs(frozenset([str(self.archiver)]))
+        return Search(search.folders, Inputs.of(search.inputs, archiver))
 
     @staticmethod
     def flags(options: BuildOptions) -> tuple[str, ...]:
@@ -183,6 +164,34 @@ class Toolchain:
         if done.code != 0:
             raise BuildFailed(f"{what} cannot be built:\n{(done.errors or done.output).strip()}")
         return done.output + done.errors
+
+
+def search_of(
+    compiler: Path, flags: Sequence[str], run: Callable[[Sequence[object]], str]
+) -> Search:
+    """Where a compiler looks for headers, and its parts as inputs, by its own account.
+
+    The parts are programs and specs, and the places where it would find others of these names
+    first. ``run`` gives what a command prints.
+    """
+    # Without flags: programs and specs are the same for all kinds of libraries.
+    listed = run([compiler, "-print-search-dirs"])
+    account = run([compiler, *flags, "-v", "-E", "-x", "c++", os.devnull, "-o", os.devnull])
+    folders = {name: value.split(":") for name, value in _SEARCHED.findall(listed)}
+    path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    named = [flag.partition("=")[2] for flag in flags if flag.startswith("--specs=")]
+    programs = (*_PROGRAMS, *(_PROGRAMS_OF_LTO if "-flto" in flags else ()))
+    found = [
+        *(_found(name, [*folders.get("programs", []), *path]) for name in programs),
+        *(_found(name, folders.get("libraries", [])) for name in ("specs", *named)),
+    ]
+    # The compiler on PATH may be a script around the driver.
+    drivers = [str(compiler), *filter(None, map(shutil.which, _DRIVER.findall(account)))]
+    read = Inputs(
+        frozenset([*drivers, *_SPECS.findall(account)]), frozenset(_NO_FOLDER.findall(account))
+    )
+    headers = "".join(_HEADER_FOLDERS.findall(account)).splitlines()
+    return Search([line[1:] for line in headers], Inputs.of(read, *found))
 
 
 def _found(name: str, folders: Sequence[str]) -> Inputs:

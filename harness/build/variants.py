@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 
 from harness.errors import UsageError
@@ -27,7 +28,8 @@ class Sample:
 
     ``model`` is a file name under ``zephyr_samples/models``, ``application`` a folder of
     ``zephyr_samples``; ``sources`` are the application's and the shared C++ files, relative to
-    ``zephyr_samples``. ``arena`` and ``arena_minimum`` are bytes, the latter for each runtime.
+    ``zephyr_samples``. ``arena`` and ``arena_minimum`` are bytes, the latter for each runtime, with
+    its revision for tflite-micro (``tflm@8d404de7``).
     ``operators`` are the builtins that the model needs, in the order of their first use.
 
     ``inputs`` names a file in ``models`` and an array in it (``digits_test.npz:int8``), whose first
@@ -125,6 +127,7 @@ class Variant:
     slots: int
     arena: int
     expect: Expectation
+    minimum: str = ""  # key of the ``arena_minimum`` that ``arena`` comes from
 
     @property
     def checked(self) -> bool:
@@ -166,7 +169,10 @@ class Configuration:
 
 @dataclass(frozen=True)
 class Table:
-    """The whole table; ``path`` is where it was read from."""
+    """The whole table; ``path`` is where it was read from.
+
+    ``tflite_micro`` has the revisions with figures of their own, and their dates, oldest first.
+    """
 
     path: Path
     samples: Mapping[str, Sample]
@@ -174,6 +180,7 @@ class Table:
     spare: tuple[str, ...]
     runtimes: Mapping[str, tuple[str, ...]]
     methods: Mapping[str, str]
+    tflite_micro: Mapping[str, date] = field(default_factory=dict)
 
     def sample(self, name: str) -> Sample:
         """The sample called ``name``; raises UsageError with the known names."""
@@ -204,25 +211,53 @@ class Table:
             if row.applies_to(sample)
         ]
 
-    def variant(self, sample: str, configuration: str, runtime: str = "standalone") -> Variant:
-        """``sample`` in ``configuration`` on ``runtime``; raises UsageError for unknown names."""
+    def variant(
+        self, sample: str, configuration: str, runtime: str = "standalone", revision: str = ""
+    ) -> Variant:
+        """``sample`` in ``configuration`` on ``runtime``; raises UsageError for unknown names.
+
+        ``revision`` of tflite-micro is one of :meth:`minima`, "" the last of them.
+        """
         if runtime not in self.runtimes:
             raise UsageError(f"there is no runtime {runtime!r}", hint=", ".join(self.runtimes))
         known = self.sample(sample)
         row = self.configuration(configuration, known)
-        return _VariantMaker(self, known, row, runtime).variant()
+        return _VariantMaker(self, known, row, runtime, revision).variant()
+
+    def minima(self, sample: Sample) -> list[str]:
+        """The revisions of tflite-micro with an ``arena_minimum`` of ``sample``, oldest first."""
+        return [one for one in self.tflite_micro if f"tflm@{one}" in sample.arena_minimum]
+
+    def nearest(self, sample: Sample, commit: str, day: date | None) -> str:
+        """The one of :meth:`minima` to use for ``commit`` of ``day``.
+
+        That is the commit itself, or the nearest in time; the last if nothing is known of the
+        commit, "" if there is none.
+        """
+        known = self.minima(sample)
+        if commit:
+            known = [one for one in known if commit.startswith(one)] or known
+        if day is not None and known:
+            return min(known, key=lambda one: abs((self.tflite_micro[one] - day).days))
+        return known[-1] if known else ""
 
 
 class _VariantMaker:
     """Turns a configuration into a variant for one sample on one runtime."""
 
     def __init__(
-        self, table: Table, sample: Sample, configuration: Configuration, runtime: str
+        self,
+        table: Table,
+        sample: Sample,
+        configuration: Configuration,
+        runtime: str,
+        revision: str = "",
     ) -> None:
         self.table = table
         self.sample = sample
         self.configuration = configuration
         self.runtime = runtime
+        self.revision = revision
 
     def variant(self) -> Variant:
         row = self.configuration
@@ -232,11 +267,21 @@ class _VariantMaker:
         if slots < 1:
             raise self._broken(f"slots {row.slots!r} come to {slots}; a resolver has at least one")
         arenas = {"declared": self.sample.arena}
-        if self.runtime in self.sample.arena_minimum:
-            arenas["minimum"] = self.sample.arena_minimum[self.runtime]
+        minimum = self._minimum()
+        if minimum in self.sample.arena_minimum:
+            arenas["minimum"] = self.sample.arena_minimum[minimum]
         arena = self._number(row.arena, arenas)
         expect = self._expectation(additions, slots)
-        return Variant(self.sample, row, self.runtime, additions, slots, arena, expect)
+        return Variant(
+            self.sample, row, self.runtime, additions, slots, arena, expect,
+            minimum if row.arena.startswith("minimum") else "",
+        )  # fmt: skip
+
+    def _minimum(self) -> str:
+        """The key of the sample's smallest arena; the sample may have none."""
+        if self.runtime != "tflm":
+            return self.runtime
+        return f"tflm@{self.revision or ''.join(self.table.minima(self.sample)[-1:])}"
 
     def operators(self, selector: str) -> tuple[str, ...]:
         """The operators that one selector stands for."""

@@ -7,30 +7,34 @@ build. ELF, map, ``.config`` and devicetree of each build are kept side by side.
 from __future__ import annotations
 
 import configparser
+import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness import files, paths
-from harness.build.cache import digest
+from harness.build import board as board_names
 from harness.build.configurations import load
+from harness.build.inputs import Contents, Inputs, Record, Roots, digest
+from harness.build.processes import Processes
 from harness.build.result import BuildResult
+from harness.build.threads import at_once
+from harness.build.toolchain import VARIABLES, search_of
 from harness.build.variants import Variant
 from harness.errors import BuildFailed, EnvironmentMissing, UsageError
 
 #: Kernel variants of Zephyr builds, each with a fragment ``zephyr_samples/common/NAME.conf``.
 KERNEL_VARIANTS = ("cmsis-nn", "soft-float")
 
-#: Boards by their current names; older Zephyr releases join the parts with underscores.
-ZEPHYR_BOARDS = ("nrf9160dk/nrf9160", "nrf9160dk/nrf9160/ns")
+#: Boards by their current names.
+ZEPHYR_BOARDS = board_names.BOARDS
 
 #: Files of a build that are kept: path -> name.
 _KEPT = {"zephyr/zephyr.elf": "zephyr.elf", "zephyr/zephyr.map": "zephyr.map",
@@ -41,7 +45,19 @@ _MERGED = "zephyr/tfm_merged.hex"
 _KEPT_WITH_TFM = {_MERGED: "tfm_merged.hex", "tfm/bin/tfm_s.elf": "tfm_s.elf",
                   "tfm/bin/bl2.elf": "bl2.elf"}  # fmt: skip
 
+#: Environment variables that Zephyr's CMake and Kconfig files, CMake and west read.
+_VARIABLES = re.compile(
+    r"(?!ZEPHYR_BASE$)(?:ZEPHYR_|EXTRA_|CMAKE_|CONFIG_|BOARD|SHIELD|SNIPPET|WEST_|KCONFIG_|\w+_ROOT$"
+    r"|\w*TOOLCHAIN|CROSS_COMPILE$|CONF_FILE$|OVERLAY_CONFIG$|DTC_OVERLAY_FILE$|USE_CCACHE$"
+    r"|(?:AS|C|CPP|CXX|LD)FLAGS$|(?:AS|CC|CXX|LD)$)"
+)
+#: Files of west's settings beside the workspace's own: variable that names one, usual path.
+_SETTINGS = {"WEST_CONFIG_SYSTEM": "/etc/westconfig", "WEST_CONFIG_GLOBAL": "~/.westconfig"}
+_COMPILER = re.compile(r"^CMAKE_CXX_COMPILER:\w+=(.+)$", re.MULTILINE)
+_LOADED = re.compile(r"^LOAD (/.+)$", re.MULTILINE)
+
 _BUILD_SECONDS = 1800.0
+_COMPILER_SECONDS = 60.0
 _NEW_BOARD_NAMES = (3, 7)
 _NEW_CONF_OPTION = (3, 4)
 _ERROR_LINE = re.compile(r"error|undefined reference|overflowed|No such file", re.IGNORECASE)
@@ -67,25 +83,29 @@ _CAUSES = {
 class Workspace:
     """A Zephyr workspace: ``base`` is Zephyr's repository, ``version`` (major, minor).
 
-    ``release`` is the content of its file VERSION.
+    ``release`` is the content of its file VERSION; ``settings`` are the variables for the
+    toolchain and west's settings for builds, among them arguments for CMake.
     """
 
     base: Path
     version: tuple[int, int]
     release: str = ""
+    settings: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
-        """A part of folder names, different for each workspace and each release in it.
+        """A part of folder names, for each workspace, each release and each toolchain's settings.
 
-        CMake keeps what it found of one Zephyr in a build tree, so another must not build there.
+        CMake keeps what it found at first in a build tree, so others must not build there.
         """
         major, minor = self.version
-        return f"zephyr{major}.{minor}-{digest(str(self.base.resolve()), self.release)[:8]}"
+        parts = [str(self.base.resolve()), self.release, *self.settings]
+        return f"zephyr{major}.{minor}-{digest(*parts)[:8]}"
 
     def board(self, name: str) -> str:
         """The board's name in this release of Zephyr."""
-        return name if self.version >= _NEW_BOARD_NAMES else name.replace("/", "_")
+        board = board_names.Board.of(name)
+        return name if board is None or self.version >= _NEW_BOARD_NAMES else board.flat
 
     @property
     def fragment_option(self) -> str:
@@ -101,14 +121,15 @@ def find_workspace(
 
     Raises EnvironmentMissing with the commands that set one up.
     """
-    named = (os.environ if environment is None else environment).get("ZEPHYR_BASE")
+    variables = os.environ if environment is None else environment
+    named = variables.get("ZEPHYR_BASE")
     if named:
-        return _workspace(Path(named), "ZEPHYR_BASE")
+        return _workspace(Path(named), "ZEPHYR_BASE", variables)
     for folder in (start or Path.cwd(), paths.own_samples()):
         for top in (folder.resolve(), *folder.resolve().parents):
             settings = top / ".west" / "config"
             if settings.is_file():
-                return _workspace(top / _zephyr_base(settings), str(settings))
+                return _workspace(top / _zephyr_base(settings), str(settings), variables)
     raise _missing("there is no Zephyr workspace: ZEPHYR_BASE is not set and no .west folder found")
 
 
@@ -121,7 +142,7 @@ def _zephyr_base(settings: Path) -> str:
         raise _missing(f"{settings} cannot be read: {error}") from error
 
 
-def _workspace(base: Path, source: str) -> Workspace:
+def _workspace(base: Path, source: str, variables: Mapping[str, str]) -> Workspace:
     try:
         text = (base / "VERSION").read_text(encoding="utf-8")
     except OSError as error:
@@ -132,7 +153,28 @@ def _workspace(base: Path, source: str) -> Workspace:
     numbers = dict(re.findall(r"VERSION_(MAJOR|MINOR)\s*=\s*(\d+)", text))
     if len(numbers) != len(("MAJOR", "MINOR")):
         raise _missing(f"{base / 'VERSION'} does not give Zephyr's version")
-    return Workspace(base, (int(numbers["MAJOR"]), int(numbers["MINOR"])), text)
+    version = (int(numbers["MAJOR"]), int(numbers["MINOR"]))
+    return Workspace(base, version, text, tuple(_settings(base, variables)))
+
+
+def _settings(base: Path, variables: Mapping[str, str]) -> Iterator[str]:
+    """The variables and west's settings that a build in the workspace of ``base`` follows."""
+    for name in sorted(variables):
+        if name in VARIABLES or _VARIABLES.match(name):
+            yield f"{name}={variables[name]}"
+    own = next(
+        (top / ".west" / "config" for top in base.resolve().parents if (top / ".west").is_dir()),
+        None,
+    )
+    others = [Path(variables.get(name) or usual) for name, usual in _SETTINGS.items()]
+    parser = configparser.ConfigParser(interpolation=None)
+    for file in (*others, own):
+        if file is not None:
+            with suppress(configparser.Error, UnicodeDecodeError):  # west names what is wrong
+                parser.read(file.expanduser(), encoding="utf-8")
+    for section in ("build", "zephyr"):
+        if parser.has_section(section):
+            yield from (f"{section}.{name}={value}" for name, value in parser.items(section))
 
 
 def _missing(message: str) -> EnvironmentMissing:
@@ -176,8 +218,19 @@ def build_zephyr(
     folder = paths.cache() / "zephyr" / name
     folder.mkdir(parents=True, exist_ok=True)
     tree = folder / "build"
+    record = folder / "compiler.json"
+    if not _same_compiler(record):
+        shutil.rmtree(tree, ignore_errors=True)
+    processes = Processes()
+
+    def build(command: Sequence[str]) -> None:
+        try:
+            _run_west(command, workspace, folder / "build.log", processes)
+        finally:
+            _record_compiler(tree, record, processes)
+
     arguments = _arguments(variant, workspace, board, fragments, tree)
-    _run_west(arguments, workspace, folder / "build.log")
+    at_once(build, [arguments], jobs=1, stop=processes.stop)
     for path, kept_name in (_KEPT | _KEPT_WITH_TFM).items():
         if (tree / path).is_file():
             shutil.copyfile(tree / path, folder / kept_name)
@@ -215,23 +268,51 @@ def _arguments(
     ]  # fmt: skip
 
 
-def _run_west(command: Sequence[str], workspace: Workspace, log: Path) -> None:
+def _run_west(
+    command: Sequence[str], workspace: Workspace, log: Path, processes: Processes
+) -> None:
     environment = {**os.environ, "ZEPHYR_BASE": str(workspace.base)}
-    with subprocess.Popen(
-        command, cwd=workspace.base, env=environment, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
-    ) as west:  # fmt: skip
-        try:
-            output, _ = west.communicate(timeout=_BUILD_SECONDS)
-        except subprocess.TimeoutExpired as error:
-            raise BuildFailed(f"west build took more than {_BUILD_SECONDS:.0f} s") from error
-        finally:
-            # At a time limit or an interrupt end CMake, ninja and compilers too, not only west.
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(west.pid, signal.SIGKILL)
-    files.write(log, output)
-    if west.returncode != 0:
-        raise _failure(output, log)
+    try:
+        done = processes.run(
+            command, folder=workspace.base, environment=environment, seconds=_BUILD_SECONDS,
+            merged=True,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        raise BuildFailed(f"west build took more than {_BUILD_SECONDS:.0f} s") from error
+    files.write(log, done.output)
+    if done.code != 0:
+        raise _failure(done.output, log)
+
+
+def _same_compiler(record: Path) -> bool:
+    """True if the compiler of the build tree beside ``record`` is still the same in all its parts.
+
+    Ninja compiles what changed, and does not see that its compiler did.
+    """
+    try:
+        kept = Record(**json.loads(record.read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return False
+    return kept.current(Roots({}), Contents()) is not None
+
+
+def _record_compiler(tree: Path, record: Path, processes: Processes) -> None:
+    """Note the compiler that CMake found, and the libraries that were linked, if it came so far."""
+
+    def run(words: Sequence[object]) -> str:
+        done = processes.run(
+            [str(word) for word in words], folder=tree, seconds=_COMPILER_SECONDS,
+            environment={**os.environ, "LC_ALL": "C"},
+        )  # fmt: skip
+        return done.output + done.errors
+
+    settings, map_file = tree / "CMakeCache.txt", tree / "zephyr" / "zephyr.map"
+    compiler = _COMPILER.search(settings.read_text() if settings.is_file() else "")
+    if compiler is None:
+        return
+    libraries = _LOADED.findall(map_file.read_text() if map_file.is_file() else "")
+    inputs = Inputs.of(search_of(Path(compiler[1]), (), run).inputs, Inputs(frozenset(libraries)))
+    files.write(record, Record.of(inputs, Roots({}, [tree]), Contents()).to_json())
 
 
 def _failure(output: str, log: Path) -> BuildFailed:

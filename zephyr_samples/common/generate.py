@@ -8,8 +8,10 @@ libraries; an empty stand-in takes its place.
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import types
+from datetime import date
 from pathlib import Path
 
 SAMPLES = Path(__file__).resolve().parent.parent
@@ -37,6 +39,17 @@ def parser(description: str) -> argparse.ArgumentParser:
     arguments.add_argument("--out", required=True, type=Path, help="the file to write")
     arguments.add_argument("--model", type=Path, help="another model than the sample's own")
     return arguments
+
+
+def commit_of(repository: Path) -> tuple[str, date | None]:
+    """Hash and date of the commit that is checked out in a folder; ("", None) without git."""
+    command = ["git", "-C", str(repository), "log", "-1", "--format=%H %cs"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return "", None
+    commit, _, day = done.stdout.strip().partition(" ")
+    return commit, date.fromisoformat(day)
 
 
 def write(path: Path, text: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import generate
 
@@ -17,9 +18,14 @@ def main() -> None:
     arguments = generate.parser(__doc__)
     arguments.add_argument("--configuration", required=True, help="a row of resolvers.toml")
     arguments.add_argument("--runtime", default="standalone", choices=configurations.RUNTIMES)
+    arguments.add_argument("--tflite-micro", type=Path, help="the folder of the module")
     options = arguments.parse_args()
     table = configurations.load(generate.TABLE)
-    variant = table.variant(options.sample, options.configuration, options.runtime)
+    revision = ""
+    if options.tflite_micro:
+        commit = generate.commit_of(options.tflite_micro)
+        revision = table.nearest(table.sample(options.sample), *commit)
+    variant = table.variant(options.sample, options.configuration, options.runtime, revision)
     model = options.model or generate.MODELS / variant.sample.model
     inputs = generated.inputs_of(variant.sample, generate.MODELS)
     generate.write(options.out, generated.config_header(variant, model.read_bytes(), inputs))

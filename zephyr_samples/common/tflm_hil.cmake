@@ -9,7 +9,7 @@ function(tflm_hil_generate script out)
     COMMAND ${PYTHON_EXECUTABLE} ${TFLM_HIL_COMMON}/${script} --sample ${CONFIG_TFLM_HIL_SAMPLE}
             --out ${out} ${ARGN}
     DEPENDS ${TFLM_HIL_COMMON}/${script} ${TFLM_HIL_COMMON}/generate.py
-            ${TFLM_HIL_COMMON}/../resolvers.toml ${TFLM_HIL_MODEL_FILE}
+            ${TFLM_HIL_COMMON}/../resolvers.toml ${TFLM_HIL_MODEL_FILE} ${tflm_hil_revision}
     COMMENT "Generating ${out}"
     VERBATIM)
 endfunction()
@@ -21,8 +21,14 @@ if(CONFIG_TFLM_HIL_MODEL)
 endif()
 
 set(tflm_hil_generated ${CMAKE_CURRENT_BINARY_DIR}/tflm_hil)
+# The smallest arena depends on the revision of tflite-micro, which west changes under a build tree.
+set(tflm_hil_module ${ZEPHYR_TFLITE_MICRO_MODULE_DIR})
+if(EXISTS ${tflm_hil_module}/.git/HEAD)
+  set(tflm_hil_revision ${tflm_hil_module}/.git/HEAD)
+endif()
 tflm_hil_generate(resolver_header.py ${tflm_hil_generated}/tflm_hil_config.h
-                  --configuration ${CONFIG_TFLM_HIL_RESOLVER} --runtime tflm ${tflm_hil_model})
+                  --configuration ${CONFIG_TFLM_HIL_RESOLVER} --runtime tflm ${tflm_hil_model}
+                  --tflite-micro ${tflm_hil_module})
 tflm_hil_generate(model_array.py ${tflm_hil_generated}/tflm_hil_data.cc ${tflm_hil_model})
 
 file(GLOB tflm_hil_sources CONFIGURE_DEPENDS ${TFLM_HIL_COMMON}/src/*.cc)

@@ -33,4 +33,4 @@ def check_evidence(console: Console, known: Known, measured: Measured) -> list[F
         check_answers(ledger, known, measured, whole=ended)
         check_closing(ledger, known, whole=ended)
         ledger.close()
-    return list(findings)
+    return [*findings, *(known.notes if boots else ())]

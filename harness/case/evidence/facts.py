@@ -22,7 +22,7 @@ def _check(ledger: Ledger, fact: Fact) -> None:
         ledger.numbers(fact.kind, fact.field) if numbers else ledger.texts(fact.kind, fact.field)
     )
     for number, value in enumerate(values):
-        if value not in fact.values:
+        if not fact.holds(value):
             wanted = " or ".join(map(str, fact.values))
             message = f"{fact.kind} says {fact.field} {value}, {fact.source} says {wanted}"
             ledger.contradicts(message, fact.kind, ledger.line(fact.kind, number))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import operator
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from harness import paths
-from harness.build import generated
+from harness.build import board, generated
 from harness.build.builders import RUNTIME
 from harness.build.configurations import load
 from harness.build.variants import Variant
@@ -17,14 +18,13 @@ from harness.case.spec import Case
 from harness.elf import Image
 from harness.elf.demangle import demangle
 from harness.elf.regions import RAM
+from harness.findings import Finding, Kind
 from harness.model import Model, Tensor
 from harness.reference.node import NUMPY_TYPES
 from harness.uart.records import Value
 
 #: The clock of the nRF9160's processor (Product Specification, "CPU"), which ticks count.
 HZ = 64_000_000
-#: Boards of the project's own builds; older Zephyr releases join the parts with underscores.
-_BOARDS = ("nrf9160dk/nrf9160", "nrf9160dk/nrf9160/ns", "nrf9160dk_nrf9160", "nrf9160dk_nrf9160_ns")
 _ARENA = re.compile(r"(?:^|::)\w*tensor_arena\w*$")
 _SLOTS = re.compile(r"MicroMutableOpResolverILj(\d+)E")
 _BUILD = re.compile(r'#define TFLM_HIL_BUILD "(\w+)"')
@@ -35,12 +35,20 @@ Rows = Sequence[Sequence[bytes]]
 
 @dataclass(frozen=True)
 class Fact:
-    """``field`` of every record of ``kind`` must have one of ``values``, says ``source``."""
+    """``field`` of every record of ``kind`` must be one of ``values``, says ``source``.
+
+    ``same`` compares two of them.
+    """
 
     kind: str
     field: str
     values: tuple[Value, ...]
     source: str
+    same: Callable[[Value, Value], bool] = operator.eq
+
+    def holds(self, value: Value) -> bool:
+        """True if ``value`` may stand in a record."""
+        return any(self.same(value, one) for one in self.values)
 
 
 @dataclass(frozen=True)
@@ -50,6 +58,7 @@ class Known:
     ``inputs`` are the input tensors of each inference, ``fed`` says that the host sends them.
     ``inferences`` is how many there must be. ``required`` are kinds of records that must come,
     beside those that every image sends. ``lifecycles`` are the operators that count their calls.
+    ``notes`` say what of it is known only nearly.
     """
 
     model: Model | None = None
@@ -60,6 +69,7 @@ class Known:
     required: frozenset[str] = frozenset()
     lifecycles: frozenset[str] | None = None
     stack_bytes: int | None = None
+    notes: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -74,7 +84,7 @@ class Measured:
 def known_of(case: Case, firmware: Image | None, model: Model | None, fed: Rows) -> Known:
     """What is known of the image of ``case``; ``fed`` are the inputs that the host sends."""
     facts = [*_of_model(model), *_of_elf(firmware), Fact("inference", "hz", (HZ,), "the chip")]
-    variant = _variant(case)
+    variant = _variant(case, firmware)
     inputs: Rows | None = fed or None
     inferences = len(fed) or None
     required: frozenset[str] = frozenset()
@@ -88,15 +98,34 @@ def known_of(case: Case, firmware: Image | None, model: Model | None, fed: Rows)
         lifecycles = frozenset(a.operator for a in variant.additions if a.custom or a.own)
     return Known(
         model, tuple(facts), inputs, bool(fed), inferences, required, lifecycles,
-        _stack_bytes(firmware),
+        _stack_bytes(firmware), tuple(_notes(variant)) if variant is not None else (),
     )  # fmt: skip
 
 
-def _variant(case: Case) -> Variant | None:
+def _variant(case: Case, image: Image | None) -> Variant | None:
+    """The variant that the image is; of several, the one whose identifier the image contains.
+
+    They differ in the revision of tflite-micro whose smallest arena was taken.
+    """
     if not case.sample:
         return None
-    variant = load().variant(case.sample, case.resolver, RUNTIME[case.builder])
+    table, runtime = load(), RUNTIME[case.builder]
+    variant = table.variant(case.sample, case.resolver, runtime)
+    revisions = table.minima(variant.sample) if variant.minimum and runtime == "tflm" else []
+    data = [segment.data for segment in image.segments] if image else []
+    for revision in revisions:
+        other = table.variant(case.sample, case.resolver, runtime, revision)
+        name = _build_id(case.built_with.applied_to(other), case).encode()
+        if any(name in part for part in data):
+            variant = other
     return case.built_with.applied_to(variant)
+
+
+def _notes(variant: Variant) -> Iterator[Finding]:
+    revision = variant.minimum.partition("@")[2]
+    if revision:
+        text = f"arena of {variant.arena} B by the smallest one of tflite-micro {revision}"
+        yield Finding(Kind.APPROXIMATION, text, f"tflite-micro {revision}")
 
 
 def tensor_bytes(tensor: Tensor) -> int:
@@ -154,11 +183,11 @@ def _of_table(variant: Variant, case: Case) -> Iterator[Fact]:
     yield Fact("stack", "name", ("main",), "the sample's code")
 
 
-def _board(firmware: Image | None) -> Fact:
+def _board(image: Image | None) -> Fact:
     """The board that the image was built for, whose name it contains."""
-    data = [segment.data for segment in firmware.segments] if firmware else []
-    named = [board for board in _BOARDS if any(f"{board}\0".encode() in part for part in data)]
-    return Fact("boot", "board", tuple(named or _BOARDS), "the build")
+    data = [segment.data for segment in image.segments] if image else []
+    named = tuple(dict.fromkeys(name for part in data for name in board.named_in(part)))
+    return Fact("boot", "board", named or board.SPELLINGS, "the build", board.same)
 
 
 def _build_id(variant: Variant, case: Case) -> str:

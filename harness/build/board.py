@@ -1,0 +1,70 @@
+"""Names of Zephyr's boards: a board, a revision of it, and which core and variant to build for.
+
+Since Zephyr 3.7 (hardware model v2) a name is ``board[@revision][/qualifier...]``, such as
+``nrf9160dk@0.14.0/nrf9160/ns``; before, the parts were joined by underscores, and the revision came
+last (https://docs.zephyrproject.org/latest/develop/application, "Board").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+#: The boards that the project builds for; release 3.7 introduced these names.
+BOARDS = ("nrf9160dk/nrf9160", "nrf9160dk/nrf9160/ns")
+
+#: Their names in all releases.
+SPELLINGS = (*BOARDS, *(name.replace("/", "_") for name in BOARDS))
+
+_WORD = r"[A-Za-z0-9][\w.+-]*"
+_NAME = re.compile(rf"({_WORD})(?:@([\w.]+))?((?:/{_WORD})*)(?:@([\w.]+))?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Board:
+    """A parsed name; ``revision`` is "" if the name has none."""
+
+    name: str
+    revision: str = ""
+    qualifiers: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, text: str) -> Self | None:
+        """The parts of a name; None if it is not the name of a board."""
+        match = _NAME.fullmatch(text)
+        if match is None or (match[2] and match[4]):
+            return None
+        qualifiers = tuple(match[3].split("/")[1:])
+        return cls(match[1], match[2] or match[4] or "", qualifiers)
+
+    @property
+    def flat(self) -> str:
+        """Board and qualifiers as releases before 3.7 write them."""
+        return "_".join((self.name, *self.qualifiers))
+
+    def means(self, other: Board) -> bool:
+        """True for the same board and qualifiers, in either form.
+
+        A revision that one of the two names does not give is not another one.
+        """
+        return self.flat == other.flat and (
+            not self.revision or not other.revision or self.revision == other.revision
+        )
+
+
+def same(one: object, other: object) -> bool:
+    """True if two texts are names of one board."""
+    boards = [Board.of(str(text)) for text in (one, other)]
+    return boards[0] is not None and boards[1] is not None and boards[0].means(boards[1])
+
+
+def named_in(data: bytes) -> Iterator[str]:
+    """The names of this project's boards that end with a NUL in ``data``, as they stand there."""
+    known = [board for board in map(Board.of, BOARDS) if board is not None]
+    starts = "|".join(sorted({re.escape(board.name) for board in known}))
+    for found in re.finditer(rf"(?<![\w/@.-])(?:{starts})[\w@/.+-]*(?=\0)".encode(), data):
+        board = Board.of(found[0].decode("ascii"))
+        if board is not None and any(board.means(one) for one in known):
+            yield found[0].decode("ascii")
