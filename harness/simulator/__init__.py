@@ -1,6 +1,6 @@
 """The built-in nRF9160: Unicorn's Cortex-M33 with this project's NVIC and peripherals."""
 
 from harness.simulator.machine import End, Machine
-from harness.simulator.recorded import Chunk
+from harness.simulator.transcript import Chunk
 
 __all__ = ["Chunk", "End", "Machine"]

@@ -1,8 +1,8 @@
-"""The counting core, written in C; see native/core.h and harness.simulator.counting."""
+"""The counting core, written in C; see native/core.h."""
 
 from collections.abc import Callable, Sequence
 
-from harness.simulator.counting import AccessHandler, FaultHandler
+from harness.simulator.engine import AccessHandler, FaultHandler
 
 #: The name that harness.sources gives to the C files that this was built from.
 SOURCES: str

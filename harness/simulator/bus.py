@@ -1,4 +1,4 @@
-"""Every access that Unicorn asks about: private peripherals, devices, flash.
+"""Accesses that need a decision: private peripherals, devices, flash.
 
 The MPU has allowed it already.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from harness.platforms import ChipTable
 from harness.simulator.engine import PPB, Engine
-from harness.simulator.memorymap import MemoryMap
 from harness.simulator.peripherals.base import Device
 from harness.simulator.peripherals.nvmc import ERASE, PAGE, Nvmc
 from harness.simulator.peripherals.nvmc import WRITE as WRITING
@@ -38,7 +38,7 @@ class Bus:
 
     def __init__(
         self,
-        memory_map: MemoryMap,
+        memory_map: ChipTable,
         engine: Engine,
         processor: Processor,
         devices: dict[str, Device],
@@ -66,7 +66,7 @@ class Bus:
                 self._blocks[page] = (device, base)
 
     def access(self, is_write: int, address: int, size: int, value: int) -> int | None:
-        """The counting core's question; see :data:`harness.simulator.counting.AccessHandler`."""
+        """Decide about an access; see :data:`harness.simulator.engine.AccessHandler`."""
         if is_write and size == 8:
             low = self.access(1, address, 4, value & 0xFFFF_FFFF)
             return None if low is None else self.access(1, address + 4, 4, value >> 32)
@@ -174,7 +174,7 @@ class Bus:
         self._core.stop_after = True
 
     def mend(self) -> None:
-        """The instruction is finished: replace what Unicorn stored by what flash would hold."""
+        """The instruction is finished: replace the stored bytes by those that flash would hold."""
         for address, data in self.mends:
             store = self._engine.store_of(address, len(data))
             assert store is not None

@@ -47,9 +47,9 @@ class Dwt:
             self.count, self.since = value, self._now()
 
     def state(self) -> dict[str, Any]:
-        """What a snapshot keeps."""
+        """The state for a snapshot."""
         return {name: getattr(self, name) for name in ("enabled", "trace", "count", "since")}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take back what :meth:`state` gave."""
+        """Restore a :meth:`state`."""
         self.__dict__.update(state)

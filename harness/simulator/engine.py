@@ -1,23 +1,48 @@
-"""One Unicorn Cortex-M33 with its memory: everything that touches the emulator itself."""
+"""One Unicorn Cortex-M33 with its memory and its counting core.
+
+The counting core runs Unicorn, takes exceptions, and knows how many instructions ran
+(``native/core.h``, :class:`harness.simulator._native.Core`).
+"""
 
 from __future__ import annotations
 
 import ctypes
 import mmap
+from collections.abc import Callable
 from ctypes import byref, c_int, c_void_p
+from enum import IntEnum
 from typing import TYPE_CHECKING
 
 from harness import native
 from harness.errors import EnvironmentMissing
-from harness.simulator import library as uc
-from harness.simulator.memorymap import Area, MemoryMap
+from harness.platforms import Area, ChipTable
+from harness.simulator import unicorn as uc
 
 if TYPE_CHECKING:
     from harness.simulator._native import Core, Mpu, Nvic, Registers, ScbBank, ScbShared
 
-#: Device windows and the private peripheral bus: Unicorn asks about every access to them.
+#: Device windows and the private peripheral bus: every access to them is a callback.
 WINDOW_SIZE = 0x90_0000
 PPB = Area("ppb", 0xE000_0000, 0x10_0000)
+
+#: (is a write, address, size, value) -> the value read, anything for an accepted write, None to
+#: refuse the access.
+AccessHandler = Callable[[int, int, int, int], int | None]
+#: Gets each fault as it is taken: exception number of the fault, of the exception that is taken for
+#: it (0: lockup), status bits, pc, the address of the access, whether exception entry failed.
+FaultHandler = Callable[[int, int, int, int, int | None, bool], None]
+
+
+class Reason(IntEnum):
+    """Why Core.run() returned."""
+
+    NONE = 0
+    BUDGET = 1  # `stop_at` instructions are executed, or the wall time is used up
+    EXCEPTION = 2  # Unicorn raised exception number `exception`, which this processor has not
+    DEVICE = 6  # stands after the instruction of an access that ends the run
+    BREAKPOINT = 8  # stands before an instruction with a breakpoint
+    HALTED = 9  # sleeps, or is locked up
+
 
 _RIGHTS = {
     "flash": uc.PROT_READ | uc.PROT_EXEC,
@@ -46,10 +71,10 @@ class Engine:
     """Unicorn, its memory and its counting core; a resource that :meth:`close` frees.
 
     Raises :class:`EnvironmentMissing` if the counting core is not built or is of another version,
-    or if it does not know this version of Unicorn.
+    or if it does not support this version of Unicorn.
     """
 
-    def __init__(self, memory_map: MemoryMap) -> None:
+    def __init__(self, memory_map: ChipTable) -> None:
         self._native = native.load()
         self.nvic: Nvic = self._native.Nvic(memory_map.irqs, memory_map.priority_bits)
         regions = memory_map.mpu_regions
@@ -58,7 +83,7 @@ class Engine:
             self._native.Mpu(regions, False),
             self._native.Mpu(regions, True),
         )
-        #: The registers of the system control block: of both states, and what they share.
+        #: The registers of the system control block: of both states, and those that they share.
         self.scb: tuple[ScbBank, ScbBank] = (self._native.ScbBank(), self._native.ScbBank())
         self.shared: ScbShared = self._native.ScbShared()
         self._library = uc.load()
@@ -93,7 +118,7 @@ class Engine:
             )  # fmt: skip
         except NotImplementedError as error:
             raise EnvironmentMissing(
-                f"the simulator does not know this version of unicorn: {error}",
+                f"the simulator does not support this version of unicorn: {error}",
                 hint="install one that it was tested with: pip install unicorn==2.1.4",
             ) from error
         return core
@@ -111,10 +136,10 @@ class Engine:
         return store
 
     def _map_window(self, area: Area) -> Store:
-        """A window of registers: without rights, so that Unicorn asks about each access.
+        """A window of registers: without rights, so that each access is a callback.
 
-        Of plain memory without rights it asks only until its TLB knows the page. The answer to a
-        read is in the window's store before Unicorn fetches it from there.
+        Plain memory without rights calls back only until Unicorn's TLB holds the page. The answer
+        to a read is in the window's store before Unicorn fetches it from there.
         """
         store = Store(area)
         error = self._library.uc_mmio_map(

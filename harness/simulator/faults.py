@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from harness.elf import Image
-from harness.simulator.memorymap import Block, MemoryMap
+from harness.platforms import ChipTable, Peripheral
 from harness.simulator.nvic import FIRST_IRQ, NAMES, STATES
 
 # Status bits by their names (Armv8-M ARM, D1.2); native/scb.h sets them.
@@ -102,7 +102,7 @@ class FaultRecord:
     blocks: tuple[int, ...] = ()  # addresses of the last blocks that ran before it, oldest first
     world: str = ""  # "secure" or "non-secure", with images of both
     sfsr: int = 0
-    target: str = ""  # with images of both worlds: what was read, written or jumped to
+    target: str = ""  # with images of both worlds: the access or jump, "read of secure RAM"
 
 
 def status_names(cfsr: int, hfsr: int = 0, sfsr: int = 0) -> list[str]:
@@ -121,8 +121,8 @@ def exception_name(number: int) -> str:
 
 def target_of(
     record: FaultRecord,
-    chip: MemoryMap,
-    is_secure: Callable[[int, Block | None], bool],
+    chip: ChipTable,
+    is_secure: Callable[[int, Peripheral | None], bool],
     *,
     is_write: bool,
 ) -> str:
@@ -155,8 +155,8 @@ def image_of(record: FaultRecord, image: Image) -> str:
     return (image.locate(blamed(record)).image or image.name) if record.world else ""
 
 
-def what(record: FaultRecord) -> str:
-    """With images of two worlds, what the code did that was refused; "" if that is unknown."""
+def refused_access(record: FaultRecord) -> str:
+    """With images of two worlds, the refused access or jump; "" if it is unknown."""
     if record.target and record.reason in JUMPS:
         return f"jump to {record.target} 0x{record.pc:08x}{JUMPS[record.reason]}"
     if record.target and record.address is not None:
@@ -180,7 +180,9 @@ def report(record: FaultRecord, image: Image) -> str:
     if record.kind not in (record.cause, "Lockup"):
         lines[0] += f" (escalated from {record.cause})"
     if record.world:
-        lines.append(f"  in the {record.world} image {image_of(record, image)}: {what(record)}")
+        lines.append(
+            f"  in the {record.world} image {image_of(record, image)}: {refused_access(record)}"
+        )
     names = record.reason.split(", ") if record.reason else []
     lines += [f"  {_MEANINGS[name]}" for name in names if name in _MEANINGS]
     valid = record.cfsr & _CFSR_VALID or record.sfsr & _SFSR_VALID

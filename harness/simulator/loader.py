@@ -1,14 +1,19 @@
-"""Places an image into the chip's memory, and refuses one that is not made for it."""
+"""Memory at power-on: an image, which must be made for the chip, FICR and UICR."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 from harness.elf import Image, Segment, trustzone, vectors
 from harness.elf.vectors import Vectors
 from harness.errors import BadElf
-from harness.simulator.memorymap import MemoryMap
+from harness.platforms import ChipTable
+from harness.simulator.engine import Store
+
+#: UICR: how the 32 MHz crystal is used (nRF9160 PS, "UICR").
+HFXOSRC, HFXOCNT = 0x1C, 0x20
 
 _HINT = "is it linked for the nRF9160 (flash at 0, RAM at 0x20000000)?"
 
@@ -27,7 +32,7 @@ class Loaded:
         return self.start.address
 
 
-def load(image: Image, memory_map: MemoryMap) -> Loaded:
+def load(image: Image, memory_map: ChipTable) -> Loaded:
     """Check ``image``, and what is loaded with it, against the memory map.
 
     Raises :class:`BadElf` for a segment outside every memory, for segments that overlap, and for a
@@ -55,7 +60,7 @@ def load(image: Image, memory_map: MemoryMap) -> Loaded:
     return Loaded(tuple(parts), start, trustzone.is_non_secure(image))
 
 
-def _check_running(segments: tuple[Segment, ...], memory_map: MemoryMap, image: Image) -> None:
+def _check_running(segments: tuple[Segment, ...], memory_map: ChipTable, image: Image) -> None:
     for segment in segments:
         if not any(area.holds(segment.address, segment.size) for area in memory_map.areas):
             raise BadElf(
@@ -63,3 +68,24 @@ def _check_running(segments: tuple[Segment, ...], memory_map: MemoryMap, image: 
                 f" every memory of the {memory_map.name}",
                 hint=_HINT,
             )
+
+
+def place(loaded: Loaded, stores: Mapping[str, Store], chip: ChipTable, *, booted: bool) -> None:
+    """Fill the memories, by name: erased, FICR and UICR as the factory leaves them, and the image.
+
+    ``booted``: UICR is as a first boot leaves it, with the settings of the crystal.
+    """
+    settings = {HFXOSRC: 0xFFFF_FFFE, HFXOCNT: 0x20} if booted else {}
+    words: dict[str, Mapping[int, int]] = {
+        "flash": {},
+        "ficr": chip.ficr,
+        "uicr": settings,
+    }
+    for name, by_offset in words.items():
+        view = stores[name].view
+        view[:] = b"\xff" * len(view)
+        for offset, word in by_offset.items():
+            view[offset : offset + 4] = word.to_bytes(4, "little")
+    for address, data in loaded.parts:
+        store = next(one for one in stores.values() if one.area.holds(address, len(data)))
+        store.slice(address, len(data))[:] = data

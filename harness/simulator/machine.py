@@ -1,7 +1,7 @@
 """The built-in nRF9160: the public face of the simulator.
 
-A :class:`Machine` holds one image. ``run`` executes it in virtual time; what can be asked
-of the chip (memory, console, faults, profile, coverage, snapshots) is asked of it. Results
+A :class:`Machine` holds one image. ``run`` executes it in virtual time; memory, console, faults,
+profile, coverage and snapshots are its attributes. Results
 depend on the image and its input alone, never on the host's clock.
 """
 
@@ -14,15 +14,16 @@ from enum import StrEnum
 from harness.deadline import Deadline
 from harness.elf import Image
 from harness.findings import Finding, Kind
-from harness.simulator import loader, memorymap
-from harness.simulator.counting import Reason
-from harness.simulator.events import NEVER
-from harness.simulator.faults import FaultRecord, image_of, report, what, where
-from harness.simulator.library import CORE_REGISTERS, Reg
+from harness.platforms import chip_table
+from harness.simulator import loader
+from harness.simulator.engine import Reason
+from harness.simulator.event_queue import NEVER
+from harness.simulator.faults import FaultRecord, image_of, refused_access, report, where
 from harness.simulator.nrf9160 import Nrf9160
 from harness.simulator.peripherals.clock import Clock
 from harness.simulator.peripherals.uarte import Uarte
-from harness.simulator.recorded import Recorded
+from harness.simulator.transcript import Transcript
+from harness.simulator.unicorn import CORE_REGISTERS, Reg
 
 #: So many resets without console output between them are a loop; a first boot takes one or two.
 RESETS_IN_A_LOOP = 16
@@ -51,7 +52,7 @@ class End(StrEnum):
 
 
 class Machine:
-    """A chip that runs one image, and what tests and tools ask of it; :meth:`close` frees it.
+    """A chip that runs one image; :meth:`close` frees it.
 
     ``booted`` is False for a device fresh from the factory, whose UICR is erased. ``console`` names
     the UARTE whose bytes are kept; with ``paced`` its transfers take the time of the baud rate.
@@ -69,9 +70,9 @@ class Machine:
         timing: str = INSTRUCTIONS,
     ) -> None:
         self.firmware = firmware
-        self.memory_map = memorymap.load()
+        self.memory_map = chip_table()
         self.image = loader.load(firmware, self.memory_map)
-        self.console = Recorded()
+        self.console = Transcript()
         self.faults: list[FaultRecord] = []
         self.findings: list[Finding] = [*self.image.start.notes(non_secure=self.image.non_secure)]
         self.resets = self.silent_resets = 0
@@ -122,12 +123,12 @@ class Machine:
         if len(self.faults) < _FINDINGS_KEPT:
             self.faults.append(record)
 
-    def _note_unmodelled(self, subject: str, what: str) -> None:
+    def _note_unmodelled(self, subject: str, use: str) -> None:
         """The first access of its kind to something without a model is a finding."""
         if subject in self._noted or len(self._noted) >= _FINDINGS_KEPT:
             return
         self._noted.add(subject)
-        message = f"{subject} has no model and was {what} by {self.where()}"
+        message = f"{subject} has no model and was {use} by {self.where()}"
         self.findings.append(Finding(Kind.UNMODELLED_ACCESS, message, subject))
 
     def clear_evidence(self) -> None:
@@ -164,7 +165,7 @@ class Machine:
             self._searched = size - (len(data) - line)
 
     def _collect(self) -> None:
-        """Take over what the counting core has sent to the console."""
+        """Take over the bytes that the counting core has sent to the console."""
         if self.core.has_sent:
             self.console.extend(self.core.collect(self.memory_map.cpu_hz, self.console.size))
             self.silent_resets = 0
@@ -183,7 +184,7 @@ class Machine:
         """Run until the console shows ``pattern``, a count is reached, or the image cannot go on.
 
         ``until_tick`` is a deadline, in ticks of :attr:`now`; ``until_executed`` is a condition, in
-        executed instructions. ``lines`` says that a match of ``pattern`` ends with its line: the
+        executed instructions. With ``lines`` a match of ``pattern`` ends with its line: the
         pattern is then searched only where a line ends, and in that line, which is faster.
         """
         self._pattern = re.compile(pattern) if pattern is not None else None
@@ -208,7 +209,7 @@ class Machine:
             self.core.listen(None, False)
 
     def _settled(self, until_tick: int, until_executed: int, guard: Deadline | None) -> End | None:
-        """Carry out what is due between two stretches of execution; an End stops the run."""
+        """Carry out the work between two stretches of execution; an End stops the run."""
         if self.bus.mends:
             self.bus.mend()
         if self.chip.reset_reason is not None:
@@ -254,7 +255,7 @@ class Machine:
 
     def _execute(self, until_tick: int, until_executed: int, seconds: float) -> None:
         core = self.core
-        if core.sleeping:  # what ended the sleep was a reset, or what the run waits for
+        if core.sleeping:  # a reset, or the end of the run, ended the sleep
             return
         ahead = min(self.events.next_time, until_tick) - self.now
         core.stop_at = min(core.executed + max(ahead, 1), until_executed)
@@ -356,9 +357,9 @@ class Machine:
         """With images of two worlds, the one to blame; "" with one world."""
         return image_of(record, self.firmware)
 
-    def fault_deed(self, record: FaultRecord) -> str:
-        """With images of two worlds, what was refused; "" with one world."""
-        return what(record) if record.world else ""
+    def fault_access(self, record: FaultRecord) -> str:
+        """With images of two worlds, the refused access or jump; "" with one world."""
+        return refused_access(record) if record.world else ""
 
     def fault_place(self, record: FaultRecord) -> str:
         """The function to blame."""

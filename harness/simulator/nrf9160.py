@@ -9,24 +9,23 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from harness.simulator import memorymap
+from harness.platforms import Peripheral, chip_table
+from harness.simulator import loader
 from harness.simulator.bus import Bus, WordRegisters
 from harness.simulator.engine import Engine
-from harness.simulator.events import EventQueue
+from harness.simulator.event_queue import EventQueue
 from harness.simulator.faults import FaultRecord, target_of
-from harness.simulator.library import WRITES, Reg
 from harness.simulator.loader import Loaded
-from harness.simulator.memorymap import Block
 from harness.simulator.nvic import NONSECURE, SYSTICK
 from harness.simulator.peripherals import MODELS, Device, split
 from harness.simulator.peripherals.base import Nordic
 from harness.simulator.peripherals.clock import Clock
 from harness.simulator.peripherals.dppi import Dppic
-from harness.simulator.peripherals.information import ficr, uicr
 from harness.simulator.peripherals.split import NonSecureView
 from harness.simulator.peripherals.spu import Spu
 from harness.simulator.peripherals.uarte import Uarte
 from harness.simulator.processor import Processor
+from harness.simulator.unicorn import WRITES, Reg
 
 if TYPE_CHECKING:
     from harness.simulator._native import Registers
@@ -53,7 +52,7 @@ class Nrf9160:
         taken: Callable[[FaultRecord], None],
         unmodelled: Callable[[str, str], None],
     ) -> None:
-        self.memory_map = memorymap.load()
+        self.memory_map = chip_table()
         self.unmodelled = unmodelled
         self._image, self._taken = image, taken
         self._ram = self.memory_map.area("ram")
@@ -79,7 +78,8 @@ class Nrf9160:
             self.memory_map, self.engine, self.processor, self.devices, self._views(), unmodelled
         )
         self.core.connect(self.bus.access, self._fault, self._spu.violation)
-        self._place(booted)
+        loader.place(image, self.engine.stores, self.memory_map, booted=booted)
+        self.core.nonsecure_frames = image.non_secure
         self.core.reset()
         self.processor.start(image.vectors)
 
@@ -97,17 +97,6 @@ class Nrf9160:
         device = self.devices[name]
         assert isinstance(device, kind), name
         return device
-
-    def _place(self, booted: bool) -> None:
-        stores = self.engine.stores
-        stores["flash"].view[:] = b"\xff" * stores["flash"].area.size
-        stores["ficr"].view[:] = ficr(stores["ficr"].area.size, self.memory_map.ficr)
-        stores["uicr"].view[:] = uicr(stores["uicr"].area.size, booted=booted)
-        for address, data in self._image.parts:
-            store = self.engine.store_of(address, len(data))
-            assert store is not None
-            store.slice(address, len(data))[:] = data
-        self.core.nonsecure_frames = self._image.non_secure
 
     # time
 
@@ -161,7 +150,7 @@ class Nrf9160:
         self.core.stop_at = min(self.core.stop_at, self.core.executed)
 
     def security_changed(self) -> None:
-        """SPU, SAU or AIRCR have changed what belongs to which security state."""
+        """SPU, SAU or AIRCR have changed the security state of addresses or exceptions."""
         sau_ctrl = self.engine.shared.sau_ctrl
         self.core.attribute(sau_ctrl, self._spu.permissions, self._spu.gateways)
         self.core.update_masks()
@@ -176,7 +165,7 @@ class Nrf9160:
             record = replace(record, target=target)
         self._taken(record)
 
-    def is_secure(self, address: int, block: Block | None) -> bool:
+    def is_secure(self, address: int, block: Peripheral | None) -> bool:
         """True for an address of the secure state, which ``block`` may answer at."""
         if block and len(block.bases) > 1:  # the SPU decides, not the address
             return self._spu.is_secure(block.number)

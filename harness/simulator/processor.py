@@ -1,6 +1,6 @@
-"""The processor's own registers: one set per security state, and what both share.
+"""The processor's own registers: one set per security state, and a shared one.
 
-The counting core takes exceptions, holds the registers that this needs, and knows which state runs.
+The counting core takes exceptions, and holds the registers that this needs.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any, Protocol
 from harness.simulator.dwt import Dwt
 from harness.simulator.engine import Engine
 from harness.simulator.faults import BLOCKS_KEPT, FaultRecord, exception_name, status_names
-from harness.simulator.library import CORE_REGISTERS, Reg
 from harness.simulator.nvic import NUMBER, SECURE_FAULT, STATES, NvicRegisters
 from harness.simulator.scb import Host, Scb
 from harness.simulator.systick import SysTick, Timekeeper
+from harness.simulator.unicorn import CORE_REGISTERS, Reg
 
 _SPSEL = 2  # CONTROL
 _DEBUGEVT = 1 << 31  # HFSR
@@ -34,7 +34,7 @@ class Bank:
 
 
 class Processor:
-    """What bus and snapshots see of the processor; index False is the secure state."""
+    """The registers, as bus and snapshots see them; index False is the secure state."""
 
     def __init__(self, engine: Engine, chip: Surroundings) -> None:
         self._engine, self._core, self._nvic = engine, engine.core, engine.nvic
@@ -126,7 +126,7 @@ class Processor:
         )
 
     def state(self) -> dict[str, Any]:
-        """What a snapshot keeps; the core's own state comes beside it."""
+        """The state for a snapshot; the core's own comes beside it."""
         return {
             "nvic": self._nvic.state(),
             "dwt": self.dwt.state(),
@@ -139,7 +139,7 @@ class Processor:
         }
 
     def restore(self, state: dict[str, Any]) -> bool:
-        """Take back what :meth:`state` gave; True if SPU and SAU must be looked at again."""
+        """Restore a :meth:`state`; True if SPU and SAU must be looked at again."""
         core = self._core
         before = core.nonsecure, core.divided, self.shared.sau_ctrl
         self._nvic.restore(state["nvic"])

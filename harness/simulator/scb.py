@@ -49,7 +49,7 @@ ID = {
 
 
 class Host(Protocol):
-    """What the SCB needs of the processor."""
+    """The chip around the processor."""
 
     @property
     def exception_number(self) -> int: ...
@@ -116,7 +116,7 @@ class Scb:
         self.reset()
 
     def reset(self) -> None:
-        """Values after a reset; what both states share is reset by its owner."""
+        """Values after a reset; the shared registers are reset by their owner."""
         self._bank.reset()
         self._storage: dict[int, int] = {}
 
@@ -291,11 +291,11 @@ class Scb:
         self._core.update_fp_access()
 
     def state(self) -> tuple[bytes, dict[int, int]]:
-        """What a snapshot keeps."""
+        """The state for a snapshot."""
         return self._bank.state(), dict(self._storage)
 
     def restore(self, state: tuple[bytes, dict[int, int]]) -> None:
-        """Take back what :meth:`state` gave."""
+        """Restore a :meth:`state`."""
         bank, storage = state
         self._bank.restore(bank)
         self._storage = dict(storage)

@@ -1,7 +1,7 @@
 """Snapshots: fork a booted image into many runs, in this process or in others.
 
 A snapshot holds the processor, all memory, every device, the scheduled events, the virtual time
-and what was printed. Findings, faults and the profile are evidence about a whole session: restoring
+and the console. Findings, faults and the profile are evidence about a whole session: restoring
 leaves them as they are. A snapshot that :func:`save` wrote is read back by :func:`load` on a
 machine with the same image and the same version of the simulator.
 """
@@ -20,9 +20,9 @@ from typing import Any
 from harness import files
 from harness.errors import UsageError
 from harness.simulator.machine import Machine
-from harness.simulator.recorded import Packed
+from harness.simulator.transcript import Packed
 
-#: Increased when what a snapshot holds, or how it is written, changes.
+#: Increased when the content of a snapshot, or its format, changes.
 FORMAT = 7
 _MAGIC = b"tflm-hil snapshot\n"
 _LARGEST = 64 << 20

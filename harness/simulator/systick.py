@@ -12,7 +12,7 @@ _MASK = 0xFF_FFFF
 
 
 class Timekeeper(Protocol):
-    """What SysTick needs of the machine."""
+    """The clock and the schedule of the chip."""
 
     @property
     def now(self) -> int:
@@ -22,7 +22,7 @@ class Timekeeper(Protocol):
         """Have ``tag`` of ``device`` fire at a tick; an earlier plan for it is dropped."""
 
     def cancel(self, device: str, tag: str) -> None:
-        """Drop what is scheduled."""
+        """Drop the appointment."""
 
     def pend_systick(self, *, nonsecure: bool) -> None:
         """Make the exception of one world's SysTick pending."""
@@ -97,9 +97,9 @@ class SysTick:
             self._rebase(0)
 
     def state(self) -> dict[str, Any]:
-        """What a snapshot keeps."""
+        """The state for a snapshot."""
         return {name: getattr(self, name) for name in ("csr", "rvr", "value", "since")}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take back what :meth:`state` gave."""
+        """Restore a :meth:`state`."""
         self.__dict__.update(state)

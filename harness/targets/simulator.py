@@ -11,7 +11,7 @@ from harness.elf.coverage import Coverage
 from harness.errors import UsageError
 from harness.findings import Finding
 from harness.simulator import End, Machine
-from harness.simulator.events import NEVER
+from harness.simulator.event_queue import NEVER
 from harness.simulator.machine import BRANCHES, INSTRUCTIONS
 from harness.simulator.peripherals.gpio import Gpio
 from harness.targets.base import (
@@ -103,7 +103,7 @@ class SimulatorSession(SessionDefaults):
                 machine.fault_report(record),
                 record.world,
                 machine.fault_image(record),
-                machine.fault_deed(record),
+                machine.fault_access(record),
             )
             for record in machine.faults
         ]

@@ -8,8 +8,8 @@ from pathlib import Path
 from elf_writer import MadeSection, write_elf
 
 from harness.elf import Firmware
-from harness.simulator.library import Reg
 from harness.simulator.machine import End, Machine
+from harness.simulator.unicorn import Reg
 
 HERE = 0xE7FE  # b .
 STACK, CODE = 0x2001_0000, 0x2002_0000

@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 from bare_chip import HERE, BareChip
 
-from harness.simulator.library import Reg
+from harness.simulator.unicorn import Reg
 
 NONSECURE_RAM, NONSECURE_ALIAS = 0x2_0000, 0x2_0000
 RAM, CODE, TABLE, HANDLERS = 0x2000_0000, 0x2000_4000, 0x2000_6000, 0x2000_6400

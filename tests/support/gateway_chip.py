@@ -7,7 +7,7 @@ import struct
 import pytest
 from bare_chip import BareChip
 
-from harness.simulator.library import Reg
+from harness.simulator.unicorn import Reg
 
 SECURE_CODE, NONSECURE_CODE = 0x2000_4000, 0x2002_0000
 STACK, NONSECURE_STACK = 0x2000_9000, 0x2002_9000

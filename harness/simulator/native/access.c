@@ -1,4 +1,4 @@
-// Accesses that Unicorn asks about: to devices, to flash, and where there is no memory.
+// Accesses that Unicorn's page rights refuse: to devices, to flash, and where there is no memory.
 #include "access.h"
 
 #include <string.h>
@@ -57,7 +57,7 @@ static bool wants_stop(Core *c) {
   return c->stop.after || c->time.stop_at < c->time.executed || priority_deliverable(c);
 }
 
-static bool ask(Core *c, bool write, uint32_t address, int size, uint64_t value) {
+static bool call_machine(Core *c, bool write, uint32_t address, int size, uint64_t value) {
   uint32_t word = 0;
   core_note_python(c);
   c->access.failure = (Failure){BUS_FAULT, PRECISERR | BFARVALID};
@@ -82,7 +82,7 @@ static const Served *served_at(Core *c, uint32_t address) {
   return NULL;
 }
 
-// Carry out an access that is just a load or a store of a register; false: ask the machine.
+// Carry out an access that is just a load or a store of a register; false: the machine must do so.
 static bool answer(Core *c, bool write, uint32_t address, int size, uint64_t value) {
   if (size != 4 || address & 3 || c->attribution.divided || address >= PRIVATE) return false;
   const Served *at = served_at(c, address);
@@ -94,7 +94,7 @@ static bool answer(Core *c, bool write, uint32_t address, int size, uint64_t val
   return registers_write(at, address - at->base, (uint32_t)value);
 }
 
-// Carry out an access that has further effects; false: ask the machine.
+// Carry out an access that has further effects; false: the machine must do so.
 static bool carry_out(Core *c, bool write, uint32_t address, int size, uint64_t value) {
   if (size != 4 || address & 3 || c->attribution.divided) return false;
   if (address >= PRIVATE) return scs_access(c, write, address, (uint32_t)value);
@@ -140,9 +140,9 @@ bool access_hook(void *uc, int type, uint64_t address64, int size, int64_t value
   bool allowed = true;
   if (!(write && c->access.count <= c->access.skip)) {
     uint64_t mask = size < 8 ? (1ULL << 8 * size) - 1 : ~0ULL;
-    c->time.executed = here;  // what the machine reads as "now" during the access
+    c->time.executed = here;  // "now" during the access
     allowed = carry_out(c, write, address, size, (uint64_t)value) ||
-              ask(c, write, address, size, (uint64_t)value & mask);
+              call_machine(c, write, address, size, (uint64_t)value & mask);
     c->time.executed = end;
   }
   if (c->machine.failed || !allowed) {

@@ -1,4 +1,4 @@
-// Accesses that Unicorn asks about.
+// Accesses that Unicorn's page rights refuse.
 #ifndef HARNESS_SIMULATOR_NATIVE_ACCESS_H_
 #define HARNESS_SIMULATOR_NATIVE_ACCESS_H_
 #include "core.h"

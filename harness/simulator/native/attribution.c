@@ -121,8 +121,8 @@ static void add(Core *c, const Stretch *s) {
   c->attribution.stretches[c->attribution.stretch_count++] = *s;
 }
 
-// `one`, whose last page asks before loads if `after` may not be read: for a load that lies in two
-// pages, Unicorn checks the rights of the first page only.
+// `one`, whose last page refuses loads, which are then looked at, if `after` may not be read: for a
+// load that lies in two pages, Unicorn checks the rights of the first page only.
 static void add_guarded(Core *c, Stretch one, const Stretch *after) {
   Stretch last = one;
   for (int i = 0; after && i < 2; i++) last.rights[i] &= ~PAGE_READ | after->rights[i];

@@ -1,4 +1,4 @@
-// Which security state an address belongs to, and what the SPU allows there.
+// Which security state an address belongs to, and the SPU's permissions.
 #ifndef HARNESS_SIMULATOR_NATIVE_ATTRIBUTION_H_
 #define HARNESS_SIMULATOR_NATIVE_ATTRIBUTION_H_
 #include "core.h"

@@ -30,14 +30,14 @@ static bool call_access(Core *c, bool write, uint32_t address, int size, uint64_
                         uint32_t *answer) {
   CoreObject *self = c->machine.owner;
   PyObject *where = PyLong_FromUnsignedLong(address), *width = PyLong_FromLong(size);
-  PyObject *what = PyLong_FromUnsignedLongLong(value), *result = NULL;
-  if (where && width && what && self->access) {
+  PyObject *written = PyLong_FromUnsignedLongLong(value), *result = NULL;
+  if (where && width && written && self->access) {
     result = PyObject_CallFunctionObjArgs(self->access, write ? Py_True : Py_False, where, width,
-                                          what, NULL);
+                                          written, NULL);
   }
   Py_XDECREF(where);
   Py_XDECREF(width);
-  Py_XDECREF(what);
+  Py_XDECREF(written);
   if (!self->access) PyErr_SetString(PyExc_RuntimeError, "the core is not connected");
   if (!result) {
     c->machine.failed = true;
@@ -69,7 +69,7 @@ static void call_violation(Core *c, int area) {
   Py_XDECREF(result);
 }
 
-void binding_heard(Core *c, const uint8_t *bytes, uint32_t size) {
+void binding_sent(Core *c, const uint8_t *bytes, uint32_t size) {
   CoreObject *self = c->machine.owner;
   PyObject *data = PyBytes_FromStringAndSize((const char *)bytes, size);
   PyObject *result = data ? PyObject_CallFunctionObjArgs(self->listener, data, NULL) : NULL;

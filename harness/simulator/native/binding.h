@@ -11,12 +11,12 @@
 
 typedef struct {
   PyObject_HEAD Core core;
-  PyObject *access, *fault, *violation;  // what connect() gave
-  PyObject *listener;                    // NULL, or what is called with the bytes that are sent
+  PyObject *access, *fault, *violation;  // of connect()
+  PyObject *listener;                    // NULL, or called with the bytes that are sent
   PyObject *served;                      // a list: the Registers that `core.served` points into
-  PyObject *nvic;                        // what `core.nvic` points into
-  PyObject *mpus;                        // a tuple: what `core.mpus` points into
-  PyObject *scb;                         // a tuple: what `core.scb` and `core.shared` point into
+  PyObject *nvic;                        // `core.cpu.nvic` points into it
+  PyObject *mpus;                        // a tuple: `core.mpu.banks` point into it
+  PyObject *scb;                         // a tuple: `core.cpu.scb` and `shared` point into it
 } CoreObject;
 
 typedef struct {
@@ -70,6 +70,6 @@ extern PyType_Spec scb_bank_spec, scb_shared_spec;
 bool scb_is_bank(PyObject *object);
 bool scb_is_shared(PyObject *object);
 
-void binding_heard(Core *c, const uint8_t *bytes, uint32_t size);
+void binding_sent(Core *c, const uint8_t *bytes, uint32_t size);
 int binding_fill(PyObject *tuple, Py_ssize_t at, PyObject *value);
 #endif  // HARNESS_SIMULATOR_NATIVE_BINDING_H_

@@ -1,9 +1,10 @@
-// The counting core: a Unicorn Cortex-M33 that knows, at every moment, how many instructions ran.
+// The counting core: a Unicorn Cortex-M33 whose number of executed instructions is exact at every
+// moment.
 //
 // A file includes only headers of files that stand above it:
 //   unicorn.h, memory, thumb    Unicorn's interface, the address space, instructions
 //   nvic, mpu, scb.h, registers  registers: of the processor's blocks, of devices
-//   core        this structure, and what all files need: registers, counts, limits
+//   core        this structure; registers, counts, limits
 //   state       registers that Unicorn's interface does not show
 //   protection  the MPU in force
 //   attribution  SAU, IDAU and SPU: which state an address belongs to
@@ -11,7 +12,7 @@
 //   security    the security state that runs, and the change to the other one
 //   fault, frame, exception  which exception a fault becomes; memory of frames; entry and return
 //   idle, count  loops that can change nothing; blocks: each instruction is counted
-//   scs, uarte, access  accesses that Unicorn asks about
+//   scs, uarte, access  accesses that Unicorn's page rights refuse
 //   emulate     one run of Unicorn, to an exact instruction
 //   instructions  those that the core carries out itself
 //   run         runs until the machine must do something
@@ -37,7 +38,7 @@ enum {
   REASON_SPECIAL = 3,     // stands before an instruction that Unicorn must not run
   REASON_UNMASKED = 4,    // a pending exception can be taken now
   REASON_MEMORY = 5,      // an access was refused
-  REASON_DEVICE = 6,      // stands after the instruction whose access asked to stop
+  REASON_DEVICE = 6,      // stands after the instruction whose access ends the run
   REASON_ERROR = 7,       // Unicorn error `error` that none of the above explains
   REASON_BREAKPOINT = 8,  // stands before an instruction with a breakpoint
   REASON_HALTED = 9,      // sleeps, or is locked up
@@ -84,11 +85,11 @@ typedef struct {
   unsigned exceptions;  // taken, between two such looks
 } Time;
 
-// Byte offsets in a saved context, where Unicorn keeps what its interface does not show.
+// Byte offsets in a saved context, where Unicorn keeps the state that its interface does not show.
 typedef struct {
   size_t registers;  // the first one that a snapshot keeps
   size_t system;     // the banked system registers of the M profile
-  size_t end;        // first byte behind what a snapshot keeps
+  size_t end;        // first byte that a snapshot does not keep
 } Layout;
 
 typedef struct {
@@ -100,7 +101,7 @@ typedef struct {
   void *on_access;  // the hook of accesses
 } Unicorn;
 
-// The processor: what both security states share, and which of them runs.
+// The processor: its registers, and the security state that runs.
 typedef struct {
   Nvic *nvic;
   ScbBank *scb[2];  // of the secure, of the non-secure state
@@ -109,7 +110,7 @@ typedef struct {
   bool nonsecure_frames;  // frames are as a non-secure image expects them that runs alone
   bool locked_up;
   int sleeping;
-  int other_priority;  // what the masks of the other security state boost to
+  int other_priority;  // to which the masks of the other security state boost
   bool fp_allowed[2], fp_disabled;
   int extras;  // EXTRA_LIMITS, EXTRA_EXCLUSIVE: ever used
 } Cpu;
@@ -117,7 +118,7 @@ typedef struct {
 // The MPU in force; see protection.c.
 typedef struct {
   Mpu *banks[2];     // of the secure, of the non-secure state
-  Regions asked;     // the firmware's MPU when it was last put in force
+  Regions wanted;    // the firmware's MPU when it was last put in force
   Regions in_force;  // derived from it
   bool off;          // the firmware's MPU is off: nothing is refused
   bool negative;     // it was put in force for code of a priority below zero
@@ -138,9 +139,9 @@ typedef struct {
 enum { SPU_REGIONS = 32, MAX_GATEWAYS = 8, MAX_STRETCHES = 4 * SPU_REGIONS + MAX_AREAS };
 // SAU, IDAU and SPU; see attribution.c.
 typedef struct {
-  bool divided;       // something is non-secure: always ask the machine about devices
-  bool restricted;    // accesses to memory may be refused
-  bool idau_decides;  // SAU_CTRL.ALLNS
+  bool divided;  // something is non-secure: the machine must decide about each access to a device
+  bool restricted;                              // accesses to memory may be refused
+  bool idau_decides;                            // SAU_CTRL.ALLNS
   uint8_t permissions[MAX_AREAS][SPU_REGIONS];  // PERM of the SPU, by code area
   Gateway gateways[MAX_GATEWAYS];
   int gateway_count;
@@ -162,7 +163,7 @@ typedef struct {
   bool stacking;            // of exception entry itself
 } Fault;
 
-// The access that Unicorn asks about; see access.c.
+// The access that Unicorn refuses; see access.c.
 typedef struct {
   int type, size;
   uint32_t address, status;  // the status is Unicorn's
@@ -216,9 +217,9 @@ typedef struct {
   // A fault is taken; the SPU refused an access to code area `area`.
   void (*fault)(struct Core *c, const Fault *fault);
   void (*violation)(struct Core *c, int area);
-  // Called with what is sent, or only with what ends a line.
-  void (*heard)(struct Core *c, const uint8_t *bytes, uint32_t size);
-  bool hears_lines;
+  // Called with bytes that are sent, or only with those that end a line.
+  void (*sent)(struct Core *c, const uint8_t *bytes, uint32_t size);
+  bool sends_lines;
   bool failed;
 } Machine;
 
@@ -247,7 +248,7 @@ typedef struct {
 } Trace;
 
 typedef struct Core {
-  Block block;  // what runs before each block comes first
+  Block block;  // on_block() needs it, time and memory
   Time time;
   Memory memory;
   Trace trace;
@@ -271,13 +272,13 @@ uint32_t core_reg(Core *c, int id);
 void core_set_reg(Core *c, int id, uint32_t value);
 // Unicorn derives its mode from CONTROL and IPSR when the flags are written.
 void core_refresh_mode(Core *c);
-// Must be called after each change of a value that decides what on_block() looks at.
+// Must be called after each change of a value that on_block() depends on.
 void core_limit(Core *c);
-// Python is about to be asked, which takes long: look at the clock sooner.
+// Python is about to be called, which takes long: look at the clock sooner.
 void core_note_python(Core *c);
 bool core_is_late(const Core *c);
 void core_set_wall(Core *c, double seconds);
-// Add what ran to the slot of the current block.
+// Add the executed instructions to the slot of the current block.
 void core_settle_charge(Core *c);
 // Instructions of the current block that stand before `pc`.
 uint32_t core_count_before(Core *c, uint32_t pc);
@@ -286,7 +287,7 @@ void core_retire(Core *c, uint32_t pc);
 // Code changed: decode it again.
 void core_invalidate(Core *c);
 bool core_is_breakpoint(const Core *c, uint32_t address);
-// Let Unicorn ask about accesses from here on that its page rights refuse.
+// Call access_hook() from here on for accesses that the page rights refuse.
 bool core_watch(Core *c, uint64_t from, uint64_t to);
 bool core_watch_ram(Core *c);
 #endif  // HARNESS_SIMULATOR_NATIVE_CORE_H_

@@ -12,7 +12,7 @@ static uint32_t address_of(Core *c, uint32_t index) {
   return at;
 }
 
-// Subtract what was counted for the instructions of the current block from `pc` on.
+// Subtract the count of the instructions of the current block from `pc` on.
 static void settle(Core *c, uint32_t pc) {
   if (pc - c->block.address >= c->block.size) return;
   uint32_t before = core_count_before(c, pc);

@@ -1,6 +1,6 @@
 // Loops that can change nothing: skipped to the next event, exactly.
 //
-// Such a loop has up to IDLE_BLOCKS blocks, no store, no access that Unicorn asks about and no
+// Such a loop has up to IDLE_BLOCKS blocks, no store, no access that the page rights refuse and no
 // instruction that the machine carries out; an iteration leaves the processor's state as it was. It
 // goes on for ever unless something outside happens. Nothing does before `stop_at`, so all whole
 // iterations up to there are counted without being run.

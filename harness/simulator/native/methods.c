@@ -209,7 +209,7 @@ static PyObject *attribute(PyObject *self, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
-// Take what was sent since the last call, as three arrays: times in seconds, the offset at which
+// Take the bytes sent since the last call, as three arrays: times in seconds, the offset at which
 // each transfer ends (`begin` bytes were sent before), and the bytes.
 static PyObject *collect(PyObject *self, PyObject *arguments) {
   Outbox *out = &CORE(self)->devices.outbox;
@@ -236,8 +236,8 @@ static PyObject *listen(PyObject *self, PyObject *arguments) {
   if (!PyArg_ParseTuple(arguments, "Op", &listener, &lines)) return NULL;
   Py_INCREF(listener);
   object->listener = listener;
-  CORE(self)->machine.heard = listener == Py_None ? NULL : binding_heard;
-  CORE(self)->machine.hears_lines = lines;
+  CORE(self)->machine.sent = listener == Py_None ? NULL : binding_sent;
+  CORE(self)->machine.sends_lines = lines;
   Py_XDECREF(before);
   Py_RETURN_NONE;
 }
@@ -356,7 +356,7 @@ PyMethodDef core_methods[] = {
     {"write_many", FAST(write_many), METH_FASTCALL, "Set several registers, in order."},
     {"deliverable", deliverable, METH_NOARGS, "Can best_pending be taken?"},
     {"priority", priority, METH_NOARGS, "What an exception must be below to be taken."},
-    {"connect", connect, METH_VARARGS, "Whom to ask about accesses; who hears of faults."},
+    {"connect", connect, METH_VARARGS, "The callbacks: access, fault, violation of the SPU."},
     {"reset", reset, METH_NOARGS, "Secure and awake, everything is open."},
     {"wakes", wakes, METH_NOARGS, "Does an exception or event end the sleep?"},
     {"leave", leave, METH_O, "Branch to an EXC_RETURN."},
@@ -375,7 +375,7 @@ PyMethodDef core_methods[] = {
     {"ignore_breakpoint", ignore_breakpoint, METH_O, "Once, at this address."},
     {"synchronize", synchronize, METH_NOARGS, "Put the running state's MPU in force."},
     {"save_state", save_state, METH_NOARGS, "The processor's state as bytes."},
-    {"load_state", load_state, METH_O, "Take back what save_state() gave."},
+    {"load_state", load_state, METH_O, "Restore the bytes of save_state()."},
     {"put_back", put_back, METH_VARARGS, "Make host memory hold bytes again; did that change it?"},
     {"recent_blocks", methods_recent_blocks, METH_NOARGS, "Last blocks, oldest first."},
     {"profile", methods_profile, METH_NOARGS, "Instructions by block start."},
@@ -384,7 +384,8 @@ PyMethodDef core_methods[] = {
     {"serve", methods_serve, METH_VARARGS, "Answer plain accesses to registers at an address."},
     {"set_channels", methods_set_channels, METH_O, "The DPPIC's registers."},
     {"collect", collect, METH_VARARGS, "What was sent; given ticks per second and bytes before."},
-    {"listen", listen, METH_VARARGS, "Who hears what is sent at once, or None; only line ends?"},
+    {"listen", listen, METH_VARARGS,
+     "Callback for bytes that are sent, or None; only at line ends?"},
     {"clear_profile", methods_clear_profile, METH_NOARGS, "Forget profile, coverage."},
     {NULL, NULL, 0, NULL},
 };

@@ -95,7 +95,7 @@ static PyMethodDef methods[] = {
     {"allows", allows, METH_VARARGS, "May an address be accessed (write, privileged)?"},
     {"reset", reset, METH_NOARGS, "Off, all regions disabled; Core.synchronize() must follow."},
     {"save", save, METH_NOARGS, "The registers, as bytes."},
-    {"load", load, METH_O, "Take back what save() gave; Core.synchronize() must follow."},
+    {"load", load, METH_O, "Restore the bytes of save(); Core.synchronize() must follow."},
     {NULL, NULL, 0, NULL},
 };
 

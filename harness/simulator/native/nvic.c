@@ -8,7 +8,6 @@
 #define SYSTEM 0xFFFFu
 enum { ISER = 0x100, ICER = 0x180, ISPR = 0x200, ICPR = 0x280, IABR = 0x300, ITNS = 0x380 };
 enum { IPR = 0x400, IPR_END = 0x600 };
-enum { SQUASHED = 0x80 };  // with AIRCR.PRIS the non-secure priorities start here
 
 static unsigned place_of(int number) {
   if (number & NONSECURE) return FIRST_IRQ + (unsigned)(number & 0xF);

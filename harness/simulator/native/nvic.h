@@ -18,7 +18,7 @@ enum {
 };
 // Added to the number of a banked exception of the non-secure state.
 enum { NONSECURE = 512, NUMBER = NONSECURE - 1 };
-enum { NO_PRIORITY = 256 };
+enum { NO_PRIORITY = 256, SQUASHED = 0x80 };  // with AIRCR.PRIS non-secure ones start there
 enum { MAX_IRQS = 96, WORDS = 1 + MAX_IRQS / 32 };
 // Sets of exceptions. Word 0 holds the system exceptions (the secure ones in its lower half, the
 // non-secure ones in its upper half); the others hold 32 interrupts each, like NVIC_ISER.

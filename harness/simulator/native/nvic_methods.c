@@ -228,8 +228,8 @@ static PyMethodDef methods[] = {
     {"write", FAST(write_register), METH_FASTCALL, "Write such a register."},
     {"read_control", FAST(read_control), METH_FASTCALL, "ICSR; given IPSR and the state."},
     {"write_control", FAST(write_control), METH_FASTCALL, "Write ICSR."},
-    {"state", state, METH_NOARGS, "What a snapshot keeps."},
-    {"restore", restore, METH_O, "Take back what state() gave."},
+    {"state", state, METH_NOARGS, "The contents, as bytes."},
+    {"restore", restore, METH_O, "Restore the bytes of state()."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,10 +1,8 @@
-// Priorities and masks (Armv8-M ARM, B3, ExecutionPriority): what may be taken now. nvic.c finds
-// the exception that goes first.
+// Priorities and masks (Armv8-M ARM, B3, ExecutionPriority): the exceptions that may be taken now.
+// nvic.c finds the exception that goes first.
 #include "priority.h"
 
 #include "state.h"
-
-enum { SQUASHED = 0x80 };  // with AIRCR.PRIS the non-secure priorities start here
 
 static int lower(int one, int other) { return one < other ? one : other; }
 

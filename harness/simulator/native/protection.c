@@ -1,17 +1,18 @@
-// The MPU in force: what Unicorn checks loads, stores and fetches with.
+// The MPU in force, with which Unicorn checks loads, stores and fetches.
 //
 // A region of whole pages costs nothing; in a page in which a region ends, each access takes about
 // 0.1 us more. Changes of MPU_CTRL take effect with the instruction, those of regions with the next
 // block of code: before the next ISB, as the architecture promises, and after a few instructions at
 // most, as on the chip. Zephyr 3.1 uses a stack before any barrier.
 //
-// Unicorn remembers for each page what was allowed when the page was first used. It need not be
-// told of a right that is added: an access that is not remembered as allowed is looked up again.
-// The same holds for data in a page in which a region ends, where each access is looked up; but
-// code that ran there is found again without a lookup. Only if a right is taken away must Unicorn
-// forget all pages, which costs about 2 us and a lookup for each page in use. It costs 1,000 times
-// as much if Unicorn's count of used pages is below zero (it subtracts twice a page whose accesses
-// it looks up), because Unicorn then doubles a table: one more reason to avoid such pages.
+// Unicorn remembers for each page the rights at its first use. It need not
+// forget them when a right is added: an access that is not remembered as allowed is looked up
+// again. The same holds for data in a page in which a region ends, where each access is looked up;
+// but code that ran there is found again without a lookup. Only if a right is taken away must
+// Unicorn forget all pages, which costs about 2 us and a lookup for each page in use. It costs
+// 1,000 times as much if Unicorn's count of used pages is below zero (it subtracts twice a page
+// whose accesses it looks up), because Unicorn then doubles a table: one more reason to avoid such
+// pages.
 //
 // Unicorn stores to a page at full speed only if no code can run there. In other pages each store
 // looks for translations to drop, which makes a program half as fast. So data RAM is execute-never
@@ -198,7 +199,7 @@ static void enforce(Core *c, const Regions *after) {
 static void put_in_force(Core *c, uint32_t ctrl, const Regions *regions) {
   Regions made = *regions;
   made.ctrl = ctrl;
-  c->mpu.asked = made;
+  c->mpu.wanted = made;
   c->mpu.off = ctrl == 0;
   if (c->mpu.off && !c->memory.ram_runs) {
     open(c, &made);
@@ -213,12 +214,12 @@ static void put_in_force(Core *c, uint32_t ctrl, const Regions *regions) {
 // A fetch was refused: true if only open() or fill() refused it. It is allowed from now on.
 bool protection_admit_code(Core *c) {
   const Area *area = memory_code(&c->memory, c->access.address);
-  const Regions asked = c->mpu.asked;
+  const Regions wanted = c->mpu.wanted;
   bool stale = c->mpu.stale;
   if (c->memory.ram_runs || !area || area->stable) return false;
   if (!c->mpu.off && !is_filled(c, c->access.address)) return false;
   c->memory.ram_runs = true;
-  put_in_force(c, asked.ctrl, &asked);
+  put_in_force(c, wanted.ctrl, &wanted);
   c->mpu.stale = stale;
   core_limit(c);
   return true;
@@ -268,9 +269,9 @@ void protection_synchronize(Core *c) {
   c->mpu.negative = is_negative(c);
   if (!(ctrl & MPU_ENABLE) || (c->mpu.negative && !(ctrl & MPU_HFNMIENA))) ctrl = 0;
   c->mpu.stale = false;
-  bool told = ctrl == c->mpu.asked.ctrl && !memcmp(wanted->bases, c->mpu.asked.bases, size) &&
-              !memcmp(wanted->limits, c->mpu.asked.limits, size);
-  if (told || (!ctrl && c->mpu.off)) {
+  bool same = ctrl == c->mpu.wanted.ctrl && !memcmp(wanted->bases, c->mpu.wanted.bases, size) &&
+              !memcmp(wanted->limits, c->mpu.wanted.limits, size);
+  if (same || (!ctrl && c->mpu.off)) {
     core_limit(c);
   } else {
     put_in_force(c, ctrl, wanted);

@@ -6,7 +6,7 @@
 
 #include "nvic.h"
 
-// What the core may answer itself; for every other access it asks the machine.
+// Accesses that the core answers itself; all others are the machine's.
 enum {
   PLAIN_READ = 1,   // a read gives the word
   PLAIN_WRITE = 2,  // a write stores the word
@@ -40,7 +40,7 @@ typedef struct {
 enum { PRESCALER = 0x508, PRESCALERS = 0xFFF };
 enum { PUBLISH = 0x080, FIRST_EVENT = 0x100, SHORTS = 0x200, INTERRUPT_ENABLE = 0x300 };
 
-// Carry out the access to a word; false if the device must be asked.
+// Carry out the access to a word; false if the device must do so.
 bool registers_read(const Served *at, uint32_t offset);
 bool registers_write(const Served *at, uint32_t offset, uint32_t value);
 // Would registers_write() return true?

@@ -172,8 +172,8 @@ static PyMethodDef methods[] = {
     {"raise_event", raise_event, METH_O, "Set an event; must the device act on it?"},
     {"count", count, METH_O, "The counter of an RTC at a tick, as if it did not wrap."},
     {"save", save, METH_NOARGS, "The contents, as bytes."},
-    {"load", load, METH_O, "Take back what save() gave."},
-    {"holds", holds, METH_O, "Is this what save() would give?"},
+    {"load", load, METH_O, "Restore the bytes of save()."},
+    {"holds", holds, METH_O, "Are these the bytes of save()?"},
     {NULL, NULL, 0, NULL},
 };
 

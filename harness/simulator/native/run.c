@@ -106,7 +106,7 @@ static bool take_raised(Core *c, uint32_t pc) {
   }
 }
 
-// An access was refused that Unicorn asked about.
+// An access was refused.
 static bool take_refused(Core *c, uint32_t pc) {
   const uint32_t address = c->access.address;
   if (c->access.type != MEM_FETCH_PROT && c->access.type != MEM_FETCH_UNMAPPED) {

@@ -59,8 +59,8 @@ static PyObject *load_shared(PyObject *self, PyObject *bytes) {
 #define METHODS(name, kind)                                              \
   static PyMethodDef name[] = {                                          \
       {"reset", reset_##kind, METH_NOARGS, "The values after a reset."}, \
-      {"state", save_##kind, METH_NOARGS, "What a snapshot keeps."},     \
-      {"restore", load_##kind, METH_O, "Take back what state() gave."},  \
+      {"state", save_##kind, METH_NOARGS, "The contents, as bytes."},    \
+      {"restore", load_##kind, METH_O, "Restore the bytes of state()."}, \
       {NULL, NULL, 0, NULL},                                             \
   }
 METHODS(bank_methods, bank);

@@ -3,6 +3,6 @@
 #define HARNESS_SIMULATOR_NATIVE_SCS_H_
 #include "core.h"
 
-// Carry out the access to a word; false: ask the machine.
+// Carry out the access to a word; false: the machine must do so.
 bool scs_access(Core *c, bool write, uint32_t address, uint32_t value);
 #endif  // HARNESS_SIMULATOR_NATIVE_SCS_H_

@@ -24,7 +24,7 @@ enum {
   FAULT_STATUS = 188,
   FAULT_ADDRESS = 192,
   MONITOR = 936,       // address of the exclusive monitor, 64 bits
-  FEATURES = 1160,     // first of what does not change, and of host pointers
+  FEATURES = 1160,     // first of constants and host pointers
   OLD_REGIONS = 1168,  // three pointers of the Armv7-M MPU, unused
   RBAR = 1200,         // pointers to the base and limit registers, two banks each
   RLAR = 1216,

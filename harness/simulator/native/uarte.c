@@ -54,9 +54,9 @@ bool uarte_start(Core *c, Registers *r) {
   *word(r, TXSTARTED) = *word(r, TXDRDY) = *word(r, ENDTX) = 1;
   if (stops(c, r)) *word(r, TXSTOPPED) = 1;
   registers_drive(r, c->cpu.nvic);
-  if (c->machine.heard && (!c->machine.hears_lines || memchr(bytes, '\n', size))) {
+  if (c->machine.sent && (!c->machine.sends_lines || memchr(bytes, '\n', size))) {
     core_note_python(c);
-    c->machine.heard(c, bytes, size);
+    c->machine.sent(c, bytes, size);
   }
   return true;
 }

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from harness.simulator.memorymap import Block, MemoryMap
+from harness.platforms import ChipTable, Peripheral
 
 if TYPE_CHECKING:
     from harness.simulator._native import Registers
@@ -50,7 +50,7 @@ class Register:
 class Chip(Protocol):
     """What a peripheral may ask of the chip around it."""
 
-    memory_map: MemoryMap
+    memory_map: ChipTable
 
     def register_file(self, size: int) -> Registers:
         """Storage for a block of registers, all zero."""
@@ -109,7 +109,7 @@ class Device:
     #: Attributes besides the registers that a snapshot must keep (immutable values or flat lists).
     STATE: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, chip: Chip, block: Block) -> None:
+    def __init__(self, chip: Chip, block: Peripheral) -> None:
         self.chip = chip
         self.block = block
         self.name = block.name
@@ -204,7 +204,7 @@ class Nordic(Device):
     SHORTS: ClassVar[dict[int, tuple[str, str]]] = {}
     INTERRUPTS: ClassVar[bool] = True
 
-    def __init__(self, chip: Chip, block: Block) -> None:
+    def __init__(self, chip: Chip, block: Peripheral) -> None:
         self.subscriptions: dict[int, list[int]] = {}
         self._event_bits: dict[int, int] = {}  # the bits of INTEN, by the event's offset
         self._silent: list[int] = []  # events that do nothing but raise their interrupt

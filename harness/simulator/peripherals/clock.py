@@ -53,7 +53,7 @@ class Clock(Nordic):
             self.regs[offset] = value
 
     def lose_power(self) -> None:
-        """Lose also what a reset retains."""
+        """Lose also the registers that a reset retains."""
         for offset in (0x400, 0x51C, 0x520):
             self.regs[offset] = 0
 

@@ -10,7 +10,7 @@ GROUPS = 6
 
 
 class Dppic(Nordic):
-    """Channel enables and groups; the chip asks :meth:`enabled` for each published event."""
+    """Channel enables and groups; the chip calls :meth:`enabled` for each published event."""
 
     TASKS: ClassVar[dict[str, int]] = {f"CHG_EN[{n}]": 8 * n for n in range(GROUPS)} | {
         f"CHG_DIS[{n}]": 8 * n + 4 for n in range(GROUPS)

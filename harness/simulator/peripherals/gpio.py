@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from harness.simulator.memorymap import Block
+from harness.platforms import Peripheral
 from harness.simulator.peripherals.base import Chip, Device, Register
 
 PINS = 32
@@ -38,7 +38,7 @@ class Gpio(Device):
     )
     STATE: ClassVar[tuple[str, ...]] = ("driven", "levels")
 
-    def __init__(self, chip: Chip, block: Block) -> None:
+    def __init__(self, chip: Chip, block: Peripheral) -> None:
         self.driven = 0  # pins that the host drives
         self.levels = 0  # the levels of these pins
         self.listeners: list[Listener] = []

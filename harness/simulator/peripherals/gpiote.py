@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from harness.simulator.memorymap import Block
+from harness.platforms import Peripheral
 from harness.simulator.peripherals.base import Chip, Device, Nordic, Register, numbered
 from harness.simulator.peripherals.gpio import OUT, Gpio
 
@@ -26,7 +26,7 @@ class Gpiote(Nordic):
     REGISTERS: ClassVar[tuple[Register, ...]] = (Register(0x510, "CONFIG", count=CHANNELS),)
     STATE: ClassVar[tuple[str, ...]] = ("port",)
 
-    def __init__(self, chip: Chip, block: Block) -> None:
+    def __init__(self, chip: Chip, block: Peripheral) -> None:
         self.port = False
         super().__init__(chip, block)
 

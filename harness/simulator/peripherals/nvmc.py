@@ -11,7 +11,7 @@ PAGE = 0x1000
 
 
 class Nvmc(Device):
-    """Always ready; a store to flash asks :meth:`mode_of` what CONFIG allows."""
+    """Always ready; the bus calls :meth:`mode_of` for each store to flash."""
 
     REGISTERS: ClassVar[tuple[Register, ...]] = (
         Register(0x400, "READY", 1, access="r"),

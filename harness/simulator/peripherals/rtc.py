@@ -48,7 +48,7 @@ class Rtc(Counter):
         self.regs.serve(_COUNTER, COUNT)
         return self.regs
 
-    # The counting core holds what it needs to answer reads of the counter.
+    # The counting core holds these to answer reads of the counter.
 
     @property
     def running(self) -> bool:

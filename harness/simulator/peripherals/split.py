@@ -33,7 +33,7 @@ DPPI = Sharing(
     words=frozenset((0x500, *range(0x800, 0x818, 4))),  # CHEN, CHG
     actions=frozenset((0x504, 0x508)),
 )
-#: CONFIG and what erases everything; non-secure code has CONFIGNS.
+#: CONFIG and ERASEALL; non-secure code has CONFIGNS.
 NVMC = Sharing(secure=frozenset((0x500, 0x504, 0x50C, 0x51C, 0x540)))
 
 

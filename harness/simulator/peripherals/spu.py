@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from harness.simulator.memorymap import Block
+from harness.platforms import Peripheral
 from harness.simulator.peripherals.base import Nordic, Register, State
 
 REGIONS = 32
@@ -25,8 +25,8 @@ _SECURE_ALIAS = 0x5000_0000
 _DIVIDED = frozenset(("DPPIC", "NVMC", "P0"))
 
 
-def _first_permission(block: Block) -> int:
-    """PERIPHID[n].PERM after a reset: what can be secure is, and so is its DMA."""
+def _first_permission(block: Peripheral) -> int:
+    """PERIPHID[n].PERM after a reset: peripherals that can be secure are, and so is their DMA."""
     mapping = SPLIT if block.name in _DIVIDED else SELECTABLE
     if len(block.bases) == 1:
         mapping = SECURE if block.addresses[0] >= 0x5000_0000 else NON_SECURE
@@ -126,7 +126,7 @@ class Spu(Nordic):
                     found.append((end - (16 << (size & 0xF)), end))
         return found
 
-    def refuses(self, block: Block, address: int) -> bool:
+    def refuses(self, block: Peripheral, address: int) -> bool:
         """True if a peripheral does not answer at this alias, which also raises PERIPHACCERR.
 
         A secure one answers at 0x5..., a non-secure one at 0x4..., a split one that is non-secure

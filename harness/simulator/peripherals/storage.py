@@ -1,4 +1,4 @@
-"""Blocks that keep what is written and do nothing else.
+"""Blocks of plain registers.
 
 REGULATORS, IPC, VMC, FPU and CTRL-AP declare their registers. Peripherals whose model is "storage"
 in platforms/chips declare none: the first access to each of their registers is a finding.

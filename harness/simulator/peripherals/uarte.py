@@ -1,8 +1,8 @@
 """UARTE0 to UARTE3: serial ports with EasyDMA (nRF9160 PS, "UARTE").
 
-Sending takes no virtual time unless the machine asks for pacing; the bytes are in the console as
+Sending takes no virtual time unless it is paced; the bytes are in the console as
 soon as they are sent. Received bytes arrive at the programmed baud rate. They wait outside until
-there is a buffer for them, so that no overrun loses what the host sends. Firmware that uses RXDRDY
+there is a buffer for them, so that no overrun loses bytes of the host. Firmware that uses RXDRDY
 gets one event per byte; for other firmware, which waits for ENDRX, the whole buffer is filled when
 its last byte has arrived.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from harness.simulator.memorymap import Block
+from harness.platforms import Peripheral
 from harness.simulator.peripherals.base import (
     ENABLE_BIT,
     INTEN,
@@ -30,7 +30,7 @@ TXD_PTR, TXD_MAXCNT, TXD_AMOUNT = 0x544, 0x548, 0x54C
 
 
 class Uarte(Nordic):
-    """One serial port; ``sink`` gets what it sends."""
+    """One serial port; ``sink`` gets the sent bytes."""
 
     TASKS: ClassVar[dict[str, int]] = {
         "STARTRX": 0x000,
@@ -86,7 +86,7 @@ class Uarte(Nordic):
         "since",
     )
 
-    def __init__(self, chip: Chip, block: Block) -> None:
+    def __init__(self, chip: Chip, block: Peripheral) -> None:
         self.sink: Callable[[bytes], None] = _discard
         self.paced = False
         self.incoming = bytearray()  # sent by the host, not yet on the wire
@@ -101,7 +101,7 @@ class Uarte(Nordic):
         self.sending = 0
 
     def note_channel(self, channel: int) -> None:
-        """No other device listens to ``channel``: tell the core if it triggers STOPTX alone."""
+        """No other device listens to ``channel``: note in the core if it triggers STOPTX alone."""
         if self.subscriptions[channel] == [self.TASKS["STOPTX"]]:
             self.regs.stops_itself |= 1 << channel
 
@@ -114,7 +114,7 @@ class Uarte(Nordic):
     # sending
 
     def attend(self, sink: Callable[[bytes], None], *, paced: bool) -> None:
-        """Give ``sink`` what is sent, except what the counting core collects (native/uarte.c)."""
+        """Give ``sink`` the sent bytes, except those that the core collects (native/uarte.c)."""
         self.sink, self.paced = sink, paced
         if not paced:
             self.regs.serve(self.TASKS["STARTTX"], SEND)

@@ -34,7 +34,7 @@ from exception_stage import (
     spoil_floats,
 )
 
-from harness.simulator.library import Reg
+from harness.simulator.unicorn import Reg
 
 # one after another
 

@@ -34,7 +34,7 @@ from exception_stage import (
     frame_address,
 )
 
-from harness.simulator.library import Reg
+from harness.simulator.unicorn import Reg
 
 # a stack that the other state's registers do not fit
 

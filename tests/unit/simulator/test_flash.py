@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from bare_chip import BareChip
 
-from harness.simulator.library import Reg
+from harness.simulator.unicorn import Reg
 
 CONFIG, CONFIGNS = 0x5003_9504, 0x5003_9584
 REN, WEN, EEN = 0, 1, 2

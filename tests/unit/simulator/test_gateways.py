@@ -31,7 +31,7 @@ from gateway_chip import (
     state,
 )
 
-from harness.simulator.library import Reg
+from harness.simulator.unicorn import Reg
 
 FNC_RETURN = 0xFEFF_FFFF
 THUMB, SFPA_SAVED = 1 << 24, 1 << 20

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from bare_chip import CODE, BareChip
 
-from harness.simulator.library import Reg
 from harness.simulator.machine import End
+from harness.simulator.unicorn import Reg
 
 NOP, YIELD, WFE, WFI, SEV = (0xBF00 + 0x10 * n for n in range(5))
 WIDE = 0xF3AF  # .w: 0x8000 and the number of the hint

@@ -16,7 +16,7 @@ from harness.deadline import Deadline
 from harness.elf import Firmware
 from harness.elf.coverage import Coverage
 from harness.simulator import snapshot
-from harness.simulator.events import NEVER
+from harness.simulator.event_queue import NEVER
 from harness.simulator.machine import End, Machine
 
 Build = Callable[[str], Firmware]

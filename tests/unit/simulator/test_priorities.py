@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness import native
-from harness.simulator.library import Reg
 from harness.simulator.nvic import FIRST_IRQ, NONSECURE, SYSTICK, NvicRegisters
+from harness.simulator.unicorn import Reg
 
 AIRCR, KEY = 0xE000_ED0C, 0x05FA_0000
 MASKS = [int(register) for register in (Reg.PRIMASK, Reg.FAULTMASK, Reg.BASEPRI)]

@@ -22,7 +22,7 @@ from gateway_chip import (
     state,
 )
 
-from harness.simulator.library import Reg
+from harness.simulator.unicorn import Reg
 
 # FP contexts of secure callers
 

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from harness import native
 from harness.elf import Firmware
 from harness.simulator import snapshot
-from harness.simulator.library import Reg
 from harness.simulator.machine import Machine
 from harness.simulator.nvic import NONSECURE, PENDSV, SYSTICK, NvicRegisters
+from harness.simulator.unicorn import Reg
 
 SPU, RAM_PERM, FLASH_PERM, PERIPHID = 0x5000_3000, 0x700, 0x600, 0x800
 EXECUTE, WRITE, READ, SECURE, LOCK = 1, 2, 4, 0x10, 0x100

@@ -327,7 +327,7 @@ def told(played: Played) -> str:
 
 
 @pytest.mark.parametrize(
-    ("scenario", "operand", "kind", "deed"),
+    ("scenario", "operand", "kind", "access"),
     [
         ("READ", SECURE_RAM, REFUSED, "read of secure RAM 0x20000100"),
         ("WRITE", SECURE_FLASH, REFUSED, "write to secure flash 0x00000100"),
@@ -337,10 +337,10 @@ def told(played: Played) -> str:
         ("EXECUTE", 0x7F05, NO_ENTRY, "jump to secure flash 0x00007f04, where no gateway is"),
     ],
 )
-def test_a_fault_names_world_image_line_and_deed(play, scenario, operand, kind, deed):
+def test_a_fault_names_world_image_line_and_access(play, scenario, operand, kind, access):
     message = told(play(scenario, operand))
     assert message.startswith(f"{kind} in the non-secure image nonsecure, Reset at nonsecure.c:")
-    assert message.endswith(f": {deed}")
+    assert message.endswith(f": {access}")
 
 
 def test_a_fault_of_secure_code_names_its_image(play):

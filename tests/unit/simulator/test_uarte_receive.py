@@ -8,8 +8,8 @@ import pytest
 from bare_chip import CODE, BareChip, Peripheral
 
 from harness import native
-from harness.simulator import memorymap
-from harness.simulator.events import EventQueue
+from harness.platforms import chip_table
+from harness.simulator.event_queue import EventQueue
 from harness.simulator.peripherals.base import INTENSET
 from harness.simulator.peripherals.uarte import Uarte
 
@@ -26,7 +26,7 @@ class Chip:
     """Time, RAM and interrupt edges; nothing else of a chip."""
 
     def __init__(self) -> None:
-        self.memory_map = memorymap.load()
+        self.memory_map = chip_table()
         self.now = 0
         self.events = EventQueue()
         self.ram = bytearray(0x4000)

@@ -77,11 +77,11 @@ class EventQueue:
         self._due.clear()
 
     def state(self) -> tuple[tuple[Key, tuple[int, int]], ...]:
-        """What a snapshot keeps."""
+        """The state for a snapshot."""
         return tuple(self._due.items())
 
     def restore(self, state: tuple[tuple[Key, tuple[int, int]], ...]) -> None:
-        """Take back what :meth:`state` gave."""
+        """Restore a :meth:`state`."""
         self._due = dict(state)
         self._heap = [(time, serial, key) for key, (time, serial) in state]
         heapq.heapify(self._heap)

@@ -1,4 +1,4 @@
-"""Which shared library of Unicorn is taken, and what is said of one that will not do."""
+"""Loading of the shared library of Unicorn, and the errors for one that does not fit."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import EnvironmentMissing
-from harness.simulator import library
+from harness.simulator import unicorn
 
 Install = Callable[[str, bytes], Path]
 
@@ -35,7 +35,7 @@ def stub(folder: Path, version: int) -> bytes:
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("needs a C compiler")
-    names = [name for name in library._SIGNATURES if name != "uc_version"]
+    names = [name for name in unicorn._SIGNATURES if name != "uc_version"]
     source = f"unsigned uc_version(void *a, void *b) {{ return {version:#x}; }}\n"
     source += "".join(f"void {name}(void) {{}}\n" for name in names)
     (folder / "stub.c").write_text(source)
@@ -46,7 +46,7 @@ def stub(folder: Path, version: int) -> bytes:
 
 def refusal() -> EnvironmentMissing:
     with pytest.raises(EnvironmentMissing) as refused:
-        library.load.__wrapped__()
+        unicorn.load.__wrapped__()
     assert refused.value.hint == "install it with: pip install 'unicorn>=2.1.4'"
     return refused.value
 
@@ -72,18 +72,18 @@ def test_a_version_before_2_1_is_too_old(install: Install, tmp_path: Path, versi
 @pytest.mark.parametrize("version", [0x0201_0400, 0x0202_0000, 0x0300_0000])
 def test_later_versions_are_loaded(install: Install, tmp_path: Path, version: int) -> None:
     install("lib/libunicorn.so.2", stub(tmp_path, version))
-    assert library.load.__wrapped__().uc_version(None, None) == version
+    assert unicorn.load.__wrapped__().uc_version(None, None) == version
 
 
 def test_a_call_that_unicorn_refuses_tells_what_and_why() -> None:
-    loaded = library.load()
-    library.check(loaded, 0, "nothing")
-    with pytest.raises(library.UnicornError, match=r"^mapping flash: .*memory"):
-        library.check(loaded, 6, "mapping flash")
+    loaded = unicorn.load()
+    unicorn.check(loaded, 0, "nothing")
+    with pytest.raises(unicorn.UnicornError, match=r"^mapping flash: .*memory"):
+        unicorn.check(loaded, 6, "mapping flash")
 
 
 def test_functions_have_addresses() -> None:
-    loaded = library.load()
-    addresses = [library.function_address(loaded, name) for name in library.NATIVE_FUNCTIONS]
+    loaded = unicorn.load()
+    addresses = [unicorn.function_address(loaded, name) for name in unicorn.NATIVE_FUNCTIONS]
     assert len(set(addresses)) == len(addresses)
     assert 0 not in addresses

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.simulator.events import NEVER, EventQueue
+from harness.simulator.event_queue import NEVER, EventQueue
 
 
 class Diary:

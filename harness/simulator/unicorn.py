@@ -127,10 +127,10 @@ class UnicornError(RuntimeError):
     """Unicorn refused a call; a defect of the simulator, not of the firmware."""
 
 
-def check(library: ctypes.CDLL, error: int, what: str) -> None:
+def check(library: ctypes.CDLL, error: int, call: str) -> None:
     """Raise :class:`UnicornError` for a return value other than zero."""
     if error:
-        raise UnicornError(f"{what}: {library.uc_strerror(error).decode()}")
+        raise UnicornError(f"{call}: {library.uc_strerror(error).decode()}")
 
 
 def function_address(library: ctypes.CDLL, name: str) -> int:

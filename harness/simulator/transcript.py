@@ -21,7 +21,7 @@ class Chunk(NamedTuple):
     data: bytes
 
 
-class Recorded(Sequence[Chunk]):
+class Transcript(Sequence[Chunk]):
     """Transfers in their order."""
 
     def __init__(self) -> None:
@@ -80,10 +80,10 @@ class Recorded(Sequence[Chunk]):
         self._data += data
 
     def state(self) -> Packed:
-        """What a snapshot keeps."""
+        """The state for a snapshot."""
         return self._times.tobytes(), self._ends.tobytes(), bytes(self._data)
 
     def restore(self, state: Packed) -> None:
-        """Hold what :meth:`state` gave, here or on another machine, and nothing else."""
+        """Hold a :meth:`state`, of this machine or another one, and nothing else."""
         del self._times[:], self._ends[:], self._data[:]
         self.extend(state)
