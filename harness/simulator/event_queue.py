@@ -7,6 +7,7 @@ the core has executed, plus the ticks that it has slept; the host's clock is nev
 from __future__ import annotations
 
 import heapq
+from collections.abc import Mapping
 from typing import Protocol
 
 NEVER = 1 << 62
@@ -24,13 +25,16 @@ class Timed(Protocol):
 
 
 class EventQueue:
-    """Pending events, at most one per key, fired in order of time, then of scheduling."""
+    """Pending events, at most one per key, fired in order of time, then of scheduling.
 
-    def __init__(self) -> None:
+    ``devices`` get them, by name.
+    """
+
+    def __init__(self, devices: Mapping[str, Timed]) -> None:
+        self._devices = devices
         self._heap: list[tuple[int, int, Key]] = []
         self._due: dict[Key, tuple[int, int]] = {}
         self._serial = 0
-        self.devices: dict[str, Timed] = {}
 
     def schedule(self, key: Key, time: int) -> None:
         """Schedule ``key`` for tick ``time``; an earlier schedule of it is dropped."""
@@ -67,7 +71,7 @@ class EventQueue:
             if self._due.get(key) != (time, serial):
                 continue  # cancelled, or moved to another time
             del self._due[key]
-            self.devices[key[0]].fire(key[1])
+            self._devices[key[0]].fire(key[1])
             fired = True
         return fired
 

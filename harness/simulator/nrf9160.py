@@ -13,7 +13,7 @@ from harness.platforms import Peripheral, chip_table
 from harness.simulator import loader
 from harness.simulator.bus import Bus, WordRegisters
 from harness.simulator.engine import Engine
-from harness.simulator.event_queue import EventQueue
+from harness.simulator.event_queue import EventQueue, Timed
 from harness.simulator.faults import FaultRecord, target_of
 from harness.simulator.loader import Loaded
 from harness.simulator.nvic import NONSECURE, SYSTICK
@@ -56,22 +56,24 @@ class Nrf9160:
         self.unmodelled = unmodelled
         self._image, self._taken = image, taken
         self._ram = self.memory_map.area("ram")
-        self.events = EventQueue()
+        self._timed: dict[str, Timed] = {}
+        self.events = EventQueue(self._timed)
         #: RESETREAS bit of a reset that was requested and is not done yet.
         self.reset_reason: int | None = None
         self.engine = Engine(self.memory_map)
         self.core, self.nvic = self.engine.core, self.engine.nvic
         self.processor = Processor(self.engine, self)
+        self._timed |= self.processor.timers
         self.devices: dict[str, Device] = {}
         #: The devices with tasks that are subscribed to a DPPI channel, for channels used so far.
         self._listeners: dict[int, tuple[Nordic, ...]] = {}
         for block in self.memory_map.blocks:
-            device = self.devices[block.name] = MODELS[block.model](self, block)
+            device = MODELS[block.model](self, block)
+            self.devices[block.name] = self._timed[block.name] = device
             for base in block.addresses:
                 self.core.serve(base, device.serve())
         for device in self.devices.values():
             device.connect(self.devices)
-        self.events.devices = {**self.devices, **self.processor.timers}
         self._dppic, self._spu = self.device("DPPIC", Dppic), self.device("SPU", Spu)
         self.core.set_channels(self._dppic.regs)
         self.bus = Bus(

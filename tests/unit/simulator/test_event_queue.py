@@ -20,13 +20,18 @@ class Diary:
 
 
 @pytest.fixture
-def queue() -> EventQueue:
-    return EventQueue()
+def devices() -> dict[str, Diary]:
+    return {}
 
 
 @pytest.fixture
-def diary(queue: EventQueue) -> Diary:
-    made = queue.devices["diary"] = Diary(queue)
+def queue(devices: dict[str, Diary]) -> EventQueue:
+    return EventQueue(devices)
+
+
+@pytest.fixture
+def diary(devices: dict[str, Diary], queue: EventQueue) -> Diary:
+    made = devices["diary"] = Diary(queue)
     return made
 
 

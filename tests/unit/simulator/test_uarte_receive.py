@@ -28,7 +28,8 @@ class Chip:
     def __init__(self) -> None:
         self.memory_map = chip_table()
         self.now = 0
-        self.events = EventQueue()
+        self.devices: dict[str, Uarte] = {}
+        self.events = EventQueue(self.devices)
         self.ram = bytearray(0x4000)
         self.edges: list[int] = []
 
@@ -73,7 +74,7 @@ class Port:
         self.chip = Chip()
         block = next(b for b in self.chip.memory_map.blocks if b.name == "UARTE0")
         self.uarte = Uarte(self.chip, block)  # type: ignore[arg-type]
-        self.chip.events.devices["UARTE0"] = self.uarte
+        self.chip.devices["UARTE0"] = self.uarte
         self.uarte.write(ENABLE, 8)
         self.uarte.write(INTENSET, interrupts)
         self.uarte.write(PTR, BUFFER)
