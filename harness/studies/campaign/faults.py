@@ -45,7 +45,7 @@ class InjectedFault:
     def when(self) -> str:
         """When it happens, in words."""
         if self.model in LINE:
-            return f"byte {self.address:,} of what the host sends"
+            return f"byte {self.address:,} of the host's input"
         where = f", in {self.operator}" if self.operator else ""
         return f"instruction {self.offset:,} of the inference{where}"
 

@@ -89,20 +89,20 @@ class Injector:
             baseline.begin + baseline.length, baseline.boot_ticks + baseline.ticks
         )
         self._traps = {baseline.ends: "end"}
-        for address, what in baseline.traps.items():
-            self._traps.setdefault(int(address), what)
+        for address, trap in baseline.traps.items():
+            self._traps.setdefault(int(address), trap)
         self._hook_all()
 
     def _hook_all(self) -> None:
-        for address, what in self._traps.items():
-            self.machine.hook(address, partial(self._stop_at, what))
+        for address, trap in self._traps.items():
+            self.machine.hook(address, partial(self._stop_at, trap))
 
     def _unhook_all(self) -> None:
         for address in self._traps:
             self.machine.unhook(address)
 
-    def _stop_at(self, what: str, machine: Machine) -> bool:
-        self._stopped_at = what
+    def _stop_at(self, trap: str, machine: Machine) -> bool:
+        self._stopped_at = trap
         return True
 
     def run(

@@ -72,7 +72,7 @@ class Boots:
 
 
 class ConsoleMonitor:
-    """What a session follows on its console while the board runs.
+    """Figures that a session takes from its console while the board runs.
 
     ``cycles`` sums the ticks of all inference records with source ``dwt``, ``hz`` is their clock
     (0: no such record yet), ``build`` the boot record's identifier, ``unended`` the boots since

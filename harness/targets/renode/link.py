@@ -1,6 +1,6 @@
 """The harness's end of the wire to a Renode: lines through two pipes (agent_link.py has the other).
 
-Nobody else can speak to this Renode: it opens no port and no socket.
+No other program can reach this Renode: it opens no port and no socket.
 """
 
 from __future__ import annotations

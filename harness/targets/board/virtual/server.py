@@ -145,7 +145,7 @@ class VirtualBoard:
             self.chip.feed(os.read(self.terminals[0].master, 65536))
 
     def turn(self) -> float:
-        """Run the board for a moment; returns how long nothing will happen (seconds)."""
+        """Run the board for a short slice; returns the seconds until something can happen."""
         if not self.terminals:
             remaining = self.back_at - time.monotonic()
             if remaining > 0:
