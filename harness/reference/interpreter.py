@@ -69,9 +69,9 @@ class LastValues(Mapping[int, Array]):
 class Interpreter:
     """Runs a model, bit-exactly as TFLM's reference kernels do for integers.
 
-    ``arithmetic`` says which integers the device's build computes. Variable tensors (the state of
-    SVDF and LSTM), resource variables and what streaming operators keep last from one inference to
-    the next, as on the device, until :meth:`reset` or :meth:`restart`.
+    ``arithmetic`` is that of the device's build. Variable tensors (the state of SVDF and LSTM),
+    resource variables and the samples of streaming operators last from one inference to the next,
+    as on the device, until :meth:`reset` or :meth:`restart`.
     """
 
     def __init__(
@@ -234,10 +234,11 @@ class Interpreter:
         count = self._runs(arrays, runs)
         _keep_memory()
 
+        chunk = max(1, CHUNK_BYTES // max(self._run_bytes, 1))
         if self.stateful:
             chunk = 1
-        else:  # what depends on no input is computed once
-            chunk = max(1, CHUNK_BYTES // max(self._run_bytes, 1)) if arrays else count
+        elif not arrays:  # outputs without inputs are computed once
+            chunk = count
         with self._lock:
             parts = [
                 self._part([array[start : start + chunk] for array in arrays])

@@ -84,7 +84,7 @@ def _half(exponent: Array | int) -> tuple[Array, Array | None]:
 
 
 def _shifted(x: Array, half: Array, mask: Array | None, exponent: Array | int) -> Array:
-    """:func:`rounding_right_shift` with what can be known before."""
+    """:func:`rounding_right_shift` with the numbers that depend on the exponent alone."""
     shifted: Array = x >> _63
     if mask is not None:
         shifted &= mask

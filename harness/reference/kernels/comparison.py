@@ -34,7 +34,7 @@ def _compare(node: Node, function: Callable[[Array, Array], Array], allowed: str
 
 
 def _real(node: Node, index: int) -> Callable[[Array], Array]:
-    """From an input to what is compared."""
+    """From an input's array to the values that are compared."""
     tensor = node.input(index)
     if tensor.dtype != "int8":
         return lambda x: x

@@ -48,7 +48,7 @@ def dequantize(node: Node) -> Run:
 
 
 def cast(node: Node) -> Run:
-    """The value in another type. Integers wrap; what is not 0 is true.
+    """The value in another type. Integers wrap; every number but 0 is true.
 
     float32 is rounded toward zero. A value that does not fit is undefined in C++; here it is as
     Arm's VCVT gives it: saturated to 32 bits, NaN to 0, and narrower types keep the low bits.

@@ -308,6 +308,11 @@ def test_an_operator_alone_takes_constants_from_the_model() -> None:
     assert interpreter.run_operator(0, {0: np.ones(2)}) is None
 
 
+def test_no_kernel_imports_from_another_kernel() -> None:
+    for path in Path(harness.reference.__path__[0], "kernels").glob("*.py"):
+        assert "harness.reference.kernels" not in path.read_text(encoding="utf-8"), path.name
+
+
 def _dataclasses() -> Iterator[type]:
     for found in walk_packages(harness.reference.__path__, "harness.reference."):
         module = import_module(found.name)
