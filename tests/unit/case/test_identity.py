@@ -53,6 +53,7 @@ OTHERS = {
     "expected": Expectation(False, (("fault", ""),)),
     "values": ({"x": 1.0},),
     "tests": {"a.b": "fail"},
+    "lines_absent": ("^bad",),
     "ends": False,
     "ends_at": "^done",
     "watch": 2.0,
