@@ -15,7 +15,7 @@ from harness.elf import Image
 from harness.errors import BoardUnavailable, UsageError
 from harness.targets.board import discovery, image, runners
 from harness.targets.board.flash import Flasher
-from harness.targets.board.identity import Board
+from harness.targets.board.identity import BenchBoard
 from harness.targets.board.lab import Lab, load
 from harness.targets.board.lock import Holder, ProbeLock
 from harness.targets.board.opening import search_path
@@ -59,7 +59,7 @@ def boards(context: click.Context, json_file: Path | None) -> None:
         _show(row)
 
 
-def _row(board: Board, lab: Lab) -> dict[str, Any]:
+def _row(board: BenchBoard, lab: Lab) -> dict[str, Any]:
     held, holder, note, state = False, None, None, ""
     try:
         lock = ProbeLock(board.probe.lstrip("0"), board.name, state=lab.state)
@@ -102,7 +102,7 @@ def _show(row: dict[str, Any]) -> None:
         click.echo(f"    set aside since {note['since']}: {note['reason']}")
 
 
-def _find(context: click.Context, name: str) -> tuple[Board, Lab]:
+def _find(context: click.Context, name: str) -> tuple[BenchBoard, Lab]:
     lab = load(context.obj)
     return discovery.select(discovery.attached(lab), name), lab
 
@@ -168,7 +168,7 @@ def flash(
     attached = discovery.attached(lab)
     if dry_run and not attached:
         # Without a board the commands are shown with a serial number as a placeholder.
-        attached = [Board(name="any", probe="960000000", port="", runner=runner or "nrfutil")]
+        attached = [BenchBoard(name="any", probe="960000000", port="", runner=runner or "nrfutil")]
     board = discovery.select(attached, name)
     if dry_run and not (runner or board.runner):
         raise UsageError("--dry-run prints one tool's commands", hint="name it: --runner nrfutil")

@@ -18,7 +18,7 @@ from harness.elf.wrapped import wrap
 from harness.errors import (
     EnvironmentMissing,
 )
-from harness.targets.board.identity import Board
+from harness.targets.board.identity import BenchBoard
 from harness.targets.board.lab import Lab, Policy
 from harness.targets.board.lock import ProbeLock
 from harness.targets.board.opening import Opening
@@ -94,11 +94,11 @@ class Desk:
         link.symlink_to(self.wire.port)
 
     @property
-    def board(self) -> Board:
+    def board(self) -> BenchBoard:
         hook = ("sh", "-c", f'echo "{{name}} {{probe}}" >> {self.folder / "cycles"}')
-        return Board("mine", SERIAL, self.wire.port, tools=str(self.tools), power_cycle=hook)
+        return BenchBoard("mine", SERIAL, self.wire.port, tools=str(self.tools), power_cycle=hook)
 
-    def find(self) -> Board:
+    def find(self) -> BenchBoard:
         if not self.plugged:
             raise EnvironmentMissing("no board is attached")
         return self.board

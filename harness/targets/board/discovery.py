@@ -3,7 +3,7 @@
 An nRF9160 DK shows several virtual serial ports. The interface MCU numbers them in the order of
 their USB interfaces: VCOM0 carries UART0 of the nRF9160 (the application core's console), VCOM1
 the nRF52840 board controller, VCOM2 UART1 of the nRF9160 (TF-M's secure log). The lowest interface
-number is therefore the console, unless a lab file names another; ``Board.how`` names the choice.
+number is therefore the console, unless a lab file names another (see ``how`` of a board).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from harness import platforms
 from harness.errors import EnvironmentMissing, UsageError
-from harness.targets.board.identity import Board, Port, application_port, kit
+from harness.targets.board.identity import BenchBoard, Port, application_port, kit
 from harness.targets.board.lab import BoardEntry, Lab, is_valid_name, same_serial
 
 
@@ -37,7 +37,7 @@ def _interface(location: str | None) -> int | None:
 
 def attached(
     lab: Lab, *, ports: Callable[[], Iterable[Port]] = usb_ports, bench: Path | None = None
-) -> list[Board]:
+) -> list[BenchBoard]:
     """All boards that are attached or named in the lab file, sorted by name.
 
     ``bench`` is a folder of virtual boards (default ``$TFLM_HIL_VIRTUAL_BENCH``).
@@ -48,7 +48,7 @@ def attached(
     return sorted((*named, *visible.values()), key=lambda board: board.name)
 
 
-def select(boards: list[Board], name: str | None = None) -> Board:
+def select(boards: list[BenchBoard], name: str | None = None) -> BenchBoard:
     """The one board with this name, serial number or tag.
 
     Without a name there has to be exactly one. Raises :class:`UsageError`, which lists them, if
@@ -76,11 +76,11 @@ def select(boards: list[Board], name: str | None = None) -> Board:
     )
 
 
-def _is(board: Board, name: str) -> bool:
+def _is(board: BenchBoard, name: str) -> bool:
     return board.name == name or (name.isdigit() and same_serial(board.probe, name))
 
 
-def _on_usb(ports: Iterable[Port]) -> Iterator[Board]:
+def _on_usb(ports: Iterable[Port]) -> Iterator[BenchBoard]:
     vendors = platforms.board_table().probe.usb_vendors
     probes: dict[str, list[Port]] = {}
     for port in ports:
@@ -88,7 +88,7 @@ def _on_usb(ports: Iterable[Port]) -> Iterator[Board]:
             probes.setdefault(port.serial.lstrip("0"), []).append(port)
     for serial, of_probe in probes.items():
         device, how = application_port(of_probe)
-        yield Board(
+        yield BenchBoard(
             name=serial,
             probe=serial,
             port=device,
@@ -98,7 +98,7 @@ def _on_usb(ports: Iterable[Port]) -> Iterator[Board]:
         )
 
 
-def _on_bench(folder: Path | None) -> list[Board]:
+def _on_bench(folder: Path | None) -> list[BenchBoard]:
     if folder is None:
         return []
     from harness.targets.board.virtual import bench  # noqa: PLC0415
@@ -106,9 +106,9 @@ def _on_bench(folder: Path | None) -> list[Board]:
     return bench.boards(folder)
 
 
-def _named(entry: BoardEntry, visible: Board | None) -> Board:
+def _named(entry: BoardEntry, visible: BenchBoard | None) -> BenchBoard:
     """The board of a lab file's entry: the ``visible`` one, overruled by the file."""
-    board = visible or Board(
+    board = visible or BenchBoard(
         entry.name,
         entry.probe,
         port="",

@@ -21,7 +21,7 @@ class Port:
 
 
 @dataclass(frozen=True)
-class Board:
+class BenchBoard:
     """A board that can be opened.
 
     ``how`` says how the port was chosen. ``tools`` is a folder that is searched for flash tools

@@ -23,7 +23,7 @@ from harness.errors import EnvironmentMissing, HilError, PortBusy, TargetLost
 from harness.targets.board import labgrid, policy, runners
 from harness.targets.board.console import SerialConsole
 from harness.targets.board.flash import Flasher
-from harness.targets.board.identity import Board
+from harness.targets.board.identity import BenchBoard
 from harness.targets.board.image import FlashImage, prepare
 from harness.targets.board.lab import Lab, same_serial
 from harness.targets.board.lock import ProbeLock
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 class _Reserved:
     """A board that is locked for this run, and the file to flash."""
 
-    board: Board
+    board: BenchBoard
     present: bool  # its port was there when it was locked
     lock: ProbeLock
     prepared: FlashImage
@@ -56,7 +56,7 @@ class Opening:
 
     image: Image
     lab: Lab
-    find: Callable[[], Board]
+    find: Callable[[], BenchBoard]
     runner: str = ""
     baud: int = 0
     reflash: bool = False
@@ -126,7 +126,7 @@ class Opening:
                 error.hint = f"{error.hint}; {note}" if error.hint else note
             raise
 
-    def _again(self, reserved: _Reserved) -> Board:
+    def _again(self, reserved: _Reserved) -> BenchBoard:
         """The same board as it is now, perhaps with another port name.
 
         A board that left the bus gets some time to come back: one that is not found any more, and
@@ -184,7 +184,7 @@ class Opening:
                 settled=settled,
             )
 
-    def flasher(self, board: Board) -> Flasher:
+    def flasher(self, board: BenchBoard) -> Flasher:
         """The board's flash tool: the option's, the lab file's, or the first that is installed."""
         path = search_path(board)
         kind = runners.choose(self.runner or board.runner, path)
@@ -207,7 +207,7 @@ class Opening:
         return ""
 
 
-def pins_of(board: Board) -> Pins | None:
+def pins_of(board: BenchBoard) -> Pins | None:
     """The pins of a virtual board; None for a real one."""
     if board.control is None:
         return None
@@ -216,7 +216,7 @@ def pins_of(board: Board) -> Pins | None:
     return VirtualPins(board.control)
 
 
-def memory_of(board: Board) -> ProbeMemory:
+def memory_of(board: BenchBoard) -> ProbeMemory:
     """The memory of a board through its probe; a virtual board's through its control socket."""
     if board.control is not None:
         from harness.targets.board.virtual.client import VirtualMemory  # noqa: PLC0415
@@ -225,7 +225,7 @@ def memory_of(board: Board) -> ProbeMemory:
     return PyocdMemory(board.probe)
 
 
-def search_path(board: Board) -> str | None:
+def search_path(board: BenchBoard) -> str | None:
     """Where flash tools are looked up: a virtual board's stand-ins come first."""
     if not board.tools:
         return None

@@ -24,7 +24,7 @@ from harness.targets.base import (
 )
 from harness.targets.board.console import ConsoleOverflow, SerialConsole
 from harness.targets.board.flash import Flasher, FlashReport
-from harness.targets.board.identity import Board
+from harness.targets.board.identity import BenchBoard
 from harness.targets.board.lock import ProbeLock
 from harness.targets.defaults import SessionDefaults
 from harness.targets.pins import Pins
@@ -115,7 +115,7 @@ class ConsoleMonitor:
 class Connection:
     """The open ends of one board. ``resources`` closes what was opened for it."""
 
-    board: Board
+    board: BenchBoard
     console: SerialConsole
     flasher: Flasher
     lock: ProbeLock

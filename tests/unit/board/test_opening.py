@@ -8,7 +8,7 @@ from board_desk import BOOT, SERIAL, Desk, Start, free
 
 from harness.elf import Image
 from harness.targets.base import ConsoleMatch, Stop
-from harness.targets.board.identity import Board
+from harness.targets.board.identity import BenchBoard
 from harness.targets.board.lab import Lab
 from harness.targets.board.opening import Opening
 
@@ -62,7 +62,7 @@ def test_port_has_the_boards_rate_unless_an_option_overrules_it(desk: Desk, star
 def test_runner_is_the_options_else_the_boards_else_the_first_installed(
     desk: Desk, lab: Lab, firmware: Image
 ) -> None:
-    def chosen(board: Board, runner: str = "") -> str:
+    def chosen(board: BenchBoard, runner: str = "") -> str:
         opening = Opening(firmware, lab=lab, find=desk.find, runner=runner)
         return opening.flasher(board).runner.name
 

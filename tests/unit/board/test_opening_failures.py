@@ -24,7 +24,7 @@ from harness.errors import (
     UsageError,
 )
 from harness.targets.board import open as open_board
-from harness.targets.board.identity import Board
+from harness.targets.board.identity import BenchBoard
 from harness.targets.board.lab import BoardEntry, Lab
 from harness.targets.board.lock import ProbeLock
 from harness.targets.board.opening import memory_of, pins_of, search_path
@@ -127,7 +127,7 @@ def test_a_board_that_left_the_bus_gets_time_to_come_back(
 ) -> None:
     found = [desk.board]
 
-    def find() -> Board:
+    def find() -> BenchBoard:
         if found:
             return found.pop()
         desk.plugged, was = True, desk.plugged
@@ -143,15 +143,15 @@ def test_a_board_that_left_the_bus_gets_time_to_come_back(
 @pytest.mark.parametrize(
     ("later", "words"),
     [(None, ""),
-     (Board("other", "960000002", "/dev/x"),
+     (BenchBoard("other", "960000002", "/dev/x"),
       "; other (probe 960000002, port /dev/x) is there instead")],
 )  # fmt: skip
 def test_a_board_that_does_not_come_back_is_lost(
-    desk: Desk, lab: Lab, start: Start, later: Board | None, words: str
+    desk: Desk, lab: Lab, start: Start, later: BenchBoard | None, words: str
 ) -> None:
     seen = [desk.board]
 
-    def find() -> Board:
+    def find() -> BenchBoard:
         if seen:
             return seen.pop()
         if later is None:

@@ -22,7 +22,7 @@ from harness.targets.base import ConsoleMatch, Elapsed, Executed, Stop, SymbolRe
 from harness.targets.board import session as sessions
 from harness.targets.board.console import SerialConsole
 from harness.targets.board.flash import FlashReport
-from harness.targets.board.identity import Board
+from harness.targets.board.identity import BenchBoard
 from harness.targets.board.session import BoardSession, Connection, boot_position
 from harness.uart.records import encode
 
@@ -66,7 +66,7 @@ class Bench:
         """A session; the bench itself is its flash tool and its lock."""
         resources = ExitStack()
         resources.callback(self.done.append, "close")
-        board = Board("mine", "960000001", self.wire.port, control=control)
+        board = BenchBoard("mine", "960000001", self.wire.port, control=control)
         connection = Connection(board, self.console, self, self, b"memory", pins, resources)
         return BoardSession(connection, self.image, FLASHED, start=start, settled=settled)
 

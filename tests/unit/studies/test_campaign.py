@@ -233,7 +233,7 @@ def test_a_fault_on_the_line_is_replayed_with_what_the_host_sent_twice(capsys):
     row = next(row for row in rows if row["detail"] == "sent again")
     assert main([*arguments, "--replay", str(row["id"])]) == 0
     told = capsys.readouterr().out
-    assert f"fault {row['id']}: lost, byte {row['address']} of what the host sends" in told
+    assert f"fault {row['id']}: lost, byte {row['address']} of the host's input" in told
     assert "masked (sent again), 0 output values changed" in told
 
 

@@ -12,7 +12,7 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from harness.targets.board.identity import Board, Port, application_port, kit
+from harness.targets.board.identity import BenchBoard, Port, application_port, kit
 from harness.targets.board.lab import is_valid_name
 from harness.targets.board.virtual.standins import STANDINS
 
@@ -60,15 +60,15 @@ def presences(bench: Path) -> dict[Path, Presence]:
     }
 
 
-def boards(bench: Path) -> list[Board]:
+def boards(bench: Path) -> list[BenchBoard]:
     """The boards of a bench, as discovery lists real ones."""
     return [_board(bench, folder, presence) for folder, presence in presences(bench).items()]
 
 
-def _board(bench: Path, folder: Path, presence: Presence) -> Board:
+def _board(bench: Path, folder: Path, presence: Presence) -> BenchBoard:
     ports = [Port(device, presence.serial, number) for device, number in presence.ports]
     device, how = application_port(ports)
-    return Board(
+    return BenchBoard(
         name=presence.name,
         probe=presence.serial,
         port=device,

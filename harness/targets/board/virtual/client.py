@@ -14,7 +14,7 @@ from typing import Any
 
 from harness.closing import Closing
 from harness.errors import EnvironmentMissing, TargetLost
-from harness.targets.board.identity import Board
+from harness.targets.board.identity import BenchBoard
 from harness.targets.board.lab import BAUD, checked_name
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual import misbehaviour
@@ -146,7 +146,7 @@ class VirtualDk(Closing):
             raise EnvironmentMissing(f"the virtual board did not start: {last}")
 
     @property
-    def board(self) -> Board:
+    def board(self) -> BenchBoard:
         """The board as discovery sees it. Raises :class:`TargetLost` while it is unplugged."""
         for board in benches.boards(self.bench):
             if board.control == self.folder:
