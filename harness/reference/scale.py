@@ -249,5 +249,6 @@ class Requantizer:
         if bias is not None:
             sums += bias
         scaled = multiplier.scale64(sums) if self.wide else multiplier.scale(wrap32(sums))
-        scaled += self.zero_point
+        if self.zero_point:
+            scaled += self.zero_point
         return self.clamp(scaled if multiplier.shrinks else wrap32(scaled))
