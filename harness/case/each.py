@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import time
 import traceback
+from functools import partial
 from pathlib import Path
 
 from harness.case.result import CaseResult, Evidence, Judgement, Measures, Verdict
-from harness.case.run import Look, run_case, setup_of
+from harness.case.run import Calibrate, Look, run_case, setup_of
 from harness.case.spec import Case
 from harness.errors import BUG_HINT, HilError, describe_bug
 
@@ -18,6 +19,7 @@ def result_of(
     output: Path,
     *,
     look: Look | None = None,
+    calibrate: Calibrate | None = None,
     passing: tuple[type[Exception], ...] = (),
 ) -> CaseResult:
     """Run ``case``; if :func:`run_case` raises, the result has the verdict *error* and the reason.
@@ -26,8 +28,9 @@ def result_of(
     them, not the case.
     """
     started = time.monotonic()
+    run = run_case if calibrate is None else partial(run_case, calibrate=calibrate)
     try:
-        return run_case(case, output, look=look)
+        return run(case, output, look=look)
     except passing:
         raise
     except HilError as error:

@@ -49,9 +49,13 @@ _FAULTS_SHOWN = 3
 
 #: Called with the open session of a case that has run.
 Look = Callable[[Session, Image, Stop], None]
+#: Adds what a lab's calibration knows to a result, before it is written.
+Calibrate = Callable[[CaseResult], CaseResult]
 
 
-def run_case(case: Case, output: Path, *, look: Look | None = None) -> CaseResult:
+def run_case(
+    case: Case, output: Path, *, look: Look | None = None, calibrate: Calibrate | None = None
+) -> CaseResult:
     """Build or read the image, run it, judge it, and leave its files under ``output``.
 
     ``look`` sees the session after the run, before it is closed.
@@ -73,6 +77,8 @@ def run_case(case: Case, output: Path, *, look: Look | None = None) -> CaseResul
         result = CaseResult(setup, judgement, Evidence(details=details))
     measures = replace(result.measures, wall_seconds=time.monotonic() - started)
     result = replace(result, measures=measures)
+    if calibrate is not None:
+        result = calibrate(result)
     artifacts.write_result(folder, result)
     return result
 

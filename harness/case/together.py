@@ -6,11 +6,12 @@ import os
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from pathlib import Path
 
 from harness import interrupts
 from harness.case.result import CaseResult
-from harness.case.run import run_case
+from harness.case.run import Calibrate, run_case
 from harness.case.spec import Case
 
 #: Called with each result as it comes, in any order, and how many have come.
@@ -22,6 +23,7 @@ def run_together(
     output: Path,
     progress: Progress | None = None,
     results: dict[str, CaseResult] | None = None,
+    calibrate: Calibrate | None = None,
 ) -> dict[str, CaseResult]:
     """The results of ``cases`` by their keys. The cases that take longest should come first.
 
@@ -29,10 +31,11 @@ def run_together(
     ends the processes; ``results`` then holds what came before it.
     """
     results = {} if results is None else results
+    run = run_case if calibrate is None else partial(run_case, calibrate=calibrate)
     pool = ProcessPoolExecutor(initializer=interrupts.worker, initargs=(os.getpid(),))
     try:
         futures: dict[Future[CaseResult], str] = {
-            pool.submit(run_case, case, output): key for key, case in cases.items()
+            pool.submit(run, case, output): key for key, case in cases.items()
         }
         for future in as_completed(futures):
             try:

@@ -132,14 +132,12 @@ def run(**options: Any) -> int:
     A case that is skipped because its target is not here counts as 3, unless the case file lists
     other targets and the case ran on one of them.
     """
-    from harness.history.calibration import Calibration  # noqa: PLC0415
     from harness.history.run import Occasion  # noqa: PLC0415
-    from harness.history.timing import all_timed  # noqa: PLC0415
+    from harness.history.timing import calibrate_with  # noqa: PLC0415
 
     _check_destinations(options)
     occasion = Occasion.here(selection=selection(options))
-    if options["calibration"]:
-        Calibration.from_file(Path(options["calibration"]))  # refused before anything runs
+    calibrate = calibrate_with(options["calibration"])
     cases = select(options)
     quiet = options["json_file"] == STDOUT
     ticker = Ticker("", stream=sys.stderr)
@@ -155,7 +153,8 @@ def run(**options: Any) -> int:
             try:
                 look = checks.look(case)
                 run_one = run_case if len(cases) == 1 else result_of
-                results.append(run_one(ready, options["output"] / case.target, look=look))
+                output = options["output"] / case.target
+                results.append(run_one(ready, output, look=look, calibrate=calibrate))
             finally:
                 ticker.done()
             if len(cases) > 1 and not quiet:
@@ -163,7 +162,6 @@ def run(**options: Any) -> int:
                 outcome = f"{results[-1].setup}: {results[-1].judgement.verdict} ({seconds})"
                 click.echo(f"{position} {outcome}", err=True)
     with interrupts.held_back():
-        results = all_timed(results, options["calibration"])
         if keeping.stop is not None:
             occasion = occasion.without("cases after the interrupt")
         tally = _tally(results, len(cases), options)

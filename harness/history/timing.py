@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from harness.case.artifacts import write_result
 from harness.case.evidence.known import HZ
 from harness.case.result import CaseResult, Measures
+from harness.case.run import Calibrate
 from harness.errors import CheckFailed
 from harness.history.calibration import Calibration, Supply, Time, kernels
 
@@ -53,16 +53,9 @@ def _with_energy(measures: Measures, supply: Supply) -> Measures:
     return replace(measures, time=text, microjoules=supply.energy(time.milliseconds))
 
 
-def all_timed(results: Sequence[CaseResult], path: str | None) -> list[CaseResult]:
-    """The results with the calibration in the file at ``path``; without one, as they are.
+def calibrate_with(path: str | None) -> Calibrate | None:
+    """:func:`timed` with the calibration in the file at ``path``; None without one.
 
-    Writes them to their ``result.json`` too.
+    Raises :class:`UsageError` for a file that is not a calibration.
     """
-    if not path:
-        return list(results)
-    calibration = Calibration.from_file(Path(path))
-    calibrated = [timed(result, calibration) for result in results]
-    for result in calibrated:
-        if result.evidence.console is not None:
-            write_result(result.evidence.console.parent, result)
-    return calibrated
+    return partial(timed, calibration=Calibration.from_file(Path(path))) if path else None

@@ -22,11 +22,13 @@ from harness.case.artifacts import folder_name
 from harness.case.casefile import find_model
 from harness.case.each import result_of
 from harness.case.identity import identity
+from harness.case.run import Calibrate
 from harness.case.samples import sample_case
 from harness.case.spec import Case
 from harness.case.tally import Tally
 from harness.case.together import run_together
 from harness.errors import BuildFailed, CheckFailed, HilError, UsageError
+from harness.history.timing import calibrate_with
 from harness.keywords import variables
 from harness.keywords.images import ImageChecks
 from harness.keywords.live import LiveSession
@@ -154,7 +156,10 @@ class TflmHil(LiveSession, ImageChecks):
         for case in by_identity.values():
             self._folder(case)
         try:
-            run_together(by_identity, self.output_folder() / target, ticker.result, self._ready)
+            run_together(
+                by_identity, self.output_folder() / target, ticker.result, self._ready,
+                self._calibrate(),
+            )  # fmt: skip
         except BaseException:  # Robot is stopped: the summary still shows what ran
             self.results += self._ready.values()
             raise
@@ -184,10 +189,16 @@ class TflmHil(LiveSession, ImageChecks):
             raise CheckFailed(result.judgement.reason, hint=result.judgement.hint)
         variables.check_tested(Tally.of(results).requested(allow_skips=allow))
 
+    @staticmethod
+    def _calibrate() -> Calibrate | None:
+        return calibrate_with(os.environ.get("TFLM_HIL_CALIBRATION"))
+
     def _run(self, case: Case) -> CaseResult:
         options = self.shared.options(case.target, case.target_options)
         ready = replace(case, target_options=options)
-        return result_of(ready, self._folder(case), passing=(RobotError,))
+        return result_of(
+            ready, self._folder(case), passing=(RobotError,), calibrate=self._calibrate()
+        )
 
     @keyword
     def accuracy_should_equal_the_card(self, result: CaseResult, model: str) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +18,6 @@ from harness.errors import HilError
 from harness.history.keep import document, keep
 from harness.history.run import Occasion
 from harness.history.selection import Selection
-from harness.history.timing import all_timed
 from harness.keywords.skipped import fail
 from robot import result, running
 
@@ -128,7 +126,7 @@ class Summary:
                 fail(self._last, str(error))
 
     def _report(self) -> None:
-        results = all_timed(self._owner.results, os.environ.get("TFLM_HIL_CALIBRATION"))
+        results = self._owner.results
         if not results or self._output is None:
             return
         occasion = self._occasion or _here()

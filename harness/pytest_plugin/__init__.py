@@ -56,9 +56,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
         check_targets(config)  # also where no test uses them
     if config.getoption("--hil-calibration"):
-        from harness.pytest_plugin.items import check_calibration  # noqa: PLC0415
+        from harness.pytest_plugin.items import calibrate_of  # noqa: PLC0415
 
-        check_calibration(config)  # refused before anything runs
+        calibrate_of(config)  # refused before anything runs
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(_ResultCollector(config), "tflm_hil_results")
 

@@ -14,6 +14,7 @@ from harness import files
 from harness.case import Case, CaseResult, Verdict, load_cases
 from harness.case.each import result_of
 from harness.case.measures import properties
+from harness.case.run import Calibrate
 from harness.case.spec import on_targets, target_names
 from harness.case.tally import Attempt, Tally, Turn
 from harness.errors import HilError
@@ -125,12 +126,18 @@ def calibration_file(config: pytest.Config) -> str | None:
     return str(config.invocation_params.dir / name) if name else None
 
 
-def check_calibration(config: pytest.Config) -> None:
-    """Read the calibration that was named; raises pytest's usage error if it cannot be used."""
-    from harness.history.calibration import Calibration  # noqa: PLC0415 - only if one is named
+def calibrate_of(config: pytest.Config) -> Calibrate | None:
+    """What adds the calibration that was named to results; None without one.
+
+    Raises pytest's usage error for a file that cannot be used.
+    """
+    path = calibration_file(config)
+    if path is None:
+        return None
+    from harness.history.timing import calibrate_with  # noqa: PLC0415 - only if one is named
 
     try:
-        Calibration.from_file(Path(calibration_file(config) or ""))
+        return calibrate_with(path)
     except HilError as error:
         raise pytest.UsageError(str(error)) from error
 
@@ -158,12 +165,8 @@ def run(item: pytest.Item, case: Case, *, prefix: str) -> CaseResult:
     Skips the test if this machine has no such target; whether the session may pass then is for
     its tally.
     """
-    result = result_of(ready(case, item.config), folder_of(item) / case.target)
-    calibration = calibration_file(item.config)
-    if calibration:
-        from harness.history.timing import all_timed  # noqa: PLC0415 - only if one is named
-
-        [result] = all_timed([result], calibration)
+    folder, calibrate = folder_of(item) / case.target, calibrate_of(item.config)
+    result = result_of(ready(case, item.config), folder, calibrate=calibrate)
     item.user_properties += [(prefix + name, value) for name, value in properties(result).items()]
     earlier: list[dict[str, object]] = getattr(item, RESULTS, [])
     setattr(item, RESULTS, [*earlier, result.to_json()])

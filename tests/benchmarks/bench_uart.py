@@ -35,6 +35,7 @@ KINDS = {
     "hello_world": (b"x_value: 0.000000, y_value: 0.000000\n", "hello_world"),
     "ztest": (b"START - a\n PASS - a in 0.1 seconds\n", "ztest"),
     "unit_tests": (b"[ RUN      ] A\n[       OK ] A\n", "unit_tests"),
+    "unity": (b"t/a.c:12:test_a:PASS\n", "unity"),
 }
 
 

@@ -305,3 +305,12 @@ def test_a_case_has_the_wall_seconds_that_passed_from_its_beginning_to_its_end(
     clock = iter([10.0, 25.0])
     monkeypatch.setattr(running, "time", SimpleNamespace(monotonic=lambda: next(clock)))
     assert run_case(case(builtin_run(MODEL, ROWS)), tmp_path).wall_seconds == 15.0
+
+
+def test_a_result_is_calibrated_before_it_is_written(case, tmp_path):
+    def calibrate(result):
+        return replace(result, measures=replace(result.measures, milliseconds=1.5))
+
+    result = run_case(case(builtin_run(MODEL, ROWS)), tmp_path / "out", calibrate=calibrate)
+    written = json.loads((tmp_path / "out" / "own" / "result.json").read_text())
+    assert result.milliseconds == written["milliseconds"] == 1.5

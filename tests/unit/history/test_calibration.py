@@ -1,6 +1,7 @@
 """Milliseconds from instructions, learnt from a board with hidden ratios and noise."""
 
 import json
+import pickle
 import random
 from dataclasses import replace
 from itertools import combinations
@@ -14,7 +15,7 @@ from harness.case.result import CaseResult, OperatorTicks
 from harness.cli import main
 from harness.errors import CheckFailed, UsageError
 from harness.history.calibration import Calibration, Supply, calibrate, kernels, pairs
-from harness.history.timing import all_timed, timed
+from harness.history.timing import calibrate_with, timed
 
 #: Cycles an instruction that the board has, and nobody was told.
 HIDDEN = {"CONV_2D": 1.31, "ADD": 2.04, "SOFTMAX": 1.12, "FULLY_CONNECTED": 1.62}
@@ -146,12 +147,18 @@ def test_a_result_says_where_its_milliseconds_come_from(learnt):
     assert timed(board, learnt) == board
 
 
-def test_the_files_of_a_case_say_the_same_time(learnt, tmp_path):
+def test_results_are_calibrated_by_the_file_that_was_named(learnt, tmp_path):
     (tmp_path / "lab.toml").write_text(learnt.to_toml())
-    one = result(console=tmp_path / "console.bin")
-    (found,) = all_timed([one], str(tmp_path / "lab.toml"))
-    assert json.loads((tmp_path / "result.json").read_text())["time"] == found.time != LEAST
-    assert all_timed([one], None) == [one]
+    calibrate = calibrate_with(str(tmp_path / "lab.toml"))
+    assert calibrate is not None
+    assert calibrate(result()) == timed(result(), learnt)
+    assert calibrate_with(None) is None
+
+
+def test_another_process_calibrates_the_same(learnt, tmp_path):
+    (tmp_path / "lab.toml").write_text(learnt.to_toml())
+    calibrate = pickle.loads(pickle.dumps(calibrate_with(str(tmp_path / "lab.toml"))))
+    assert calibrate(result()) == timed(result(), learnt)
 
 
 def test_the_command_learns_from_documents_of_both_targets(simulated, tmp_path, capsys):
