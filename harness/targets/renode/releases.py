@@ -178,7 +178,8 @@ DIFFERENCES = (
         None,
         _1_17,
         "there is no TrustZone-M: neither SG and BXNS nor banked state",
-        "images of both worlds are refused, and their cases skipped",
+        "images of both worlds are refused, and their cases skipped: `robot --exclude two-worlds`"
+        " leaves the suite out",
     ),
     RenodeDifference(
         _1_17,
