@@ -83,7 +83,7 @@ def green(line: str) -> Callable[[Stage], None]:
 
 
 def lose(stage: Stage) -> None:
-    stage.lose_targets()
+    stage.lose_simulator()
 
 
 def kept(*nights: int) -> Callable[[Stage], None]:

@@ -158,18 +158,18 @@ class Stage:
         files = " ".join(f"night-{night}.json" for night in nights)
         assert self.cli(f"history record {files} --history lab.db").green
 
-    def lose_targets(self) -> None:
-        """Every target is lost as soon as it runs."""
+    def lose_simulator(self) -> None:
+        """The simulator is lost as a board is that somebody unplugs."""
 
         def lost(*arguments: object, **options: object):
             raise TargetLost("the board was unplugged")
 
-        self.monkeypatch.setattr("harness.targets.open_target", lost)
+        self.monkeypatch.setattr("harness.targets.simulator.open", lost)
         self._code += (
-            "import harness.targets\nfrom harness.errors import TargetLost\n"
+            "import harness.targets.simulator\nfrom harness.errors import TargetLost\n"
             "def lost(*arguments, **options):\n"
             "    raise TargetLost('the board was unplugged')\n"
-            "harness.targets.open_target = lost\n"
+            "harness.targets.simulator.open = lost\n"
         )
 
     def samples_without(self, change: Callable[[str], str]) -> None:
