@@ -23,6 +23,7 @@ class ExitCode(IntEnum):
     USAGE = 2  # wrong arguments, an unreadable model, ELF or case file
     ENVIRONMENT = 3  # no compiler, no Renode, no board, a bug in tflm-hil
     FIRMWARE = 4  # a fault, a hang, silence
+    CANNOT_TELL = 5  # a check that found no proof of either answer
 
 
 class HilError(Exception):
@@ -45,6 +46,12 @@ class CheckFailed(HilError):
     """A check ran and failed: outputs differ, a budget is exceeded, a finding was not expected."""
 
     exit_code = ExitCode.CHECK_FAILED
+
+
+class CannotTell(CheckFailed):
+    """A check found proof neither of right nor of wrong; the message has the reason."""
+
+    exit_code = ExitCode.CANNOT_TELL
 
 
 class UsageError(HilError):

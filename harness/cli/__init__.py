@@ -90,6 +90,7 @@ class _Commands(click.Group):
       2  usage: wrong arguments, a model, an ELF or a case file that cannot be read
       3  the environment: no compiler, no Renode, no board, a full disk, a bug in tflm-hil
       4  the firmware itself: a fault, a hang, silence
+      5  cannot tell: `resolver check` has no proof of either answer
       130, 143  ended by Ctrl-C, by SIGTERM; what ran until then is reported
     \b
     `tflm-hil COMMAND --help` shows a command's options, and examples. TFLM_HIL_DEBUG=1 shows

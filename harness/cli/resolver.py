@@ -22,7 +22,7 @@ from harness.cli.options import (
     write_text,
 )
 from harness.elf import Image, combined
-from harness.errors import CheckFailed, UsageError
+from harness.errors import CannotTell, CheckFailed, UsageError
 from harness.model import Model
 from harness.targets.registry import DEFAULT, TARGETS
 
@@ -70,8 +70,9 @@ def check(
     tflm-hil resolver check --live stripped.elf model.tflite
     tflm-hil resolver check tfm_merged.hex model.tflite --beside zephyr.elf --beside tfm_s.elf
 
-    Exit code 1 if an operator is missing, refused or registered twice; 2 if ELF does not
-    say (a stripped image: use --live). Notes are about what tflite-micro computes differently.
+    Exit code 1 if an operator is missing, refused or registered twice; 5 if that cannot be told
+    (a stripped image, a registration behind a run-time condition: use --live). Notes are about
+    what tflite-micro computes differently.
     """
     from harness.resolver.audit import (  # noqa: PLC0415 - see cli/__init__
         LIVE_HINT,
@@ -105,7 +106,7 @@ def check(
                 click.echo(f"image {name}:")
             show_audit(screen(), each)
     if audit.verdict is Verdict.CANNOT_TELL:
-        raise UsageError(
+        raise CannotTell(
             f"cannot tell whether the resolver of {elf.name} is right for {audit.model}: "
             f"{audit.problems[0]}", hint=LIVE_HINT,
         )  # fmt: skip

@@ -63,4 +63,5 @@ class ImageChecks:
         audit = resolver.check(combined.read(elf), Model.from_file(find_model(model)))
         logger.info(audit.to_json())
         if str(audit.verdict) != verdict:
-            raise CheckFailed(f"the audit says {audit.verdict}, not {verdict}")
+            why = f": {audit.reason}" if audit.reason else ""
+            raise CheckFailed(f"the verdict is {audit.verdict}, not {verdict}{why}")

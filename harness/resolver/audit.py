@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.demangle import demangle
-from harness.errors import UsageError
+from harness.errors import CannotTell, UsageError
 from harness.footprint import resolvers as declarations
 from harness.footprint.resolvers import Declared
 from harness.model import Model
 from harness.model.pitfalls import pitfalls
 from harness.resolver.dump import LiveResolver
 from harness.resolver.linked import Linked
+from harness.resolver.static.proof import Arrival, Trace, trace
+from harness.resolver.static.values import Cause
 
 #: An operator's name, and whether it is a custom one.
 _Key = tuple[str, bool]
@@ -59,7 +61,12 @@ class OperatorAudit:
     version: int
     calls: int
     bytes: int
-    verdict: str  # "ok", "missing", "unused", "duplicate"
+    verdict: str  # "ok", "missing", "unused", "duplicate", "refused"
+
+    @property
+    def registered(self) -> bool:
+        """True if the table has it."""
+        return bool(self.calls) and self.verdict != "refused"
 
     def to_json(self) -> dict[str, Any]:
         """One row of the ``operators`` list."""
@@ -71,7 +78,8 @@ class Audit:
     """The result of :func:`check`. ``declared`` is the number of slots, None if it is not known.
 
     ``wasted`` is the RAM of unused slots in bytes. ``method`` says how the registered operators
-    were found: ``registrations``, ``kernels`` (inlined registrations), ``live`` or ``nothing``.
+    were found: ``paths`` (all paths to the interpreter), ``live``; without a verdict
+    ``registrations``, ``kernels`` (inlined registrations) or ``nothing``.
     """
 
     model: str
@@ -83,6 +91,11 @@ class Audit:
     problems: tuple[str, ...]
     notes: tuple[str, ...]
     method: str
+
+    @property
+    def reason(self) -> str:
+        """Why the verdict is not ``ok``; "" if it is."""
+        return "; ".join(self.problems)
 
     @property
     def verdict(self) -> Verdict:
@@ -100,7 +113,7 @@ class Audit:
     @property
     def registered(self) -> tuple[str, ...]:
         """Operators that the image registers."""
-        return tuple(one.operator for one in self.operators if one.calls)
+        return tuple(one.operator for one in self.operators if one.registered)
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -123,12 +136,13 @@ class Audit:
             "unused": [
                 {"operator": one.operator, "bytes": one.bytes}
                 for one in self.operators
-                if one.calls and not one.needed
+                if one.registered and not one.needed
             ],
             "duplicates": [one.operator for one in self.operators if one.calls > 1],
             "wasted": self.wasted,
             "verdict": str(self.verdict),
             "verdicts": [str(verdict) for verdict in self.verdicts],
+            "reason": self.reason,
             "problems": list(self.problems),
             "notes": list(self.notes),
             "method": self.method,
@@ -142,7 +156,7 @@ class _Evidence:
     """An image's registrations: how often each ``(operator, custom)`` is registered.
 
     ``costs`` is the flash that each needs alone, in bytes; empty for a stripped image.
-    ``literals`` is true for the name of a custom operator that code refers to.
+    ``refused`` are those for which no slot is left.
     """
 
     calls: Mapping[_Key, int]
@@ -150,74 +164,170 @@ class _Evidence:
     resolvers: tuple[Declared, ...]
     method: str
     notes: tuple[str, ...]
-    literals: Callable[[str], bool] = lambda name: False
+    refused: Mapping[_Key, int] = field(default_factory=dict)
 
 
-def check(firmware: Firmware, model: Model) -> Audit:
-    """Compare the operators that an image registers with those that a model needs.
+def check(image: Image, model: Model) -> Audit:
+    """Compare the operators that an image's interpreter finds with those that a model needs.
 
-    Nothing is executed. An operator is registered if its registration function is linked and
-    reached; its call sites are counted. Raises :class:`UsageError` for a model without operators.
-    The verdict is ``cannot_tell`` if a stripped image does not show its registrations.
+    Nothing is executed: all paths from the image's entry point to its interpreters are followed
+    (:mod:`harness.resolver.static`). The verdict is ``cannot_tell``, with the reason, unless they
+    all give one answer. Raises :class:`UsageError` for a model without operators.
     """
-    image = Linked(firmware)
-    if not firmware.symbols:
-        return _cannot_tell(model, image, "the image is stripped: its symbol table is gone")
-    if not image.resolvers and image.method == "nothing":
+    linked = Linked(image)
+    if not image.symbols:
+        return _cannot_tell(model, linked, "the image is stripped: its symbol table is gone")
+    if not linked.resolvers and linked.method == "nothing":
         why = "the image names no MicroMutableOpResolver, no Register_*"
-        return _cannot_tell(model, image, why)
-    # Each of several resolvers may register an operator once; the code does not tell which do.
-    spare = max(len(image.resolvers) - 1, 0)
-    calls = {key: max(times - spare, 1) for key, times in image.calls.items()}
-    costs = {(c.operator, c.custom): c.exclusive for c in image.costs.operators}
-    return _judge(
-        _Evidence(calls, costs, image.resolvers, image.method, tuple(_notes(image)),
-                  image.custom_by_name), model,
-    )  # fmt: skip
+        return _cannot_tell(model, linked, why)
+    traced = trace(image)
+    if traced.lost is not None:
+        return _cannot_tell(model, linked, _sentence(image, traced.lost))
+    if not traced.arrivals:
+        return _never_allocates(model, linked)
+    arrivals = [one for one in traced.arrivals if _runs(image, one, model)]
+    if not arrivals:
+        arrivals = list(traced.arrivals)
+        if traced.others or len({one.resolver.address for one in arrivals}) > 1:
+            return _cannot_tell(model, linked, _several(traced))
+    audits = [_judge(_reached(linked, one), model) for one in arrivals]
+    if len({audit.verdicts for audit in audits}) > 1:
+        return _cannot_tell(model, linked, _undecided(image, arrivals))
+    return audits[0]
 
 
-def check_every(firmware: Firmware, model: Model) -> dict[str, Audit]:
+def _never_allocates(model: Model, linked: Linked) -> Audit:
+    """An image that gives up before: with what it tries to register, if that explains it."""
+    why = "no path from the start reaches AllocateTensors()"
+    tried = _Evidence(
+        linked.calls, _costs(linked), linked.resolvers, linked.method, tuple(_notes(linked))
+    )
+    audit = _judge(tried, model)
+    if audit.passed:
+        return _cannot_tell(model, linked, why)
+    return replace(audit, problems=(*audit.problems, why))
+
+
+def _sentence(image: Image, cause: Cause) -> str:
+    place = f" ({image.locate(cause.at)})" if cause.at else ""
+    return f"{cause.what}{place}"
+
+
+def _runs(image: Image, arrival: Arrival, model: Model) -> bool:
+    """True if the interpreter's model is ``model``, to the byte."""
+    root = int.from_bytes(model.data[:4], "little")
+    if arrival.model is None or arrival.model < root:
+        return False
+    return image.read(arrival.model - root, len(model.data)) == model.data
+
+
+def _several(traced: Trace) -> str:
+    names = dict.fromkeys(one.resolver.name for one in traced.arrivals)
+    names |= {f"that of {name}()": None for name in traced.others}
+    return f"several resolvers ({', '.join(names)}), and no interpreter has this model"
+
+
+def _undecided(image: Image, arrivals: Sequence[Arrival]) -> str:
+    """Which operators are registered on some paths only, and the branch that decides."""
+    tables = [frozenset(one.resolver.operators) for one in arrivals]
+    always = tables[0].intersection(*tables[1:])
+    some = sorted(tables[0].union(*tables[1:]) - always)
+    first = arrivals[0]
+    branch = next(
+        (
+            decision
+            for other in arrivals[1:]
+            for decision, against in zip(first.decisions, other.decisions, strict=False)
+            if decision != against
+        ),
+        next((d for one in arrivals for d in one.decisions), None),
+    )
+    text = f"{', '.join(some) or 'an operator'}: registered on some paths only"
+    if branch is None:
+        return text
+    cause = branch.cause
+    return f"{text}; a branch decides ({image.locate(branch.at)}) that {_depends(image, cause)}"
+
+
+def _depends(image: Image, cause: Cause) -> str:
+    return f"depends on a value that is not known: {_sentence(image, cause)}"
+
+
+def _reached(linked: Linked, arrival: Arrival) -> _Evidence:
+    """The registrations of the resolver with which a path arrives at its interpreter."""
+    table = arrival.resolver
+    calls = Counter((one.operator, one.custom) for one in table.registrations)
+    attempts = Counter(arrival.attempts) if arrival.others is not None else Counter()
+    attempts -= Counter(arrival.others)
+    notes = list(_notes(linked))
+    refused: dict[_Key, int] = {}
+    added = {one.invoke for one in table.registrations}
+    for attempted, times in attempts.items():
+        key = _same(attempted, calls)
+        if key in calls:
+            calls[key] = max(calls[key], times)
+        elif added & linked.functions(key):
+            notes.append(f"{key[0]}: its registration is added under another name")
+        elif len(table.registrations) == table.slots:
+            refused[key] = times
+        else:
+            notes.append(f"{key[0]}: its registration function is called, and nothing adds it")
+    left = sorted(name for name, custom in linked.calls
+                  if (name, custom) not in calls | refused and not custom)  # fmt: skip
+    if left and not attempts:
+        notes.append(f"{', '.join(left)}: linked and not in the table")
+    return _Evidence(
+        calls, _costs(linked), (_declared(linked, table),), "paths", tuple(notes), refused
+    )
+
+
+def _costs(linked: Linked) -> dict[_Key, int]:
+    return {(cost.operator, cost.custom): cost.exclusive for cost in linked.costs.operators}
+
+
+def _declared(linked: Linked, table: LiveResolver) -> Declared:
+    known = next((one for one in linked.resolvers if one.address == table.address), None)
+    slot = known.slot_bytes if known else table.slot_bytes
+    return Declared(table.name, table.slots, table.address, known.bytes if known else 0, slot)
+
+
+def check_every(image: Image, model: Model) -> dict[str, Audit]:
     """:func:`check` of the image and of each beside it that has a resolver, by the images' names.
 
     The one that decides is the first: the image itself, or another if only that one can tell.
     """
-    found = {firmware.name: check(firmware, model)}
-    others = {one.name: check(one, model) for one in firmware.beside}
+    found = {image.name: check(image, model)}
+    others = {one.name: check(one, model) for one in image.beside}
     telling = {name: a for name, a in others.items() if a.verdict is not Verdict.CANNOT_TELL}
-    if telling and found[firmware.name].verdict is Verdict.CANNOT_TELL:
+    if telling and found[image.name].verdict is Verdict.CANNOT_TELL:
         return telling
     return found | telling
 
 
-def check_live(firmware: Firmware, model: Model, live: Sequence[LiveResolver]) -> Audit:
+def check_live(image: Image, model: Model, live: Sequence[LiveResolver]) -> Audit:
     """Compare the resolvers in a running image's memory (from :func:`dump`) with a model.
 
     This works for stripped images, too. Of several resolvers, the one with most of the needed
-    operators is compared. Raises :class:`UsageError` if ``live`` is empty.
+    operators is compared. Raises :class:`CannotTell` if ``live`` is empty.
     """
     if not live:
-        raise UsageError(f"{firmware.path.name}: no resolver was found in memory")
+        raise CannotTell(f"{image.path.name}: no resolver was found in memory")
     needed = set(model.operator_names)
     chosen = max(live, key=lambda one: len(needed.intersection(one.operators)))
-    image = Linked(firmware)
+    linked = Linked(image)
     calls = Counter((one.operator, one.custom) for one in chosen.registrations)
-    costs = {(c.operator, c.custom): c.exclusive for c in image.costs.operators}
-    known = next((r for r in image.resolvers if r.address == chosen.address), None)
-    slot = known.slot_bytes if known else chosen.slot_bytes
-    declared = Declared(
-        chosen.name, chosen.slots, chosen.address, known.bytes if known else 0, slot
-    )
     notes = (
         [] if len(live) == 1 else [f"{len(live)} resolvers are in memory; this is {chosen.name}"]
     )
     lost = sorted(
-        name for name, custom in image.calls if (name, custom) not in calls and not custom
+        name for name, custom in linked.calls if (name, custom) not in calls and not custom
     )
     if lost:
         notes.append(
             f"{', '.join(lost)}: linked and not in the table (refused, or its Add* was not reached)"
         )
-    return _judge(_Evidence(calls, costs, (declared,), "live", tuple(notes)), model)
+    declared = (_declared(linked, chosen),)
+    return _judge(_Evidence(calls, _costs(linked), declared, "live", tuple(notes)), model)
 
 
 def _plain(name: str) -> str:
@@ -237,7 +347,7 @@ def _needed(model: Model) -> dict[_Key, int]:
 
 def _judge(found: _Evidence, model: Model) -> Audit:
     operators = tuple(_operators(found, model))
-    distinct = sum(1 for one in operators if one.calls)
+    distinct = sum(1 for one in operators if one.registered) + len(found.refused)
     declared = max((one.slots for one in found.resolvers), default=None)
     verdicts: list[Verdict] = []
     problems: list[str] = []
@@ -254,24 +364,26 @@ def _judge(found: _Evidence, model: Model) -> Audit:
 def _operators(found: _Evidence, model: Model) -> Iterable[OperatorAudit]:
     calls = dict(found.calls)
     for (name, custom), version in _needed(model).items():
-        key = (name, custom) if not custom else _custom_key(found, name)
+        key = _same((name, custom), found.calls)
         times = calls.pop(key, 0)
-        if custom and not times and found.literals(name):
-            times = 1
         verdict = "missing" if not times else "duplicate" if times > 1 else "ok"
         yield OperatorAudit(name, custom, True, version, times, found.costs.get(key, 0), verdict)
+    for (name, custom), times in found.refused.items():
+        if (name, custom) not in _needed(model):
+            cost = found.costs.get((name, custom), 0)
+            yield OperatorAudit(name, custom, False, 0, times, cost, "refused")
     for (name, custom), times in calls.items():
         verdict = "duplicate" if times > 1 else "unused"
         cost = found.costs.get((name, custom), 0)
         yield OperatorAudit(name, custom, False, 0, times, cost, verdict)
 
 
-def _custom_key(found: _Evidence, name: str) -> _Key:
-    """The registration of a custom operator, even if its C++ name is spelled differently."""
-    for key in found.calls:
-        if key[1] and _plain(key[0]) == _plain(name):
-            return key
-    return name, True
+def _same(key: _Key, keys: Iterable[_Key]) -> _Key:
+    """The key of an operator in ``keys``: a custom one may be spelled differently in C++."""
+    name, custom = key
+    return next(
+        (other for other in keys if custom and other[1] and _plain(other[0]) == _plain(name)), key
+    )
 
 
 def _judge_operators(
@@ -319,10 +431,6 @@ def _judge_size(
 
 
 def _notes(image: Linked) -> Iterable[str]:
-    if not image.resolvers:
-        yield "the image does not tell how many slots its resolver has"
-    if image.method == "kernels":
-        yield "no Register_* is linked (inlined?): operators are found by their kernels"
     leftovers = declarations.all_ops(image.firmware)
     if leftovers:
         yield f"AllOpsResolver is linked: every operator is in the image ({demangle(leftovers[0])})"
@@ -346,5 +454,5 @@ def _cannot_tell(model: Model, image: Linked, why: str) -> Audit:
     )
     return Audit(
         model.name, None, image.resolvers, operators, 0, (Verdict.CANNOT_TELL,),
-        (why,), (LIVE_HINT, *pitfalls(model)), image.method,
+        (why,), (LIVE_HINT, *_notes(image), *pitfalls(model)), image.method,
     )  # fmt: skip

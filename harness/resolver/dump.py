@@ -15,7 +15,7 @@ from typing import Any
 from harness.elf import Firmware
 from harness.elf.demangle import qualified
 from harness.elf.regions import RAM
-from harness.errors import CheckFailed
+from harness.errors import CannotTell
 from harness.footprint.resolver_layout import WORD, ResolverLayout, find_layout
 from harness.footprint.resolvers import vtables
 from harness.model.schema import OPERATOR_NAMES
@@ -67,22 +67,24 @@ class LiveResolver:
 def dump(session: Session, firmware: Firmware) -> tuple[LiveResolver, ...]:
     """The resolvers in the memory of ``session``, by address.
 
-    The image must have run past its registration. Raises :class:`CheckFailed` if none is found.
+    The image must have run past its registration. Raises :class:`CannotTell` if none is found.
     """
-    reader = _Reader(session.memory, firmware)
+    reader = TableReader(session.memory, firmware)
     named = {one.address: one for one in reader.by_vtable()}
     if not named or reader.layout.source == "assumed":
         named |= {one.address: one for one in reader.by_shape()}
     found = tuple(named[address] for address in sorted(named))
     if not found:
-        raise CheckFailed(
+        raise CannotTell(
             f"no operator resolver in the memory of target {session.target!r}",
             hint="run the image past its registration before reading",
         )
     return found
 
 
-class _Reader:
+class TableReader:
+    """Decodes resolvers in the memory of a session, or in bytes."""
+
     def __init__(self, memory: MemoryAccess, firmware: Firmware) -> None:
         self.memory = memory
         self.firmware = firmware
@@ -104,6 +106,7 @@ class _Reader:
                 yield region.origin, b"".join(parts)
 
     def by_vtable(self) -> Iterator[LiveResolver]:
+        """The resolvers that are found by the pointer to their class's table."""
         slots_of = vtables(self.firmware)
         for origin, data in self.ram():
             for index, word in enumerate(words_in(data)):
@@ -143,6 +146,7 @@ class _Reader:
                                    table.layout.slot_bytes, "pattern")  # fmt: skip
 
     def registration(self, layout: ResolverLayout, row: bytes) -> LiveRegistration:
+        """One slot."""
         words = words_of(layout, row)
         code = words["builtin_code"]
         custom = code == CUSTOM
@@ -155,6 +159,7 @@ class _Reader:
         )  # fmt: skip
 
     def function(self, pointer: int) -> str:
+        """The name of the function that ``pointer`` names."""
         if not pointer:
             return ""
         name = self.functions.get(pointer & ~1)
@@ -168,6 +173,7 @@ class _Reader:
         )
 
     def name(self, address: int) -> str:
+        """The name of the object at ``address``."""
         found = self.object_at(address)
         if found is None:
             return f"(at 0x{address:08x})"
@@ -176,6 +182,7 @@ class _Reader:
         return qualified(symbol) + offset
 
     def text(self, address: int) -> str:
+        """The string that the image stores at ``address``."""
         if not self.ranges.is_stored(address):
             return ""
         raw = self.memory.read(address, _LONGEST_NAME)

@@ -60,6 +60,16 @@ class Linked:
         self.calls |= {key: 1 for key in self._inlined() if key not in self.calls}
         self.method = "registrations" if self._live else "kernels" if self.calls else "nothing"
 
+    def functions(self, key: tuple[str, bool]) -> set[str]:
+        """The names of the functions that an operator's registration holds."""
+        entries = [
+            n for one in self._live if (one.operator, one.custom) == key for n in one.register
+        ]
+        held = {target for number in entries for target in self._graph.edges[number]}
+        held |= {far for near in held for far in self._graph.edges[near]}
+        nodes = (self._graph.nodes[number] for number in held)
+        return {qualified(node.name) for node in nodes if is_kernel(node.name)}
+
     def _calls(self, registration: Registration) -> int:
         """How often a registration function is called: twice is a duplicate."""
         count = 0
@@ -100,11 +110,6 @@ class Linked:
             if operator:
                 found[operator, False] = 1
         return found
-
-    def custom_by_name(self, name: str) -> bool:
-        """True if code refers to a string literal with the custom operator's name."""
-        wanted = f'"{name}"'
-        return any(self._graph.nodes[n].name == wanted for n in self._reached)
 
 
 def kernel_operator(function: str, file_stem: str) -> str:

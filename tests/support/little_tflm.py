@@ -75,6 +75,14 @@ class MicroMutableOpResolver : public Base {
   }
   TfLiteStatus AddConv2D() { return Add(Register_CONV_2D(), ParseConv2D); }
   TfLiteStatus AddSoftmax() { return Add(Register_SOFTMAX(), ParseSoftmax); }
+  TfLiteStatus AddCustom(const char* name, const TFLMRegistration* r) {
+    if (registrations_len_ >= N) return 1;
+    TFLMRegistration& slot = registrations_[registrations_len_++];
+    slot = *r;
+    slot.builtin_code = 32;
+    slot.custom_name = name;
+    return 0;
+  }
   TFLMRegistration registrations_[N];
   unsigned int registrations_len_ = 0;
   int builtin_codes_[N];
@@ -92,8 +100,25 @@ class MicroMutableOpResolver : public Base {
 }  // namespace tflite
 """
 
+#: With it the image has an interpreter as tflite-micro has: its model and its resolver come first.
+INTERPRETER = r"""
+#pragma once
+#include "little.h"
+namespace tflite {
+struct MicroInterpreter {
+  MicroInterpreter(const void* model, const Base& resolver) : model_(model), resolver_(resolver) {}
+  __attribute__((noipa)) TfLiteStatus AllocateTensors() {
+    return model_ == nullptr || resolver_.Find(3) < 0;
+  }
+  const void* model_;
+  const Base& resolver_;
+};
+}  // namespace tflite
+"""
+
 MAIN = r"""
 #include "little.h"
+INCLUDE
 static volatile char sink;
 alignas(16) unsigned char tensor_arena[2048];
 void Log(const char* text) { while (*text) sink = *text++; }
@@ -106,6 +131,7 @@ int initialised[3] = {7, 8, 9};
 static tflite::MicroMutableOpResolver<SLOTS> resolver;
 extern "C" __attribute__((noinline)) void setup() {
   REGISTER
+  INTERPRET
 }
 extern "C" __attribute__((noinline)) int loop() {
   TfLiteNode node{initialised[0] + static_cast<int>(g_model[2]) + tensor_arena[5]};
@@ -168,18 +194,28 @@ def compile_little(
     folder: Path,
     *,
     register: str = "resolver.AddConv2D(); resolver.AddSoftmax();",
+    interpret: str = "",
     slots: int = 2,
     dwarf: str = "-gdwarf-5",
     compiler: str = "gcc",
     extra: tuple[str, ...] = (),
     files: Mapping[str, str] = MappingProxyType({}),
 ) -> Path:
-    """Compile and link; the map file lies beside the ELF as ``little.map``."""
+    """Compile and link; the map file lies beside the ELF as ``little.map``.
+
+    ``interpret`` is code behind ``register`` that may use an interpreter.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "little.h").write_text(HEADER)
     (folder / "kernels.cc").write_text(KERNELS)
     (folder / "model.cc").write_text(MODEL)
-    (folder / "main.cc").write_text(MAIN.replace("SLOTS", str(slots)).replace("REGISTER", register))
+    (folder / "interpreter.h").write_text(INTERPRETER)
+    parts = {"SLOTS": str(slots), "REGISTER": register, "INTERPRET": interpret,
+             "INCLUDE": '#include "interpreter.h"' if interpret else ""}  # fmt: skip
+    main = MAIN
+    for name, text in parts.items():
+        main = main.replace(name, text)
+    (folder / "main.cc").write_text(main)
     (folder / "little.ld").write_text(SCRIPT)
     for name, text in files.items():
         (folder / name).write_text(text)

@@ -5,9 +5,12 @@ from collections.abc import Callable
 import pytest
 from little_tflm import compile_little, has_gcc
 
-from harness.elf import Firmware
+from harness.elf import Image
 
-Compile = Callable[..., Firmware]
+Compile = Callable[..., Image]
+
+#: An interpreter for the image's own resolver.
+INTERPRET = "tflite::MicroInterpreter(g_model, resolver).AllocateTensors();"
 
 
 @pytest.fixture(scope="session")
@@ -15,14 +18,17 @@ def compile_image(tmp_path_factory: pytest.TempPathFactory) -> Compile:
     """The little firmware with another registration, compiled and analysed once for each."""
     if not has_gcc():
         pytest.skip("no arm-none-eabi-g++")
-    known: dict[str, Firmware] = {}
+    known: dict[str, Image] = {}
 
-    def compiled(register: str = "", slots: int = 2, **options: object) -> Firmware:
+    def compiled(
+        register: str = "", slots: int = 2, interpret: str = INTERPRET, **options: object
+    ) -> Image:
+        options["interpret"] = interpret
         key = repr((register, slots, sorted(options.items())))
         if key not in known:
             folder = tmp_path_factory.mktemp("image")
             elf = compile_little(folder, register=register, slots=slots, **options)
-            known[key] = Firmware.from_elf(elf)
+            known[key] = Image.from_elf(elf)
         return known[key]
 
     return compiled

@@ -9,11 +9,11 @@ import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 from needing import needs
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.resolver import Verdict, check
-from harness.resolver.linked import kernel_operator
+from harness.resolver.linked import Linked, kernel_operator
 
-Compile = Callable[..., Firmware]
+Compile = Callable[..., Image]
 
 BOTH = "resolver.AddConv2D(); resolver.AddSoftmax();"
 CONV = "resolver.AddConv2D();"
@@ -21,37 +21,33 @@ CONV = "resolver.AddConv2D();"
 
 LTO = ("-flto", "-fno-fat-lto-objects")
 
+OWN = """
+#include "little.h"
+inline TfLiteStatus Eval(TfLiteContext*, TfLiteNode* n) { return n->x; }
+inline const TFLMRegistration* Register_Atan() {
+  static const TFLMRegistration record = {0, 0, 0, Eval, 0, 32, "Atan"};
+  return &record;
+}
+"""
 
-def test_with_inlined_registrations_the_kernels_tell(compile_image: Compile) -> None:
+
+def test_with_inlined_registrations_the_kernels_are_found(compile_image: Compile) -> None:
     """Link-time optimization leaves no Register_* function."""
-    image = compile_image(BOTH, 3, extra=LTO)
-    assert not any("Register_" in symbol.name for symbol in image.symbols)
-    audit = check(image, needs("CONV_2D"))
-    assert audit.method == "kernels"
-    assert (audit.declared, set(audit.registered)) == (3, {"CONV_2D", "SOFTMAX"})
-    assert audit.verdicts == (Verdict.UNUSED, Verdict.TOO_LARGE)
-    assert any("by their kernels" in note for note in audit.notes)
+    linked = Linked(compile_image(BOTH, 3, extra=LTO))
+    assert not any("Register_" in symbol.name for symbol in linked.firmware.symbols)
+    assert linked.method == "kernels"
+    assert linked.calls == {("CONV_2D", False): 1, ("SOFTMAX", False): 1}
 
 
 def test_an_inlined_custom_registration_is_known_by_the_record_it_left(
     compile_image: Compile,
 ) -> None:
-    own = """
-#include "little.h"
-    inline TfLiteStatus Eval(TfLiteContext*, TfLiteNode* n) { return n->x; }
-    inline const TFLMRegistration* Register_Atan() {
-      static const TFLMRegistration record = {0, 0, 0, Eval, 0, 32, "Atan"};
-      return &record;
-    }
-    """
     image = compile_image(
         CONV + 'asm volatile("" :: "r"(Register_Atan()));', slots=2,
-        files={"own.h": own}, extra=("-include", "own.h"),
+        files={"own.h": OWN}, extra=("-include", "own.h"),
     )  # fmt: skip
     assert not any(s.kind == "func" and "Register_Atan" in s.name for s in image.symbols)
-    audit = check(image, needs("CONV_2D"))
-    assert set(audit.registered) == {"CONV_2D", "Atan"}
-    assert audit.verdicts == (Verdict.UNUSED,)  # both slots are filled
+    assert Linked(image).calls.keys() == {("CONV_2D", False), ("Atan", True)}
 
 
 @pytest.mark.parametrize("level", ["-O0", "-Os"])
@@ -99,24 +95,22 @@ def test_a_registration_that_asks_another_for_its_functions_is_one(compile_image
         files={"variant.cc": VARIANT, "variant.h": 'extern "C" void RegisterVariant();'},
         extra=("variant.cc", "-include", "variant.h", "-fno-optimize-sibling-calls"),
     )  # fmt: skip
-    (row,) = check(image, needs("CONV_2D")).operators
-    assert (row.operator, row.calls) == ("CONV_2D", 1)
+    assert Linked(image).calls == {("CONV_2D", False): 1}
 
 
-def without_a_resolver(folder: Path, *symbols: MadeSymbol) -> Firmware:
+def without_a_resolver(folder: Path, *symbols: MadeSymbol) -> Image:
     """An image that starts in CONV_2D's registration function."""
     path = folder / "made.elf"
     entry = MadeSymbol("_ZN6tflite16Register_CONV_2DEv", 1, 16, "func")
     code = MadeSection(".text", 0, bytes(32), load=0, executable=True)
     path.write_bytes(write_elf([code], [entry, *symbols]))
-    return Firmware.from_elf(path)
+    return Image.from_elf(path)
 
 
 def test_a_registration_that_nobody_calls_by_name_is_one(tmp_path: Path) -> None:
-    audit = check(without_a_resolver(tmp_path), needs("CONV_2D"))
-    assert (audit.method, audit.declared, audit.wasted) == ("registrations", None, 0)
-    assert (audit.verdicts, audit.operators[0].calls) == ((Verdict.OK,), 1)
-    assert audit.notes == ("the image does not tell how many slots its resolver has",)
+    linked = Linked(without_a_resolver(tmp_path))
+    assert (linked.method, linked.resolvers) == ("registrations", ())
+    assert linked.calls == {("CONV_2D", False): 1}
 
 
 def test_a_resolver_of_all_operators_is_noted(tmp_path: Path) -> None:
@@ -128,12 +122,13 @@ def test_a_resolver_of_all_operators_is_noted(tmp_path: Path) -> None:
     ) in check(image, needs("CONV_2D")).notes
 
 
-def test_a_custom_operator_whose_name_code_refers_to_is_registered(compile_image: Compile) -> None:
+def test_a_custom_operator_is_known_by_the_name_under_which_it_is_added(
+    compile_image: Compile,
+) -> None:
     """``AddCustom("Atan", registration)`` with a registration under any name."""
-    image = compile_image(f'{CONV} Log("Atan");', 2)
-    audit = check(image, needs("CONV_2D", custom="Atan"))
-    assert audit.verdicts == (Verdict.OK,)
-    assert [one.calls for one in audit.operators] == [1, 1]
+    add = f'{CONV} auto own = tflite::Register_SOFTMAX(); resolver.AddCustom("Atan", &own);'
+    image = compile_image(add, 2)
+    assert check(image, needs("CONV_2D", custom="Atan")).verdicts == (Verdict.OK,)
     assert check(image, needs("CONV_2D", custom="Tan")).missing == ("Tan",)
     assert check(image, needs("CONV_2D", "SOFTMAX")).missing == ("SOFTMAX",)
 

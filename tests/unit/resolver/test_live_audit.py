@@ -9,13 +9,13 @@ from elf_writer import MadeSection, write_elf
 from model_builder import Op, T, build
 from needing import needs
 
-from harness.elf import Firmware
-from harness.errors import UsageError
+from harness.elf import Image
+from harness.errors import CannotTell
 from harness.footprint.resolvers import find
 from harness.model import Model
 from harness.resolver import Audit, LiveRegistration, LiveResolver, Verdict, check, check_live
 
-Compile = Callable[..., Firmware]
+Compile = Callable[..., Image]
 
 BOTH = "resolver.AddConv2D(); resolver.AddSoftmax();"
 CONV = "resolver.AddConv2D();"
@@ -39,7 +39,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Audited:
     path = tmp_path_factory.mktemp("silent") / "silent.elf"
     code = MadeSection(".text", 0, bytes(16), load=0, executable=True)
     path.write_bytes(write_elf([code], []))
-    silent = Firmware.from_elf(path)
+    silent = Image.from_elf(path)
     return lambda table, model: check_live(silent, model, [table])
 
 
@@ -165,5 +165,5 @@ def test_of_several_live_tables_the_one_that_fits_best_is_audited(compile_image:
 
 
 def test_without_a_live_table_there_is_nothing_to_audit(compile_image: Compile) -> None:
-    with pytest.raises(UsageError, match="no resolver"):
+    with pytest.raises(CannotTell, match="no resolver"):
         check_live(compile_image(BOTH, 2), needs("CONV_2D"), [])

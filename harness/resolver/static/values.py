@@ -1,0 +1,68 @@
+"""Numbers and unknowns: the values of the abstract interpreter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MASK = 0xFFFF_FFFF
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Why a value is not known: ``what`` happened at the instruction ``at``."""
+
+    what: str
+    at: int
+
+
+class Unknown:
+    """A 32-bit value that is not known.
+
+    ``external`` values come from outside (a peripheral, memory at power-on), so they are not
+    addresses of memory that only the followed path knows. ``base`` is an address in the object
+    that the value points into, if that much is known. A word that is ``shared`` may change at any
+    time: a store does not make it known.
+    """
+
+    __slots__ = ("base", "cause", "external", "shared")
+
+    def __init__(
+        self, cause: Cause, *, external: bool = False, base: int | None = None, shared: bool = False
+    ) -> None:
+        self.cause = cause
+        self.external = external
+        self.base = base
+        self.shared = shared
+
+    def copied(self) -> Unknown:
+        """The value as a load gives it: the copy does not change by itself."""
+        return Unknown(self.cause, external=self.external, base=self.base)
+
+    def __repr__(self) -> str:
+        return f"Unknown({self.cause.what!r}, {self.cause.at:#x})"
+
+
+Value = int | Unknown
+
+
+def derived(*values: Value) -> Unknown:
+    """The unknown result of an operation on ``values``, at least one of which is unknown."""
+    unknown = [value for value in values if not isinstance(value, int)]
+    external = all(value.external for value in unknown)
+    return Unknown(unknown[0].cause, external=external)
+
+
+def offset(first: Value, second: Value) -> Unknown:
+    """The unknown sum or difference of two values: a pointer stays in its object."""
+    result = derived(first, second)
+    for value in (first, second):
+        base = value if isinstance(value, int) else value.base
+        if base is not None and base >= 0x2000_0000 and base < 0x4000_0000:
+            result.base = base
+            break
+    return result
+
+
+def signed(value: int) -> int:
+    """``value`` as a two's complement number."""
+    return value - (1 << 32) if value & 0x8000_0000 else value
