@@ -72,7 +72,7 @@ class Console:
         self._records = RecordReader()
         self._tensors: Tensors | None = Tensors()  # None: a record came since they were joined
         self._diagnostics = Diagnostics()
-        self._absent = AbsentLines(lines_absent)
+        self._absent = AbsentLines(lines_absent) if lines_absent else None
         self._own = Findings()
         self._banners = array("Q")  # console lines with Zephyr's boot banner
 
@@ -118,7 +118,8 @@ class Console:
             owner = owner or scraper.owner
         # A record may follow a log message on the same line, so every reader sees every line.
         self._diagnostics.feed(line, owner)
-        self._absent.feed(line)
+        if self._absent is not None:
+            self._absent.feed(line)
         if PREFIX in line.text and self._records.feed(line):
             self._tensors = None
         if _BANNER in line.text:
@@ -129,12 +130,13 @@ class Console:
             self.gave_up = True
         if "ticks" in line.text and not owner:
             self._read_profile(line)
-        if not owner and (suite := failed_tests(line.text)):
-            self._check_read(suite, line)
+        if not owner and ("FAILED" in line.text or " Failures " in line.text):
+            self._check_read(line)
 
-    def _check_read(self, suite: str, line: Line) -> None:
-        """Report failed tests that no scraper reads; ``suite`` is the one that would."""
-        if not any(isinstance(scraper, SCRAPERS[suite]) for scraper in self.scrapers):
+    def _check_read(self, line: Line) -> None:
+        """Report failed tests that no scraper reads."""
+        suite = failed_tests(line.text)
+        if suite and not any(isinstance(scraper, SCRAPERS[suite]) for scraper in self.scrapers):
             message = f"tests failed, and --scraper {suite} is not there to read them: "
             message += repr(line.text[:200])
             self._own.add(Finding(Kind.TESTS_FAILED, message, suite, line.number))
@@ -216,7 +218,7 @@ class Console:
             *self._records.findings,
             *self._diagnostics,
             *self._own,
-            *self._absent.findings,
+            *(self._absent.findings if self._absent is not None else ()),
             *chain.from_iterable(scraper.findings for scraper in self.scrapers),
         ]
         return sorted(findings, key=lambda finding: finding.line or math.inf)

@@ -69,7 +69,7 @@ class Pattern(Scraper):
 class AbsentLines:
     """Reports every line that matches one of some regexes."""
 
-    def __init__(self, patterns: Sequence[str] = ()) -> None:
+    def __init__(self, patterns: Sequence[str]) -> None:
         self.findings = Findings()
         self._patterns = [
             (pattern, compile_regex(pattern, "the regex of expect.lines_absent"))
@@ -78,7 +78,7 @@ class AbsentLines:
 
     def feed(self, line: Line) -> None:
         """Read one line."""
-        text = line.text.encode() if self._patterns else b""
+        text = line.text.encode()
         for pattern, compiled in self._patterns:
             if compiled.search(text) is not None:
                 message = f"line {line.number} {line.text[:200]!r} matches {pattern!r}: "
