@@ -1,4 +1,4 @@
-"""A time limit on the clock of a target."""
+"""How far a run may go: a time limit on the clock of a target, and how many resets."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from collections.abc import Callable
 Clock = Callable[[], float]
 #: Seconds; a deadline with less time left counts as used up.
 INSTANT = 1e-6
+#: So many resets by the firmware itself are a loop, on every target that counts them. A first boot
+#: takes one or two.
+RESETS_IN_A_LOOP = 16
 
 
 class Deadline:

@@ -31,6 +31,7 @@ class Kind(StrEnum):
     # the firmware as a whole
     FAULT = "fault"
     ASSERTION = "assertion"
+    ABORTED = "aborted"  # abort(), std::terminate(), an exit with a code other than 0
     KERNEL_PANIC = "kernel_panic"
     STACK_OVERFLOW = "stack_overflow"
     RESET_LOOP = "reset_loop"

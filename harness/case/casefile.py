@@ -14,7 +14,7 @@ from harness.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.build.variants import Expectation
 from harness.case.artifacts import folder_name
 from harness.case.samples import sample_case
-from harness.case.spec import Budgets, Case
+from harness.case.spec import Budgets, Case, check_expects
 from harness.elf import combined
 from harness.errors import UsageError
 from harness.findings import Kind
@@ -186,8 +186,8 @@ def _case(row: _Row, here: Path) -> Case:
         budgets=_budgets(row, here),
         presses=_presses(row),
     )
-    case = _ending(case, row)
-    return _expect(case, row.expect) if row.expect is not None else case
+    case = _expect(case, row.expect) if row.expect is not None else case
+    return _ending(case, row)
 
 
 def _image(key: str, name: str, here: Path) -> Path:
@@ -207,7 +207,7 @@ def _presses(row: _Row) -> tuple[Press, ...]:
 def _ending(case: Case, row: _Row) -> Case:
     """``case`` with how its image ends. An image that prints records says so in a record."""
     given = [key for key in ("ends", "ends_at", "watch") if getattr(row, key) is not None]
-    if given and not case.scraper:
+    if given and not case.scraper and case.expected.outputs:
         raise UsageError(f"{given[0]} needs a scraper: an image with records ends with a record")
     if row.ends_at and row.ends is False:
         raise UsageError("ends_at names an end, and ends = false says there is none")
@@ -219,7 +219,12 @@ def _ending(case: Case, row: _Row) -> Case:
 
 
 def check_ends(case: Case) -> None:
-    """Raise :class:`UsageError` for ``ends = false`` if the scraper knows the image's last line."""
+    """Raise :class:`UsageError` for a case that no image could fail, or none could end.
+
+    That is a case that expects nothing at all, or ``ends = false`` with a scraper that knows the
+    image's last line.
+    """
+    check_expects(case)
     if case.scraper and not case.ends and scraper(case.scraper).end is not None:
         raise UsageError(
             f"scraper {case.scraper} knows the last line of what it reads",

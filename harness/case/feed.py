@@ -44,13 +44,23 @@ def out_of_time(deadline: Deadline) -> Stop | None:
 
 
 class Tap:
-    """Passes a session's console output on to a :class:`Console`, with the time of each part."""
+    """Passes a session's console output on to a :class:`Console`, with the time of each part.
 
-    def __init__(self, session: Session, console: Console, presses: Sequence[Press] = ()) -> None:
+    ``look`` is called after each part, while the target stands where it printed it.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        console: Console,
+        presses: Sequence[Press] = (),
+        look: Callable[[], None] | None = None,
+    ) -> None:
         self.session = session
         self.console = console
         self._run = Presses(session, presses).run if presses else session.run
         self._taken = 0
+        self._look = look
         self._read()  # what the session printed before
 
     def run(self, words: ConsoleMatch | None, deadline: Deadline) -> Stop:
@@ -64,6 +74,8 @@ class Tap:
         for data, time in _joined(chunks[self._taken :]):
             self.console.feed(data, time)
         self._taken = len(chunks)
+        if self._look is not None:
+            self._look()
 
     def until(self, done: Callable[[], bool], words: ConsoleMatch, deadline: Deadline) -> Stop:
         """Run until ``done()``, which is called whenever ``words`` came and once a second.

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from statistics import median
 
 from harness import targets
 from harness.build.builders import RUNTIME
+from harness.case.counted import NOTHING_COUNTED, Counted
+from harness.case.evidence.closing import stack_fits
+from harness.case.evidence.inferences import ticks_fit
 from harness.case.evidence.known import HZ
 from harness.case.result import ImageSize, Measures, OperatorTicks, Profiled, Size
 from harness.elf import Image
@@ -53,12 +57,18 @@ def measure(
     target: str,
     model: Model | None = None,
     builder: str = "prebuilt",
+    counted: Counted = NOTHING_COUNTED,
 ) -> Measures:
-    """Collect the figures of a run on ``target``."""
-    ticks = [count for count in console.records.numbers("inference", "ticks") if count]
+    """Collect the figures of a run on ``target``.
+
+    Where the target's own count contradicts the image's, the target's stands.
+    """
+    ticks = [count for count in _ticks(console, counted.invoked) if count]
     typical = int(median(ticks)) if ticks else None
     sources = set(map(str, console.records.texts("inference", "source")))
-    stacks = console.records.numbers("stack", "used")
+    stack = max(console.records.numbers("stack", "used"), default=None)
+    if stack is not None and counted.stack_used and not stack_fits(stack, counted.stack_used):
+        stack = counted.stack_used
     arenas = console.of_kind("arena")
     counts = targets.target(target).instructions
     instructions, cycles = (typical, None) if counts else (None, typical)
@@ -66,14 +76,23 @@ def measure(
         size=size_of(firmware),
         images=image_sizes(firmware),
         arena_declared=arenas[-1].integer("declared") if arenas else None,
-        arena_used=arenas[-1].integer("used") if arenas else None,
-        stack_used=max(stacks, default=None),
+        arena_used=max(arenas[-1].integer("used"), counted.arena_changed or 0) if arenas else None,
+        stack_used=stack,
         instructions=instructions,
         cycles=cycles,
         ticks_source=",".join(sorted(sources)),
         operators=operator_ticks(console, library_of(firmware, builder), model),
         time=time_of(instructions, cycles),
     )
+
+
+def _ticks(console: Console, counted: Sequence[int] | None) -> Sequence[int]:
+    """The ticks of each inference."""
+    claimed = console.records.numbers("inference", "ticks")
+    if counted is None or len(counted) != len(claimed):
+        return claimed
+    pairs = zip(claimed, counted, strict=True)
+    return [claim if ticks_fit(claim, own) else own for claim, own in pairs]
 
 
 def profiled(firmware: Image, coverage: Coverage | None) -> tuple[Profiled, ...]:

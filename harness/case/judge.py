@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from harness.case.observe import Observation
+from harness.case.observe import Observation, declared
 from harness.case.outputs import OutputCheck
 from harness.case.result import Judgement, Verdict
 from harness.case.spec import Case
@@ -18,10 +18,11 @@ from harness.targets.base import Stop
 #: Problems that a result lists; the rest is counted.
 MOST_PROBLEMS = 50
 _LONGEST = 400  # characters of one problem
-#: Findings that say that the firmware itself went down.
-_FATAL = frozenset(
-    {Kind.FAULT, Kind.ASSERTION, Kind.KERNEL_PANIC, Kind.STACK_OVERFLOW, Kind.RESET_LOOP}
-)
+#: Findings that say that the firmware itself went down: an end of its own kind.
+FATAL = frozenset(
+    {Kind.FAULT, Kind.ASSERTION, Kind.ABORTED, Kind.KERNEL_PANIC, Kind.STACK_OVERFLOW,
+     Kind.RESET_LOOP}
+)  # fmt: skip
 
 
 def findings_of(
@@ -33,6 +34,9 @@ def findings_of(
     ]
     for fault in seen.faults:
         findings.append(Finding(Kind.FAULT, str(fault), fault.kind, values=(("pc", fault.pc),)))
+    last = seen.last_resort
+    if last is not None and not any(known.kind is last.kind for known in findings):
+        findings.append(last)
     if seen.stop is Stop.RESET_LOOP:
         message = f"the firmware reset itself {seen.counters.resets} times"
         findings.append(Finding(Kind.RESET_LOOP, message))
@@ -79,13 +83,11 @@ def judge(
     expected = case.expected
     unexpected = expected.unexpected(findings)
     lacking = expected.unmet(findings)
-    fatal = [finding for finding in unexpected if finding.kind in _FATAL]
+    fatal = [finding for finding in unexpected if finding.kind in FATAL]
     if fatal:
         rest = [finding for finding in unexpected if finding not in fatal]
         return _no(Verdict.FIRMWARE, wrong_model, [*_messages(fatal), *_messages(rest), *lacking])
-    # An image that stops with exactly the findings it should stop with needs no end of its own.
-    must_end = bool(expected.outputs or lacking or _locked_up_without_fault(seen, findings))
-    if not seen.finished and must_end:
+    if _hung(case, seen, findings, lacking):
         others = [*lacking, *([outputs.problem] if outputs.mismatches else []), *over_budget]
         return _unfinished(case, seen, outputs, unexpected, others, wrong_model)
     problems = [*_messages(unexpected), *lacking]
@@ -99,9 +101,19 @@ def judge(
     return Judgement(Verdict.PASS, _praise(case, outputs))
 
 
-def _locked_up_without_fault(seen: Observation, findings: Sequence[Finding]) -> bool:
-    faulted = any(finding.kind is Kind.FAULT for finding in findings)
-    return seen.stop is Stop.LOCKUP and not faulted
+def _hung(
+    case: Case, seen: Observation, findings: Sequence[Finding], lacking: Sequence[str]
+) -> bool:
+    """True for an image that did not end, or stood still before all that was asked for had come.
+
+    An image that goes down as it should needs no end beside that; a silent one has shown nothing.
+    """
+    if not seen.console.size:
+        return True
+    if not case.expected.outputs and any(finding.kind in FATAL for finding in findings):
+        return False  # judge() has returned for one that is not expected
+    stood = seen.standing is not None and not declared(seen.console)
+    return not seen.finished or (bool(lacking) and stood)
 
 
 def _no(

@@ -5,20 +5,23 @@ from __future__ import annotations
 import codecs
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness import targets
-from harness.case.endings import HOW_IT_ENDED
+from harness.case.endings import HOW_IT_ENDED, last_resort, standstill
 from harness.case.feed import Tap, out_of_time
+from harness.case.judge import FATAL, findings_of
+from harness.case.observe import Observation, watch_calls
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.spec import Case
 from harness.closing import Closing
 from harness.deadline import Deadline
-from harness.elf import combined
+from harness.elf import Image, combined
 from harness.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.findings import NOTES, Finding, Kind
 from harness.model import Model
-from harness.targets.base import ConsoleMatch, MemoryAccess, Session
+from harness.targets.base import ConsoleMatch, MemoryAccess, Session, Stop
 from harness.targets.pins import Pins
 from harness.targets.registry import TargetPools
 from harness.uart import Console, scraper
@@ -44,7 +47,7 @@ class Live(Closing):
     :class:`~harness.errors.FirmwareFailed`, which says how the run ended and where the core was.
     """
 
-    def __init__(self, case: Case, session: Session) -> None:
+    def __init__(self, case: Case, session: Session, image: Image | None = None) -> None:
         self.case = case
         self.session = session
         self.console = Console([scraper(case.scraper)] if case.scraper else [])
@@ -52,6 +55,10 @@ class Live(Closing):
         self._deadline = self._new_deadline()
         self._lines = _Lines()
         self._read = 0  # chunks of the session's console that `_lines` has
+        self._image = image
+        self._functions = watch_calls(session, image) if image is not None else None
+        self._stop: Stop | None = None  # of the last step; None before the first
+        self._pressed = 0  # resets that were not the firmware's
 
     @classmethod
     def open(cls, case: Case, shared: TargetPools) -> Live:
@@ -62,8 +69,8 @@ class Live(Closing):
         if case.elf is None:
             raise UsageError(f"case {case.name!r} names no ELF")
         options = shared.options(case.target, case.target_options)
-        session = targets.open_target(case.target, combined.read(case.elf, case.beside), **options)
-        return cls(case, session)
+        image = combined.read(case.elf, case.beside)
+        return cls(case, targets.open_target(case.target, image, **options), image)
 
     def close(self) -> None:
         """End the session; safe to call twice."""
@@ -87,8 +94,34 @@ class Live(Closing):
 
     @property
     def findings(self) -> list[Finding]:
-        """What is wrong with what was printed so far; notes are left out."""
-        return [finding for finding in self.console.findings if finding.kind not in NOTES]
+        """What is wrong so far, notes left out: with what was printed, and with the processor.
+
+        Faults, lockups, resets and calls of ``abort()`` and its like count as in a case. Raises
+        :class:`UsageError` before the first step, when nothing can have been wrong.
+        """
+        return [finding for finding in self._all_findings() if finding.kind not in NOTES]
+
+    def _all_findings(self) -> list[Finding]:
+        session, stop = self.session, self._check_that_it_ran()
+        counters = session.counters
+        gave_up = None
+        if self._image is not None and self._functions:
+            gave_up = last_resort(session, self._image, self._functions)
+        seen = Observation(
+            self.console,
+            stop,
+            False,
+            "",
+            "",
+            replace(counters, resets=counters.resets - self._pressed),
+            tuple(session.faults),
+            tuple(session.findings),
+            last_resort=gave_up,
+        )
+        findings = list(findings_of(seen, None, self._image))
+        if stop is Stop.LOCKUP and not seen.faults:
+            findings.append(Finding(Kind.FAULT, HOW_IT_ENDED[stop]))
+        return findings
 
     @property
     def ended(self) -> bool:
@@ -105,12 +138,13 @@ class Live(Closing):
 
     def reset(self) -> None:
         """Press the reset pin. The image starts again, and so does the time limit."""
+        self._pressed += 1
         self.session.reset()
         self._deadline = self._new_deadline()
 
     def run_for(self, seconds: float) -> None:
         """Run for ``seconds`` of the target's clock, or to the end of the image's life."""
-        self._tap.run(None, self._deadline.part(seconds))
+        self._stop = self._tap.run(None, self._deadline.part(seconds))
 
     def wait_for(self, regex: str) -> re2._Match[str]:
         """Run until a line (or the beginning of one) matches ``regex``, an RE2 expression.
@@ -136,7 +170,9 @@ class Live(Closing):
         return found
 
     def wait_for_inferences(self, count: int = 1) -> None:
-        """Run until the image has done ``count`` inferences in all."""
+        """Run until the image has done ``count`` inferences in all, at least one."""
+        if count < 1:
+            raise UsageError(f"{count} inferences are no check: wait for one at least")
         words = _LINE_END if self.console.scrapers else _INFERENCE
         self._until(
             lambda: self.inferences >= count or self.ended,
@@ -153,8 +189,10 @@ class Live(Closing):
     def check_outputs(self) -> OutputCheck:
         """Compare every output that came so far with the NumPy reference, to the bit.
 
-        Raises :class:`~harness.errors.CheckFailed` if one differs or none came.
+        Raises :class:`~harness.errors.CheckFailed` if one differs or none came,
+        :class:`UsageError` before the first step.
         """
+        self._check_that_it_ran()
         model = Model.from_file(self.case.model) if self.case.model else None
         check = check_outputs(self.console, self.case, model)
         if check.problem or not check.compared:
@@ -163,10 +201,19 @@ class Live(Closing):
 
     def check_reported(self, kind: Kind, subject: str = "") -> None:
         """Raise CheckFailed if no finding of ``kind`` came (about ``subject``, if given)."""
-        findings = self.console.findings
+        findings = self._all_findings()
         if not any(one.kind is kind and subject in ("", one.subject) for one in findings):
             listed = ", ".join(f"{one.kind} {one.subject}".strip() for one in findings) or "nothing"
             raise CheckFailed(f"no {kind} {subject}".strip() + f"; found: {listed}")
+
+    def _check_that_it_ran(self) -> Stop:
+        """How the last step ended. Raises :class:`UsageError` before the first one."""
+        if self._stop is None:
+            raise UsageError(
+                "nothing has run yet, so there is nothing to check",
+                hint="wait for a line or an inference first, or run for some time",
+            )
+        return self._stop
 
     def _new_deadline(self) -> Deadline:
         return self.session.deadline(self.case.timeout, guard=self.case.guard)
@@ -176,14 +223,18 @@ class Live(Closing):
     ) -> None:
         """Run until ``done()``; otherwise raise FirmwareFailed, whose text begins ``problem``."""
         stop = self._tap.until(lambda: done() or self.console.flooded, words, self._deadline)
+        self._stop = stop
         if done():
             return
-        ending = HOW_IT_ENDED[out_of_time(self._deadline) or stop]
+        ending = str(
+            standstill(self.session, stop) or HOW_IT_ENDED[out_of_time(self._deadline) or stop]
+        )
         if self.console.flooded:
             ending = "it printed more than is read of a console"
         place = self.session.where() or "an unknown place"
         message = problem if isinstance(problem, str) else problem()
-        raise FirmwareFailed(f"{message}: {ending}; pc is in {place}")
+        fatal = [finding.message for finding in self.findings if finding.kind in FATAL]
+        raise FirmwareFailed("; ".join([f"{message}: {ending}", *fatal[:1], f"pc is in {place}"]))
 
 
 class _Lines:

@@ -1,8 +1,9 @@
 """Run an image until it has ended; judge nothing.
 
 An image ends with its ``end`` or ``failed`` record, with the last line that its scraper or its case
-knows, or asleep with nothing that can wake it. The deadline is not an end. Firmware that never ends
-on purpose (``ends = false``) is watched for a while after the results that were asked for.
+knows, or by standing still for good in thread mode: asleep or at a branch to itself, with nothing
+that could wake or interrupt it. The deadline is not an end. Firmware that never ends on purpose
+(``ends = false``) is watched for a while after the results that were asked for.
 """
 
 from __future__ import annotations
@@ -10,10 +11,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.case.counted import INVOKE, NOTHING_COUNTED, Counted, Counting
+from harness.case.endings import (
+    LAST_RESORTS,
+    Standstill,
+    last_resort,
+    standstill,
+    watched_functions,
+)
 from harness.case.feed import Feeder, Tap, out_of_time
 from harness.case.spec import Case
 from harness.deadline import Deadline
-from harness.errors import FirmwareFailed
+from harness.elf import Image
+from harness.errors import FirmwareFailed, Unsupported
 from harness.findings import Finding
 from harness.targets.base import ConsoleMatch, Counters, Fault, Session, Stop
 from harness.uart import Console, Scraper, scraper
@@ -24,6 +34,8 @@ from harness.uart.scrapers import EndLine
 #: A run stops at these to check whether the image has ended.
 _LAST_WORDS = rb"(?:AllocateTensors\(\) failed|Halting system)[^\n]{0,300}\n"
 _CLOSING = pattern("end", "failed") + b"|" + _LAST_WORDS
+#: Records at which memory is read.
+_CLAIMS = pattern("arena", "stack")
 #: Seconds on the target's clock for what still follows (a log thread, a fault dump).
 _AFTERMATH = 0.05
 #: What counts even after the image's own end.
@@ -43,6 +55,10 @@ class Observation:
     faults: tuple[Fault, ...]  # except those that its tests provoked
     findings: tuple[Finding, ...]  # the target's own
     sent: tuple[int, ...] | None = None  # how often each host record was sent; None: nothing was
+    standing: Standstill | None = None  # how the core stands for good, if it does
+    last_resort: Finding | None = None  # the function in which the firmware gave up
+    quiet: float | None = None  # seconds on the target's clock since it last printed
+    counted: Counted = NOTHING_COUNTED  # what the target counted of the image's own figures
 
 
 def observe(
@@ -50,13 +66,19 @@ def observe(
     case: Case,
     inputs: Sequence[Sequence[bytes]] = (),
     recording: Recording | None = None,
+    image: Image | None = None,
 ) -> Observation:
     """Run the image of ``session`` as ``case`` asks; ``inputs`` are fed through the console.
 
-    The console is kept in ``recording``, by default in temporary files.
+    The console is kept in ``recording``, by default in temporary files. With ``image`` the calls
+    that it makes of its last resorts and of the interpreter are watched, if the target can.
     """
+    functions = watch_calls(session, image) if image is not None else None
+    counting = None
     console = Console(scrapers_of(case), recording, case.lines_absent)
-    tap = Tap(session, console, case.presses)
+    if image is not None and functions is not None and not case.scraper:
+        counting = Counting(session, image, console)
+    tap = Tap(session, console, case.presses, counting.look if counting is not None else None)
     deadline = session.deadline(case.timeout, guard=case.guard)
     complaint = ""
     feeder = Feeder(tap, deadline) if inputs else None
@@ -68,10 +90,16 @@ def observe(
     # A broken exchange ends the run; the image's last lines come in the aftermath.
     stop, provoked = out_of_time(deadline) or Stop.CONDITION, 0
     if not complaint:
-        stop, provoked = _listen(tap, case, deadline)
+        claims = [_CLAIMS] if counting is not None else []
+        stop, provoked = _listen(tap, case, deadline, claims)
+    last = stop
     if stop is Stop.CONDITION and not console.flooded:
-        stop = _watch(tap, case, deadline)
-    finished = stop not in _GONE and _finished(console, case, stop)
+        last = _watch(tap, case, deadline)
+        stop = last if last in _GONE else stop
+    standing = standstill(session, last)
+    blind = functions is None and standing is None
+    finished = stop not in _GONE and not (standing is not None and standing.exception)
+    finished = finished and _finished(console, case, last, blind=blind)
     where = "" if finished else session.where()  # reading line tables costs more than a short run
     console.finish(session.console[-1].time if session.console else 0.0)
     return Observation(
@@ -84,7 +112,26 @@ def observe(
         tuple(session.faults)[provoked:],
         tuple(session.findings),
         tuple(feeder.sent) if feeder is not None else None,
+        standing,
+        last_resort(session, image, functions) if image is not None and functions else None,
+        _quiet(session),
+        counting.counted(functions or {}) if counting is not None else NOTHING_COUNTED,
     )
+
+
+def _quiet(session: Session) -> float | None:
+    now = session.counters.virtual_seconds
+    return now - session.console[-1].time if now is not None and session.console else None
+
+
+def watch_calls(session: Session, image: Image) -> dict[int, str] | None:
+    """Watch what the verdict depends on; None if the target cannot look inside."""
+    functions = watched_functions(image, (*LAST_RESORTS, INVOKE))
+    try:
+        session.watch_calls(functions)
+    except Unsupported:
+        return None
+    return functions
 
 
 def scrapers_of(case: Case) -> list[Scraper]:
@@ -100,9 +147,11 @@ def _feed(feeder: Feeder, inputs: Sequence[Sequence[bytes]]) -> None:
     feeder.done()
 
 
-def _listen(tap: Tap, case: Case, deadline: Deadline) -> tuple[Stop, int]:
+def _listen(
+    tap: Tap, case: Case, deadline: Deadline, claims: Sequence[bytes] = ()
+) -> tuple[Stop, int]:
     """Run to the image's end; also gives how many faults its tests had provoked by then."""
-    ends = [_CLOSING, *(one.end for one in tap.console.scrapers if one.end is not None)]
+    ends = [_CLOSING, *claims, *(one.end for one in tap.console.scrapers if one.end is not None)]
     words = ConsoleMatch(b"|".join(b"(?:" + end + b")" for end in ends), lines=True)
     provoked = 0
 
@@ -119,31 +168,37 @@ def _watch(tap: Tap, case: Case, deadline: Deadline) -> Stop:
     """Run on after the end: what comes then counts too."""
     seconds = case.watch if case.scraper else _AFTERMATH
     guard = max(deadline.guard_remaining, 1.0)
-    stop = tap.run(None, tap.session.deadline(seconds, guard=guard))
-    return stop if stop in _GONE else Stop.CONDITION
+    return tap.run(None, tap.session.deadline(seconds, guard=guard))
 
 
 def _over(console: Console, case: Case) -> bool:
     """True when there is nothing more to wait for, good or bad."""
     watched = bool(case.scraper) and not case.ends and _enough(console, case)
-    return _declared(console) or console.gave_up or console.flooded or watched
+    return declared(console) or console.gave_up or console.flooded or watched
 
 
-def _declared(console: Console) -> bool:
+def declared(console: Console) -> bool:
     """True if the image itself has printed its end."""
     by_record = console.ended or bool(console.of_kind("failed"))
     return by_record or any(scraper.ended for scraper in console.scrapers)
 
 
 def _enough(console: Console, case: Case) -> bool:
-    return len(console.scrapers[0].results) >= max(case.inferences, len(case.values))
-
-
-def _finished(console: Console, case: Case, stop: Stop) -> bool:
-    """True if the image came to its own end: said so, or sleeps after all that was asked for."""
-    if _declared(console):
+    if not case.expected.outputs:
         return True
-    if not case.scraper or console.gave_up or console.flooded:
+    wanted = max(case.inferences, len(case.values))
+    return bool(case.scraper) and len(console.scrapers[0].results) >= wanted
+
+
+def _finished(console: Console, case: Case, stop: Stop, *, blind: bool) -> bool:
+    """True if the image came to its own end: said so, or stands after all that was asked for.
+
+    A target that is ``blind`` to how the core stands takes the image's last words for that.
+    """
+    if declared(console):
+        return True
+    if console.flooded or (console.gave_up and case.expected.outputs):
         return False
-    wordless = console.scrapers[0].end is None and not case.ends_at
-    return wordless and _enough(console, case) and (stop is Stop.IDLE or not case.ends)
+    wordless = all(scraper.end is None for scraper in console.scrapers) and not case.ends_at
+    still = stop is Stop.IDLE or not case.ends or (blind and console.gave_up)
+    return wordless and _enough(console, case) and still and stop is not Stop.GUARD

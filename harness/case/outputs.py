@@ -18,6 +18,7 @@ from harness.reference.comparison import Alternatives
 from harness.reference.float_error import allowed_errors, allowed_in_batch
 from harness.uart import Console, TensorKey, Tensors
 from harness.uart.scrapers import Check, TestResult
+from harness.uart.scrapers.base import REFERENCE
 from harness.uart.tensors import assemble
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class OutputCheck:
     hint: str = ""  # what to try
     praise: str = ""  # a pass in words; "" for the usual ones
     tests: tuple[TestResult, ...] = ()  # of an image that runs tests
+    compared_with: str = ""  # what the values were compared with
 
 
 def check_outputs(
@@ -51,8 +53,9 @@ def check_outputs(
     ``known`` holds the input tensors of each inference if the host knows them, because it sent them
     or because the table names them. What the image claims to have read does not matter then.
     """
-    if console.scrapers:
-        return _from_scraper(check_scraped(console, case, model), len(console.scrapers[0].results))
+    if case.scraper:
+        results = len(console.scrapers[0].results)
+        return _from_scraper(check_scraped(console, case, model), results, model)
     if not case.reference:
         problem = "the case asks for no reference and gives no expected values"
         return OutputCheck(problem=problem)
@@ -62,7 +65,7 @@ def check_outputs(
     return _recorded(console, case, model, known)
 
 
-def _from_scraper(check: Check, results: int) -> OutputCheck:
+def _from_scraper(check: Check, results: int, model: Model | None) -> OutputCheck:
     """``check`` with its first problem in one line and the others in the details."""
     first, *others = check.problems or ("",)
     more = f" (and {len(others)} more)" if others else ""
@@ -76,7 +79,17 @@ def _from_scraper(check: Check, results: int) -> OutputCheck:
         check.hint,
         check.praise,
         check.tests,
+        " and ".join(
+            _reference_of(model) if one == REFERENCE and model is not None else one
+            for one in check.compared_with
+        )
+        if check.compared
+        else "",
     )
+
+
+def _reference_of(model: Model) -> str:
+    return f"{REFERENCE} of {model.name}"
 
 
 def _recorded(console: Console, case: Case, model: Model, known: Rows) -> OutputCheck:
@@ -212,6 +225,7 @@ class _Comparisons:
         return OutputCheck(
             self._compared, self._mismatches, self._inferences, "; ".join(problems),
             "\n".join(self._reports),
+            compared_with=_reference_of(self._model) if self._compared else "",
         )  # fmt: skip
 
 

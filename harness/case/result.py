@@ -124,6 +124,7 @@ class Evidence:
 
     findings: tuple[Finding, ...] = ()
     outputs_compared: int = 0
+    compared_with: str = ""  # what these were compared with; "" if there were none
     mismatches: int = 0
     inferences: int = 0
     tests: tuple[TestResult, ...] = ()  # of an image that runs tests

@@ -21,7 +21,7 @@ from harness.case.judge import findings_of, judge
 from harness.case.observe import Observation, observe
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.result import CaseResult, Evidence, Judgement, Measures, Setup, Verdict
-from harness.case.spec import Case
+from harness.case.spec import Case, check_expects
 from harness.elf import Image, combined
 from harness.elf.coverage import Coverage
 from harness.errors import (
@@ -65,6 +65,7 @@ def run_case(
     machine, *error* if the environment broke.
     """
     started = time.monotonic()
+    check_expects(case)
     setup = setup_of(case)
     folder = artifacts.folder(output, case.name)
     try:
@@ -134,7 +135,7 @@ def _run_image(case: Case, image: RunImage, recording: Recording, look: Look | N
         recording.restart()  # a board that fails is tried again from its reset
         if case.trace:
             session.profile()
-        seen = observe(session, case, inputs, recording)
+        seen = observe(session, case, inputs, recording, firmware)
         coverage = session.coverage() if case.trace else None
         if look is not None:
             look(session, firmware, seen.stop)
@@ -159,12 +160,13 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
     contradictions = check_evidence(seen.console, known, _measured(seen))
     findings = (*findings_of(seen, model, firmware), *contradictions)
     outputs = check_outputs(seen.console, case, model, known.inputs or ())
-    measures = measure(firmware, seen.console, case.target, model, case.builder)
+    measures = measure(firmware, seen.console, case.target, model, case.builder, seen.counted)
     excess = check_budgets(case, firmware, measures)
     judgement = judge(case, seen, findings, outputs, excess.problems, _wrong_model(seen, model))
     evidence = Evidence(
         findings=findings,
         outputs_compared=outputs.compared,
+        compared_with=outputs.compared_with,
         mismatches=outputs.mismatches,
         inferences=outputs.inferences,
         tests=outputs.tests,
@@ -203,13 +205,14 @@ def _inputs(case: Case, model: Model | None) -> Sequence[Sequence[bytes]]:
 
 def _measured(seen: Observation) -> Measured:
     """The most ticks that a run can have had: its instructions, or its time at the core's clock."""
-    counters = seen.counters
+    counters, counted = seen.counters, seen.counted
+    own = counted.invoked, counted.stack_used, counted.arena_changed
     if counters.source == "simulator":
-        return Measured(counters.instructions, seen.sent)
+        return Measured(counters.instructions, seen.sent, *own)
     seconds = (
         counters.wall_seconds if counters.virtual_seconds is None else counters.virtual_seconds
     )
-    return Measured(int(seconds * HZ * _CLOCK_TOLERANCE), seen.sent)
+    return Measured(int(seconds * HZ * _CLOCK_TOLERANCE), seen.sent, *own)
 
 
 def _wrong_model(seen: Observation, model: Model | None) -> list[str]:

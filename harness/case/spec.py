@@ -62,6 +62,15 @@ class Case:
         return replace(self, target=target, target_options=options or {})
 
 
+def check_expects(case: Case) -> None:
+    """Raise :class:`UsageError` for a case without outputs that names nothing else to be seen."""
+    if not (case.expected.outputs or case.expected.findings or case.ends_at):
+        raise UsageError(
+            "expect.outputs = false names nothing that must be seen",
+            hint="name the image's last line (ends_at) or a finding (expect.findings)",
+        )
+
+
 def on_targets(cases: Iterable[Case], targets: Sequence[str]) -> list[Case]:
     """Each case once on each of ``targets``, instead of the targets that its case file names."""
     unique = {case.name: case for case in cases}.values()

@@ -14,7 +14,7 @@ from harness.words import count_of
 def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
     """How far the image came, what stopped it, and where the core was."""
     where = f"; pc is in {seen.where}" if seen.where else ""
-    end = seen.complaint or HOW_IT_ENDED[seen.stop]
+    end = seen.complaint or how_it_ended(seen)
     if seen.stop in (Stop.GUARD, Stop.DEADLINE):
         limit = f" of {case.timeout:g} s"
         if seen.stop is Stop.GUARD:
@@ -30,6 +30,12 @@ def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:
     if seen.console.flooded:
         end = "the run was stopped: the console never rests"
     return f"{count_of(lines, 'line')} and {results} came, then {end}{where}"
+
+
+def how_it_ended(seen: Observation) -> str:
+    """How the run ended, in words."""
+    stands = seen.stop is Stop.IDLE or (seen.standing is not None and seen.standing.exception)
+    return str(seen.standing) if seen.standing and stands else HOW_IT_ENDED[seen.stop]
 
 
 def unread(case: Case, seen: Observation) -> tuple[str, str]:
@@ -55,7 +61,10 @@ def unread(case: Case, seen: Observation) -> tuple[str, str]:
 
 
 def time_hint(case: Case, seen: Observation) -> str:
-    """A hint what would let the image go on; "" if none is known."""
+    """A hint what would let the image go on; "" if none is known.
+
+    An image that printed nothing for most of its time has hung: more time is no remedy.
+    """
     records = seen.console.records
     if seen.stop is Stop.GUARD:
         return "a slow machine or target needs a larger guard (--guard, or `guard` in a case file)"
@@ -63,10 +72,14 @@ def time_hint(case: Case, seen: Observation) -> str:
         return "the image waits for input: give --inputs, or `inputs` in a case file"
     if seen.stop is Stop.DEADLINE and case.scraper and seen.console.scrapers[0].results:
         declares = any(scraper.end is not None for scraper in seen.console.scrapers)
-        return _scraped_hint(case, declares=declares)
-    if seen.stop is Stop.DEADLINE and seen.complaint:
+        return "" if declares and _quiet(case, seen) else _scraped_hint(case, declares=declares)
+    if seen.stop is Stop.DEADLINE and seen.complaint and not _quiet(case, seen):
         return "more inferences need more time (--timeout, or `timeout` in a case file)"
     return ""
+
+
+def _quiet(case: Case, seen: Observation) -> bool:
+    return seen.quiet is not None and seen.quiet > case.timeout / 2
 
 
 def _scraped_hint(case: Case, *, declares: bool) -> str:

@@ -51,7 +51,7 @@ class LiveSession:
 
     @keyword
     def wait_for_inference(self, count: int = 1) -> None:
-        """Runs the target until it has done ``count`` inferences in all.
+        """Runs the target until it has done ``count`` inferences in all, at least one.
 
         Fails if the image ends, fails, or goes silent before.
 
@@ -125,7 +125,10 @@ class LiveSession:
 
     @keyword
     def target_should_report(self, kind: Kind, subject: str = "") -> None:
-        """Fails unless the console has a finding of ``kind`` (about ``subject``, if given).
+        """Fails unless console or target have a finding of ``kind`` (about ``subject``, if given).
+
+        A processor fault, a lockup, a reset of the firmware and a call of ``abort()`` are findings
+        of the target.
 
         Examples:
         | Target Should Report | resolver_too_small | SOFTMAX |
@@ -143,7 +146,7 @@ class LiveSession:
 
     @keyword
     def target_should_report_nothing(self) -> None:
-        """Fails if the console has any finding, except notes."""
+        """Fails if console or target have any finding, except notes; and before anything ran."""
         findings = self._open().findings
         if findings:
             raise CheckFailed("; ".join(finding.message for finding in findings))

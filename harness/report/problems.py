@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from harness.case.result import CaseResult
-from harness.findings import Finding
+from harness.findings import NOTES, Finding
 
 
 def problem_lines(result: CaseResult) -> list[str]:
-    """The problems, the most important first, then the findings that are not problems.
+    """The problems, the most important first, then the findings that are not problems, notes last.
 
     A finding is shown with its kind and its console line; equal ones once, with their number.
     """
@@ -19,7 +19,8 @@ def problem_lines(result: CaseResult) -> list[str]:
     lines = [_line(problem, findings.pop(problem, ())) for problem in result.judgement.problems]
     if not lines and not result.passed:
         lines = [result.judgement.reason]
-    return lines + [_line(message, equal) for message, equal in findings.items()]
+    by_weight = sorted(findings.items(), key=lambda item: item[1][0].kind in NOTES)
+    return lines + [_line(message, equal) for message, equal in by_weight]
 
 
 def _line(message: str, findings: Sequence[Finding]) -> str:
@@ -34,7 +35,14 @@ def _line(message: str, findings: Sequence[Finding]) -> str:
         notes.append(f"{len(findings)} times")
     if numbers:
         notes.append(f"console line {numbers[0]}" if len(numbers) == 1 else _lines(numbers))
-    return f"{', '.join(kinds)}: {message}" + (f" ({', '.join(notes)})" if notes else "")
+    kind = "" if message.startswith(tuple(_words(one) for one in findings)) else ", ".join(kinds)
+    shown = f"{kind}: {message}" if kind else message
+    return shown + (f" ({', '.join(notes)})" if notes else "")
+
+
+def _words(finding: Finding) -> str:
+    """The kind of a finding as a message may begin."""
+    return f"{finding.kind.value.replace('_', ' ')}: "
 
 
 def _lines(numbers: Sequence[str]) -> str:

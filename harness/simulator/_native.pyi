@@ -156,6 +156,10 @@ class Core:
     stop_after: bool
     fp_disabled: bool
     skip_idle: bool
+    #: A branch to itself ends the run if ``may_stand``; then the core ``stands`` before it.
+    may_stand: bool
+    @property
+    def stands(self) -> bool: ...
     #: With ``branch_ticks`` a taken branch takes one more tick; ``branches`` counts these.
     branch_ticks: bool
     branches: int

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from enum import StrEnum
 
-from harness.deadline import Deadline
+from harness.deadline import RESETS_IN_A_LOOP, Deadline
 from harness.elf import Image
 from harness.findings import Finding, Kind
 from harness.platforms import chip_table
@@ -25,8 +25,6 @@ from harness.simulator.peripherals.uarte import Uarte
 from harness.simulator.transcript import Transcript
 from harness.simulator.unicorn import CORE_REGISTERS, Reg
 
-#: So many resets without console output between them are a loop; a first boot takes one or two.
-RESETS_IN_A_LOOP = 16
 #: How many of the last console bytes are searched for a pattern: after the end of a line, and
 #: within one.
 _WINDOW, _LINE = 4096, 256
@@ -75,7 +73,7 @@ class Machine:
         self.console = Transcript()
         self.faults: list[FaultRecord] = []
         self.findings: list[Finding] = [*self.image.start.notes(non_secure=self.image.non_secure)]
-        self.resets = self.silent_resets = 0
+        self.resets = self.firmware_resets = 0  # all, and those without the pin's
         self._noted: set[str] = set()  # subjects of findings
         self._hooks: dict[int, list[Callable[[Machine], bool | None]]] = {}
         self._pattern: re.Pattern[bytes] | None = None
@@ -147,7 +145,6 @@ class Machine:
         """The console sent bytes."""
         self._collect()
         self.console.append(self.seconds, data)
-        self.silent_resets = 0
         self._listen(data)
 
     def _listen(self, data: bytes) -> None:
@@ -168,7 +165,6 @@ class Machine:
         """Take over the bytes that the counting core has sent to the console."""
         if self.core.has_sent:
             self.console.extend(self.core.collect(self.memory_map.cpu_hz, self.console.size))
-            self.silent_resets = 0
 
     # running
 
@@ -180,12 +176,14 @@ class Machine:
         pattern: bytes | None = None,
         lines: bool = False,
         guard: Deadline | None = None,
+        stand: bool = False,
     ) -> End:
         """Run until the console shows ``pattern``, a count is reached, or the image cannot go on.
 
         ``until_tick`` is a deadline, in ticks of :attr:`now`; ``until_executed`` is a condition, in
         executed instructions. With ``lines`` a match of ``pattern`` ends with its line: the
-        pattern is then searched only where a line ends, and in that line, which is faster.
+        pattern is then searched only where a line ends, and in that line, which is faster. With
+        ``stand`` a branch to itself that nothing can end is the end, as sleep is; else time passes.
         """
         self._pattern = re.compile(pattern) if pattern is not None else None
         self._lines, self._searched = lines, self.console.size
@@ -203,7 +201,10 @@ class Machine:
                         return End.GUARD
                     return End.IDLE
                 seconds = max(guard.guard_remaining, 1e-6) if guard is not None else 0.0
+                self.core.may_stand = stand and self._nothing_comes()
                 self._execute(until_tick, until_executed, seconds)
+                if self.core.stands and self._nothing_comes():  # firmware may have set a timer
+                    return End.IDLE
         finally:
             self._pattern = None
             self.core.listen(None, False)
@@ -214,7 +215,8 @@ class Machine:
             self.bus.mend()
         if self.chip.reset_reason is not None:
             self._reset(self.chip.reset_reason)
-            if self.silent_resets >= RESETS_IN_A_LOOP:
+            self.firmware_resets += 1
+            if self.firmware_resets >= RESETS_IN_A_LOOP:
                 return End.RESET_LOOP
         self.events.run_due(self.now)
         if self.chip.reset_reason is not None:  # the watchdog
@@ -230,6 +232,11 @@ class Machine:
         if guard is not None and guard.guard_expired:
             return End.GUARD
         return None
+
+    def _nothing_comes(self) -> bool:
+        """True if no event is scheduled, no reset requested and no input on its way."""
+        reset = self.chip.reset_reason is not None
+        return not reset and self.events.next_time == NEVER and not self.uart.incoming
 
     def _awake(self, until_tick: int, guard: Deadline | None) -> bool:
         """Sleep until an event wakes the core.
@@ -276,7 +283,6 @@ class Machine:
 
     def _reset(self, reason: int) -> None:
         self.resets += 1
-        self.silent_resets += 1
         incoming = bytes(self.uart.incoming)
         self.chip.reset(reason)
         self.uart.incoming[:] = incoming
@@ -284,7 +290,6 @@ class Machine:
     def reset(self) -> None:
         """A pin reset: RAM, flash and UICR stay as they are."""
         self._reset(_PIN_RESET)
-        self.silent_resets = 0
 
     def warn_of_power_failure(self) -> None:
         """The supply falls below the warning's threshold (POWER.EVENTS_POFWARN)."""
@@ -340,9 +345,12 @@ class Machine:
         self._hooks.setdefault(address, []).append(called)
         self.core.set_breakpoints(sorted(self._hooks))
 
-    def unhook(self, where: int) -> None:
-        """Drop the hooks at an address."""
-        self._hooks.pop(where & ~1, None)
+    def unhook(self, where: int, called: Callable[[Machine], bool | None] | None = None) -> None:
+        """Drop one hook at an address, if it is there, or all of them."""
+        address = where & ~1
+        kept = [one for one in self._hooks.pop(address, ()) if called not in (None, one)]
+        if kept:
+            self._hooks[address] = kept
         self.core.set_breakpoints(sorted(self._hooks))
 
     def where(self) -> str:

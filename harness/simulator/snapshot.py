@@ -45,6 +45,7 @@ class Snapshot:
     console: Packed = field(repr=False)
     resets: int
     sleeping: str
+    firmware_resets: int = field(repr=False)
 
 
 def take(machine: Machine) -> Snapshot:
@@ -63,6 +64,7 @@ def take(machine: Machine) -> Snapshot:
         machine.console.state(),
         machine.resets,
         machine.sleeping,
+        machine.firmware_resets,
     )
 
 
@@ -85,7 +87,7 @@ def restore(machine: Machine, snapshot: Snapshot) -> None:
     machine.events.restore(snapshot.events)
     machine.chip.reset_reason = None
     machine.sleeping = snapshot.sleeping
-    machine.resets = snapshot.resets
+    machine.resets, machine.firmware_resets = snapshot.resets, snapshot.firmware_resets
     machine.console.restore(snapshot.console)
 
 

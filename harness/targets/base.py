@@ -6,7 +6,7 @@ a target lacks raises :class:`harness.errors.Unsupported`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import TracebackType
@@ -15,6 +15,7 @@ from typing import Protocol, Self
 from harness.deadline import Deadline
 from harness.elf.coverage import Coverage
 from harness.findings import Finding
+from harness.targets.calls import Call
 from harness.targets.pins import Pins
 
 
@@ -60,7 +61,7 @@ class Stop(StrEnum):
     CONDITION = "condition"  # `until` is met
     DEADLINE = "deadline"  # the target's own time is used up
     GUARD = "guard"  # the wall clock ran out behind the deadline
-    IDLE = "idle"  # the core sleeps and no event can ever wake it
+    IDLE = "idle"  # the core sleeps or branches to itself, and no event can ever end that
     LOCKUP = "lockup"  # a fault inside a fault: the core stopped for good
     RESET_LOOP = "reset_loop"  # the firmware reset itself again and again
 
@@ -191,7 +192,16 @@ class Session(Protocol):
 
     @property
     def registers(self) -> Mapping[str, int]:
-        """r0 to r12, sp, lr, pc, by name. Raises Unsupported if the target cannot read them."""
+        """r0 to r12, sp, lr, pc, xpsr, by name. Raises Unsupported if they cannot be read."""
+        ...
+
+    def watch_calls(self, addresses: Iterable[int]) -> None:
+        """Note calls of the functions at ``addresses`` from here on. Raises Unsupported."""
+        ...
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        """Calls of watched functions, in order."""
         ...
 
     def run_to_address(self, address: int, deadline: Deadline) -> Stop:

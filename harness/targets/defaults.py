@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from harness.closing import Closing
@@ -11,6 +11,7 @@ from harness.deadline import Deadline
 from harness.elf.coverage import Coverage
 from harness.errors import Unsupported
 from harness.targets.base import Stop
+from harness.targets.calls import Call
 from harness.targets.pins import Pins
 from harness.targets.registry import Ability, who_can
 
@@ -36,8 +37,17 @@ class SessionDefaults(Closing):
 
     @property
     def registers(self) -> Mapping[str, int]:
-        """r0 to r12, sp, lr, pc. Raises :class:`Unsupported` if they cannot be read."""
+        """r0 to r12, sp, lr, pc, xpsr. Raises :class:`Unsupported` if they cannot be read."""
         self._cannot(Ability.STEP)
+
+    def watch_calls(self, addresses: Iterable[int]) -> None:
+        """Note calls from here on. Raises :class:`Unsupported` if the target sees none."""
+        self._cannot(Ability.STEP)
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        """Calls of watched functions."""
+        return ()
 
     def run_to_address(self, address: int, deadline: Deadline) -> Stop:
         """Run to ``address``. Raises :class:`Unsupported` if a run cannot stop there."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from harness.deadline import Deadline
 from harness.elf import Image
@@ -25,7 +25,11 @@ from harness.targets.base import (
     SymbolReached,
     Until,
 )
+from harness.targets.calls import Call, CallLog
 from harness.targets.defaults import SessionDefaults
+
+#: From here on a branch is a return from an exception or from another security state.
+EXC_RETURN = 0xF000_0000
 
 
 class SimulatorMemory:
@@ -78,6 +82,10 @@ class SimulatorSession(SessionDefaults):
         self._opened = time.monotonic()
         self._read = 0
         self._chunks: list[ConsoleChunk] = []
+        self._calls = CallLog()
+        self._resets = 0  # of the boot that the calls are of
+        self._callers: set[int] = set()  # where watched calls return to, hooked
+        self._loops: set[int] = set()  # watched functions that are not hooked while they run
 
     @property
     def counters(self) -> Counters:
@@ -151,6 +159,7 @@ class SimulatorSession(SessionDefaults):
                 pattern=pattern,
                 lines=lines,
                 guard=deadline,
+                stand=executed == NEVER,  # a branch to itself executes instructions
             )
         finally:
             if hooked is not None:
@@ -175,6 +184,46 @@ class SimulatorSession(SessionDefaults):
     def registers(self) -> dict[str, int]:
         """r0 to r12, sp, lr, pc, xpsr."""
         return self.machine.registers
+
+    def watch_calls(self, addresses: Iterable[int]) -> None:
+        """Note calls of the functions at ``addresses`` from here on; costs nothing elsewhere."""
+        for address in addresses:
+            self.machine.hook(address, self._called)
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        """Calls of watched functions, in order."""
+        self._calls_of_this_boot()
+        return tuple(self._calls.calls)
+
+    def _calls_of_this_boot(self) -> None:
+        if self._resets != self.machine.resets:
+            self._resets = self.machine.resets
+            self._calls.restart()
+
+    def _called(self, machine: Machine) -> None:
+        self._calls_of_this_boot()
+        values = machine.registers
+        address, caller = values["pc"] & ~1, values["lr"]
+        ticks = machine.core.executed + machine.core.slept
+        call = Call(
+            address, values["r0"], caller, values["sp"], machine.exception_number, ticks
+        )  # fmt: skip
+        if not self._calls.enter(call):
+            self._loops.add(address)
+            machine.unhook(address, self._called)
+        elif caller < EXC_RETURN and caller not in self._callers:
+            self._callers.add(caller)
+            machine.hook(caller, self._returned)
+
+    def _returned(self, machine: Machine) -> None:
+        values = machine.registers
+        ticks = machine.core.executed + machine.core.slept
+        for address in self._loops.intersection(
+            self._calls.leave(values["pc"], values["sp"], ticks)
+        ):
+            self._loops.remove(address)
+            machine.hook(address, self._called)
 
     def run_to_address(self, address: int, deadline: Deadline) -> Stop:
         """Run until the instruction at ``address`` is next."""

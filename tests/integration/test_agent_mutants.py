@@ -50,7 +50,7 @@ MUTANTS = [
     ("agent.py", "self.earlier += before  # the", "pass  # the"),
     ("agent.py", "if not 3 <= number <= 7", "if not 3 <= number <= 99"),
     ("agent.py", "self.faults >= MAX_FAULTS", "False"),
-    ("agent.py", "self.resets >= MAX_RESETS", "False"),
+    ("agent.py", "self.resets - self.pressed >= self.max_resets", "False"),
     ("agent.py", "if count > KEPT:", "if False:"),
     ("agent.py", "self.sent = SEARCHED", "self.sent = 0"),
     ("agent.py", "begin - SEARCHED", "begin"),

@@ -47,7 +47,8 @@ SUITE = (
 )
 IMAGES = {
     "sleeps": GOOD + "sleep();",
-    "hangs": GOOD + "for (;;) {}",
+    "stands": GOOD + "for (;;) {}",
+    "hangs": GOOD + 'for (;;) __asm__("nop");',
     "goes_wrong": GOOD + 'for (int i = 0; i < 100; i++) say("y=2\\n"); sleep();',
     "one_too_many": GOOD + 'say("y=1\\n"); sleep();',
     "one_too_few": 'for (int i = 0; i < 4; i++) say("y=1\\n"); sleep();',
@@ -100,8 +101,8 @@ ZTEST = {"scraper": "ztest", "watch": 0.2}
 
 @pytest.mark.parametrize(
     ("name", "case"),
-    [("sleeps", SCRAPER), ("loops", ENDLESS), ("hangs", ENDLESS), ("says_done", DONE),
-     ("suite", ZTEST)],
+    [("sleeps", SCRAPER), ("stands", SCRAPER), ("loops", ENDLESS), ("hangs", ENDLESS),
+     ("says_done", DONE), ("suite", ZTEST)],
 )  # fmt: skip
 def test_an_image_that_does_as_its_case_says_passes(run, name, case):
     told = run(name, **case)
@@ -114,6 +115,7 @@ def test_an_image_that_does_as_its_case_says_passes(run, name, case):
     [
         ("hangs", SCRAPER, "5 results came, then it ran on to the deadline of 2 s"),
         ("hangs", DONE, "5 results came, then it ran on to the deadline of 2 s"),
+        ("stands", DONE, "5 results came, then it branches to itself and nothing can interrupt it"),
         ("loops", SCRAPER, "ran on to the deadline"),
         ("goes_wrong", SCRAPER, "105 results came, 5 are expected"),
         ("one_too_many", SCRAPER, "6 results came, 5 are expected"),
@@ -122,7 +124,7 @@ def test_an_image_that_does_as_its_case_says_passes(run, name, case):
         ("dumps_late", SCRAPER, "Bus fault"),
         ("loops_wrong", ENDLESS, "values differ"),
         ("suite_faults_late", ZTEST, "Fault (PRECISERR"),
-        ("suite_hangs", ZTEST, "ran on to the deadline of 2 s"),
+        ("suite_hangs", ZTEST, "it branches to itself and nothing can interrupt it"),
     ],
 )
 def test_what_comes_after_enough_was_seen_counts(run, name, case, words):

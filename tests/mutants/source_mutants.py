@@ -247,6 +247,32 @@ SOURCE_MUTANTS: tuple[SourceMutant, ...] = (
         "inferences take more ticks than the run",
         ('.Count("ticks", ticks)', '.Count("ticks", ticks + 3000000000u)'),
     ),
+    _m(
+        "inferences take half their ticks", ('.Count("ticks", ticks)', '.Count("ticks", ticks / 2)')
+    ),
+    _m(
+        "inferences take twice their ticks",
+        ('.Count("ticks", ticks)', '.Count("ticks", ticks * 2)'),
+    ),
+    _m("every inference takes 5,000 ticks", ('.Count("ticks", ticks)', '.Count("ticks", 5000u)')),
+    _m(
+        "ticks of a 16-bit counter",
+        ('.Count("ticks", ticks)', '.Count("ticks", ticks & 0xFFFFu)'),
+        sample="digits",
+        ways=("sample",),
+    ),
+    _m(
+        "a quarter of the stack is used",
+        ('.Count("used", size - unused)', '.Count("used", (size - unused) / 4)'),
+        file="common/src/stack.cc",
+    ),
+    _m(
+        "half of the arena is used",
+        (
+            '.Count("used", interpreter.arena_used_bytes())',
+            '.Count("used", interpreter.arena_used_bytes() / 2)',
+        ),
+    ),
     _m("the clock runs at 0 Hz", ('.Count("hz", kTicksPerSecond)', '.Count("hz", 0u)')),
     _m(
         "inferences are counted from 1",

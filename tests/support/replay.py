@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from harness.deadline import Deadline
+from harness.errors import Unsupported
 from harness.targets import (
     TARGETS,
     ConsoleChunk,
@@ -191,6 +192,13 @@ class ReplaySession:
 
     def reset(self) -> None:
         raise AssertionError("nobody resets a recording")
+
+    @property
+    def registers(self) -> dict[str, int]:
+        raise Unsupported(self.target, "look inside")
+
+    def watch_calls(self, addresses) -> None:
+        raise Unsupported(self.target, "look inside")
 
     def where(self) -> str:
         return ""

@@ -27,10 +27,10 @@ def check_evidence(console: Console, known: Known, measured: Measured) -> list[F
         last = number == len(boots)
         ended = last and (ledger.has("end") or ledger.has("failed"))
         check_facts(ledger, known)
-        check_setup(ledger, known, whole=ended)
+        check_setup(ledger, known, measured if last else Measured(), whole=ended)
         check_inferences(ledger, known, measured, whole=ended)
         check_profile(ledger, known)
         check_answers(ledger, known, measured, whole=ended)
-        check_closing(ledger, known, whole=ended)
+        check_closing(ledger, known, measured if last else Measured(), whole=ended)
         ledger.close()
     return [*findings, *(known.notes if boots else ())]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from harness.case.evidence.inferences import good_inferences
-from harness.case.evidence.known import Known
+from harness.case.evidence.known import Known, Measured
 from harness.case.evidence.ledger import Ledger
 from harness.case.evidence.setup import allocated
 from harness.case.lifecycle import METHODS, Lifecycle
@@ -12,13 +12,15 @@ from harness.uart.records import ALLOCATIONS, Record
 
 #: sizeof(TfLiteEvalTensor) on a 32-bit machine: data, dims, type.
 _EVAL_TENSOR = 12
+#: Bytes of stack that printing a figure may take beyond what was used before.
+_PRINTING = 384
 
 
-def check_closing(ledger: Ledger, known: Known, *, whole: bool) -> None:
+def check_closing(ledger: Ledger, known: Known, measured: Measured, *, whole: bool) -> None:
     """The closing records must agree with each other, with the model and with what came before."""
     _lifecycles(ledger, known, whole=whole)
     _allocations(ledger, known, whole=whole)
-    _stacks(ledger, known, whole=whole)
+    _stacks(ledger, known, measured.stack_used, whole=whole)
     _failed(ledger)
     _end(ledger, known, whole=whole)
 
@@ -116,7 +118,7 @@ def _allocation_counts(ledger: Ledger, record: Record, model: Model | None) -> N
         ledger.contradicts(message, "allocation", record.line)
 
 
-def _stacks(ledger: Ledger, known: Known, *, whole: bool) -> None:
+def _stacks(ledger: Ledger, known: Known, counted: int | None, *, whole: bool) -> None:
     records = ledger.take("stack")
     if whole and not records and "stack" in known.required:
         ledger.missing("no stack record came", "stack")
@@ -126,10 +128,18 @@ def _stacks(ledger: Ledger, known: Known, *, whole: bool) -> None:
         if not used or used > size:
             message = f"stack {record.text('name')} says {used} of {size} bytes are used"
             ledger.contradicts(message, "stack", record.line)
+        if record.text("name") == "main" and counted is not None and not stack_fits(used, counted):
+            message = f"stack main says {used:,} bytes are used, its memory shows {counted:,}"
+            ledger.contradicts(message, "stack", record.line)
         limit = known.stack_bytes if record.text("name") == "main" else None
         if limit is not None and size > limit:
             message = f"stack main says {size} bytes, the ELF has {limit}"
             ledger.contradicts(message, "stack", record.line)
+
+
+def stack_fits(claimed: int, counted: int) -> bool:
+    """True if ``counted`` bytes were used after an image had counted ``claimed`` and printed it."""
+    return claimed <= counted <= claimed + _PRINTING
 
 
 def _no_repeats(ledger: Ledger, names: list[str], what: str, subject: str) -> None:

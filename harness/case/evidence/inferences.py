@@ -13,6 +13,9 @@ from harness.findings import Finding, Kind
 from harness.model import Tensor
 from harness.uart.tensors import TensorKey
 
+#: Ticks around a call that a measurement of it may include, and an imprecise counter may lose.
+_SLACK = 64
+
 Places = npt.NDArray[np.int64]
 
 
@@ -72,9 +75,34 @@ def _ticks(ledger: Ledger, measured: Measured) -> None:
             line = ledger.line("inference", number)
             message = f"inference {number} took 0 ticks"
             ledger.findings.add(Finding(Kind.ZERO_TICKS, message, "inference", line))
+    _invoked(ledger, measured.invoked)
     if measured.ticks is not None and sum(ticks) > measured.ticks:
         message = f"the inferences took {sum(ticks):,} ticks, the whole run {measured.ticks:,}"
         ledger.contradicts(message, "inference")
+
+
+def _invoked(ledger: Ledger, counted: Sequence[int] | None) -> None:
+    """The ticks of each inference are those of one call of Invoke(), in order."""
+    if not counted:
+        return
+    ticks = ledger.numbers("inference", "ticks")
+    each = len(counted) == len(ledger.records.positions("inference"))
+    at = ledger.rows("inference").start if each else 0
+    for number, claimed in enumerate(ticks):
+        if not each:  # some calls, to warm up, have no record
+            later = (one for one in range(at, len(counted)) if ticks_fit(claimed, counted[one]))
+            at = next(later, at)
+        own = counted[at] if at < len(counted) else None
+        if own is not None and not ticks_fit(claimed, own):
+            message = f"inference {number} says {claimed:,} ticks, its Invoke() took {own:,}"
+            ledger.contradicts(message, "inference", ledger.line("inference", number))
+        at += 1
+
+
+def ticks_fit(claimed: int, counted: int) -> bool:
+    """True if Invoke() of ``counted`` ticks may be measured from outside as ``claimed``."""
+    slack = _SLACK + counted // 1000
+    return -slack <= claimed - counted <= 4 * slack
 
 
 def _tensors_of(ledger: Ledger, known: Known) -> None:

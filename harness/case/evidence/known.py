@@ -17,6 +17,7 @@ from harness.case.evidence.builtin import builtin_inputs
 from harness.case.spec import Case
 from harness.elf import Image
 from harness.elf.demangle import demangle
+from harness.elf.file import Symbol
 from harness.elf.regions import RAM
 from harness.findings import Finding, Kind
 from harness.model import Model, Tensor
@@ -74,11 +75,18 @@ class Known:
 
 @dataclass(frozen=True)
 class Measured:
-    """What the harness counted: the most ticks that the run can have had, and how often each host
-    record was sent (None: the host sent nothing)."""
+    """What the harness counted, None for what it did not.
+
+    ``ticks`` is the most that the run can have had, ``sent`` how often each host record was sent,
+    ``invoked`` the ticks of each Invoke() over all boots. ``stack_used`` is of the main stack in
+    the last boot, ``arena_changed`` how many bytes of its arena the inferences changed.
+    """
 
     ticks: int | None = None
     sent: Sequence[int] | None = None
+    invoked: Sequence[int] | None = None
+    stack_used: int | None = None
+    arena_changed: int | None = None
 
 
 def known_of(case: Case, firmware: Image | None, model: Model | None, fed: Rows) -> Known:
@@ -146,17 +154,19 @@ def _of_elf(firmware: Image | None) -> Iterator[Fact]:
     """Sizes from the symbol table; nothing for a stripped image."""
     if firmware is None:
         return
-    arenas = {
-        symbol.size
-        for symbol in firmware.symbols
-        if symbol.size and symbol.address in RAM and _ARENA.search(demangle(symbol.name))
-    }
+    arenas = {symbol.size for symbol in firmware.symbols if is_arena(symbol)}
     if arenas:
         yield Fact("arena", "declared", tuple(sorted(arenas)), "the ELF's tensor_arena")
     slots = {int(count) for symbol in firmware.symbols for count in _SLOTS.findall(symbol.name)}
     if slots:
         source = "the ELF's MicroMutableOpResolver"
         yield Fact("resolver", "declared", tuple(sorted(slots)), source)
+
+
+def is_arena(symbol: Symbol) -> bool:
+    """True for an array in RAM that is called a tensor arena."""
+    in_ram = bool(symbol.size) and symbol.address in RAM
+    return in_ram and _ARENA.search(demangle(symbol.name)) is not None
 
 
 def _stack_bytes(firmware: Image | None) -> int | None:

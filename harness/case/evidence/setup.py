@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from harness.case.evidence.known import Known, tensor_bytes
+from harness.case.evidence.known import Known, Measured, tensor_bytes
 from harness.case.evidence.ledger import Ledger
 from harness.model import Model, Tensor
 from harness.uart.records import Value
@@ -21,7 +21,7 @@ def allocated(ledger: Ledger) -> bool:
     return came_past or not failed
 
 
-def check_setup(ledger: Ledger, known: Known, *, whole: bool) -> None:
+def check_setup(ledger: Ledger, known: Known, measured: Measured, *, whole: bool) -> None:
     """A boot record must come, and resolver, tensors and arena as model and ELF have them."""
     if not ledger.take("boot"):
         ledger.missing("no boot record came: nothing says which image ran", "boot")
@@ -29,7 +29,7 @@ def check_setup(ledger: Ledger, known: Known, *, whole: bool) -> None:
     if whole and allocated(ledger) and not ledger.has("arena"):
         ledger.missing("no arena record came, and the image did not fail before it", "arena")
     _tensors(ledger, known, whole=whole)
-    _arena(ledger, known)
+    _arena(ledger, known, measured.arena_changed or 0)
 
 
 def _resolver(ledger: Ledger, known: Known, *, whole: bool) -> None:
@@ -92,11 +92,14 @@ def _spelt(field: str, value: Value) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _arena(ledger: Ledger, known: Known) -> None:
+def _arena(ledger: Ledger, known: Known, changed: int) -> None:
     for record in ledger.take("arena"):
         declared, used = record.integer("declared"), record.integer("used")
         if not used or used > declared:
             message = f"arena says {used} of {declared} bytes are used"
+            ledger.contradicts(message, "arena", record.line)
+        if used < changed:
+            message = f"arena says {used:,} bytes are used, the inferences changed {changed:,}"
             ledger.contradicts(message, "arena", record.line)
         largest = _largest_output(known.model)
         if largest is not None and used < largest:

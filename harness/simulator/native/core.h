@@ -226,7 +226,9 @@ typedef struct {
 enum { IDLE_BLOCKS = 16 };
 // A search for a loop that can change nothing; see idle.c.
 typedef struct {
-  bool skips;  // such loops are skipped
+  bool skips;      // such loops are skipped
+  bool may_stand;  // nothing is to come that could end a branch to itself
+  bool stands;     // the core is before one: the run has ended
   bool watching;
   uint32_t anchor;
   long long since;  // instructions executed when the anchor was first entered

@@ -72,3 +72,20 @@ void idle_block(Core *c) {
     skip(c, c->time.executed - c->block.count - idle->since);
   }
 }
+
+// With ticks for branches each turn ends in one more, which may lie behind `stop_at`.
+void idle_branch(Core *c, uint32_t pc) {
+  long long branches = c->time.branch_ticks;
+  long long times = (c->time.stop_at - c->time.executed + branches) / (1 + branches);
+  c->idle.stands = c->idle.may_stand;
+  if (c->idle.stands) c->stop.after = true;
+  if (c->idle.stands || times <= 0) return;
+  core_retire(c, pc);
+  Area *area = memory_code(&c->memory, pc);
+  if (area) area->slots[(pc - area->base) >> 1].executed += (uint64_t)(times - 1);
+  c->time.executed += times - 1;
+  c->time.charged = c->time.executed;
+  c->time.branches += times * branches;
+  c->time.stop_at -= times * branches;
+  if (branches) c->block.sequential = pc;
+}

@@ -7,4 +7,6 @@
 void idle_begin(Core *c);
 // A block is about to run while a loop is watched.
 void idle_block(Core *c);
+// The branch to itself at `pc` is next: it ends the run, or is counted up to `stop_at`.
+void idle_branch(Core *c, uint32_t pc);
 #endif  // HARNESS_SIMULATOR_NATIVE_IDLE_H_

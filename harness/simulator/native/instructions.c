@@ -11,6 +11,7 @@
 #include "emulate.h"
 #include "exception.h"
 #include "frame.h"
+#include "idle.h"
 #include "priority.h"
 #include "protection.h"
 #include "security.h"
@@ -334,6 +335,8 @@ static void carry_out(Core *c, const Instruction *i) {
   const int hint = hint_of(first, second);
   if ((first & 0xFF00) == 0xB600 || (first & 0xFFF0) == 0xF380 || first == 0xF3EF) {
     special_register(c, i);
+  } else if (thumb_branches_to_itself(first, second)) {
+    idle_branch(c, i->pc);
   } else if (hint) {
     advance(c, i);
     do_hint(c, hint);

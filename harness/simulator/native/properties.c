@@ -47,6 +47,8 @@ PyMemberDef core_members[] = {
     {"slept", T_LONGLONG, FIELD(time.slept), 0, "Ticks slept."},
     {"sequential", T_UINT, FIELD(block.sequential), 0,
      "Where code goes on without a branch, or 0."},
+    {"may_stand", T_BOOL, FIELD(idle.may_stand), 0, "Nothing is to end a branch to itself."},
+    {"stands", T_BOOL, FIELD(idle.stands), READONLY, "The run has ended before one."},
     {"skip_idle", T_BOOL, FIELD(idle.skips), 0, "Skip loops that can change nothing."},
     {NULL, 0, 0, 0, NULL},
 };

@@ -24,6 +24,7 @@ static void look_soon(Core *c) {
 static void begin(Core *c) {
   c->machine.failed = false;
   c->stop.after = false;
+  c->idle.stands = false;
   c->time.look_at = NO_LOOK;
   look_soon(c);
 }

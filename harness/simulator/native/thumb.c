@@ -19,11 +19,15 @@ static bool names_other_world(uint16_t first, uint16_t second, bool nonsecure) {
   return write && (number == 0x90 || number == 0x91 || number == 0x93);
 }
 
+bool thumb_branches_to_itself(uint16_t first, uint16_t second) {
+  return first == 0xE7FE || (first == 0xF7FF && second == 0xBFFE);
+}
+
 // Instructions that Unicorn lacks, or carries out without this project's system registers: YIELD,
 // WFE, WFI, SEV; TT and its variants; SG, BXNS and BLXNS; VLSTM and VLLDM; FP while CPACR refuses
-// it.
+// it. And B to itself, behind which nothing may come.
 bool thumb_is_special(uint16_t first, uint16_t second, int context) {
-  if (sets_faultmask(first, second)) return true;
+  if (sets_faultmask(first, second) || thumb_branches_to_itself(first, second)) return true;
   if (names_other_world(first, second, context & CONTEXT_NONSECURE)) return true;
   if (thumb_length(first) == 2) {
     if ((first & 0xFF0F) == 0xBF00) return first >= 0xBF10 && first <= 0xBF40;

@@ -14,6 +14,7 @@ enum { EXTRA_LIMITS = 1, EXTRA_EXCLUSIVE = 2 };
 uint32_t thumb_length(uint16_t first);
 // Must the core carry it out itself?
 bool thumb_is_special(uint16_t first, uint16_t second, int context);
+bool thumb_branches_to_itself(uint16_t first, uint16_t second);
 // False only for instructions that certainly write no memory.
 bool thumb_may_store(uint16_t first);
 // How many bytes an instruction stores that does nothing else; 0 for all others.

@@ -1,8 +1,8 @@
-# ruff: noqa: F821, UP004, UP031, D102, D103
+# ruff: noqa: F821, UP004, UP031, D102
 # mypy: ignore-errors
 """The half of the Renode target that runs inside Renode; never imported by the harness.
 
-Renode's Monitor includes this file, after agent_link.py and agent_log.py, as IronPython 2.7
+Renode's Monitor includes this file, after the other agent_*.py, as IronPython 2.7
 (``monitor`` is given by it), and the link runs ``hil["agent"].method(...)``. Running in slices
 *inside* Renode costs no round trip a slice, stamps each console line with its virtual time, and
 stops the core on the very block that completed a match. Answers are ``name value`` lines with bytes
@@ -25,7 +25,7 @@ SEARCHED = 1024  # bytes before the newest line in which a match may begin
 KEPT = 65536  # bytes of console that are kept at most, for searching
 CFSR, HFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38
 LR, OTHER_SP, PC, SP, XPSR = 14, 22, 15, 13, 25  # Renode's register numbers of a Cortex-M
-MAX_FAULTS, MAX_RESETS = 16, 16
+MAX_FAULTS = 16
 PROBES = (50, 70, 90, 110)  # ns, a few instructions each
 SYST_CSR, TICKINT = 0xE000E010, 0x2
 PIN_CNF, PINS, INPUT, PULL_DOWN = 0x200, 32, 0x2, 0x4  # offset in the model; GPIO, "PIN_CNF"
@@ -38,12 +38,6 @@ FROM_OTHER_WORLD, HANDLED_SECURE = 0x41, 0x1  # EXC_RETURN.S and ES: whose stack
 ON_PSP = 0xC  # EXC_RETURN.Mode and SPSEL: only thread mode stacks on PSP
 
 
-def gcd(one, other):
-    while other:
-        one, other = other, one % other
-    return one
-
-
 def remember():
     """Keep what FICR, UICR and the like hold on a machine that has just been made."""
     storage = monitor.Machine.GetPeripheralsOfType[ArrayMemory]()
@@ -53,7 +47,7 @@ def remember():
 class Agent(object):
     """One machine: its console, its hooks, its counters."""
 
-    def __init__(self, console, mips, vectors, ram):
+    def __init__(self, console, mips, vectors, ram, max_resets):
         self.send = hil["link"].send
         self.machine = monitor.Machine
         self.emulation = EmulationManager.Instance.CurrentEmulation
@@ -61,6 +55,7 @@ class Agent(object):
         self.cpu = self.machine["sysbus.cpu"]
         self.uart = self.machine["sysbus." + console]
         self.mips, self.vectors, self.ram = mips, System.UInt32(vectors), ram
+        self.max_resets = max_resets
         self.cpu.VectorTableOffset = self.vectors
         self.log = Log(self.cpu, self.on_abort)
         Logger.AddBackend(self.log, "tflm-hil", True)
@@ -70,12 +65,13 @@ class Agent(object):
         self.add = self.printed.Add
         self.sent = 0  # how much of it the harness has; a tail stays, to be searched
         self.faults, self.handlers = 0, []
+        self.calls = Calls(self)
         self.incoming = []
         self.driven = set()  # pins whose level the model was told
         self.pattern, self.symbol = None, None
         self.searched = 0  # what was printed before this is not searched
         self.stopped = ""
-        self.earlier = self.resets = 0
+        self.earlier = self.resets = self.pressed = 0  # pressed: resets by the pin
         self.blocks = {}
         self.knows_lockup = hasattr(self.cpu, "IsLockedUp")  # from 1.17 on
         self.size, self.silent = SLICE, 0
@@ -125,7 +121,8 @@ class Agent(object):
     def on_reset(self, *_):
         self.after_reset()
         self.resets += 1
-        if self.resets >= MAX_RESETS:
+        self.calls.restart()
+        if self.resets - self.pressed >= self.max_resets:
             self.stop("resets")
 
     def after_reset(self):
@@ -194,6 +191,8 @@ class Agent(object):
             self.cpu.RemoveHooksAt(System.UInt64(self.symbol))
             if self.symbol in self.handlers:
                 self.cpu.AddHook(System.UInt64(self.symbol), self.on_fault)
+            if self.symbol in self.calls.watched:
+                self.calls.hook(self.symbol)
         self.pattern = re.compile(bytearray.fromhex(pattern).decode("latin-1")) if pattern else None
         self.searched = self.printed.Count
         self.symbol = symbol
@@ -254,11 +253,8 @@ class Agent(object):
         return self.size
 
     def slice(self, nanoseconds):
-        before, resets, printed = (
-            int(self.cpu.ExecutedInstructions),
-            self.resets,
-            self.printed.Count,
-        )
+        before = int(self.cpu.ExecutedInstructions)
+        resets, printed = self.resets, self.printed.Count
         self.log.running = True  # ignore warnings caused by the harness's own reads
         self.emulation.RunFor(TimeInterval.FromTicks(System.UInt64(nanoseconds)))
         self.log.running = False
@@ -268,7 +264,7 @@ class Agent(object):
             self.locked_up()
         elif not self.stopped and self.left_ram():
             self.stopped = "lockup"
-        elif int(self.cpu.ExecutedInstructions) == before and self.asleep_for_good():
+        elif self.stands(before) and self.asleep_for_good():
             self.stopped = "idle"
         self.busy = self.printed.Count == printed and int(self.cpu.ExecutedInstructions) != before
         if self.printed.Count != printed:
@@ -292,7 +288,8 @@ class Agent(object):
             self.emulation.RunFor(TimeInterval.FromTicks(System.UInt64(nanoseconds)))
             self.place = self.register(PC)
             divisor = gcd(divisor, int(self.cpu.ExecutedInstructions) - before)
-        if self.place == place and divisor == 1:  # no loop of two or more comes back to it
+        # No loop of two or more comes back to it.
+        if self.place == place and divisor == 1 and not branches_to_itself(self):
             self.locked_up()
 
     def left_ram(self):
@@ -307,6 +304,10 @@ class Agent(object):
         self.stopped = "lockup"
         self.tell("lockup", [self.register(PC), self.register(LR)], [])
 
+    def stands(self, before):
+        """True if the core sleeps since it had executed ``before``, or branches to itself."""
+        return int(self.cpu.ExecutedInstructions) == before or branches_to_itself(self)
+
     def asleep_for_good(self):
         """True if nothing can wake an idle core: no timer runs, and no input is on its way."""
         if self.incoming or self.stopped:
@@ -317,6 +318,7 @@ class Agent(object):
     def reset(self):
         self.let_go()  # before the reset: after it the core would read its vectors here
         before = int(self.cpu.ExecutedInstructions)
+        self.pressed += 1
         self.machine.Reset()
         self.earlier += before
 

@@ -17,7 +17,8 @@ from harness.targets.renode.link import pipes
 _SUPERVISOR = Path(__file__).with_name("supervisor.py")
 #: The scripts that run inside Renode, in the order in which they are read.
 AGENT = tuple(
-    Path(__file__).with_name(name) for name in ("agent_link.py", "agent_log.py", "agent.py")
+    Path(__file__).with_name(name)
+    for name in ("agent_link.py", "agent_log.py", "agent_calls.py", "agent.py")
 )
 #: With asynchronous logging the logging thread can end up waiting for an empty queue, and after
 #: 10,000 further messages the emulation blocks.

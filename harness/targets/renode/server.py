@@ -9,6 +9,7 @@ from pathlib import Path
 
 from harness import paths, platforms
 from harness.closing import Closing
+from harness.deadline import RESETS_IN_A_LOOP
 from harness.elf import Image
 from harness.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.targets.renode.find import RenodeProgram, find
@@ -247,7 +248,8 @@ def agent_call(vectors: int) -> str:
     """
     chip, console = platforms.chip_table(), platforms.board_table().console.uarte.lower()
     ram = chip.area("ram")
-    return f"Agent('{console}', {chip.cpu_hz // 1_000_000}, {vectors:#x}, {(ram.origin, ram.end)})"
+    arguments = f"{(ram.origin, ram.end)}, {RESETS_IN_A_LOOP}"
+    return f"Agent('{console}', {chip.cpu_hz // 1_000_000}, {vectors:#x}, {arguments})"
 
 
 def _model(script: str, address: int, name: str = "") -> str:

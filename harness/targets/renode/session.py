@@ -6,7 +6,7 @@ import shutil
 import struct
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from harness import platforms
@@ -26,6 +26,7 @@ from harness.targets.base import (
     SymbolReached,
     Until,
 )
+from harness.targets.calls import Call, CallLog
 from harness.targets.defaults import SessionDefaults
 from harness.targets.renode import faults, log
 from harness.targets.renode.server import RenodeServer
@@ -48,7 +49,9 @@ _UNTRIED = (
     "TrustZone-M on Renode is not tried yet: the SPU's flash and RAM regions are regions of the"
     " SAU, peripherals are not attributed"
 )
-_REGISTERS = {f"r{number}": number for number in range(13)} | {"sp": 13, "lr": 14, "pc": 15}
+_REGISTERS = {f"r{number}": number for number in range(13)} | {
+    "sp": 13, "lr": 14, "pc": 15, "xpsr": 25,
+}  # fmt: skip
 
 
 class RenodeMemory:
@@ -122,6 +125,7 @@ class RenodeSession(SessionDefaults):
         self._executed = self._resets = self._unread = 0
         self._console: list[ConsoleChunk] = []
         self._faults: list[Fault] = []
+        self._calls = CallLog()
         self._notes = [Finding(Kind.APPROXIMATION, text, "renode") for text in server.warnings]
         self._gone = self._warnings = self._reason = ""
         self._closed = False
@@ -193,9 +197,18 @@ class RenodeSession(SessionDefaults):
 
     @property
     def registers(self) -> dict[str, int]:
-        """The core's registers r0..r12, sp, lr, pc."""
+        """The core's registers r0..r12, sp, lr, pc, xpsr."""
         values = self.call(f"registers({list(_REGISTERS.values())})").split()
         return dict(zip(_REGISTERS, (int(value, 16) for value in values), strict=True))
+
+    def watch_calls(self, addresses: Iterable[int]) -> None:
+        """Note calls of the functions at ``addresses`` from here on."""
+        self.call(f"calls.watch({[address & ~1 for address in addresses]})")
+
+    @property
+    def calls(self) -> Sequence[Call]:
+        """Calls of watched functions, in order."""
+        return tuple(self._calls.calls)
 
     def where(self) -> str:
         """The function and line at which the core stands; "" if Renode is gone."""
@@ -260,6 +273,12 @@ class RenodeSession(SessionDefaults):
         elif name in faults.DECODERS:
             words = [int(word, 16) for word in value.split()]
             self._faults.append(faults.DECODERS[name](words, self._image))
+        elif name == "call":
+            self._calls.enter(Call(*(int(word, 16) for word in value.split())))
+        elif name == "return":
+            self._calls.leave(*(int(word, 16) for word in value.split()))
+        elif name == "restart":
+            self._calls.restart()
         elif name == "stop":
             self._reason = value
         elif name == "time":

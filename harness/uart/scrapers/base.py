@@ -19,6 +19,9 @@ Value = float | str
 SHOWN = 20
 #: Results that are kept of one console.
 MOST_RESULTS = 100_000
+#: What values may be compared with, in the words of every report.
+LISTED_VALUES, REFERENCE = "expect.values", "the NumPy reference"
+OWN_TESTS = "the image's own tests"
 #: What results of any form can be compared with.
 HELD_BY = "expect.values in a case file (docs/cases.md)"
 
@@ -75,6 +78,7 @@ class Check:
     hint: str = ""
     praise: str = ""  # a pass in words; "" for the usual ones
     tests: tuple[TestResult, ...] = ()
+    compared_with: tuple[str, ...] = ()  # what the values were compared with
 
 
 class Scraper(ABC):
@@ -149,7 +153,7 @@ def against_values(results: Sequence[Scraped], wanted: Wanted) -> Check:
     pairs = [(result, wanted.values[index % listed]) for index, result in enumerate(expected)]
     wrong, rows = first_rows(
         f"result {index}{_named(result, name)}: {name} is {difference}"
-        for index, (result, values) in enumerate(pairs)
+        for index, (result, values) in enumerate(pairs, 1)
         for name, value in values.items()
         if (difference := _difference(result.values.get(name), value, wanted.tolerance or 0.0))
     )
@@ -160,11 +164,13 @@ def against_values(results: Sequence[Scraped], wanted: Wanted) -> Check:
     problems += [came] if extra else []
     if extra:
         first = extra[0]
-        rows.append(f"result {listed}, not expected: line {first.line} {first.text[:80]!r}")
+        rows.append(f"result {listed + 1}, not expected: line {first.line} {first.text[:80]!r}")
     hint = ""
     if wrong and wanted.repeats and len(results) > listed:
         hint = "with `ends = false`, expect.values begin again after the last: list a whole round"
-    return Check(compared, wrong, tuple(problems), "\n".join(rows), hint)
+    return Check(
+        compared, wrong, tuple(problems), "\n".join(rows), hint, compared_with=(LISTED_VALUES,)
+    )
 
 
 def first_rows(rows: Iterable[str]) -> tuple[int, list[str]]:

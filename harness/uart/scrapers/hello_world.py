@@ -17,6 +17,7 @@ from dataclasses import replace
 from harness.uart.lines import Line, number
 from harness.uart.scrapers.base import (
     HELD_BY,
+    REFERENCE,
     Check,
     Predict,
     Scraped,
@@ -72,6 +73,7 @@ class HelloWorld(Scraper):
             tuple(problem for part in parts for problem in part.problems),
             "\n".join(part.details for part in parts if part.details),
             listed.hint,
+            compared_with=(*model.compared_with, *listed.compared_with),
         )
 
 
@@ -92,7 +94,7 @@ def _check_sequence(x: Sequence[float]) -> Check:
     if not misses:
         return Check()
     wrong, rows = first_rows(
-        f"result {index}: x is {x[index]:.6f}, the sample goes on at {exact:.6f}"
+        f"result {index + 1}: x is {x[index]:.6f}, the sample goes on at {exact:.6f}"
         for index, exact in misses.items()
     )
     problem = f"{wrong} of {len(x)} printed x are not the sequence that the sample makes"
@@ -125,12 +127,13 @@ def _check_model(x: Sequence[float], y: Sequence[float], wanted: Wanted) -> Chec
     name = min(wrong, key=lambda name: len(wrong[name]))
     count = len(wrong[name])
     if not count:
-        return Check(len(x), details=f"inputs quantized by {name}")
+        details = f"inputs quantized by {name}"
+        return Check(len(x), details=details, compared_with=(REFERENCE,))
     _, rows = first_rows(
         f"x {x[i]:.6f}: y {y[i]:.6f}, the model says {answers[name][i][0]:.6f}" for i in wrong[name]
     )
     problem = f"{count} of {len(x)} printed values are not what the model computes"
-    return Check(len(x), count, (problem,), "\n".join(rows))
+    return Check(len(x), count, (problem,), "\n".join(rows), compared_with=(REFERENCE,))
 
 
 def _answers(

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from harness.uart.lines import Line
 from harness.uart.scrapers.base import (
+    OWN_TESTS,
     SHOWN,
     Check,
     Scraped,
@@ -130,6 +131,7 @@ class TestScraper(Scraper):
             "\n".join(_reports(failed)),
             praise=self._praise(wanted),
             tests=tuple(self.tests),
+            compared_with=(OWN_TESTS,),
         )
 
     def _outdated(self, wanted: Wanted) -> Iterable[str]:

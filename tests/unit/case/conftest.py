@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from harness.deadline import Deadline
+from harness.errors import Unsupported
 from harness.targets import ConsoleChunk, ConsoleMatch, Counters, Stop
 from harness.uart import Record, encode
 from harness.uart.records import TO_DEVICE, parse
@@ -72,6 +73,13 @@ class ScriptedSession:
 
     def where(self) -> str:
         return "spin at main.c:7"
+
+    @property
+    def registers(self) -> dict[str, int]:
+        raise Unsupported(self.target, "look inside")
+
+    def watch_calls(self, addresses) -> None:
+        raise Unsupported(self.target, "look inside")
 
 
 class EchoDevice:

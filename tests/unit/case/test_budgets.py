@@ -121,11 +121,29 @@ def test_ten_of_what_changed_are_shown_and_the_rest_is_counted(tmp_path) -> None
 
 
 def test_operators_and_files_have_budgets_of_their_own(images, tmp_path) -> None:
-    limits = 'operators = { SOFTMAX = 1, ADD = 0 }, files = { "no_such.cc" = 5 }'
+    limits = 'operators = { SOFTMAX = 1 }, files = { "no_such.cc" = 5 }'
     problems = check_budgets(case(tmp_path, limits), images[1], Measures()).problems
     assert len(problems) == 2
     assert problems[0].startswith("SOFTMAX: ") and "over its budget of 1 B" in problems[0]
     assert problems[1] == "no_such.cc: the image has no such file"
+
+
+@pytest.mark.parametrize("limit", ["6000", "0", '"+0"'])
+def test_a_budget_of_an_operator_that_is_not_there_is_a_mistake_of_the_case(
+    images, tmp_path, limit
+) -> None:
+    (tmp_path / "main.elf").write_bytes(images[0].data)
+    spec = case(tmp_path, f"operators = {{ ADD = {limit} }}", "main.elf")
+    with pytest.raises(UsageError, match="the image has no operator ADD") as refused:
+        check_budgets(spec, images[1], Measures())
+    assert "SOFTMAX" in refused.value.hint
+
+
+def test_an_image_without_tflite_micro_has_no_operator_at_all(tmp_path) -> None:
+    plain = Image.from_elf(made(tmp_path, "plain.elf", work=12))
+    with pytest.raises(UsageError, match="no operator CONV_2D") as refused:
+        check_budgets(case(tmp_path, "operators = { CONV_2D = 6000 }"), plain, Measures())
+    assert "no operator of tflite-micro" in refused.value.hint
 
 
 def test_a_run_is_a_baseline_for_what_only_runs_tell(images, tmp_path) -> None:

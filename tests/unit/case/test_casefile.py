@@ -253,3 +253,22 @@ def test_outputs_are_held_against_the_reference_unless_the_case_says_none(case_f
 def test_a_case_twice_on_one_target_is_two_of_one_name(case_file):
     with pytest.raises(UsageError, match="two cases are called 'mine'"):
         load_cases(case_file(MINE + 'targets = ["renode", "simulator", "renode"]\n'))
+
+
+NOTHING = "expect.outputs = false\n"
+
+
+@pytest.mark.parametrize("scraper", ["", 'scraper = "/(?P<y>a+)/"\n'])
+def test_a_case_without_outputs_names_something_that_must_be_seen(case_file, scraper):
+    with pytest.raises(UsageError, match="names nothing that must be seen") as refused:
+        load_cases(case_file(MINE + scraper + NOTHING))
+    assert "ends_at" in refused.value.hint
+    assert "expect.findings" in refused.value.hint
+    for named in ('ends_at = "^done$"\n', 'expect.findings = ["fault"]\n'):
+        (case,) = load_cases(case_file(MINE + scraper + NOTHING + named))
+        assert not case.expected.outputs
+
+
+def test_the_last_line_needs_a_scraper_only_if_there_are_results_to_read(case_file):
+    with pytest.raises(UsageError, match="ends_at needs a scraper"):
+        load_cases(case_file(MINE + 'ends_at = "^done$"\n'))

@@ -12,8 +12,9 @@ from harness.case.spec import Case
 from harness.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.findings import Kind
 from harness.model import Model
-from harness.targets import Stop
+from harness.targets import Fault, Stop
 
+FAULT = Fault("BusFault", "PRECISERR", 0x10, 0, None, "f at a.c:1", "report")
 MISSING = (Kind.MISSING_OPERATOR, "CONV_2D")
 BOOT = line(0, "boot")
 INFERENCES = [line(1, "inference"), line(2, "inference", index=1)]
@@ -136,8 +137,59 @@ def test_findings_can_be_asked_for(live):
 
 
 def test_a_console_without_findings_is_told_so(live):
+    one = live()
+    one.run_for(1.0)
     with pytest.raises(CheckFailed, match="no rebooted; found: nothing"):
-        live().check_reported(Kind.REBOOTED)
+        one.check_reported(Kind.REBOOTED)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        lambda live: live.findings,
+        lambda live: live.check_reported(Kind.REBOOTED),
+        lambda live: live.check_outputs(),
+    ],
+)
+def test_a_check_before_the_first_step_is_a_mistake_of_the_test(live, check):
+    with pytest.raises(UsageError, match="nothing has run yet"):
+        check(live(BOOT))
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_no_inference_at_all_cannot_be_waited_for(live, count):
+    with pytest.raises(UsageError, match="are no check"):
+        live(BOOT).wait_for_inferences(count)
+
+
+def test_a_processor_fault_is_a_finding_at_once(live):
+    one = live(b"begin\n", end=Stop.DEADLINE)
+    one.session.faults.append(FAULT)
+    one.run_for(1.0)
+    assert [(finding.kind, finding.subject) for finding in one.findings] == [
+        (Kind.FAULT, "BusFault")
+    ]
+    one.check_reported(Kind.FAULT)
+    with pytest.raises(FirmwareFailed, match="BusFault"):
+        one.wait_for("never")
+
+
+def test_a_lockup_is_a_finding(live):
+    one = live(b"begin\n", end=Stop.LOCKUP)
+    one.run_for(1.0)
+    assert [finding.kind for finding in one.findings] == [Kind.FAULT]
+
+
+@pytest.mark.parametrize("stop", [Stop.RESET_LOOP, Stop.DEADLINE])
+def test_a_reset_of_the_firmware_is_a_finding_and_one_by_the_test_is_not(live, stop):
+    one = live(b"begin\n", end=stop, timeout=1.0)
+    one.reset()
+    one.run_for(0.5)
+    wanted = [Kind.RESET_LOOP] if stop is Stop.RESET_LOOP else []
+    assert [finding.kind for finding in one.findings] == wanted
+    one.session.resets += 1
+    one.run_for(0.25)
+    assert [finding.kind for finding in one.findings] == (wanted or [Kind.REBOOTED])
 
 
 def test_a_console_that_is_flooded_ends_every_wait(live, monkeypatch):
@@ -169,8 +221,10 @@ def test_a_session_is_closed_with_the_block(live):
 
 
 def test_outputs_of_nothing_are_no_pass(live):
+    one = live(BOOT)
+    one.run_for(1.0)
     with pytest.raises(CheckFailed, match="no model is given"):
-        live(BOOT).check_outputs()
+        one.check_outputs()
 
 
 def test_what_was_printed_is_kept_with_its_times(live):

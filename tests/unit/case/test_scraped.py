@@ -91,3 +91,31 @@ def test_the_results_of_an_image_with_a_last_line_are_those_of_its_scraper(model
     console.finish()
     told = check_outputs(console, Case("c", elf=Path("x"), scraper="hello_world"), model)
     assert (told.compared, told.inferences, told.problem) == (20, 20, "")
+
+
+Y = {"y": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "case", "words"),
+    [
+        ("hello_world", "", {}, "the NumPy reference of hello_world_int8.tflite"),
+        ("/y=(?P<y>.)/", "y=1\n", {"values": (Y,)}, "expect.values"),
+        ("ztest", "START - a\n PASS - a in 0.1 seconds\n", {}, "the image's own tests"),
+        ("/y=(?P<y>.)/", "y=1\n", {}, ""),
+        ("/y=(?P<y>.)/", "", {"values": (Y,)}, ""),
+    ],
+)
+def test_what_the_values_were_compared_with_does_not_follow_from_a_model(
+    model, name, text, case, words
+):
+    told = check(text or (printed(model, 20) if name == "hello_world" else ""), model, name, **case)
+    assert told.compared_with == words
+
+
+def test_values_may_be_compared_with_both(model):
+    (line, *_) = printed(model, 1).splitlines()
+    y = float(line.rpartition(" ")[2])
+    told = check(line + "\n", model, values=({"y": y},), tolerance=1e-5)
+    reference = "the NumPy reference of hello_world_int8.tflite"
+    assert told.compared_with == f"{reference} and expect.values"

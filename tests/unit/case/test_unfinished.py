@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,15 @@ def test_more_time_is_advised_where_it_would_help(observation, words):
     hint = time_hint(CASE, observation)
     assert words in hint
     assert bool(hint) is bool(words)
+
+
+@pytest.mark.parametrize(("quiet", "hinted"), [(None, True), (1.0, True), (9.0, False)])
+def test_an_image_that_printed_nothing_for_long_needs_no_more_time(quiet, hinted):
+    feeding = replace(seen(Stop.DEADLINE, "while it was sent input 0"), quiet=quiet)
+    assert bool(time_hint(CASE, feeding)) is hinted
+    suite = seen(Stop.DEADLINE, said=b"START - a\n PASS - a in 0.1 seconds\n", scraper="ztest")
+    case = Case("c", scraper="ztest")
+    assert bool(time_hint(case, replace(suite, quiet=quiet))) is hinted
 
 
 def test_a_silent_console_holds_nothing_that_a_scraper_would_read():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from fake_renode import R1_16, R1_17, Button, FakeRenode, Fault
+from fake_renode import R1_16, R1_17, XPSR, Button, FakeRenode, Fault
 
 from harness.elf import Image
 from harness.elf.coverage import Block
@@ -192,6 +192,8 @@ def test_registers_go_by_their_names(renode, firmware):
     with opened(renode, firmware) as session:
         renode.machine.cpu.values.update({number: 0x100 + number for number in range(16)})
         names = [*(f"r{number}" for number in range(13)), "sp", "lr", "pc"]
+        renode.machine.cpu.values[XPSR] = 0x110
+        names.append("xpsr")
         assert session.registers == {name: 0x100 + number for number, name in enumerate(names)}
 
 

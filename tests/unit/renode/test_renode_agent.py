@@ -227,6 +227,15 @@ def test_an_image_that_resets_itself_without_end_is_stopped(renode, firmware):
         assert session.counters.instructions > 0  # what ran in a slice before its reset is lost
 
 
+def test_resets_by_the_pin_are_not_a_loop(renode, firmware):
+    renode.script = [(MS, b"boot\n")]
+    with opened(renode, firmware) as session:
+        for _ in range(20):
+            session.reset()
+        assert run(session, 0.01) is Stop.DEADLINE
+        assert session.counters.resets == 20
+
+
 def test_a_pin_reset_starts_the_image_again(renode, firmware):
     renode.script = [(MS, b"boot\n")]
     with opened(renode, firmware) as session:

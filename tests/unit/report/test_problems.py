@@ -33,6 +33,21 @@ def test_a_problem_that_is_a_finding_stands_there_once_with_its_kind_and_line():
     ]
 
 
+def test_a_kind_that_the_message_begins_with_stands_there_once():
+    access = Finding(Kind.UNMODELLED_ACCESS, "unmodelled access: write at UARTE0+0x50c", "UARTE0")
+    assert problem_lines(failing(problems=("x",), findings=(access,)))[1:] == [access.message]
+
+
+def test_notes_come_last():
+    note = Finding(Kind.APPROXIMATION, "roughly")
+    result = failing(problems=("x",), findings=(note, MISSING, note))
+    assert [line.partition(":")[0] for line in problem_lines(result)] == [
+        "x",
+        "missing_operator CONV_2D",
+        "approximation",
+    ]
+
+
 def test_findings_that_are_no_problem_follow():
     note = Finding(Kind.LOG_ERROR, "late")
     result = failing(problems=("Didn't find op",), findings=(note, MISSING))

@@ -1,6 +1,5 @@
 import io
 import re
-from pathlib import Path
 from xml.etree import ElementTree
 
 import chromium
@@ -132,7 +131,8 @@ def test_the_page_tells_the_run_what_was_compared_and_what_fills_memory_and_oper
     page = report.html(
         [result(
             size=Size(262_144, 65_536, 1_048_576, 262_144), arena_declared=3_072, arena_used=768,
-            model=Path("m/hello.tflite"), inferences=20, compiler="GCC: (15) 12.2",
+            compared_with="the NumPy reference of hello.tflite", inferences=20,
+            compiler="GCC: (15) 12.2",
             wall_seconds=1.5, operators=(OperatorTicks("CONV_2D", 300), OperatorTicks("ADD", 100)),
         )],
         report.About(occasion),
@@ -140,7 +140,7 @@ def test_the_page_tells_the_run_what_was_compared_and_what_fills_memory_and_oper
     for words in (
         "<code>c0ffee</code> of main", "on bench", "1.5 s of wall time", "GCC: (15) 12.2",
         "tflm-hil run &lt;hil.toml&gt;", "262,144 of 1,048,576 B (25.0 %)",
-        "768 of 3,072 B (25.0 %)", "with what the NumPy reference makes of hello.tflite",
+        "768 of 3,072 B (25.0 %)", "values compared with the NumPy reference of hello.tflite",
         "75.0 %</td><td class=\"function\">CONV_2D",
     ):  # fmt: skip
         assert words in page

@@ -7,8 +7,9 @@ import struct
 import pytest
 from bare_chip import CODE, HERE, LOOP, STACK, BareChip
 
+from harness.deadline import RESETS_IN_A_LOOP
 from harness.elf import Firmware
-from harness.simulator.machine import RESETS_IN_A_LOOP, End, Machine
+from harness.simulator.machine import End, Machine
 
 NOP = 0xBF00
 RAM, RAM_END = 0x2000_0000, 0x2004_0000
@@ -79,18 +80,23 @@ def test_a_count_of_instructions_ends_a_run_as_its_condition(chip: BareChip) -> 
     assert chip.machine.core.executed == before + 7
 
 
-@pytest.mark.parametrize("apart", [0, 1])
-def test_resets_without_a_word_between_them_are_a_loop(chip: BareChip, apart: int) -> None:
-    """The image resets itself at once; a console that speaks begins the count again."""
+@pytest.mark.parametrize("printed", [b"", b"boot\n"])
+def test_resets_of_the_firmware_are_a_loop_whatever_it_prints(
+    chip: BareChip, printed: bytes
+) -> None:
     sysresetreq = (0x6001, HERE)  # str r1, [r0]
     ends = []
-    for number in range(RESETS_IN_A_LOOP + apart):
+    for _ in range(RESETS_IN_A_LOOP):
         ends.append(chip.play(*sysresetreq, steps=1, r0=0xE000_ED0C, r1=0x05FA_0004))
-        if apart and number == RESETS_IN_A_LOOP - 2:
-            chip.machine.printed(b"a word")
-    wanted = [End.CONDITION] * (len(ends) - 1) + [End.CONDITION if apart else End.RESET_LOOP]
-    assert ends == wanted
+        chip.machine.printed(printed)
+    assert ends == [End.CONDITION] * (len(ends) - 1) + [End.RESET_LOOP]
     assert chip.machine.resets == len(ends)
+
+
+def test_a_pin_reset_is_not_one_of_the_firmware(chip: BareChip) -> None:
+    for _ in range(RESETS_IN_A_LOOP):
+        chip.machine.reset()
+    assert (chip.machine.resets, chip.machine.firmware_resets) == (RESETS_IN_A_LOOP, 0)
 
 
 def test_a_lockup_ends_a_run(chip: BareChip) -> None:

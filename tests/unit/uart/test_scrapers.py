@@ -117,7 +117,7 @@ def test_a_text_or_number_that_is_another_is_told(scrape, value, words):
     told = judge(console, values=(value,))
     assert told.problems == ("1 of 1 values differ",)
     beside = "" if "state" in value else " (state 'idle')"
-    assert told.details == f"result 0{beside}: {words}"
+    assert told.details == f"result 1{beside}: {words}"
 
 
 @pytest.mark.parametrize("text", ["inf", "nan", "-Infinity", "9" * 400, "1e400"])
@@ -155,7 +155,7 @@ def test_a_regex_may_have_two_thousand_characters(length, good):
 def test_of_a_text_that_differs_eighty_characters_are_shown(scrape):
     console = scrape(r"/x=(?P<x>\w+)/", f"x={'a' * 100}\n")
     assert (
-        judge(console, values=({"x": "b"},)).details == f"result 0: x is '{'a' * 80}', expected 'b'"
+        judge(console, values=({"x": "b"},)).details == f"result 1: x is '{'a' * 80}', expected 'b'"
     )
 
 
@@ -189,14 +189,14 @@ def test_twenty_differences_are_listed_each(scrape, count, more):
     console = scrape(r"/y=(?P<y>\S+)/", "y=1\n" * count)
     told = judge(console, values=tuple({"y": 2.0} for _ in range(count)))
     rows = told.details.splitlines()
-    assert rows[:20] == [f"result {n}: y is 1, expected 2" for n in range(20)]
+    assert rows[:20] == [f"result {n}: y is 1, expected 2" for n in range(1, 21)]
     assert tuple(rows[20:]) == more
 
 
 def test_a_result_that_nobody_expects_is_shown_by_its_first_eighty_characters(scrape):
     long = f"y=2 {'x' * 100}"
     told = judge(scrape(r"/y=(?P<y>\S+)/", f"y=1\n\n{long}\ny=3\n"), values=({"y": 1},))
-    assert told.details == f"result 1, not expected: line 3 {long[:80]!r}"
+    assert told.details == f"result 2, not expected: line 3 {long[:80]!r}"
     assert told.mismatches == 0
 
 

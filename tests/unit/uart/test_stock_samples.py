@@ -169,7 +169,7 @@ def test_an_x_that_is_another_is_told_with_the_one_of_the_sample(scrape):
     told = judge(scrape("hello_world", text), predict=sine, tolerance=1)
     assert told.mismatches == 1
     assert told.details.splitlines()[-1] == (
-        "result 1: x is 0.324159, the sample goes on at 0.314159"
+        "result 2: x is 0.324159, the sample goes on at 0.314159"
     )
 
 

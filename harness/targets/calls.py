@@ -1,0 +1,70 @@
+"""Calls of watched functions, as a target that can look inside sees them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+#: Calls that are kept; what comes after them is not seen.
+MOST_CALLS = 100_000
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a watched function.
+
+    ``ticks`` are of the clock that DWT_CYCCNT counts, at its first instruction and after its
+    return; ``returned`` is None for a call that has not come back.
+    """
+
+    address: int
+    argument: int  # r0
+    caller: int  # lr: where it returns to
+    sp: int
+    exception: int  # the exception whose handler made it, 0 in thread mode
+    ticks: int
+    returned: int | None = None
+
+    @property
+    def taken(self) -> int | None:
+        """Ticks from the first instruction to the return; the counter has 32 bits."""
+        return None if self.returned is None else self.returned - self.ticks & 0xFFFF_FFFF
+
+
+class CallLog:
+    """The calls of one boot after the other, each with its return.
+
+    A call returns where it came from with the stack pointer that it had.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[Call] = []
+        self._open: dict[tuple[int, int], int] = {}  # address, sp -> position in `calls`
+
+    def enter(self, call: Call) -> bool:
+        """Take a call. False for a loop back to the beginning of one that is running."""
+        place = call.address, call.sp
+        running = self._open.get(place)
+        if running is not None and self.calls[running].caller == call.caller:
+            return False
+        if len(self.calls) < MOST_CALLS:
+            self._open[place] = len(self.calls)
+            self.calls.append(call)
+        return True
+
+    def leave(self, caller: int, sp: int, ticks: int) -> list[int]:
+        """The instruction at ``caller`` is next; the addresses of the functions that returned."""
+        places = [
+            place
+            for place, at in self._open.items()
+            if place[1] == sp and self.calls[at].caller & ~1 == caller & ~1
+        ]
+        for place in places:
+            at = self._open.pop(place)
+            self.calls[at] = replace(self.calls[at], returned=ticks)
+        return [address for address, _ in places]
+
+    def restart(self) -> None:
+        """A reset: no call of before it returns any more."""
+        for at in sorted(self._open.values(), reverse=True):
+            del self.calls[at]
+        self._open.clear()

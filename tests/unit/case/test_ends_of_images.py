@@ -1,0 +1,294 @@
+"""How images end, on the simulator: correct ones pass as they are built, a hang never does."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.build.variants import Expectation
+from harness.case import Case, CaseResult, run_case
+from harness.case.live import Live
+from harness.case.result import Verdict
+from harness.elf import Image
+from harness.findings import Kind
+from harness.targets import open_target
+
+COMPILER = shutil.which("arm-none-eabi-gcc")
+pytestmark = pytest.mark.skipif(COMPILER is None, reason="no arm-none-eabi-gcc")
+
+# UARTE0 of the nRF9160: ENABLE 0x500, PSEL.TXD 0x50C, BAUDRATE 0x524, TXD.PTR 0x544 and MAXCNT.
+SOURCE = """
+#include <stdlib.h>
+#include <signal.h>
+#include <assert.h>
+#include <stdint.h>
+#define UARTE(offset) (*(volatile unsigned *)(0x50008000 + (offset)))
+#define SCB(offset) (*(volatile unsigned *)(0xE000ED00 + (offset)))
+extern unsigned data_from, data_begin, data_end, bss_begin, bss_end;
+int main(void);
+void _exit(int);
+void start(void) {
+  for (unsigned *to = &bss_begin; to < &bss_end;) *to++ = 0;
+  unsigned *from = &data_from;
+  for (unsigned *to = &data_begin; to < &data_end;) *to++ = *from++;
+  UARTE(0x50C) = 29;
+  UARTE(0x524) = 0x01D60000;
+  UARTE(0x500) = 8;
+  int code = main();
+  _exit(code);
+}
+static char buffer[64];
+__attribute__((noinline)) void say(const char *text) {
+  unsigned length = 0;
+  while (text[length]) { buffer[length] = text[length]; length++; }
+  UARTE(0x120) = 0;
+  UARTE(0x544) = (unsigned)(uintptr_t)buffer;
+  UARTE(0x548) = length;
+  __asm__ volatile("dsb" ::: "memory");
+  UARTE(0x008) = 1;
+  while (!UARTE(0x120)) {}
+}
+void wait(void) { for (volatile unsigned i = 0; i < 100000; i++) {} }
+void on_fault(void) { ON_FAULT; }
+__attribute__((section(".vectors"), used)) void *const vectors[16] = {
+    (void *)0x20010000, (void *)start, (void *)on_fault, (void *)on_fault, (void *)on_fault,
+    (void *)on_fault, (void *)on_fault};
+int main(void) { BODY; }
+"""
+SCRIPT = """
+SECTIONS {
+  . = 0;
+  .vectors : { KEEP(*(.vectors)) }
+  .text : { *(.text* .rodata*) . = ALIGN(4); }
+  .ARM.exidx : { *(.ARM.exidx*) }
+  data_from = .;
+  .data 0x20000000 : AT (data_from) { data_begin = .; *(.data*) . = ALIGN(4); data_end = .; }
+  .bss (NOLOAD) : { bss_begin = .; *(.bss* COMMON) . = ALIGN(4); bss_end = .; end = .; }
+}
+"""
+GOOD = 'for (int i = 0; i < 3; i++) say("y=1\\n");'
+ENDS = {
+    "wfi": 'for (;;) __asm__ volatile("wfi");',
+    "wfe": 'for (;;) __asm__ volatile("wfe");',
+    "branch": "for (;;) {}",
+    "wide_branch": '__asm__ volatile("b.w ."); for (;;) {}',
+    "return": "return 0;",
+    "_exit": "_exit(0);",
+    "exit": "exit(0);",
+}
+FLAGS = [
+    "-O1",
+    *(
+        pytest.param(flags, marks=pytest.mark.slow)
+        for flags in ("-O0", "-O2", "-O3", "-Os", "-O2 -flto")
+    ),
+]
+Build = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    folder = tmp_path_factory.mktemp("images")
+    (folder / "image.ld").write_text(SCRIPT)
+    made: dict[tuple[str, ...], Path] = {}
+
+    def make(body: str, flags: str = "-O1", on_fault: str = "for (;;) {}") -> Path:
+        key = body, flags, on_fault
+        if key not in made:
+            made[key] = folder / f"image{len(made)}.elf"
+            source = made[key].with_suffix(".c")
+            source.write_text(SOURCE.replace("ON_FAULT", on_fault).replace("BODY", body))
+            options = ["-mcpu=cortex-m33", "-mthumb", "-g", "-w", *flags.split()]
+            link = ["-nostartfiles", "--specs=nano.specs", "--specs=nosys.specs",
+                    f"-T{folder / 'image.ld'}"]  # fmt: skip
+            subprocess.run([COMPILER, *options, source, *link, "-o", made[key]], check=True)
+        return made[key]
+
+    return make
+
+
+@pytest.fixture
+def judged(build: Build, tmp_path: Path) -> Callable[..., CaseResult]:
+    def run(body: str, flags: str = "-O1", on_fault: str = "for (;;) {}", **more) -> CaseResult:
+        given = {"scraper": r"/y=(?P<y>\d+)/", "values": ({"y": 1},) * 3, "inferences": 3}
+        given |= {"timeout": 2.0, "watch": 0.1, **more}
+        return run_case(Case("own", elf=build(body, flags, on_fault), **given), tmp_path)
+
+    return run
+
+
+@pytest.mark.parametrize("flags", FLAGS)
+@pytest.mark.parametrize("end", ENDS)
+def test_a_correct_image_ends_by_standing_still_however_it_is_built(judged, end, flags):
+    result = judged(GOOD + ENDS[end], flags)
+    assert (result.verdict, result.problems) == (Verdict.PASS, ())
+    assert result.virtual_seconds < 0.5
+
+
+@pytest.mark.parametrize("end", ["wfi", "branch", "_exit"])
+def test_it_has_hung_if_a_result_is_missing(judged, end):
+    result = judged('say("y=1\\n"); say("y=1\\n");' + ENDS[end])
+    assert result.verdict is Verdict.FIRMWARE
+    assert "2 results came, then it" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        ("wfi", "it sleeps and nothing can wake it"),
+        ("branch", "it branches to itself and nothing can interrupt it"),
+        ("wide_branch", "it branches to itself and nothing can interrupt it"),
+    ],
+)
+def test_the_reason_says_how_the_core_stands(judged, end, words):
+    assert words in judged('say("y=1\\n");' + ENDS[end]).reason
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spin", ['__asm__ volatile("nop");', "wait();", 'wait(); say("z\\n");'])
+def test_a_longer_loop_is_a_hang_whatever_came(judged, spin):
+    result = judged(f"{GOOD} for (;;) {{ {spin} }}")
+    assert (result.verdict, "ran on to the deadline" in result.reason) == (Verdict.FIRMWARE, True)
+
+
+@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("expects", [{"ends_at": "^all done$"}])
+def test_a_last_line_that_never_comes_is_a_hang(judged, end, expects):
+    assert judged(GOOD + ENDS[end], **expects).verdict is Verdict.FIRMWARE
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        ("abort();", "abort"),
+        ("exit(3);", "exit(3)"),
+        ("_exit(1);", "_exit(1)"),
+        ("return 2;", "_exit(2)"),
+        ("assert(buffer[0] == 0);", "__assert_func"),
+    ],
+)
+@pytest.mark.parametrize("flags", FLAGS[:4])
+def test_below_a_last_resort_it_is_the_firmwares_fault_whatever_came(judged, call, name, flags):
+    result = judged(GOOD + call, flags)
+    assert result.verdict is Verdict.FIRMWARE
+    assert f"the image ended in {name}" in result.reason
+    assert "own" not in result.hint
+
+
+def test_a_last_resort_behind_the_last_line_counts(judged):
+    result = judged(GOOD + 'say("all done\\n"); abort();', ends_at="^all done$")
+    assert result.verdict is Verdict.FIRMWARE
+    assert "the image ended in abort, called from main" in result.reason
+
+
+def test_a_last_resort_may_be_expected_by_name(judged):
+    aborted = Expectation(False, (("aborted", "abort"),))
+    result = judged('say("giving up\\n"); abort();', expected=aborted, values=(), inferences=1)
+    assert result.verdict is Verdict.PASS
+
+
+def test_a_signal_that_is_handled_is_not_a_last_resort(judged):
+    body = f"signal(SIGUSR1, (void (*)(int))say_nothing); raise(SIGUSR1); {GOOD} for (;;) {{}}"
+    body = "void say_nothing(int); " + body
+    handler = "for (;;) {} } void say_nothing(int number) { (void)number;"
+    assert judged(body, on_fault=handler).verdict is Verdict.PASS
+
+
+FAULT = "*(volatile int *)0x60000000 = 1;"
+
+
+@pytest.mark.parametrize("handler", ["for (;;) {}", 'for (;;) __asm__ volatile("wfi");'])
+def test_a_core_that_stands_in_a_handler_is_the_firmwares_fault(judged, handler):
+    pend = "SCB(0x04) = 1u << 31;"  # ICSR.NMIPENDSET: no fault, a handler that never returns
+    result = judged(GOOD + pend + ENDS["wfi"], on_fault=handler)
+    assert result.verdict is Verdict.FIRMWARE
+    assert "in the handler of NMI" in result.reason
+
+
+def test_a_fault_that_is_expected_is_the_end(judged):
+    faulty = Expectation(False, (("fault", ""),))
+    said = 'say("begin\\n");' + FAULT
+    assert judged(said, expected=faulty, values=(), inferences=1).verdict is Verdict.PASS
+    silent = judged(FAULT, expected=faulty, values=(), inferences=1)
+    assert silent.verdict is Verdict.FIRMWARE
+    assert "the console stayed silent" in silent.reason
+
+
+MISSING = "say(\"Didn't find op for builtin opcode 'CONV_2D'\\n\");"
+REFUSES = Expectation(False, (("missing_operator", "CONV_2D"),))
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_an_expected_finding_and_then_standing_still_passes(judged, end):
+    result = judged(MISSING + ENDS[end], expected=REFUSES, values=(), inferences=1, scraper="")
+    assert result.verdict is Verdict.PASS
+
+
+def test_an_expected_finding_and_then_a_hang_does_not(judged):
+    spin = 'for (;;) __asm__ volatile("nop");'
+    result = judged(MISSING + spin, expected=REFUSES, values=(), inferences=1, scraper="")
+    assert result.verdict is Verdict.FIRMWARE
+    silent = judged("for (;;) {}", expected=REFUSES, values=(), inferences=1, scraper="")
+    assert silent.verdict is Verdict.FIRMWARE
+
+
+@pytest.mark.parametrize("end", ["branch", "wfi"])
+def test_an_image_that_is_to_print_one_line_only(judged, end):
+    done = {"expected": Expectation(False), "ends_at": "^done$", "values": (), "inferences": 1}
+    assert judged('say("done\\n");' + ENDS[end], scraper="", **done).verdict is Verdict.PASS
+    assert judged('say("don\\n");' + ENDS[end], scraper="", **done).verdict is Verdict.FIRMWARE
+    assert judged(ENDS[end], scraper="", **done).verdict is Verdict.FIRMWARE
+
+
+@pytest.mark.parametrize("said", ["", 'say("boot\\n");'])
+def test_a_loop_of_resets_ends_after_the_same_count_whatever_is_printed(judged, said):
+    result = judged(said + "SCB(0x0C) = 0x05FA0004; for (;;) {}")
+    assert result.verdict is Verdict.FIRMWARE
+    assert "the firmware reset itself 16 times" in result.reason
+
+
+@pytest.mark.slow
+def test_firmware_that_never_ends_on_purpose_is_watched(judged):
+    result = judged('for (;;) { wait(); say("y=1\\n"); }', ends=False)
+    assert result.verdict is Verdict.PASS
+
+
+@pytest.mark.slow
+def test_a_branch_to_itself_that_an_interrupt_ends_is_waiting(judged):
+    systick = "*(volatile unsigned *)0xE000E014 = 6400; *(volatile unsigned *)0xE000E010 = 7;"
+    handler = 'for (;;) {} } void tick(void) { for (int i = 0; i < 3; i++) say("y=1\\n"); _exit(0);'
+    vector = (
+        "static void *table[16] __attribute__((aligned(128))); extern void tick(void);"
+        "for (int i = 0; i < 16; i++) table[i] = vectors[i];"
+        "table[15] = (void *)tick; SCB(0x08) = (unsigned)(uintptr_t)table;"
+    )
+    result = judged(vector + systick + "for (;;) {}", on_fault=handler)
+    assert "3 results came" in result.reason  # they came although main() branches to itself
+    assert "handler of SysTick" in result.reason or "ran on" in result.reason
+
+
+def test_a_live_session_sees_a_fault_whose_handler_loops(build):
+    image = Image.from_elf(build('say("begin\\n");' + FAULT))
+    with Live(Case("live"), open_target("simulator", image), image) as live:
+        live.wait_for("begin")
+        assert live.findings == []
+        live.run_for(0.1)
+        assert [finding.kind for finding in live.findings] == [Kind.FAULT]
+
+
+def test_a_live_session_sees_an_abort_and_resets(build):
+    image = Image.from_elf(build('say("begin\\n"); abort();'))
+    with Live(Case("live"), open_target("simulator", image), image) as live:
+        live.run_for(0.1)
+        (finding,) = live.findings
+        assert (finding.kind, finding.subject) == (Kind.ABORTED, "abort")
+        live.reset()
+        live.wait_for("begin")
+    image = Image.from_elf(build('say("begin\\n"); SCB(0x0C) = 0x05FA0004; for (;;) {}'))
+    with Live(Case("live"), open_target("simulator", image), image) as live:
+        live.run_for(0.1)
+        assert [finding.kind for finding in live.findings] == [Kind.RESET_LOOP]

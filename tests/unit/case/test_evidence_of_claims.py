@@ -1,0 +1,94 @@
+"""What an image says of its own cost is held against what the target counted."""
+
+from __future__ import annotations
+
+import pytest
+from evidence_runs import BUILTIN, OWN, console_of, found, messages, with_field
+
+from harness.case.counted import Counted
+from harness.case.evidence import Measured
+from harness.case.figures import measure
+from harness.elf import Image
+from harness.findings import Kind
+
+# BUILTIN: three inferences of 1,000 ticks each, as their records say.
+TICKS = [fields["ticks"] for kind, fields in BUILTIN if kind == "inference"]
+
+
+def counted(*invoked: int) -> list[str]:
+    return messages(BUILTIN, OWN, Measured(invoked=invoked))
+
+
+def test_the_records_that_these_tests_spoil():
+    assert TICKS == [1000, 1000, 1000]
+
+
+@pytest.mark.parametrize("own", [936, 996, 1000, 1064])
+def test_ticks_around_the_call_are_those_of_the_call(own):
+    assert counted(own, own, own) == []
+
+
+@pytest.mark.parametrize("own", [500, 700, 1070, 2000, 66_536])
+def test_ticks_that_are_halved_doubled_or_wrapped_name_both_figures(own):
+    assert counted(1000, own, 1000) == [f"inference 1 says 1,000 ticks, its Invoke() took {own:,}"]
+
+
+def test_ticks_that_are_always_the_same_are_not():
+    assert len(counted(1000, 4000, 9000)) == 2
+
+
+def test_a_finding_of_ticks_is_a_contradiction_with_its_line():
+    (finding,) = found(BUILTIN, OWN, Measured(invoked=[1000, 4000, 1000]))
+    assert (finding.kind, finding.subject) == (Kind.RECORD_CONTRADICTS, "inference")
+    assert finding.line
+
+
+def test_calls_to_warm_up_have_no_record():
+    assert counted(5000, 1000, 1000, 4000, 1000) == []
+    assert counted(5000, 5000, 1000, 1000, 4000) != []
+
+
+def test_an_image_without_the_function_is_not_held_against_it():
+    assert messages(BUILTIN, OWN, Measured(invoked=None)) == counted() == []
+
+
+STACK = next(fields["used"] for kind, fields in BUILTIN if kind == "stack")
+
+
+@pytest.mark.parametrize(("own", "right"), [(0, True), (384, True), (385, False), (-1, False)])
+def test_the_stack_that_was_used_is_what_its_memory_shows(own, right):
+    told = messages(BUILTIN, OWN, Measured(stack_used=STACK + own))
+    assert told == (
+        []
+        if right
+        else [f"stack main says {STACK:,} bytes are used, its memory shows {STACK + own:,}"]
+    )
+
+
+def test_the_arena_that_is_used_holds_what_the_inferences_changed():
+    used = next(fields["used"] for kind, fields in BUILTIN if kind == "arena")
+    assert messages(BUILTIN, OWN, Measured(arena_changed=used)) == []
+    words = f"arena says {used:,} bytes are used, the inferences changed {used + 1:,}"
+    assert messages(BUILTIN, OWN, Measured(arena_changed=used + 1)) == [words]
+
+
+@pytest.fixture
+def image(tmp_path) -> Image:
+    from fake_renode import tiny_image
+
+    return tiny_image(tmp_path)
+
+
+def test_figures_are_the_targets_where_the_image_is_wrong(image):
+    console = console_of(BUILTIN)
+    wrong = Counted(invoked=(4000, 4100, 4200), stack_used=9000, arena_changed=70_000)
+    figures = measure(image, console, "simulator", counted=wrong)
+    assert (figures.instructions, figures.stack_used, figures.arena_used) == (4100, 9000, 70_000)
+    fits = measure(image, console, "simulator", counted=Counted(invoked=(996, 996, 996)))
+    assert fits.instructions == measure(image, console, "simulator").instructions == 1000
+
+
+def test_ticks_that_are_spoilt_in_one_record_only():
+    lied = with_field(BUILTIN, "inference", "ticks", 1, 2)
+    told = messages(lied, OWN, Measured(invoked=[1000, 1000, 1000]))
+    assert "inference 2 says 1 ticks, its Invoke() took 1,000" in told
