@@ -44,7 +44,7 @@ _ABSENT = r"\b(?:FAIL|ERROR|ASSERT|FATAL|PANIC)"
 
 
 @dataclass(frozen=True)
-class Contents:
+class FirmwareFolder:
     """What a folder holds. ``scraper`` is None if nothing was printed that can be expected.
 
     ``ends_at`` is a regex of the image's last line, "" if it has none that a case can rely on.
@@ -68,7 +68,7 @@ class Contents:
 
 @dataclass(frozen=True)
 class _FirstRun:
-    """What an image did in its first second; ``failure`` as in :class:`Contents`."""
+    """What an image did in its first second; ``failure`` as in :class:`FirmwareFolder`."""
 
     lines: Sequence[Line]
     stop: Stop
@@ -80,7 +80,7 @@ class _FirstRun:
         return self.stop is Stop.IDLE or not self.lines or self.lines[-1].time < _SECONDS / 2
 
 
-def look(folder: Path) -> Contents:
+def look(folder: Path) -> FirmwareFolder:
     """The contents of a folder: its newest image, the model in it, and its output.
 
     Raises :class:`UsageError` if there is no image that the simulator loads.
@@ -94,14 +94,16 @@ def look(folder: Path) -> Contents:
     if scraper is not None:
         knows_end = scraper == "" or SCRAPERS[scraper]().end is not None
         ends_at = "" if knows_end or not run.quiet else last_line(run.lines, _run_again(elf).lines)
-        return Contents(elf, model, scraper, None, run.stop, ends_at)
+        return FirmwareFolder(elf, model, scraper, None, run.stop, ends_at)
     if run.failure or run.stop in (Stop.LOCKUP, Stop.RESET_LOOP):
-        return Contents(elf, model, None, None, run.stop, failure=run.failure)
+        return FirmwareFolder(elf, model, None, None, run.stop, failure=run.failure)
     again = _run_again(elf)
     ends = run.stop is Stop.IDLE
     printed = what_to_expect(run.lines, again=again.lines, ends=ends, until=_SECONDS)
     ends_at = last_line(run.lines, again.lines) if run.quiet else ""
-    return Contents(elf, model, printed.regex if printed else None, printed, run.stop, ends_at)
+    return FirmwareFolder(
+        elf, model, printed.regex if printed else None, printed, run.stop, ends_at
+    )
 
 
 def _named_scraper(content: bytes, run: _FirstRun, *, has_model: bool) -> str | None:
@@ -160,7 +162,7 @@ def _failures(lines: Sequence[Line], console: Console, faults: Sequence[str]) ->
         yield f"line {line.number} {line.text[:100]!r}"
 
 
-def texts(contents: Contents, folder: Path) -> dict[str, str]:
+def texts(contents: FirmwareFolder, folder: Path) -> dict[str, str]:
     """The files to write, by their path in ``folder``."""
     elf = contents.elf.relative_to(folder).as_posix()
     return {
@@ -170,7 +172,7 @@ def texts(contents: Contents, folder: Path) -> dict[str, str]:
     }
 
 
-def write(contents: Contents, folder: Path) -> list[Path]:
+def write(contents: FirmwareFolder, folder: Path) -> list[Path]:
     """Write all files, or none: raises :class:`UsageError` if one is there already."""
     wanted = {folder / name: text for name, text in texts(contents, folder).items()}
     existing = [path.relative_to(folder).as_posix() for path in wanted if path.exists()]
@@ -188,7 +190,7 @@ def write(contents: Contents, folder: Path) -> list[Path]:
     return list(wanted)
 
 
-def _case_file(contents: Contents, folder: Path, elf: str) -> str:
+def _case_file(contents: FirmwareFolder, folder: Path, elf: str) -> str:
     lines = [
         "# What to run, and what is expected: tflm-hil run . (docs/cases.md has every key)",
         "",
@@ -217,7 +219,7 @@ def _case_file(contents: Contents, folder: Path, elf: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _nothing_expected(contents: Contents) -> list[str]:
+def _nothing_expected(contents: FirmwareFolder) -> list[str]:
     why = "it printed nothing that can be expected"
     if contents.failure:
         why = "nothing that it printed is expected"
