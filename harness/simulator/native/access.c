@@ -88,9 +88,9 @@ static bool answer(Core *c, bool write, uint32_t address, int size, uint64_t val
   const Served *at = served_at(c, address);
   if (!at) return false;
   if (!write) return registers_read(at, address - at->base);
-  if (c->block.single && c->access.count < c->access.skip)
+  if (c->part.single && c->access.count < c->access.skip)
     return registers_take(at, address - at->base);
-  if (!c->block.single && wants_stop(c)) return false;
+  if (!c->part.single && wants_stop(c)) return false;
   return registers_write(at, address - at->base, (uint32_t)value);
 }
 
@@ -149,6 +149,6 @@ bool access_hook(void *uc, int type, uint64_t address64, int size, int64_t value
     c->stop.reason = c->machine.failed ? REASON_ERROR : REASON_MEMORY;
     return write ? abort_block(c, c->stop.reason, pc) : false;
   }
-  if (write && !c->block.single && wants_stop(c)) return abort_block(c, REASON_REPLAY, pc);
+  if (write && !c->part.single && wants_stop(c)) return abort_block(c, REASON_REPLAY, pc);
   return go_on(c);
 }

@@ -26,10 +26,9 @@ void core_refresh_mode(Core *c) {
 
 void core_limit(Core *c) {
   bool always = c->cpu.nvic->best || c->mpu.stale || c->idle.watching || c->time.branch_ticks ||
-                c->block.partial;
-  c->time.limit = always                              ? -1
-                  : c->time.stop_at < c->time.look_at ? c->time.stop_at
-                                                      : c->time.look_at;
+                c->part.running;
+  long long first = c->time.stop_at < c->time.look_at ? c->time.stop_at : c->time.look_at;
+  c->time.limit = always ? -1 : first;
 }
 
 void core_note_python(Core *c) {
@@ -61,16 +60,15 @@ void core_settle_charge(Core *c) {
 
 // A loop asks for the same ones.
 uint32_t core_count_before(Core *c, uint32_t pc) {
-  const Counted same = {c->block.address, c->block.size, pc, c->block.generation,
-                        c->block.counted.count};
+  const Counted same = {c->block.address, c->block.size, pc, c->block.generation, c->counted.count};
   Area *area = memory_code(&c->memory, c->block.address);
   uint32_t count = 0;
   if (!area) return 0;
-  if (area->stable && !memcmp(&same, &c->block.counted, sizeof same)) return same.count;
+  if (area->stable && !memcmp(&same, &c->counted, sizeof same)) return same.count;
   for (uint32_t at = c->block.address; at < pc && at < c->block.address + c->block.size; count++) {
     at += thumb_length(memory_halfword(area, at));
   }
-  c->block.counted = (Counted){c->block.address, c->block.size, pc, c->block.generation, count};
+  c->counted = (Counted){c->block.address, c->block.size, pc, c->block.generation, count};
   return count;
 }
 

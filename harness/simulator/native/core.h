@@ -64,17 +64,21 @@ typedef struct {
   uint32_t address, size;
   Slot *slot;
   uint16_t generation;  // of decoded blocks; bit 0 is the security state
-  bool partial;         // only a part of it is run, up to `until`
-  bool single;          // only one instruction of it
-  uint32_t cut, until;  // index of the instruction, address at which Unicorn stops
   uint32_t sequential;  // where code goes on without a branch, 0 if not known
-  Counted counted;
 } Block;
+
+// A part of a block that is run alone; see emulate.c.
+typedef struct {
+  bool running;
+  bool single;     // one instruction, of an access that took effect
+  uint32_t index;  // of the instruction before which a block must be cut
+  uint32_t until;  // the address at which Unicorn stops
+} Part;
 
 // Virtual time is instructions, additional ticks of branches, and sleep.
 typedef struct {
   long long executed;
-  long long limit;    // once `executed` is above it, on_block_slow() has something to do
+  long long limit;    // once `executed` is above it, look_closer() has something to do
   long long charged;  // the part of `executed` that has been added to slots
   long long stop_at;  // value of `executed` at which a run ends
   long long branches, slept;
@@ -250,10 +254,12 @@ typedef struct {
 } Trace;
 
 typedef struct Core {
-  Block block;  // on_block() needs it, time and memory
+  Block block;  // count_block() needs it, time and memory
   Time time;
   Memory memory;
   Trace trace;
+  Part part;
+  Counted counted;
   Unicorn unicorn;
   Cpu cpu;
   Protection mpu;
@@ -274,7 +280,7 @@ uint32_t core_reg(Core *c, int id);
 void core_set_reg(Core *c, int id, uint32_t value);
 // Unicorn derives its mode from CONTROL and IPSR when the flags are written.
 void core_refresh_mode(Core *c);
-// Must be called after each change of a value that on_block() depends on.
+// Must be called after each change of a value that count_block() depends on.
 void core_limit(Core *c);
 // Python is about to be called, which takes long: look at the clock sooner.
 void core_note_python(Core *c);

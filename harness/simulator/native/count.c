@@ -1,9 +1,9 @@
 // Counts instructions. For stopping at an exact one see emulate.c.
 //
-// Unicorn calls on_block() before each translated block. A block that would run past `stop_at`, or
-// holds an instruction that the machine carries out itself (WFI, TT, a breakpoint), is not entered;
-// its first part is run alone by asking Unicorn to stop "until" the address in its middle, which
-// cuts the translated block there.
+// Unicorn calls count_block() before each translated block. A block that would run past `stop_at`,
+// or holds an instruction that the machine carries out itself (WFI, TT, a breakpoint), is not
+// entered; its first part is run alone by asking Unicorn to stop "until" the address in its middle,
+// which cuts the translated block there.
 
 #include "count.h"
 
@@ -86,11 +86,11 @@ static uint32_t first_special(Core *c) {
   return special;
 }
 
-static SELDOM void on_block_slow(Core *c) {
+static SELDOM void look_closer(Core *c) {
   if (c->time.branch_ticks) note_branch(c);
-  if (c->block.partial) {
+  if (c->part.running) {
     // Unicorn's cache may hold a block that starts there and does not end at `until`.
-    if (c->block.address == c->block.until) refuse_block(c, REASON_NONE);
+    if (c->block.address == c->part.until) refuse_block(c, REASON_NONE);
     return;
   }
   uint32_t special = first_special(c);
@@ -102,7 +102,7 @@ static SELDOM void on_block_slow(Core *c) {
     long long room = c->time.stop_at - (c->time.executed - c->block.count);
     uint32_t cut = special < c->block.count ? special : c->block.count;
     if (room < (long long)cut) cut = room > 0 ? (uint32_t)room : 0;
-    c->block.cut = cut;
+    c->part.index = cut;
     refuse_block(c, cut ? REASON_CUT : room <= 0 ? REASON_BUDGET : REASON_SPECIAL);
   } else if (c->idle.watching) {
     idle_block(c);
@@ -142,7 +142,7 @@ static bool enter_block(Core *c, uint32_t address, uint32_t size) {
 static SELDOM void on_new_block(Core *c, uint32_t address, uint32_t size) {
   if (!enter_block(c, address, size)) return;
   c->time.executed += c->block.count;
-  if (c->time.executed > c->time.limit || c->block.slot->special != NO_SPECIAL) on_block_slow(c);
+  if (c->time.executed > c->time.limit || c->block.slot->special != NO_SPECIAL) look_closer(c);
 }
 
 // Enter another block of flash, which is decoded already.
@@ -165,7 +165,7 @@ void count_block(void *uc, uint64_t address64, uint32_t size, void *user) {
   if (EXPECTED(address == c->block.again)) {
     c->time.executed += c->block.count;
     if (EXPECTED(c->time.executed <= c->time.limit)) return;
-    on_block_slow(c);
+    look_closer(c);
     return;
   }
   uint32_t offset = address - c->memory.code->base;
@@ -177,7 +177,7 @@ void count_block(void *uc, uint64_t address64, uint32_t size, void *user) {
   }
   on_known_block(c, address, size, s);
   c->time.executed += c->block.count;
-  if (c->time.executed > c->time.limit) on_block_slow(c);
+  if (c->time.executed > c->time.limit) look_closer(c);
 }
 
 void count_exception(void *uc, uint32_t number, void *user) {

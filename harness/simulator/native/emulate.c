@@ -27,7 +27,7 @@ static void emulate(Core *c, uint64_t until) {
   uint32_t pc = core_reg(c, REG_PC), thumb = (core_reg(c, REG_XPSR) & XPSR_THUMB) != 0;
   core_settle_charge(c);
   c->stop.reason = REASON_NONE;
-  c->block.until = (uint32_t)until;
+  c->part.until = (uint32_t)until;
   c->access.aborting = false;
   c->block.size = 0;
   c->block.count = 0;
@@ -54,9 +54,9 @@ static void emulate(Core *c, uint64_t until) {
 static void emulate_cut(Core *c, uint32_t from, uint32_t until) {
   // The whole block may be in Unicorn's cache: it must be translated again, up to `until`.
   c->unicorn.api.ctl(c->unicorn.handle, CTL_REMOVE_CACHE, (uint64_t)from, (uint64_t)until);
-  c->block.partial = true;
+  c->part.running = true;
   emulate(c, until);
-  c->block.partial = false;
+  c->part.running = false;
 }
 
 // The store at pc took effect: go on behind it, if the instruction does nothing else.
@@ -80,16 +80,16 @@ static void replay(Core *c) {
   c->access.skip = c->access.count;
   c->access.count = 0;
   c->access.here = -1;
-  c->block.single = true;
+  c->part.single = true;
   emulate_cut(c, pc, pc + thumb_length(memory_halfword(area, pc)));
-  c->block.single = false;
+  c->part.single = false;
   c->access.skip = 0;
 }
 
 void emulate_on(Core *c) {
   emulate(c, NEVER);
   if (!c->machine.failed && c->stop.reason == REASON_CUT)
-    emulate_cut(c, c->block.address, address_of(c, c->block.cut));
+    emulate_cut(c, c->block.address, address_of(c, c->part.index));
   if (!c->machine.failed && c->stop.reason == REASON_REPLAY && !step_over(c)) replay(c);
 }
 

@@ -132,7 +132,7 @@ static void go_to_handler(Core *c, int number, uint32_t exc_return, bool tail) {
   core_set_reg(c, REG_EPSR, vector & 1 ? XPSR_THUMB : 0);
   core_refresh_mode(c);
   nvic_activate(c->cpu.nvic, number);
-  protection_synchronize(c);
+  protection_follow(c);
 }
 
 // The frame's words, from the lowest address on.
@@ -314,7 +314,7 @@ static void unstack(Core *c, uint32_t exc_return) {
   core_set_reg(c, REG_XPSR_NZCVQG, retpsr & ~(RETPSR_ALIGNED | RETPSR_SFPA));
   core_refresh_mode(c);
   clear_monitor(c);
-  protection_synchronize(c);
+  protection_follow(c);
   if (thread && c->cpu.nvic->state.scr[c->cpu.nonsecure] & SCR_SLEEPONEXIT &&
       !priority_deliverable(c)) {
     c->cpu.sleeping = SLEEP_WFI;

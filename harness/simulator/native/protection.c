@@ -278,6 +278,14 @@ void protection_synchronize(Core *c) {
   }
 }
 
+void protection_follow(Core *c) {
+  uint32_t ctrl = c->mpu.banks[c->cpu.nonsecure]->state.regions.ctrl;
+  bool by_priority = ctrl & MPU_ENABLE && !(ctrl & MPU_HFNMIENA);
+  if (c->mpu.stale || (by_priority && is_negative(c) != c->mpu.negative)) {
+    protection_synchronize(c);
+  }
+}
+
 // A register of an MPU has changed.
 static void on_change(Mpu *m, bool at_once) {
   Core *c = m->owner;

@@ -7,6 +7,8 @@
 void protection_connect(Core *c, Mpu *mpu);
 // Put the MPU of the running security state in force, by its registers and the priority.
 void protection_synchronize(Core *c);
+// An exception was taken or left: the same, if the priority may have switched it on or off.
+void protection_follow(Core *c);
 // A fetch was refused: true if the firmware's MPU did not refuse it. It is allowed from now on.
 bool protection_admit_code(Core *c);
 // Is a fetch refused without a region, and from an execute-never one? Runs no instruction.

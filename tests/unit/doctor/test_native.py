@@ -10,6 +10,7 @@ import pytest
 
 from harness import doctor, logs, native
 from harness.errors import BuildFailed, EnvironmentMissing
+from harness.platforms import chip_table
 from harness.simulator.engine import Engine
 from harness.sources import MACRO, fingerprint
 
@@ -127,7 +128,7 @@ def test_a_core_of_these_sources_is_loaded(loaded):
 
 def test_a_simulator_with_an_old_core_says_so_before_anything_runs(loaded):
     with pytest.raises(EnvironmentMissing, match="another version"):
-        Engine(lambda *_: None, None)
+        Engine(chip_table())
 
 
 @needs_compiler
