@@ -124,13 +124,13 @@ class Evidence:
 
     findings: tuple[Finding, ...] = ()
     outputs_compared: int = 0
-    compared_with: str = ""  # what these were compared with; "" if there were none
     mismatches: int = 0
     inferences: int = 0
     tests: tuple[TestResult, ...] = ()  # of an image that runs tests
     details: str = ""  # several lines: tables, fault reports
     console: Path | None = None
     coverage: Coverage | None = None  # what ran, if the case was traced
+    compared_with: str = ""  # the other side of the comparison; "" if nothing was compared
 
 
 @dataclass(frozen=True)

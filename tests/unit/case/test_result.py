@@ -73,6 +73,7 @@ FULL = case_result(
     microjoules=1.5,
     profiled=(Profiled("CONV_2D", 70), Profiled("the rest", 30)),
     time="0.1 ms",
+    compared_with="expect.values",
 )
 
 
@@ -97,6 +98,7 @@ def test_the_document_has_the_fields_of_all_parts_side_by_side():
             }
         ],
         "outputs_compared": 20,
+        "compared_with": "expect.values",
         "mismatches": 1,
         "inferences": 2,
         "flash": 20_000,

@@ -99,6 +99,42 @@ def test_a_pin_reset_is_not_one_of_the_firmware(chip: BareChip) -> None:
     assert (chip.machine.resets, chip.machine.firmware_resets) == (RESETS_IN_A_LOOP, 0)
 
 
+def play_to(chip: BareChip, *code: int) -> int:
+    """Put ``code`` at CODE and go there; the ticks so far."""
+    chip.machine.write_memory(CODE, struct.pack(f"<{len(code)}H", *code))
+    chip.machine.write_register("pc", CODE)
+    return chip.now
+
+
+@pytest.mark.parametrize("branch", [(HERE,), (0xF7FF, 0xBFFE)], ids=["narrow", "wide"])
+def test_a_branch_to_itself_ends_a_run_that_asks_for_it_at_once(
+    chip: BareChip, branch: tuple[int, ...]
+) -> None:
+    before = play_to(chip, NOP, NOP, *branch)
+    assert chip.machine.run(until_tick=before + 1000, stand=True) is End.IDLE
+    assert (chip.now - before, chip.machine.registers["pc"]) == (2, CODE + 4)
+    assert chip.machine.run(until_tick=before + 1000, stand=True) is End.IDLE
+    assert chip.now - before == 2
+    assert chip.machine.run(until_tick=before + 1000) is End.DEADLINE
+    assert chip.now - before == 1000
+
+
+@pytest.mark.parametrize("step", [1, 7, 1000])
+def test_a_branch_to_itself_that_a_timer_may_end_is_counted_in_any_slices(
+    chip: BareChip, step: int
+) -> None:
+    chip.write(0xE000_E014, 5000)  # SysTick: every 5,001 ticks, with its interrupt
+    chip.write(0xE000_E018, 0)
+    chip.write(0xE000_E010, 7)
+    before, executed = play_to(chip, NOP, HERE), chip.machine.core.executed
+    for tick in range(before + step, before + 4000 + step, step):
+        end = chip.machine.run(until_tick=min(tick, before + 4000), stand=True)
+        assert end is End.DEADLINE
+    assert chip.machine.core.executed - executed == 4000
+    assert chip.machine.run(until_tick=before + 6000, stand=True) is End.DEADLINE
+    assert chip.running == 15  # its handler is a branch to itself, too, and the timer runs on
+
+
 def test_a_lockup_ends_a_run(chip: BareChip) -> None:
     chip.play(0xBE00, 0xBE00, steps=1)
     chip.play(0xBE00, steps=1)
