@@ -18,7 +18,7 @@ import re
 import stat
 import time
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -136,9 +136,10 @@ class Includes:
     folder.
     """
 
+    _WORDS = (b"include", b"import")
     _STATEMENT = re.compile(
-        rb"""(?:(?:^|\n)[ \t]*(?:\#|%:)[ \t]*(?:include|include(_next)|import)[ \t]*
-             | __has_include(_next)?[ \t]*\([ \t]*) (?:"([^"\n]+)"|<([^>\n]+)>)""",
+        rb"""(?:^[ \t]*(?:\#|%:)[ \t]*(?:include|include(_next)|import)[ \t]*
+             | __has_include(_next)?[ \t]*\([ \t]*) (?:"([^"]+)"|<([^>]+)>)""",
         re.VERBOSE,
     )
 
@@ -189,9 +190,21 @@ class Includes:
                 text = file.read()
             self._statements[known[0]] = [
                 (os.fsdecode(one[3] or one[4]), one[3] is not None, bool(one[1] or one[2]))
-                for one in self._STATEMENT.finditer(text)
+                for line in _lines_with(self._WORDS, text)
+                for one in self._STATEMENT.finditer(line)
             ]
         return self._statements[known[0]]
+
+
+def _lines_with(words: Sequence[bytes], text: bytes) -> Iterator[bytes]:
+    """The lines of ``text`` that contain one of ``words``; far fewer than all in most headers."""
+    for word in words:
+        place = text.find(word)
+        while place >= 0:
+            end = text.find(b"\n", place)
+            end = len(text) if end < 0 else end
+            yield text[text.rfind(b"\n", 0, place) + 1 : end]
+            place = text.find(word, end)
 
 
 def _node(path: str) -> tuple[int, int] | None:

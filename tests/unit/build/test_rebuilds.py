@@ -14,10 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from harness import paths
 from harness.build.cache import Cache
 from harness.build.compiler import Compiler
 from harness.build.inputs import Contents, Includes, Inputs, Roots, digest
 from harness.build.result import BuildOptions
+from harness.build.standalone import build_standalone
 from harness.build.toolchain import Toolchain
 from harness.errors import BuildFailed
 
@@ -333,3 +335,21 @@ def test_a_killed_build_leaves_nothing_that_passes_for_a_result(tmp_path: Path) 
     project.build()
     assert project.builds == 1
     assert list((tmp_path / "cache").rglob(".draft-*")) == []
+
+
+def test_a_header_of_an_application_outside_its_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    samples = tmp_path / "samples"
+    shutil.copytree(paths.own_samples(), samples)
+    monkeypatch.setenv("TFLM_HIL_SAMPLES", str(samples))
+    source, header = samples / "hello_world" / "src" / "main.cpp", samples / "extra.h"
+    source.write_text(f'#include "../../extra.h"\n{source.read_text()}')
+    header.write_text("#define EXTRA 1\n")
+    first = build_standalone("hello_world")
+    assert build_standalone("hello_world").cached
+    header.write_text("#error no longer\n")
+    with pytest.raises(BuildFailed, match="no longer"):
+        build_standalone("hello_world")
+    header.write_text("#define EXTRA 1\n")
+    assert build_standalone("hello_world").elf == first.elf
