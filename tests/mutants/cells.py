@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import replay_nights as lab
-from little_tflm import compile_little
+from little_tflm import INTERPRET, compile_little
 from model_builder import Op, T, build
 from stage import CASES, Outcome, Stage
 
@@ -108,7 +108,8 @@ def conditional(register: str) -> Callable[[Stage], None]:
         tensors = [T([1, 4], scale=0.5) for _ in range(3)]
         stage.write("little.tflite", build(tensors, model, [0], [2]))
         for kind, code in {"plain": "resolver.AddSoftmax();", "little": register}.items():
-            elf = compile_little(stage.folder / kind, register=f"resolver.AddConv2D(); {code}")
+            added = f"resolver.AddConv2D(); {code}"
+            elf = compile_little(stage.folder / kind, register=added, interpret=INTERPRET)
             shutil.copy(elf, stage.folder / f"{kind}.elf")
         good = stage.cli("resolver check plain.elf little.tflite")
         assert good.green, good.said

@@ -116,6 +116,9 @@ struct MicroInterpreter {
 }  // namespace tflite
 """
 
+#: Code for ``interpret`` below: the image's own resolver is the interpreter's.
+INTERPRET = "tflite::MicroInterpreter(g_model, resolver).AllocateTensors();"
+
 MAIN = r"""
 #include "little.h"
 INCLUDE

@@ -1048,7 +1048,7 @@ def _flags(kind: int, state: State) -> bool | None:
 
 
 def _sets_flags(found: Any) -> bool:
-    """True if a data-processing instruction sets flags: the S bit (capstone has it wrong for ADC)."""
+    """True if a data-processing instruction sets flags: its S bit (capstone errs on ADC.W)."""
     return bool(found.update_flags if found.size == 2 else found.bytes[0] & 0x10)
 
 

@@ -3,14 +3,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from little_tflm import compile_little, has_gcc
+from little_tflm import INTERPRET, compile_little, has_gcc
 
 from harness.elf import Image
 
 Compile = Callable[..., Image]
-
-#: An interpreter for the image's own resolver.
-INTERPRET = "tflite::MicroInterpreter(g_model, resolver).AllocateTensors();"
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,75 @@
+"""Every sample in every configuration: the check against what the memory holds at run time."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from harness.build.configurations import Table, load
+from harness.build.result import BuildOptions
+from harness.build.standalone import build_many
+from harness.elf import Image
+from harness.errors import UsageError
+from harness.model import Model
+from harness.resolver import Audit, Verdict, check, check_live, dump
+from harness.resolver.audit import HARMLESS
+from harness.resolver.moment import run_past_registration
+from harness.targets import open_target
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not shutil.which("arm-none-eabi-g++"), reason="no arm-none-eabi-g++"),
+]
+#: Refusals and repetitions, which the memory at run time does not show.
+UNSEEN = (Verdict.TOO_SMALL, Verdict.DUPLICATE)
+
+
+def pairs(table: Table) -> list[tuple[str, str]]:
+    """Every sample with every configuration that applies to it."""
+    found = []
+    for sample in table.samples:
+        for configuration in table.configurations:
+            try:
+                table.variant(sample, configuration, "standalone")
+            except UsageError:
+                continue
+            found.append((sample, configuration))
+    return found
+
+
+def both(image: Image, model: Model) -> tuple[Audit, Audit]:
+    """What the code proves, and what the simulator's memory holds."""
+    with open_target("simulator", image) as session:
+        run_past_registration(session, image)
+        return check(image, model), check_live(image, model, dump(session, image))
+
+
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("sample", load().samples)
+def test_the_check_of_a_sample_is_that_of_its_memory(sample: str) -> None:
+    table = load()
+    model = Model.from_file(table.path.parent / "models" / table.samples[sample].model)
+    wanted = [pair for pair in pairs(table) if pair[0] == sample]
+    for built in build_many(wanted):
+        proved, held = both(Image.from_elf(built.elf), model)
+        seen = tuple(v for v in proved.verdicts if v not in UNSEEN) or (Verdict.OK,)
+        assert seen == held.verdicts, built.configuration
+        assert (proved.verdict in HARMLESS) or seen != proved.verdicts or not held.passed
+
+
+@pytest.mark.timeout(3000)
+@pytest.mark.parametrize("lto", [False, True], ids=["", "lto"])
+@pytest.mark.parametrize("optimize", ["0", "1", "2", "3"])
+@pytest.mark.parametrize("configuration", ["exact", "missing", "too_small_rev", "custom_missing"])
+def test_no_level_of_optimization_makes_a_wrong_resolver_right(
+    configuration: str, optimize: str, lto: bool
+) -> None:
+    table = load()
+    wanted = [pair for pair in pairs(table) if pair[1] == configuration]
+    options = BuildOptions(optimize=optimize, lto=lto)
+    for built in build_many(wanted, options=options):
+        model = Model.from_file(table.path.parent / "models" / table.samples[built.sample].model)
+        proved, held = both(Image.from_elf(built.elf), model)
+        assert proved.verdict not in HARMLESS or held.passed, built.sample
+        assert lto or proved.passed == held.passed, (built.sample, proved.reason)
