@@ -11,10 +11,10 @@ from pathlib import Path
 from setuptools import Extension, setup
 from setuptools.command.build_py import build_py
 
-#: Folders of the checkout that an installed package needs (harness.paths looks for them).
+#: Folders of the checkout that an installed package needs (harness.base.paths looks for them).
 DATA = ("platforms", "zephyr_samples", "robot")
 CORE = Path("harness/simulator/native")
-SOURCES = runpy.run_path("harness/sources.py")
+SOURCES = runpy.run_path("harness/base/sources.py")
 
 
 class BuildWithData(build_py):

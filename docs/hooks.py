@@ -13,9 +13,9 @@ import click
 from mkdocs.structure.files import File, Files
 from robot.libdoc import libdoc
 
+from harness.base.tables import Key
 from harness.case.casefile import keys
 from harness.cli import COMMANDS, cli
-from harness.tables import Key
 
 #: A row of the table of keys in cases.md.
 _MEANING = re.compile(r"^\| (`[^|]*`) \| (.*) \|$", re.MULTILINE)

@@ -18,33 +18,33 @@ _PUBLIC = {
     "Verdict": "harness.case",
     "load_cases": "harness.case",
     "run_case": "harness.case",
-    "Finding": "harness.findings",
-    "Kind": "harness.findings",
+    "Finding": "harness.base.findings",
+    "Kind": "harness.base.findings",
     "Image": "harness.elf",
     "Interpreter": "harness.reference",
     "open_target": "harness.targets",
-    "HilError": "harness.errors",
-    "CheckFailed": "harness.errors",
-    "EnvironmentMissing": "harness.errors",
-    "FirmwareFailed": "harness.errors",
-    "UsageError": "harness.errors",
+    "HilError": "harness.base.errors",
+    "CheckFailed": "harness.base.errors",
+    "EnvironmentMissing": "harness.base.errors",
+    "FirmwareFailed": "harness.base.errors",
+    "UsageError": "harness.base.errors",
 }
 __all__ = [*_PUBLIC, "__version__"]  # noqa: PLE0604 - the table is the list
 
 if TYPE_CHECKING:
+    from harness.base.errors import CheckFailed as CheckFailed
+    from harness.base.errors import EnvironmentMissing as EnvironmentMissing
+    from harness.base.errors import FirmwareFailed as FirmwareFailed
+    from harness.base.errors import HilError as HilError
+    from harness.base.errors import UsageError as UsageError
+    from harness.base.findings import Finding as Finding
+    from harness.base.findings import Kind as Kind
     from harness.case import Case as Case
     from harness.case import CaseResult as CaseResult
     from harness.case import Verdict as Verdict
     from harness.case import load_cases as load_cases
     from harness.case import run_case as run_case
     from harness.elf import Image as Image
-    from harness.errors import CheckFailed as CheckFailed
-    from harness.errors import EnvironmentMissing as EnvironmentMissing
-    from harness.errors import FirmwareFailed as FirmwareFailed
-    from harness.errors import HilError as HilError
-    from harness.errors import UsageError as UsageError
-    from harness.findings import Finding as Finding
-    from harness.findings import Kind as Kind
     from harness.reference import Interpreter as Interpreter
     from harness.targets import open_target as open_target
 

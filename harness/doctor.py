@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from harness import native, paths
-from harness.errors import EnvironmentMissing, HilError
+from harness.base import native, paths
+from harness.base.errors import EnvironmentMissing, HilError
 
 _log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from harness.base.errors import UsageError
 from harness.build.result import BuildOptions
-from harness.errors import UsageError
 
 #: Names of builders. (`prebuilt` in results means an image that nobody here built.)
 BUILDERS = ("standalone", "standalone-ns", "zephyr")

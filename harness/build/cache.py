@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from harness import files
+from harness.base import files
+from harness.base.errors import BuildFailed, CannotWrite, EnvironmentMissing
 from harness.build.inputs import Contents, Inputs, Record, Roots, digest
-from harness.errors import BuildFailed, CannotWrite, EnvironmentMissing
 
 __all__ = ["Cache", "digest", "tree_digest"]
 

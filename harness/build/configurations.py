@@ -15,7 +15,10 @@ from datetime import date
 from pathlib import Path
 from typing import Annotated, Literal
 
-from harness import limits, tables
+from harness.base import numbers, tables
+from harness.base.errors import UsageError
+from harness.base.findings import Kind
+from harness.base.text import short
 from harness.build.variants import (
     RUNTIMES,
     Addition,
@@ -27,8 +30,6 @@ from harness.build.variants import (
     broken,
     explained,
 )
-from harness.errors import UsageError
-from harness.findings import Kind
 
 __all__ = [
     "RUNTIMES",
@@ -48,7 +49,7 @@ _SOURCES = (".c", ".cc", ".cpp")
 
 def _formula(value: object) -> str:
     if isinstance(value, bool) or not _FORMULA.fullmatch(str(value)):
-        raise ValueError(f"{limits.short(value)} is neither a number nor a word like added-1")
+        raise ValueError(f"{short(value)} is neither a number nor a word like added-1")
     return str(value)
 
 
@@ -60,7 +61,7 @@ def _kind(value: str) -> str:
 
 def _date(value: object) -> date:
     if type(value) is not date:
-        raise ValueError(f"{limits.short(value)} is not a date")
+        raise ValueError(f"{short(value)} is not a date")
     return value
 
 
@@ -70,14 +71,14 @@ def _not_empty(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-_Count = Annotated[int, limits.count]
+_Count = Annotated[int, numbers.count]
 _Formula = Annotated[str, tables.Raw(_formula)]
 _Names = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class _Minimum:
-    standalone: Annotated[int | None, limits.count] = None
+    standalone: Annotated[int | None, numbers.count] = None
     tflm: Mapping[str, _Count] = field(default_factory=dict)
 
 
@@ -139,7 +140,7 @@ def load(path: Path | None = None) -> Table:
     """Read and check the table; raises UsageError saying which entry is wrong and why."""
     if path is None:
         # Imported here because CMake's Python, which passes a path, has no platformdirs.
-        from harness import paths  # noqa: PLC0415
+        from harness.base import paths  # noqa: PLC0415
 
         path = paths.samples() / "resolvers.toml"
     try:

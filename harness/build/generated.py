@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.base.errors import UsageError
 from harness.build.variants import Addition, Sample, Table, Variant
-from harness.errors import UsageError
 
 _ITEM_BYTES = {"|i1": 1, "|u1": 1, "<i2": 2, "<i4": 4, "<i8": 8, "<f4": 4}
 _BYTES_PER_LINE = 16

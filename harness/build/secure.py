@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import files
+from harness.base import files
 from harness.build.cache import Cache
 from harness.build.compiler import Compiler
 from harness.build.inputs import Inputs, digest

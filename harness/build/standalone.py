@@ -14,7 +14,8 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from harness import paths
+from harness.base import paths
+from harness.base.errors import EnvironmentMissing, UsageError
 from harness.build import generated, schema, secure
 from harness.build.cache import Cache
 from harness.build.compiler import Compiler
@@ -24,7 +25,6 @@ from harness.build.result import BuildOptions, BuildResult
 from harness.build.threads import at_once
 from harness.build.toolchain import Toolchain
 from harness.build.variants import Addition
-from harness.errors import EnvironmentMissing, UsageError
 
 _log = logging.getLogger(__name__)
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.base.errors import BuildFailed, EnvironmentMissing
 from harness.build.inputs import Inputs
 from harness.build.processes import Processes
 from harness.build.result import BuildOptions
-from harness.errors import BuildFailed, EnvironmentMissing
 
 _HINT = "tflm-hil doctor --install installs what is missing"
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 
-from harness.errors import UsageError
-from harness.findings import NOTES, Finding, Kind
+from harness.base.errors import UsageError
+from harness.base.findings import NOTES, Finding, Kind
 
 #: The runtimes that a sample can be built with.
 RUNTIMES = ("standalone", "tflm")

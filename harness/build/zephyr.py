@@ -19,7 +19,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import files, paths
+from harness.base import files, paths
+from harness.base.errors import BuildFailed, EnvironmentMissing, UsageError
 from harness.build import board as board_names
 from harness.build.configurations import load
 from harness.build.inputs import Contents, Inputs, Record, Roots, digest
@@ -28,7 +29,6 @@ from harness.build.result import BuildResult
 from harness.build.threads import at_once
 from harness.build.toolchain import VARIABLES, search_of
 from harness.build.variants import Variant
-from harness.errors import BuildFailed, EnvironmentMissing, UsageError
 
 #: Kernel variants of Zephyr builds, each with a fragment ``zephyr_samples/common/NAME.conf``.
 KERNEL_VARIANTS = ("cmsis-nn", "soft-float")

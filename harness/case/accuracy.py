@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.errors import CheckFailed, UsageError
+from harness.base.errors import CheckFailed, UsageError
 from harness.model import Model
 from harness.uart import Console, TensorKey
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness import files
+from harness.base import files
+from harness.base.errors import CannotWrite
 from harness.case.result import CaseResult
-from harness.errors import CannotWrite
 from harness.uart.capture import Recording
 
 _CONSOLE, _TRANSCRIPT, _RESULT = "console.bin", "transcript.txt", "result.json"

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness import files
+from harness.base import files
+from harness.base.errors import UsageError
 from harness.case.result import Measures
 from harness.case.spec import Case
 from harness.elf import Image
-from harness.errors import UsageError
 from harness.footprint.budget import FIGURES, Budget, Verdict, check, is_region, measured
 
 if TYPE_CHECKING:

@@ -9,15 +9,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from harness import files, limits, paths, tables
-from harness.arithmetic import Arithmetic, Multipliers, Rounding
+from harness.base import files, numbers, paths, tables
+from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
+from harness.base.errors import UsageError
+from harness.base.findings import Kind
+from harness.base.text import short
 from harness.build.variants import Expectation
 from harness.case.artifacts import folder_name
 from harness.case.samples import sample_case
 from harness.case.spec import Budgets, Case, check_expects
 from harness.elf import combined
-from harness.errors import UsageError
-from harness.findings import Kind
 from harness.footprint.budget import FIGURES, from_table, parse_limit
 from harness.targets.pins import Press, parse_press
 from harness.targets.registry import DEFAULT, all_options, target
@@ -32,7 +33,7 @@ def _number_or_text(value: object) -> object:
     """A text, or a number that a device can print; a bool is neither."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not isinstance(value, str) and not (number and abs(value) <= sys.float_info.max):  # type: ignore[arg-type]
-        raise ValueError(f"{limits.short(value)} is neither a number nor a text")
+        raise ValueError(f"{short(value)} is neither a number nor a text")
     return value
 
 
@@ -40,7 +41,7 @@ def _finding(text: str) -> tuple[str, str]:
     """``kind`` or ``kind:subject``."""
     word, _, subject = text.partition(":")
     if word not in list(Kind):
-        raise ValueError(f"no finding {limits.short(word)}; one of {', '.join(Kind)}")
+        raise ValueError(f"no finding {short(word)}; one of {', '.join(Kind)}")
     return word, subject.strip()
 
 
@@ -68,15 +69,15 @@ class _Row:
     model: str | None = None
     scraper: str = ""
     inputs: str | None = None
-    inferences: Annotated[int, limits.count] | None = None
-    rows: Annotated[int, limits.count] | None = None
+    inferences: Annotated[int, numbers.count] | None = None
+    rows: Annotated[int, numbers.count] | None = None
     reference: Literal["numpy", "none"] = "numpy"
     rounding: Rounding = "double"
     multipliers: Multipliers = "double"
-    tolerance: Annotated[float, limits.tolerance] | None = None
-    timeout: Annotated[float, limits.seconds] | None = None
-    guard: Annotated[float, limits.seconds] | None = None
-    watch: Annotated[float, limits.seconds] | None = None
+    tolerance: Annotated[float, numbers.tolerance] | None = None
+    timeout: Annotated[float, numbers.seconds] | None = None
+    guard: Annotated[float, numbers.seconds] | None = None
+    watch: Annotated[float, numbers.seconds] | None = None
     ends: bool | None = None
     ends_at: str | None = None
     press: tuple[str, ...] = ()
@@ -132,7 +133,7 @@ def _cases(table: Mapping[str, object], path: Path) -> Iterable[Case]:
     name = table.get("name")
     if not isinstance(name, str) or not name:
         raise UsageError(f"{path}: a [[case]] has no name")
-    where = f"{path}, case {limits.short(name)}"
+    where = f"{path}, case {short(name)}"
     row = tables.read(_Row, table, where)
     try:
         case = _case(row, path.parent)
@@ -143,7 +144,7 @@ def _cases(table: Mapping[str, object], path: Path) -> Iterable[Case]:
             if all(name not in case.target_options for case in cases):
                 known = ", ".join(all_options())
                 raise UsageError(
-                    f"options: no option {limits.short(name)} of {' or '.join(row.targets)}",
+                    f"options: no option {short(name)} of {' or '.join(row.targets)}",
                     hint=f"options of targets: {known}",
                 )
     except UsageError as error:
@@ -278,9 +279,7 @@ def find_model(name: str, here: Path = Path()) -> Path:
         if files.is_file(candidate):
             return candidate
     known = ", ".join(sorted(path.name for path in paths.models().glob("*.tflite")))
-    raise UsageError(
-        f"no model {limits.short(name)}", hint=f"a path, or one of the project's: {known}"
-    )
+    raise UsageError(f"no model {short(name)}", hint=f"a path, or one of the project's: {known}")
 
 
 def _path(row: _Row, key: str, here: Path) -> Path:

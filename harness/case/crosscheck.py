@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
+from harness.base.errors import Unsupported, UsageError
 from harness.elf import Image, Symbol
 from harness.elf.demangle import demangle
 from harness.elf.regions import RAM
-from harness.errors import Unsupported, UsageError
 from harness.targets.base import Session, Stop, Until
 from harness.uart import Console, Record
 from harness.uart.record_reader import OfKind

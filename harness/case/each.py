@@ -8,10 +8,10 @@ import traceback
 from functools import partial
 from pathlib import Path
 
+from harness.base.errors import BUG_HINT, HilError, describe_bug
 from harness.case.result import CaseResult, Evidence, Judgement, Measures, Verdict
 from harness.case.run import Calibrate, Look, run_case, setup_of
 from harness.case.spec import Case
-from harness.errors import BUG_HINT, HilError, describe_bug
 
 
 def result_of(

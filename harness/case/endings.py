@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from harness.base.errors import Unsupported
+from harness.base.findings import Finding, Kind
 from harness.elf import Image
 from harness.elf.demangle import demangle
-from harness.errors import Unsupported
-from harness.findings import Finding, Kind
 from harness.targets.base import Session, Stop
 from harness.targets.calls import Call
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from harness.base.clock import INSTANT, Deadline
+from harness.base.errors import FirmwareFailed
 from harness.case.endings import HOW_IT_ENDED
 from harness.case.presses import Presses
-from harness.deadline import INSTANT, Deadline
-from harness.errors import FirmwareFailed
 from harness.targets.base import ConsoleChunk, ConsoleMatch, Session, Stop
 from harness.targets.pins import Press
 from harness.uart import Console, Record, encode

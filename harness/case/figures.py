@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from harness import targets
+from harness.base.errors import HilError
 from harness.build.builders import RUNTIME
 from harness.case.counted import NOTHING_COUNTED, Counted
 from harness.case.evidence.closing import stack_fits
@@ -17,7 +18,6 @@ from harness.case.result import ImageSize, Measures, OperatorTicks, Profiled, Si
 from harness.elf import Image
 from harness.elf.coverage import Coverage
 from harness.elf.trustzone import side
-from harness.errors import HilError
 from harness.footprint import operators, regions
 from harness.model import Model
 from harness.uart import Console

@@ -8,7 +8,7 @@ from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from pathlib import Path
 
-from harness import files
+from harness.base import files
 from harness.build.builders import build_one
 from harness.case.spec import Case
 from harness.elf import combined

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from harness import files
-from harness.errors import UsageError
+from harness.base import files
+from harness.base.errors import UsageError
 from harness.model import Model
 from harness.reference.quantization import quantize
 

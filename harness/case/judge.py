@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from harness.base.findings import Finding, Kind
 from harness.case.observe import Observation, declared
 from harness.case.outputs import OutputCheck
 from harness.case.result import Judgement, Verdict
 from harness.case.spec import Case
 from harness.case.unfinished import time_hint, unread, why_unfinished
 from harness.elf import Image
-from harness.findings import Finding, Kind
 from harness.model import Model
 from harness.targets.base import Stop
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.deadline import Deadline
+from harness.base.clock import Deadline
+from harness.base.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.elf import Image
 from harness.elf.functions import address_of
-from harness.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.model import Model, Operator, Tensor
 from harness.reference import Interpreter
 from harness.reference.arrays import Array

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import CheckFailed
+from harness.base.errors import CheckFailed
 from harness.model import Model
 from harness.uart import Console
 

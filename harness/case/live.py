@@ -9,17 +9,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness import targets
+from harness.base.clock import Deadline
+from harness.base.closing import Closing
+from harness.base.errors import CheckFailed, FirmwareFailed, UsageError
+from harness.base.findings import NOTES, Finding, Kind
 from harness.case.endings import HOW_IT_ENDED, last_resort, standstill
 from harness.case.feed import Tap, out_of_time
 from harness.case.judge import FATAL, findings_of
 from harness.case.observe import Observation, watch_calls
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.spec import Case
-from harness.closing import Closing
-from harness.deadline import Deadline
 from harness.elf import Image, combined
-from harness.errors import CheckFailed, FirmwareFailed, UsageError
-from harness.findings import NOTES, Finding, Kind
 from harness.model import Model
 from harness.targets.base import ConsoleMatch, MemoryAccess, Session, Stop
 from harness.targets.pins import Pins
@@ -44,7 +44,7 @@ class Live(Closing):
 
     What a step waits for must come within ``case.timeout`` seconds of the target's clock, counted
     over all steps since the start or the last :meth:`reset`. Otherwise the step raises
-    :class:`~harness.errors.FirmwareFailed`, which says how the run ended and where the core was.
+    :class:`FirmwareFailed`, which says how the run ended and where the core was.
     """
 
     def __init__(self, case: Case, session: Session, image: Image | None = None) -> None:
@@ -64,7 +64,7 @@ class Live(Closing):
     def open(cls, case: Case, shared: TargetPools) -> Live:
         """Load the image of ``case`` on its target.
 
-        Raises :class:`~harness.errors.EnvironmentMissing` if this machine has no such target.
+        Raises :class:`EnvironmentMissing` if this machine has no such target.
         """
         if case.elf is None:
             raise UsageError(f"case {case.name!r} names no ELF")
@@ -189,7 +189,7 @@ class Live(Closing):
     def check_outputs(self) -> OutputCheck:
         """Compare every output that came so far with the NumPy reference, to the bit.
 
-        Raises :class:`~harness.errors.CheckFailed` if one differs or none came,
+        Raises :class:`CheckFailed` if one differs or none came,
         :class:`UsageError` before the first step.
         """
         self._check_that_it_ran()

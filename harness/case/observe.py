@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from harness.base.clock import Deadline
+from harness.base.errors import FirmwareFailed, Unsupported
+from harness.base.findings import Finding
 from harness.case.counted import INVOKE, NOTHING_COUNTED, Counted, Counting
 from harness.case.endings import (
     LAST_RESORTS,
@@ -21,10 +24,7 @@ from harness.case.endings import (
 )
 from harness.case.feed import Feeder, Tap, out_of_time
 from harness.case.spec import Case
-from harness.deadline import Deadline
 from harness.elf import Image
-from harness.errors import FirmwareFailed, Unsupported
-from harness.findings import Finding
 from harness.targets.base import ConsoleMatch, Counters, Fault, Session, Stop
 from harness.uart import Console, Scraper, scraper
 from harness.uart.capture import Recording

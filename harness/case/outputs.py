@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from harness.base.findings import Findings
 from harness.case.scraped import check_scraped
 from harness.case.spec import Case
-from harness.findings import Findings
 from harness.model import Model, Tensor
 from harness.reference import Interpreter, alternatives, compare
 from harness.reference.comparison import Alternatives

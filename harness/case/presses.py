@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from harness.deadline import Deadline
+from harness.base.clock import Deadline
 from harness.targets.base import Session, Stop, Until
 from harness.targets.pins import Press
 

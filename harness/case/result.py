@@ -7,10 +7,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
+from harness.base.errors import CheckFailed, EnvironmentMissing, ExitCode, FirmwareFailed, HilError
+from harness.base.findings import Finding
+from harness.base.tables import plain
 from harness.elf.coverage import Coverage
-from harness.errors import CheckFailed, EnvironmentMissing, ExitCode, FirmwareFailed, HilError
-from harness.findings import Finding
-from harness.plain import plain
 from harness.uart.scrapers import TestResult
 
 

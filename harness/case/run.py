@@ -9,7 +9,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness import paths, targets
+from harness import targets
+from harness.base import paths
+from harness.base.errors import (
+    CannotWrite,
+    EnvironmentMissing,
+    HilError,
+    TargetLost,
+    UsageError,
+)
 from harness.build.builders import build_one
 from harness.case import artifacts
 from harness.case.budgets import check_budgets
@@ -24,13 +32,6 @@ from harness.case.result import CaseResult, Evidence, Judgement, Measures, Setup
 from harness.case.spec import Case, check_expects
 from harness.elf import Image, combined
 from harness.elf.coverage import Coverage
-from harness.errors import (
-    CannotWrite,
-    EnvironmentMissing,
-    HilError,
-    TargetLost,
-    UsageError,
-)
 from harness.model import Model
 from harness.targets.base import Session, Stop
 from harness.uart.capture import Recording

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from harness.arithmetic import Arithmetic
+from harness.base.arithmetic import Arithmetic
+from harness.base.errors import UsageError
 from harness.build.result import BuildOptions
 from harness.build.variants import Expectation
-from harness.errors import UsageError
 from harness.footprint.budget import Budget
 from harness.targets.pins import Press
 from harness.targets.registry import DEFAULT, TARGETS

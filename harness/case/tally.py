@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from harness.base.errors import ExitCode
+from harness.base.text import count_of
 from harness.case.result import CaseResult, Verdict
-from harness.errors import ExitCode
-from harness.words import count_of
 
 
 class Turn(StrEnum):

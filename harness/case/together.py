@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from pathlib import Path
 
-from harness import interrupts
+from harness.base import signals
 from harness.case.result import CaseResult
 from harness.case.run import Calibrate, run_case
 from harness.case.spec import Case
@@ -32,7 +32,7 @@ def run_together(
     """
     results = {} if results is None else results
     run = run_case if calibrate is None else partial(run_case, calibrate=calibrate)
-    pool = ProcessPoolExecutor(initializer=interrupts.worker, initargs=(os.getpid(),))
+    pool = ProcessPoolExecutor(initializer=signals.worker, initargs=(os.getpid(),))
     try:
         futures: dict[Future[CaseResult], str] = {
             pool.submit(run, case, output): key for key, case in cases.items()

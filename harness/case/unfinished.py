@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from harness.base.text import count_of
 from harness.case.endings import HOW_IT_ENDED
 from harness.case.observe import Observation
 from harness.case.outputs import OutputCheck
 from harness.case.spec import Case
 from harness.targets.base import Stop
 from harness.uart.scrapers import SCRAPERS, scrapers_that_fit
-from harness.words import count_of
 
 
 def why_unfinished(case: Case, seen: Observation, outputs: OutputCheck) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import files
+from harness.base import files
+from harness.base.errors import UsageError
 from harness.build.configurations import load
 from harness.case.samples import sample_case
 from harness.case.spec import Case
 from harness.elf import combined
-from harness.errors import UsageError
 
 #: The case file that a folder stands for.
 CASE_FILE = "hil.toml"

@@ -21,8 +21,9 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
-from harness import __version__, interrupts, logs
-from harness.errors import BUG_HINT, EnvironmentMissing, HilError, UsageError, describe_bug
+from harness import __version__
+from harness.base import logs, signals
+from harness.base.errors import BUG_HINT, EnvironmentMissing, HilError, UsageError, describe_bug
 
 #: Subcommands: module, and the line that ``--help`` shows for it.
 COMMANDS = {
@@ -112,11 +113,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and give the exit code; no exception reaches the user."""
     _escape_output()
     try:
-        with interrupts.raised(), _debugging():
+        with signals.raised(), _debugging():
             return _run(arguments)
     except KeyboardInterrupt as stop:
         click.echo("tflm-hil: interrupted", err=True)
-        return interrupts.exit_code(stop)
+        return signals.exit_code(stop)
 
 
 def _run(arguments: Sequence[str] | None) -> int:

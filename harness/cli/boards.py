@@ -10,9 +10,9 @@ from typing import Any
 
 import click
 
+from harness.base.errors import BoardUnavailable, UsageError
 from harness.cli.options import STDOUT, Seconds, json_option, write_text
 from harness.elf import Image
-from harness.errors import BoardUnavailable, UsageError
 from harness.targets.board import discovery, image, runners
 from harness.targets.board.flash import Flasher
 from harness.targets.board.identity import BenchBoard

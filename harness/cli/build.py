@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from harness import logs
+from harness.base import logs
+from harness.base.errors import UsageError
 from harness.build.builders import BUILDERS, build_all, build_one
 from harness.build.configurations import load
 from harness.build.zephyr import KERNEL_VARIANTS, ZEPHYR_BOARDS
 from harness.cli.names import ALL, CONFIGURATION, SAMPLE
 from harness.cli.options import COUNT_OR_ZERO, on_stderr
-from harness.errors import UsageError
 
 
 @click.command()

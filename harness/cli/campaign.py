@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness import files
+from harness.base import files
+from harness.base.errors import CheckFailed, UsageError
 from harness.cli.names import EXISTING
 from harness.cli.options import (
     COUNT,
@@ -21,7 +22,6 @@ from harness.cli.options import (
 )
 from harness.cli.studying import ProgressLines, study_options
 from harness.elf import Image
-from harness.errors import CheckFailed, UsageError
 
 if TYPE_CHECKING:
     from harness.model import Model

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
 
 from harness import doctor as checks
-from harness import logs
-from harness.errors import EnvironmentMissing, UsageError
+from harness.base import logs
+from harness.base.errors import EnvironmentMissing, UsageError
 from harness.targets.renode.install import archive_for, check_libc
 from harness.targets.renode.install import install as install_renode
 from harness.targets.renode.releases import ARCHIVES, PINNED, Archive, Version, shown

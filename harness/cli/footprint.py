@@ -12,7 +12,8 @@ import click
 from click.core import ParameterSource
 
 from harness import footprint as analysis
-from harness import logs
+from harness.base import logs
+from harness.base.errors import CheckFailed, UsageError
 from harness.case.what import What
 from harness.cli.names import EXISTING, IMAGE
 from harness.cli.options import (
@@ -26,7 +27,6 @@ from harness.cli.options import (
 )
 from harness.elf import Image, combined
 from harness.elf.trustzone import side
-from harness.errors import CheckFailed, UsageError
 from harness.footprint.analysis import Footprint
 from harness.footprint.budget import Verdict, check, load
 from harness.footprint.compare import Comparison, compare, load_baseline

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.base.errors import CheckFailed, UsageError
+from harness.base.text import count_of
 from harness.cli.names import EXISTING
 from harness.cli.options import (
     COUNT,
@@ -19,8 +21,6 @@ from harness.cli.options import (
     json_option,
     write_text,
 )
-from harness.errors import CheckFailed, UsageError
-from harness.words import count_of
 
 if TYPE_CHECKING:
     from harness.history.gate import CaseKey

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness import files
-from harness.arithmetic import Arithmetic
+from harness.base import files
+from harness.base.arithmetic import Arithmetic
+from harness.base.errors import CheckFailed, UsageError
 from harness.case.what import What
 from harness.cli.names import CONFIGURATION, IMAGE, MODEL
 from harness.cli.options import (
@@ -22,7 +23,6 @@ from harness.cli.options import (
     write_text,
 )
 from harness.elf import combined
-from harness.errors import CheckFailed, UsageError
 from harness.targets.registry import DEFAULT, Ability, who_can
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from harness import files, paths
+from harness.base import files, paths
+from harness.base.errors import HilError
 from harness.case.what import What, find
-from harness.errors import HilError
 from harness.targets.registry import TARGETS
 
 ALL = "all-configurations"

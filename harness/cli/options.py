@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from harness import files, limits
-from harness.arithmetic import Arithmetic, Multipliers, Rounding
-from harness.errors import CannotWrite
+from harness.base import files, numbers
+from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
+from harness.base.errors import CannotWrite
+from harness.base.text import short
 from harness.targets.registry import all_options
 
 if TYPE_CHECKING:
@@ -42,13 +43,13 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]  # not generic in olde
     ) -> float:
         """Read the number, or end with a usage error."""
         try:
-            return limits.seconds(value, zero=self.zero)
+            return numbers.seconds(value, zero=self.zero)
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
 
 class Whole(click.ParamType):  # type: ignore[type-arg]
-    """A whole number that ``check`` of :mod:`harness.limits` allows."""
+    """A whole number that ``check`` of :mod:`harness.base.numbers` allows."""
 
     name = "number"
 
@@ -60,7 +61,7 @@ class Whole(click.ParamType):  # type: ignore[type-arg]
         try:
             number = int(value)
         except ValueError:
-            self.fail(f"{limits.short(value)} is not a whole number", param, ctx)
+            self.fail(f"{short(value)} is not a whole number", param, ctx)
         try:
             return self.check(number)
         except ValueError as error:
@@ -77,13 +78,13 @@ class Tolerance(click.ParamType):  # type: ignore[type-arg]
     ) -> float:
         """Read the number, or end with a usage error."""
         try:
-            return limits.tolerance(value)
+            return numbers.tolerance(value)
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
 
-COUNT, COUNT_OR_ZERO = Whole(limits.count), Whole(partial(limits.count, zero=True))
-BAUD_RATE, TOLERANCE = Whole(limits.baud), Tolerance()
+COUNT, COUNT_OR_ZERO = Whole(numbers.count), Whole(partial(numbers.count, zero=True))
+BAUD_RATE, TOLERANCE = Whole(numbers.baud), Tolerance()
 
 
 class Destination(click.ParamType):  # type: ignore[type-arg]
@@ -110,7 +111,7 @@ class Destination(click.ParamType):  # type: ignore[type-arg]
         if not files.is_folder(path.parent):
             self.fail(f"there is no folder {path.parent}", param, ctx)
         if len(os.fsencode(path.name)) > _LONGEST_NAME:
-            self.fail(f"the name {limits.short(path.name)} is too long", param, ctx)
+            self.fail(f"the name {short(path.name)} is too long", param, ctx)
         # A file is replaced in its folder; a pipe or a device is written to.
         written = path if path.exists() and not path.is_file() else path.parent
         if not os.access(written, os.W_OK):

@@ -11,13 +11,13 @@ from typing import Any
 import click
 import numpy as np
 
-from harness import files
-from harness.arithmetic import Arithmetic
+from harness.base import files
+from harness.base.arithmetic import Arithmetic
+from harness.base.errors import UsageError
 from harness.case.casefile import find_model
 from harness.case.inputs import load_batch
 from harness.cli.names import EXISTING, MODEL
 from harness.cli.options import STDOUT, Destination, arithmetic_options, json_option, write_text
-from harness.errors import UsageError
 from harness.model import Model, Operator
 from harness.model.pitfalls import pitfalls
 from harness.reference import Interpreter

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.base.errors import CannotTell, CheckFailed, UsageError
 from harness.case.casefile import find_model
 from harness.case.what import What
 from harness.cli.names import IMAGE, MODEL
@@ -22,7 +23,6 @@ from harness.cli.options import (
     write_text,
 )
 from harness.elf import Image, combined
-from harness.errors import CannotTell, CheckFailed, UsageError
 from harness.model import Model
 from harness.targets.registry import DEFAULT, TARGETS
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness import interrupts
+from harness.base import signals
+from harness.base.errors import CannotWrite, ExitCode, HilError, UsageError
 from harness.build.builders import BUILDERS
 from harness.case import CaseResult, Verdict, run_case
 from harness.case.each import result_of
@@ -33,7 +34,6 @@ from harness.cli.options import (
     write_text,
 )
 from harness.cli.selection import Options, select, selection
-from harness.errors import CannotWrite, ExitCode, HilError, UsageError
 from harness.report.ticker import Ticker
 from harness.targets.registry import TARGETS, Ability, TargetPools, who_can
 from harness.uart.scrapers import SCRAPERS
@@ -145,7 +145,7 @@ def run(**options: Any) -> int:
     if options["symbols"] and not checks.wanted:
         raise UsageError("--symbol compares targets, and no case runs on two of them")
     results: list[CaseResult] = []
-    with interrupts.Keeping() as keeping, TargetPools() as shared:
+    with signals.Keeping() as keeping, TargetPools() as shared:
         for number, case in enumerate(cases, 1):
             position = f"[{number}/{len(cases)}]"
             ticker.line(f"{position} {case.name} on {case.target} ...")
@@ -161,14 +161,14 @@ def run(**options: Any) -> int:
                 seconds = f"{results[-1].measures.wall_seconds:.1f} s"
                 outcome = f"{results[-1].setup}: {results[-1].judgement.verdict} ({seconds})"
                 click.echo(f"{position} {outcome}", err=True)
-    with interrupts.held_back():
+    with signals.held_back():
         if keeping.stop is not None:
             occasion = occasion.without("cases after the interrupt")
         tally = _tally(results, len(cases), options)
         _report(Outcome(results, occasion, checks, tally), options, quiet=quiet)
         if keeping.stop is not None:
             click.echo(_interrupted(keeping.stop, len(results), len(cases), options), err=True)
-            return interrupts.exit_code(keeping.stop)
+            return signals.exit_code(keeping.stop)
     verdicts = [result.judgement.verdict for result in results]
     code = exit_code([*verdicts, Verdict.FAIL] if checks.differ else verdicts, tally)
     for problem in (tally.untested, checks.untested):
@@ -187,7 +187,7 @@ def _interrupted(stop: KeyboardInterrupt, done: int, wanted: int, options: Optio
     """One line about an interrupted run: how many cases ran, and where their results are."""
     reports = [str(options[name]) for name in _REPORTS if options[name] not in (None, STDOUT)]
     where = ", ".join([*reports, f"files of each in {options['output']}"] if done else reports)
-    return f"tflm-hil: interrupted by {interrupts.cause(stop)}: {done} of {wanted} cases ran" + (
+    return f"tflm-hil: interrupted by {signals.cause(stop)}: {done} of {wanted} cases ran" + (
         f" and are reported ({where})" if where else ""
     )
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from harness import logs
+from harness.base import logs
+from harness.base.errors import BuildFailed, UsageError
 from harness.build.builders import build_all
 from harness.build.configurations import load
 from harness.case import Case, load_cases
@@ -18,7 +19,6 @@ from harness.case.spec import on_targets, target_names
 from harness.case.what import What
 from harness.cli.names import ALL
 from harness.cli.options import on_stderr
-from harness.errors import BuildFailed, UsageError
 from harness.history.selection import Selection
 from harness.targets.pins import parse_press
 from harness.targets.registry import Ability, all_options, target, who_can

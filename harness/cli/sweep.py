@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.base.errors import CheckFailed, UsageError
 from harness.cli.options import STDOUT, Destination, history_option, json_option, write_text
 from harness.cli.studying import ProgressLines, study_options
-from harness.errors import CheckFailed, UsageError
 
 if TYPE_CHECKING:
     from harness.studies.sweep import SweepPoint

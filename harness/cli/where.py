@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from harness import paths
+from harness.base import paths
 
 _PLACES: dict[str, Callable[[], Path]] = {
     "robot": paths.robot,

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from harness import files
+from harness.base import files
+from harness.base.errors import BadElf, UsageError
 from harness.elf import hexfile, vectors
 from harness.elf.file import Segment
 from harness.elf.folder import APPLICATIONS, BuildFolder
 from harness.elf.image import Image
 from harness.elf.wrapped import wrap
-from harness.errors import BadElf, UsageError
 
 #: ``app.bin@0x10000``: plain bytes and their load address.
 _PLACED = re.compile(r"(?P<file>.+)@(?P<address>0[xX][0-9a-fA-F]+|\d+)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from harness.errors import EnvironmentMissing
+from harness.base.errors import EnvironmentMissing
 
 _PREFIX = "_Z"
 #: A reference to an earlier part of the name, or to a template argument (Itanium C++ ABI, 5.1.10).

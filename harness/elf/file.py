@@ -17,9 +17,9 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import Section as RawSection
 from elftools.elf.sections import SymbolTableSection
 
-from harness import files
+from harness.base import files
+from harness.base.errors import BadElf
 from harness.elf import reader
-from harness.errors import BadElf
 
 #: Section numbers that name no section (System V ABI, chapter 4).
 _SPECIAL = {0: "SHN_UNDEF", 0xFFF1: "SHN_ABS", 0xFFF2: "SHN_COMMON"}

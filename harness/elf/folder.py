@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from harness import files
+from harness.base import files
 from harness.elf import trustzone
 from harness.elf.image import Image
 

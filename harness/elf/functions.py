@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from harness.base.errors import UsageError
 from harness.elf.demangle import qualified
 from harness.elf.image import Image
-from harness.errors import UsageError
 
 
 def address_of(image: Image, name: str) -> int:

@@ -23,7 +23,7 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import Section, SymbolTableSection
 from elftools.elf.segments import Segment
 
-from harness.errors import BadElf
+from harness.base.errors import BadElf
 
 T = TypeVar("T")
 

@@ -11,9 +11,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import files, platforms
+from harness.base import files, platforms
+from harness.base.errors import UsageError
 from harness.elf.file import ElfFile
-from harness.errors import UsageError
 
 #: The SRAM part of the address map (Armv8-M Architecture Reference Manual, section B3.1).
 RAM = range(0x2000_0000, 0x4000_0000)

@@ -11,9 +11,9 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from harness.base.errors import BadElf
+from harness.base.findings import Finding, Kind
 from harness.elf.image import Image
-from harness.errors import BadElf
-from harness.findings import Finding, Kind
 
 #: Zephyr, CMSIS (TF-M), Zephyr before 2.7.
 _SYMBOLS = ("_vector_start", "__Vectors", "_vector_table")

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.base.errors import UsageError
+from harness.base.files import read as read_file
 from harness.elf import Image
 from harness.elf.demangle import demangle
 from harness.elf.layout import Layout, Part
 from harness.elf.regions import RAM
-from harness.errors import UsageError
-from harness.files import read as read_file
 from harness.footprint.files import NO_DEBUG, FileCost, Sources, by_file, by_library
 from harness.footprint.operators import OperatorReport
 from harness.footprint.operators import analyse as analyse_operators

@@ -16,9 +16,9 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
+from harness.base.errors import FirmwareFailed, UsageError
 from harness.elf import Image
 from harness.elf.demangle import demangle, qualified
-from harness.errors import FirmwareFailed, UsageError
 from harness.simulator.snapshot import restore, take
 from harness.targets.base import ConsoleMatch, Elapsed, Session, Stop
 from harness.uart import records

@@ -22,9 +22,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness import files
+from harness.base import files
+from harness.base.errors import UsageError
 from harness.elf.regions import RAM
-from harness.errors import UsageError
 from harness.model.schema import OPERATOR_NAMES
 
 _LIMIT = re.compile(r"\s*(\+)?\s*(\d[\d_]*(?:\.\d+)?)\s*(B|KB|KiB|MB|MiB|k|M|%)?\s*")

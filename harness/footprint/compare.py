@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from harness import files
+from harness.base import files
+from harness.base.errors import UsageError
 from harness.elf import Image
 from harness.elf.regions import RAM
-from harness.errors import UsageError
 from harness.footprint.analysis import analyse
 from harness.footprint.operators import agree
 

@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from harness.base.errors import UsageError
 from harness.elf import Image
 from harness.elf.regions import RAM
-from harness.errors import UsageError
 from harness.footprint.analysis import Footprint, analyse
 from harness.footprint.compare import Change, compare
 from harness.footprint.operators import BOUND_BYTES, BOUND_SHARE, agree

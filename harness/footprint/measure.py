@@ -11,8 +11,8 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
+from harness.base.errors import FirmwareFailed, UsageError
 from harness.elf import Image
-from harness.errors import FirmwareFailed, UsageError
 from harness.footprint.arena import MachineSession, minimum
 from harness.footprint.ram import Memory
 from harness.targets.base import ConsoleMatch

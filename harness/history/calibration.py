@@ -24,9 +24,9 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from harness import files
+from harness.base import files
+from harness.base.errors import CheckFailed, UsageError
 from harness.case.evidence.known import HZ
-from harness.errors import CheckFailed, UsageError
 
 _INTERPRETER = "(interpreter)"
 _VERSION = 1

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
+from harness.base.text import count_of
 from harness.history.gate import CaseKey, CaseOutcome, Regression, regressions
 from harness.history.run import Occasion, Run
 from harness.history.selection import Selection
 from harness.history.store import History, RunRow
-from harness.words import count_of
 
 #: Seconds by which a run may begin before one that was recorded earlier, if it is of another
 #: machine, branch or selection: the two may have run at once.

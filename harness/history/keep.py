@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from harness.base.text import count_of
 from harness.case.result import CaseResult
 from harness.case.tally import Tally
 from harness.history.run import Occasion, from_document
 from harness.history.store import History
-from harness.words import count_of
 
 
 def document(

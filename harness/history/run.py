@@ -15,8 +15,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from harness import __version__, files
-from harness.errors import HilError, UsageError
+from harness import __version__
+from harness.base import files
+from harness.base.errors import HilError, UsageError
 from harness.history.measures import Figure, figures
 from harness.history.selection import Selection, relative
 

@@ -23,7 +23,7 @@ from sqlalchemy import (
     select,
 )
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
 
 VERSION = 3
 

@@ -23,8 +23,8 @@ from sqlalchemy.exc import (
     ProgrammingError,
 )
 
-from harness.closing import Closing
-from harness.errors import CannotWrite, EnvironmentMissing, HilError, UsageError
+from harness.base.closing import Closing
+from harness.base.errors import CannotWrite, EnvironmentMissing, HilError, UsageError
 from harness.history import schema
 from harness.history.gate import CaseKey, CaseOutcome
 from harness.history.run import ImageParts, Occasion, Run, image_parts

@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from harness.base.errors import CheckFailed
 from harness.case.evidence.known import HZ
 from harness.case.result import CaseResult, Measures
 from harness.case.run import Calibrate
-from harness.errors import CheckFailed
 from harness.history.calibration import Calibration, Supply, Time, kernels
 
 

@@ -8,11 +8,11 @@ from robot.api import logger
 from robot.api.deco import keyword
 
 from harness import resolver
+from harness.base.errors import CheckFailed
 from harness.case.casefile import find_model, size
 from harness.case.figures import size_of
 from harness.case.result import Size
 from harness.elf import combined
-from harness.errors import CheckFailed
 from harness.model import Model
 
 

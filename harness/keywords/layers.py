@@ -8,11 +8,11 @@ from robot.api import SkipExecution, logger
 from robot.api.deco import keyword, library
 
 from harness import __version__, targets
-from harness.arithmetic import Arithmetic, Multipliers, Rounding
+from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
+from harness.base.errors import CheckFailed, EnvironmentMissing
 from harness.case.casefile import find_model
 from harness.case.layers import compare_with_device
 from harness.elf import combined
-from harness.errors import CheckFailed, EnvironmentMissing
 from harness.keywords import variables
 from harness.keywords.skipped import AllSkipped
 from harness.reference import Interpreter

@@ -13,7 +13,9 @@ from robot.api import logger
 from robot.api.deco import keyword, library
 from robot.errors import RobotError
 
-from harness import __version__, limits, logs, targets
+from harness import __version__, targets
+from harness.base import logs, numbers
+from harness.base.errors import BuildFailed, CheckFailed, HilError, UsageError
 from harness.build.builders import build_all, build_one
 from harness.build.configurations import load
 from harness.case import CaseResult, Verdict, load_cases
@@ -27,7 +29,6 @@ from harness.case.samples import sample_case
 from harness.case.spec import Case
 from harness.case.tally import Tally
 from harness.case.together import run_together
-from harness.errors import BuildFailed, CheckFailed, HilError, UsageError
 from harness.history.timing import calibrate_with
 from harness.keywords import variables
 from harness.keywords.images import ImageChecks
@@ -264,7 +265,7 @@ class TflmHil(LiveSession, ImageChecks):
             target_options=self._options(target),
             model=find_model(model) if model else None,
             scraper=scraper,
-            timeout=limits.given(limits.seconds, timeout.total_seconds(), "timeout"),
+            timeout=numbers.given(numbers.seconds, timeout.total_seconds(), "timeout"),
         )
         self.start(replace(case, name=f"{case.name}-live"))
 

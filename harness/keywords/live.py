@@ -7,10 +7,10 @@ from datetime import timedelta
 from robot.api import SkipExecution, logger
 from robot.api.deco import keyword
 
+from harness.base.errors import CheckFailed, EnvironmentMissing, UsageError
+from harness.base.findings import Kind
 from harness.case.live import Live
 from harness.case.spec import Case
-from harness.errors import CheckFailed, EnvironmentMissing, UsageError
-from harness.findings import Kind
 from harness.keywords.variables import skip
 from harness.targets import target
 from harness.targets.pins import Pins, pin_number

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness import files
+from harness.base import files
+from harness.base.errors import CheckFailed, UsageError
 from harness.case import CaseResult
-from harness.errors import CheckFailed, UsageError
 
 
 def console_of(result: CaseResult, model: Path | None = None) -> Path:

@@ -11,10 +11,11 @@ from typing import Protocol
 from robot.errors import DataError
 from robot.run import RobotFramework
 
-from harness import files, report
+from harness import report
+from harness.base import files
+from harness.base.errors import HilError
 from harness.case import CaseResult
 from harness.case.tally import Tally
-from harness.errors import HilError
 from harness.history.keep import document, keep
 from harness.history.run import Occasion
 from harness.history.selection import Selection

@@ -8,8 +8,8 @@ from typing import NoReturn
 from robot.api import SkipExecution
 from robot.libraries.BuiltIn import BuiltIn, RobotNotRunningError
 
+from harness.base.errors import EnvironmentMissing, UsageError
 from harness.case.tally import Tally
-from harness.errors import EnvironmentMissing, UsageError
 from harness.targets.registry import DEFAULT, all_options
 
 #: The hint of everything that fails because nothing ran.

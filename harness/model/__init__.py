@@ -1,7 +1,7 @@
 """Reading a ``.tflite`` model: operators, tensors, quantization.
 
 ``Model.from_file(path)`` reads and checks the whole structure and copies no weights; a broken file
-raises :class:`harness.errors.BadModel`. Needs neither NumPy nor TensorFlow.
+raises :class:`BadModel`. Needs neither NumPy nor TensorFlow.
 """
 
 from __future__ import annotations

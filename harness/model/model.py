@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from harness import files
-from harness.errors import BadModel
+from harness.base import files
+from harness.base.errors import BadModel
 from harness.model import reader
 from harness.model.types import Operator, Quantization, Subgraph, Tensor
 

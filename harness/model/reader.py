@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from harness.errors import BadModel
+from harness.base.errors import BadModel
 from harness.model import schema
 from harness.model.flatbuffer import Buffer, Malformed, Table
 from harness.model.types import Operator, Quantization, Subgraph, Tensor, shown

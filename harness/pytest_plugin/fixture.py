@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from harness import footprint, resolver
+from harness.base.closing import Closing
+from harness.base.errors import CheckFailed, EnvironmentMissing, UsageError
 from harness.build.builders import build_one
 from harness.case import Case, CaseResult, what
 from harness.case.casefile import check_ends, find_model
 from harness.case.live import Live
 from harness.case.spec import target_names
 from harness.case.tally import Attempt, Turn
-from harness.closing import Closing
 from harness.elf import combined
-from harness.errors import CheckFailed, EnvironmentMissing, UsageError
 from harness.footprint.analysis import Footprint
 from harness.model import Model
 from harness.pytest_plugin.items import failure_text, note, ready, run, shared_of

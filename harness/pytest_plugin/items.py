@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from harness import files
+from harness.base import files
+from harness.base.errors import HilError
+from harness.base.text import count_of
 from harness.case import Case, CaseResult, Verdict, load_cases
 from harness.case.each import result_of
 from harness.case.measures import properties
 from harness.case.run import Calibrate
 from harness.case.spec import on_targets, target_names
 from harness.case.tally import Attempt, Tally, Turn
-from harness.errors import HilError
 from harness.pytest_plugin.names import ATTEMPTS, RESULTS
 from harness.report.problems import problem_lines
 from harness.targets.registry import TargetPools, target
-from harness.words import count_of
 
 if TYPE_CHECKING:
     from harness.history.run import Occasion

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 #: Every public name, and the module that has it.
 _PUBLIC = {
-    "Arithmetic": "harness.arithmetic",
+    "Arithmetic": "harness.base.arithmetic",
     "Comparison": "harness.reference.comparison",
     "Difference": "harness.reference.comparison",
     "Interpreter": "harness.reference.interpreter",
@@ -33,7 +33,7 @@ _PUBLIC = {
 __all__ = [*_PUBLIC]  # noqa: PLE0604 - the table is the list
 
 if TYPE_CHECKING:
-    from harness.arithmetic import Arithmetic as Arithmetic
+    from harness.base.arithmetic import Arithmetic as Arithmetic
     from harness.reference.comparison import Comparison as Comparison
     from harness.reference.comparison import Difference as Difference
     from harness.reference.comparison import compare as compare

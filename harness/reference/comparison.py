@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
 from harness.reference.arrays import Array
 
 #: How many differing elements a message shows.

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.arithmetic import Arithmetic, Multipliers, Rounding
+from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.reference.arrays import Array
 from harness.reference.comparison import Alternatives, Comparison, compare
 from harness.reference.interpreter import Interpreter

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.arithmetic import Arithmetic
-from harness.errors import BadModel, HilError, UnsupportedOperator
+from harness.base.arithmetic import Arithmetic
+from harness.base.errors import BadModel, HilError, UnsupportedOperator
 from harness.model import Model, Operator, Tensor
 from harness.reference.arrays import Array
 from harness.reference.blas import one_thread

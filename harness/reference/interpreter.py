@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from harness.arithmetic import Arithmetic
-from harness.errors import UsageError
+from harness.base.arithmetic import Arithmetic
+from harness.base.errors import UsageError
 from harness.model import Model, Operator, Tensor
 from harness.reference.arrays import Array
 from harness.reference.graph import PreparedOperator, Program

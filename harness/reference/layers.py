@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
 from harness.model import Operator, Tensor
 from harness.reference.arrays import Array
 from harness.reference.comparison import Comparison, compare, plain

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from harness.arithmetic import Arithmetic, Rounding
-from harness.errors import BadModel, UnsupportedOperator
+from harness.base.arithmetic import Arithmetic, Rounding
+from harness.base.errors import BadModel, UnsupportedOperator
 from harness.model import Operator, Tensor, flexbuffer
 from harness.reference.arrays import Array
 from harness.reference.memory import ModelMemory

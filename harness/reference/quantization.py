@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
 from harness.reference.arrays import Array
 
 

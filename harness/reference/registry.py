@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from types import MappingProxyType
 
-from harness.errors import EnvironmentMissing
+from harness.base.errors import EnvironmentMissing
 from harness.reference.node import Kernel, Node, Run
 
 #: The group of entry points with kernels of other packages.

@@ -25,7 +25,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from harness.arithmetic import Rounding
+from harness.base.arithmetic import Rounding
 from harness.reference.arrays import Array
 
 _Q31 = 1 << 31

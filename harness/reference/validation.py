@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from harness.errors import BadModel, UnsupportedOperator
+from harness.base.errors import BadModel, UnsupportedOperator
 from harness.model import Model, Subgraph, Tensor
 from harness.reference.node import NUMPY_TYPES
 from harness.reference.quantization import limits

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from harness.base.findings import NOTES, Finding
 from harness.case.result import CaseResult
-from harness.findings import NOTES, Finding
 
 
 def problem_lines(result: CaseResult) -> list[str]:

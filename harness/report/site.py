@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from harness import files
-from harness.errors import CannotWrite, UsageError
+from harness.base import files
+from harness.base.errors import CannotWrite, UsageError
 from harness.history.gate import CaseKey
 from harness.history.measures import OPERATOR, PROFILED
 from harness.history.store import History, RecordedCase, RunRow

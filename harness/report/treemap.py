@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from harness.base.errors import HilError
 from harness.elf import Image
-from harness.errors import HilError
 from harness.footprint.analysis import ram_regions
 from harness.footprint.operators import Group, groups
 

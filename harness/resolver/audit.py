@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from harness.base.errors import CannotTell, UsageError
 from harness.elf import Image
 from harness.elf.demangle import demangle
-from harness.errors import CannotTell, UsageError
 from harness.footprint import resolvers as declarations
 from harness.footprint.resolvers import Declared
 from harness.model import Model

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from harness.base.errors import CannotTell
 from harness.elf import Firmware
 from harness.elf.demangle import qualified
 from harness.elf.regions import RAM
-from harness.errors import CannotTell
 from harness.footprint.resolver_layout import WORD, ResolverLayout, find_layout
 from harness.footprint.resolvers import vtables
 from harness.model.schema import OPERATOR_NAMES

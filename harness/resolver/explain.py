@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
 
+from harness.base.errors import UsageError
 from harness.elf import Firmware
 from harness.elf.demangle import demangle, qualified
 from harness.elf.graph import Node
 from harness.elf.registrations import Registration, is_kernel
 from harness.elf.thumb import references
-from harness.errors import UsageError
 from harness.footprint.analysis import ram_regions
 from harness.footprint.operators import OperatorCost
 from harness.footprint.operators import analyse as analyse_operators

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
 from harness.model import Model
 from harness.resolver.methods import builtin_method, custom_method
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from harness.base.errors import FirmwareFailed, Unsupported, UsageError
 from harness.elf import Firmware
 from harness.elf.demangle import qualified
-from harness.errors import FirmwareFailed, Unsupported, UsageError
 from harness.targets.base import Elapsed, Session, Stop, SymbolReached
 
 _SLACK = 1.0

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from harness.simulator.engine import AccessHandler, FaultHandler
 
-#: The name that harness.sources gives to the C files that this was built from.
+#: The name that harness.base.sources gives to the C files that this was built from.
 SOURCES: str
 MMIO_READ: int
 MMIO_WRITE: int

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from harness.platforms import ChipTable
+from harness.base.platforms import ChipTable
 from harness.simulator.engine import PPB, Engine
 from harness.simulator.peripherals.base import Device
 from harness.simulator.peripherals.nvmc import ERASE, PAGE, Nvmc

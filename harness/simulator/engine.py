@@ -13,9 +13,9 @@ from ctypes import byref, c_int, c_void_p
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from harness import native
-from harness.errors import EnvironmentMissing
-from harness.platforms import Area, ChipTable
+from harness.base import native
+from harness.base.errors import EnvironmentMissing
+from harness.base.platforms import Area, ChipTable
 from harness.simulator import unicorn as uc
 
 if TYPE_CHECKING:

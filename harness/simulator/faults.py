@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from harness.base.platforms import ChipTable, Peripheral
 from harness.elf import Image
-from harness.platforms import ChipTable, Peripheral
 from harness.simulator.nvic import FIRST_IRQ, NAMES, STATES
 
 # Status bits by their names (Armv8-M ARM, D1.2); native/scb.h sets them.

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from harness.base.errors import BadElf
+from harness.base.platforms import ChipTable
 from harness.elf import Image, Segment, trustzone, vectors
 from harness.elf.vectors import Vectors
-from harness.errors import BadElf
-from harness.platforms import ChipTable
 from harness.simulator.engine import Store
 
 #: UICR: how the 32 MHz crystal is used (nRF9160 PS, "UICR").

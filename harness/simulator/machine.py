@@ -11,10 +11,10 @@ import re
 from collections.abc import Callable
 from enum import StrEnum
 
-from harness.deadline import RESETS_IN_A_LOOP, Deadline
+from harness.base.clock import RESETS_IN_A_LOOP, Deadline
+from harness.base.findings import Finding, Kind
+from harness.base.platforms import chip_table
 from harness.elf import Image
-from harness.findings import Finding, Kind
-from harness.platforms import chip_table
 from harness.simulator import loader
 from harness.simulator.engine import Reason
 from harness.simulator.event_queue import NEVER

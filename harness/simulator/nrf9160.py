@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from harness.platforms import Peripheral, chip_table
+from harness.base.platforms import Peripheral, chip_table
 from harness.simulator import loader
 from harness.simulator.bus import Bus, WordRegisters
 from harness.simulator.engine import Engine

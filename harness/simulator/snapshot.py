@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from harness import files
-from harness.errors import UsageError
+from harness.base import files
+from harness.base.errors import UsageError
 from harness.simulator.machine import Machine
 from harness.simulator.transcript import Packed
 

@@ -14,7 +14,7 @@ from enum import IntEnum
 from functools import cache
 from pathlib import Path
 
-from harness.errors import EnvironmentMissing
+from harness.base.errors import EnvironmentMissing
 
 ARCH_ARM = 1
 MODE_MCLASS_THUMB = 0x10 | 0x20

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import files
+from harness.base import files
+from harness.base.errors import HilError, UsageError
+from harness.base.findings import NOTES
 from harness.elf import Image
-from harness.errors import HilError, UsageError
-from harness.findings import NOTES
 from harness.starter.printed import Printed, first_failure, last_line, what_to_expect
 from harness.targets import Stop, open_target
 from harness.targets.registry import DEFAULT

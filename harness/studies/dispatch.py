@@ -8,7 +8,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
 from typing import Any
 
-from harness.errors import EnvironmentMissing
+from harness.base.errors import EnvironmentMissing
 from harness.studies.store import ResultStore
 from harness.studies.study import Reply, Study, Task, WorkUnit, content_hash, perform, unpacked
 from harness.studies.workers import Workers

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness import files
-from harness.errors import EnvironmentMissing
+from harness.base import files
+from harness.base.errors import EnvironmentMissing
 
 
 def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:

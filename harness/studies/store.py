@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Self
 
-from harness.errors import CannotWrite, UsageError
+from harness.base.errors import CannotWrite, UsageError
 from harness.studies.study import Study, unpacked
 
 _TABLES = """

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any
 
-from harness import interrupts
-from harness.errors import EnvironmentMissing
+from harness.base import signals
+from harness.base.errors import EnvironmentMissing
 from harness.studies.study import close_worker
 
 #: Seconds to find a scheduler, at the beginning of a study and after it was lost.
@@ -71,7 +71,7 @@ def open_workers(count: int = 0, scheduler: str = "") -> Iterator[Workers]:
 @contextmanager
 def _processes(count: int) -> Iterator[Workers]:
     def start() -> Pool:
-        return Pool(count, get_context("spawn"), interrupts.worker, (os.getpid(),))
+        return Pool(count, get_context("spawn"), signals.worker, (os.getpid(),))
 
     def restart() -> Executor:
         _terminate(pool.executor)

@@ -1,7 +1,7 @@
 """The protocol of everything that can run an image: simulator, Renode, board.
 
 ``open_target(name, image)`` returns a :class:`Session`, a context manager. An ability that
-a target lacks raises :class:`harness.errors.Unsupported`.
+a target lacks raises :class:`Unsupported`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Protocol, Self
 
-from harness.deadline import Deadline
+from harness.base.clock import Deadline
+from harness.base.findings import Finding
 from harness.elf.coverage import Coverage
-from harness.findings import Finding
 from harness.targets.calls import Call
 from harness.targets.pins import Pins
 

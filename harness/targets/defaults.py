@@ -6,10 +6,10 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
-from harness.closing import Closing
-from harness.deadline import Deadline
+from harness.base.clock import Deadline
+from harness.base.closing import Closing
+from harness.base.errors import Unsupported
 from harness.elf.coverage import Coverage
-from harness.errors import Unsupported
 from harness.targets.base import Stop
 from harness.targets.calls import Call
 from harness.targets.pins import Pins

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from harness import limits, platforms
-from harness.errors import UsageError
+from harness.base import numbers, platforms
+from harness.base.errors import UsageError
+from harness.base.text import short
 
 #: Seconds that a press lasts, long enough for firmware that debounces.
 PRESS_SECONDS = 0.1
@@ -42,9 +43,7 @@ def pin_number(name: str) -> int:
     digits, last = word.removeprefix("p0."), board.chip.gpio.pins - 1
     if digits.isdecimal() and len(digits) <= 2 and int(digits) <= last:
         return int(digits)
-    raise UsageError(
-        f"no pin {limits.short(name)}", hint=f"P0.0 to P0.{last}, or {', '.join(board.pins)}"
-    )
+    raise UsageError(f"no pin {short(name)}", hint=f"P0.0 to P0.{last}, or {', '.join(board.pins)}")
 
 
 def parse_press(text: str) -> Press:
@@ -57,8 +56,8 @@ def parse_press(text: str) -> Press:
     try:
         return Press(
             pin_number(name),
-            limits.seconds(start, zero=True) if start else 0.0,
-            limits.seconds(duration) if duration else PRESS_SECONDS,
+            numbers.seconds(start, zero=True) if start else 0.0,
+            numbers.seconds(duration) if duration else PRESS_SECONDS,
         )
     except ValueError as error:
         raise UsageError(f"--press {text}: {error}", hint="button1@0.5+0.2") from error

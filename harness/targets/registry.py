@@ -1,7 +1,7 @@
 """The registry of targets: one row each, with its abilities and options.
 
 A row lists the abilities of its sessions; a session without one raises
-:class:`~harness.errors.Unsupported`. Command line, case files and Robot variables take their
+:class:`Unsupported`. Command line, case files and Robot variables take their
 options from here, so a new target or option is one row.
 """
 
@@ -13,9 +13,9 @@ from enum import StrEnum
 from importlib import import_module
 from typing import Literal, TypeVar
 
-from harness.closing import Closing
+from harness.base.closing import Closing
+from harness.base.errors import UsageError
 from harness.elf import Image
-from harness.errors import UsageError
 from harness.targets.base import Session
 
 Result = TypeVar("Result")
@@ -147,7 +147,7 @@ def all_options() -> dict[str, tuple[TargetOption, list[str]]]:
 def open_target(name: str, image: Image, **options: object) -> Session:
     """Open a session on the target called ``name``.
 
-    Raises :class:`UsageError` for an unknown name, :class:`~harness.errors.EnvironmentMissing` if
+    Raises :class:`UsageError` for an unknown name, :class:`EnvironmentMissing` if
     this machine has no such target.
     """
     module = import_module(target(name).module)

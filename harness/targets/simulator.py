@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 
-from harness.deadline import Deadline
+from harness.base.clock import Deadline
+from harness.base.errors import UsageError
+from harness.base.findings import Finding
 from harness.elf import Image
 from harness.elf.coverage import Coverage
-from harness.errors import UsageError
-from harness.findings import Finding
 from harness.simulator import End, Machine
 from harness.simulator.event_queue import NEVER
 from harness.simulator.machine import BRANCHES, INSTRUCTIONS

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
-from harness.findings import Finding, Findings, Kind
+from harness.base.findings import Finding, Findings, Kind
 from harness.uart.capture import Recording
 from harness.uart.lines import Line, LineSplitter
 from harness.uart.messages import Diagnostics

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from harness.findings import Finding, Findings, Kind
+from harness.base.findings import Finding, Findings, Kind
 from harness.uart.lines import Line
 
 #: A line that begins a dump contains one of these.

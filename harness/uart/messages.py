@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.findings import Finding, Findings, Kind
+from harness.base.findings import Finding, Findings, Kind
 from harness.model.schema import OPERATOR_NAMES
 from harness.uart.faults import TRIGGERS as FAULT_TRIGGERS
 from harness.uart.faults import FaultReader

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import cast, overload
 
-from harness.findings import Finding, Findings, Kind
+from harness.base.findings import Finding, Findings, Kind
 from harness.uart.lines import Line
 from harness.uart.records import FROM_DEVICE, Field, Record, Unread, Value, parse
 

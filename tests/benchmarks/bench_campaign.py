@@ -17,10 +17,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 
+from harness.base.errors import EnvironmentMissing
 from harness.build.builders import build_one
 from harness.case.samples import sample_case
 from harness.elf import Firmware
-from harness.errors import EnvironmentMissing
 from harness.model import Model
 from harness.studies import ResultStore, Study, open_workers
 from harness.studies.campaign import Options, campaign, study_of

@@ -23,7 +23,7 @@ from ai_edge_litert import interpreter as litert
 from networks import NETWORKS
 from tflite_micro.python.tflite_micro import runtime
 
-from harness import paths
+from harness.base import paths
 from harness.model import Model
 from harness.reference import Interpreter
 

@@ -13,9 +13,9 @@ import sys
 import time
 from pathlib import Path
 
+from harness.base.errors import EnvironmentMissing
 from harness.build.standalone import build_standalone
 from harness.elf import Firmware
-from harness.errors import EnvironmentMissing
 from harness.targets import ConsoleMatch, Elapsed, open_target
 from harness.targets.renode import RenodeServer
 

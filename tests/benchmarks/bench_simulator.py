@@ -24,9 +24,9 @@ import unicorn
 from unicorn import arm_const as arm
 from unicorn.unicorn_py3.unicorn import uclib
 
+from harness.base.errors import EnvironmentMissing
 from harness.build.standalone import build_standalone
 from harness.elf import Firmware
-from harness.errors import EnvironmentMissing
 from harness.simulator import snapshot
 from harness.simulator.machine import End, Machine
 from harness.targets.renode.find import find

@@ -28,8 +28,8 @@ import numpy as np
 from networks import anomaly_detection, keyword_spotting
 from seeds import every_operator
 
-from harness import paths
-from harness.errors import HilError
+from harness.base import paths
+from harness.base.errors import HilError
 from harness.model import Model
 from harness.reference import Interpreter
 from harness.reference.node import NUMPY_TYPES

@@ -23,12 +23,13 @@ import inputs
 from elf_writer import MadeSection, MadeSymbol, write_elf
 from little_tflm import compile_little, has_gcc
 
-from harness import paths, targets
+from harness import targets
+from harness.base import paths
+from harness.base.clock import Deadline
+from harness.base.closing import Closing
+from harness.base.errors import EnvironmentMissing
 from harness.build.standalone import build_standalone
 from harness.cli import main
-from harness.closing import Closing
-from harness.deadline import Deadline
-from harness.errors import EnvironmentMissing
 from harness.targets.base import ConsoleChunk, Counters, Stop
 
 #: Wall seconds that one input may take, on a machine that does other things beside.

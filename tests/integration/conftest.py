@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from harness.errors import EnvironmentMissing
+from harness.base.errors import EnvironmentMissing
 from harness.targets.renode import RenodeServer
 
 

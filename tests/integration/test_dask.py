@@ -8,10 +8,10 @@ import little_study
 import pytest
 from dask_cluster import Cluster
 
-from harness import paths
+from harness.base import paths
+from harness.base.errors import EnvironmentMissing
 from harness.build.builders import build_one
 from harness.elf import Firmware
-from harness.errors import EnvironmentMissing
 from harness.model import Model
 from harness.studies import ResultStore, Study, carry_out, open_workers
 from harness.studies.campaign import Options, campaign, study_of

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from harness import footprint
+from harness.base.errors import EnvironmentMissing, FirmwareFailed, UsageError
 from harness.build.builders import build_all, build_one
 from harness.build.configurations import load
 from harness.build.standalone import build_operators
 from harness.elf import Firmware
-from harness.errors import EnvironmentMissing, FirmwareFailed, UsageError
 from harness.footprint.marginal import leave_one_out
 from harness.footprint.measure import measure
 from harness.targets.base import ConsoleMatch

@@ -127,16 +127,16 @@ def test_an_interrupted_run_before_the_first_result_says_so(start: Start, tmp_pa
 ALL_AT_ONCE = """
 import sys, time
 from pathlib import Path
-from harness import interrupts
+from harness.base import signals
 from harness.case import load_cases
 from harness.case.together import run_together
 
 results = {}
-with interrupts.raised(), interrupts.Keeping() as keeping:
+with signals.raised(), signals.Keeping() as keeping:
     cases = {case.name: case for case in load_cases(Path("hil.toml"))}
     run_together(cases, Path("out"), None, results)
 print(*results, flush=True)
-sys.exit(interrupts.exit_code(keeping.stop))
+sys.exit(signals.exit_code(keeping.stop))
 """
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import paths
+from harness.base import paths
 
 pytestmark = pytest.mark.skipif(
     shutil.which("arm-none-eabi-g++") is None, reason="needs arm-none-eabi-g++"

@@ -12,7 +12,7 @@ import pytest
 from networks import NETWORKS
 from oracle import Oracle, Refused
 
-from harness import paths
+from harness.base import paths
 from harness.model import Model
 from harness.reference import Interpreter
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from harness import paths
+from harness.base import paths
+from harness.base.errors import EnvironmentMissing, TargetLost
+from harness.base.findings import Kind
 from harness.build import configurations
 from harness.build.standalone import build_standalone
 from harness.elf import Firmware
 from harness.elf.demangle import demangle
-from harness.errors import EnvironmentMissing, TargetLost
-from harness.findings import Kind
 from harness.targets import ConsoleMatch, Elapsed, Stop, open_target
 from harness.targets.renode import RenodePool, find
 

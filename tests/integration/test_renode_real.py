@@ -7,11 +7,11 @@ import time
 
 import pytest
 
+from harness.base.errors import EnvironmentMissing
 from harness.build import configurations
 from harness.build.standalone import build_standalone
 from harness.case import crosscheck
 from harness.elf import Firmware
-from harness.errors import EnvironmentMissing
 from harness.targets import ConsoleMatch, Executed, Stop, SymbolReached, open_target
 
 END = ConsoleMatch(rb"~HIL \d+ (?:end|ready) [^\r\n]*\*[0-9a-f]{8}[\r\n]")

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from harness import footprint, paths, resolver
+from harness import footprint, resolver
+from harness.base import paths
+from harness.base.errors import EnvironmentMissing
 from harness.build.builders import build_one
 from harness.build.configurations import load
 from harness.cli import main
 from harness.elf import Firmware
-from harness.errors import EnvironmentMissing
 from harness.model import Model
 from harness.resolver import Verdict
 from harness.resolver.moment import run_past_registration

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import paths, resolver
+from harness import resolver
+from harness.base import paths
+from harness.base.errors import EnvironmentMissing
 from harness.build import generated, standalone
 from harness.build.configurations import load
 from harness.build.result import BuildOptions
@@ -17,7 +19,6 @@ from harness.build.variants import Variant
 from harness.case import Case, Verdict, run_case
 from harness.case.samples import sample_case
 from harness.elf import Firmware
-from harness.errors import EnvironmentMissing
 from harness.model import Model
 from harness.resolver.moment import run_past_registration
 from harness.targets import open_target

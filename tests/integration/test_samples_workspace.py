@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import paths
+from harness.base import paths
 from harness.build import zephyr
 
 pytest.importorskip("west")

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from sessions import fed_by_the_host
 
-from harness import paths, targets
+from harness import targets
+from harness.base import paths
 from harness.build.builders import build_one
 from harness.case import Verdict, run_case
 from harness.case.accuracy import accuracy

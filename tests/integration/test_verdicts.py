@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.base.errors import FirmwareFailed
 from harness.case.spec import Case
 from harness.cli import main
-from harness.errors import FirmwareFailed
 from harness.keywords import TflmHil
 
 COMPILER = shutil.which("arm-none-eabi-gcc")

@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness import paths
+from harness.base import paths
 from harness.build import configurations, standalone
 from harness.build.result import BuildOptions
 

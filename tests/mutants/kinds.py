@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from replay import Recording, record_session, record_text
 from spoil import Mutant, spoil, spoil_text
 
-from harness import paths
+from harness.base import paths
 from harness.build.builders import build_one
 from harness.case import Case, CaseResult, run_case
 from harness.case.samples import sample_case

@@ -17,10 +17,10 @@ import replay_nights as lab
 from action_runner import Runner
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
-from harness import paths
+from harness.base import paths
+from harness.base.errors import TargetLost
 from harness.build.builders import build_all
 from harness.cli import main
-from harness.errors import TargetLost
 from robot import api
 
 ROOT = Path(__file__).parents[2]
@@ -166,7 +166,7 @@ class Stage:
 
         self.monkeypatch.setattr("harness.targets.simulator.open", lost)
         self._code += (
-            "import harness.targets.simulator\nfrom harness.errors import TargetLost\n"
+            "import harness.targets.simulator\nfrom harness.base.errors import TargetLost\n"
             "def lost(*arguments, **options):\n"
             "    raise TargetLost('the board was unplugged')\n"
             "harness.targets.simulator.open = lost\n"

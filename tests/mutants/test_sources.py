@@ -10,7 +10,7 @@ from build_mutants import COMPILER, FIRMWARE, edited, firmware_mutant, sample_mu
 from source_mutants import SCRAPED_MUTANTS, SOURCE_MUTANTS, SourceMutant
 from test_transcripts import what_noticed
 
-from harness import paths
+from harness.base import paths
 from harness.case import Case, run_case
 from harness.case.samples import sample_case
 

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from wire import Wire
 
-from harness.elf import Image
-from harness.elf.wrapped import wrap
-from harness.errors import (
+from harness.base.errors import (
     EnvironmentMissing,
 )
+from harness.elf import Image
+from harness.elf.wrapped import wrap
 from harness.targets.board.identity import BenchBoard
 from harness.targets.board.lab import Lab, Policy
 from harness.targets.board.lock import ProbeLock

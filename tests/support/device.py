@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.findings import Kind
+from harness.base.findings import Kind
 from harness.model import Model
 from harness.reference import Interpreter
 from harness.uart import Console, encode

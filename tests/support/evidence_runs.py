@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 from device import Told, builtin_run, fed_run, lines
 
-from harness import paths
+from harness.base import paths
+from harness.base.findings import Finding, Kind
 from harness.case.evidence import Known, Measured, check_evidence, known_of
 from harness.case.spec import Case
-from harness.findings import Finding, Kind
 from harness.model import Model
 from harness.uart import Console
 

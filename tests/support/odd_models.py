@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from model_builder import Op, T, build
 
-from harness.errors import HilError
+from harness.base.errors import HilError
 from harness.model import Model
 from harness.reference import Interpreter
 

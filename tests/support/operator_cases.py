@@ -17,7 +17,7 @@ from model_builder import Op, T, build
 from oracle import Oracle, Refused
 from type_table import signatures
 
-from harness.errors import HilError
+from harness.base.errors import HilError
 from harness.model import Model
 from harness.reference import Interpreter
 

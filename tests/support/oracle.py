@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from oracle_worker import read, write
 
-from harness.arithmetic import Arithmetic
+from harness.base.arithmetic import Arithmetic
 
 WORKER = Path(__file__).with_name("oracle_worker.py")
 MODULES = {"tflm": "tflite_micro", "litert": "ai_edge_litert"}

@@ -14,8 +14,8 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from harness.deadline import Deadline
-from harness.errors import Unsupported
+from harness.base.clock import Deadline
+from harness.base.errors import Unsupported
 from harness.targets import (
     TARGETS,
     ConsoleChunk,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import paths
+from harness.base import paths
 from harness.build.schema import text as whole_schema
 
 RUNTIME = paths.platforms() / "standalone" / "tflm"

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import pytest
 
 from harness import targets
+from harness.base.errors import EnvironmentMissing
 from harness.build.builders import build_one
 from harness.elf import Firmware
-from harness.errors import EnvironmentMissing
 from harness.targets.base import Session
 
 

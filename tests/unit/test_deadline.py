@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.deadline import INSTANT, Deadline
+from harness.base.clock import INSTANT, Deadline
 
 
 class Clock:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import files
-from harness.errors import BadElf, CannotWrite, UsageError
+from harness.base import files
+from harness.base.errors import BadElf, CannotWrite, UsageError
 
 
 @pytest.fixture

@@ -18,10 +18,7 @@ import harness
 PACKAGE = Path(harness.__file__).parent
 #: From left to right: a room imports only rooms that stand before it. One line, one floor.
 FLOORS = (
-    ("closing", "errors", "findings", "paths", "deadline", "logs", "plain", "sources", "words"),
-    ("limits",),
-    ("arithmetic", "files", "interrupts", "native", "tables"),
-    ("platforms",),
+    ("base",),
     ("model",),
     ("elf",),
     ("build", "uart", "reference"),

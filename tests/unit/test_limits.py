@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import limits
-from harness.errors import UsageError
+from harness.base import numbers
+from harness.base.errors import UsageError
 
 NO_NUMBERS = [None, True, "", "soon", [], "1e999", math.nan, math.inf, -math.inf, -1, 10**400]
 
@@ -18,42 +18,42 @@ NO_NUMBERS = [None, True, "", "soon", [], "1e999", math.nan, math.inf, -math.inf
 @pytest.mark.parametrize("value", [*NO_NUMBERS, 0, 1e308, "-5", "nan"])
 def test_a_time_is_finite_above_zero_and_at_most_a_year(value: object) -> None:
     with pytest.raises(ValueError, match=r"is no|too long"):
-        limits.seconds(value)
+        numbers.seconds(value)
 
 
-@pytest.mark.parametrize("value", [1, 0.001, "5", "1e3", limits.MOST_SECONDS])
+@pytest.mark.parametrize("value", [1, 0.001, "5", "1e3", numbers.MOST_SECONDS])
 def test_times(value: object) -> None:
-    assert limits.seconds(value) == float(str(value))
+    assert numbers.seconds(value) == float(str(value))
 
 
 def test_zero_seconds_are_a_time_where_waiting_may_be_left_out() -> None:
-    assert limits.seconds(0, zero=True) == 0
+    assert numbers.seconds(0, zero=True) == 0
 
 
 @pytest.mark.parametrize("value", [*NO_NUMBERS, 0, 1.5, 10**12])
 def test_a_count_is_a_whole_number_from_one(value: object) -> None:
     with pytest.raises(ValueError, match="is not a number from 1"):
-        limits.count(value)
+        numbers.count(value)
 
 
 @pytest.mark.parametrize("value", [*NO_NUMBERS, 0, -5, 1.5, 10**9])
 def test_a_baud_rate_is_one_that_a_serial_port_may_have(value: object) -> None:
     with pytest.raises(ValueError, match="is not a baud rate"):
-        limits.baud(value)
-    assert limits.baud(115200) == 115200
+        numbers.baud(value)
+    assert numbers.baud(115200) == 115200
 
 
 @pytest.mark.parametrize("value", NO_NUMBERS)
 def test_a_tolerance_is_finite_and_not_negative(value: object) -> None:
     with pytest.raises(ValueError, match="is not a tolerance"):
-        limits.tolerance(value)
-    assert limits.tolerance(0) == 0
+        numbers.tolerance(value)
+    assert numbers.tolerance(0) == 0
 
 
 ANYTHING = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary())
 
 
-@pytest.mark.parametrize("check", [limits.seconds, limits.count, limits.baud, limits.tolerance])
+@pytest.mark.parametrize("check", [numbers.seconds, numbers.count, numbers.baud, numbers.tolerance])
 @given(value=ANYTHING)
 def test_whatever_is_given_a_number_comes_or_a_sentence(
     check: Callable[[object], float], value: object
@@ -67,7 +67,7 @@ def test_whatever_is_given_a_number_comes_or_a_sentence(
 
 def test_what_is_given_wrong_is_a_usage_error_that_says_where() -> None:
     with pytest.raises(UsageError, match=r"^case 'a': timeout: -1 is not a time"):
-        limits.given(limits.seconds, -1, "case 'a': timeout")
-    assert limits.given(limits.baud, limits.whole("9600"), "baud") == 9600
+        numbers.given(numbers.seconds, -1, "case 'a': timeout")
+    assert numbers.given(numbers.baud, numbers.whole("9600"), "baud") == 9600
     with pytest.raises(UsageError, match="'fast' is not a baud rate"):
-        limits.given(limits.baud, limits.whole("fast"), "baud")
+        numbers.given(numbers.baud, numbers.whole("fast"), "baud")

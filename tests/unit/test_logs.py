@@ -2,8 +2,8 @@
 
 import logging
 
-from harness import logs
-from harness.errors import FlashFailed
+from harness.base import logs
+from harness.base.errors import FlashFailed
 from harness.targets.board.lab import Policy
 from harness.targets.board.policy import attempt
 

@@ -1,6 +1,6 @@
 """Where the project's own files lie, in a checkout and in an installed package."""
 
-from harness import paths
+from harness.base import paths
 
 
 def test_an_installed_package_takes_its_own_folder_and_not_a_namesake_beside_it(

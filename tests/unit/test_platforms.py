@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import paths, platforms
-from harness.errors import UsageError
-from harness.platforms import Area, UartPins, read_board_table, read_chip_table
+from harness.base import paths, platforms
+from harness.base.errors import UsageError
+from harness.base.platforms import Area, UartPins, read_board_table, read_chip_table
 
 CHIP = (paths.platforms() / "chips" / "nrf9160.toml").read_text()
 BOARD = (paths.platforms() / "boards" / "nrf9160dk.toml").read_text()

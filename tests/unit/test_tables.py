@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 import pytest
 
-from harness import limits, tables
-from harness.errors import UsageError
+from harness.base import numbers, tables
+from harness.base.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Outer:
     share: float = 0.5
     wanted: bool = False
     mode: Literal["fast", "slow"] = "fast"
-    wait: Annotated[float, partial(limits.seconds, zero=True)] = 0.0
+    wait: Annotated[float, partial(numbers.seconds, zero=True)] = 0.0
     serial: Annotated[str, tables.Raw(str)] = ""
     inner: Inner | None = None
     rows: tuple[Inner, ...] = ()

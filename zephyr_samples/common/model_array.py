@@ -8,8 +8,8 @@ import generate
 
 generate.find_package()
 
+from harness.base.errors import UsageError  # noqa: E402
 from harness.build import configurations, generated  # noqa: E402
-from harness.errors import UsageError  # noqa: E402
 
 
 def main() -> None:

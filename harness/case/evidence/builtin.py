@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from harness import paths
+from harness.base import paths
 from harness.build import generated
 from harness.build.variants import Sample
 from harness.model import Model, Tensor

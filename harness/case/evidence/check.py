@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from harness.base.findings import Finding, Findings
 from harness.case.evidence.answers import check_answers
 from harness.case.evidence.closing import check_closing
 from harness.case.evidence.facts import check_facts
@@ -10,7 +11,6 @@ from harness.case.evidence.known import Known, Measured
 from harness.case.evidence.ledger import Ledger
 from harness.case.evidence.profile import check_profile
 from harness.case.evidence.setup import check_setup
-from harness.findings import Finding, Findings
 from harness.uart import Console
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from harness.base.findings import Finding, Kind
 from harness.case.evidence.known import Known, Measured, tensor_bytes
 from harness.case.evidence.ledger import Ledger
-from harness.findings import Finding, Kind
 from harness.model import Tensor
 from harness.uart.tensors import TensorKey
 

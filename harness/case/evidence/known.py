@@ -8,7 +8,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from harness import paths
+from harness.base import paths
+from harness.base.findings import Finding, Kind
 from harness.build import board, generated
 from harness.build.builders import RUNTIME
 from harness.build.configurations import load
@@ -19,7 +20,6 @@ from harness.elf import Image
 from harness.elf.demangle import demangle
 from harness.elf.file import Symbol
 from harness.elf.regions import RAM
-from harness.findings import Finding, Kind
 from harness.model import Model, Tensor
 from harness.reference.node import NUMPY_TYPES
 from harness.uart.records import Value

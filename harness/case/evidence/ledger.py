@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 from array import array
 
-from harness.findings import Finding, Findings, Kind
+from harness.base.findings import Finding, Findings, Kind
 from harness.uart.record_reader import KIND_NAMES, Records
 from harness.uart.records import Record
 from harness.uart.tensors import Tensors, assemble

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from harness.base.findings import Finding, Kind
 from harness.case.evidence.inferences import good_inferences
 from harness.case.evidence.known import Known, tensor_bytes
 from harness.case.evidence.ledger import Ledger
-from harness.findings import Finding, Kind
 from harness.model import Model
 
 

@@ -9,7 +9,7 @@
 #include "state.h"
 
 #ifndef CORE_SOURCES
-#error "harness/sources.py makes the number of the sources that this is built from"
+#error "harness/base/sources.py makes the number of the sources that this is built from"
 #endif
 
 // Steals the reference to `value`.

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from harness.platforms import ChipTable, Peripheral
+from harness.base.platforms import ChipTable, Peripheral
 
 if TYPE_CHECKING:
     from harness.simulator._native import Registers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from harness.platforms import Peripheral
+from harness.base.platforms import Peripheral
 from harness.simulator.peripherals.base import Chip, Device, Register
 
 PINS = 32

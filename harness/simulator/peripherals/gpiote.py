@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from harness.platforms import Peripheral
+from harness.base.platforms import Peripheral
 from harness.simulator.peripherals.base import Chip, Device, Nordic, Register, numbered
 from harness.simulator.peripherals.gpio import OUT, Gpio
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from harness.platforms import Peripheral
+from harness.base.platforms import Peripheral
 from harness.simulator.peripherals.base import Nordic, Register, State
 
 REGIONS = 32

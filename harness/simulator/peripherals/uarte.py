@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from harness.platforms import Peripheral
+from harness.base.platforms import Peripheral
 from harness.simulator.peripherals.base import (
     ENABLE_BIT,
     INTEN,

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
+from harness.base.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.elf.demangle import qualified
 from harness.elf.functions import address_of
-from harness.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.model import Model
 from harness.simulator import End, Machine
 from harness.simulator.snapshot import Snapshot, take

@@ -8,7 +8,7 @@ from itertools import accumulate
 from random import Random
 from typing import Any
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
 from harness.studies.campaign.baseline import Baseline, FaultSite
 from harness.studies.campaign.brownout import BrownOut
 

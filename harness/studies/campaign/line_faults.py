@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from harness.base.clock import Deadline
+from harness.base.errors import FirmwareFailed
 from harness.case.feed import Feeder, Tap
-from harness.deadline import Deadline
-from harness.errors import FirmwareFailed
 from harness.simulator import Machine
 from harness.studies.campaign.faults import LOST, InjectedFault
 from harness.targets.base import Stop, Until

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.base.errors import UsageError
 from harness.elf import Image
-from harness.errors import UsageError
 from harness.model import Model
 from harness.simulator import Machine
 from harness.simulator.snapshot import Snapshot, load, save

@@ -8,11 +8,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
-from harness import files, tables
+from harness.base import files, tables
+from harness.base.errors import UsageError
 from harness.build.builders import BUILDERS, RUNTIME
 from harness.build.configurations import load as load_table
 from harness.case.casefile import find_model
-from harness.errors import UsageError
 from harness.targets.registry import DEFAULT, TARGETS
 
 #: A sweep with more points is refused: probably an axis is too long by mistake.

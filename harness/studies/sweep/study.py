@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from harness import files, paths
+from harness.base import files, paths
+from harness.base.errors import BuildFailed, CheckFailed, EnvironmentMissing, UsageError
 from harness.build.builders import RUNTIME, build_one
 from harness.build.cache import tree_digest
 from harness.build.result import BuildOptions
@@ -20,7 +21,6 @@ from harness.case.result import CaseResult, Verdict
 from harness.case.run import run_case
 from harness.case.samples import sample_case
 from harness.case.spec import Case
-from harness.errors import BuildFailed, CheckFailed, EnvironmentMissing, UsageError
 from harness.studies.study import Perform, Study, WorkUnit
 from harness.studies.sweep.axes import SweepPoint
 

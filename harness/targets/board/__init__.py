@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from harness import limits
+from harness.base import numbers
 from harness.elf import Image
 from harness.targets.board import discovery
 from harness.targets.board.lab import Lab, load
@@ -20,7 +20,7 @@ from harness.targets.board.opening import Opening
 from harness.targets.board.session import BoardSession
 
 Result = TypeVar("Result")
-_WAIT = partial(limits.seconds, zero=True)
+_WAIT = partial(numbers.seconds, zero=True)
 
 
 def prepare(
@@ -41,7 +41,7 @@ def prepare(
     be exactly one), ``lab`` a lab file, ``wait`` the seconds to wait for a board that is in use,
     ``bench`` a folder of virtual boards. ``runner`` and ``baud`` overrule the lab file.
 
-    Raises :class:`harness.errors.UsageError` for a lab file or a value that is not valid.
+    Raises :class:`UsageError` for a lab file or a value that is not valid.
     """
     chosen_lab = lab if isinstance(lab, Lab) else load(lab)
     name = board or os.environ.get("TFLM_HIL_BOARD") or None
@@ -51,20 +51,20 @@ def prepare(
         lab=chosen_lab,
         find=lambda: discovery.select(discovery.attached(chosen_lab, bench=folder), name),
         runner=runner,
-        baud=limits.given(limits.baud, limits.whole(baud), "baud") if baud else 0,
+        baud=numbers.given(numbers.baud, numbers.whole(baud), "baud") if baud else 0,
         reflash=reflash,
         console_limit=console_limit,
-        wait=limits.given(_WAIT, wait, "wait"),
+        wait=numbers.given(_WAIT, wait, "wait"),
     )
 
 
 def open(image: Image, **options: Any) -> BoardSession:  # noqa: A001 - called by harness.targets
     """Run ``image`` on a board; options as in :func:`prepare`.
 
-    Raises :class:`harness.errors.UsageError` if several boards fit,
-    :class:`harness.errors.EnvironmentMissing` if none does or no flash tool is installed,
-    :class:`harness.errors.BoardUnavailable` if the board is locked, in quarantine or its port is
-    busy, :class:`harness.errors.FlashFailed` if the image could not be written.
+    Raises :class:`UsageError` if several boards fit,
+    :class:`EnvironmentMissing` if none does or no flash tool is installed,
+    :class:`BoardUnavailable` if the board is locked, in quarantine or its port is
+    busy, :class:`FlashFailed` if the image could not be written.
     """
     return prepare(image, **options).open()
 
@@ -72,7 +72,7 @@ def open(image: Image, **options: Any) -> BoardSession:  # noqa: A001 - called b
 def run(image: Image, action: Callable[[BoardSession], Result], **options: Any) -> Result:
     """The result of ``action`` on a session; failures of the bench are tried again.
 
-    Raises as :func:`open`, and :class:`harness.errors.TargetLost` if the board is lost in the last
+    Raises as :func:`open`, and :class:`TargetLost` if the board is lost in the last
     attempt.
     """
     return prepare(image, **options).run(action)

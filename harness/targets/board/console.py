@@ -15,7 +15,7 @@ from bisect import bisect_right
 from pathlib import Path
 from typing import Any
 
-from harness.errors import BoardUnavailable, PortBusy, TargetLost
+from harness.base.errors import BoardUnavailable, PortBusy, TargetLost
 from harness.targets.base import ConsoleChunk
 
 #: Longest match that :meth:`SerialConsole.search` finds across reads.

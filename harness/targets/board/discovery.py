@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from harness import platforms
-from harness.errors import EnvironmentMissing, UsageError
+from harness.base import platforms
+from harness.base.errors import EnvironmentMissing, UsageError
 from harness.targets.board.identity import BenchBoard, Port, application_port, kit
 from harness.targets.board.lab import BoardEntry, Lab, is_valid_name, same_serial
 

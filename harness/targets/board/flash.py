@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import EnvironmentMissing, FlashFailed
+from harness.base.errors import EnvironmentMissing, FlashFailed
 from harness.targets.board.image import FlashImage
 from harness.targets.board.process import Command, ToolOutput, run
 from harness.targets.board.runners import Runner

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import platforms
+from harness.base import platforms
 from harness.targets.board.lab import BAUD
 
 

@@ -10,11 +10,11 @@ import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness import platforms
+from harness.base import platforms
+from harness.base.errors import UsageError
 from harness.elf import Image, hexfile
 from harness.elf.combined import own_blocks
 from harness.elf.trustzone import is_non_secure
-from harness.errors import UsageError
 
 #: Merged images, relative to the ELF's folder, the preferred one first:
 #: Zephyr's own TF-M build, nRF Connect SDK before sysbuild, sysbuild.

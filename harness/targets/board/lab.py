@@ -16,8 +16,9 @@ from typing import Annotated, Any
 
 import platformdirs
 
-from harness import files, limits, platforms, tables
-from harness.errors import UsageError
+from harness.base import files, numbers, platforms, tables
+from harness.base.errors import UsageError
+from harness.base.text import short
 
 #: Baud rate of a console for which the lab file names none.
 BAUD = platforms.board_table().console.baud
@@ -28,7 +29,7 @@ _NAME = re.compile(r"\w[\w .:+@-]{0,63}")
 _LONGEST_NAME = 128
 _NAME_RULE = "1 to 64 letters, digits and .:+@_- or blanks, the first a letter or digit"
 _MOST_RETRIES = 10
-_Seconds = Annotated[float, partial(limits.seconds, zero=True)]
+_Seconds = Annotated[float, partial(numbers.seconds, zero=True)]
 
 
 def is_valid_name(text: str) -> bool:
@@ -46,21 +47,21 @@ def checked_name(text: str, subject: str) -> str:
 
 def _retries(value: int) -> int:
     if not 0 <= value <= _MOST_RETRIES:
-        raise ValueError(f"{limits.short(value)} is not a number from 0 to {_MOST_RETRIES}")
+        raise ValueError(f"{short(value)} is not a number from 0 to {_MOST_RETRIES}")
     return value
 
 
 def _named(value: str) -> str:
     """A name that is also a valid file name."""
     if not is_valid_name(value):
-        raise ValueError(f"{limits.short(value)} cannot be used: {_NAME_RULE}")
+        raise ValueError(f"{short(value)} cannot be used: {_NAME_RULE}")
     return value
 
 
 def _serial(value: object) -> str:
     """A probe's serial number, with or without quotes in the file."""
     whole = isinstance(value, int) and not isinstance(value, bool)
-    return _named(limits.short(value) if whole else value if isinstance(value, str) else "")
+    return _named(short(value) if whole else value if isinstance(value, str) else "")
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class BoardEntry:
     probe: Annotated[str, tables.Raw(_serial)]
     port: str = ""
     runner: str = ""
-    baud: Annotated[int, limits.baud] = BAUD
+    baud: Annotated[int, numbers.baud] = BAUD
     tags: tuple[str, ...] = ()
     probe_host: str = ""
     power_cycle: tuple[str, ...] = ()

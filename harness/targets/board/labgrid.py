@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from harness.errors import BoardUnavailable
+from harness.base.errors import BoardUnavailable
 from harness.targets.board.process import Command, run
 
 _SECONDS = 30.0
@@ -21,7 +21,7 @@ def acquired(place: str, *, search_path: str | None = None) -> Iterator[None]:
     """Hold ``place`` for the block; nothing is held if the name is empty.
 
     Raises :class:`BoardUnavailable` with the client's message if another user has it, and
-    :class:`harness.errors.EnvironmentMissing` if the client is not installed.
+    :class:`EnvironmentMissing` if the client is not installed.
     """
     if not place:
         yield

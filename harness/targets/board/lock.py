@@ -20,8 +20,8 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from harness.closing import Closing
-from harness.errors import BoardUnavailable, TargetLost
+from harness.base.closing import Closing
+from harness.base.errors import BoardUnavailable, TargetLost
 from harness.targets.board.lab import checked_name
 from harness.targets.board.state import StateFolder, fresh_name
 

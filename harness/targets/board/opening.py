@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from harness.deadline import Deadline
+from harness.base.clock import Deadline
+from harness.base.errors import EnvironmentMissing, HilError, PortBusy, TargetLost
 from harness.elf import Image
-from harness.errors import EnvironmentMissing, HilError, PortBusy, TargetLost
 from harness.targets.board import labgrid, policy, runners
 from harness.targets.board.console import SerialConsole
 from harness.targets.board.flash import Flasher

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
-from harness.errors import BoardUnavailable, FlashFailed, HilError, TargetLost
+from harness.base.errors import BoardUnavailable, FlashFailed, HilError, TargetLost
 from harness.targets.board.console import ConsoleOverflow
 from harness.targets.board.lab import Policy, checked_name
 from harness.targets.board.lock import BoardTaken

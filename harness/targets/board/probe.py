@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Protocol
 
-from harness import platforms
-from harness.errors import EnvironmentMissing, TargetLost, UsageError
+from harness.base import platforms
+from harness.base.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.targets.base import MemoryAccess
 
 #: Options of pyOCD's session besides the chip's name. A locked chip is not unlocked: that would

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from harness.errors import EnvironmentMissing
+from harness.base.errors import EnvironmentMissing
 
 #: Stands in ``Command.argv`` for the file that holds ``Command.script``.
 SCRIPT = "{script}"

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from harness.deadline import Deadline
+from harness.base.clock import Deadline
+from harness.base.errors import FlashFailed, TargetLost, Unsupported
+from harness.base.findings import Finding, Kind
 from harness.elf import Image
-from harness.errors import FlashFailed, TargetLost, Unsupported
-from harness.findings import Finding, Kind
 from harness.targets.base import (
     ConsoleChunk,
     ConsoleMatch,

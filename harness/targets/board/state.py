@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from harness.errors import BoardUnavailable
+from harness.base.errors import BoardUnavailable
 
 _SHARED = 0o1777
 _NOTE = 0o666

@@ -19,7 +19,7 @@ def open(  # noqa: A001 - the name that harness.targets calls
     """A session on ``server``, on one of ``pool``, or on a Renode that ends with the session.
 
     ``renode`` names the program (else RENODE, PATH, the usual places). Raises
-    :class:`harness.errors.EnvironmentMissing` if there is none or it is too old.
+    :class:`EnvironmentMissing` if there is none or it is too old.
     """
     if server is None and pool is not None:
         server = pool.server(renode)

@@ -9,8 +9,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness import paths
-from harness.errors import EnvironmentMissing
+from harness.base import paths
+from harness.base.errors import EnvironmentMissing
 from harness.targets.renode.releases import DIFFERENCES, MINIMUM, Version, shown, warnings
 
 #: Where installers put it, if it is not on PATH.

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from filelock import FileLock
 
-from harness.errors import CannotWrite, EnvironmentMissing, HilError, UsageError
+from harness.base.errors import CannotWrite, EnvironmentMissing, HilError, UsageError
 from harness.targets.renode import find
 from harness.targets.renode.releases import ARCHIVES, PINNED, Archive, Version, shown
 

@@ -10,7 +10,7 @@ import select
 import time
 from collections.abc import Callable, Iterator
 
-from harness.errors import HilError, TargetLost
+from harness.base.errors import HilError, TargetLost
 
 _CHUNK = 1 << 16
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from harness.base.findings import Finding, Kind
 from harness.elf import Image
-from harness.findings import Finding, Kind
 
 _BUS = re.compile(
     r"sysbus: (?:\[cpu: 0x(?P<pc>[0-9A-Fa-f]+)\] )?(?:\(tag: '(?P<tag>\w+)'\) )?"

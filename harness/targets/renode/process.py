@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from harness.errors import HilError, TargetLost
+from harness.base.errors import HilError, TargetLost
 from harness.targets.renode.find import RenodeProgram
 from harness.targets.renode.link import pipes
 

@@ -7,11 +7,11 @@ from contextlib import ExitStack
 from enum import Enum
 from pathlib import Path
 
-from harness import paths, platforms
-from harness.closing import Closing
-from harness.deadline import RESETS_IN_A_LOOP
+from harness.base import paths, platforms
+from harness.base.clock import RESETS_IN_A_LOOP
+from harness.base.closing import Closing
+from harness.base.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.elf import Image
-from harness.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.targets.renode.find import RenodeProgram, find
 from harness.targets.renode.link import AgentLink
 from harness.targets.renode.process import RenodeProcess, monitor_path
@@ -216,7 +216,7 @@ class RenodePool(Closing):
     def server(self, renode: str | Path | None = None) -> RenodeServer:
         """A server that is not busy, of the program ``renode``.
 
-        Raises :class:`harness.errors.EnvironmentMissing` if there is none or it is too old. Later
+        Raises :class:`EnvironmentMissing` if there is none or it is too old. Later
         calls raise the same error again, because asking Renode for its version takes a second.
         """
         program = str(renode or "")

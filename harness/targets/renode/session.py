@@ -9,12 +9,12 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from harness import platforms
-from harness.deadline import Deadline
+from harness.base import platforms
+from harness.base.clock import Deadline
+from harness.base.errors import TargetLost, UsageError
+from harness.base.findings import Finding, Kind
 from harness.elf import Image, trustzone, vectors
 from harness.elf.coverage import Block, Coverage
-from harness.errors import TargetLost, UsageError
-from harness.findings import Finding, Kind
 from harness.targets.base import (
     ConsoleChunk,
     ConsoleMatch,

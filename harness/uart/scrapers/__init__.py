@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
 from harness.uart.lines import Line
 from harness.uart.scrapers.base import Check, Predict, Scraped, Scraper, TestResult, Wanted
 from harness.uart.scrapers.hello_world import HelloWorld

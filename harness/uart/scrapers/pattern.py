@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 import re2
 
-from harness.errors import UsageError
-from harness.findings import Finding, Findings, Kind
+from harness.base.errors import UsageError
+from harness.base.findings import Finding, Findings, Kind
 from harness.uart.lines import Line
 from harness.uart.scrapers.base import Scraped, Scraper
 

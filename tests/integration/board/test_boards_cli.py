@@ -54,7 +54,7 @@ def test_boards_json_says_who_holds_a_board(dk, cli, run, firmware, lab):
 
 
 def test_taking_and_releasing_a_board(dk, cli, run, firmware, lab):
-    from harness.errors import TargetLost
+    from harness.base.errors import TargetLost
     from harness.targets.base import ConsoleMatch
     from harness.targets.board.policy import Quarantine
 

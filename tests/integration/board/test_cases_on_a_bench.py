@@ -87,7 +87,7 @@ def case(tmp_path, bench):
 
 
 def wait_for(board):
-    from harness.errors import TargetLost
+    from harness.base.errors import TargetLost
 
     for _ in range(200):
         try:

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from harness.errors import BoardUnavailable, FlashFailed, TargetLost
-from harness.findings import Kind
+from harness.base.errors import BoardUnavailable, FlashFailed, TargetLost
+from harness.base.findings import Kind
 from harness.targets.base import ConsoleMatch, Stop
 from harness.targets.board.lab import BoardEntry, Lab, Policy
 from harness.targets.board.policy import Quarantine

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from harness.base.errors import EnvironmentMissing
 from harness.elf import Firmware
-from harness.errors import EnvironmentMissing
 from harness.targets.base import ConsoleMatch, Stop
 
 END = ConsoleMatch(rb"~HIL \d+ end [^\n]*\n")

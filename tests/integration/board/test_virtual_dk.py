@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from harness.errors import EnvironmentMissing, Unsupported, UsageError
+from harness.base.errors import EnvironmentMissing, Unsupported, UsageError
 from harness.targets.base import ConsoleMatch, Elapsed, Executed, Stop
 from harness.targets.board.discovery import attached
 from harness.targets.board.lab import Lab

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from harness import logs, paths
+from harness.base import logs, paths
+from harness.base.errors import BuildFailed, EnvironmentMissing, UsageError
 from harness.build.result import BuildOptions
 from harness.build.standalone import build_many, build_standalone
 from harness.elf import Firmware
-from harness.errors import BuildFailed, EnvironmentMissing, UsageError
 
 TOOLS = ("arm-none-eabi-g++", "arm-none-eabi-gcc-ar", "flatc")
 

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from sessions import fed_by_the_host
 
-from harness import paths, targets
+from harness import targets
+from harness.base import paths
+from harness.base.errors import EnvironmentMissing, FirmwareFailed
 from harness.build.builders import build_one
 from harness.case.feed import Feeder, Tap
 from harness.elf import Firmware
-from harness.errors import EnvironmentMissing, FirmwareFailed
 from harness.model import Model
 from harness.reference import Interpreter
 from harness.targets.base import ConsoleMatch, Session

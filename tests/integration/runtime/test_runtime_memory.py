@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness import paths
+from harness.base import paths
 
 ALIGNMENT = 16
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import paths
+from harness.base import paths
 
 INFERENCES = 1000
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from runtime_headers import RUNTIME, include_folders
 
-from harness import paths
+from harness.base import paths
 from harness.model import Model
 from harness.resolver import generate
 

@@ -15,9 +15,9 @@ import pytest
 from virtual_bench import SERIAL, ThreadDk
 from wire import Wire
 
+from harness.base.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.elf import Image
 from harness.elf.wrapped import wrap
-from harness.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.targets import ConsoleMatch, Stop, open_target
 from harness.targets.board.console import holders
 from harness.targets.board.virtual import bench as benches

@@ -10,7 +10,7 @@ import time
 import pytest
 from wire import Wire
 
-from harness.errors import BoardUnavailable, TargetLost
+from harness.base.errors import BoardUnavailable, TargetLost
 from harness.targets.board.console import SerialConsole
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.errors import EnvironmentMissing, UsageError
+from harness.base.errors import EnvironmentMissing, UsageError
 from harness.targets.board import discovery
 from harness.targets.board.identity import Port
 from harness.targets.board.lab import BoardEntry, Lab

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pytest
 
-from harness.errors import EnvironmentMissing, FlashFailed, Unsupported, UsageError
+from harness.base.errors import EnvironmentMissing, FlashFailed, Unsupported, UsageError
 from harness.targets.board.flash import Flasher
 from harness.targets.board.image import FlashImage
 from harness.targets.board.process import Command

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from harness.base.errors import UsageError
 from harness.elf import Image, hexfile
 from harness.elf.wrapped import wrap
-from harness.errors import UsageError
 from harness.targets.board.image import prepare
 
 

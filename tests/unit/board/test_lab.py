@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
 from harness.targets.board import lab
 
 GOOD = """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import BoardUnavailable, EnvironmentMissing
+from harness.base.errors import BoardUnavailable, EnvironmentMissing
 from harness.targets.board import labgrid
 
 

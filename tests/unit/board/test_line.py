@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
 from harness.targets.board.session import not_text
 from harness.targets.board.virtual import misbehaviour
 from harness.targets.board.virtual.line import SerialLine, resample

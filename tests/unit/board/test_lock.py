@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from harness.errors import BoardUnavailable, TargetLost
+from harness.base.errors import BoardUnavailable, TargetLost
 from harness.targets.board.lock import Holder, ProbeLock
 
 HOLD = """

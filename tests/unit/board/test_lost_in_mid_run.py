@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 from board_desk import BOOT, SERIAL, Desk, free
 
+from harness.base.errors import FirmwareFailed, TargetLost
 from harness.elf import Image
-from harness.errors import FirmwareFailed, TargetLost
 from harness.targets import Session, run_on_target
 from harness.targets.base import ConsoleMatch, Stop
 from harness.targets.board.console import ConsoleOverflow

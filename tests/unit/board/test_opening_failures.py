@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 from board_desk import SERIAL, Desk, Start, free
 
-from harness.elf import Image
-from harness.errors import (
+from harness.base.errors import (
     BoardUnavailable,
     EnvironmentMissing,
     FlashFailed,
@@ -23,6 +22,7 @@ from harness.errors import (
     TargetLost,
     UsageError,
 )
+from harness.elf import Image
 from harness.targets.board import open as open_board
 from harness.targets.board.identity import BenchBoard
 from harness.targets.board.lab import BoardEntry, Lab

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from harness.errors import (
+from harness.base.errors import (
     BoardUnavailable,
     CheckFailed,
     FirmwareFailed,

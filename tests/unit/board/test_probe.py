@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from harness.errors import EnvironmentMissing, TargetLost, UsageError
+from harness.base.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.targets.board.probe import PyocdMemory
 
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from harness.errors import EnvironmentMissing
+from harness.base.errors import EnvironmentMissing
 from harness.targets.board.process import SCRIPT, Command, run
 
 

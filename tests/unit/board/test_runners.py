@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import platforms
-from harness.errors import EnvironmentMissing, Unsupported, UsageError
+from harness.base import platforms
+from harness.base.errors import EnvironmentMissing, Unsupported, UsageError
 from harness.targets.board.image import FlashImage
 from harness.targets.board.runners import RUNNERS, choose
 

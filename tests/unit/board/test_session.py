@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 from wire import Wire
 
+from harness.base.errors import FlashFailed, TargetLost, Unsupported
+from harness.base.findings import Kind
 from harness.elf import Image
 from harness.elf.wrapped import wrap
-from harness.errors import FlashFailed, TargetLost, Unsupported
-from harness.findings import Kind
 from harness.targets.base import ConsoleMatch, Elapsed, Executed, Stop, SymbolReached
 from harness.targets.board import session as sessions
 from harness.targets.board.console import SerialConsole

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import BoardUnavailable, UsageError
+from harness.base.errors import BoardUnavailable, UsageError
 from harness.targets.board.lab import checked_name
 from harness.targets.board.lock import ProbeLock
 from harness.targets.board.policy import Quarantine

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.deadline import Deadline
-from harness.errors import FirmwareFailed, TargetLost
+from harness.base.clock import Deadline
+from harness.base.errors import FirmwareFailed, TargetLost
 from harness.targets.base import Stop
 from harness.targets.board.virtual.chip import SPEED, FlashStore, SimulatorChip, TranscriptChip
 

@@ -12,7 +12,7 @@ import pytest
 from plugged_board import Plugged
 from virtual_bench import SERIAL, ThreadDk
 
-from harness.platforms import chip_table
+from harness.base.platforms import chip_table
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.client import ControlError
 from harness.targets.board.virtual.misbehaviour import NAMES, parse

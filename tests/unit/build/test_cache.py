@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.base.errors import CannotWrite, EnvironmentMissing
 from harness.build.cache import Cache
 from harness.build.threads import at_once
-from harness.errors import CannotWrite, EnvironmentMissing
 
 FILL_FOR_EVER = """
 import sys, time

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from harness import paths
+from harness.base import paths
+from harness.base.errors import BuildFailed
 from harness.build.cache import Cache
 from harness.build.compiler import Compiler
 from harness.build.inputs import Contents, Includes, Inputs, Roots, digest
 from harness.build.result import BuildOptions
 from harness.build.standalone import build_standalone
 from harness.build.toolchain import Toolchain
-from harness.errors import BuildFailed
 
 TOOLS = ("arm-none-eabi-g++", "arm-none-eabi-gcc-ar", "flatc")
 

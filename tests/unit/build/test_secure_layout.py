@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from harness import paths, platforms
+from harness.base import paths, platforms
 from harness.elf.regions import from_linker_script
 
 RUNTIME = paths.platforms() / "standalone"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.base.errors import BuildFailed
 from harness.build import zephyr
-from harness.errors import BuildFailed
 
 #: A `west` that says where it was to build, and fails as the file `fails` of its Zephyr says.
 WEST = """

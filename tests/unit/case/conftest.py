@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-from harness.deadline import Deadline
-from harness.errors import Unsupported
+from harness.base.clock import Deadline
+from harness.base.errors import Unsupported
 from harness.targets import ConsoleChunk, ConsoleMatch, Counters, Stop
 from harness.uart import Record, encode
 from harness.uart.records import TO_DEVICE, parse

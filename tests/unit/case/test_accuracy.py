@@ -9,9 +9,9 @@ import pytest
 from device import lines, parts, told
 from model_builder import Graph, T, build_graphs
 
-from harness import paths
+from harness.base import paths
+from harness.base.errors import CheckFailed, UsageError
 from harness.case.accuracy import Accuracy, accuracy
-from harness.errors import CheckFailed, UsageError
 
 LABELS = np.array([3, 1, 4, 1])
 CARD = '[test]\nfile = "set.npz"\naccuracy = 0.75\n'

@@ -7,8 +7,8 @@ import json
 import pytest
 from results import case_result
 
+from harness.base.errors import CannotWrite
 from harness.case import artifacts
-from harness.errors import CannotWrite
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,13 @@ import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 from little_tflm import compile_little, has_gcc
 
-from harness import footprint, paths
+from harness import footprint
+from harness.base import paths
+from harness.base.errors import UsageError
 from harness.case import Case, load_cases
 from harness.case.budgets import check_budgets
 from harness.case.figures import Measures
 from harness.elf import Image
-from harness.errors import UsageError
 
 ONE = "resolver.AddConv2D();"
 TWO = "resolver.AddConv2D(); resolver.AddSoftmax();"

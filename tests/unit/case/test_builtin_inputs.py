@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from model_builder import Graph, T, build_graphs
 
-from harness import paths
+from harness.base import paths
 from harness.build.configurations import load
 from harness.case.evidence.builtin import builtin_inputs
 from harness.model import Model

@@ -1,8 +1,8 @@
 import pytest
 
-from harness import paths
+from harness.base import paths
+from harness.base.errors import UsageError
 from harness.case.casefile import find_model, load_cases, size
-from harness.errors import UsageError
 
 
 @pytest.fixture

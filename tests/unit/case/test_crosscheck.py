@@ -10,9 +10,9 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.base.errors import Unsupported, UsageError
 from harness.case.crosscheck import CrossCheck, Seen, arenas, compare, look, run
 from harness.elf import Image
-from harness.errors import Unsupported, UsageError
 from harness.targets import ConsoleMatch, Stop
 
 END = line(2, "end", inferences=1)

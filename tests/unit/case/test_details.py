@@ -4,7 +4,7 @@ import zlib
 
 from device import line
 
-from harness import paths
+from harness.base import paths
 from harness.case.observe import observe
 from harness.case.outputs import OutputCheck
 from harness.case.run import _details, _one_line, _wrong_model

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from harness.base.errors import BUG_HINT, UsageError
 from harness.case import each
 from harness.case.result import Verdict
 from harness.case.spec import Case
-from harness.errors import BUG_HINT, UsageError
 
 
 class Timer(Exception):

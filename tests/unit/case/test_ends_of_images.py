@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.base.findings import Kind
 from harness.build.variants import Expectation
 from harness.case import Case, CaseResult, run_case
 from harness.case.live import Live
 from harness.case.result import Verdict
 from harness.elf import Image
-from harness.findings import Kind
 from harness.targets import open_target
 
 COMPILER = shutil.which("arm-none-eabi-gcc")

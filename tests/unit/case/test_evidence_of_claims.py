@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from evidence_runs import BUILTIN, OWN, console_of, found, messages, with_field
 
+from harness.base.findings import Kind
 from harness.case.counted import Counted
 from harness.case.evidence import Measured
 from harness.case.figures import measure
 from harness.elf import Image
-from harness.findings import Kind
 
 # BUILTIN: three inferences of 1,000 ticks each, as their records say.
 TICKS = [fields["ticks"] for kind, fields in BUILTIN if kind == "inference"]

@@ -8,8 +8,8 @@ import pytest
 from device import Told, closing, set_up, told
 from evidence_runs import BUILTIN, FED, HOST, MODEL, OWN, SENT, found, kinds, messages, with_field
 
+from harness.base.findings import Kind
 from harness.case.evidence import Measured
-from harness.findings import Kind
 
 
 def test_answers_are_those_to_what_was_sent():

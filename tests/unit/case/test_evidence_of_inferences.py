@@ -22,8 +22,8 @@ from evidence_runs import (
     without,
 )
 
+from harness.base.findings import Kind
 from harness.case.evidence import Known, Measured
-from harness.findings import Kind
 
 
 def test_every_inference_that_was_asked_for_comes_and_no_other():

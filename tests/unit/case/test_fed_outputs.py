@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import paths
-from harness.arithmetic import Arithmetic
+from harness.base import paths
+from harness.base.arithmetic import Arithmetic
 from harness.case.outputs import check_outputs
 from harness.case.spec import Case
 from harness.model import Model

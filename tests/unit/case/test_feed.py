@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from device import line
 
+from harness.base.errors import FirmwareFailed
 from harness.case.feed import Feeder, Tap, hand_over
-from harness.errors import FirmwareFailed
 from harness.targets import Stop
 from harness.uart import Console
 from harness.uart.records import BLOCK, fill_blocks

@@ -10,7 +10,8 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 from model_builder import Graph, Op, T, build_graphs
 from seeds_more import stream
 
-from harness import paths
+from harness.base import paths
+from harness.base.errors import BadElf
 from harness.case import figures
 from harness.case.figures import (
     Measures,
@@ -25,7 +26,6 @@ from harness.case.result import OperatorTicks, Profiled, Size
 from harness.elf import Image
 from harness.elf.coverage import Coverage
 from harness.elf.wrapped import wrap
-from harness.errors import BadElf
 from harness.model import Model
 from harness.uart import Console
 

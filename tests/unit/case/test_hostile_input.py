@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness import paths
+from harness.base import paths
+from harness.base.errors import UsageError
 from harness.build.configurations import load
 from harness.case.casefile import load_cases
 from harness.case.inputs import load_inputs
 from harness.case.samples import sample_case
-from harness.errors import UsageError
 from harness.model import Model
 
 

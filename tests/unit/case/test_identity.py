@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
-from harness.arithmetic import Arithmetic
+from harness.base.arithmetic import Arithmetic
 from harness.build.result import BuildOptions
 from harness.build.variants import Expectation
 from harness.case import Budgets, Case

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from model_builder import Graph, T, build_graphs
 
-from harness import paths
+from harness.base import paths
+from harness.base.errors import UsageError
 from harness.case.inputs import load_batch, load_inputs
-from harness.errors import UsageError
 from harness.model import Model
 
 MODEL = Model.from_file(paths.models() / "digits_int8.tflite")
@@ -67,7 +67,7 @@ def test_a_batch_has_the_shape_and_type_of_the_input(file):
 
 
 def test_a_file_that_unpacks_to_more_than_is_read_is_refused(file, monkeypatch):
-    monkeypatch.setattr("harness.files.MOST_BYTES", 1000)
+    monkeypatch.setattr("harness.base.files.MOST_BYTES", 1000)
     assert load_inputs(file(int8=ROWS), MODEL) == WANTED
     with pytest.raises(UsageError, match="not a whole"):
         load_inputs(file(int8=ROWS, more=np.zeros(1000, np.int8)), MODEL)

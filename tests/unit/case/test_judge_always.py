@@ -4,13 +4,13 @@ from device import line
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.base.findings import NOTES
 from harness.build.variants import Expectation
 from harness.case.judge import findings_of, judge
 from harness.case.observe import observe
 from harness.case.outputs import OutputCheck
 from harness.case.result import Verdict
 from harness.case.spec import Case
-from harness.findings import NOTES
 from harness.targets import Fault, Stop
 
 LINES = [

@@ -11,11 +11,11 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 from model_builder import Graph, Op, T, build_graphs
 from seeds_more import loop
 
-from harness import paths
+from harness.base import paths
+from harness.base.clock import Deadline
+from harness.base.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.case.layers import compare_with_device, dump_layers
-from harness.deadline import Deadline
 from harness.elf import Image
-from harness.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.model import Model
 from harness.reference import Interpreter
 from harness.reference.layers import table

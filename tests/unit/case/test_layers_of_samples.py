@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from harness import paths, targets
+from harness import targets
+from harness.base import paths
+from harness.base.errors import CheckFailed, EnvironmentMissing, FirmwareFailed, UsageError
 from harness.build.standalone import build_standalone
 from harness.case.layers import compare_with_device, dump_layers
 from harness.cli import cli
 from harness.elf import Image
-from harness.errors import CheckFailed, EnvironmentMissing, FirmwareFailed, UsageError
 from harness.model import Model
 from harness.reference import Interpreter
 from harness.targets.renode.find import locate

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from device import line
 
+from harness.base.findings import Findings, Kind
 from harness.case.evidence.ledger import Ledger
-from harness.findings import Findings, Kind
 from harness.uart.record_reader import Records
 from harness.uart.records import parse
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from device import lines, told
 
-from harness import paths
+from harness.base import paths
+from harness.base.errors import CheckFailed
 from harness.case.lifecycle import Lifecycle, lifecycle, nodes_of
-from harness.errors import CheckFailed
 
 RIGHT = {"init": 1, "prepare": 1, "invoke": 10, "free": 1, "reset": 2}
 

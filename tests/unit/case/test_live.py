@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from device import builtin_run, line, lines
 
-from harness import paths
+from harness.base import paths
+from harness.base.errors import CheckFailed, FirmwareFailed, UsageError
+from harness.base.findings import Kind
 from harness.case.live import Live
 from harness.case.spec import Case
-from harness.errors import CheckFailed, FirmwareFailed, UsageError
-from harness.findings import Kind
 from harness.model import Model
 from harness.targets import Fault, Stop
 

@@ -1,9 +1,9 @@
 import pytest
 from device import line
 
+from harness.base.findings import Kind
 from harness.case.observe import observe
 from harness.case.spec import Case
-from harness.findings import Kind
 from harness.targets import Fault, Stop
 from harness.uart import TensorKey
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from harness.base.clock import Deadline
 from harness.case.presses import Presses
-from harness.deadline import Deadline
 from harness.targets import Stop
 from harness.targets.pins import Press
 

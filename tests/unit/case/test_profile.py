@@ -6,10 +6,10 @@ import pytest
 from device import lines, told
 from model_builder import Graph, Op, T, build_graphs
 
+from harness.base.findings import Findings
 from harness.case.evidence.known import Known
 from harness.case.evidence.ledger import Ledger
 from harness.case.evidence.profile import check_profile
-from harness.findings import Findings
 from harness.model import Model
 from harness.uart import Console
 

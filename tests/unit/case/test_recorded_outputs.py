@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from device import Told, builtin_run, lines, parts, set_up, told
 
-from harness import paths
+from harness.base import paths
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.spec import Case
 from harness.model import Model

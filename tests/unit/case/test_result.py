@@ -8,6 +8,15 @@ import pytest
 from results import case_result
 
 import harness
+from harness.base.errors import (
+    BadModel,
+    CheckFailed,
+    EnvironmentMissing,
+    FirmwareFailed,
+    PortBusy,
+    TargetLost,
+)
+from harness.base.findings import Finding, Kind
 from harness.case.measures import MEASURES, properties
 from harness.case.result import (
     CaseResult,
@@ -22,15 +31,6 @@ from harness.case.result import (
     Verdict,
 )
 from harness.elf.coverage import Coverage
-from harness.errors import (
-    BadModel,
-    CheckFailed,
-    EnvironmentMissing,
-    FirmwareFailed,
-    PortBusy,
-    TargetLost,
-)
-from harness.findings import Finding, Kind
 from harness.uart.scrapers import TestResult
 
 RUN_SCHEMA = json.loads((Path(harness.__file__).parent / "schemas" / "run.json").read_text())

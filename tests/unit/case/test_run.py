@@ -12,13 +12,8 @@ import replay
 from device import builtin_run, fed_run, lines, set_up, told
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
-from harness import paths
-from harness.build.variants import Expectation
-from harness.case import run as running
-from harness.case.result import Verdict
-from harness.case.run import run_case
-from harness.case.spec import Budgets, Case
-from harness.errors import (
+from harness.base import paths
+from harness.base.errors import (
     BuildFailed,
     CheckFailed,
     EnvironmentMissing,
@@ -26,6 +21,11 @@ from harness.errors import (
     TargetLost,
     UsageError,
 )
+from harness.build.variants import Expectation
+from harness.case import run as running
+from harness.case.result import Verdict
+from harness.case.run import run_case
+from harness.case.spec import Budgets, Case
 from harness.footprint.budget import Budget
 from harness.model import Model
 from harness.targets import ConsoleChunk, Counters, Fault, Stop

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from harness.base.errors import UsageError
 from harness.build.configurations import load
 from harness.case.samples import sample_case
-from harness.errors import UsageError
 
 #: Instructions of one inference with tflite-micro's reference kernels, measured; images fed.
 MEASURED = {"digits": (10_470_715, 400), "residual": (16_913_961, 400)}

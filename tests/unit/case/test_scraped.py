@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from harness import paths
+from harness.base import paths
 from harness.case.observe import scrapers_of
 from harness.case.outputs import check_outputs
 from harness.case.spec import Case

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from harness.base.errors import UsageError
 from harness.case.spec import Case, on_targets, target_names
-from harness.errors import UsageError
 
 OWN = Case("own", target_options={"x": 1})
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from device import Told, answers, builtin_run, closing, fed_run, lines, parts, set_up, told
 
-from harness import paths
+from harness.base import paths
+from harness.base.findings import Kind
 from harness.build.variants import Expectation
 from harness.case.evidence import Known, Measured, check_evidence, known_of
 from harness.case.judge import MOST_PROBLEMS, Judgement, findings_of, judge
@@ -16,7 +17,6 @@ from harness.case.observe import observe
 from harness.case.outputs import check_outputs
 from harness.case.result import Verdict
 from harness.case.spec import Case
-from harness.findings import Kind
 from harness.model import Model
 from harness.targets import Stop
 

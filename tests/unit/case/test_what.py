@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
+from harness.base.errors import UsageError
 from harness.case import what
 from harness.case.what import What, find
-from harness.errors import UsageError
 
 
 @pytest.fixture

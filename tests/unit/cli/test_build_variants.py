@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from harness.base.errors import UsageError
 from harness.build import zephyr
 from harness.build.result import BuildResult
 from harness.cli.build import build
-from harness.errors import UsageError
 
 
 @pytest.mark.parametrize("option", [["--variant", "soft-float"], ["--board", "nrf9160dk/nrf9160"]])

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from fake_renode import FakeRenode
 
+from harness.base.errors import EnvironmentMissing
 from harness.build.standalone import build_standalone
 from harness.case import Case
 from harness.cli import main
 from harness.cli.crosscheck import CrossChecks
 from harness.elf import Image
-from harness.errors import EnvironmentMissing
 from harness.targets import ConsoleMatch, open_target
 from harness.targets.renode import RenodeServer, server
 

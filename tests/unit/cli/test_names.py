@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
-from harness import paths
+from harness.base import paths
+from harness.base.errors import UsageError
 from harness.case.what import find
 from harness.cli import cli, main
-from harness.errors import UsageError
 from harness.reference import compare
 
 ROOT = Path(__file__).parents[3]

@@ -9,7 +9,7 @@ import numpy as np
 from click.testing import CliRunner
 from model_builder import Op, T, build
 
-from harness import paths
+from harness.base import paths
 from harness.cli import cli
 from harness.reference import Interpreter, quantize
 

@@ -3,9 +3,9 @@
 import pytest
 
 from harness import doctor
+from harness.base.errors import EnvironmentMissing
 from harness.cli import main
 from harness.doctor import Diagnosis, Requirement, examine, install_commands, packages_to_install
-from harness.errors import EnvironmentMissing
 
 
 @pytest.fixture

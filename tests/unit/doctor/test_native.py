@@ -8,11 +8,12 @@ from types import ModuleType
 
 import pytest
 
-from harness import doctor, logs, native
-from harness.errors import BuildFailed, EnvironmentMissing
-from harness.platforms import chip_table
+from harness import doctor
+from harness.base import logs, native
+from harness.base.errors import BuildFailed, EnvironmentMissing
+from harness.base.platforms import chip_table
+from harness.base.sources import MACRO, fingerprint
 from harness.simulator.engine import Engine
-from harness.sources import MACRO, fingerprint
 
 needs_compiler = pytest.mark.skipif(
     shutil.which("cc") is None or bool(native.packages()), reason="no C compiler"

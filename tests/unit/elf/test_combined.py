@@ -10,9 +10,9 @@ import pytest
 from click.testing import CliRunner
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
+from harness.base.errors import HilError, UsageError
 from harness.cli.footprint import footprint
 from harness.elf import Image, combined, hexfile
-from harness.errors import HilError, UsageError
 
 BOOT = struct.pack("<2I", 0x20001000, 0x81).ljust(0x80, b"\0") + b"\x00\xbf" * 8
 ROOM = 0x200

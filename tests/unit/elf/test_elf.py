@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from harness import footprint
+from harness.base.errors import BadElf, HilError
 from harness.elf import Firmware
-from harness.errors import BadElf, HilError
 
 
 def _image() -> bytes:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.base.errors import UsageError
 from harness.elf import hexfile
-from harness.errors import UsageError
 
 BLOCKS = st.dictionaries(
     st.integers(0, 0xFFFF).map(lambda n: n * 0x400), st.binary(min_size=1, max_size=0x400)

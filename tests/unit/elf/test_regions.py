@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
+from harness.base.errors import UsageError
 from harness.elf import Firmware
 from harness.elf.regions import from_linker_script, from_map, memories
-from harness.errors import UsageError
 
 
 def _firmware(folder: Path, flash: int, ram: int, config: dict[str, int]) -> Firmware:

@@ -9,9 +9,9 @@ from elf_writer import MadeSection, MadeSymbol
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.base.errors import BadElf
 from harness.elf import Firmware, trustzone, vectors
 from harness.elf.wrapped import wrap
-from harness.errors import BadElf
 
 FLASH, RAM = range(0x10_0000), range(0x2000_0000, 0x2004_0000)
 SG_VENEER = bytes.fromhex("7fe97fe9 00f002b8")  # sg; b.w

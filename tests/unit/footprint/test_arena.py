@@ -10,8 +10,8 @@ import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 from little_tflm import compile_little, has_gcc
 
+from harness.base.errors import FirmwareFailed, UsageError
 from harness.elf import Firmware
-from harness.errors import FirmwareFailed, UsageError
 from harness.footprint import arena_minimum
 from harness.footprint.arena import ArenaMinimum, Probe, Site, _Prober, minimum, sites
 from harness.targets.base import Stop

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import HilError, UsageError
+from harness.base.errors import HilError, UsageError
 from harness.footprint.budget import check, load, parse_limit
 
 _DOCUMENT = {

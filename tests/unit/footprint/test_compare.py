@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from harness import footprint
+from harness.base.errors import UsageError
 from harness.elf import Firmware
-from harness.errors import UsageError
 from harness.footprint.compare import compare, load_baseline
 from harness.footprint.text import VIEWS, comparison_tables, markdown, pull_request, table
 

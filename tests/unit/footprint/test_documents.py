@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
 from harness.footprint.compare import Change, Comparison, Move, Swap, compare, load_baseline
 
 

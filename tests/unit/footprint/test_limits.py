@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
 from harness.footprint.budget import (
     Budget,
     Verdict,

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from little_tflm import compile_little, has_gcc
 
-from harness import footprint, logs
+from harness import footprint
+from harness.base import logs
+from harness.base.errors import UsageError
 from harness.elf import Firmware
-from harness.errors import UsageError
 from harness.footprint.compare import Change
 from harness.footprint.marginal import LeaveOneOut, _net, leave_one_out
 

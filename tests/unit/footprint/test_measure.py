@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.errors import FirmwareFailed
+from harness.base.errors import FirmwareFailed
 from harness.footprint import measure as measuring
 from harness.footprint.arena import ArenaMinimum
 from harness.footprint.measure import PAINT, measure

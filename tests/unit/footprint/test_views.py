@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
 from harness.footprint.analysis import Footprint, SectionCost, SymbolCost
 from harness.footprint.budget import Verdict
 from harness.footprint.compare import Change, Comparison, Move, Swap

@@ -10,10 +10,10 @@ import pytest
 import replay_nights as lab
 from results import case_result
 
+from harness.base.errors import CheckFailed, UsageError
 from harness.case.figures import time_of
 from harness.case.result import CaseResult, OperatorTicks
 from harness.cli import main
-from harness.errors import CheckFailed, UsageError
 from harness.history.calibration import Calibration, Supply, calibrate, kernels, pairs
 from harness.history.timing import calibrate_with, timed
 

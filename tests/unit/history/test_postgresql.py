@@ -8,7 +8,7 @@ import postgresql
 import sqlalchemy as sql
 from history_writers import CASES, whole, writer
 
-from harness.errors import EnvironmentMissing, UsageError
+from harness.base.errors import EnvironmentMissing, UsageError
 from harness.history import schema
 from harness.history.gate import regressions
 from harness.history.store import History

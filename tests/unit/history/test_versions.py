@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 import replay_nights as lab
 
-from harness.errors import EnvironmentMissing, UsageError
+from harness.base.errors import EnvironmentMissing, UsageError
 from harness.history import schema
 from harness.history.check import check
 from harness.history.store import History

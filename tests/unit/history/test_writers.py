@@ -10,7 +10,7 @@ import pytest
 import replay_nights as lab
 from history_writers import CASES, whole, writer
 
-from harness.errors import CannotWrite
+from harness.base.errors import CannotWrite
 from harness.history.store import History
 
 

@@ -4,8 +4,8 @@ import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 from results import case_result
 
+from harness.base.errors import BadElf, CheckFailed, EnvironmentMissing
 from harness.case import Verdict
-from harness.errors import BadElf, CheckFailed, EnvironmentMissing
 from harness.keywords import TflmHil
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from robot.libdocpkg import LibraryDocumentation
 
-from harness.errors import CheckFailed, UsageError
+from harness.base.errors import CheckFailed, UsageError
 from harness.keywords.reference import Reference
 from robot import api
 

@@ -7,7 +7,7 @@ import shutil
 import pytest
 from results import case_result
 
-from harness.errors import CheckFailed
+from harness.base.errors import CheckFailed
 from harness.keywords import TflmHil
 
 pytestmark = pytest.mark.skipif(

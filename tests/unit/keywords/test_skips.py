@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
 from harness.keywords.variables import check_spelling
 from robot import api
 

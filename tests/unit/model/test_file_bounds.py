@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.errors import BadModel
+from harness.base.errors import BadModel
 from harness.model import Model
 from harness.model.schema import OPERATOR_NAMES, OPTION_TABLES, TENSOR_TYPES, TYPE_BITS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from model_builder import Op, T, build
 
-from harness import paths
+from harness.base import paths
 from harness.model import Model
 from harness.model.pitfalls import pitfalls
 

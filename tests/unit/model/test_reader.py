@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from model_builder import Op, T, build
 from seeds import every_operator
 
-from harness import paths
-from harness.errors import BadModel, HilError
+from harness.base import paths
+from harness.base.errors import BadModel, HilError
 from harness.model import Model, schema
 from harness.model.flatbuffer import Buffer, Malformed
 from harness.reference import Interpreter

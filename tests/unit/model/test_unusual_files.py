@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.errors import BadModel
+from harness.base.errors import BadModel
 from harness.model import Model
 
 pytest.importorskip("ai_edge_litert.schema_py_generated")

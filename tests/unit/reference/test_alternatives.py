@@ -10,8 +10,8 @@ import pytest
 from model_builder import Op, T, build
 from small_networks import _image, _network, _svdf
 
-from harness.arithmetic import Arithmetic
-from harness.errors import UsageError
+from harness.base.arithmetic import Arithmetic
+from harness.base.errors import UsageError
 from harness.model import Model
 from harness.reference import (
     Interpreter,

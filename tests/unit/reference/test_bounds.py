@@ -13,7 +13,7 @@ from odd_models import one_operator as _one
 from odd_models import weights as _w
 from seeds_more import constant as _c
 
-from harness.errors import BadModel, HilError, UnsupportedOperator
+from harness.base.errors import BadModel, HilError, UnsupportedOperator
 from harness.model import Model
 from harness.reference import Interpreter
 

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
 from harness.reference import compare
 
 

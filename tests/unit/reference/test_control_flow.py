@@ -14,7 +14,7 @@ from operator_cases import Case, Draw, agree, cases
 from oracle import Oracle, Refused
 from type_table import signatures
 
-from harness.errors import BadModel
+from harness.base.errors import BadModel
 from harness.model import Model
 from harness.reference import Interpreter
 

@@ -11,7 +11,7 @@ from model_builder import T
 from operator_cases import Case, Draw, agree, cases, single
 from oracle import Oracle
 
-from harness.errors import BadModel, UnsupportedOperator
+from harness.base.errors import BadModel, UnsupportedOperator
 from harness.model import Model
 from harness.reference import Interpreter
 

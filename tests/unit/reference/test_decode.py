@@ -12,7 +12,7 @@ from model_builder import Op, T, build
 from operator_cases import Case, Draw, agree, cases, single
 from oracle import Oracle, Refused
 
-from harness.errors import BadModel, UnsupportedOperator
+from harness.base.errors import BadModel, UnsupportedOperator
 from harness.model import Model
 from harness.reference import Interpreter
 

@@ -11,7 +11,7 @@ from model_builder import Graph, Op, T, build, build_graphs
 from oracle import Oracle, Refused
 from seeds import every_graph
 
-from harness.errors import BadModel, HilError
+from harness.base.errors import BadModel, HilError
 from harness.model import Model
 from harness.reference import Interpreter
 from harness.reference.node import NUMPY_TYPES

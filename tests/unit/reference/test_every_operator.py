@@ -10,7 +10,7 @@ import pytest
 from model_builder import Op, T, build
 from seeds import every_operator
 
-from harness.errors import HilError
+from harness.base.errors import HilError
 from harness.model import Model, Tensor
 from harness.reference import Interpreter
 from harness.reference.node import NUMPY_TYPES

@@ -7,7 +7,7 @@ import pytest
 from model_builder import Op, T, build
 from networks import svdf
 
-from harness.arithmetic import Arithmetic
+from harness.base.arithmetic import Arithmetic
 from harness.model import Model
 from harness.reference import Interpreter, alternatives, compare, compare_outputs
 

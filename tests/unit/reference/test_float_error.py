@@ -10,8 +10,8 @@ from model_builder import ACTIVATIONS, Op, T, build, build_graphs
 from oracle import Oracle
 from seeds import every_graph
 
-from harness import paths
-from harness.errors import HilError
+from harness.base import paths
+from harness.base.errors import HilError
 from harness.model import Model
 from harness.reference import Interpreter, compare
 from harness.reference.float_error import allowed_errors, allowed_in_batch

@@ -17,9 +17,9 @@ from model_builder import Op, T, build
 from threadpoolctl import ThreadpoolController
 
 import harness.reference
-from harness import paths
-from harness.arithmetic import Arithmetic
-from harness.errors import BadModel, UsageError
+from harness.base import paths
+from harness.base.arithmetic import Arithmetic
+from harness.base.errors import BadModel, UsageError
 from harness.model import Model
 from harness.reference import Interpreter, Kernels, Node, Run
 

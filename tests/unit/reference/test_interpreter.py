@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from small_networks import _image, _network, _svdf
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
 from harness.reference import (
     Interpreter,
 )

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from model_builder import Op, T, build
 
-from harness.errors import BadModel, EnvironmentMissing, UnsupportedOperator
+from harness.base.errors import BadModel, EnvironmentMissing, UnsupportedOperator
 from harness.model import Model
 from harness.reference import (
     Interpreter,

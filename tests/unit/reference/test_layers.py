@@ -9,7 +9,7 @@ import pytest
 from model_builder import Op, T, build
 from networks import svdf
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
 from harness.model import Model
 from harness.reference import Interpreter, compare_layers, table
 

@@ -15,7 +15,7 @@ from odd_models import random_inputs as _inputs
 from oracle import Oracle, Refused
 from seeds_more import constant
 
-from harness.errors import BadModel, HilError, UnsupportedOperator
+from harness.base.errors import BadModel, HilError, UnsupportedOperator
 from harness.model import Model
 from harness.reference import Interpreter
 

@@ -10,7 +10,7 @@ from odd_models import assert_counts_to, assert_refused, gather, random_inputs, 
 from odd_models import one_operator as _one
 from seeds_more import constant as _c
 
-from harness.errors import HilError
+from harness.base.errors import HilError
 from harness.model import Model
 from harness.reference import Interpreter
 

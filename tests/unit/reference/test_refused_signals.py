@@ -10,7 +10,7 @@ from oracle import Oracle
 from refused_signals import INT16, INT32, of, overlap, signal
 from seeds_more import constant as _c
 
-from harness.errors import HilError
+from harness.base.errors import HilError
 from harness.model import Model
 from harness.reference import Interpreter
 

@@ -8,7 +8,7 @@ from model_builder import Graph, Op, T, build, build_graphs
 from odd_models import assert_refused
 from seeds_more import constant as _c
 
-from harness.errors import HilError
+from harness.base.errors import HilError
 from harness.model import Model
 from harness.reference import Interpreter
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.arithmetic import Arithmetic, Rounding
-from harness.errors import UsageError
+from harness.base.arithmetic import Arithmetic, Rounding
+from harness.base.errors import UsageError
 from harness.reference import dequantize, quantize
 from harness.reference.quantization import limits, round_away
 from harness.reference.scale import (

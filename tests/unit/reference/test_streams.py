@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from model_builder import Graph, Op, T, build, build_graphs
 
-from harness import paths
+from harness.base import paths
 from harness.model import Model
 from harness.reference import Interpreter
 

@@ -16,7 +16,7 @@ from odd_models import weights as _w
 from oracle import Oracle
 from seeds_more import constant as _c
 
-from harness.errors import HilError
+from harness.base.errors import HilError
 from harness.model import Model
 from harness.reference import Interpreter
 from harness.reference.window import Axis, Window

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from model_builder import Op, T, build
 
-from harness.errors import BadModel, HilError, UnsupportedOperator
+from harness.base.errors import BadModel, HilError, UnsupportedOperator
 from harness.model import Model
 from harness.reference import Interpreter
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import EnvironmentMissing
+from harness.base.errors import EnvironmentMissing
 from harness.targets.renode import find
 from harness.targets.renode.releases import DIFFERENCES, RenodeDifference, warnings
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from renode_archive import GOOD, NAME, PROGRAM, packed, pinned
 
-from harness.errors import CannotWrite, EnvironmentMissing, UsageError
+from harness.base.errors import CannotWrite, EnvironmentMissing, UsageError
 from harness.targets.renode import find, install
 from harness.targets.renode.install import opener
 from harness.targets.renode.releases import PINNED
@@ -218,7 +218,7 @@ def test_a_disk_without_room_is_named_and_left_as_it_was(tmp_path):
         "import resource, sys; sys.path[:0] = sys.argv[3:]\n"
         "from pathlib import Path\n"
         "from renode_archive import pinned\n"
-        "from harness.errors import CannotWrite\n"
+        "from harness.base.errors import CannotWrite\n"
         "from harness.targets.renode import install\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))\n"
         "data = Path(sys.argv[1]).read_bytes()\n"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from harness.errors import TargetLost
+from harness.base.errors import TargetLost
 from harness.targets.renode.link import AgentLink, MonitorError, pipes
 
 

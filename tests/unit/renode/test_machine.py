@@ -11,10 +11,10 @@ import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 from fake_renode import R1_16, R1_17, FakeRenode
 
-from harness import paths
+from harness.base import paths
+from harness.base.errors import UsageError
 from harness.elf import Image
 from harness.elf.file import Segment
-from harness.errors import UsageError
 from harness.targets.base import Elapsed, Stop
 from harness.targets.renode import open as open_renode
 from harness.targets.renode.find import RenodeProgram

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from renode_archive import NAME
 
-from harness.errors import EnvironmentMissing, UsageError
+from harness.base.errors import EnvironmentMissing, UsageError
 from harness.targets.renode import find
 from harness.targets.renode.install import archive_for, check_libc
 from harness.targets.renode.releases import ARCHIVES, MINIMUM, PINNED, shown

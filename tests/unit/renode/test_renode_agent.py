@@ -19,8 +19,8 @@ from fake_renode import (
     Warns,
 )
 
+from harness.base.errors import EnvironmentMissing, TargetLost
 from harness.elf import Image
-from harness.errors import EnvironmentMissing, TargetLost
 from harness.targets import ConsoleMatch, Elapsed, Executed, Stop
 from harness.targets.renode import RenodeServer
 from harness.targets.renode.find import RenodeProgram

@@ -8,7 +8,7 @@ import types
 
 import pytest
 
-from harness import paths
+from harness.base import paths
 
 PLATFORMS = paths.platforms()
 TABLE = tomllib.loads((PLATFORMS / "chips" / "nrf9160.toml").read_text())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from fake_renode import Fault
 
-from harness.errors import EnvironmentMissing, TargetLost, UsageError
-from harness.findings import Kind
+from harness.base.errors import EnvironmentMissing, TargetLost, UsageError
+from harness.base.findings import Kind
 from harness.targets import Elapsed, Stop, open_target
 from harness.targets.registry import TargetPools
 from harness.targets.renode import RenodePool, RenodeServer, find, server

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import EnvironmentMissing, TargetLost
+from harness.base.errors import EnvironmentMissing, TargetLost
 from harness.targets.renode import find
 from harness.targets.renode.process import RenodeProcess
 from harness.targets.renode.releases import DIFFERENCES, RenodeDifference, shown

@@ -4,9 +4,9 @@ import pytest
 from device import line
 from fake_renode import Warns
 
+from harness.base.errors import TargetLost, UsageError
+from harness.base.findings import Kind
 from harness.case import crosscheck
-from harness.errors import TargetLost, UsageError
-from harness.findings import Kind
 from harness.targets import ConsoleMatch, Elapsed, Executed, Stop, SymbolReached, open_target
 from harness.targets.renode import RenodeServer, log
 from harness.targets.renode.faults import decode

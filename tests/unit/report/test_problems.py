@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 from results import case_result
 
 from harness import report
+from harness.base.findings import Finding, Kind
 from harness.case.result import CaseResult, Verdict
-from harness.findings import Finding, Kind
 from harness.report.problems import problem_lines
 
 

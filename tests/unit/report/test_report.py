@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from results import case_result
 
 from harness import report
+from harness.base.findings import Finding, Kind
 from harness.case.measures import MEASURES
 from harness.case.result import CaseResult, ImageSize, OperatorTicks, Size, Verdict
 from harness.elf.coverage import Coverage
-from harness.findings import Finding, Kind
 from harness.history.run import Occasion
 from harness.uart.scrapers import TestResult
 

@@ -7,9 +7,9 @@ import pytest
 from results import case_result
 
 import harness
+from harness.base.findings import Finding, Kind
 from harness.case.result import OperatorTicks, Size, Verdict
 from harness.elf.coverage import Coverage
-from harness.findings import Finding, Kind
 from harness.history.keep import document as results_document
 from harness.history.run import Occasion
 

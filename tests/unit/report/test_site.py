@@ -9,7 +9,7 @@ import chromium
 import pytest
 import replay_nights as lab
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
 from harness.history.gate import CaseKey
 from harness.history.measures import figures
 from harness.history.run import ImageParts, Occasion, from_document

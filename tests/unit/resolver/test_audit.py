@@ -12,8 +12,8 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 from model_builder import Op, T, build
 from needing import needs
 
+from harness.base.errors import UsageError
 from harness.elf import Image
-from harness.errors import UsageError
 from harness.footprint.resolvers import find
 from harness.model import Model
 from harness.resolver import Verdict, check

@@ -10,9 +10,9 @@ import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 from model_builder import Op, T, build
 
+from harness.base.errors import ExitCode
 from harness.cli import main
 from harness.elf import Image
-from harness.errors import ExitCode
 
 Compile = Callable[..., Image]
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from little_tflm import compile_little, has_gcc
 
+from harness.base.errors import CheckFailed
 from harness.elf import Firmware
-from harness.errors import CheckFailed
 from harness.footprint.resolver_layout import find_layout
 from harness.model.schema import OPERATOR_NAMES
 from harness.resolver import dump

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
+from harness.base.errors import UsageError
 from harness.elf import Firmware
-from harness.errors import UsageError
 from harness.resolver.explain import Explanation, disassemble, explain
 from harness.resolver.text import explanation_lines
 

@@ -11,8 +11,8 @@ from model_builder import Op, T, build
 from needing import needs
 from runtime_headers import include_folders
 
-from harness import paths
-from harness.errors import UsageError
+from harness.base import paths
+from harness.base.errors import UsageError
 from harness.model import Model
 from harness.resolver import generate
 from harness.resolver.methods import builtin_method, custom_method

@@ -9,8 +9,8 @@ from elf_writer import MadeSection, write_elf
 from model_builder import Op, T, build
 from needing import needs
 
+from harness.base.errors import CannotTell
 from harness.elf import Image
-from harness.errors import CannotTell
 from harness.footprint.resolvers import find
 from harness.model import Model
 from harness.resolver import Audit, LiveRegistration, LiveResolver, Verdict, check, check_live

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
-from harness.deadline import Deadline
+from harness.base.clock import Deadline
+from harness.base.errors import FirmwareFailed, Unsupported, UsageError
 from harness.elf import Firmware
-from harness.errors import FirmwareFailed, Unsupported, UsageError
 from harness.resolver.moment import after_registration, run_past_registration
 from harness.targets.base import Elapsed, Stop, SymbolReached, Until
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from needing import needs
 
+from harness.base.errors import HilError
 from harness.elf import Image
-from harness.errors import HilError
 from harness.model import Model
 from harness.resolver import Audit, Verdict, check, check_live, dump
 from harness.resolver.audit import HARMLESS

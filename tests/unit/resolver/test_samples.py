@@ -6,11 +6,11 @@ import shutil
 
 import pytest
 
+from harness.base.errors import UsageError
 from harness.build.configurations import Table, load
 from harness.build.result import BuildOptions
 from harness.build.standalone import build_many
 from harness.elf import Image
-from harness.errors import UsageError
 from harness.model import Model
 from harness.resolver import Audit, Verdict, check, check_live, dump
 from harness.resolver.audit import HARMLESS

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import paths
+from harness.base import paths
+from harness.base.errors import UsageError
+from harness.base.findings import Finding, Kind
 from harness.build.configurations import RUNTIMES, load
 from harness.build.variants import Addition, register
-from harness.errors import UsageError
-from harness.findings import Finding, Kind
 from harness.model import Model
 
 TABLE = load()

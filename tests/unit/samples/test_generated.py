@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as st_numpy
 
-from harness import paths
+from harness.base import paths
+from harness.base.errors import UsageError
 from harness.build import configurations, generated
-from harness.errors import UsageError
 
 TABLE = configurations.load()
 MODEL = b"TFL3" * 5

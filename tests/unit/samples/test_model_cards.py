@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness import paths
+from harness.base import paths
 from harness.model import Model
 from harness.reference import Interpreter
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness import paths
+from harness.base import paths
+from harness.base.errors import BuildFailed, EnvironmentMissing, UsageError
 from harness.build import zephyr
 from harness.build.configurations import load
-from harness.errors import BuildFailed, EnvironmentMissing, UsageError
 
 ROOT = paths.samples().parent
 APPLICATIONS = sorted({sample.application for sample in load().samples.values()})

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from bare_chip import CODE, LOOP, BareChip
 
-from harness.deadline import Deadline
+from harness.base.clock import Deadline
 from harness.elf import Firmware
 from harness.simulator.faults import exception_name, status_names, target_of
 from harness.simulator.machine import End, Machine

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.deadline import Deadline
+from harness.base.clock import Deadline
 from harness.elf import Firmware
 from harness.simulator.machine import End, Machine
 

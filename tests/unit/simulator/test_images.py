@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.deadline import Deadline
+from harness.base.clock import Deadline
+from harness.base.errors import BadElf
 from harness.elf import Firmware
-from harness.errors import BadElf
 from harness.simulator.machine import End, Machine
 
 HZ = 64_000_000

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness.deadline import Deadline
+from harness.base.clock import Deadline
 from harness.elf import Firmware
 from harness.elf.coverage import Coverage
 from harness.simulator import snapshot

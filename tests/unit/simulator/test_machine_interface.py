@@ -7,7 +7,7 @@ import struct
 import pytest
 from bare_chip import CODE, HERE, LOOP, STACK, BareChip
 
-from harness.deadline import RESETS_IN_A_LOOP
+from harness.base.clock import RESETS_IN_A_LOOP
 from harness.elf import Firmware
 from harness.simulator.machine import End, Machine
 

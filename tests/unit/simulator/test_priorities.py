@@ -11,7 +11,7 @@ from bare_chip import BareChip
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness import native
+from harness.base import native
 from harness.simulator.nvic import FIRST_IRQ, NONSECURE, SYSTICK, NvicRegisters
 from harness.simulator.unicorn import Reg
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import native
+from harness.base import native
 from harness.elf import Firmware
 from harness.simulator.machine import Machine
 from harness.simulator.peripherals.base import INTEN, PLAIN_READ

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from harness import native
+from harness.base import native
 from harness.elf import Firmware
 from harness.simulator import snapshot
 from harness.simulator.machine import Machine

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from bare_chip import BareChip
 
+from harness.base.errors import UsageError
 from harness.elf import Firmware
-from harness.errors import UsageError
 from harness.simulator import snapshot
 from harness.simulator.machine import End, Machine
 from harness.simulator.peripherals.gpio import Gpio

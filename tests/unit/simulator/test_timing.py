@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from harness.base.errors import UsageError
 from harness.elf import Firmware
-from harness.errors import UsageError
 from harness.simulator import snapshot
 from harness.simulator.machine import End, Machine
 from harness.targets import simulator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from bare_chip import CODE, BareChip, Peripheral
 
-from harness import native
-from harness.platforms import chip_table
+from harness.base import native
+from harness.base.platforms import chip_table
 from harness.simulator.event_queue import EventQueue
 from harness.simulator.peripherals.base import INTENSET
 from harness.simulator.peripherals.uarte import Uarte

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import EnvironmentMissing
+from harness.base.errors import EnvironmentMissing
 from harness.simulator import unicorn
 
 Install = Callable[[str, bytes], Path]

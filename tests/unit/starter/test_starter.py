@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from harness import Verdict, load_cases, run_case, starter
+from harness.base.errors import UsageError
 from harness.cli import main
-from harness.errors import UsageError
 
 FIRMWARE = Path(__file__).parents[2] / "firmware"
 GCC = shutil.which("arm-none-eabi-gcc")

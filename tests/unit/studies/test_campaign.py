@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 
 import harness
-from harness import paths
+from harness.base import paths
+from harness.base.errors import UsageError
 from harness.build.builders import build_one
 from harness.case.inputs import load_inputs
 from harness.case.samples import sample_case
 from harness.cli import main
 from harness.elf import Image
-from harness.errors import UsageError
 from harness.model import Model
 from harness.studies import ResultStore, Study, open_workers
 from harness.studies.campaign import MODELS, Options, campaign, study_of

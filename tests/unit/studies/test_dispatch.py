@@ -5,7 +5,7 @@ from __future__ import annotations
 import little_study
 import pytest
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
 from harness.studies import ResultStore, Study, carry_out, open_workers
 from harness.studies.study import Task, close_worker, content_hash, packed, perform
 

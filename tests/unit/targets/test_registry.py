@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from harness.deadline import Deadline
-from harness.errors import Unsupported, UsageError
+from harness.base.clock import Deadline
+from harness.base.errors import Unsupported, UsageError
 from harness.targets import TARGETS, Ability, Fault, open_target, target, who_can
 from harness.targets.defaults import SessionDefaults
 from harness.targets.registry import DEFAULT, TargetPools, all_options

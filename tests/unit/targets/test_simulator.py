@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from harness.base.errors import UsageError
 from harness.elf import Image
-from harness.errors import UsageError
 from harness.simulator.machine import BRANCHES
 from harness.targets import (
     ConsoleMatch,

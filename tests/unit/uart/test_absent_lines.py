@@ -2,8 +2,8 @@
 
 import pytest
 
-from harness.errors import UsageError
-from harness.findings import Kind
+from harness.base.errors import UsageError
+from harness.base.findings import Kind
 from harness.uart import Console, scraper
 from harness.uart.scrapers import AbsentLines
 

@@ -10,7 +10,7 @@ import tracemalloc
 import pytest
 
 import harness.uart
-from harness.findings import Finding, Findings, Kind
+from harness.base.findings import Finding, Findings, Kind
 from harness.uart import Console, scraper
 from harness.uart.messages import RULES
 from harness.uart.scrapers import SCRAPERS, Wanted

@@ -1,7 +1,7 @@
 """What a console keeps of itself, on disk and as it comes."""
 
+from harness.base.findings import Kind
 from harness.case import artifacts
-from harness.findings import Kind
 from harness.uart import Console
 from harness.uart.capture import Recording
 from harness.uart.lines import Line

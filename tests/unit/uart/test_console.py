@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from device import line, lines, parts, told
 
-from harness.findings import Kind
+from harness.base.findings import Kind
 from harness.uart import Console, TensorKey, scraper
 from harness.uart.console import LARGEST, MOST_LINES
 from harness.uart.lines import LONGEST

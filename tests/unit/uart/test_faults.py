@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.findings import Kind
+from harness.base.findings import Kind
 from harness.uart import Console
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from harness.findings import Kind
+from harness.base.findings import Kind
 from harness.model.schema import OPERATOR_NAMES
 from harness.uart import Console
 

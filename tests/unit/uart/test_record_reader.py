@@ -7,7 +7,7 @@ from device import FIELDS, console_of, kinds, line, lines, told
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.findings import Kind
+from harness.base.findings import Kind
 from harness.uart import Console, encode
 from harness.uart.record_reader import Records
 from harness.uart.records import parse

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.findings import Kind
+from harness.base.findings import Kind
 from harness.uart.record_reader import MAY_FOLLOW
 from harness.uart.records import ALLOCATIONS, FROM_DEVICE, TO_DEVICE
 

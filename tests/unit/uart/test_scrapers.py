@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
 from harness.uart import Console, scraper
 from harness.uart.lines import integer, number
 from harness.uart.scrapers import SCRAPERS, EndLine, Scraper, Wanted, scrapers_that_fit

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from harness.findings import Kind
+from harness.base.findings import Kind
 from harness.uart import Console
 from harness.uart.scrapers import Wanted
 

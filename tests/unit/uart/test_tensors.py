@@ -5,7 +5,7 @@ from device import console_of, kinds, lines, parts, told
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.findings import Kind
+from harness.base.findings import Kind
 from harness.uart import TensorKey
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.findings import Kind
+from harness.base.findings import Kind
 from harness.uart import Console, scraper
 from harness.uart.scrapers import Scraper, TestResult, Wanted, scrapers_that_fit
 

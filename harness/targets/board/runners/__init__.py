@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from harness import platforms
-from harness.errors import EnvironmentMissing, UsageError
+from harness.base import platforms
+from harness.base.errors import EnvironmentMissing, UsageError
 from harness.targets.board.process import find
 from harness.targets.board.runners.base import Runner
 from harness.targets.board.runners.jlink import Jlink

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from harness.errors import Unsupported
+from harness.base.errors import Unsupported
 from harness.targets.board.image import FlashImage
 from harness.targets.board.process import Command
 

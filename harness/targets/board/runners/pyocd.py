@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from harness import platforms
+from harness.base import platforms
 from harness.targets.board.image import FlashImage
 from harness.targets.board.process import Command
 from harness.targets.board.runners.base import SHORT_SECONDS, Runner

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from harness import limits, platforms
+from harness.base import numbers, platforms
 from harness.elf import Image
 from harness.targets.board import lab as labs
 from harness.targets.board.opening import Opening
@@ -46,7 +46,7 @@ def _started(
         bench = Path(name)
         install_tools(bench)
         names = [word for word in words if word]
-        rate = limits.given(limits.baud, limits.whole(baud), "baud")
+        rate = numbers.given(numbers.baud, numbers.whole(baud), "baud")
         with VirtualDk(bench, serial_number(), misbehave=names, play=play, baud=rate) as dk:
             yield Opening(
                 image,

@@ -8,12 +8,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol
 
-from harness import platforms
-from harness.deadline import Clock
+from harness.base import platforms
+from harness.base.clock import Clock
+from harness.base.errors import HilError
 from harness.elf import Image
 from harness.elf.hexfile import Block
 from harness.elf.wrapped import wrap
-from harness.errors import HilError
 from harness.targets.base import Elapsed, Session, Stop
 
 _ERASED = b"\xff"

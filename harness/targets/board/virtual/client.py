@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from harness.closing import Closing
-from harness.errors import EnvironmentMissing, TargetLost
+from harness.base.closing import Closing
+from harness.base.errors import EnvironmentMissing, TargetLost
 from harness.targets.board.identity import BenchBoard
 from harness.targets.board.lab import BAUD, checked_name
 from harness.targets.board.virtual import bench as benches

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 
-from harness import limits
-from harness.errors import UsageError
+from harness.base import numbers
+from harness.base.errors import UsageError
+from harness.base.text import short
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def parse(texts: Iterable[str]) -> Misbehaviour:
             names = ", ".join(n.replace("_", "-") for n in NAMES)
             raise UsageError(f"a virtual board cannot {name!r}", hint=f"known: {names}")
         try:
-            values[key] = limits.count(int(number), zero=True) if has_number else 1
+            values[key] = numbers.count(int(number), zero=True) if has_number else 1
         except ValueError:
-            raise UsageError(f"{name} takes a number, not {limits.short(number)}") from None
+            raise UsageError(f"{name} takes a number, not {short(number)}") from None
     return Misbehaviour(**values)

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from harness.base.errors import UsageError
 from harness.elf import hexfile
-from harness.errors import UsageError
 from harness.targets.board.lab import same_serial
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.client import ControlError, call

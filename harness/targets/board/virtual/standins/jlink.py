@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable
 from pathlib import Path
 
-from harness import platforms
+from harness.base import platforms
 from harness.targets.board.virtual.standins.common import (
     ProbedBoard,
     Refused,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from harness import platforms
+from harness.base import platforms
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.standins.common import (
     ProbedBoard,

@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from harness.errors import CannotWrite, HilError, UsageError
+from harness.base.errors import CannotWrite, HilError, UsageError
 
 #: Most bytes of a file that is read as a whole, far more than any has.
 MOST_BYTES = 1 << 30

@@ -2,7 +2,7 @@
 
 A fact about the nRF9160 or its DK stands there and nowhere else in the package. Reading is strict:
 an unknown key, a wrong type, an address outside 32 bits, memories that overlap, or a pin that the
-chip does not have raise :class:`~harness.errors.UsageError` with the file and the key.
+chip does not have raise :class:`UsageError` with the file and the key.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
-from harness import files, limits, paths, tables
-from harness.errors import UsageError
+from harness.base import files, numbers, paths, tables
+from harness.base.errors import UsageError
+from harness.base.text import short
 
 DEFAULT_CHIP, DEFAULT_BOARD = "nrf9160", "nrf9160dk"
 
@@ -140,7 +141,7 @@ class ConsoleWiring:
 
     uarte: str
     pins: UartPins
-    baud: Annotated[int, limits.baud]
+    baud: Annotated[int, numbers.baud]
     data_bits: int
     parity: bool
     stop_bits: int
@@ -343,7 +344,7 @@ def read_board_table(path: Path) -> BoardTable:
     uartes = {f"vcom.{key}": port.uarte for key, port in table.vcom.items()}
     for key, uarte in {"console": table.console.uarte, **uartes}.items():
         if uarte and uarte not in names:
-            raise UsageError(f"{where}: {key}: the {soc.name} has no {limits.short(uarte)}")
+            raise UsageError(f"{where}: {key}: the {soc.name} has no {short(uarte)}")
     wired = {f"console.pins.{key}": pin for key, pin in vars(table.console.pins).items()}
     _check_pins({**wired, **{f"pins.{key}": pin for key, pin in table.pins.items()}}, soc, where)
     return BoardTable(
@@ -369,7 +370,7 @@ def _peripheral(name: str, row: _PeripheralRow, table: _ChipFile, where: str) ->
     key = f"{where}: peripherals.{name}"
     for base in row.bases:
         if base not in table.windows:
-            raise UsageError(f"{key}: no window {limits.short(base)}", hint="s, ns")
+            raise UsageError(f"{key}: no window {short(base)}", hint="s, ns")
     if not row.bases:
         raise UsageError(f"{key}: bases is empty")
     if row.irq is not None and not 0 <= row.irq < table.soc.irqs:

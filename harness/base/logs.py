@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-_PACKAGE = logging.getLogger(__package__)
+_PACKAGE = logging.getLogger("harness")
 
 
 class _Shown(logging.Handler):

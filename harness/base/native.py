@@ -16,9 +16,9 @@ from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import ModuleType
 
-from harness import paths
-from harness.errors import BuildFailed, EnvironmentMissing
-from harness.sources import ATTRIBUTE, MACRO, fingerprint
+from harness.base import paths
+from harness.base.errors import BuildFailed, EnvironmentMissing
+from harness.base.sources import ATTRIBUTE, MACRO, fingerprint
 
 _MODULE = "harness.simulator._native"
 #: The folder of its C files; the library is beside this folder.
@@ -98,7 +98,7 @@ def _preferred_to(library: Path) -> list[Path]:
 
 def check() -> None:
     """Load the counting core in a process of its own. Raises :class:`BuildFailed` if that fails."""
-    command = [sys.executable, "-c", "from harness import native; native.load()"]
+    command = [sys.executable, "-c", "from harness.base import native; native.load()"]
     _run(command, "the counting core cannot be loaded")
 
 

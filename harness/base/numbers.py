@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from typing import TypeVar
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
+from harness.base.text import short
 
 Number = TypeVar("Number", int, float)
 
@@ -84,12 +85,3 @@ def _number(value: object) -> float | None:
         return math.inf
     except ValueError:
         return None
-
-
-def short(value: object) -> str:
-    """``value`` for a message, cut if it is long."""
-    try:
-        text = repr(value)
-    except ValueError:  # Python refuses to print an integer of thousands of digits
-        return "such a number"
-    return text if len(text) <= 40 else f"{text[:40]}..."

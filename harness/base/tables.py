@@ -1,4 +1,4 @@
-"""TOML tables -> frozen dataclasses: strict about keys, types and numbers.
+"""TOML tables -> frozen dataclasses, strict about keys, types and numbers; dataclasses -> JSON.
 
 A dataclass is the schema: its fields are the keys, their annotations the types, and fields without
 a default are required. CMake runs this module with a bare Python: standard library only.
@@ -10,14 +10,16 @@ import difflib
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from enum import Enum
 from functools import cache
+from pathlib import PurePath
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from harness.errors import UsageError
-from harness.limits import short
+from harness.base.errors import UsageError
+from harness.base.text import short
 
 T = TypeVar("T")
 
@@ -197,3 +199,22 @@ def _toml(value: object) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(_toml, value))}]"
     return json.dumps(value)
+
+
+def plain(value: object) -> Any:
+    """``value`` as JSON types.
+
+    A dataclass becomes an object of its fields, a path a text, a member of an enumeration its
+    value. JSON types stay as they are.
+    """
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, PurePath):
+        return str(value)
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: plain(item) for name, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [plain(item) for item in value]
+    return value

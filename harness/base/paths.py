@@ -7,7 +7,7 @@ from pathlib import Path
 
 import platformdirs
 
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def _root(name: str) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from harness.errors import UsageError
+from harness.base.errors import UsageError
 
 #: How a product is rounded when it is requantized.
 Rounding = Literal["double", "single"]

@@ -1,0 +1,17 @@
+"""Values and counts in messages."""
+
+from __future__ import annotations
+
+
+def count_of(number: int, noun: str) -> str:
+    """``1 case``, ``1,200 cases``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def short(value: object) -> str:
+    """``value`` for a message, cut if it is long."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python refuses to print an integer of thousands of digits
+        return "such a number"
+    return text if len(text) <= 40 else f"{text[:40]}..."
