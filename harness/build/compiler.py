@@ -52,6 +52,14 @@ class Compiler:
         """A hash of the compiler, its flags, and the environment's variables for it."""
         return digest(*self.tools.command, self._search.name, *self.flags)
 
+    def flags_with(self, names: Sequence[tuple[Path, str]]) -> list[str]:
+        """The flags, with names for folders in messages and debug lines, the last that fits.
+
+        Without them an image's size would depend on the checkout's path, and no build would be like
+        the last.
+        """
+        return [*self.flags, *(f"-ffile-prefix-map={path}={name}" for path, name in names)]
+
     def compile(
         self,
         sources: Sequence[tuple[Path, Path]],
@@ -60,13 +68,8 @@ class Compiler:
         *,
         jobs: int = 1,
     ) -> Inputs:
-        """Compile (source, object) pairs, ``jobs`` at once.
-
-        ``names`` are of folders, in messages and debug lines: without them an image's size would
-        depend on the checkout's path, and no build would be like the last.
-        """
-        # GCC takes the last option that fits.
-        flags = [*self.flags, *(f"-ffile-prefix-map={path}={name}" for path, name in names)]
+        """Compile (source, object) pairs, ``jobs`` at once; ``names`` as for :meth:`flags_with`."""
+        flags = self.flags_with(names)
 
         def compile_one(pair: tuple[Path, Path]) -> list[str]:
             return self.tools.compile(*pair, flags, include)

@@ -1,4 +1,4 @@
-"""The processes of a build: each in a session of its own, none of which outlives the build."""
+"""The processes of a build, none of which outlives it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ class Done:
 class Processes:
     """Runs commands, in any number of threads; :meth:`stop` ends them all from another one.
 
-    A compiler driver starts compilers, and ninja gives each of its children a process group of its
-    own. All of them stay in the session of the command, so the session is what is killed.
+    A command has a process group of its own, with the compilers that a driver starts, or a session
+    of its own if its descendants make groups, as ninja's do. (The kernel shares its time among
+    sessions first: compilers in sessions would ignore that the build is nice.)
     """
 
     def __init__(self) -> None:
@@ -43,9 +44,9 @@ class Processes:
         folder: Path,
         environment: Mapping[str, str],
         seconds: float,
-        merged: bool = False,
+        session: bool = False,
     ) -> Done:
-        """Run ``command`` in ``folder``; ``merged`` sends its errors where its output goes.
+        """Run ``command`` in ``folder``; one with a ``session`` prints errors among its output.
 
         Raises OSError if it cannot be started, :class:`subprocess.TimeoutExpired` after
         ``seconds``, :class:`CancelledError` if :meth:`stop` ended it or came before it. However
@@ -57,14 +58,15 @@ class Processes:
             child = subprocess.Popen(
                 command, cwd=folder, env=environment, text=True, errors="replace",
                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT if merged else subprocess.PIPE, start_new_session=True,
+                stderr=subprocess.STDOUT if session else subprocess.PIPE,
+                start_new_session=session, process_group=None if session else 0,
             )  # fmt: skip
             self._running.add(child.pid)
         try:
             output, errors = child.communicate(timeout=seconds)
         finally:
             if child.returncode is None:
-                _kill_sessions({child.pid})
+                _kill({child.pid})
                 child.communicate()  # ends when nobody holds the other end any more
             with self._lock:
                 self._running.discard(child.pid)
@@ -77,11 +79,11 @@ class Processes:
         """Kill what runs; later calls of :meth:`run` start nothing."""
         with self._lock:
             self._stopped = True
-            _kill_sessions(self._running)
+            _kill(self._running)
 
 
-def _kill_sessions(leaders: Collection[int]) -> None:
-    """Kill the leaders of sessions and all processes in these sessions."""
+def _kill(leaders: Collection[int]) -> None:
+    """Kill the process groups of ``leaders``, and the other processes in sessions of theirs."""
     for leader in leaders:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(leader, signal.SIGKILL)

@@ -206,9 +206,12 @@ class _Builder:
         self, pairs: Sequence[tuple[Path, Path]], folder: Path, include: Sequence[Path],
         jobs: int = 1,
     ) -> Inputs:  # fmt: skip
-        names = [(folder, "generated"), (self._schema, "generated"),
-                 *((path, name) for name, path in self._places.items())]  # fmt: skip
-        return self._compiler.compile(pairs, names, include, jobs=jobs)
+        return self._compiler.compile(pairs, self._names(folder), include, jobs=jobs)
+
+    def _names(self, folder: Path) -> list[tuple[Path, str]]:
+        """The names of folders in an image that is made in ``folder``."""
+        return [(folder, "generated"), (self._schema, "generated"),
+                *((path, name) for name, path in self._places.items())]  # fmt: skip
 
     @cached_property
     def _include(self) -> list[Path]:

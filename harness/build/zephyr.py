@@ -275,7 +275,7 @@ def _run_west(
     try:
         done = processes.run(
             command, folder=workspace.base, environment=environment, seconds=_BUILD_SECONDS,
-            merged=True,
+            session=True,
         )  # fmt: skip
     except subprocess.TimeoutExpired as error:
         raise BuildFailed(f"west build took more than {_BUILD_SECONDS:.0f} s") from error

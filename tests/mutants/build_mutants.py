@@ -45,7 +45,8 @@ class _MutantBuilder(standalone._Builder):
     def _data(self, text: str) -> Path:
         folder = self._source.parent
         target = folder / "mutant.o"
-        flags = [flag for flag in self._compiler.flags if flag != "-Werror"]
+        flags = self._compiler.flags_with(self._names(folder))
+        flags.remove("-Werror")
         self._tools.compile(self._source, target, flags, self._include)
         joined = folder / "data_and_mutant.o"
         linker = self._tools.compiler.with_name("arm-none-eabi-ld")  # beside the compiler
