@@ -13,10 +13,10 @@ from harness.base.errors import UsageError
 from harness.case.result import Measures
 from harness.case.spec import Case
 from harness.elf import Image
-from harness.footprint.budget import FIGURES, Budget, Verdict, check, is_region, measured
+from harness.footprint.budget import FIGURES, Budget, BudgetVerdict, check, is_region, measured
 
 if TYPE_CHECKING:
-    from harness.footprint.compare import Comparison
+    from harness.footprint.compare import SizeComparison
 
 _SHOWN = 10
 _NAMED = 3
@@ -119,7 +119,7 @@ def _run_document(path: Path) -> list[Any] | None:
     return cases if isinstance(cases, list) else None
 
 
-def _why(verdict: Verdict, changes: Comparison) -> str:
+def _why(verdict: BudgetVerdict, changes: SizeComparison) -> str:
     """For a region over its budget: the symbols that grew most, as the end of a message."""
     if verdict.kind != "region":
         return ""
@@ -136,7 +136,7 @@ def _short(name: str) -> str:
     return name.replace("(TfLiteContext*, TfLiteNode*)", "").replace("(anonymous namespace)::", "")
 
 
-def _tables(changes: Comparison) -> tuple[str, ...]:
+def _tables(changes: SizeComparison) -> tuple[str, ...]:
     from harness.footprint.text import comparison_tables, plain  # noqa: PLC0415
 
     tables = comparison_tables(changes, limit=_SHOWN)

@@ -18,6 +18,7 @@ from harness.base.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.elf import Image
 from harness.elf.functions import address_of
 from harness.model import Model, Operator, Tensor
+from harness.model.structures import EVAL_TENSOR
 from harness.reference import Interpreter
 from harness.reference.arrays import Array
 from harness.reference.float_error import allowed_errors
@@ -25,8 +26,6 @@ from harness.reference.layers import LayerReport, compare_layers
 from harness.reference.node import NUMPY_TYPES
 from harness.targets.base import Session, Stop
 
-#: sizeof(TfLiteEvalTensor): data, dims, type; data comes first.
-_EVAL_TENSOR = 12
 #: Most calls that one operator makes: one for each of its tensors, perhaps more.
 _MOST_ASKED = 256
 _INVOKE = "tflite::MicroInterpreter::Invoke"
@@ -158,7 +157,7 @@ class _Walk:
         self._next()
         index = self._asked
         self.to(self._session.registers["lr"] & ~1, "the return of GetEvalTensor()")
-        self._tensors = self._session.registers["r0"] - _EVAL_TENSOR * index
+        self._tensors = self._session.registers["r0"] - EVAL_TENSOR * index
 
     def _next(self) -> None:
         self.to(self._ask, "the next GetEvalTensor()")
@@ -183,5 +182,5 @@ class _Walk:
         """The bytes of a tensor as they are now."""
         size = tensor.elements * NUMPY_TYPES[tensor.dtype].itemsize
         memory = self._session.memory
-        pointer = memory.read(self._tensors + _EVAL_TENSOR * tensor.index, 4)
+        pointer = memory.read(self._tensors + EVAL_TENSOR * tensor.index, 4)
         return memory.read(int.from_bytes(pointer, "little"), size) if size else b""

@@ -28,8 +28,8 @@ from harness.cli.options import (
 from harness.elf import Image, combined
 from harness.elf.trustzone import side
 from harness.footprint.analysis import Footprint
-from harness.footprint.budget import Verdict, check, load
-from harness.footprint.compare import Comparison, compare, load_baseline
+from harness.footprint.budget import BudgetVerdict, check, load
+from harness.footprint.compare import SizeComparison, compare, load_baseline
 from harness.footprint.text import (
     VIEWS,
     View,
@@ -191,8 +191,8 @@ def _print(
     views: Sequence[View],
     region: str,
     limit: int,
-    comparison: Comparison | None,
-    verdicts: Sequence[Verdict],
+    comparison: SizeComparison | None,
+    verdicts: Sequence[BudgetVerdict],
 ) -> None:
     console = screen()
     for view in views:
@@ -210,7 +210,7 @@ def _print(
         console.print(f"note: {note}", markup=False)
 
 
-def _raise_if_over(verdicts: Sequence[Verdict]) -> None:
+def _raise_if_over(verdicts: Sequence[BudgetVerdict]) -> None:
     over = [verdict.message for verdict in verdicts if not verdict.passed]
     if over:
         raise CheckFailed("over budget: " + "; ".join(over))

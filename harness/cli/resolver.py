@@ -76,7 +76,7 @@ def check(
     """
     from harness.resolver.audit import (  # noqa: PLC0415 - see cli/__init__
         LIVE_HINT,
-        Verdict,
+        AuditVerdict,
         check_every,
         check_live,
     )
@@ -87,25 +87,25 @@ def check(
     if model_file is None:
         raise UsageError("an image needs MODEL to be compared with")
     elf = what.image()
-    firmware, needed = combined.read(elf, beside), Model.from_file(model_file)
+    image, needed = combined.read(elf, beside), Model.from_file(model_file)
     if live:
-        tables = _live(firmware, target or DEFAULT, symbol, timeout)
-        audits = {firmware.name: check_live(firmware, needed, tables)}
+        tables = _live(image, target or DEFAULT, symbol, timeout)
+        audits = {image.name: check_live(image, needed, tables)}
     else:
-        audits = check_every(firmware, needed)
+        audits = check_every(image, needed)
     (name, audit), *others = audits.items()
     document = audit.to_json()
-    if firmware.beside:
+    if image.beside:
         document |= {"image": name, "beside": {name: other.to_json() for name, other in others}}
     _write(json_file, document)
     if json_file != STDOUT:
         from harness.resolver.text import show_audit  # noqa: PLC0415
 
         for name, each in audits.items():
-            if firmware.beside:
+            if image.beside:
                 click.echo(f"image {name}:")
             show_audit(screen(), each)
-    if audit.verdict is Verdict.CANNOT_TELL:
+    if audit.verdict is AuditVerdict.CANNOT_TELL:
         raise CannotTell(
             f"cannot tell whether the resolver of {elf.name} is right for {audit.model}: "
             f"{audit.problems[0]}", hint=LIVE_HINT,
@@ -115,17 +115,17 @@ def check(
                           f"{', '.join(audit.verdicts)}")  # fmt: skip
 
 
-def _live(firmware: Image, target: str, symbol: str, timeout: float) -> tuple[LiveResolver, ...]:
+def _live(image: Image, target: str, symbol: str, timeout: float) -> tuple[LiveResolver, ...]:
     """Run the image until its operators are registered and read the tables in its memory."""
     from harness.resolver.dump import dump as read_tables  # noqa: PLC0415
-    from harness.resolver.moment import run_past_registration  # noqa: PLC0415
+    from harness.resolver.stop_point import run_past_registration  # noqa: PLC0415
     from harness.targets import open_target  # noqa: PLC0415
 
-    with open_target(target, firmware) as session:
-        moment = run_past_registration(session, firmware, symbol=symbol, seconds=timeout)
-        if moment.why:
-            click.echo(f"note: {moment.why}", err=True)
-        return read_tables(session, firmware)
+    with open_target(target, image) as session:
+        stop = run_past_registration(session, image, symbol=symbol, seconds=timeout)
+        if stop.why:
+            click.echo(f"note: {stop.why}", err=True)
+        return read_tables(session, image)
 
 
 @resolver.command()
@@ -172,9 +172,9 @@ def dump(
     tflm-hil resolver dump build/zephyr/zephyr.elf --until loop
     """
     elf = what.image()
-    firmware = combined.read(elf, beside)
+    image = combined.read(elf, beside)
     target = target or DEFAULT
-    resolvers = _live(firmware, target, symbol, timeout)
+    resolvers = _live(image, target, symbol, timeout)
     documents = [resolver.to_json() for resolver in resolvers]
     _write(json_file, {"elf": str(elf), "target": target, "resolvers": documents})
     if json_file != STDOUT:

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from harness.elf.file import ElfFile
-from harness.elf.layout import Layout, Part
-from harness.elf.thumb import Kind, references, returned_constant
+from harness.elf.layout import Layout, LayoutPart
+from harness.elf.thumb import ReferenceKind, references, returned_constant
 from harness.elf.variables import Variables
 
 #: Sections whose content is kept only if something refers to it; others are always kept.
@@ -31,7 +31,7 @@ _NULL_FUNCTION = 32
 
 
 @dataclass
-class Node:
+class GraphNode:
     """A function, an object, a string literal or an unnamed run of bytes."""
 
     name: str
@@ -57,7 +57,7 @@ class Graph:
     return nullptr.
     """
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[GraphNode, ...]
     edges: tuple[frozenset[int], ...]
     calls: tuple[tuple[int, ...], ...]
     roots: frozenset[int]
@@ -156,7 +156,7 @@ class _Builder:
             frozenset(number for number, node in enumerate(self.nodes) if self._gives_null(node)),
         )
 
-    def _gives_null(self, node: Node) -> bool:
+    def _gives_null(self, node: GraphNode) -> bool:
         if node.kind not in ("function", "label") or not 0 < node.size <= _NULL_FUNCTION:
             return False
         return returned_constant(self.image.read(node.address, node.size) or b"") == 0
@@ -174,7 +174,7 @@ class _Builder:
             if unnamed_code or not _ORDINARY.match(node.section):
                 yield number
 
-    def _targets(self, node: Node) -> list[tuple[int, bool]]:
+    def _targets(self, node: GraphNode) -> list[tuple[int, bool]]:
         """The addresses that a node refers to, each with whether it branches there."""
         data = self.image.read(node.address, node.size)
         if data is None or _UNSEARCHED.match(node.section):
@@ -183,15 +183,15 @@ class _Builder:
             return list(self._code_targets(node, data))
         return [(target, False) for target in self._data_targets(node, data)]
 
-    def _code_targets(self, node: Node, data: bytes) -> Iterable[tuple[int, bool]]:
+    def _code_targets(self, node: GraphNode, data: bytes) -> Iterable[tuple[int, bool]]:
         first = bisect_right(self.data_ends, node.address)
         last = bisect_left(self.data_ranges, (node.end, 0))
         for reference in references(data, node.address, self.data_ranges[first:last]):
             target = reference.target
             if node.address <= target & ~1 < node.end:
                 continue
-            branch = reference.kind in (Kind.CALL, Kind.BRANCH)
-            if branch or reference.kind is Kind.ADDRESS:
+            branch = reference.kind in (ReferenceKind.CALL, ReferenceKind.BRANCH)
+            if branch or reference.kind is ReferenceKind.ADDRESS:
                 yield target & ~1, branch
                 continue
             pointed = self._pointed(target)
@@ -209,7 +209,7 @@ class _Builder:
         number = self._find(word)
         return word if number is not None else None
 
-    def _data_targets(self, node: Node, data: bytes) -> list[int]:
+    def _data_targets(self, node: GraphNode, data: bytes) -> list[int]:
         always_kept = not _ORDINARY.match(node.section)  # vector tables are typed as numbers
         may_point = always_kept or self.variables.may_hold_pointers(node.address)
         if may_point is False:
@@ -235,16 +235,16 @@ class _Builder:
         return word if self._find(word) is not None else None
 
 
-def _nodes(parts: Sequence[Part]) -> list[Node]:
-    by_address: dict[int, Node] = {}
-    copies: list[Part] = []
+def _nodes(parts: Sequence[LayoutPart]) -> list[GraphNode]:
+    by_address: dict[int, GraphNode] = {}
+    copies: list[LayoutPart] = []
     for part in parts:
         if part.kind in ("padding", "gap"):
             continue
         if part.copy:
             copies.append(part)
             continue
-        node = Node(part.name, part.kind, part.section, part.address, part.size, part.aliases)
+        node = GraphNode(part.name, part.kind, part.section, part.address, part.size, part.aliases)
         node.sizes[part.region] = part.size
         by_address[part.address] = node
     for part in copies:
@@ -254,7 +254,7 @@ def _nodes(parts: Sequence[Part]) -> list[Node]:
     return [by_address[address] for address in sorted(by_address)]
 
 
-def _split(nodes: Iterable[Node], targets: set[int], image: ElfFile) -> Iterable[Node]:
+def _split(nodes: Iterable[GraphNode], targets: set[int], image: ElfFile) -> Iterable[GraphNode]:
     """Cut unnamed data where something points to, and behind the NUL of each literal."""
     ordered = sorted(targets)
     for node in nodes:
@@ -268,7 +268,7 @@ def _split(nodes: Iterable[Node], targets: set[int], image: ElfFile) -> Iterable
             yield _piece(node, start, end, data)
 
 
-def _piece(node: Node, start: int, end: int, data: bytes | None) -> Node:
+def _piece(node: GraphNode, start: int, end: int, data: bytes | None) -> GraphNode:
     name, kind = node.name, node.kind
     if kind == "strings" and data is not None:
         text = data[start - node.address : end - node.address].split(b"\0")[0]
@@ -277,10 +277,10 @@ def _piece(node: Node, start: int, end: int, data: bytes | None) -> Node:
         else:
             name, kind = "(unnamed constant)", "unnamed"
     share = dict.fromkeys(node.sizes, end - start)
-    return Node(name, kind, node.section, start, end - start, (), share)
+    return GraphNode(name, kind, node.section, start, end - start, (), share)
 
 
-def _join_tails(nodes: Sequence[Node], edges: list[set[int]], image: ElfFile) -> None:
+def _join_tails(nodes: Sequence[GraphNode], edges: list[set[int]], image: ElfFile) -> None:
     """Link each literal to the next node if its tail is shared with it (no NUL between them)."""
     for number, (node, following) in enumerate(pairwise(nodes)):
         if node.kind == following.kind == "strings" and node.end == following.address:
@@ -289,7 +289,7 @@ def _join_tails(nodes: Sequence[Node], edges: list[set[int]], image: ElfFile) ->
                 edges[number].add(number + 1)
 
 
-def summed(nodes: Iterable[Node]) -> dict[str, int]:
+def summed(nodes: Iterable[GraphNode]) -> dict[str, int]:
     """Bytes by region."""
     sizes: dict[str, int] = defaultdict(int)
     for node in nodes:

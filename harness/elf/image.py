@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.elf.dwarf.lines import LineTable
     from harness.elf.graph import Graph
     from harness.elf.layout import Layout
-    from harness.elf.regions import Memory
+    from harness.elf.regions import MemoryRegion
     from harness.elf.registrations import Registration
     from harness.elf.variables import Variables
 
@@ -90,7 +90,7 @@ class Image(ElfFile):
         return any(0 <= address - segment.address < len(segment.data) for segment in self.segments)
 
     @cached_property
-    def regions(self) -> tuple[Memory, ...]:
+    def regions(self) -> tuple[MemoryRegion, ...]:
         """The memory regions of the link, sorted by origin; see :mod:`harness.elf.regions`."""
         from harness.elf.regions import memories  # noqa: PLC0415
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.elf.file import ElfFile, Section, Symbol
-from harness.elf.regions import Memory
+from harness.elf.regions import MemoryRegion
 
 #: The longest run of filler bytes that counts as padding, in bytes.
 LONGEST_PADDING = 64
@@ -21,7 +21,7 @@ _NOP = b"\x00\xbf"
 
 
 @dataclass(frozen=True)
-class Part:
+class LayoutPart:
     """A run of bytes of one region with one cause.
 
     ``address`` is the run-time address, ``place`` the address in the region: they differ for the
@@ -49,10 +49,10 @@ class Part:
 class Layout:
     """The regions' parts, sorted by place, and notes on what does not add up."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[LayoutPart, ...]
     notes: tuple[str, ...]
 
-    def of(self, region: str) -> tuple[Part, ...]:
+    def of(self, region: str) -> tuple[LayoutPart, ...]:
         """The parts of one region."""
         return tuple(part for part in self.parts if part.region == region)
 
@@ -95,14 +95,14 @@ def extents(image: ElfFile) -> tuple[Section, ...]:
     return tuple(sections)
 
 
-def lay_out(image: ElfFile, memories: Sequence[Memory]) -> Layout:
+def lay_out(image: ElfFile, memories: Sequence[MemoryRegion]) -> Layout:
     """Split every region of ``memories`` into parts; a note names sections in no region."""
     sections = extents(image)
     notes: list[str] = []
     pieces = {
         id(section): _pieces(section, names) for section, names in _named(image, sections, notes)
     }
-    parts: list[Part] = []
+    parts: list[LayoutPart] = []
     placed: set[int] = set()
     for memory in memories:
         placed_extents = _placed(sections, memory)
@@ -119,7 +119,7 @@ def lay_out(image: ElfFile, memories: Sequence[Memory]) -> Layout:
     return Layout(tuple(parts), tuple(notes))
 
 
-def _placed(sections: Sequence[Section], memory: Memory) -> list[_Extent]:
+def _placed(sections: Sequence[Section], memory: MemoryRegion) -> list[_Extent]:
     placed_extents = []
     for section in sections:
         if memory.origin <= section.address < memory.end:
@@ -131,20 +131,22 @@ def _placed(sections: Sequence[Section], memory: Memory) -> list[_Extent]:
 
 
 def _fill(
-    memory: Memory, placed_extents: Iterable[_Extent], pieces: dict[int, list[_Piece]]
-) -> Iterable[Part]:
+    memory: MemoryRegion, placed_extents: Iterable[_Extent], pieces: dict[int, list[_Piece]]
+) -> Iterable[LayoutPart]:
     cursor = memory.origin
     for extent in placed_extents:
         section = extent.section
         if extent.place > cursor:
-            yield Part("(gap)", "gap", memory.name, "", cursor, cursor, extent.place - cursor)
+            yield LayoutPart("(gap)", "gap", memory.name, "", cursor, cursor, extent.place - cursor)
         shift = extent.place - section.address
         for piece in pieces[id(section)]:
             start = max(piece.address + shift, cursor)  # overlapping sections count once
             size = piece.address + piece.size + shift - start
             if size > 0:
-                yield Part(piece.name, piece.kind, memory.name, section.name, start - shift, start,
-                           size, extent.copy, piece.aliases)  # fmt: skip
+                yield LayoutPart(
+                    piece.name, piece.kind, memory.name, section.name, start - shift, start, size,
+                    extent.copy, piece.aliases,
+                )  # fmt: skip
                 cursor = start + size
 
 

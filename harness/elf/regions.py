@@ -22,7 +22,7 @@ _TERM = re.compile(r"\s*(0[xX][0-9a-fA-F]+|\d+)\s*([kKmMgG]?)[bB]?|\s*([-+*()])"
 
 
 @dataclass(frozen=True)
-class Memory:
+class MemoryRegion:
     """A memory region of the link; ``source`` says where origin and size were read."""
 
     name: str
@@ -38,7 +38,7 @@ class Memory:
 
 def memories(
     image: ElfFile, *, map_file: Path | None = None, linker_script: Path | None = None
-) -> tuple[Memory, ...]:
+) -> tuple[MemoryRegion, ...]:
     """The regions that hold ``image``, sorted by origin.
 
     Raises UsageError for a map file or linker script that cannot be read or describes no memory.
@@ -62,7 +62,7 @@ def memories(
     return tuple(sorted(regions, key=lambda memory: memory.origin))
 
 
-def from_map(text: str) -> tuple[Memory, ...]:
+def from_map(text: str) -> tuple[MemoryRegion, ...]:
     """The "Memory Configuration" table of a GNU ld map file, () if it has none."""
     start = text.find("Memory Configuration")
     end = text.find("Linker script and memory map", start)
@@ -73,13 +73,15 @@ def from_map(text: str) -> tuple[Memory, ...]:
         fields = line.split()
         if len(fields) >= 3 and fields[1].startswith("0x") and fields[0] != "*default*":
             try:
-                regions.append(Memory(fields[0], int(fields[1], 16), int(fields[2], 16), "map"))
+                regions.append(
+                    MemoryRegion(fields[0], int(fields[1], 16), int(fields[2], 16), "map")
+                )
             except ValueError:
                 continue  # a line of prose that happens to hold a number
     return tuple(regions)
 
 
-def from_linker_script(text: str) -> tuple[Memory, ...]:
+def from_linker_script(text: str) -> tuple[MemoryRegion, ...]:
     """The regions of a MEMORY command whose origins and lengths are numbers, + - * and brackets."""
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL)
     block = re.search(r"\bMEMORY\s*\{([^}]*)\}", text)
@@ -94,11 +96,11 @@ def from_linker_script(text: str) -> tuple[Memory, ...]:
     for name, origin, length in entry.findall(block[1]):
         start, size = _number(origin), _number(length)
         if start is not None and size is not None:
-            regions.append(Memory(name, start, size, "linker script"))
+            regions.append(MemoryRegion(name, start, size, "linker script"))
     return tuple(regions)
 
 
-def from_kconfig(image: ElfFile) -> tuple[Memory, ...]:
+def from_kconfig(image: ElfFile) -> tuple[MemoryRegion, ...]:
     """The regions of a Zephyr image from its CONFIG_* absolute symbols, () for other images."""
     config = image.absolutes
     if "CONFIG_FLASH_SIZE" not in config or "CONFIG_SRAM_SIZE" not in config:
@@ -110,12 +112,12 @@ def from_kconfig(image: ElfFile) -> tuple[Memory, ...]:
     flash = config.get("CONFIG_FLASH_BASE_ADDRESS", 0) + offset
     ram = config.get("CONFIG_SRAM_BASE_ADDRESS", 0x2000_0000)
     return (
-        Memory("FLASH", flash, flash_size, "kconfig"),
-        Memory("RAM", ram, config["CONFIG_SRAM_SIZE"] * 1024, "kconfig"),
+        MemoryRegion("FLASH", flash, flash_size, "kconfig"),
+        MemoryRegion("RAM", ram, config["CONFIG_SRAM_SIZE"] * 1024, "kconfig"),
     )
 
 
-def from_chip(image: ElfFile) -> tuple[Memory, ...]:
+def from_chip(image: ElfFile) -> tuple[MemoryRegion, ...]:
     """Flash and RAM of the chip.
 
     An image that starts a whole partition behind a bank's origin (a non-secure one at 0x50000,
@@ -140,7 +142,7 @@ def from_chip(image: ElfFile) -> tuple[Memory, ...]:
         lowest = min(ends, default=origin)
         if lowest - origin >= partition:
             origin = lowest
-        regions.append(Memory(area.name.upper(), origin, end - origin, chip.name))
+        regions.append(MemoryRegion(area.name.upper(), origin, end - origin, chip.name))
     return tuple(regions)
 
 

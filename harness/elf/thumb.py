@@ -16,7 +16,7 @@ from enum import StrEnum
 _NARROW = frozenset((0x4800, 0xA000, 0xD000, 0xD800, 0xE000))
 
 
-class Kind(StrEnum):
+class ReferenceKind(StrEnum):
     """How a reference is formed."""
 
     CALL = "call"  # BL, BLX immediate
@@ -27,11 +27,11 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Reference:
+class CodeReference:
     """One address that an instruction names; ``at`` is the instruction's own address."""
 
     at: int
-    kind: Kind
+    kind: ReferenceKind
     target: int
 
 
@@ -42,7 +42,7 @@ def instruction_length(first: int) -> int:
 
 def references(
     code: bytes, address: int, data_ranges: Sequence[tuple[int, int]] = ()
-) -> Iterator[Reference]:
+) -> Iterator[CodeReference]:
     """All references of the instructions in ``code``, which runs at ``address``.
 
     ``data_ranges`` are sorted (start, end) addresses that hold no instructions (literal pools and
@@ -114,20 +114,22 @@ class _Decoder:
         self.pool: set[int] = set()  # offsets of words known to be literals
         self.low: dict[int, int] = {}  # register -> low half that a MOVW put there
 
-    def narrow(self, at: int, first: int) -> Iterator[Reference]:
+    def narrow(self, at: int, first: int) -> Iterator[CodeReference]:
         """A 16-bit instruction at offset ``at``."""
         here = self.address + at
         op = first & 0xF800
         if op == 0x4800:  # LDR (literal) T1
             yield from self._loaded(here, _aligned(here) + (first & 0xFF) * 4)
         elif op == 0xA000:  # ADR T1
-            yield Reference(here, Kind.ADDRESS, _aligned(here) + (first & 0xFF) * 4 & 0xFFFFFFFF)
+            yield CodeReference(
+                here, ReferenceKind.ADDRESS, _aligned(here) + (first & 0xFF) * 4 & 0xFFFFFFFF
+            )
         elif op == 0xE000:  # B T2
-            yield _branch_to(here, Kind.BRANCH, (first & 0x7FF) << 1, 12)
+            yield _branch_to(here, ReferenceKind.BRANCH, (first & 0x7FF) << 1, 12)
         elif first & 0x0F00 < 0x0E00:  # B T1; the conditions 14 and 15 are UDF and SVC
-            yield _branch_to(here, Kind.BRANCH, (first & 0xFF) << 1, 9)
+            yield _branch_to(here, ReferenceKind.BRANCH, (first & 0xFF) << 1, 9)
 
-    def wide(self, at: int, first: int, second: int) -> Iterator[Reference]:
+    def wide(self, at: int, first: int, second: int) -> Iterator[CodeReference]:
         """A 32-bit instruction at offset ``at``."""
         here = self.address + at
         if second & 0x8000:
@@ -138,13 +140,15 @@ class _Decoder:
         elif first & 0xFBF0 == 0xF2C0:  # MOVT T1
             low = self.low.get(second >> 8 & 15)
             if low is not None:
-                yield Reference(here, Kind.CONSTANT, _immediate16(first, second) << 16 | low)
+                yield CodeReference(
+                    here, ReferenceKind.CONSTANT, _immediate16(first, second) << 16 | low
+                )
         elif first & 0xFBFF in (0xF20F, 0xF2AF):  # ADR T3, T2
             offset = _immediate12(first, second) * (-1 if first & 0x00A0 == 0x00A0 else 1)
-            yield Reference(here, Kind.ADDRESS, _aligned(here) + offset & 0xFFFFFFFF)
+            yield CodeReference(here, ReferenceKind.ADDRESS, _aligned(here) + offset & 0xFFFFFFFF)
         yield from self._wide_load(here, first, second)
 
-    def _wide_load(self, here: int, first: int, second: int) -> Iterator[Reference]:
+    def _wide_load(self, here: int, first: int, second: int) -> Iterator[CodeReference]:
         sign = 1 if first & 0x80 else -1
         if first & 0xFF7F == 0xF85F:  # LDR (literal) T2
             yield from self._loaded(here, _aligned(here) + sign * (second & 0xFFF))
@@ -156,28 +160,30 @@ class _Decoder:
             start = _aligned(here) + sign * (second & 0xFF) * 4 - self.address
             self.pool.update((start, start + 4) if second & 0x0100 else (start,))
 
-    def _loaded(self, here: int, place: int) -> Iterator[Reference]:
+    def _loaded(self, here: int, place: int) -> Iterator[CodeReference]:
         start = place - self.address
         if 0 <= start <= len(self.code) - 4:
             self.pool.add(start)
             word = int.from_bytes(self.code[start : start + 4], "little")
-            yield Reference(here, Kind.LITERAL, word)
+            yield CodeReference(here, ReferenceKind.LITERAL, word)
 
 
-def _branch(here: int, first: int, second: int) -> Iterator[Reference]:
+def _branch(here: int, first: int, second: int) -> Iterator[CodeReference]:
     sign, j1, j2 = first >> 10 & 1, second >> 13 & 1, second >> 11 & 1
     if second & 0x1000:  # BL T1, B T4
         offset = sign << 24 | (~(j1 ^ sign) & 1) << 23 | (~(j2 ^ sign) & 1) << 22
         offset |= (first & 0x3FF) << 12 | (second & 0x7FF) << 1
-        yield _branch_to(here, Kind.CALL if second & 0x4000 else Kind.BRANCH, offset, 25)
+        yield _branch_to(
+            here, ReferenceKind.CALL if second & 0x4000 else ReferenceKind.BRANCH, offset, 25
+        )
     elif not second & 0x4000 and first & 0x0380 != 0x0380:  # B T3
         offset = sign << 20 | j2 << 19 | j1 << 18 | (first & 0x3F) << 12 | (second & 0x7FF) << 1
-        yield _branch_to(here, Kind.BRANCH, offset, 21)
+        yield _branch_to(here, ReferenceKind.BRANCH, offset, 21)
 
 
-def _branch_to(here: int, kind: Kind, offset: int, bits: int) -> Reference:
+def _branch_to(here: int, kind: ReferenceKind, offset: int, bits: int) -> CodeReference:
     signed = offset - (1 << bits) if offset >> (bits - 1) & 1 else offset
-    return Reference(here, kind, here + 4 + signed & 0xFFFFFFFF)
+    return CodeReference(here, kind, here + 4 + signed & 0xFFFFFFFF)
 
 
 def _aligned(here: int) -> int:

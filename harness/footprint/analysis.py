@@ -11,12 +11,12 @@ from harness.base.errors import UsageError
 from harness.base.files import read as read_file
 from harness.elf import Image
 from harness.elf.demangle import demangle
-from harness.elf.layout import Layout, Part
+from harness.elf.layout import Layout, LayoutPart
 from harness.elf.regions import RAM
 from harness.footprint.files import NO_DEBUG, FileCost, Sources, by_file, by_library
 from harness.footprint.operators import OperatorReport
 from harness.footprint.operators import analyse as analyse_operators
-from harness.footprint.ram import Memory, purposes
+from harness.footprint.ram import RamObject, purposes
 from harness.footprint.regions import Region, regions
 
 
@@ -57,7 +57,7 @@ class Footprint:
     files: tuple[FileCost, ...]
     libraries: tuple[FileCost, ...]
     operators: OperatorReport
-    ram: tuple[Memory, ...]
+    ram: tuple[RamObject, ...]
     notes: tuple[str, ...]
 
     def region(self, name: str) -> Region:
@@ -127,7 +127,7 @@ def _sections(layout: Layout) -> tuple[SectionCost, ...]:
     )
 
 
-def _symbol(part: Part, files: dict[int, str]) -> SymbolCost:
+def _symbol(part: LayoutPart, files: dict[int, str]) -> SymbolCost:
     return SymbolCost(
         demangle(part.name),
         part.name,

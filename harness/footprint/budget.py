@@ -78,7 +78,7 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class BudgetVerdict:
     """One budget checked; ``limit`` or ``used`` is None if it could not be."""
 
     name: str
@@ -145,14 +145,14 @@ def load(path: Path) -> tuple[Budget, ...]:
 
 def check(
     budgets: Iterable[Budget], current: Mapping[str, Any], baseline: Mapping[str, Any] | None
-) -> tuple[Verdict, ...]:
+) -> tuple[BudgetVerdict, ...]:
     """Check a footprint document against budgets; one that cannot be checked fails."""
     return tuple(_check(budget, current, baseline) for budget in budgets)
 
 
 def _check(
     budget: Budget, current: Mapping[str, Any], baseline: Mapping[str, Any] | None
-) -> Verdict:
+) -> BudgetVerdict:
     used = measured(budget, current)
     base = None if baseline is None else measured(budget, baseline)
     if used is None and _known_absent(budget, current, baseline):
@@ -163,18 +163,18 @@ def _check(
     limit = budget.limit(base)
     if used is None:
         # A misspelt name, a stripped image or a silent run must not pass.
-        return Verdict(budget.name, budget.kind, None, limit, base, False,
+        return BudgetVerdict(budget.name, budget.kind, None, limit, base, False,
                        f"{budget.label}: {_NOT_MEASURED[budget.kind]}")  # fmt: skip
     if limit is None:
         lacking = "there is none (--baseline)" if baseline is None else "it lacks this figure"
         message = f"{budget.label}: the budget is a step from a baseline, and {lacking}"
-        return Verdict(budget.name, budget.kind, used, None, base, False, message)
+        return BudgetVerdict(budget.name, budget.kind, used, None, base, False, message)
     passed = used <= limit
     unit = budget.unit
     than = "within" if passed else f"{used - limit:,} {unit} over"
     origin = f" (baseline {base:,} {unit})" if budget.relative and base is not None else ""
     message = f"{budget.label}: {used:,} {unit}, {than} its budget of {limit:,} {unit}{origin}"
-    return Verdict(budget.name, budget.kind, used, limit, base, passed, message)
+    return BudgetVerdict(budget.name, budget.kind, used, limit, base, passed, message)
 
 
 def _known_absent(

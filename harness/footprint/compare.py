@@ -47,7 +47,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Move:
+class MovedSymbol:
     """A symbol of the same size that is now in another region, section or source file."""
 
     name: str
@@ -79,7 +79,7 @@ class Swap:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SizeComparison:
     """What changed from ``baseline`` to this image, the largest change first."""
 
     baseline: str
@@ -87,7 +87,7 @@ class Comparison:
     files: tuple[Change, ...]
     operators: tuple[Change, ...]
     symbols: tuple[Change, ...]
-    moves: tuple[Move, ...]
+    moves: tuple[MovedSymbol, ...]
     swap: Swap | None = None
 
     @property
@@ -132,14 +132,14 @@ def load_baseline(path: Path) -> Document:
     return document
 
 
-def compare(baseline: Document, current: Document) -> Comparison:
+def compare(baseline: Document, current: Document) -> SizeComparison:
     """The changes from one footprint document to another.
 
     Files of the same name and folders count as the same file, wherever the checkout was.
     """
     baseline = _in_folders_of(baseline, current)
     several = _in_several_files(baseline, current)
-    return Comparison(
+    return SizeComparison(
         str(baseline.get("elf", "")),
         tuple(_all_regions(baseline, current)),
         _changes(_files(baseline), _files(current)),
@@ -267,13 +267,13 @@ def _changes(
     return tuple(sorted(changes, key=lambda c: (-abs(c.difference), c.name, c.region)))
 
 
-def _moves(baseline: Document, current: Document) -> Iterable[Move]:
+def _moves(baseline: Document, current: Document) -> Iterable[MovedSymbol]:
     """Symbols of unchanged size whose region, section or file changed."""
     before, after = _places(baseline), _places(current)
     for name in sorted(before.keys() & after.keys()):
         (old_size, old), (new_size, new) = before[name], after[name]
         if old_size == new_size and old != new:
-            yield Move(name, old, new)
+            yield MovedSymbol(name, old, new)
 
 
 def _places(document: Document) -> dict[str, tuple[int, str]]:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from harness.elf import Image
 from harness.elf.demangle import qualified
 from harness.elf.dwarf.leb import GARBLED
-from harness.elf.layout import Part
+from harness.elf.layout import LayoutPart
 
 NO_DEBUG = "(no debug information)"
 LITERALS = "(string literals)"
@@ -76,10 +76,10 @@ class Sources:
             path = self._paths[number, file] = table.headers[number].path(file, folder)
         return path
 
-    def of_parts(self, parts: Iterable[Part]) -> dict[int, str]:
+    def of_parts(self, parts: Iterable[LayoutPart]) -> dict[int, str]:
         """The file of each part, by run-time address; parts without one are left out."""
         paths: dict[int, str] = {}
-        unlocated: list[Part] = []
+        unlocated: list[LayoutPart] = []
         for part in parts:
             if not part.named or part.address in paths:
                 continue
@@ -95,7 +95,7 @@ class Sources:
         return paths
 
 
-def _made_by_compiler(unlocated: Iterable[Part], named: Mapping[str, str]) -> dict[int, str]:
+def _made_by_compiler(unlocated: Iterable[LayoutPart], named: Mapping[str, str]) -> dict[int, str]:
     classes: dict[str, Counter[str]] = defaultdict(Counter)
     functions: dict[str, str] = {}
     for name, path in named.items():
@@ -129,7 +129,7 @@ class FileCost:
         return {"path": self.path, **self.sizes}
 
 
-def by_file(parts: Sequence[Part], files: Mapping[int, str]) -> tuple[FileCost, ...]:
+def by_file(parts: Sequence[LayoutPart], files: Mapping[int, str]) -> tuple[FileCost, ...]:
     """Sum parts by source file; every byte of every region is in one row."""
     sums: dict[str, Counter[str]] = defaultdict(Counter)
     for part in parts:
@@ -159,7 +159,7 @@ def contributions(text: str) -> list[Contribution]:
     return sorted(placed, key=lambda one: (one.address, one.size))
 
 
-def by_library(parts: Sequence[Part], text: str) -> tuple[FileCost, ...]:
+def by_library(parts: Sequence[LayoutPart], text: str) -> tuple[FileCost, ...]:
     """Sum parts by library (or object file outside one) with a map file's text."""
     placed = contributions(text)
     starts = [section.address for section in placed]

@@ -14,7 +14,7 @@ from dataclasses import replace
 from harness.base.errors import FirmwareFailed, UsageError
 from harness.elf import Image
 from harness.footprint.arena import MachineSession, minimum
-from harness.footprint.ram import Memory
+from harness.footprint.ram import RamObject
 from harness.targets.base import ConsoleMatch
 from harness.uart.records import pattern
 
@@ -26,12 +26,12 @@ Open = Callable[[Image], AbstractContextManager[MachineSession]]
 
 def measure(
     image: Image,
-    memories: tuple[Memory, ...],
+    memories: tuple[RamObject, ...],
     open_session: Open,
     *,
     seconds: float = 5.0,
     guard: float = 60.0,
-) -> tuple[Memory, ...]:
+) -> tuple[RamObject, ...]:
     """``memories`` with the high-water marks of stacks, and used and least bytes of the arena.
 
     The image runs to its ``end`` record or for ``seconds`` (virtual). The note of a memory that
@@ -59,7 +59,7 @@ def measure(
     return tuple(margin if memory is chosen else memory for memory in measured)
 
 
-def _stack(stack: Memory, marks: tuple[int, ...]) -> Memory:
+def _stack(stack: RamObject, marks: tuple[int, ...]) -> RamObject:
     """A stack (or an array of stacks) with the high-water mark of each."""
     size = stack.bytes // len(marks)
     full = [index for index, mark in enumerate(marks) if mark >= size]
@@ -72,7 +72,7 @@ def _stack(stack: Memory, marks: tuple[int, ...]) -> Memory:
 
 def _high_water(
     image: Image,
-    memories: tuple[Memory, ...],
+    memories: tuple[RamObject, ...],
     open_session: Open,
     seconds: float,
     guard: float,

@@ -21,7 +21,7 @@ from typing import Any
 
 from harness.elf import Image
 from harness.elf.demangle import demangle
-from harness.elf.graph import Graph, Node
+from harness.elf.graph import Graph, GraphNode
 from harness.elf.registrations import Registration
 
 #: Reachability and a build without the operator differ by the call that registers it, inlined into
@@ -36,7 +36,7 @@ def agree(reached: int, measured: int, operators: int = 1) -> bool:
 
 
 @dataclass(frozen=True)
-class Share:
+class SharedSymbol:
     """Bytes of flash that an operator shares with exactly these others."""
 
     operators: tuple[str, ...]
@@ -60,7 +60,7 @@ class OperatorCost:
     exclusive: int
     shared: int
     ram: int
-    shares: tuple[Share, ...]
+    shares: tuple[SharedSymbol, ...]
     members: tuple[Member, ...]
     registrations: tuple[str, ...]
 
@@ -111,7 +111,7 @@ class OperatorReport:
         return exclusive + sum(share.bytes for share in groups if chosen & set(share.operators))
 
 
-def flash(node: Node, ram_regions: frozenset[str]) -> int:
+def flash(node: GraphNode, ram_regions: frozenset[str]) -> int:
     """A node's bytes outside RAM: code, constants, stored initial values."""
     return sum(size for region, size in node.sizes.items() if region not in ram_regions)
 
@@ -222,7 +222,7 @@ def _costs(
     for index, registration in enumerate(live):
         own_nodes = groups.get((index,), [])
         shares = [
-            Share(tuple(live[i].operator for i in group), size)
+            SharedSymbol(tuple(live[i].operator for i in group), size)
             for group, size in sums.items()
             if index in group and len(group) > 1 and size
         ]

@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.elf import Image
 from harness.elf.demangle import qualified
-from harness.elf.layout import Part
+from harness.elf.layout import LayoutPart
 from harness.footprint import resolvers
 
 _ARENA = re.compile(r"(?:^|[^a-z])(?:tensor_?)?arena(?:$|[^a-z])|TensorArena", re.IGNORECASE)
@@ -25,7 +25,7 @@ _TFLITE_MARK = b"TFL3"
 
 
 @dataclass(frozen=True)
-class Memory:
+class RamObject:
     """A named piece of RAM; ``purpose`` is ``arena``, ``resolver``, ``stack`` or ``model copy``.
 
     ``used`` bytes were needed at some time (of a stack its high-water mark, of an arena what
@@ -47,7 +47,7 @@ class Memory:
         return asdict(self)
 
 
-def purposes(image: Image, parts: Sequence[Part], registered: int) -> tuple[Memory, ...]:
+def purposes(image: Image, parts: Sequence[LayoutPart], registered: int) -> tuple[RamObject, ...]:
     """The arenas, resolvers, stacks and model copies in RAM.
 
     ``parts`` are those of RAM regions; ``registered`` is how many operators the image registers.
@@ -59,42 +59,42 @@ def purposes(image: Image, parts: Sequence[Part], registered: int) -> tuple[Memo
     )
 
 
-def _resolvers(image: Image, registered: int) -> Iterable[Memory]:
+def _resolvers(image: Image, registered: int) -> Iterable[RamObject]:
     """Resolver objects; the filled slots are known if there is only one."""
     objects = [resolver for resolver in resolvers.find(image) if resolver.address]
     for resolver in objects:
         slots = f"{resolver.slots} slots of {resolver.slot_bytes} B"
         if len(objects) > 1 or not registered:
-            yield Memory("resolver", resolver.name, resolver.address, resolver.bytes, note=slots)
+            yield RamObject("resolver", resolver.name, resolver.address, resolver.bytes, note=slots)
             continue
         spare = max(resolver.slots - registered, 0)
         note = f"{slots}, {min(registered, resolver.slots)} filled"
         wasted = spare * resolver.slot_bytes
         least = resolver.bytes - wasted
-        yield Memory("resolver", resolver.name, resolver.address, resolver.bytes, least, least,
+        yield RamObject("resolver", resolver.name, resolver.address, resolver.bytes, least, least,
                      wasted, note)  # fmt: skip
 
 
-def _named(image: Image, parts: Iterable[Part]) -> Iterable[Memory]:
+def _named(image: Image, parts: Iterable[LayoutPart]) -> Iterable[RamObject]:
     for part in parts:
         if part.kind != "object" or part.copy:
             continue
         name = qualified(part.name)
         own_name = name.rpartition("::")[2]
         if _ARENA.search(own_name) and part.size >= 64:
-            yield Memory("arena", name, part.address, part.size)
+            yield RamObject("arena", name, part.address, part.size)
         elif _STACK.search(own_name) and not _NOT_A_STACK.search(own_name) and part.size >= 64:
-            yield Memory("stack", name, part.address, part.size)
+            yield RamObject("stack", name, part.address, part.size)
 
 
-def _model_copies(image: Image, parts: Iterable[Part]) -> Iterable[Memory]:
+def _model_copies(image: Image, parts: Iterable[LayoutPart]) -> Iterable[RamObject]:
     """Initialised RAM objects that hold a .tflite file (its identifier stands at offset 4)."""
     for part in parts:
         if part.kind != "object" or part.copy or part.size < 16:
             continue
         data = image.read(part.address, part.size)
         if data is not None and data[4:8] == _TFLITE_MARK:
-            yield Memory(
+            yield RamObject(
                 "model copy",
                 qualified(part.name),
                 part.address,

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from harness.footprint.analysis import Footprint
-from harness.footprint.budget import Verdict
-from harness.footprint.compare import Change, Comparison
+from harness.footprint.budget import BudgetVerdict
+from harness.footprint.compare import Change, SizeComparison
 from harness.footprint.marginal import LeaveOneOut
 from harness.footprint.operators import BOUND_BYTES, BOUND_SHARE
 from harness.footprint.tree import grow, walk
@@ -220,7 +220,9 @@ def marginal_notes() -> Iterable[str]:
     yield f"bound: the two differ by at most {BOUND_BYTES} B an operator + {BOUND_SHARE:.0%}"
 
 
-def comparison_tables(comparison: Comparison, *, limit: int = _LARGEST) -> list[tuple[str, Table]]:
+def comparison_tables(
+    comparison: SizeComparison, *, limit: int = _LARGEST
+) -> list[tuple[str, Table]]:
     """The tables of a comparison with their titles; empty ones are left out."""
     tables = [("Regions", _changes(comparison.regions, limit, unchanged=True))]
     swap = comparison.swap
@@ -258,7 +260,7 @@ def _changes(changes: Iterable[Change], limit: int, *, unchanged: bool = False) 
 
 
 def pull_request(
-    footprint: Footprint, comparison: Comparison | None, verdicts: Sequence[Verdict]
+    footprint: Footprint, comparison: SizeComparison | None, verdicts: Sequence[BudgetVerdict]
 ) -> str:
     """A Markdown report: regions, budgets, what changed, operators."""
     parts = [f"### Footprint of `{footprint.path.name}`", "", markdown(_regions(footprint, ""))]

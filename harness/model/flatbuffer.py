@@ -74,20 +74,20 @@ class Buffer:
         if self._budget < 0:
             raise Malformed("its tables overlap and describe far more than the file holds")
 
-    def root(self) -> Table:
+    def root(self) -> FlatTable:
         """The root table."""
-        return Table(self, self.follow(0))
+        return FlatTable(self, self.follow(0))
 
 
 @dataclass(frozen=True)
-class Table:
+class FlatTable:
     """One table: fields by their slot number (the order in the schema, 0 first)."""
 
     buffer: Buffer
     position: int
 
     @classmethod
-    def empty(cls) -> Table:
+    def empty(cls) -> FlatTable:
         """A table without any field: every read gives the default."""
         return cls(Buffer(b"\4\0\4\0" + b"\4\0\0\0"), 4)  # a vtable and the table behind it
 
@@ -109,10 +109,10 @@ class Table:
         position = self._field(slot)
         return self.buffer.scalar(kind, position) if position else default
 
-    def table(self, slot: int) -> Table | None:
+    def table(self, slot: int) -> FlatTable | None:
         """A field that is a table."""
         position = self._field(slot)
-        return Table(self.buffer, self.buffer.follow(position)) if position else None
+        return FlatTable(self.buffer, self.buffer.follow(position)) if position else None
 
     def raw(self, slot: int) -> memoryview | None:
         """A field that is a vector of bytes: a view into the file, nothing is copied."""
@@ -141,7 +141,7 @@ class Table:
         self.buffer.spend(count)
         return struct.unpack_from(f"<{count}{code[1]}", self.buffer.data, start)
 
-    def tables(self, slot: int) -> Iterator[Table]:
+    def tables(self, slot: int) -> Iterator[FlatTable]:
         """A field that is a vector of tables."""
         position = self._field(slot)
         if not position:
@@ -149,4 +149,4 @@ class Table:
         start, count = self.buffer.span(self.buffer.follow(position), 4)
         self.buffer.spend(count)
         for index in range(count):
-            yield Table(self.buffer, self.buffer.follow(start + 4 * index))
+            yield FlatTable(self.buffer, self.buffer.follow(start + 4 * index))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from harness.base.errors import BadModel
 from harness.model import schema
-from harness.model.flatbuffer import Buffer, Malformed, Table
+from harness.model.flatbuffer import Buffer, FlatTable, Malformed
 from harness.model.types import Operator, Quantization, Subgraph, Tensor, shown
 
 #: TFLM refuses more dimensions; both bounds keep the sizes in a broken file small.
@@ -47,7 +47,7 @@ def read(data: bytes, name: str) -> Content:
         raise BadModel(f"{name}: broken model: {error}", hint=_HINT) from None
 
 
-def _content(root: Table) -> Content:
+def _content(root: FlatTable) -> Content:
     version = int(root.scalar(schema.VERSION, "uint32"))
     if version != schema.SCHEMA_VERSION:
         raise Malformed(f"schema version {version}, only {schema.SCHEMA_VERSION} is known")
@@ -59,7 +59,7 @@ def _content(root: Table) -> Content:
     return Content(version, root.text(schema.DESCRIPTION), subgraphs)
 
 
-def _code(table: Table) -> _Code:
+def _code(table: FlatTable) -> _Code:
     # Old files have the number in the deprecated byte alone; new ones in both, if it fits.
     old = int(table.scalar(schema.DEPRECATED_BUILTIN_CODE, "int8"))
     number = max(old, int(table.scalar(schema.BUILTIN_CODE, "int32")))
@@ -73,7 +73,7 @@ def _code(table: Table) -> _Code:
     return _Code(name, False, version)
 
 
-def _buffer(table: Table) -> memoryview | None:
+def _buffer(table: FlatTable) -> memoryview | None:
     data = table.raw(schema.DATA)
     if data is not None and len(data):
         return data
@@ -88,7 +88,7 @@ def _buffer(table: Table) -> memoryview | None:
 
 
 def _subgraph(
-    table: Table, codes: tuple[_Code, ...], buffers: tuple[memoryview | None, ...]
+    table: FlatTable, codes: tuple[_Code, ...], buffers: tuple[memoryview | None, ...]
 ) -> Subgraph:
     tensors = tuple(
         _tensor(index, row, buffers) for index, row in enumerate(table.tables(schema.TENSORS))
@@ -111,7 +111,7 @@ def _check_indices(subject: str, indices: tuple[int, ...], count: int, *, option
             raise Malformed(f"{subject} is tensor {index}, but there are {count} tensors")
 
 
-def _operator(index: int, table: Table, codes: tuple[_Code, ...], tensors: int) -> Operator:
+def _operator(index: int, table: FlatTable, codes: tuple[_Code, ...], tensors: int) -> Operator:
     number = int(table.scalar(schema.OPCODE_INDEX, "uint32"))
     if number >= len(codes):
         raise Malformed(f"operator {index} has operator code {number} of {len(codes)}")
@@ -140,7 +140,7 @@ def _operator(index: int, table: Table, codes: tuple[_Code, ...], tensors: int) 
     )
 
 
-def _tensor(index: int, table: Table, buffers: tuple[memoryview | None, ...]) -> Tensor:
+def _tensor(index: int, table: FlatTable, buffers: tuple[memoryview | None, ...]) -> Tensor:
     shape = table.vector(schema.SHAPE, "int32") or ()
     name = table.text(schema.NAME)
     subject = f"tensor {index} ({name[:64]!r})"
@@ -177,7 +177,9 @@ def _check_size(subject: str, data: memoryview, elements: int, bits: int) -> Non
         raise Malformed(f"{subject} needs {needed} bytes of data, its buffer has {len(data)}")
 
 
-def _quantization(subject: str, table: Table | None, shape: tuple[int, ...]) -> Quantization | None:
+def _quantization(
+    subject: str, table: FlatTable | None, shape: tuple[int, ...]
+) -> Quantization | None:
     if table is None:
         return None
     scales = table.vector(schema.SCALE, "float32") or ()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from harness.model.flatbuffer import Table
+from harness.model.flatbuffer import FlatTable
 
 IDENTIFIER = b"TFL3"
 SCHEMA_VERSION = 3
@@ -174,14 +174,14 @@ _FIELDS: Mapping[str, str] = MappingProxyType(
 )
 
 
-def _enum(table: Table, slot: int, kind: str, default: int) -> str:
+def _enum(table: FlatTable, slot: int, kind: str, default: int) -> str:
     """An enumeration's name, or ``kind#number`` for a number that this table does not know."""
     number = int(table.scalar(slot, "int8", default))
     names = _ENUMS[kind]
     return names[number] if 0 <= number < len(names) else f"{kind}#{number}"
 
 
-def _field(table: Table, slot: int, kind: str, default: str) -> Any:
+def _field(table: FlatTable, slot: int, kind: str, default: str) -> Any:
     readers: dict[str, Callable[[], Any]] = {
         "[int32]": lambda: table.vector(slot, "int32"),
         "name": lambda: None if table.raw(slot) is None else table.text(slot),
@@ -210,9 +210,9 @@ def known_tables() -> tuple[str, ...]:
     return tuple(_FIELDS)
 
 
-def options(name: str, table: Table | None) -> dict[str, Any]:
+def options(name: str, table: FlatTable | None) -> dict[str, Any]:
     """The fields of the options table ``name``; all defaults if the file has none."""
-    source = Table.empty() if table is None else table
+    source = FlatTable.empty() if table is None else table
     return {
         field: _field(source, slot, kind, default) for slot, field, kind, default in fields(name)
     }

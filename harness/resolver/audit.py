@@ -25,7 +25,7 @@ from harness.resolver.static.values import Cause
 _Key = tuple[str, bool]
 
 
-class Verdict(StrEnum):
+class AuditVerdict(StrEnum):
     """The result of an audit, the gravest first."""
 
     CANNOT_TELL = "cannot_tell"
@@ -44,7 +44,7 @@ LIVE_HINT = (
     "`tflm-hil resolver check --live ELF MODEL`"
 )
 #: Verdicts with which the model runs.
-HARMLESS = frozenset((Verdict.OK, Verdict.UNUSED, Verdict.TOO_LARGE))
+HARMLESS = frozenset((AuditVerdict.OK, AuditVerdict.UNUSED, AuditVerdict.TOO_LARGE))
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Audit:
     resolvers: tuple[Declared, ...]
     operators: tuple[OperatorAudit, ...]
     wasted: int
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[AuditVerdict, ...]
     problems: tuple[str, ...]
     notes: tuple[str, ...]
     method: str
@@ -98,7 +98,7 @@ class Audit:
         return "; ".join(self.problems)
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> AuditVerdict:
         """The gravest verdict."""
         return self.verdicts[0]
 
@@ -298,8 +298,8 @@ def check_every(image: Image, model: Model) -> dict[str, Audit]:
     """
     found = {image.name: check(image, model)}
     others = {one.name: check(one, model) for one in image.beside}
-    telling = {name: a for name, a in others.items() if a.verdict is not Verdict.CANNOT_TELL}
-    if telling and found[image.name].verdict is Verdict.CANNOT_TELL:
+    telling = {name: a for name, a in others.items() if a.verdict is not AuditVerdict.CANNOT_TELL}
+    if telling and found[image.name].verdict is AuditVerdict.CANNOT_TELL:
         return telling
     return found | telling
 
@@ -349,14 +349,14 @@ def _judge(found: _Evidence, model: Model) -> Audit:
     operators = tuple(_operators(found, model))
     distinct = sum(1 for one in operators if one.registered) + len(found.refused)
     declared = max((one.slots for one in found.resolvers), default=None)
-    verdicts: list[Verdict] = []
+    verdicts: list[AuditVerdict] = []
     problems: list[str] = []
     _judge_operators(operators, distinct, verdicts, problems)
     wasted = _judge_size(found.resolvers, declared, distinct, verdicts, problems)
-    order = list(Verdict)
+    order = list(AuditVerdict)
     return Audit(
         model.name, declared, found.resolvers, operators, wasted,
-        tuple(sorted(verdicts, key=order.index)) or (Verdict.OK,),
+        tuple(sorted(verdicts, key=order.index)) or (AuditVerdict.OK,),
         tuple(problems), (*found.notes, *pitfalls(model)), found.method,
     )  # fmt: skip
 
@@ -387,7 +387,10 @@ def _same(key: _Key, keys: Iterable[_Key]) -> _Key:
 
 
 def _judge_operators(
-    operators: Sequence[OperatorAudit], distinct: int, verdicts: list[Verdict], problems: list[str]
+    operators: Sequence[OperatorAudit],
+    distinct: int,
+    verdicts: list[AuditVerdict],
+    problems: list[str],
 ) -> None:
     for one in operators:
         if one.verdict == "missing":
@@ -399,29 +402,31 @@ def _judge_operators(
             cost = f": {one.bytes:,} B of flash" if one.bytes else ""
             problems.append(f"{one.operator} is registered and not needed{cost}")
     if not distinct:
-        verdicts.append(Verdict.EMPTY)
+        verdicts.append(AuditVerdict.EMPTY)
     found = {one.verdict for one in operators}
-    verdicts += [v for v in (Verdict.MISSING, Verdict.DUPLICATE, Verdict.UNUSED) if v in found]
+    verdicts += [
+        v for v in (AuditVerdict.MISSING, AuditVerdict.DUPLICATE, AuditVerdict.UNUSED) if v in found
+    ]
 
 
 def _judge_size(
     resolvers: Sequence[Declared],
     declared: int | None,
     distinct: int,
-    verdicts: list[Verdict],
+    verdicts: list[AuditVerdict],
     problems: list[str],
 ) -> int:
     if declared is None:
         return 0
     slot = max(one.slot_bytes for one in resolvers)
     if distinct > declared:
-        verdicts.append(Verdict.TOO_SMALL)
+        verdicts.append(AuditVerdict.TOO_SMALL)
         problems.append(
             f"{distinct} operators are registered in {declared} slots: "
             f"{distinct - declared} of them will be refused"
         )
     elif distinct < declared:
-        verdicts.append(Verdict.TOO_LARGE)
+        verdicts.append(AuditVerdict.TOO_LARGE)
         wasted = (declared - distinct) * slot
         problems.append(
             f"{declared - distinct} of {declared} slots stay empty: {wasted:,} B of RAM wasted"
@@ -431,7 +436,7 @@ def _judge_size(
 
 
 def _notes(image: Linked) -> Iterable[str]:
-    leftovers = declarations.all_ops(image.firmware)
+    leftovers = declarations.all_ops(image.image)
     if leftovers:
         yield f"AllOpsResolver is linked: every operator is in the image ({demangle(leftovers[0])})"
     if len(image.resolvers) > 1:
@@ -441,7 +446,7 @@ def _notes(image: Linked) -> Iterable[str]:
             "`tflm-hil resolver dump`"
         )
     declared = {one.slots for one in image.resolvers}
-    others = declarations.slots_in_symbols(image.firmware) - declared
+    others = declarations.slots_in_symbols(image.image) - declared
     if others:
         listed = ", ".join(f"<{n}>" for n in sorted(others))
         yield f"the image has code of MicroMutableOpResolver{listed} too, without a static object"
@@ -453,6 +458,6 @@ def _cannot_tell(model: Model, image: Linked, why: str) -> Audit:
         for (name, custom), version in _needed(model).items()
     )
     return Audit(
-        model.name, None, image.resolvers, operators, 0, (Verdict.CANNOT_TELL,),
+        model.name, None, image.resolvers, operators, 0, (AuditVerdict.CANNOT_TELL,),
         (why,), (LIVE_HINT, *_notes(image), *pitfalls(model)), image.method,
     )  # fmt: skip

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from harness.base.errors import CannotTell
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.demangle import qualified
 from harness.elf.regions import RAM
 from harness.footprint.resolver_layout import WORD, ResolverLayout, find_layout
@@ -64,12 +64,12 @@ class LiveResolver:
         return {**asdict(self), "registered": len(self.registrations)}
 
 
-def dump(session: Session, firmware: Firmware) -> tuple[LiveResolver, ...]:
+def dump(session: Session, image: Image) -> tuple[LiveResolver, ...]:
     """The resolvers in the memory of ``session``, by address.
 
     The image must have run past its registration. Raises :class:`CannotTell` if none is found.
     """
-    reader = TableReader(session.memory, firmware)
+    reader = TableReader(session.memory, image)
     named = {one.address: one for one in reader.by_vtable()}
     if not named or reader.layout.source == "assumed":
         named |= {one.address: one for one in reader.by_shape()}
@@ -85,19 +85,19 @@ def dump(session: Session, firmware: Firmware) -> tuple[LiveResolver, ...]:
 class TableReader:
     """Decodes resolvers in the memory of a session, or in bytes."""
 
-    def __init__(self, memory: MemoryAccess, firmware: Firmware) -> None:
+    def __init__(self, memory: MemoryAccess, image: Image) -> None:
         self.memory = memory
-        self.firmware = firmware
-        self.layout: ResolverLayout = find_layout(firmware)
+        self.image = image
+        self.layout: ResolverLayout = find_layout(image)
         self.objects = [
-            (s.address, s.address + s.size, s.name) for s in firmware.symbols if s.kind == "object"
+            (s.address, s.address + s.size, s.name) for s in image.symbols if s.kind == "object"
         ]
-        self.functions = {s.address: s.name for s in firmware.symbols if s.kind == "func"}
-        self.ranges = Ranges(firmware)
+        self.functions = {s.address: s.name for s in image.symbols if s.kind == "func"}
+        self.ranges = Ranges(image)
 
     def ram(self) -> Iterator[tuple[int, bytes]]:
         """Origin and present content of each RAM region."""
-        for region in self.firmware.regions:
+        for region in self.image.regions:
             if region.origin in RAM:
                 parts = [
                     self.memory.read(at, min(_CHUNK, region.end - at))
@@ -107,7 +107,7 @@ class TableReader:
 
     def by_vtable(self) -> Iterator[LiveResolver]:
         """The resolvers that are found by the pointer to their class's table."""
-        slots_of = vtables(self.firmware)
+        slots_of = vtables(self.image)
         for origin, data in self.ram():
             for index, word in enumerate(words_in(data)):
                 if word in slots_of:
@@ -140,7 +140,7 @@ class TableReader:
     def by_shape(self) -> Iterator[LiveResolver]:
         """The resolvers that are found without symbols, by the form of their tables."""
         for origin, data in self.ram():
-            for table in tables(self.firmware, self.ranges, origin, data):
+            for table in tables(self.image, self.ranges, origin, data):
                 rows = tuple(self.registration(table.layout, row) for row in table.rows)
                 yield LiveResolver(self.name(table.address), table.address, table.slots, rows,
                                    table.layout.slot_bytes, "pattern")  # fmt: skip
@@ -155,7 +155,7 @@ class TableReader:
         return LiveRegistration(
             name or known, custom, code, self.function(words["init"]),
             self.function(words["prepare"]), self.function(words["invoke"]), name,
-            self.firmware.locate(words["invoke"]).file,
+            self.image.locate(words["invoke"]).file,
         )  # fmt: skip
 
     def function(self, pointer: int) -> str:

@@ -8,9 +8,9 @@ from itertools import pairwise
 from typing import Any
 
 from harness.base.errors import UsageError
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.demangle import demangle, qualified
-from harness.elf.graph import Node
+from harness.elf.graph import GraphNode
 from harness.elf.registrations import Registration, is_kernel
 from harness.elf.thumb import references
 from harness.footprint.analysis import ram_regions
@@ -21,7 +21,7 @@ _ROLES = (("init", "Init"), ("prepare", "Prepare"), ("free", "Free"), ("reset", 
 
 
 @dataclass(frozen=True)
-class Target:
+class Referent:
     """A function or datum that a registration refers to; ``role`` is its part in the operator."""
 
     role: str  # "init", "prepare", "invoke", "free", "reset", "calls", "data"
@@ -40,7 +40,7 @@ class Step:
     address: int
     size: int
     listing: tuple[str, ...]
-    targets: tuple[Target, ...]
+    targets: tuple[Referent, ...]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Explanation:
     """An operator's registration: its callers, the functions that register it, the cost."""
 
     operator: str
-    callers: tuple[Target, ...]
+    callers: tuple[Referent, ...]
     steps: tuple[Step, ...]
     cost: OperatorCost | None
 
@@ -62,24 +62,24 @@ class Explanation:
         }
 
 
-def explain(firmware: Firmware, operator: str) -> Explanation:
+def explain(image: Image, operator: str) -> Explanation:
     """Walk the registration of ``operator`` (a builtin's name, or a custom operator's).
 
     Raises :class:`UsageError` if the image has no symbols or does not register the operator; the
     hint names those that it registers.
     """
-    registrations = firmware.registrations
+    registrations = image.registrations
     chosen = next((r for r in registrations if r.operator.lower() == operator.lower()), None)
     if chosen is None:
         known = ", ".join(one.operator for one in registrations)
         raise UsageError(
-            f"{firmware.path} registers no operator {operator!r}",
+            f"{image.path} registers no operator {operator!r}",
             hint=f"it registers {known}"
             if known
             else "it has no Register_* symbol; is it stripped?",
         )
-    walker = _Walker(firmware)
-    costs = analyse_operators(firmware, ram_regions(firmware)).operators
+    walker = _Walker(image)
+    costs = analyse_operators(image, ram_regions(image)).operators
     return Explanation(
         chosen.operator,
         tuple(walker.callers(chosen)),
@@ -89,11 +89,11 @@ def explain(firmware: Firmware, operator: str) -> Explanation:
 
 
 class _Walker:
-    def __init__(self, firmware: Firmware) -> None:
-        self.firmware = firmware
-        self.graph = firmware.graph
+    def __init__(self, image: Image) -> None:
+        self.image = image
+        self.graph = image.graph
 
-    def callers(self, registration: Registration) -> Iterator[Target]:
+    def callers(self, registration: Registration) -> Iterator[Referent]:
         """The functions that refer to the registration function."""
         for number, edges in enumerate(self.graph.edges):
             if edges.intersection(registration.register):
@@ -101,7 +101,7 @@ class _Walker:
 
     def step(self, number: int) -> Step:
         node = self.graph.nodes[number]
-        targets: list[Target] = []
+        targets: list[Referent] = []
         for found in sorted(self.graph.edges[number]):
             named = self.target(self.graph.nodes[found])
             targets.append(named)
@@ -109,9 +109,9 @@ class _Walker:
                 inside = sorted(self.graph.edges[found])
                 targets += [self.target(self.graph.nodes[number]) for number in inside]
         return Step(demangle(node.name), node.address, node.size,
-                    tuple(disassemble(self.firmware, node)), tuple(targets))  # fmt: skip
+                    tuple(disassemble(self.image, node)), tuple(targets))  # fmt: skip
 
-    def role(self, node: Node) -> str:
+    def role(self, node: GraphNode) -> str:
         if node.kind not in ("function", "label"):
             return "data"
         last = qualified(node.name).rpartition("::")[2]
@@ -120,23 +120,23 @@ class _Walker:
                 return role
         return "invoke" if is_kernel(node.name) else "calls"
 
-    def target(self, node: Node, role: str = "") -> Target:
+    def target(self, node: GraphNode, role: str = "") -> Referent:
         """``node`` in ``role``, by default the one that follows from its name and kind."""
         file, line = "", 0
         if node.kind in ("function", "label"):
-            place = self.firmware.locate(node.address)
+            place = self.image.locate(node.address)
             file, line = place.file, place.line
-        return Target(
+        return Referent(
             role or self.role(node), demangle(node.name), node.address, node.size, file, line
         )
 
 
-def disassemble(firmware: Firmware, node: Node) -> Iterator[str]:
+def disassemble(image: Image, node: GraphNode) -> Iterator[str]:
     """One line per instruction, with the name of what it refers to; literal pools as words."""
     import capstone  # noqa: PLC0415 - it takes 40 ms, and only this listing needs it
 
-    data = firmware.read(node.address, node.size) or b""
-    pools = _data(firmware, node)
+    data = image.read(node.address, node.size) or b""
+    pools = _data(image, node)
     named = {r.at: r.target for r in references(data, node.address, pools)}
     engine = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS)
     at = node.address
@@ -145,7 +145,7 @@ def disassemble(firmware: Firmware, node: Node) -> Iterator[str]:
         if pool_end is not None:
             step = min(4, pool_end - at)
             word = int.from_bytes(data[at - node.address :][:step], "little")
-            yield f"{at:08x}  .word  0x{word:08x}{_name(firmware, word)}"
+            yield f"{at:08x}  .word  0x{word:08x}{_name(image, word)}"
             at += step
             continue
         found = next(engine.disasm_lite(data[at - node.address :], at, 1), None)
@@ -154,22 +154,22 @@ def disassemble(firmware: Firmware, node: Node) -> Iterator[str]:
             at += 2
             continue
         _, size, mnemonic, operands = found
-        shown = _name(firmware, named[at]) if at in named else ""
+        shown = _name(image, named[at]) if at in named else ""
         yield f"{at:08x}  {mnemonic:<7}{operands}{shown}".rstrip()
         at += size
 
 
-def _name(firmware: Firmware, address: int) -> str:
-    place = firmware.locate(address)
+def _name(image: Image, address: int) -> str:
+    place = image.locate(address)
     if not place.function:
         return ""
     offset = f"+{place.offset}" if place.offset else ""
     return f"    ; {qualified(place.function)}{offset}"
 
 
-def _data(firmware: Firmware, node: Node) -> list[tuple[int, int]]:
+def _data(image: Image, node: GraphNode) -> list[tuple[int, int]]:
     """Start and end of the literal pools and tables in ``node``, from the mapping symbols."""
-    ends = (*firmware.mapping, (node.end, ""))
+    ends = (*image.mapping, (node.end, ""))
     return [
         (max(start, node.address), min(end, node.end))
         for (start, kind), (end, _) in pairwise(ends)

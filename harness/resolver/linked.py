@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.demangle import qualified
 from harness.elf.graph import Graph
 from harness.elf.registrations import Registration, is_kernel, registered_by
@@ -47,13 +47,13 @@ class Linked:
     found: ``registrations``, ``kernels`` (inlined registrations) or ``nothing``.
     """
 
-    def __init__(self, firmware: Firmware) -> None:
-        self.firmware = firmware
-        self._graph = firmware.graph
+    def __init__(self, image: Image) -> None:
+        self.image = image
+        self._graph = image.graph
         self._reached = self._graph.reach(self._graph.roots)
-        self.costs: OperatorReport = analyse_operators(firmware, ram_regions(firmware))
-        self._live = [r for r in firmware.registrations if self._reached.intersection(r.register)]
-        self.resolvers = declarations.find(firmware)
+        self.costs: OperatorReport = analyse_operators(image, ram_regions(image))
+        self._live = [r for r in image.registrations if self._reached.intersection(r.register)]
+        self.resolvers = declarations.find(image)
         self.calls = {(r.operator, r.custom): self._calls(r) for r in self._live}
         if not self._live:
             self.calls = self._by_kernels()
@@ -98,7 +98,7 @@ class Linked:
 
     def _by_kernels(self) -> dict[tuple[str, bool], int]:
         """Operators by their kernel functions, for an image with inlined registrations (LTO)."""
-        sources = Sources(self.firmware)
+        sources = Sources(self.image)
         found: dict[tuple[str, bool], int] = {}
         for number in self._reached:
             node = self._graph.nodes[number]

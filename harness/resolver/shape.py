@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.regions import RAM
 from harness.footprint.resolver_layout import WORD, ResolverLayout, known_layouts
 from harness.model.schema import OPERATOR_NAMES
@@ -23,13 +23,13 @@ _FUNCTIONS = ("init", "free", "prepare", "reset")
 class Ranges:
     """The addresses of the image's code, and those of what it stores in flash."""
 
-    def __init__(self, firmware: Firmware) -> None:
+    def __init__(self, image: Image) -> None:
         self.stored = [
             (s.address, s.address + len(s.data))
-            for s in firmware.segments
+            for s in image.segments
             if s.data and s.address not in RAM
         ]
-        executable = [(s.address, s.end) for s in firmware.sections if s.executable and s.loaded]
+        executable = [(s.address, s.end) for s in image.sections if s.executable and s.loaded]
         self.code = executable or self.stored
 
     def is_code(self, word: int) -> bool:
@@ -68,7 +68,7 @@ def is_registration(layout: ResolverLayout, ranges: Ranges, row: bytes) -> bool:
 
 
 @dataclass(frozen=True)
-class Table:
+class FoundTable:
     """A resolver found by its form: its address, layout, number of slots and filled rows."""
 
     address: int
@@ -77,7 +77,7 @@ class Table:
     rows: tuple[bytes, ...]
 
 
-def tables(firmware: Firmware, ranges: Ranges, origin: int, data: bytes) -> Iterator[Table]:
+def tables(image: Image, ranges: Ranges, origin: int, data: bytes) -> Iterator[FoundTable]:
     """The resolvers in RAM ``data`` from ``origin`` on, found without symbols.
 
     A resolver is a vtable pointer, then the registrations, and behind all slots their count, their
@@ -85,26 +85,26 @@ def tables(firmware: Firmware, ranges: Ranges, origin: int, data: bytes) -> Iter
     a stack is not found if its unused slots hold old data.)
     """
     for index, word in enumerate(words_in(data)):
-        if word and _is_vtable(firmware, ranges, word):
+        if word and _is_vtable(image, ranges, word):
             found = _table_at(ranges, origin, data, index * WORD)
             if found is not None:
                 yield found
 
 
-def _is_vtable(firmware: Firmware, ranges: Ranges, word: int) -> bool:
+def _is_vtable(image: Image, ranges: Ranges, word: int) -> bool:
     if word % WORD or not ranges.is_stored(word):
         return False
-    first = firmware.read(word, WORD)
+    first = image.read(word, WORD)
     return first is not None and ranges.is_code(int.from_bytes(first, "little"))
 
 
-def _table_at(ranges: Ranges, origin: int, data: bytes, at: int) -> Table | None:
+def _table_at(ranges: Ranges, origin: int, data: bytes, at: int) -> FoundTable | None:
     for layout in known_layouts():
         behind = data[at + layout.registrations_at :]
         rows = _rows(layout, ranges, behind)
         slots = _slots(layout, ranges, behind, rows) if rows else 0
         if slots:
-            return Table(origin + at, layout, slots, rows)
+            return FoundTable(origin + at, layout, slots, rows)
     return None
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from harness.resolver.audit import Audit
 from harness.resolver.dump import LiveResolver
-from harness.resolver.explain import Explanation, Target
+from harness.resolver.explain import Explanation, Referent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -92,6 +92,6 @@ def explanation_lines(found: Explanation) -> Iterator[str]:
             yield f"    ... and {len(cost.members) - 12} smaller ones"
 
 
-def _target(one: Target) -> str:
+def _target(one: Referent) -> str:
     place = f" ({one.file}:{one.line})" if one.file else ""
     return f"{_short(one.name)}: {one.size} B at 0x{one.address:08x}{place}"

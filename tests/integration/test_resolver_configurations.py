@@ -17,21 +17,21 @@ from harness.build.configurations import load
 from harness.cli import main
 from harness.elf import Firmware
 from harness.model import Model
-from harness.resolver import Verdict
-from harness.resolver.moment import run_past_registration
+from harness.resolver import AuditVerdict
+from harness.resolver.stop_point import run_past_registration
 from harness.targets import open_target
 
 SAMPLE = "digits"
 #: Configuration -> what the audit must say, and what is in the table (None: the needed operators).
 EXPECTED = {
-    "exact": {Verdict.OK},
-    "missing": {Verdict.MISSING, Verdict.UNUSED},
-    "empty": {Verdict.EMPTY, Verdict.MISSING, Verdict.TOO_LARGE},
-    "too_small": {Verdict.TOO_SMALL, Verdict.UNUSED},
-    "too_small_rev": {Verdict.TOO_SMALL, Verdict.UNUSED},
-    "too_large": {Verdict.TOO_LARGE},
-    "duplicate": {Verdict.DUPLICATE, Verdict.TOO_LARGE},
-    "all": {Verdict.UNUSED},
+    "exact": {AuditVerdict.OK},
+    "missing": {AuditVerdict.MISSING, AuditVerdict.UNUSED},
+    "empty": {AuditVerdict.EMPTY, AuditVerdict.MISSING, AuditVerdict.TOO_LARGE},
+    "too_small": {AuditVerdict.TOO_SMALL, AuditVerdict.UNUSED},
+    "too_small_rev": {AuditVerdict.TOO_SMALL, AuditVerdict.UNUSED},
+    "too_large": {AuditVerdict.TOO_LARGE},
+    "duplicate": {AuditVerdict.DUPLICATE, AuditVerdict.TOO_LARGE},
+    "all": {AuditVerdict.UNUSED},
 }
 
 
@@ -70,10 +70,13 @@ def test_the_live_table_holds_what_was_accepted_in_that_order(configuration: str
 
 @pytest.mark.parametrize(
     ("configuration", "verdict"),
-    [("exact", Verdict.OK), ("custom", Verdict.OK), ("custom_missing", Verdict.MISSING),
-     ("custom_too_small", Verdict.TOO_SMALL), ("custom_duplicate", Verdict.DUPLICATE)],
+    [("exact", AuditVerdict.OK), ("custom", AuditVerdict.OK),
+     ("custom_missing", AuditVerdict.MISSING), ("custom_too_small", AuditVerdict.TOO_SMALL),
+     ("custom_duplicate", AuditVerdict.DUPLICATE)],
 )  # fmt: skip
-def test_custom_operators_are_audited_like_builtins(configuration: str, verdict: Verdict) -> None:
+def test_custom_operators_are_audited_like_builtins(
+    configuration: str, verdict: AuditVerdict
+) -> None:
     audit = resolver.check(image(configuration, "atan"), model("atan"))
     assert verdict in audit.verdicts
     custom = next(one for one in audit.operators if one.custom)

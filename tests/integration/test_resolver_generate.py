@@ -20,7 +20,7 @@ from harness.case import Case, Verdict, run_case
 from harness.case.samples import sample_case
 from harness.elf import Firmware
 from harness.model import Model
-from harness.resolver.moment import run_past_registration
+from harness.resolver.stop_point import run_past_registration
 from harness.targets import open_target
 
 Build = Callable[[str, list[str]], Path]

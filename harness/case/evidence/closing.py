@@ -8,10 +8,9 @@ from harness.case.evidence.ledger import Ledger
 from harness.case.evidence.setup import allocated
 from harness.case.lifecycle import METHODS, Lifecycle
 from harness.model import Model
+from harness.model.structures import EVAL_TENSOR
 from harness.uart.records import ALLOCATIONS, Record
 
-#: sizeof(TfLiteEvalTensor) on a 32-bit machine: data, dims, type.
-_EVAL_TENSOR = 12
 #: Bytes of stack that printing a figure may take beyond what was used before.
 _PRINTING = 384
 
@@ -113,7 +112,7 @@ def _allocation_counts(ledger: Ledger, record: Record, model: Model | None) -> N
         message = f"allocation of {kind} says {count}, the model has {wanted}"
         ledger.contradicts(message, "allocation", record.line)
     requested = record.integer("requested")
-    if kind == "eval_tensor" and requested != wanted * _EVAL_TENSOR:
+    if kind == "eval_tensor" and requested != wanted * EVAL_TENSOR:
         message = f"allocation of {kind} says {requested} bytes for {wanted} tensors"
         ledger.contradicts(message, "allocation", record.line)
 

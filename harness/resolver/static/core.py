@@ -9,14 +9,22 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import capstone
 from capstone import arm
 
 from harness.elf import Image
-from harness.elf.regions import RAM
+from harness.resolver.static.alu import (
+    ALWAYS,
+    BITS,
+    add,
+    condition,
+    shift,
+    signed_quotient,
+    subtract,
+    unsigned_quotient,
+)
 from harness.resolver.static.state import LR, PC, SP, Lost, Objects, State
 from harness.resolver.static.values import MASK, Cause, Unknown, Value, derived, offset, signed
 
@@ -48,7 +56,6 @@ _SHIFTS = {
     arm.ARM_SFT_ASR: "asr", arm.ARM_SFT_LSL: "lsl", arm.ARM_SFT_LSR: "lsr", arm.ARM_SFT_ROR: "ror",
     arm.ARM_SFT_RRX: "rrx",
 }  # fmt: skip
-_ALWAYS = (arm.ARM_CC_AL, arm.ARM_CC_INVALID)
 _NOTHING = frozenset(
     ("nop", "dmb", "dsb", "isb", "sev", "wfe", "wfi", "yield", "pld", "pli", "cpsie", "cpsid",
      "cps", "clrex", "dbg", "csdb", "hint", "pldw", "vlstm", "vlldm", "sg")
@@ -131,7 +138,7 @@ class Core:
         builder = getattr(self, f"_{_builder(name)}", self._other)
         at, following = found.address, found.address + found.size
         body: Operation = builder(found, name, following)
-        if name in ("b", "it") or found.cc in _ALWAYS:
+        if name in ("b", "it") or found.cc in ALWAYS:
             return body
         holds = condition(found.cc)
         self._bodies[at] = body
@@ -369,7 +376,7 @@ class Core:
 
     def _branch(self, found: Any, name: str, following: int) -> Operation:
         target, at = found.operands[0].imm & ~1 & MASK, found.address
-        if found.cc in _ALWAYS:
+        if found.cc in ALWAYS:
             if target == at:
                 return lambda state: ENDED
             return lambda state: goto(state, target)
@@ -455,7 +462,7 @@ class Core:
     def always_jumps(self, at: int) -> bool:
         """True if the instruction at ``at`` is an unconditional jump."""
         found = self.instruction(at)
-        return found.cc in _ALWAYS and found.id not in (arm.ARM_INS_CBZ, arm.ARM_INS_CBNZ)
+        return found.cc in ALWAYS and found.id not in (arm.ARM_INS_CBZ, arm.ARM_INS_CBNZ)
 
     def table_targets(self, at: int) -> tuple[int, ...]:
         """The targets of the jump table at ``at``, as the comparison before it bounds it."""
@@ -726,7 +733,7 @@ class Core:
         return self._pure(found, following, extract, (1,))
 
     def _bits(self, found: Any, name: str, following: int) -> Operation:
-        return self._pure(found, following, _BITS[name], (len(found.operands) - 1,))
+        return self._pure(found, following, BITS[name], (len(found.operands) - 1,))
 
     def _load(self, found: Any, name: str, following: int) -> Operation:
         size, keeps_sign = _SIZES[name]
@@ -960,93 +967,6 @@ def goto(state: State, target: int) -> Event:
     return JUMPED
 
 
-def add(a: Value, b: Value) -> Value:
-    """The sum of two words."""
-    return a + b & MASK if isinstance(a, int) and isinstance(b, int) else offset(a, b)
-
-
-def subtract(a: Value, b: Value) -> Value:
-    """The difference of two words."""
-    if isinstance(a, int) and isinstance(b, int):
-        return a - b & MASK
-    both = all(v in RAM if isinstance(v, int) else v.base is not None for v in (a, b))
-    return derived(a, b) if both else offset(a, b)
-
-
-def shift(kind: str, value: int, amount: int, carry: int | None) -> tuple[int, int | None]:
-    """The shifted word and the carry."""
-    if kind == "rrx":
-        return (carry or 0) << 31 | value >> 1, value & 1
-    if not amount:
-        return value, carry
-    if kind == "lsl":
-        wide = value << amount
-        return wide & MASK, wide >> 32 & 1
-    if kind == "lsr":
-        return value >> amount, value >> amount - 1 & 1
-    if kind == "asr":
-        number = signed(value)
-        return number >> amount & MASK, number >> amount - 1 & 1
-    by = amount % 32
-    result = (value >> by | value << 32 - by) & MASK
-    return result, result >> 31
-
-
-def unsigned_quotient(a: int, b: int) -> int:
-    """UDIV: 0 for a division by zero."""
-    return a // b if b else 0
-
-
-def signed_quotient(a: int, b: int) -> int:
-    """SDIV: rounded towards zero, 0 for a division by zero."""
-    if not b:
-        return 0
-    quotient = abs(signed(a)) // abs(signed(b))
-    return quotient if (signed(a) < 0) == (signed(b) < 0) else -quotient
-
-
-_BITS: dict[str, Callable[[int], int]] = {
-    "clz": lambda value: 32 - value.bit_length(),
-    "rev": lambda value: int.from_bytes(value.to_bytes(4, "little"), "big"),
-    "rev16": lambda value: (value & 0x00FF_00FF) << 8 | value >> 8 & 0x00FF_00FF,
-    "revsh": lambda value: (
-        ((value & 0xFF) << 8 | value >> 8 & 0xFF) - (1 << 16 if value & 0x80 else 0)
-    ),
-    "rbit": lambda value: int(f"{value:032b}"[::-1], 2),
-}
-
-
-@cache
-def condition(code: int) -> Callable[[State], bool | None]:
-    """A condition as a function of the state: None if the flags do not tell."""
-    if code in _ALWAYS:
-        return lambda state: True
-    base = code - arm.ARM_CC_EQ
-    negated = base & 1
-
-    def holds(state: State) -> bool | None:
-        answer = _flags(base >> 1, state)
-        return None if answer is None else answer != negated
-
-    return holds
-
-
-def _flags(kind: int, state: State) -> bool | None:
-    n, z, c, v = state.n, state.z, state.c, state.v
-    if kind < 4:
-        flag = (z, c, n, v)[kind]
-        return None if flag is None else bool(flag)
-    if kind == 4:  # HI
-        if z == 1 or c == 0:
-            return False
-        return None if z is None or c is None else True
-    if kind == 6 and z == 1:  # GT
-        return False
-    if n is None or v is None or (kind == 6 and z is None):
-        return None
-    return n == v
-
-
 def _sets_flags(found: Any) -> bool:
     """True if a data-processing instruction sets flags: its S bit (capstone errs on ADC.W)."""
     return bool(found.update_flags if found.size == 2 else found.bytes[0] & 0x10)
@@ -1069,7 +989,7 @@ _BUILDERS = {
     **dict.fromkeys(_NOTHING, "nothing"), **dict.fromkeys(_FAULTS, "fault"),
     **dict.fromkeys(_LOGIC, "logic"), **dict.fromkeys(_TESTS, "logic"),
     **dict.fromkeys(_SUMS, "sum"), **dict.fromkeys(_COMPARISONS, "sum"),
-    **dict.fromkeys(_EXTENDS, "extend"), **dict.fromkeys(_BITS, "bits"),
+    **dict.fromkeys(_EXTENDS, "extend"), **dict.fromkeys(BITS, "bits"),
     **dict.fromkeys((name for name in _SIZES if name.startswith("l")), "load"),
     **dict.fromkeys((name for name in _SIZES if name.startswith("s")), "store"),
     **dict.fromkeys(_EXCLUSIVE, "store_exclusive"),

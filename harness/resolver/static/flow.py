@@ -10,10 +10,10 @@ from capstone import arm
 
 from harness.elf import Image
 from harness.elf.file import Symbol
+from harness.resolver.static.alu import ALWAYS
 from harness.resolver.static.core import Core
 
 _EXIT = -1
-_CONDITIONAL = (arm.ARM_CC_AL, arm.ARM_CC_INVALID)
 
 
 class Functions:
@@ -100,7 +100,7 @@ class Flow:
         if found is None:
             return [_EXIT]
         following = [at + found.size]
-        conditional = found.cc not in _CONDITIONAL
+        conditional = found.cc not in ALWAYS
         if found.id == arm.ARM_INS_B:
             target = found.operands[0].imm
             return [target, *following] if conditional else [target]

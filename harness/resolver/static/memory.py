@@ -20,7 +20,7 @@ Cell = Value | tuple[Value, Value, Value, Value]
 _versions = count(1)
 
 
-class Memory:
+class WordMemory:
     """RAM as a path has left it, and what the image stores in flash.
 
     Of a peripheral nothing is known. Two memories with the same ``version`` are equal.
@@ -32,9 +32,9 @@ class Memory:
         self._own: set[int] = set()
         self.version = 0
 
-    def fork(self) -> Memory:
+    def fork(self) -> WordMemory:
         """A copy; its pages are copied when either is written."""
-        other = Memory(self._image)
+        other = WordMemory(self._image)
         other._pages = dict(self._pages)
         other.version = self.version
         self._own = set()
@@ -106,7 +106,7 @@ class Memory:
                     page[index] = unknown
         self.version = next(_versions)
 
-    def equals(self, other: Memory) -> bool:
+    def equals(self, other: WordMemory) -> bool:
         """True if both know the same."""
         return self.version == other.version or all(
             self._pages.get(number) is other._pages.get(number)
@@ -118,7 +118,7 @@ class Memory:
         """The cells from ``start`` to ``end`` (exclusive)."""
         return (self._cell(address) for address in range(start & ~3, end, _WORD))
 
-    def join(self, other: Memory, merge: Callable[[Cell, Cell], Cell]) -> None:
+    def join(self, other: WordMemory, merge: Callable[[Cell, Cell], Cell]) -> None:
         """Make this memory one that stands for itself and ``other``."""
         changed = False
         for number in self._pages.keys() | other._pages.keys():

@@ -11,6 +11,7 @@ from harness.elf.demangle import qualified
 from harness.elf.graph import Graph
 from harness.elf.regions import RAM
 from harness.footprint.resolvers import vtables
+from harness.model.structures import INTERPRETER_RESOLVER
 from harness.resolver.dump import LiveResolver, TableReader
 from harness.resolver.static import library
 from harness.resolver.static.explorer import Explorer
@@ -20,8 +21,6 @@ from harness.resolver.static.state import Decision, Lost, Objects, State
 from harness.resolver.static.values import Cause, Unknown, Value
 
 _ALLOCATE = "tflite::MicroInterpreter::AllocateTensors"
-#: MicroInterpreter begins with pointers to its model and its resolver, in that order.
-_RESOLVER = 4
 _WORD = 4
 #: The stack at the start: at the end of the RAM part of the address map, where no chip has memory.
 _STACK = RAM.stop - 0x100
@@ -178,7 +177,9 @@ class _Tracer:
         interpreter = state.r[0]
         if not isinstance(interpreter, int):
             raise Lost(Cause("allocates an interpreter that is not known", at))
-        model, address = (state.memory.load(interpreter + n, _WORD, at) for n in (0, _RESOLVER))
+        model, address = (
+            state.memory.load(interpreter + n, _WORD, at) for n in (0, INTERPRETER_RESOLVER)
+        )
         if not isinstance(address, int):
             raise Lost(
                 Cause(f"which resolver the interpreter has {_since(address)}", address.cause.at)

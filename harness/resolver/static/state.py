@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from harness.elf import Image
 from harness.elf.regions import RAM
 from harness.resolver.static.frames import Locals
-from harness.resolver.static.memory import POWER_ON, Cell, Memory
+from harness.resolver.static.memory import POWER_ON, Cell, WordMemory
 from harness.resolver.static.values import Cause, Unknown, Value
 
 SP, LR, PC = 13, 14, 15
@@ -54,7 +54,7 @@ class Frame:
         self.arguments = arguments
         self.saved: tuple[int, int] | None = None
         self.long = False
-        self.jumps: dict[int, tuple[int, int, Moment | None]] = {}
+        self.jumps: dict[int, tuple[int, int, Snapshot | None]] = {}
 
     def fork(self) -> Frame:
         """A copy with its own counts."""
@@ -65,11 +65,11 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Moment:
+class Snapshot:
     """Registers and memory at one time."""
 
     registers: tuple[object, ...]
-    memory: Memory
+    memory: WordMemory
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class State:
     """
 
     def __init__(self, image: Image, pc: int, stack: int) -> None:
-        self.memory = Memory(image)
+        self.memory = WordMemory(image)
         self.r: list[Value] = [NOTHING] * 15
         self.r[SP] = stack
         self.s: list[Value] = [NOTHING] * 32

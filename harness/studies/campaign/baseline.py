@@ -15,11 +15,11 @@ from harness.base.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.elf.demangle import qualified
 from harness.elf.functions import address_of
 from harness.model import Model
+from harness.model.structures import EVAL_TENSOR
 from harness.simulator import End, Machine
 from harness.simulator.snapshot import Snapshot, take
 from harness.studies.campaign.feeding import QUESTION, Inputs, lines, send, to_question
 
-_EVAL_TENSOR = 12  # sizeof(TfLiteEvalTensor): data, dims, type; data comes first
 _INVOKE = "MicroInterpreter::Invoke"
 GET_TENSOR = "GetEvalTensor"
 #: Functions that images call when they give up.
@@ -178,7 +178,7 @@ class _Recorder:
             raise CheckFailed("no kernel asked for a tensor: does the image run another model?")
         length = machine.core.executed - begin
         first_index, address = answers[0]
-        tensors = address - _EVAL_TENSOR * first_index
+        tensors = address - EVAL_TENSOR * first_index
         lowest = min(stack for _, _, stack in calls)
         boundaries = self._boundaries(calls)
         weights, activations = self._tensors(tensors)
@@ -270,7 +270,7 @@ class _Recorder:
         return tuple(weights), tuple(activations)
 
     def _address(self, base: int, index: int) -> int:
-        return int.from_bytes(self.machine.read_memory(base + _EVAL_TENSOR * index, 4), "little")
+        return int.from_bytes(self.machine.read_memory(base + EVAL_TENSOR * index, 4), "little")
 
     def _size(self, index: int) -> int:
         tensor = self.model.tensors[index]

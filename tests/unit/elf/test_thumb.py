@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.elf import Firmware
-from harness.elf.thumb import Kind, references, returned_constant
+from harness.elf.thumb import ReferenceKind, references, returned_constant
 
 _ADDRESS = 0x1000
 _CONDITIONS = "eq|ne|cs|hs|cc|lo|mi|pl|vs|vc|hi|ls|ge|lt|gt|le"
@@ -35,7 +35,11 @@ def _capstone(code: bytes) -> tuple[str, str, int] | None:
 ))  # fmt: skip
 def test_branches_and_only_branches_are_told_with_their_targets(code: bytes) -> None:
     truth = _capstone(code)
-    found = [r for r in references(code, _ADDRESS) if r.kind in (Kind.CALL, Kind.BRANCH)]
+    found = [
+        r
+        for r in references(code, _ADDRESS)
+        if r.kind in (ReferenceKind.CALL, ReferenceKind.BRANCH)
+    ]
     branch = truth and re.fullmatch(rf"bl|b(?:{_CONDITIONS})?", truth[0])
     if not branch:
         if truth is not None:  # an encoding that capstone does not know proves nothing
@@ -43,7 +47,7 @@ def test_branches_and_only_branches_are_told_with_their_targets(code: bytes) -> 
         return
     assert truth is not None
     assert [f.target for f in found] == [int(truth[1].lstrip("#"), 16) & 0xFFFFFFFF]
-    assert found[0].kind is (Kind.CALL if truth[0] == "bl" else Kind.BRANCH)
+    assert found[0].kind is (ReferenceKind.CALL if truth[0] == "bl" else ReferenceKind.BRANCH)
 
 
 @given(st.integers(0, 0xFFFFFFFF), st.integers(0, 12))
@@ -53,13 +57,17 @@ def test_a_movw_and_a_movt_make_a_constant(value: int, register: int) -> None:
         return struct.pack("<HH", first, (number >> 8 & 7) << 12 | register << 8 | number & 0xFF)
 
     code = half(0xF240, value & 0xFFFF) + half(0xF2C0, value >> 16)
-    assert [(r.kind, r.target) for r in references(code, _ADDRESS)] == [(Kind.CONSTANT, value)]
+    assert [(r.kind, r.target) for r in references(code, _ADDRESS)] == [
+        (ReferenceKind.CONSTANT, value)
+    ]
 
 
 def test_a_literal_is_told_and_its_pool_is_not_decoded() -> None:
     # ldr r0, [pc, #0]; bx lr; then a word that would decode as two branches
     code = struct.pack("<HHI", 0x4800, 0x4770, 0xE7FEE7FE)
-    assert [(r.kind, r.target) for r in references(code, _ADDRESS)] == [(Kind.LITERAL, 0xE7FEE7FE)]
+    assert [(r.kind, r.target) for r in references(code, _ADDRESS)] == [
+        (ReferenceKind.LITERAL, 0xE7FEE7FE)
+    ]
 
 
 def test_data_ranges_are_skipped() -> None:
@@ -80,7 +88,7 @@ def test_calls_of_a_compiled_function_are_those_of_the_disassembler(little: Firm
         code = little.read(symbol.address, symbol.size) if symbol.kind == "func" else None
         if not code:
             continue
-        mine = [r.target for r in references(code, symbol.address) if r.kind is Kind.CALL]
+        mine = [r.target for r in references(code, symbol.address) if r.kind is ReferenceKind.CALL]
         theirs = [
             int(operands[1:], 16)
             for _, _, mnemonic, operands in engine.disasm_lite(code, symbol.address)

@@ -6,14 +6,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.elf.layout import Layout, Part
+from harness.elf.layout import Layout, LayoutPart
 from harness.footprint.analysis import SectionCost, _missing, _sections, ram_regions
 from harness.footprint.operators import (
     Group,
     Member,
     OperatorCost,
     OperatorReport,
-    Share,
+    SharedSymbol,
     agree,
 )
 
@@ -30,12 +30,12 @@ def test_two_figures_agree_within_160_bytes_an_operator_and_three_percent(
     assert agree(reached, measured, operators) is agrees
 
 
-def cost(name: str, exclusive: int, *shares: Share) -> OperatorCost:
+def cost(name: str, exclusive: int, *shares: SharedSymbol) -> OperatorCost:
     shared = sum(one.bytes for one in shares)
     return OperatorCost(name, False, exclusive, shared, 0, shares, (Member("f", 5),), ("R",))
 
 
-BOTH, ALL = Share(("A", "B"), 30), Share(("A", "B", "C"), 7)
+BOTH, ALL = SharedSymbol(("A", "B"), 30), SharedSymbol(("A", "B", "C"), 7)
 REPORT = OperatorReport((cost("A", 10, BOTH, ALL), cost("B", 20, BOTH, ALL), cost("C", 1, ALL)),
                         68, 5, 2)  # fmt: skip
 
@@ -67,8 +67,8 @@ def test_ram_is_what_the_address_map_calls_so():
     assert ram_regions(SimpleNamespace(regions=regions)) == {"0x20000000", "0x3fffffff"}
 
 
-def part(section: str, region: str, place: int, size: int, name: str = "f") -> Part:
-    return Part(name, "function", region, section, place, place, size)
+def part(section: str, region: str, place: int, size: int, name: str = "f") -> LayoutPart:
+    return LayoutPart(name, "function", region, section, place, place, size)
 
 
 def test_a_section_that_is_stored_and_copied_has_a_part_of_each_region():

@@ -7,7 +7,14 @@ import json
 import pytest
 
 from harness.base.errors import UsageError
-from harness.footprint.compare import Change, Comparison, Move, Swap, compare, load_baseline
+from harness.footprint.compare import (
+    Change,
+    MovedSymbol,
+    SizeComparison,
+    Swap,
+    compare,
+    load_baseline,
+)
 
 
 def symbol(name: str, size: int, **more: object) -> dict[str, object]:
@@ -78,7 +85,7 @@ def test_files_are_compared_region_by_region():
 def test_a_symbol_that_lies_elsewhere_has_moved(field, value, place):
     there = symbol("f", 8, file="a.cc")
     moves = compare(document(there), document({**there, field: value})).moves
-    assert moves == (Move("f", "FLASH .text a.cc", place),)
+    assert moves == (MovedSymbol("f", "FLASH .text a.cc", place),)
 
 
 @pytest.mark.parametrize(
@@ -169,8 +176,8 @@ def test_any_change_makes_two_images_differ(part):
     none: dict[str, tuple[object, ...]] = {
         "regions": (), "files": (), "operators": (), "symbols": (), "moves": (),
     }  # fmt: skip
-    assert Comparison("base", **none).same
-    assert not Comparison("base", **{**none, part: (Change("a", "b", 1, 2),)}).same
+    assert SizeComparison("base", **none).same
+    assert not SizeComparison("base", **{**none, part: (Change("a", "b", 1, 2),)}).same
 
 
 def test_a_comparison_as_json_types():

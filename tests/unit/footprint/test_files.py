@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from harness.elf.dwarf.format import At
 from harness.elf.dwarf.leb import GARBLED
-from harness.elf.layout import Part
+from harness.elf.layout import LayoutPart
 from harness.footprint.files import (
     LITERALS,
     NO_DEBUG,
@@ -34,8 +34,10 @@ Linker script and memory map
 """
 
 
-def part(name: str, address: int, size: int, kind: str = "function", region: str = "FLASH") -> Part:
-    return Part(name, kind, region, ".text", address, address, size)
+def part(
+    name: str, address: int, size: int, kind: str = "function", region: str = "FLASH"
+) -> LayoutPart:
+    return LayoutPart(name, kind, region, ".text", address, address, size)
 
 
 def test_a_map_file_is_read_by_address_from_its_memory_map_on():

@@ -7,7 +7,7 @@ import pytest
 from harness.base.errors import UsageError
 from harness.footprint.budget import (
     Budget,
-    Verdict,
+    BudgetVerdict,
     check,
     from_table,
     is_region,
@@ -96,7 +96,7 @@ DOCUMENT = {
 }  # fmt: skip
 
 
-def one(kind: str, name: str, limit: object, baseline=None) -> Verdict:
+def one(kind: str, name: str, limit: object, baseline=None) -> BudgetVerdict:
     (verdict,) = check([parse_limit(kind, name, limit)], DOCUMENT, baseline)
     return verdict
 
@@ -129,13 +129,13 @@ def test_a_region_goes_by_its_usual_names(name, region, same):
 
 
 def test_a_verdict_says_how_much_is_over_or_that_it_is_within():
-    assert one("region", "flash", 4_990) == Verdict(
+    assert one("region", "flash", 4_990) == BudgetVerdict(
         "flash", "region", 5_000, 4_990, None, False,
         "flash: 5,000 B, 10 B over its budget of 4,990 B",
     )  # fmt: skip
     assert one("region", "flash", 5_000).message == ("flash: 5,000 B, within its budget of 5,000 B")
     before = {"regions": [{"name": "FLASH", "origin": 0, "used": 4_900}]}
-    assert one("region", "flash", "+50", before) == Verdict(
+    assert one("region", "flash", "+50", before) == BudgetVerdict(
         "flash", "region", 5_000, 4_950, 4_900, False,
         "flash: 5,000 B, 50 B over its budget of 4,950 B (baseline 4,900 B)",
     )  # fmt: skip
@@ -159,7 +159,7 @@ def test_instructions_are_those_of_one_inference():
 )  # fmt: skip
 def test_what_cannot_be_checked_has_not_passed(kind, name, words):
     found = one(kind, name, 5)
-    assert found == Verdict(name, kind, None, 5, None, False, words)
+    assert found == BudgetVerdict(name, kind, None, 5, None, False, words)
     assert found.to_json()["message"] == words
 
 

@@ -10,12 +10,12 @@ from harness.base.errors import FirmwareFailed
 from harness.footprint import measure as measuring
 from harness.footprint.arena import ArenaMinimum
 from harness.footprint.measure import PAINT, measure
-from harness.footprint.ram import Memory
+from harness.footprint.ram import RamObject
 
-MAIN = Memory("stack", "main", 0x2000_0000, 64)
-POOL = Memory("stack", "pool", 0x2000_0100, 96)
-ARENA = Memory("arena", "tensor_arena", 0x2000_1000, 2048)
-OTHER = Memory("arena", "other_arena", 0x2000_2000, 512)
+MAIN = RamObject("stack", "main", 0x2000_0000, 64)
+POOL = RamObject("stack", "pool", 0x2000_0100, 96)
+ARENA = RamObject("arena", "tensor_arena", 0x2000_1000, 2048)
+OTHER = RamObject("arena", "other_arena", 0x2000_2000, 512)
 
 
 class Board:
@@ -125,6 +125,6 @@ def test_why_an_arena_cannot_be_measured_is_its_note(monkeypatch):
 
 def test_without_an_arena_none_is_searched_for(monkeypatch):
     asked = least_of(monkeypatch, FirmwareFailed("never"))
-    copy = Memory("model copy", "g_model", 0x2000_3000, 64)
+    copy = RamObject("model copy", "g_model", 0x2000_3000, 64)
     assert measure(image(), (copy,), Board()) == (copy,)
     assert asked == []

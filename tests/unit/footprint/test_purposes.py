@@ -7,21 +7,21 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.elf.layout import Part
+from harness.elf.layout import LayoutPart
 from harness.footprint import ram
-from harness.footprint.ram import Memory, purposes
+from harness.footprint.ram import RamObject, purposes
 from harness.footprint.resolvers import Declared
 
 MODEL = b"\x1c\0\0\0TFL3" + bytes(8)
 
 
-def part(name: str, size: int = 64, *, kind: str = "object", copy: bool = False) -> Part:
-    return Part(name, kind, "RAM", ".bss", 0x2000_0000, 0x2000_0000, size, copy)
+def part(name: str, size: int = 64, *, kind: str = "object", copy: bool = False) -> LayoutPart:
+    return LayoutPart(name, kind, "RAM", ".bss", 0x2000_0000, 0x2000_0000, size, copy)
 
 
 def told(
-    *parts: Part, data: bytes | None = None, registered: int = 0, resolvers=()
-) -> list[Memory]:
+    *parts: LayoutPart, data: bytes | None = None, registered: int = 0, resolvers=()
+) -> list[RamObject]:
     firmware = SimpleNamespace(read=lambda address, size: data and data[:size])
     return list(purposes(firmware, parts, registered))
 
@@ -63,13 +63,13 @@ def test_what_is_small_stored_or_no_object_is_neither(name):
     assert told(part(name, kind="function")) == []
     assert told(part(name, copy=True)) == []
     (found,) = told(part(name, 64))
-    assert found == Memory(name, name, 0x2000_0000, 64)
+    assert found == RamObject(name, name, 0x2000_0000, 64)
 
 
 def test_a_model_in_ram_could_be_given_back_whole():
     (found,) = told(part("g_model", 16), data=MODEL)
     note = f"a .tflite model (CRC-32 {zlib.crc32(MODEL):08x}) in RAM; "
-    assert found == Memory(
+    assert found == RamObject(
         "model copy", "g_model", 0x2000_0000, 16, wasted=16,
         note=f"{note}declare it const and it stays in flash alone",
     )  # fmt: skip
@@ -97,7 +97,7 @@ def declared(name: str, slots: int, address: int = 0x2000_0100) -> Declared:
 def test_slots_that_no_operator_fills_are_wasted(resolvers, registered, used, wasted, note):
     resolvers.append(declared("r", 5))
     (found,) = told(registered=registered)
-    assert found == Memory("resolver", "r", 0x2000_0100, 192, used, used, wasted, note)
+    assert found == RamObject("resolver", "r", 0x2000_0100, 192, used, used, wasted, note)
 
 
 def test_of_which_of_several_resolvers_the_operators_are_nobody_knows(resolvers):
@@ -120,7 +120,7 @@ def test_a_resolver_without_an_address_takes_no_ram(resolvers):
 
 
 def test_a_piece_of_ram_is_a_row_of_the_document():
-    assert Memory("stack", "main", 16, 64, 5).to_json() == {
+    assert RamObject("stack", "main", 16, 64, 5).to_json() == {
         "purpose": "stack", "name": "main", "address": 16, "bytes": 64, "used": 5, "least": None,
         "wasted": None, "note": "",
     }  # fmt: skip

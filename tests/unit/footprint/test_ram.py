@@ -10,7 +10,7 @@ from little_tflm import compile_little, has_gcc
 from harness import footprint
 from harness.elf import Firmware
 from harness.footprint.measure import PAINT, high_water
-from harness.footprint.ram import Memory
+from harness.footprint.ram import RamObject
 
 CONV = "resolver.AddConv2D();"
 MORE = """
@@ -35,7 +35,7 @@ def five_slots(tmp_path_factory: pytest.TempPathFactory) -> Firmware:
     return Firmware.from_elf(elf)
 
 
-def rows(firmware: Firmware, purpose: str) -> list[Memory]:
+def rows(firmware: Firmware, purpose: str) -> list[RamObject]:
     return [one for one in footprint.analyse(firmware).ram if one.purpose == purpose]
 
 

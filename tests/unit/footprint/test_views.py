@@ -9,12 +9,12 @@ from rich.console import Console
 
 from harness.base.errors import UsageError
 from harness.footprint.analysis import Footprint, SectionCost, SymbolCost
-from harness.footprint.budget import Verdict
-from harness.footprint.compare import Change, Comparison, Move, Swap
+from harness.footprint.budget import BudgetVerdict
+from harness.footprint.compare import Change, MovedSymbol, SizeComparison, Swap
 from harness.footprint.files import FileCost
 from harness.footprint.marginal import LeaveOneOut, Marginal
-from harness.footprint.operators import OperatorCost, OperatorReport, Share
-from harness.footprint.ram import Memory
+from harness.footprint.operators import OperatorCost, OperatorReport, SharedSymbol
+from harness.footprint.ram import RamObject
 from harness.footprint.regions import Region
 from harness.footprint.text import (
     comparison_tables,
@@ -34,7 +34,7 @@ def symbol(name: str, size: int, region: str = "FLASH", *, copy: bool = False) -
 
 
 def operator(name: str, exclusive: int, *partners: str, custom: bool = False) -> OperatorCost:
-    shares = (Share((name, *partners), 30), Share((name, "Z"), 3)) if partners else ()
+    shares = (SharedSymbol((name, *partners), 30), SharedSymbol((name, "Z"), 3)) if partners else ()
     return OperatorCost(name, custom, exclusive, 33 if partners else 0, 4, shares, (), ())
 
 
@@ -52,8 +52,8 @@ FOUND = Footprint(
         (operator("ADD", 10), operator("CONV_2D", 1_200, "A", "B", "C", "D"),
          operator("Own", 20, "A", custom=True)), 1_263, 700, 0,
     ),
-    ram=(Memory("arena", "tensor_arena", 0x2000_0000, 2_048, 1_000, 900, 1_148, "fine"),
-         Memory("stack", "main", 0x2000_1000, 512)),
+    ram=(RamObject("arena", "tensor_arena", 0x2000_0000, 2_048, 1_000, 900, 1_148, "fine"),
+         RamObject("stack", "main", 0x2000_1000, 512)),
     notes=("a | b\nc",),
 )  # fmt: skip
 
@@ -158,12 +158,12 @@ def test_a_table_on_a_terminal_shows_what_looks_like_markup():
     assert lines == ["Title", "name    B", "[red]x  5"]
 
 
-CHANGED = Comparison(
+CHANGED = SizeComparison(
     "old.elf",
     (Change("FLASH", "FLASH", 10, 10),), (Change("a.cc", "FLASH", 4, 6),),
     (Change("ADD", "exclusive", 0, 7),),
     tuple(Change(f"f{n}", "FLASH", 0, 9 - n) for n in range(3)),
-    tuple(Move(f"m{n}", "here", "there") for n in range(3)),
+    tuple(MovedSymbol(f"m{n}", "here", "there") for n in range(3)),
     Swap(("ADD", "MUL"), "appeared", 1_000, 1_100),
 )  # fmt: skip
 
@@ -186,31 +186,31 @@ def test_a_comparison_has_a_table_for_all_that_changed():
 
 
 def test_images_that_are_the_same_have_a_table_of_regions_alone():
-    same = Comparison("old.elf", (Change("FLASH", "FLASH", 10, 10),), (), (), (), ())
+    same = SizeComparison("old.elf", (Change("FLASH", "FLASH", 10, 10),), (), (), (), ())
     assert [title for title, _ in comparison_tables(same)] == ["Regions"]
 
 
 def test_of_files_those_that_changed_are_shown_alone():
     files = (Change("a.cc", "FLASH", 4, 4), Change("b.cc", "FLASH", 4, 5))
-    found = dict(comparison_tables(Comparison("o", (), files, (), (), ())))
+    found = dict(comparison_tables(SizeComparison("o", (), files, (), (), ())))
     assert [row[0] for row in found["Files"][2]] == ["b.cc"]
 
 
 def test_a_swap_beyond_the_bound_is_told_so():
-    far = Comparison("o", (), (), (), (), (), Swap(("ADD",), "vanished", 0, 500))
+    far = SizeComparison("o", (), (), (), (), (), Swap(("ADD",), "vanished", 0, 500))
     assert comparison_tables(far)[1][1][2][0][-1] == "beyond the bound"
 
 
 def test_a_pull_request_shows_thirty_rows_of_what_changed():
     many = tuple(Change(f"f{n}", "FLASH", 0, 1) for n in range(31))
-    found = dict(comparison_tables(Comparison("o", (), (), (), many, ())))
+    found = dict(comparison_tables(SizeComparison("o", (), (), (), many, ())))
     assert len(found["Symbols"][2]) == 31
     assert found["Symbols"][2][-1][0] == "... and 1 more"
 
 
 def test_a_pull_request_has_budgets_changes_operators_and_notes():
-    over = Verdict("flash", "region", 9, 5, None, False, "flash: 9 B, 4 B over")
-    within = Verdict("ram", "region", 1, 5, None, True, "ram: 1 B | within")
+    over = BudgetVerdict("flash", "region", 9, 5, None, False, "flash: 9 B, 4 B over")
+    within = BudgetVerdict("ram", "region", 1, 5, None, True, "ram: 1 B | within")
     text = pull_request(FOUND, CHANGED, (over, within))
     assert text.startswith("### Footprint of `own.elf`\n\n| region |")
     assert "\n**Budgets**\n\n- **over**: flash: 9 B, 4 B over\n- ok: ram: 1 B \\| within\n" in text

@@ -6,17 +6,17 @@ import struct
 
 import pytest
 
-from harness.model.flatbuffer import Buffer, Malformed, Table
+from harness.model.flatbuffer import Buffer, FlatTable, Malformed
 
 
-def table(*fields: bytes, behind: bytes = b"") -> Table:
+def table(*fields: bytes, behind: bytes = b"") -> FlatTable:
     """A table of fields of four bytes each; ``behind`` follows them."""
     size = 4 + 2 * len(fields)
     offsets = [4 + 4 * index if field else 0 for index, field in enumerate(fields)]
     vtable = struct.pack(f"<HH{len(fields)}H", size, 4 + 4 * len(fields), *offsets)
     padding = bytes(-len(vtable) % 4)
     body = struct.pack("<i", len(vtable + padding)) + b"".join(f or bytes(4) for f in fields)
-    return Table(Buffer(vtable + padding + body + behind), len(vtable + padding))
+    return FlatTable(Buffer(vtable + padding + body + behind), len(vtable + padding))
 
 
 def word(number: int) -> bytes:
@@ -108,11 +108,11 @@ def test_a_field_that_is_absent_has_its_default() -> None:
 
 
 def test_a_table_without_fields_has_defaults_only() -> None:
-    assert Table.empty().scalar(0, "int8", 3) == 3
+    assert FlatTable.empty().scalar(0, "int8", 3) == 3
 
 
 def test_a_vtable_before_the_file_is_refused() -> None:
-    one = Table(Buffer(struct.pack("<ii", 0, 5)), 4)
+    one = FlatTable(Buffer(struct.pack("<ii", 0, 5)), 4)
     with pytest.raises(Malformed, match="the vtable of the table at 4 is outside the file"):
         one.scalar(0, "int8")
 

@@ -16,7 +16,7 @@ from harness.base.errors import UsageError
 from harness.elf import Image
 from harness.footprint.resolvers import find
 from harness.model import Model
-from harness.resolver import Verdict, check
+from harness.resolver import AuditVerdict, check
 from harness.resolver.audit import LIVE_HINT, check_every
 
 Compile = Callable[..., Image]
@@ -27,7 +27,7 @@ CONV = "resolver.AddConv2D();"
 
 def test_exactly_what_the_model_needs_is_ok(compile_image: Compile) -> None:
     audit = check(compile_image(BOTH, 2), needs("CONV_2D", "SOFTMAX"))
-    assert audit.verdicts == (Verdict.OK,)
+    assert audit.verdicts == (AuditVerdict.OK,)
     assert (audit.declared, audit.registered) == (2, ("CONV_2D", "SOFTMAX"))
     assert audit.passed and not audit.problems and audit.wasted == 0
     assert [one.version for one in audit.operators] == [2, 2]
@@ -35,7 +35,7 @@ def test_exactly_what_the_model_needs_is_ok(compile_image: Compile) -> None:
 
 def test_a_needed_operator_that_is_not_registered_is_missing(compile_image: Compile) -> None:
     audit = check(compile_image(CONV, 1), needs("CONV_2D", "SOFTMAX"))
-    assert audit.verdict is Verdict.MISSING and not audit.passed
+    assert audit.verdict is AuditVerdict.MISSING and not audit.passed
     assert audit.missing == ("SOFTMAX",)
 
 
@@ -44,31 +44,31 @@ def test_a_registered_operator_that_is_not_needed_is_told_with_its_bytes(
 ) -> None:
     audit = check(compile_image(BOTH, 2), needs("CONV_2D"))
     (unused,) = audit.to_json()["unused"]
-    assert audit.verdict is Verdict.UNUSED and audit.passed
+    assert audit.verdict is AuditVerdict.UNUSED and audit.passed
     assert unused["operator"] == "SOFTMAX" and unused["bytes"] > 60
 
 
 def test_more_operators_than_slots_is_too_small(compile_image: Compile) -> None:
     audit = check(compile_image(BOTH, 1), needs("CONV_2D"))
-    assert Verdict.TOO_SMALL in audit.verdicts and not audit.passed
+    assert AuditVerdict.TOO_SMALL in audit.verdicts and not audit.passed
     assert any("1 of them will be refused" in problem for problem in audit.problems)
 
 
 def test_more_slots_than_operators_wastes_36_bytes_each(compile_image: Compile) -> None:
     audit = check(compile_image(CONV, 32), needs("CONV_2D"))
-    assert audit.verdict is Verdict.TOO_LARGE and audit.passed
+    assert audit.verdict is AuditVerdict.TOO_LARGE and audit.passed
     assert audit.wasted == 31 * 36
 
 
 def test_an_operator_added_twice_is_a_duplicate(compile_image: Compile) -> None:
     audit = check(compile_image(f"{CONV} {CONV}", 2), needs("CONV_2D"))
-    assert audit.verdict is Verdict.DUPLICATE and not audit.passed
+    assert audit.verdict is AuditVerdict.DUPLICATE and not audit.passed
     assert audit.to_json()["duplicates"] == ["CONV_2D"]
 
 
 def test_nothing_registered_is_empty(compile_image: Compile) -> None:
     audit = check(compile_image('asm volatile("");', 1), needs("CONV_2D"))
-    assert audit.verdict is Verdict.EMPTY and audit.missing == ("CONV_2D",)
+    assert audit.verdict is AuditVerdict.EMPTY and audit.missing == ("CONV_2D",)
 
 
 def test_a_custom_operator_of_the_model_is_named(compile_image: Compile) -> None:
@@ -80,7 +80,7 @@ def test_a_custom_operator_of_the_model_is_named(compile_image: Compile) -> None
 def test_without_dwarf_the_slots_come_from_the_mangled_names(compile_image: Compile) -> None:
     image = compile_image(BOTH, 5, dwarf="")
     audit = check(image, needs("CONV_2D", "SOFTMAX"))
-    assert audit.declared == 5 and audit.verdict is Verdict.TOO_LARGE
+    assert audit.declared == 5 and audit.verdict is AuditVerdict.TOO_LARGE
     assert [one.address for one in find(image)] == [0]
 
 
@@ -90,7 +90,7 @@ def test_llvm_images_are_read_alike(compile_image: Compile) -> None:
     if not has_clang():
         pytest.skip("no clang for Arm")
     audit = check(compile_image(BOTH, 3, compiler="clang"), needs("CONV_2D", "SOFTMAX"))
-    assert (audit.declared, audit.verdicts) == (3, (Verdict.TOO_LARGE,))
+    assert (audit.declared, audit.verdicts) == (3, (AuditVerdict.TOO_LARGE,))
     assert audit.registered == ("CONV_2D", "SOFTMAX")
 
 
@@ -105,7 +105,7 @@ def test_a_stripped_image_cannot_be_told(compile_image: Compile, tmp_path: Path)
     subprocess.run(["arm-none-eabi-strip", "-o", str(stripped), str(compile_image(BOTH, 2).path)],
                    check=True)  # fmt: skip
     audit = check(Image.from_elf(stripped), needs("CONV_2D"))
-    assert audit.verdict is Verdict.CANNOT_TELL and not audit.passed
+    assert audit.verdict is AuditVerdict.CANNOT_TELL and not audit.passed
     assert audit.declared is None and not audit.missing
     assert any("resolver check --live" in note for note in audit.notes)
 
@@ -119,7 +119,7 @@ SECOND = """
 
 def test_an_operator_in_each_of_two_resolvers_is_no_duplicate(compile_image: Compile) -> None:
     audit = check(compile_image(CONV + SECOND, 1), needs("CONV_2D"))
-    assert audit.verdicts == (Verdict.OK,)
+    assert audit.verdicts == (AuditVerdict.OK,)
     assert [one.name for one in audit.resolvers] == ["resolver"]
     assert any("several resolvers" in note for note in audit.notes)
 
@@ -170,7 +170,7 @@ def silent(tmp_path: Path) -> Image:
 def test_an_image_that_cannot_tell_says_what_the_model_needs_and_who_can(silent: Image) -> None:
     audit = check(silent, needs("CONV_2D", custom="Atan"))
     assert (audit.verdicts, audit.problems) == (
-        (Verdict.CANNOT_TELL,), ("the image names no MicroMutableOpResolver, no Register_*",)
+        (AuditVerdict.CANNOT_TELL,), ("the image names no MicroMutableOpResolver, no Register_*",)
     )  # fmt: skip
     assert (audit.method, audit.declared, audit.resolvers, audit.wasted) == ("nothing", None, (), 0)
     assert [one.to_json() for one in audit.operators] == [
@@ -187,18 +187,18 @@ def test_each_image_that_tells_is_held_against_the_model(
     right = replace(compile_image(CONV, 1), path=Path("right.elf"))
     wrong = replace(compile_image(BOTH, 1), path=Path("wrong.elf"))
 
-    def verdicts(first: Image, *others: Image) -> list[tuple[str, Verdict]]:
+    def verdicts(first: Image, *others: Image) -> list[tuple[str, AuditVerdict]]:
         every = check_every(replace(first, beside=others), needs("CONV_2D"))
         return [(name, audit.verdict) for name, audit in every.items()]
 
-    good, bad = ("right", Verdict.OK), ("wrong", Verdict.TOO_SMALL)
+    good, bad = ("right", AuditVerdict.OK), ("wrong", AuditVerdict.TOO_SMALL)
     assert verdicts(right) == [good]
     assert verdicts(right, wrong) == [good, bad]
     assert verdicts(wrong, right) == [bad, good]
     assert verdicts(right, silent) == [good]
     assert verdicts(silent, wrong) == [bad]
-    assert verdicts(silent) == [("silent", Verdict.CANNOT_TELL)]
-    assert verdicts(silent, silent) == [("silent", Verdict.CANNOT_TELL)]
+    assert verdicts(silent) == [("silent", AuditVerdict.CANNOT_TELL)]
+    assert verdicts(silent, silent) == [("silent", AuditVerdict.CANNOT_TELL)]
 
 
 def test_an_operator_of_a_second_subgraph_is_needed_too(compile_image: Compile) -> None:
@@ -214,7 +214,7 @@ def test_a_relu6_between_two_ranges_is_noted_and_fails_nothing(compile_image: Co
     audit = check(compile_image(BOTH, 2), model)
     (note,) = (note for note in audit.notes if "RELU6" in note)
     assert note.startswith("operator 0 RELU6: tflite-micro does not rescale from (0.5, 3)")
-    assert audit.verdict is Verdict.MISSING  # for want of RELU6, not for its ranges
+    assert audit.verdict is AuditVerdict.MISSING  # for want of RELU6, not for its ranges
 
 
 def test_an_unknown_builtin_of_the_model_is_missing(compile_image: Compile) -> None:

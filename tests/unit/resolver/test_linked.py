@@ -10,7 +10,7 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 from needing import needs
 
 from harness.elf import Image
-from harness.resolver import Verdict, check
+from harness.resolver import AuditVerdict, check
 from harness.resolver.linked import Linked, kernel_operator
 
 Compile = Callable[..., Image]
@@ -34,7 +34,7 @@ inline const TFLMRegistration* Register_Atan() {
 def test_with_inlined_registrations_the_kernels_are_found(compile_image: Compile) -> None:
     """Link-time optimization leaves no Register_* function."""
     linked = Linked(compile_image(BOTH, 3, extra=LTO))
-    assert not any("Register_" in symbol.name for symbol in linked.firmware.symbols)
+    assert not any("Register_" in symbol.name for symbol in linked.image.symbols)
     assert linked.method == "kernels"
     assert linked.calls == {("CONV_2D", False): 1, ("SOFTMAX", False): 1}
 
@@ -128,7 +128,7 @@ def test_a_custom_operator_is_known_by_the_name_under_which_it_is_added(
     """``AddCustom("Atan", registration)`` with a registration under any name."""
     add = f'{CONV} auto own = tflite::Register_SOFTMAX(); resolver.AddCustom("Atan", &own);'
     image = compile_image(add, 2)
-    assert check(image, needs("CONV_2D", custom="Atan")).verdicts == (Verdict.OK,)
+    assert check(image, needs("CONV_2D", custom="Atan")).verdicts == (AuditVerdict.OK,)
     assert check(image, needs("CONV_2D", custom="Tan")).missing == ("Tan",)
     assert check(image, needs("CONV_2D", "SOFTMAX")).missing == ("SOFTMAX",)
 
@@ -164,4 +164,4 @@ def test_a_registration_function_that_returns_nullptr_registers_nothing(
     )  # fmt: skip
     assert image.symbol("_ZN6tflite15Register_ETHOSUEv") is not None
     audit = check(image, needs("CONV_2D"))
-    assert (audit.verdicts, audit.registered) == ((Verdict.OK,), ("CONV_2D",))
+    assert (audit.verdicts, audit.registered) == ((AuditVerdict.OK,), ("CONV_2D",))

@@ -13,7 +13,7 @@ from harness.base.errors import CannotTell
 from harness.elf import Image
 from harness.footprint.resolvers import find
 from harness.model import Model
-from harness.resolver import Audit, LiveRegistration, LiveResolver, Verdict, check, check_live
+from harness.resolver import Audit, AuditVerdict, LiveRegistration, LiveResolver, check, check_live
 
 Compile = Callable[..., Image]
 
@@ -45,13 +45,13 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> Audited:
 
 @pytest.mark.parametrize(
     ("table", "verdicts"),
-    [(live("CONV_2D", "SOFTMAX", slots=2), {Verdict.OK}),
-     (live("CONV_2D", slots=1), {Verdict.MISSING}),
-     (live(slots=2), {Verdict.EMPTY, Verdict.MISSING, Verdict.TOO_LARGE}),
-     (live("CONV_2D", "ADD", "SOFTMAX", slots=5), {Verdict.UNUSED, Verdict.TOO_LARGE})],
+    [(live("CONV_2D", "SOFTMAX", slots=2), {AuditVerdict.OK}),
+     (live("CONV_2D", slots=1), {AuditVerdict.MISSING}),
+     (live(slots=2), {AuditVerdict.EMPTY, AuditVerdict.MISSING, AuditVerdict.TOO_LARGE}),
+     (live("CONV_2D", "ADD", "SOFTMAX", slots=5), {AuditVerdict.UNUSED, AuditVerdict.TOO_LARGE})],
 )  # fmt: skip
 def test_the_live_table_of_a_stripped_image_is_audited_alike(
-    audited: Audited, table: LiveResolver, verdicts: set[Verdict]
+    audited: Audited, table: LiveResolver, verdicts: set[AuditVerdict]
 ) -> None:
     audit = audited(table, needs("CONV_2D", "SOFTMAX"))
     assert (set(audit.verdicts), audit.method) == (verdicts, "live")
@@ -62,11 +62,11 @@ def test_verdicts_stand_with_the_gravest_first(audited: Audited) -> None:
     model = needs("CONV_2D", "SOFTMAX")
     many = audited(live("CONV_2D", "CONV_2D", "ADD", slots=1), model)
     assert many.verdicts == (
-        Verdict.MISSING, Verdict.TOO_SMALL, Verdict.DUPLICATE, Verdict.UNUSED,
+        AuditVerdict.MISSING, AuditVerdict.TOO_SMALL, AuditVerdict.DUPLICATE, AuditVerdict.UNUSED,
     )  # fmt: skip
-    assert (many.verdict, many.passed) == (Verdict.MISSING, False)
+    assert (many.verdict, many.passed) == (AuditVerdict.MISSING, False)
     none = audited(live(slots=2), model)
-    assert none.verdicts == (Verdict.EMPTY, Verdict.MISSING, Verdict.TOO_LARGE)
+    assert none.verdicts == (AuditVerdict.EMPTY, AuditVerdict.MISSING, AuditVerdict.TOO_LARGE)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_an_image_that_tells_nothing_tells_no_bytes_of_flash(audited: Audited) -
 def test_a_duplicate_takes_one_slot(audited: Audited) -> None:
     """Its second registration is refused."""
     audit = audited(live("CONV_2D", "CONV_2D", slots=1), needs("CONV_2D"))
-    assert audit.verdicts == (Verdict.DUPLICATE,)
+    assert audit.verdicts == (AuditVerdict.DUPLICATE,)
     assert audited(live("ADD", "ADD", slots=1), needs("CONV_2D")).to_json()["duplicates"] == ["ADD"]
 
 
@@ -110,7 +110,7 @@ def test_a_custom_operator_is_known_however_its_cpp_name_is_spelled(
     audited: Audited, registered: str
 ) -> None:
     audit = audited(live("CONV_2D", slots=2, custom=[registered]), needs("CONV_2D", custom="atan"))
-    assert audit.verdicts == (Verdict.OK,)
+    assert audit.verdicts == (AuditVerdict.OK,)
     assert audit.registered == audit.needed == ("CONV_2D", "atan")
 
 
@@ -160,7 +160,7 @@ def test_what_is_linked_and_not_in_the_live_table_is_noted(compile_image: Compil
 def test_of_several_live_tables_the_one_that_fits_best_is_audited(compile_image: Compile) -> None:
     tables = [live("ADD", slots=1, name="other"), live("CONV_2D", slots=1, name="mine")]
     audit = check_live(compile_image(BOTH, 2), needs("CONV_2D"), tables)
-    assert audit.verdict is Verdict.OK and audit.resolvers[0].name == "mine"
+    assert audit.verdict is AuditVerdict.OK and audit.resolvers[0].name == "mine"
     assert audit.notes[0] == "2 resolvers are in memory; this is mine"
 
 

@@ -12,9 +12,9 @@ from needing import needs
 from harness.base.errors import HilError
 from harness.elf import Image
 from harness.model import Model
-from harness.resolver import Audit, Verdict, check, check_live, dump
+from harness.resolver import Audit, AuditVerdict, check, check_live, dump
 from harness.resolver.audit import HARMLESS
-from harness.resolver.moment import run_past_registration
+from harness.resolver.stop_point import run_past_registration
 from harness.targets import open_target
 
 Compile = Callable[..., Image]
@@ -34,7 +34,7 @@ class Case:
 
     name: str
     register: str
-    verdict: Verdict
+    verdict: AuditVerdict
     reason: str = ""  # a part of the reason
     slots: int = 2
     options: dict[str, Any] = field(default_factory=dict)
@@ -49,7 +49,7 @@ def above_main(text: str, **options: Any) -> dict[str, Any]:
     return {"files": {"above.h": source}, "extra": ("-include", "above.h"), **options}
 
 
-OK, UNSURE, MISSING = Verdict.OK, Verdict.CANNOT_TELL, Verdict.MISSING
+OK, UNSURE, MISSING = AuditVerdict.OK, AuditVerdict.CANNOT_TELL, AuditVerdict.MISSING
 
 CASES = (
     Case("plain", BOTH, OK),

@@ -12,9 +12,9 @@ from harness.build.result import BuildOptions
 from harness.build.standalone import build_many
 from harness.elf import Image
 from harness.model import Model
-from harness.resolver import Audit, Verdict, check, check_live, dump
+from harness.resolver import Audit, AuditVerdict, check, check_live, dump
 from harness.resolver.audit import HARMLESS
-from harness.resolver.moment import run_past_registration
+from harness.resolver.stop_point import run_past_registration
 from harness.targets import open_target
 
 pytestmark = [
@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.skipif(not shutil.which("arm-none-eabi-g++"), reason="no arm-none-eabi-g++"),
 ]
 #: Refusals and repetitions, which the memory at run time does not show.
-UNSEEN = (Verdict.TOO_SMALL, Verdict.DUPLICATE)
+UNSEEN = (AuditVerdict.TOO_SMALL, AuditVerdict.DUPLICATE)
 
 
 def pairs(table: Table) -> list[tuple[str, str]]:
@@ -53,7 +53,7 @@ def test_the_check_of_a_sample_is_that_of_its_memory(sample: str) -> None:
     wanted = [pair for pair in pairs(table) if pair[0] == sample]
     for built in build_many(wanted):
         proved, held = both(Image.from_elf(built.elf), model)
-        seen = tuple(v for v in proved.verdicts if v not in UNSEEN) or (Verdict.OK,)
+        seen = tuple(v for v in proved.verdicts if v not in UNSEEN) or (AuditVerdict.OK,)
         assert seen == held.verdicts, built.configuration
         assert (proved.verdict in HARMLESS) or seen != proved.verdicts or not held.passed
 

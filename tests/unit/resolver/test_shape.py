@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from harness.elf import Firmware
 from harness.footprint.resolver_layout import WORD, ResolverLayout, known_layouts
 from harness.model.schema import OPERATOR_NAMES
-from harness.resolver.shape import CUSTOM, Ranges, Table, is_registration, tables
+from harness.resolver.shape import CUSTOM, FoundTable, Ranges, is_registration, tables
 
 CODE, CODE_BYTES = 0x1000, 0x100
 STORED, STORED_BYTES = 0x2000, 0x42
@@ -94,7 +94,7 @@ SOFTMAX: Fields = {"invoke": KERNEL, "builtin_code": 25}
 ATAN: Fields = {"prepare": KERNEL, "invoke": KERNEL, "builtin_code": CUSTOM, "custom_name": NAME}
 
 
-def found_in(image: Firmware, memory: bytes) -> list[Table]:
+def found_in(image: Firmware, memory: bytes) -> list[FoundTable]:
     return list(tables(image, Ranges(image), RAM, memory))
 
 

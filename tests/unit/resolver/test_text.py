@@ -9,9 +9,9 @@ from typing import Any
 from rich.console import Console
 
 from harness.footprint.operators import Member, OperatorCost
-from harness.resolver import Audit, Explanation, LiveRegistration, LiveResolver, Verdict
+from harness.resolver import Audit, AuditVerdict, Explanation, LiveRegistration, LiveResolver
 from harness.resolver.audit import OperatorAudit
-from harness.resolver.explain import Step, Target
+from harness.resolver.explain import Referent, Step
 from harness.resolver.text import explanation_lines, show_audit, show_live
 
 
@@ -23,7 +23,8 @@ def shown(show: Callable[[Console, Any], None], what: object, width: int = 100) 
 
 def audit(*operators: OperatorAudit, declared: int | None = 5) -> Audit:
     return Audit(
-        "made.tflite", declared, (), operators, 1_080, (Verdict.MISSING, Verdict.DUPLICATE),
+        "made.tflite", declared, (), operators, 1_080,
+        (AuditVerdict.MISSING, AuditVerdict.DUPLICATE),
         ("custom operator [b]Atan is needed",), ("a note on [i]RELU6",), "registrations",
     )  # fmt: skip
 
@@ -96,12 +97,13 @@ def cost(*members: Member) -> OperatorCost:
 def explanation(found: OperatorCost | None) -> Explanation:
     kernel = "(TfLiteContext*, TfLiteNode*)"
     targets = (
-        Target("invoke", f"tflite::ConvEval{kernel}", 0x200, 80, "conv.cc", 31),
-        Target("init", "tflite::ConvInit(TfLiteContext*, char const*, unsigned int)", 0x300, 8, "",
+        Referent("invoke", f"tflite::ConvEval{kernel}", 0x200, 80, "conv.cc", 31),
+        Referent("init", "tflite::ConvInit(TfLiteContext*, char const*, unsigned int)", 0x300, 8,
+                 "",
                0),
     )  # fmt: skip
     step = Step("Register_CONV_2D()", 0x100, 12, ("00000100  bx     lr",), targets)
-    callers = (Target("calls", "setup()", 0x80, 20, "main.cc", 7),)
+    callers = (Referent("calls", "setup()", 0x80, 20, "main.cc", 7),)
     return Explanation("CONV_2D", callers, (step,), found)
 
 

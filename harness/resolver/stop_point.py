@@ -1,11 +1,11 @@
-"""The moment to read a resolver: after the registration, before the first operator runs."""
+"""Where to stop for reading a resolver: after the registration, before an operator runs."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from harness.base.errors import FirmwareFailed, Unsupported, UsageError
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.demangle import qualified
 from harness.targets.base import Elapsed, Session, Stop, SymbolReached
 
@@ -14,29 +14,29 @@ _SLACK = 1.0
 _AFTER = ("tflite::MicroInterpreter::AllocateTensors", "tflite::MicroInterpreter::Invoke")
 
 
-def after_registration(firmware: Firmware) -> str:
+def after_registration(image: Image) -> str:
     """The (mangled) symbol at which all operators are registered, "" if the image has none."""
     for wanted in _AFTER:
-        for symbol in firmware.symbols:
+        for symbol in image.symbols:
             named = symbol.kind == "func" and "MicroInterpreter" in symbol.name
             if named and qualified(symbol.name) == wanted:
                 return symbol.name
     return ""
 
 
-def _named(firmware: Firmware, name: str) -> str:
+def _named(image: Image, name: str) -> str:
     """The symbol ``name``, given as it is or as a qualified C++ name (``tflite::Model::Get``)."""
-    if firmware.symbol(name) is not None:
+    if image.symbol(name) is not None:
         return name
-    found = {s.name for s in firmware.symbols if s.kind == "func" and qualified(s.name) == name}
+    found = {s.name for s in image.symbols if s.kind == "func" and qualified(s.name) == name}
     if len(found) != 1:
         several = f"{len(found)} functions called" if found else "no symbol"
-        raise UsageError(f"{firmware.path} has {several} {name!r}")
+        raise UsageError(f"{image.path} has {several} {name!r}")
     return found.pop()
 
 
 @dataclass(frozen=True)
-class Moment:
+class StopPoint:
     """Where a session stopped: at ``symbol`` if ``reached``; ``why`` is the reason if not."""
 
     reached: bool
@@ -45,15 +45,15 @@ class Moment:
 
 
 def run_past_registration(
-    session: Session, firmware: Firmware, *, symbol: str = "", seconds: float = 5.0
-) -> Moment:
+    session: Session, image: Image, *, symbol: str = "", seconds: float = 5.0
+) -> StopPoint:
     """Run until ``symbol`` (default: AllocateTensors), but at most ``seconds`` of target time.
 
     A target that cannot stop at a symbol (a board) runs for ``seconds``. An image that gives up
     earlier may still have a table. Raises :class:`UsageError` for an unknown symbol, and
     :class:`FirmwareFailed` for an image that has stopped for good (lockup, reset loop).
     """
-    chosen = _named(firmware, symbol) if symbol else after_registration(firmware)
+    chosen = _named(image, symbol) if symbol else after_registration(image)
     name = qualified(chosen)
     why = "" if chosen else f"the image does not show AllocateTensors: read after {seconds:g} s"
     stop = None
@@ -65,8 +65,8 @@ def run_past_registration(
     if stop is None:
         stop = session.run(Elapsed(seconds), session.deadline(seconds + _SLACK))
     if stop in (Stop.LOCKUP, Stop.RESET_LOOP):
-        raise FirmwareFailed(f"{firmware.path.name} stopped before its registration: {stop}")
+        raise FirmwareFailed(f"{image.path.name} stopped before its registration: {stop}")
     reached = stop is Stop.CONDITION and not why
     if not reached and not why:
         why = f"{name} was not reached ({stop}): the table is as it stands now"
-    return Moment(reached, name, why)
+    return StopPoint(reached, name, why)

@@ -11,7 +11,7 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 from harness.base.clock import Deadline
 from harness.base.errors import FirmwareFailed, Unsupported, UsageError
 from harness.elf import Firmware
-from harness.resolver.moment import after_registration, run_past_registration
+from harness.resolver.stop_point import after_registration, run_past_registration
 from harness.targets.base import Elapsed, Stop, SymbolReached, Until
 
 ALLOCATE = "_ZN6tflite16MicroInterpreter15AllocateTensorsEv"

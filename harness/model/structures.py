@@ -1,0 +1,11 @@
+"""Sizes and offsets of tflite-micro's structures on a 32-bit core, where DWARF does not tell them.
+
+Source: common.h and micro_interpreter.h of tflite-micro, equal in its revisions since 2021.
+"""
+
+from __future__ import annotations
+
+#: Bytes of a TfLiteEvalTensor: pointers to data and dims, then the type.
+EVAL_TENSOR = 12
+#: Offset of a MicroInterpreter's reference to its resolver, behind the pointer to its model.
+INTERPRETER_RESOLVER = 4
