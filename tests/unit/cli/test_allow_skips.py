@@ -26,10 +26,10 @@ def run(tmp_path, monkeypatch, capsys):
     text = MadeSection(".text", 0, bytes(64), load=0, executable=True)
     (tmp_path / "a.elf").write_bytes(write_elf([text], [MadeSymbol("main", 1, 8, "func")]))
 
-    def passes_here(case, output, look=None):
+    def passes_here(case, output, **more):
         if case.target == "simulator":
             return case_result(name=case.name, target=case.target)
-        return really_run(case, output, look=look)
+        return really_run(case, output, **more)
 
     monkeypatch.setattr("harness.cli.run.run_case", passes_here)
     monkeypatch.setattr("harness.case.each.run_case", passes_here)
@@ -99,5 +99,5 @@ def test_a_comparison_without_the_objects_that_it_names_compared_nothing():
 
 def test_a_failure_counts_more_than_a_skip(run, monkeypatch):
     fails = case_result(verdict=Verdict.FAIL)
-    monkeypatch.setattr("harness.case.each.run_case", lambda case, output, look=None: fails)
+    monkeypatch.setattr("harness.case.each.run_case", lambda case, output, **more: fails)
     assert run(a=["simulator"], b=["renode"])[0] == 1

@@ -22,10 +22,10 @@ from harness.targets.registry import TARGETS, Target
 
 TARGETS["desk"] = Target("desk", "desk", instructions=True)
 
-def run(case, output, look=None):
+def run(case, output, **more):
     if case.target == "desk":
         return case_result(name=case.name, target="desk")
-    return run_case(case, output, look=look)
+    return run_case(case, output, **more)
 
 harness.case.each.run_case = run
 """
@@ -159,7 +159,7 @@ from results import case_result
 from harness.case import Verdict
 
 def test_it(hil, monkeypatch):
-    monkeypatch.setattr(items, "result_of", lambda case, output: case_result(
+    monkeypatch.setattr(items, "result_of", lambda case, output, **more: case_result(
         name=case.name, verdict=Verdict.FAIL, reason="wrong"))
     result = hil.run("a.elf")
     {look}
