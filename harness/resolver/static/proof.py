@@ -25,6 +25,8 @@ _WORD = 4
 #: The stack at the start: at the end of the RAM part of the address map, where no chip has memory.
 _STACK = RAM.stop - 0x100
 _MOST_PASSES = 4
+#: How the names begin of sections with pointers to constructors: GNU ld's, Zephyr's.
+_CONSTRUCTORS = (".init_array", ".ctors", "init_array", "ctors")
 #: Part of the mangled names of functions that only an interpreter calls.
 _OF_THE_LIBRARY = ("P13TfLiteContext", "_ZN6tflite", "_ZNK6tflite", "_ZZN6tflite")
 
@@ -127,7 +129,10 @@ class _Tracer:
                 state.memory.forget(*span, Unknown(cause, external=True, shared=True))
             explorer.explore(state)
         except Lost as error:
-            if not error.final and error.state is not None and self.skipped.add(error.state):
+            main = self.image.symbol("main")
+            booted = main is None or main.address in explorer.entered
+            state_there = None if error.final or not booted else error.state
+            if state_there is not None and self.skipped.add(state_there):
                 return self._pass(start, shared)
             lost = error.cause
         return Trace(tuple(arrivals), lost, tuple(self._others(explorer))), explorer
@@ -145,14 +150,26 @@ class _Tracer:
         for section in self.image.sections:
             if section.address in RAM and section.writable:
                 self._load(state, section.address, section.size, section.data)
+        for function in dict.fromkeys(self._constructors()):
+            state = explorer.call(state, function)
+        explorer.entered.add(main)
+        return state
+
+    def _constructors(self) -> Iterable[int]:
+        """The functions that construct static objects, in their order."""
         for section in self.image.sections:
-            if section.name.startswith((".init_array", ".ctors", "init_array")):
+            if section.name.startswith(_CONSTRUCTORS) and self._is_used(section.address):
                 for at in range(section.address, section.end, _WORD):
                     function = int.from_bytes(self.image.read(at, _WORD) or b"", "little")
                     if function & 1:
-                        state = explorer.call(state, function & ~1)
-        explorer.entered.add(main)
-        return state
+                        yield function & ~1
+
+    def _is_used(self, table: int) -> bool:
+        """True if code refers to the table at this address."""
+        graph = self.image.graph
+        number = graph.at(table)
+        users = (graph.nodes[n] for n in graph.reach(graph.roots) if number in graph.edges[n])
+        return any(node.kind == "function" for node in users)
 
     def _load(self, state: State, start: int, size: int, data: bytes) -> None:
         for n in range(0, size, _WORD):
@@ -259,8 +276,9 @@ class _Tracer:
             for target in graph.edges[number] - set(graph.calls[number])
             if self._is_foreign(graph, target, explorer)
         }
-        cut = {n for n, node in enumerate(graph.nodes) if node.address in (self.image.entry & ~1,)
-               or node.name == "main"}  # fmt: skip
+        once = {self.image.entry & ~1, *self._constructors()}
+        cut = {n for n, node in enumerate(graph.nodes)
+               if node.address in once or node.name == "main"}  # fmt: skip
         nodes = (graph.nodes[n] for n in graph.reach(starts, frozenset(cut)))
         stacks = [top - 1 for top in explorer.core.stacks]
         return frozenset(

@@ -101,7 +101,7 @@ def test_an_image_that_does_not_allocate_at_all_is_told(image):
 def test_an_arena_with_which_an_image_hangs_is_too_small(image):
     found = minimum(image(fail='for (;;) asm volatile("")'), open_simulator)
     assert found.minimum == 777
-    assert Probe(776, False, "AllocateTensors did not return (condition)") in found.probes
+    assert Probe(776, False, "AllocateTensors did not return (idle)") in found.probes
 
 
 def test_an_arena_with_which_an_image_faults_is_too_small(image):

@@ -53,9 +53,12 @@ def test_the_check_of_a_sample_is_that_of_its_memory(sample: str) -> None:
     wanted = [pair for pair in pairs(table) if pair[0] == sample]
     for built in build_many(wanted):
         proved, held = both(Image.from_elf(built.elf), model)
+        if built.configuration == "checked":  # it gives up before there is an interpreter
+            assert not proved.passed and "no path" in proved.reason
+            continue
         seen = tuple(v for v in proved.verdicts if v not in UNSEEN) or (AuditVerdict.OK,)
         assert seen == held.verdicts, built.configuration
-        assert (proved.verdict in HARMLESS) or seen != proved.verdicts or not held.passed
+        assert proved.passed == (held.passed and seen == proved.verdicts), built.configuration
 
 
 @pytest.mark.timeout(3000)
