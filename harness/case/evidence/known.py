@@ -132,7 +132,7 @@ def _variant(case: Case, image: Image | None) -> Variant | None:
 def _notes(variant: Variant) -> Iterator[Finding]:
     revision = variant.minimum.partition("@")[2]
     if revision:
-        text = f"arena of {variant.arena} B by the smallest one of tflite-micro {revision}"
+        text = f"an arena of {variant.arena} B, by the figure of tflite-micro {revision}"
         yield Finding(Kind.APPROXIMATION, text, f"tflite-micro {revision}")
 
 
