@@ -27,7 +27,7 @@ def library(tmp_path, monkeypatch):
     """The library after a suite's set-up; what it runs itself afterwards fails."""
     monkeypatch.chdir(tmp_path)
 
-    def together(cases, output, progress, results, **more):
+    def together(cases, output, progress, results, *more):
         results |= {key: case_result(name=case.name) for key, case in cases.items()}
 
     def again(case, output, **more):
