@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from harness.elf import Image
 from harness.resolver.static.core import CALLED, ENDED, JUMPED, Core, Fork
 from harness.resolver.static.flow import Flow, Functions
-from harness.resolver.static.state import Decision, Lost, Objects, Snapshot, State
+from harness.resolver.static.state import Decision, LoopMark, Lost, Objects, State
 from harness.resolver.static.values import Cause
 
 _MOST_STEPS = 4_000_000
@@ -145,7 +145,7 @@ class Explorer:
             rounds = 0
         rounds += 1
         if rounds >= _CHECKED_FROM and rounds & rounds - 1 == 0:
-            mark = Snapshot(state.registers(), state.memory.fork())
+            mark = LoopMark(state.registers(), state.memory.fork())
         elif (
             mark is not None
             and mark.registers == state.registers()

@@ -54,7 +54,7 @@ class Frame:
         self.arguments = arguments
         self.saved: tuple[int, int] | None = None
         self.long = False
-        self.jumps: dict[int, tuple[int, int, Snapshot | None]] = {}
+        self.jumps: dict[int, tuple[int, int, LoopMark | None]] = {}
 
     def fork(self) -> Frame:
         """A copy with its own counts."""
@@ -65,7 +65,7 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class LoopMark:
     """Registers and memory at one time."""
 
     registers: tuple[object, ...]
