@@ -1,6 +1,6 @@
 """Hands inputs to the package's own entry points, in process, and says what must not be.
 
-However an input looks: an exit code from 0 to 4, no traceback, no "bug in tflm-hil", bounded time.
+However an input looks: an exit code from 0 to 5, no traceback, no "bug in tflm-hil", bounded time.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Answer:
     @property
     def problem(self) -> str:
         """What must not be, or an empty string."""
-        if self.code not in range(5):
+        if self.code not in range(6):
             return f"exit code {self.code}"
         for words in ("a bug in tflm-hil", "Traceback (most recent call last)"):
             if words in self.said:

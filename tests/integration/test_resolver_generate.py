@@ -72,7 +72,7 @@ def test_a_generated_resolver_computes_what_the_model_says(
     elf = build(sample, [model])
     assert run(sample, elf, tmp_path) is Verdict.PASS
     audit = resolver.check(Firmware.from_elf(elf), Model.from_file(paths.models() / model))
-    assert audit.verdicts == (resolver.Verdict.OK,)
+    assert audit.verdicts == (resolver.AuditVerdict.OK,)
 
 
 def test_one_generated_resolver_serves_several_models(build: Build, tmp_path: Path) -> None:
