@@ -52,7 +52,8 @@ def test_the_audit_tells_the_configuration_without_running(configuration: str) -
     assert set(audit.verdicts) == EXPECTED[configuration]
     variant = load().variant(SAMPLE, configuration, "standalone")
     assert audit.declared == variant.slots
-    assert set(audit.registered) == {addition.operator for addition in variant.additions}
+    accepted = list(dict.fromkeys(addition.operator for addition in variant.additions))
+    assert set(audit.registered) == set(accepted[: variant.slots])
 
 
 @pytest.mark.parametrize("configuration", EXPECTED)
