@@ -21,15 +21,15 @@ from harness.base.text import short
 DEFAULT_CHIP, DEFAULT_BOARD = "nrf9160", "nrf9160dk"
 
 
+@tables.check("an address: a whole number of 32 bits")
 def _address(value: int) -> int:
-    """An address or an offset of 32 bits."""
     if not 0 <= value < 1 << 32:
         raise ValueError(f"{value:#x} is not a number of 32 bits")
     return value
 
 
+@tables.check("a whole number above 0")
 def _positive(value: int) -> int:
-    """A whole number above 0."""
     if value <= 0:
         raise ValueError(f"{value} is not above 0")
     return value

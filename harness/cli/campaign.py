@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.base import files
+from harness.base import files, numbers
 from harness.base.errors import CheckFailed, UsageError
 from harness.cli.names import EXISTING
 from harness.cli.options import (
-    COUNT,
-    COUNT_OR_ZERO,
     STDOUT,
-    TOLERANCE,
     Destination,
     json_option,
+    number_option,
     write_text,
 )
 from harness.cli.studying import ProgressLines, study_options
@@ -41,27 +39,27 @@ if TYPE_CHECKING:
 @click.option("--faults", metavar="M[,M...]",
               help="Fault models: weights, activations, arena, ram, registers, skip, replace, "
               "reset, brownout, noise, lost.  [default: the first seven]")  # fmt: skip
-@click.option("--count", type=COUNT, default=1000, show_default=True, metavar="N",
-              help="How many faults, of the fault models in turn.")  # fmt: skip
-@click.option("--seed", type=COUNT_OR_ZERO, default=1, show_default=True, metavar="N",
-              help="The same seed gives the same faults.")  # fmt: skip
-@click.option("--bits", type=COUNT, default=1, show_default=True, metavar="N",
-              help="Neighbouring bits that flip at once; bytes that are lost.")  # fmt: skip
-@click.option("--inference", type=COUNT_OR_ZERO, default=0, show_default=True, metavar="N",
-              help="Which inference is hit, from 0.")  # fmt: skip
-@click.option("--tolerance", type=TOLERANCE, default=0.0, metavar="X",
-              help="By how much an output of one value may change and still be the same decision. "
-              "Of several values the largest one decides.  [default: 0]")  # fmt: skip
-@click.option("--until-interval", type=TOLERANCE, metavar="W",
-              help="Stop when the 95 % interval of the critical rate is no wider.")  # fmt: skip
+@number_option("--count", check=numbers.count, default=1000, metavar="N",
+               help="How many faults, of the fault models in turn.")  # fmt: skip
+@number_option("--seed", check=numbers.count_or_zero, default=1, metavar="N",
+               help="The same seed gives the same faults.")  # fmt: skip
+@number_option("--bits", check=numbers.count, default=1, metavar="N",
+               help="Neighbouring bits that flip at once; bytes that are lost.")  # fmt: skip
+@number_option("--inference", check=numbers.count_or_zero, default=0, metavar="N",
+               help="Which inference is hit, from 0.")  # fmt: skip
+@number_option("--tolerance", check=numbers.tolerance, default=0.0, metavar="X",
+               help="By how much an output of one value may change and still be the same decision. "
+               "Of several values the largest one decides.")  # fmt: skip
+@number_option("--until-interval", check=numbers.tolerance, metavar="W",
+               help="Stop when the 95 % interval of the critical rate is no wider.")  # fmt: skip
 @click.option("--budget", "budgets", multiple=True, metavar="OUTCOME=RATE",
               help="Exit code 1 unless the rate's 95 % interval ends at or below RATE. May be "
               "given several times.")  # fmt: skip
 @click.option("--judge", is_flag=True,
               help="Run every fault that changes outputs to the image's end and let the harness "
               "judge it: exit code 1 if one passes.")  # fmt: skip
-@click.option("--replay", "replayed", type=COUNT_OR_ZERO, metavar="ID",
-              help="Inject this one fault and show all about it.")  # fmt: skip
+@number_option("--replay", "replayed", check=numbers.count_or_zero, metavar="ID",
+               help="Inject this one fault and show all about it.")  # fmt: skip
 @study_options
 @click.option("--parquet", type=Destination(), metavar="FILE",
               help="Write the records as Parquet, too (extra: parquet).")  # fmt: skip

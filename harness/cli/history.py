@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.base import numbers
 from harness.base.errors import CheckFailed, UsageError
 from harness.base.text import count_of
 from harness.cli.names import EXISTING
 from harness.cli.options import (
-    COUNT,
     HISTORY_VARIABLE,
     STDOUT,
     Destination,
     history_option,
     json_option,
+    number_option,
     write_text,
 )
 
@@ -84,7 +85,7 @@ def record(
 @click.argument("case", required=False)
 @history_option()
 @click.option("--branch", help="Runs of this branch only.")
-@click.option("--last", type=COUNT, default=60, show_default=True, help="So many runs.")
+@number_option("--last", check=numbers.count, default=60, help="So many runs.")
 @json_option()
 def show(
     case: str | None, url: str | None, branch: str | None, last: int, json_file: Path | None
@@ -171,7 +172,7 @@ def _course(cases: dict[CaseKey, list[RecordedCase]]) -> list[str]:
     metavar="BRANCH",
     help="What to compare with: the last runs of this branch.",
 )
-@click.option("--last", type=COUNT, default=10, show_default=True, help="So many of its runs.")
+@number_option("--last", check=numbers.count, default=10, help="So many of its runs.")
 @click.option(
     "--results",
     type=EXISTING,
@@ -222,7 +223,7 @@ def check(
 @click.option("--commit-url", default="", metavar="TEMPLATE",
               help="Link commits: 'https://host/project/commit/{commit}'.")  # fmt: skip
 @click.option("--branch", help="Runs of this branch only.")
-@click.option("--last", type=COUNT, help="So many runs.  [default: all]")
+@number_option("--last", check=numbers.count, help="So many runs.", default_text="all")
 def report(
     folder: Path, url: str | None, commit_url: str, branch: str | None, last: int | None
 ) -> None:

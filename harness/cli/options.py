@@ -14,6 +14,7 @@ import click
 from harness.base import files, numbers
 from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.base.errors import CannotWrite
+from harness.base.tables import Check
 from harness.base.text import short
 from harness.targets.registry import all_options
 
@@ -30,61 +31,41 @@ _LONGEST_NAME = 255
 _UNFOLDED = 2000
 
 
-class Seconds(click.ParamType):  # type: ignore[type-arg]  # not generic in older click
-    """A time: a finite number, above zero unless ``zero`` allows it."""
-
-    name = "seconds"
-
-    def __init__(self, *, zero: bool = False) -> None:
-        self.zero = zero
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Read the number, or end with a usage error."""
-        try:
-            return numbers.seconds(value, zero=self.zero)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
-class Whole(click.ParamType):  # type: ignore[type-arg]
-    """A whole number that ``check`` of :mod:`harness.base.numbers` allows."""
+class Number(click.ParamType):  # type: ignore[type-arg]  # not generic in older click
+    """A number that passes ``check``, one of :mod:`harness.base.numbers`."""
 
     name = "number"
 
-    def __init__(self, check: Callable[[object], int]) -> None:
+    def __init__(self, check: Check[float]) -> None:
         self.check = check
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read the number, or end with a usage error."""
-        try:
-            number = int(value)
-        except ValueError:
-            self.fail(f"{short(value)} is not a whole number", param, ctx)
-        try:
-            return self.check(number)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
-
-
-class Tolerance(click.ParamType):  # type: ignore[type-arg]
-    """The largest difference of a value."""
-
-    name = "x"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """Read the number, or end with a usage error."""
         try:
-            return numbers.tolerance(value)
+            return self.check(numbers.whole(value))
         except ValueError as error:
             self.fail(str(error), param, ctx)
 
 
-COUNT, COUNT_OR_ZERO = Whole(numbers.count), Whole(partial(numbers.count, zero=True))
-BAUD_RATE, TOLERANCE = Whole(numbers.baud), Tolerance()
+def number_option(
+    *names: str,
+    check: Check[Any],
+    help: str,  # noqa: A002 - click's word
+    default: float | None = None,
+    default_text: str = "",
+    **others: Any,
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """An option with a number; its help ends with the numbers that it takes, and its default.
+
+    ``default_text`` describes the default of an option that has no number of its own.
+    """
+    text = default_text or ("" if default is None else f"{default:g}")
+    limits = f"{check.takes}; default: {text}" if text else check.takes
+    return click.option(
+        *names, type=Number(check), default=default, help=f"{help}  [{limits}]", **others
+    )
 
 
 class Destination(click.ParamType):  # type: ignore[type-arg]
@@ -173,9 +154,13 @@ def arithmetic_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def target_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options of all targets; each parameter has the target's own name for it."""
     for option, names in reversed(all_options().values()):
-        kind = Seconds(zero=True) if option.kind == "seconds" else str
+        spelled = option.spelled, option.name
         text = f"With --target {' or '.join(names)}: {option.help}"
-        command = click.option(option.spelled, option.name, type=kind, help=text)(command)
+        if option.kind == "seconds":
+            add = number_option(*spelled, check=numbers.seconds_or_zero, help=text)
+        else:
+            add = click.option(*spelled, help=text)
+        command = add(command)
     return command
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from harness.base import numbers
 from harness.base.errors import CannotTell, CheckFailed, UsageError
 from harness.case.casefile import find_model
 from harness.case.what import What
@@ -16,9 +17,9 @@ from harness.cli.names import IMAGE, MODEL
 from harness.cli.options import (
     STDOUT,
     Destination,
-    Seconds,
     beside_option,
     json_option,
+    number_option,
     screen,
     write_text,
 )
@@ -33,9 +34,8 @@ _JSON = json_option()
 _TARGET = click.option("--target", type=click.Choice(list(TARGETS)),
                        help="Where to run it.  [default: simulator]")  # fmt: skip
 _UNTIL = click.option("--until", "symbol", default="", help="Read when this function is reached.")
-_TIMEOUT = click.option("--timeout", default=5.0, show_default=True, type=Seconds(),
-                        metavar="SECONDS",
-                        help="Read after so long, on the target's clock.")  # fmt: skip
+_TIMEOUT = number_option("--timeout", default=5.0, check=numbers.seconds, metavar="SECONDS",
+                         help="Read after so long, on the target's clock.")  # fmt: skip
 
 
 @click.group()

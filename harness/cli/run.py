@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.base import signals
+from harness.base import numbers, signals
 from harness.base.errors import CannotWrite, ExitCode, HilError, UsageError
 from harness.build.builders import BUILDERS
 from harness.case import CaseResult, Verdict, run_case
@@ -22,14 +22,12 @@ from harness.case.tally import Tally, exit_code
 from harness.cli.crosscheck import CrossChecks
 from harness.cli.names import ALL, CONFIGURATION, EXISTING, IMAGE_OR_CASES, MODEL, TARGET
 from harness.cli.options import (
-    COUNT,
     STDOUT,
-    TOLERANCE,
     Destination,
-    Seconds,
     beside_option,
     history_option,
     json_option,
+    number_option,
     target_options,
     write_text,
 )
@@ -65,25 +63,25 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
               f"{', '.join(SCRAPERS)}, or a regex with named groups.")  # fmt: skip
 @click.option("--inputs", type=EXISTING,
               help=".npy or .npz, one row per inference, to feed through the console.")  # fmt: skip
-@click.option("--inferences", type=COUNT, metavar="N",
-              help="How many results must come, at least.  [default: 1]")  # fmt: skip
-@click.option("--tolerance", type=TOLERANCE, metavar="X",
-              help="Largest difference of an output.  [default: to the bit; float sums 32 ulp]",
-              )  # fmt: skip
+@number_option("--inferences", check=numbers.count, metavar="N",
+               help="How many results must come, at least.", default_text="1")  # fmt: skip
+@number_option("--tolerance", check=numbers.tolerance, metavar="X",
+               help="Largest difference of an output.",
+               default_text="to the bit; for float sums an error bound")  # fmt: skip
 @click.option("--never-ends", is_flag=True,
               help="With --scraper: the firmware never ends on purpose (a stock sample's loop), so "
               "watch it for --watch seconds after the results asked for.")  # fmt: skip
-@click.option("--watch", type=Seconds(), metavar="SECONDS",
-              help="With --scraper: how long, on the target's clock, what comes after the end "
-              "still counts.  [default: 1]")  # fmt: skip
+@number_option("--watch", check=numbers.seconds, metavar="SECONDS",
+               help="With --scraper: how long, on the target's clock, what comes after the end "
+               "still counts.", default_text="1")  # fmt: skip
 @click.option("--press", "presses", metavar="PIN[@S[+S]]", multiple=True,
               help="Press a button (button1, button2, P0.6) so many seconds after the start, for "
               f"so long; may be given again; on {', '.join(who_can(Ability.PINS))}.")  # fmt: skip
-@click.option("--timeout", type=Seconds(), metavar="SECONDS",
-              help="For the whole run, on the target's clock (virtual on simulators).  "
-              "[default: 10 for an ELF]")  # fmt: skip
-@click.option("--guard", type=Seconds(), metavar="SECONDS",
-              help="Limit on the wall clock, for runs that hang.  [default: 120]")  # fmt: skip
+@number_option("--timeout", check=numbers.seconds, metavar="SECONDS",
+               help="For the whole run, on the target's clock (virtual on simulators).",
+               default_text="10 for an ELF")  # fmt: skip
+@number_option("--guard", check=numbers.seconds, metavar="SECONDS",
+               help="Limit on the wall clock, for runs that hang.", default_text="120")  # fmt: skip
 @target_options
 @click.option("--output", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER",
               default="hil-results", show_default=True,

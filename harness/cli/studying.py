@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from harness.cli.options import COUNT, Destination
+from harness.base import numbers
+from harness.cli.options import Destination, number_option
 from harness.studies.dispatch import Progress
 
 _EVERY = 2.0  # seconds between two lines of progress
@@ -22,8 +23,8 @@ def study_options(command: Callable[..., Any]) -> Callable[..., Any]:
                      "stopped continues from there."),
         click.option("--scheduler", default="", metavar="tcp://...",
                      help="Run on the Dask cluster of this scheduler (extra: dask)."),
-        click.option("--workers", type=COUNT, metavar="N",
-                     help="Processes on this machine.  [default: one per core]"),
+        number_option("--workers", check=numbers.count, metavar="N",
+                      help="Processes on this machine.", default_text="one per core"),
     ):  # fmt: skip
         command = option(command)
     return command

@@ -27,12 +27,12 @@ def test_times(value: object) -> None:
 
 
 def test_zero_seconds_are_a_time_where_waiting_may_be_left_out() -> None:
-    assert numbers.seconds(0, zero=True) == 0
+    assert numbers.seconds_or_zero(0) == 0
 
 
 @pytest.mark.parametrize("value", [*NO_NUMBERS, 0, 1.5, 10**12])
 def test_a_count_is_a_whole_number_from_one(value: object) -> None:
-    with pytest.raises(ValueError, match="is not a number from 1"):
+    with pytest.raises(ValueError, match="is not a whole number from 1"):
         numbers.count(value)
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Annotated, Literal
 
 import pytest
 
-from harness.base import numbers, tables
+from harness.base import numbers, platforms, tables
 from harness.base.errors import UsageError
+from harness.build import configurations
+from harness.case import casefile
+from harness.studies.sweep import axes
+from harness.targets.board import lab
 
 
 @dataclass(frozen=True)
@@ -26,8 +29,8 @@ class Outer:
     share: float = 0.5
     wanted: bool = False
     mode: Literal["fast", "slow"] = "fast"
-    wait: Annotated[float, partial(numbers.seconds, zero=True)] = 0.0
-    serial: Annotated[str, tables.Raw(str)] = ""
+    wait: Annotated[float, numbers.seconds_or_zero] = 0.0
+    serial: Annotated[str, tables.check("a serial number", raw=True)(str)] = ""
     inner: Inner | None = None
     rows: tuple[Inner, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
@@ -83,3 +86,29 @@ def test_a_number_of_thousands_of_digits_is_told_in_a_few():
     with pytest.raises(UsageError) as caught:
         tables.read(Outer, {"name": 10**5000}, "a.toml")
     assert len(caught.value.message) < 100
+
+
+SCHEMAS = {
+    "case file": casefile._Row,
+    "lab file": lab._Document,
+    "sweep": axes.Sweep,
+    "chip table": platforms._ChipFile,
+    "board table": platforms._BoardFile,
+    "sample table": configurations._Document,
+}
+
+
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+def test_every_key_has_a_noun_phrase_for_the_manual(schema: type):
+    for key in tables.keys(schema):
+        assert key.takes
+        assert not key.takes.endswith("."), key
+        assert key.takes[0] in '"`' or key.takes[0].islower(), key
+
+
+def test_the_noun_phrase_of_a_check_stands_in_the_list_of_keys():
+    takes = {key.name: key.takes for key in tables.keys(Outer)}
+    assert takes["wait"] == numbers.seconds_or_zero.takes
+    assert takes["serial"] == "a serial number"
+    assert takes["inner.words"] == "a list; each a text"
+    assert takes["sizes"] == "a table; each value a whole number"

@@ -6,6 +6,7 @@ import click
 import pytest
 
 from harness.cli import COMMANDS, cli, main
+from harness.cli.options import Number
 
 
 def _commands() -> dict[str, click.Command]:
@@ -53,6 +54,14 @@ def test_json_takes_the_same_values_everywhere(capsys, tmp_path):
     file = tmp_path / "list.json"
     assert main(["samples", "--json", str(file)]) == 0
     assert json.loads(file.read_text())
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_help_names_the_numbers_that_an_option_takes(name):
+    for option in options(name):
+        if isinstance(option.type, Number):
+            assert option.help is not None
+            assert f"  [{option.type.check.takes}" in option.help
 
 
 def test_times_are_called_timeout_and_refuse_what_is_none(capsys):

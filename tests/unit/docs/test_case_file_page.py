@@ -21,6 +21,6 @@ def test_a_key_says_what_it_takes_and_what_it_is_without_it():
     assert known["targets"].takes == "a list; each a text"
     assert known["targets"].default == '["simulator"]'
     assert known["reference"].takes == '"numpy" or "none"'
-    assert known["inferences"].takes == "a count: a whole number from 1"
+    assert known["inferences"].takes == "a whole number from 1"
     assert known["expect.findings"].takes == "a list; each `kind` or `kind:subject`"
     assert known["ends_at"].default == ""
