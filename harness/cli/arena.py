@@ -9,8 +9,9 @@ import click
 
 from harness.base import numbers
 from harness.case.what import What
-from harness.cli.names import CONFIGURATION, IMAGE
-from harness.cli.options import STDOUT, json_option, number_option, write_text
+from harness.cli.options import json_option, number_option
+from harness.cli.output import write_text
+from harness.cli.parameters import CONFIGURATION, IMAGE, STDOUT
 from harness.elf import combined
 
 

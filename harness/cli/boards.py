@@ -12,7 +12,9 @@ import click
 
 from harness.base import numbers
 from harness.base.errors import BoardUnavailable, UsageError
-from harness.cli.options import STDOUT, json_option, number_option, write_text
+from harness.cli.options import json_option, number_option
+from harness.cli.output import write_text
+from harness.cli.parameters import STDOUT
 from harness.elf import Image
 from harness.targets.board import discovery, image, runners
 from harness.targets.board.flash import Flasher

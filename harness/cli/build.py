@@ -9,8 +9,9 @@ from harness.base.errors import UsageError
 from harness.build.builders import BUILDERS, build_all, build_one
 from harness.build.configurations import load
 from harness.build.zephyr import KERNEL_VARIANTS, ZEPHYR_BOARDS
-from harness.cli.names import ALL, CONFIGURATION, SAMPLE
-from harness.cli.options import number_option, on_stderr
+from harness.cli.options import number_option
+from harness.cli.output import on_stderr
+from harness.cli.parameters import ALL, CONFIGURATION, SAMPLE
 
 
 @click.command()

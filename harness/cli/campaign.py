@@ -10,15 +10,9 @@ import click
 
 from harness.base import files, numbers
 from harness.base.errors import CheckFailed, UsageError
-from harness.cli.names import EXISTING
-from harness.cli.options import (
-    STDOUT,
-    Destination,
-    json_option,
-    number_option,
-    write_text,
-)
-from harness.cli.studying import ProgressLines, study_options
+from harness.cli.options import json_option, number_option, study_options
+from harness.cli.output import write_text
+from harness.cli.parameters import EXISTING, STDOUT, Destination
 from harness.elf import Image
 
 if TYPE_CHECKING:
@@ -138,13 +132,14 @@ def _budgets(texts: tuple[str, ...], outcomes: tuple[str, ...]) -> dict[str, flo
 
 
 def _carry_out(study: Study, options: dict[str, Any]) -> CampaignSummary:
+    from harness.report.progress import StudyProgress  # noqa: PLC0415
     from harness.studies import ResultStore, open_workers  # noqa: PLC0415
     from harness.studies.campaign import campaign as carry_out  # noqa: PLC0415
 
     with ResultStore(options["store"], study) as store:
         with open_workers(options["workers"] or 0, options["scheduler"]) as workers:
             summary, units = carry_out(
-                study, store, workers, interval=options["until_interval"], progress=ProgressLines()
+                study, store, workers, interval=options["until_interval"], progress=StudyProgress()
             )
         if options["json_file"] is not None:
             document = {

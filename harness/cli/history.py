@@ -12,16 +12,9 @@ import click
 from harness.base import numbers
 from harness.base.errors import CheckFailed, UsageError
 from harness.base.text import count_of
-from harness.cli.names import EXISTING
-from harness.cli.options import (
-    HISTORY_VARIABLE,
-    STDOUT,
-    Destination,
-    history_option,
-    json_option,
-    number_option,
-    write_text,
-)
+from harness.cli.options import HISTORY_VARIABLE, history_option, json_option, number_option
+from harness.cli.output import write_text
+from harness.cli.parameters import EXISTING, STDOUT, Destination
 
 if TYPE_CHECKING:
     from harness.history.gate import CaseKey
@@ -231,7 +224,7 @@ def report(
 
     Open DIR/index.html; no server and no network are needed.
     """
-    from harness.report.site import write_site  # noqa: PLC0415 - see cli/__init__
+    from harness.report.history import write_site  # noqa: PLC0415 - see cli/__init__
 
     with open_history(url) as store:
         count = write_site(store, folder, commit_url=commit_url, branch=branch, last=last)

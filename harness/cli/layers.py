@@ -12,14 +12,9 @@ from harness.base import files, numbers
 from harness.base.arithmetic import Arithmetic
 from harness.base.errors import CheckFailed, UsageError
 from harness.case.what import What
-from harness.cli.names import CONFIGURATION, IMAGE, MODEL
-from harness.cli.options import (
-    STDOUT,
-    arithmetic_options,
-    json_option,
-    number_option,
-    write_text,
-)
+from harness.cli.options import arithmetic_options, json_option, number_option
+from harness.cli.output import write_text
+from harness.cli.parameters import CONFIGURATION, IMAGE, MODEL, STDOUT
 from harness.elf import combined
 from harness.targets.registry import DEFAULT, Ability, who_can
 

@@ -16,8 +16,9 @@ from harness.base.arithmetic import Arithmetic
 from harness.base.errors import UsageError
 from harness.case.casefile import find_model
 from harness.case.inputs import load_batch
-from harness.cli.names import EXISTING, MODEL
-from harness.cli.options import STDOUT, Destination, arithmetic_options, json_option, write_text
+from harness.cli.options import arithmetic_options, json_option
+from harness.cli.output import write_text
+from harness.cli.parameters import EXISTING, MODEL, STDOUT, Destination
 from harness.model import Model, Operator
 from harness.model.pitfalls import pitfalls
 from harness.reference import Interpreter

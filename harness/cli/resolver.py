@@ -13,16 +13,9 @@ from harness.base import numbers
 from harness.base.errors import CannotTell, CheckFailed, UsageError
 from harness.case.casefile import find_model
 from harness.case.what import What
-from harness.cli.names import IMAGE, MODEL
-from harness.cli.options import (
-    STDOUT,
-    Destination,
-    beside_option,
-    json_option,
-    number_option,
-    screen,
-    write_text,
-)
+from harness.cli.options import beside_option, json_option, number_option
+from harness.cli.output import screen, write_text
+from harness.cli.parameters import IMAGE, MODEL, STDOUT, Destination
 from harness.elf import Image, combined
 from harness.model import Model
 from harness.targets.registry import DEFAULT, TARGETS

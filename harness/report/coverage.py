@@ -13,7 +13,7 @@ from rich.text import Text
 from harness.case.measures import number
 from harness.case.result import CaseResult
 from harness.elf.coverage import Coverage
-from harness.report.table import show
+from harness.report.terminal import show
 
 #: Functions that a profile lists; the JSON has them all.
 MOST = 20

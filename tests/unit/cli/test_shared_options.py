@@ -6,7 +6,7 @@ import click
 import pytest
 
 from harness.cli import COMMANDS, cli, main
-from harness.cli.options import Number
+from harness.cli.parameters import Number
 
 
 def _commands() -> dict[str, click.Command]:

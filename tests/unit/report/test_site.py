@@ -15,8 +15,8 @@ from harness.history.measures import figures
 from harness.history.run import ImageParts, Occasion, from_document
 from harness.history.store import History
 from harness.history.trend import Trend
-from harness.report.site import _plots as drawn_figures
-from harness.report.site import page_name, write_site
+from harness.report.history import _plots as drawn_figures
+from harness.report.history import page_name, write_site
 
 LINK = "https://host/x/commit/{commit}"
 HOSTILE = "</script><script>document.title='owned'</script><img src=x onerror=alert(1)>"

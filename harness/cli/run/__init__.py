@@ -2,44 +2,48 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from harness.base import numbers, signals
-from harness.base.errors import CannotWrite, ExitCode, HilError, UsageError
+from harness.base.errors import ExitCode, UsageError
 from harness.build.builders import BUILDERS
-from harness.case import CaseResult, Verdict, run_case
+from harness.case import Case, CaseResult, Verdict, run_case
 from harness.case.each import result_of
 from harness.case.spec import target_names
 from harness.case.tally import Tally, exit_code
 from harness.cli.crosscheck import CrossChecks
-from harness.cli.names import ALL, CONFIGURATION, EXISTING, IMAGE_OR_CASES, MODEL, TARGET
 from harness.cli.options import (
-    STDOUT,
-    Destination,
     beside_option,
     history_option,
     json_option,
     number_option,
     target_options,
-    write_text,
 )
-from harness.cli.selection import Options, select, selection
-from harness.report.ticker import Ticker
+from harness.cli.parameters import (
+    ALL,
+    CONFIGURATION,
+    EXISTING,
+    IMAGE_OR_CASES,
+    MODEL,
+    STDOUT,
+    TARGET,
+    Destination,
+)
+from harness.cli.run.cases import Options, select, selection
+from harness.cli.run.reports import RunReport, check_destinations, interrupted, report
+from harness.report.progress import Ticker
 from harness.targets.registry import TARGETS, Ability, TargetPools, who_can
 from harness.uart.scrapers import SCRAPERS
 
 if TYPE_CHECKING:
-    from harness.history.run import Occasion
+    from harness.case.run import Calibrate
 
-_REPORTS = ("json_file", "junit", "html", "coverage")
 _SKIPS_HINT = "--allow-skips, if that is as it should be"
 
 
@@ -133,39 +137,24 @@ def run(**options: Any) -> int:
     from harness.history.run import Occasion  # noqa: PLC0415
     from harness.history.timing import calibrate_with  # noqa: PLC0415
 
-    _check_destinations(options)
+    check_destinations(options)
     occasion = Occasion.here(selection=selection(options))
     calibrate = calibrate_with(options["calibration"])
     cases = select(options)
-    quiet = options["json_file"] == STDOUT
-    ticker = Ticker("", stream=sys.stderr)
     checks = CrossChecks(cases, options["symbols"])
     if options["symbols"] and not checks.wanted:
         raise UsageError("--symbol compares targets, and no case runs on two of them")
     results: list[CaseResult] = []
-    with signals.Keeping() as keeping, TargetPools() as shared:
-        for number, case in enumerate(cases, 1):
-            position = f"[{number}/{len(cases)}]"
-            ticker.line(f"{position} {case.name} on {case.target} ...")
-            ready = case.on(case.target, shared.options(case.target, case.target_options))
-            try:
-                look = checks.look(case)
-                run_one = run_case if len(cases) == 1 else result_of
-                output = options["output"] / case.target
-                results.append(run_one(ready, output, look=look, calibrate=calibrate))
-            finally:
-                ticker.done()
-            if len(cases) > 1 and not quiet:
-                seconds = f"{results[-1].measures.wall_seconds:.1f} s"
-                outcome = f"{results[-1].setup}: {results[-1].judgement.verdict} ({seconds})"
-                click.echo(f"{position} {outcome}", err=True)
+    with signals.Keeping() as keeping, TargetPools() as pools:
+        for result in _results(cases, pools, checks, calibrate, options):
+            results.append(result)
     with signals.held_back():
         if keeping.stop is not None:
             occasion = occasion.without("cases after the interrupt")
         tally = _tally(results, len(cases), options)
-        _report(Outcome(results, occasion, checks, tally), options, quiet=quiet)
+        report(RunReport(results, occasion, checks, tally), options)
         if keeping.stop is not None:
-            click.echo(_interrupted(keeping.stop, len(results), len(cases), options), err=True)
+            click.echo(interrupted(keeping.stop, len(results), len(cases), options), err=True)
             return signals.exit_code(keeping.stop)
     verdicts = [result.judgement.verdict for result in results]
     code = exit_code([*verdicts, Verdict.FAIL] if checks.differ else verdicts, tally)
@@ -176,93 +165,32 @@ def run(**options: Any) -> int:
     return code
 
 
+def _results(
+    cases: Sequence[Case],
+    pools: TargetPools,
+    checks: CrossChecks,
+    calibrate: Calibrate | None,
+    options: Options,
+) -> Iterator[CaseResult]:
+    """Run one case after the other, with its progress; a single case raises what ends it early."""
+    run_one = run_case if len(cases) == 1 else result_of
+    ticker = Ticker("", stream=sys.stderr)
+    for number, case in enumerate(cases, 1):
+        position = f"[{number}/{len(cases)}]"
+        ticker.line(f"{position} {case.name} on {case.target} ...")
+        ready = case.on(case.target, pools.options(case.target, case.target_options))
+        output = options["output"] / case.target
+        try:
+            result = run_one(ready, output, look=checks.look(case), calibrate=calibrate)
+        finally:
+            ticker.done()
+        yield result
+        if len(cases) > 1 and options["json_file"] != STDOUT:
+            seconds = f"{result.measures.wall_seconds:.1f} s"
+            verdict = f"{result.setup}: {result.judgement.verdict} ({seconds})"
+            click.echo(f"{position} {verdict}", err=True)
+
+
 def _tally(results: Sequence[CaseResult], asked: int, options: Options) -> Tally:
     named = target_names(options["target"]) if options["target"] is not None else ()
     return Tally.of(results).requested(asked=asked, named=named, allow_skips=options["allow_skips"])
-
-
-def _interrupted(stop: KeyboardInterrupt, done: int, wanted: int, options: Options) -> str:
-    """One line about an interrupted run: how many cases ran, and where their results are."""
-    reports = [str(options[name]) for name in _REPORTS if options[name] not in (None, STDOUT)]
-    where = ", ".join([*reports, f"files of each in {options['output']}"] if done else reports)
-    return f"tflm-hil: interrupted by {signals.cause(stop)}: {done} of {wanted} cases ran" + (
-        f" and are reported ({where})" if where else ""
-    )
-
-
-def _check_destinations(options: Options) -> None:
-    """Refuse, before anything runs, destinations at which results would be lost."""
-    files = [options[name] for name in _REPORTS if options[name] is not None]
-    twice = next((file for file in files if files.count(file) > 1), None)
-    if twice is not None:
-        raise UsageError(f"two reports would be written to {twice}")
-    output: Path = options["output"]
-    existing = next(path for path in (output, *output.absolute().parents) if path.exists())
-    if not existing.is_dir():
-        raise UsageError(f"cannot write results to {output}", hint="choose another --output")
-    if not os.access(existing, os.W_OK):
-        raise CannotWrite(
-            f"cannot write results to {output}: {existing} may not be written",
-            hint="choose another --output",
-        )
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What the reports show of a run."""
-
-    results: Sequence[CaseResult]
-    occasion: Occasion
-    checks: CrossChecks
-    tally: Tally
-
-    def document(self) -> dict[str, Any]:
-        """The document of ``run --json``."""
-        from harness.history.keep import document  # noqa: PLC0415 - see cli/__init__
-
-        more = {"crosschecks": self.checks.to_json()} if self.checks.wanted else {}
-        return {**document(self.results, self.occasion, self.tally), **more}
-
-
-def _report(outcome: Outcome, options: Options, *, quiet: bool) -> None:
-    from harness import report  # noqa: PLC0415  rich and jinja2 only if something is shown
-
-    if not quiet:
-        report.print_table(outcome.results, sys.stdout, outcome.tally)
-        report.print_images(outcome.results, sys.stdout)
-        report.print_failures(outcome.results, sys.stdout)
-        if options["profile"]:
-            report.print_profiles(outcome.results, sys.stdout)
-        outcome.checks.show(sys.stdout)
-    wanted = {name: path for name in _REPORTS if (path := options[name]) is not None}
-    failures: list[HilError] = []
-    for name, path in wanted.items():
-        try:
-            write_text(path, _content(name, path, outcome))
-        except CannotWrite as error:  # the others may lie on another disk
-            failures.append(error)
-    try:
-        _keep(outcome, options["url"])
-    except HilError as error:
-        failures.append(error)
-    if failures:
-        raise failures[0]
-
-
-def _keep(outcome: Outcome, url: str | None) -> None:
-    if url and outcome.results:
-        from harness.history.keep import keep  # noqa: PLC0415 - see cli/__init__
-
-        click.echo(f"history: {keep(url, outcome.document(), outcome.occasion)}", err=True)
-
-
-def _content(name: str, path: Path, outcome: Outcome) -> str:
-    from harness import report  # noqa: PLC0415  rich and jinja2 only if something is shown
-
-    if name == "json_file":
-        return json.dumps(outcome.document(), indent=2)
-    if name == "html":
-        return report.html(outcome.results, report.About(outcome.occasion, path.absolute().parent))
-    if name == "junit":
-        return report.junit(outcome.results, outcome.tally)
-    return report.lcov(outcome.results)

@@ -1,4 +1,4 @@
-"""The tables at the end of a run."""
+"""A run on the terminal: the tables at its end, and what failed."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@ import io
 
 from results import case_result
 
-from harness.report.ticker import Ticker
+from harness.report.progress import Ticker
 
 
 class Terminal(io.StringIO):

@@ -17,8 +17,8 @@ from harness.case.casefile import check_ends, find_model
 from harness.case.samples import sample_case
 from harness.case.spec import on_targets, target_names
 from harness.case.what import What
-from harness.cli.names import ALL
-from harness.cli.options import on_stderr
+from harness.cli.output import on_stderr
+from harness.cli.parameters import ALL
 from harness.history.selection import Selection
 from harness.targets.pins import parse_press
 from harness.targets.registry import Ability, all_options, target, who_can
