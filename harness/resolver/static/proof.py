@@ -116,7 +116,7 @@ class _Tracer:
     ) -> tuple[Trace, Explorer]:
         arrivals: list[Arrival] = []
         explorer = Explorer(self.image, self.objects, {}, self._variant)
-        explorer.core.watched = frozenset(self.slots)
+        explorer.core.memory.watched = frozenset(self.slots)
         explorer.hooks |= library.hooks(self.image, explorer.core)
         explorer.hooks |= {address: self._registers(key) for address, key in self.registers.items()}
         explorer.hooks |= dict.fromkeys(self.allocates, lambda state: self._arrive(state, arrivals))
