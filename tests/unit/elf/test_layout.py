@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness import footprint
-from harness.elf import Firmware
+from harness.elf import Image
 
-Make = Callable[[list[MadeSection], list[MadeSymbol]], Firmware]
+Make = Callable[[list[MadeSection], list[MadeSymbol]], Image]
 
 _SYMBOL = st.builds(
     MadeSymbol,
@@ -41,7 +41,7 @@ def test_the_parts_of_a_region_sum_to_it_whatever_the_symbols_claim(
          MadeSection(".bss", 0x2000_0000 + gap, size=77)],
         symbols,
     ))  # fmt: skip
-    firmware = Firmware.from_elf(path)
+    firmware = Image.from_elf(path)
     layout = firmware.layout
     flash = 0x100 + gap + len(raw or b"x")
     assert sum(part.size for part in layout.of("FLASH")) == flash
@@ -53,7 +53,7 @@ def test_the_parts_of_a_region_sum_to_it_whatever_the_symbols_claim(
 
 
 def test_flash_is_the_size_of_the_binary_and_both_are_what_the_linker_prints(
-    little: Firmware, tmp_path: Path
+    little: Image, tmp_path: Path
 ) -> None:
     if shutil.which("arm-none-eabi-objcopy") is None:
         pytest.skip("no arm-none-eabi-objcopy")

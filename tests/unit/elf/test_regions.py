@@ -6,18 +6,18 @@ import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.base.errors import UsageError
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.regions import from_linker_script, from_map, memories
 
 
-def _firmware(folder: Path, flash: int, ram: int, config: dict[str, int]) -> Firmware:
+def _firmware(folder: Path, flash: int, ram: int, config: dict[str, int]) -> Image:
     path = folder / "image.elf"
     path.write_bytes(write_elf(
         [MadeSection("text", flash, bytes(64), load=flash, executable=True),
          MadeSection("bss", ram, size=32)],
         [MadeSymbol(name, value, section=None, kind="notype") for name, value in config.items()],
     ))  # fmt: skip
-    return Firmware.from_elf(path)
+    return Image.from_elf(path)
 
 
 def test_the_chip_gives_its_whole_banks(tmp_path: Path) -> None:

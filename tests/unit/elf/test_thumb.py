@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.elf.thumb import ReferenceKind, references, returned_constant
 
 _ADDRESS = 0x1000
@@ -81,7 +81,7 @@ def test_any_bytes_are_decoded_without_an_exception(code: bytes) -> None:
     assert all(r.at >= _ADDRESS for r in references(code, _ADDRESS))
 
 
-def test_calls_of_a_compiled_function_are_those_of_the_disassembler(little: Firmware) -> None:
+def test_calls_of_a_compiled_function_are_those_of_the_disassembler(little: Image) -> None:
     engine = capstone.Cs(capstone.CS_ARCH_ARM, capstone.CS_MODE_THUMB | capstone.CS_MODE_MCLASS)
     compared = 0
     for symbol in little.symbols:

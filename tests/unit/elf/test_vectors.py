@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.base.errors import BadElf
-from harness.elf import Firmware, trustzone, vectors
+from harness.elf import Image, trustzone, vectors
 from harness.elf.wrapped import wrap
 
 FLASH, RAM = range(0x10_0000), range(0x2000_0000, 0x2004_0000)
@@ -21,13 +21,13 @@ def table(entry: int, stack: int = 0x2000_1000) -> bytes:
     return struct.pack("<2I", stack, entry) + bytes(0x78) + b"\x00\xbf" * 8
 
 
-def find(image: Firmware) -> tuple[int, str]:
+def find(image: Image) -> tuple[int, str]:
     found = vectors.find(image, FLASH, RAM)
     return found.address, found.reason
 
 
-def plain(tmp_path, *blocks: tuple[int, bytes]) -> Firmware:
-    return Firmware(tmp_path / "app.hex", wrap(blocks))
+def plain(tmp_path, *blocks: tuple[int, bytes]) -> Image:
+    return Image(tmp_path / "app.hex", wrap(blocks))
 
 
 def test_what_lies_at_the_start_of_flash_is_what_the_core_boots(make):
@@ -73,7 +73,7 @@ def test_a_named_table_that_does_not_boot_is_refused_not_passed_over(make):
 
 @given(data=st.binary(max_size=0x400), at=st.sampled_from([0, 0x8000, 0x10010]))
 def test_of_any_bytes_only_what_boots_is_taken(tmp_path_factory, data, at):
-    image = Firmware(tmp_path_factory.getbasetemp() / "any", wrap([(at, data)]))
+    image = Image(tmp_path_factory.getbasetemp() / "any", wrap([(at, data)]))
     try:
         found = vectors.find(image, FLASH, RAM)
     except BadElf:

@@ -11,7 +11,7 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 from little_tflm import compile_little, has_gcc
 
 from harness.base.errors import FirmwareFailed, UsageError
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.footprint import arena_minimum
 from harness.footprint.arena import ArenaMinimum, Probe, Site, _Prober, minimum, sites
 from harness.targets.base import Stop
@@ -45,7 +45,7 @@ SITE = "tflite::MicroInterpreter::MicroInterpreter"
 
 
 @pytest.fixture(scope="module")
-def image(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Firmware]:
+def image(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Image]:
     """An image whose arena has 2048 bytes, of which it needs some."""
     if not has_gcc():
         pytest.skip("no arm-none-eabi-g++")
@@ -53,13 +53,13 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Firmware]:
     def make(
         *, needed: int = 777, fail: str = "return 1", before: str = "", given: str = "",
         register: str = HANDED_OVER,
-    ) -> Firmware:  # fmt: skip
+    ) -> Image:  # fmt: skip
         text = INTERPRETER.replace("BEFORE", before).replace("NEEDED", str(needed))
         elf = compile_little(
             tmp_path_factory.mktemp("arena"), register=register.replace("GIVEN", given),
             files={"arena.h": text.replace("FAIL", fail)}, extra=("-include", "arena.h"),
         )  # fmt: skip
-        return Firmware.from_elf(elf)
+        return Image.from_elf(elf)
 
     return make
 
@@ -149,12 +149,12 @@ ALLOCATOR = "_ZN6tflite14MicroAllocator6CreateEPhm"  # (unsigned char*, unsigned
 
 
 @pytest.fixture
-def symbols(tmp_path: Path) -> Callable[..., Firmware]:
-    def make(*symbols: MadeSymbol) -> Firmware:
+def symbols(tmp_path: Path) -> Callable[..., Image]:
+    def make(*symbols: MadeSymbol) -> Image:
         path = tmp_path / "own.elf"
         text = MadeSection(".text", 0, bytes(128), load=0, executable=True)
         path.write_bytes(write_elf([text], list(symbols), entry=9))
-        return Firmware.from_elf(path)
+        return Image.from_elf(path)
 
     return make
 

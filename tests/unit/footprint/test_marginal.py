@@ -11,7 +11,7 @@ from little_tflm import compile_little, has_gcc
 from harness import footprint
 from harness.base import logs
 from harness.base.errors import UsageError
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.footprint.compare import Change
 from harness.footprint.marginal import LeaveOneOut, _net, leave_one_out
 
@@ -43,7 +43,7 @@ def found(build: Build) -> LeaveOneOut:
 
 
 def used(build: Build, names: Sequence[str], region: str) -> int:
-    document = footprint.analyse(Firmware.from_elf(build(names)))
+    document = footprint.analyse(Image.from_elf(build(names)))
     return document.region(region).used
 
 
@@ -108,7 +108,7 @@ def test_what_is_the_operators_own_is_no_change_elsewhere(found: LeaveOneOut):
 
 
 def test_an_operators_figures_are_those_of_the_whole_image(found: LeaveOneOut, build: Build):
-    whole = footprint.analyse(Firmware.from_elf(build(list(ADD)))).operators.operators
+    whole = footprint.analyse(Image.from_elf(build(list(ADD)))).operators.operators
     assert [(row.exclusive, row.alone) for row in found.rows] == [
         (cost.exclusive, cost.alone) for cost in whole
     ]

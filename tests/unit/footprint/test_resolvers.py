@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.footprint.resolver_layout import ClassLayout, ResolverLayout, known_layouts
 from harness.footprint.resolvers import Declared, all_ops, find, slots_in_symbols, vtables
 
 
 @pytest.fixture
 def image(tmp_path):
-    def make(*symbols: MadeSymbol) -> Firmware:
+    def make(*symbols: MadeSymbol) -> Image:
         path = tmp_path / "own.elf"
         text = MadeSection(".text", 0, bytes(256), load=0, executable=True)
         path.write_bytes(write_elf([text], list(symbols), entry=9))
-        return Firmware.from_elf(path)
+        return Image.from_elf(path)
 
     return make
 
