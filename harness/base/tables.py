@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Check(Generic[T]):
+class ValueCheck(Generic[T]):
     """A check of one value: a call gives the value or raises ValueError.
 
     ``takes`` is the noun phrase for the value in manual and ``--help``. The check of a key runs
@@ -49,9 +49,9 @@ class Check(Generic[T]):
         return self.function(value)
 
 
-def check(takes: str, *, raw: bool = False) -> Callable[[Callable[[Any], T]], Check[T]]:
-    """Make a function the :class:`Check` of a key; used as a decorator."""
-    return lambda function: Check(function, takes, raw)
+def check(takes: str, *, raw: bool = False) -> Callable[[Callable[[Any], T]], ValueCheck[T]]:
+    """Make a function the :class:`ValueCheck` of a key; used as a decorator."""
+    return lambda function: ValueCheck(function, takes, raw)
 
 
 _WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
@@ -62,7 +62,7 @@ def read(kind: type[T], table: object, where: str) -> T:
 
     Annotations may be str, bool, int, float, ``Literal``, ``tuple[X, ...]`` (a list),
     ``Mapping[str, X]`` (a table), a dataclass (a table), ``X | None`` (may be left out) and
-    ``Annotated[X, check]`` with a :class:`Check`.
+    ``Annotated[X, check]`` with a :class:`ValueCheck`.
 
     Raises :class:`UsageError` that begins with ``where`` and names the key.
     """
@@ -133,7 +133,7 @@ def _plain(kind: type, value: object, key: str, where: str) -> object:
     raise UsageError(f"{where}: {key} is {_WORDS[kind]}, not {short(value)}")
 
 
-def _checked(kind: Any, rule: Check[Any], value: object, key: str, where: str) -> object:
+def _checked(kind: Any, rule: ValueCheck[Any], value: object, key: str, where: str) -> object:
     typed = value if rule.raw else value_of(kind, value, key, where)
     try:
         return rule(typed)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.base.errors import UsageError
-from harness.build.result import BuildOptions
+from harness.build.options import BuildOptions
 
 #: Names of builders. (`prebuilt` in results means an image that nobody here built.)
 BUILDERS = ("standalone", "standalone-ns", "zephyr")

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from harness.base import files
 from harness.base.errors import BuildFailed, CannotWrite, EnvironmentMissing
-from harness.build.inputs import Contents, Inputs, Record, Roots, digest
+from harness.build.inputs import Contents, InputRecord, Inputs, Roots, digest
 
 __all__ = ["Cache", "digest", "tree_digest"]
 
@@ -71,7 +71,7 @@ class Cache:
     def _holds(self, folder: Path) -> bool:
         try:
             document = json.loads((folder / _RECORD).read_bytes())
-            record = Record(document["files"], document["absent"])
+            record = InputRecord(document["files"], document["absent"])
             now = record.current(self._roots, self._contents)
         except (OSError, ValueError, KeyError, TypeError, AttributeError):  # not a record of ours
             return False
@@ -133,10 +133,10 @@ class Cache:
             os.close(lock)
         return final
 
-    def _recorded(self, inputs: Inputs, begun: int) -> Record:
+    def _recorded(self, inputs: Inputs, begun: int) -> InputRecord:
         """The record of ``inputs``. Raises :class:`_Changed` for a file younger than ``begun``."""
         try:
-            record = Record.of(inputs, self._roots, self._contents)
+            record = InputRecord.of(inputs, self._roots, self._contents)
             for name in record.files:
                 path = Path(self._roots.path(name))
                 if path.stat().st_ctime_ns > begun:

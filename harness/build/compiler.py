@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.build.cache import Cache
 from harness.build.inputs import Includes, Inputs, digest
-from harness.build.threads import at_once
+from harness.build.parallel import parallel_map
 from harness.build.toolchain import Toolchain
 
 _FOLDERS = "folders.json"
@@ -74,7 +74,7 @@ class Compiler:
         def compile_one(pair: tuple[Path, Path]) -> list[str]:
             return self.tools.compile(*pair, flags, include)
 
-        headers = at_once(compile_one, sources, jobs=jobs, stop=self.tools.processes.stop)
+        headers = parallel_map(compile_one, sources, jobs=jobs, stop=self.tools.processes.stop)
         return self._includes.inputs(
             [str(source) for source, _ in sources],
             chain.from_iterable(headers),

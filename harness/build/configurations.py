@@ -21,26 +21,12 @@ from harness.base.findings import Kind
 from harness.base.text import short
 from harness.build.variants import (
     RUNTIMES,
-    Addition,
     Configuration,
-    Expectation,
     Sample,
     Table,
-    Variant,
     broken,
     explained,
 )
-
-__all__ = [
-    "RUNTIMES",
-    "Addition",
-    "Configuration",
-    "Expectation",
-    "Sample",
-    "Table",
-    "Variant",
-    "load",
-]
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _FORMULA = re.compile(r"\d+|[a-z]+([+-]\d+)?")

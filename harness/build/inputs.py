@@ -217,7 +217,7 @@ def _node(path: str) -> tuple[int, int] | None:
 
 
 @dataclass(frozen=True)
-class Record:
+class InputRecord:
     """Inputs as they were when a result was made, kept beside it as JSON.
 
     ``files``: name -> hash and status. ``absent``: name of a folder -> names that are not in it; a
@@ -228,7 +228,7 @@ class Record:
     absent: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, inputs: Inputs, roots: Roots, contents: Contents) -> Record:
+    def of(cls, inputs: Inputs, roots: Roots, contents: Contents) -> InputRecord:
         """The record of ``inputs``. Raises FileNotFoundError for a file that has gone."""
         files = {}
         for path in inputs.files:
@@ -260,7 +260,7 @@ class Record:
         absent = (f"{folder}\0{names}" for folder, names in self.absent.items())
         return digest("\n".join(files), "\n".join(absent))
 
-    def current(self, roots: Roots, contents: Contents) -> Record | None:
+    def current(self, roots: Roots, contents: Contents) -> InputRecord | None:
         """This record with each file's status of today; None if it does not hold any more."""
         files = {}
         for name, (known, status) in self.files.items():
@@ -270,7 +270,7 @@ class Record:
             files[name] = found
         if any(_appeared(roots.path(folder), names) for folder, names in self.absent.items()):
             return None
-        return Record(files, self.absent)
+        return InputRecord(files, self.absent)
 
 
 def _first_missing(path: str) -> str:

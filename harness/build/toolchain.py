@@ -12,8 +12,8 @@ from pathlib import Path
 
 from harness.base.errors import BuildFailed, EnvironmentMissing
 from harness.build.inputs import Inputs
+from harness.build.options import BuildOptions
 from harness.build.processes import Processes
-from harness.build.result import BuildOptions
 
 _HINT = "tflm-hil doctor --install installs what is missing"
 

@@ -21,12 +21,12 @@ from pathlib import Path
 
 from harness.base import files, paths
 from harness.base.errors import BuildFailed, EnvironmentMissing, UsageError
-from harness.build import board as board_names
+from harness.build import board_names
 from harness.build.configurations import load
-from harness.build.inputs import Contents, Inputs, Record, Roots, digest
+from harness.build.inputs import Contents, InputRecord, Inputs, Roots, digest
+from harness.build.options import BuildResult
+from harness.build.parallel import parallel_map
 from harness.build.processes import Processes
-from harness.build.result import BuildResult
-from harness.build.threads import at_once
 from harness.build.toolchain import VARIABLES, search_of
 from harness.build.variants import Variant
 
@@ -230,7 +230,7 @@ def build_zephyr(
             _record_compiler(tree, record, processes)
 
     arguments = _arguments(variant, workspace, board, fragments, tree)
-    at_once(build, [arguments], jobs=1, stop=processes.stop)
+    parallel_map(build, [arguments], jobs=1, stop=processes.stop)
     for path, kept_name in (_KEPT | _KEPT_WITH_TFM).items():
         if (tree / path).is_file():
             shutil.copyfile(tree / path, folder / kept_name)
@@ -290,7 +290,7 @@ def _same_compiler(record: Path) -> bool:
     Ninja compiles what changed, and does not see that its compiler did.
     """
     try:
-        kept = Record(**json.loads(record.read_bytes()))
+        kept = InputRecord(**json.loads(record.read_bytes()))
     except (OSError, ValueError, TypeError):
         return False
     return kept.current(Roots({}), Contents()) is not None
@@ -312,7 +312,7 @@ def _record_compiler(tree: Path, record: Path, processes: Processes) -> None:
         return
     libraries = _LOADED.findall(map_file.read_text() if map_file.is_file() else "")
     inputs = Inputs.of(search_of(Path(compiler[1]), (), run).inputs, Inputs(frozenset(libraries)))
-    files.write(record, Record.of(inputs, Roots({}, [tree]), Contents()).to_json())
+    files.write(record, InputRecord.of(inputs, Roots({}, [tree]), Contents()).to_json())
 
 
 def _failure(output: str, log: Path) -> BuildFailed:

@@ -12,7 +12,7 @@ import click
 
 from harness.base import numbers
 from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
-from harness.base.tables import Check
+from harness.base.tables import ValueCheck
 from harness.cli.parameters import Destination, Number
 from harness.targets.registry import all_options
 
@@ -22,7 +22,7 @@ HISTORY_VARIABLE = "TFLM_HIL_HISTORY"
 
 def number_option(
     *names: str,
-    check: Check[Any],
+    check: ValueCheck[Any],
     help: str,  # noqa: A002 - click's word
     default: float | None = None,
     default_text: str = "",

@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem
 
 from harness.base import files, numbers, paths
 from harness.base.errors import CannotWrite, HilError
-from harness.base.tables import Check
+from harness.base.tables import ValueCheck
 from harness.base.text import short
 from harness.case.what import What, find
 from harness.targets.registry import TARGETS
@@ -120,7 +120,7 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # not generic in older
 
     name = "number"
 
-    def __init__(self, check: Check[float]) -> None:
+    def __init__(self, check: ValueCheck[float]) -> None:
         self.check = check
 
     def convert(

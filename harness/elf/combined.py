@@ -15,8 +15,8 @@ from pathlib import Path
 from harness.base import files
 from harness.base.errors import BadElf, UsageError
 from harness.elf import hexfile, vectors
+from harness.elf.build_folder import APPLICATIONS, BuildFolder
 from harness.elf.file import Segment
-from harness.elf.folder import APPLICATIONS, BuildFolder
 from harness.elf.image import Image
 from harness.elf.wrapped import wrap
 

@@ -52,7 +52,7 @@ class About:
 
 
 @dataclass(frozen=True)
-class Section:
+class CaseSection:
     """One case as the page shows it."""
 
     index: int
@@ -74,7 +74,7 @@ def html(results: Sequence[CaseResult], about: About | None = None) -> str:
     for result in results:
         counts[result.judgement.verdict.value] += 1
     sections = [
-        Section(
+        CaseSection(
             index,
             result,
             problem_lines(result),

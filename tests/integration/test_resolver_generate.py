@@ -14,7 +14,7 @@ from harness.base import paths
 from harness.base.errors import EnvironmentMissing
 from harness.build import generated, standalone
 from harness.build.configurations import load
-from harness.build.result import BuildOptions
+from harness.build.options import BuildOptions
 from harness.build.variants import Variant
 from harness.case import Case, Verdict, run_case
 from harness.case.samples import sample_case
@@ -37,7 +37,7 @@ def build(monkeypatch: pytest.MonkeyPatch) -> Build:
         text = resolver.generate(models, namespace="hil")
         needed = {name for model in models for name in model.operator_names}
 
-        def header(variant: Variant, model: bytes, inputs: generated.Inputs | None) -> str:
+        def header(variant: Variant, model: bytes, inputs: generated.BuiltinInputs | None) -> str:
             table_s_own = "\n".join(generated._registration(variant))
             whole = own_header(variant, model, inputs)
             assert table_s_own in whole

@@ -12,7 +12,7 @@ import pytest
 
 from harness.base import logs, paths
 from harness.base.errors import BuildFailed, EnvironmentMissing, UsageError
-from harness.build.result import BuildOptions
+from harness.build.options import BuildOptions
 from harness.build.standalone import build_many, build_standalone
 from harness.elf import Image
 

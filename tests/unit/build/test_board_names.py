@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.build.board import Board, named_in, same
+from harness.build.board_names import Board, named_in, same
 
 WORDS = st.from_regex(r"[a-z][a-z0-9]{0,8}", fullmatch=True)
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from harness.base import paths
 from harness.base.errors import UsageError
 from harness.base.findings import Finding, Kind
-from harness.build.configurations import RUNTIMES, load
-from harness.build.variants import Addition, register
+from harness.build.configurations import load
+from harness.build.variants import RUNTIMES, Addition, register
 from harness.model import Model
 
 TABLE = load()

@@ -19,7 +19,7 @@ def _nothing() -> None:
     """What work without processes does when it is stopped."""
 
 
-def at_once(
+def parallel_map(
     work: Callable[[Item], Result],
     items: Sequence[Item],
     *,
