@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.base.errors import BuildFailed, EnvironmentMissing
+from harness.base.platforms import board_table
+from harness.build import board_names
 from harness.build.inputs import Inputs
 from harness.build.options import BuildOptions
 from harness.build.processes import Processes
@@ -20,12 +22,12 @@ _HINT = "tflm-hil doctor --install installs what is missing"
 # -ffp-contract=off: products and sums are rounded one by one, as in the official interpreter. Fused
 # operations would give other last bits.
 _COMMON = (
-    "-mcpu=cortex-m33", "-mthumb", "-g", "-std=c++17", "-ffunction-sections", "-fdata-sections",
+    "-mthumb", "-g", "-std=c++17", "-ffunction-sections", "-fdata-sections",
     "-fno-exceptions", "-fno-rtti", "-fno-threadsafe-statics", "-fno-use-cxa-atexit",
     "-ffp-contract=off", "-Wall", "-Wextra", "-Werror", "--specs=nano.specs",
 )  # fmt: skip
-_SECURE = ('-DCONFIG_BOARD_TARGET="nrf9160dk/nrf9160"',)
-_NON_SECURE = ('-DCONFIG_BOARD_TARGET="nrf9160dk/nrf9160/ns"', "-DTFLM_HIL_NONSECURE")
+_SECURE = (f'-DCONFIG_BOARD_TARGET="{board_names.SECURE}"',)
+_NON_SECURE = (f'-DCONFIG_BOARD_TARGET="{board_names.NON_SECURE}"', "-DTFLM_HIL_NONSECURE")
 _LINK = ("-nostartfiles", "-Wl,--gc-sections", "-Wl,--fatal-warnings", "-Wl,--no-warn-rwx-segments")
 
 
@@ -96,13 +98,15 @@ class Toolchain:
 
     @staticmethod
     def flags(options: BuildOptions) -> tuple[str, ...]:
-        """Compiler flags: the nRF9160's core, with its FPU or without."""
-        fpu = ("-mfloat-abi=hard", "-mfpu=fpv5-sp-d16") if options.fpu else ("-mfloat-abi=soft",)
+        """Compiler flags: the chip's core, with its FPU or without."""
+        chip = board_table().chip
+        core = (f"-mcpu={chip.core}", *_COMMON)
+        fpu = ("-mfloat-abi=hard", f"-mfpu={chip.fpu}") if options.fpu else ("-mfloat-abi=soft",)
         defines = tuple(f"-D{define}" for define in options.defines)
         # One partition for the whole image, so that inlining does not depend on the cores.
         lto = ("-flto", "-flto-partition=one") if options.lto else ()
         world = _NON_SECURE if options.nonsecure else _SECURE
-        return (*_COMMON, *world, *fpu, f"-O{options.optimize}", *lto, *defines)
+        return (*core, *world, *fpu, f"-O{options.optimize}", *lto, *defines)
 
     def compile(
         self, source: Path, target: Path, flags: Sequence[str], include: Sequence[Path]

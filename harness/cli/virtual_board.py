@@ -13,7 +13,7 @@ import click
 
 from harness.base import numbers
 from harness.cli.options import number_option
-from harness.targets.board.lab import checked_name
+from harness.targets.board.lab import BAUD, checked_name
 from harness.targets.board.virtual import misbehaviour, serial_number
 from harness.targets.board.virtual.bench import install_tools
 from harness.targets.board.virtual.client import VirtualDk
@@ -23,7 +23,7 @@ from harness.targets.board.virtual.client import VirtualDk
 @click.option("--bench", type=click.Path(path_type=Path), help="Folder (default: a temporary one).")
 @click.option("--serial", default="", help="J-Link serial number (default: a random one).")
 @click.option("--name", default="", help="The board's name.")
-@number_option("--baud", default=115200, check=numbers.baud, metavar="N",
+@number_option("--baud", default=BAUD, check=numbers.baud, metavar="N",
                help="Baud rate of its UART.")  # fmt: skip
 @click.option("--misbehave", multiple=True, metavar="NAME[=N]", help="May be given several times.")
 @click.option("--play", is_flag=True, help="Print the text in flash instead of running it.")

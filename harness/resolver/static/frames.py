@@ -10,6 +10,7 @@ from harness.elf import Image
 from harness.elf.dwarf.entries import Dwarf, Entry
 from harness.elf.dwarf.format import At, Tag
 from harness.elf.dwarf.leb import GARBLED, sleb
+from harness.resolver.static.values import WORD
 
 _FRAME_BASE = 0x91  # DW_OP_fbreg
 _BLOCKS = frozenset((Tag.NAMESPACE, Tag.CLASS_TYPE, Tag.STRUCTURE_TYPE))
@@ -20,7 +21,6 @@ _POINTERS = (Tag.POINTER_TYPE, Tag.REFERENCE_TYPE)
 _CLASSES = (Tag.CLASS_TYPE, Tag.STRUCTURE_TYPE)
 _QUALIFIERS = (Tag.CONST_TYPE, Tag.VOLATILE_TYPE, Tag.TYPEDEF)
 _DEEPEST = 16
-WORD = 4
 
 
 @dataclass(frozen=True)
