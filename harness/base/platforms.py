@@ -1,4 +1,4 @@
-"""The tables of ``platforms/``: what a chip is (``chips/``), how a board is wired (``boards/``).
+"""The tables of ``platforms/``: chips (``chips/``), and how boards are wired (``boards/``).
 
 A fact about the nRF9160 or its DK stands there and nowhere else in the package. Reading is strict:
 an unknown key, a wrong type, an address outside 32 bits, memories that overlap, or a pin that the
@@ -59,7 +59,7 @@ class Soc:
 
 @dataclass(frozen=True)
 class ToolNames:
-    """What flash tools call the chip."""
+    """The names of the chip in flash tools."""
 
     jlink_device: str
     pyocd_target: str
@@ -197,7 +197,7 @@ class _BoardFile:
     pins: Mapping[str, int]
 
 
-# -- what the package uses ------------------------------------------------------------------------
+# -- tables for the package -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -423,7 +423,7 @@ def _check_ficr(table: _ChipFile, where: str) -> None:
 
 
 def _check_partitions(partitions: Partitions, chip: ChipTable, where: str) -> None:
-    """The SPU can give what lies behind the border to the non-secure world."""
+    """The border is one that the SPU can draw between the worlds."""
     border, flash = partitions.nonsecure, chip.area("flash")
     if not flash.holds(border) or (border - flash.origin) % chip.flash.region:
         raise UsageError(

@@ -67,8 +67,8 @@ def read(kind: type[T], table: object, where: str) -> T:
     Raises :class:`UsageError` that begins with ``where`` and names the key.
     """
     if not isinstance(table, Mapping):
-        raise UsageError(f"{where}: a table is wanted, not {short(table)}")
-    schema: Any = kind  # a class is hashable, whatever the checker says of type[T]
+        raise UsageError(f"{where}: must be a table, not {short(table)}")
+    schema: Any = kind  # a class is hashable, though the checker denies it for type[T]
     known = _schema(schema)
     only(table, known, where)
     values = {}
@@ -164,7 +164,7 @@ def _required(field: Field[Any]) -> bool:
 
 @dataclass(frozen=True)
 class Key:
-    """A key of a table, for documentation: what it takes, and its value if it is left out.
+    """A key of a table, for documentation: the values that it takes, and its default.
 
     ``default`` is in TOML's form, "" if the key has none.
     """

@@ -19,7 +19,7 @@ Pair = tuple[str, str]
 
 
 def build_one(sample: str, configuration: str, builder: str = "standalone") -> Path:
-    """Build a sample; gives the path of what to run. The cache makes a second call cheap.
+    """Build a sample; gives the path of the image. The cache makes a second call cheap.
 
     The path is that of the ELF, for ``standalone-ns`` of the folder with both worlds' images.
 

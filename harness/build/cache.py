@@ -1,7 +1,7 @@
-"""A cache of built files: an entry holds as long as what it was made of is the same.
+"""A cache of built files: an entry holds as long as its inputs are the same.
 
-An entry's key is a hash of what is known before the build: command, compiler, environment, texts.
-What the build read beside that is known afterwards only, and stands in a record in the entry
+An entry's key is a hash of the facts known before the build: command, compiler, environment, texts.
+The files that the build read are known afterwards only, and stand in a record in the entry
 (:mod:`harness.build.inputs`): one key has an entry for each set of inputs that it met.
 
 Every entry is a folder that appears whole (it is filled elsewhere, then renamed); only the file
@@ -85,7 +85,7 @@ class Cache:
     def make(self, key: str, fill: Callable[[Path], Inputs | None]) -> Path:
         """The folder of ``key``; ``fill`` is called with an empty folder if it must be made.
 
-        It returns what it read beside the things that ``key`` stands for. Raises
+        It returns the inputs that ``key`` does not stand for. Raises
         :class:`BuildFailed` if that changed while it was read, again and again,
         :class:`CannotWrite` for a full disk, :class:`EnvironmentMissing` for a cache that may not
         be written.

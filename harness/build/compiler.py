@@ -1,4 +1,4 @@
-"""A toolchain with one set of flags, whose results the cache can tell apart."""
+"""A toolchain with one set of flags, which is a part of the keys of its results in the cache."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FOLDERS = "folders.json"
 
 
 class Compiler:
-    """Compiles and links, and gives the inputs of what it made.
+    """Compiles and links, and gives the inputs of each result.
 
     ``cache`` keeps where it looks for system headers, with its own programs as inputs; ``includes``
     works out the search for headers.

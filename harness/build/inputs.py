@@ -41,7 +41,7 @@ def digest(*parts: bytes | str) -> str:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a command read, and the paths at which it found no file."""
+    """The files that a command read, and the paths at which it found none."""
 
     files: frozenset[str] = frozenset()
     absent: frozenset[str] = frozenset()
@@ -58,7 +58,7 @@ class Inputs:
 class Roots:
     """Folders with names, which stand for them in a record: it holds wherever they lie.
 
-    Files below a folder without a name are no inputs: those of the build itself, and of results
+    Files below a folder without a name are not inputs: those of the build itself, and of results
     whose names are part of the command.
     """
 
@@ -128,7 +128,7 @@ def _hash(path: str) -> str:
 
 
 class Includes:
-    """The search for headers: what the compiler looked for before it found what it read.
+    """The search for headers: the paths that the compiler tried before those that it read.
 
     It is worked out from the files that were read: each ``#include`` and ``__has_include`` in them
     goes through the folders until there is a file, whether the preprocessor came by or not. A file
@@ -208,7 +208,7 @@ def _lines_with(words: Sequence[bytes], text: bytes) -> Iterator[bytes]:
 
 
 def _node(path: str) -> tuple[int, int] | None:
-    """What tells files apart whatever they are called; None if there is no file."""
+    """The identity of a file under any name; None if there is no file."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):

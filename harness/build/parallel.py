@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 def _nothing() -> None:
-    """What work without processes does when it is stopped."""
+    """Stop work that has no processes."""
 
 
 def parallel_map(

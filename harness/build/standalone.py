@@ -269,7 +269,7 @@ class _Builder:
 
     @cached_property
     def _tool_cache(self) -> Cache:
-        """The same cache for what is made by the tools alone, before there are sources."""
+        """The same cache for results of the tools alone, before there are sources."""
         root = paths.cache() / "build"
         return Cache(root, Roots({}, [root]), self._contents)
 
@@ -288,6 +288,6 @@ def flatc_schema(schema: Path) -> str:
     """``schema.fbs`` of the standalone runtime, completed with the operators of harness.model."""
     members = "".join(f"  {name} = {number},\n" for number, name in enumerate(OPERATOR_NAMES))
     before, placeholder, after = schema.read_text(encoding="utf-8").partition(_SCHEMA_PLACEHOLDER)
-    assert placeholder, f"{schema} does not say where the operators go"
+    assert placeholder, f"{schema} lacks the line for the operators"
     rest = after.partition("\n")[2]
     return f"{before}enum BuiltinOperator : int32 {{\n{members}}}\n{rest}"

@@ -65,7 +65,7 @@ _ERROR_LINE = re.compile(r"error|undefined reference|overflowed|No such file", r
 _PROGRESS_LINE = re.compile(r"\[\d+/\d+\] |-- ")
 _MOST_LINES, _MOST_CAUSES = 12, 3  # of a message
 
-#: Text in the output of a failed build -> what to do about it.
+#: Text in the output of a failed build -> the remedy.
 _CAUSES = {
     # Debian's compiler and Zephyr 3.1: the libraries of soft float are linked.
     "uses VFP register arguments": "the float ABI of the link is not the image's: include"
@@ -96,7 +96,7 @@ class Workspace:
     def key(self) -> str:
         """A part of folder names, for each workspace, each release and each toolchain's settings.
 
-        CMake keeps what it found at first in a build tree, so others must not build there.
+        CMake keeps its first findings in a build tree, so others must not build there.
         """
         major, minor = self.version
         parts = [str(self.base.resolve()), self.release, *self.settings]
@@ -170,7 +170,7 @@ def _settings(base: Path, variables: Mapping[str, str]) -> Iterator[str]:
     parser = configparser.ConfigParser(interpolation=None)
     for file in (*others, own):
         if file is not None:
-            with suppress(configparser.Error, UnicodeDecodeError):  # west names what is wrong
+            with suppress(configparser.Error, UnicodeDecodeError):  # west reports the error
                 parser.read(file.expanduser(), encoding="utf-8")
     for section in ("build", "zephyr"):
         if parser.has_section(section):
@@ -287,7 +287,7 @@ def _run_west(
 def _same_compiler(record: Path) -> bool:
     """True if the compiler of the build tree beside ``record`` is still the same in all its parts.
 
-    Ninja compiles what changed, and does not see that its compiler did.
+    Ninja compiles changed sources, but does not notice a changed compiler.
     """
     try:
         kept = InputRecord(**json.loads(record.read_bytes()))

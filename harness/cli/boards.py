@@ -130,7 +130,7 @@ def release(context: click.Context, name: str) -> None:
 @click.argument("name")
 @click.pass_context
 def take(context: click.Context, name: str) -> None:
-    """Take a board from whoever holds it; their run fails and says so."""
+    """Take a board from its holder, whose run fails with a message."""
     board, lab = _find(context, name)
     lock = ProbeLock(board.probe.lstrip("0"), board.name, state=lab.state)
     if not lock.held:

@@ -49,7 +49,7 @@ def build(
     """Build SAMPLE; print the ELF's path, alone, on standard output.
 
     For standalone-ns, and for Zephyr's board nrf9160dk/nrf9160/ns, that is the folder with both
-    worlds' ELFs and the merged hex file. What is in the cache already (TFLM_HIL_CACHE moves it) is
+    worlds' ELFs and the merged hex file. An image in the cache (TFLM_HIL_CACHE moves it) is
     not built again.
 
     \b

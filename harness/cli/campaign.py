@@ -61,7 +61,7 @@ if TYPE_CHECKING:
               help="Write a page with tables and plots.")  # fmt: skip
 @json_option("rates, groups and every fault's record")
 def campaign(what: str, **options: Any) -> None:
-    """Inject faults into one inference of ELF (or SAMPLE), and count what comes of them.
+    """Inject faults into one inference of ELF (or SAMPLE), and count their outcomes.
 
     The image runs on the simulator to just before the inference, once; each fault starts from
     there. Against the fault-free run its outcome is masked (the same outputs), tolerable (other
@@ -98,13 +98,13 @@ def campaign(what: str, **options: Any) -> None:
 
 
 def _image(what: str, options: dict[str, Any]) -> tuple[Path, str, Path | None]:
-    """The image, its model, and what it is fed."""
+    """The image, its model, and its inputs."""
     model, resolver, inputs = options["model"], options["resolver"], options["inputs"]
     if files.is_file(Path(what)):
         if resolver is not None:
             raise UsageError(f"--resolver cannot be used here: {what} is an image already built")
         if model is None:
-            raise UsageError("an image needs --model, which says what lies where in it")
+            raise UsageError("an image needs --model, which names the tensors in its memory")
         return Path(what), model, inputs
     from harness.build.builders import build_one  # noqa: PLC0415
     from harness.case.samples import sample_case  # noqa: PLC0415

@@ -40,7 +40,7 @@ _SHOWN = 40
 @click.command()
 @click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
 @click.option("--by", "views", type=click.Choice(VIEWS), multiple=True,
-              help="What to show; repeatable.  [default: region, operator, ram]")  # fmt: skip
+              help="The table to show; repeatable.  [default: region, operator, ram]")  # fmt: skip
 @beside_option
 @click.option("--region", default="", help="Only this region (FLASH, RAM).")
 @click.option("--map", "map_file", type=EXISTING, help="The linker's map file: regions, libraries.")
@@ -48,11 +48,11 @@ _SHOWN = 40
 @click.option("--baseline", type=EXISTING, help="An ELF, or a JSON file of an earlier --json.")
 @click.option("--budget", type=EXISTING, help="A TOML file of budgets; over one is exit code 1.")
 @click.option("--leave-one-out", is_flag=True,
-              help="Build SAMPLE without each operator in turn: what each costs.")  # fmt: skip
+              help="Build SAMPLE without each operator in turn; show its cost.")  # fmt: skip
 @click.option("--operators", default="",
               help="For --leave-one-out: operators to add to the sample's own.")  # fmt: skip
 @click.option("--measure", is_flag=True,
-              help="Run it on the simulator: what it uses of its arena and stacks.")  # fmt: skip
+              help="Run it on the simulator; show its use of arena and stacks.")  # fmt: skip
 @click.option("--all", "everything", is_flag=True, help="All rows, however many.")
 @click.option("--markdown", type=Destination(dash=True),
               help="Write a pull request's report; - for standard output.")  # fmt: skip
@@ -145,7 +145,7 @@ def _print_beside(sizes: _Sizes) -> None:
 
 
 def _measured(image: Image, analysed: Footprint) -> Footprint:
-    """``analysed`` with what a run uses of the RAM."""
+    """``analysed`` with the RAM that a run uses."""
     from harness.footprint.measure import measure as run  # noqa: PLC0415
     from harness.targets.simulator import open as open_simulator  # noqa: PLC0415
 

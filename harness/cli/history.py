@@ -32,7 +32,7 @@ def open_history(url: str | None) -> History:
 
 @click.group()
 def history() -> None:
-    """Keep the results of runs, show how they moved, and list what got worse.
+    """Keep the results of runs, show how they moved, and list regressions.
 
     \b
     tflm-hil run hil.toml --json results.json
@@ -163,7 +163,7 @@ def _course(cases: dict[CaseKey, list[RecordedCase]]) -> list[str]:
     default="main",
     show_default=True,
     metavar="BRANCH",
-    help="What to compare with: the last runs of this branch.",
+    help="Compare with the last runs of this branch.",
 )
 @number_option("--last", check=numbers.count, default=10, help="So many of its runs.")
 @click.option(
@@ -175,7 +175,7 @@ def _course(cases: dict[CaseKey, list[RecordedCase]]) -> list[str]:
     "--markdown",
     type=Destination(dash=True),
     metavar="FILE",
-    help="Write what got worse for a pull request.",
+    help="Write the regressions as a comment for a pull request.",
 )
 @json_option()
 def check(
@@ -186,7 +186,7 @@ def check(
     markdown: Path | None,
     json_file: Path | None,
 ) -> None:
-    """List what got worse than in the last runs of a branch: verdicts, figures, missing cases.
+    """List regressions against the last runs of a branch: verdicts, figures, missing cases.
 
     Exit code 1 if something did, if no case ran, or if the run is older than those before it.
     Figures without noise (bytes, instructions) are worse if they are above the median at all, noisy
@@ -220,7 +220,7 @@ def check(
 def report(
     folder: Path, url: str | None, commit_url: str, branch: str | None, last: int | None
 ) -> None:
-    """Write the history as pages into DIR: every case night by night, plots, what moved and why.
+    """Write the history as pages into DIR: every case night by night, plots, changes, causes.
 
     Open DIR/index.html; no server and no network are needed.
     """

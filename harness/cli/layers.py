@@ -52,8 +52,8 @@ def layers(  # noqa: PLR0917 - one parameter per option
 ) -> None:
     """Find the first operator that computes something else than the NumPy reference.
 
-    Runs ELF (or SAMPLE) to one inference, reads what each operator wrote from the target's memory,
-    and compares it with what the reference makes of the same inputs. The firmware needs no change,
+    Runs ELF (or SAMPLE) to one inference, reads each operator's outputs from the target's memory,
+    and compares them with the reference's for the same inputs. The firmware needs no change,
     only its symbol table. Exit code 1 if an operator differs.
 
     \b
@@ -95,7 +95,7 @@ def layers(  # noqa: PLR0917 - one parameter per option
 def _refuse_another_model(elf: Path, model: Path) -> None:
     """Raise UsageError if the image does not contain ``model``: then it runs another one.
 
-    Its differences would say nothing about the firmware.
+    Its differences would prove nothing about the firmware.
     """
     if files.read(model) not in files.read(elf):
         raise UsageError(

@@ -31,7 +31,7 @@ def screen() -> Console:
 def write_text(path: Path | None, text: str) -> None:
     """Write ``text`` to the file of an option; nothing if the option was not given.
 
-    Raises :class:`CannotWrite` if that fails after all (on a full disk, say).
+    Raises :class:`CannotWrite` if that fails after all (for example on a full disk).
     """
     if path is None:
         return

@@ -42,7 +42,7 @@ class Name(click.ParamType):  # type: ignore[type-arg]  # not generic in older c
         items = [CompletionItem(incomplete, type="file")] if self._or_file else []
         try:
             names = [name for name in self._known() if name.startswith(word)]
-        except HilError:  # the user's table of samples is broken; the command itself will say so
+        except HilError:  # the user's table of samples is broken; the command itself reports it
             return items
         return items + [CompletionItem(done + comma + name) for name in names]
 
@@ -57,7 +57,7 @@ class ImageOrSample(Name):
         self._case_files = case_files
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> What:
-        """What the word names; raises the UsageError of :func:`harness.case.what.find`."""
+        """The thing of this name; raises the UsageError of :func:`harness.case.what.find`."""
         return value if isinstance(value, What) else find(str(value), case_files=self._case_files)
 
 
@@ -134,7 +134,7 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # not generic in older
 
 
 def _samples() -> Iterable[str]:
-    from harness.build.configurations import load  # noqa: PLC0415 - only a completion asks
+    from harness.build.configurations import load  # noqa: PLC0415 - only for completions
 
     return load().samples
 

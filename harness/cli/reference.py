@@ -46,7 +46,7 @@ def reference(
     arithmetic: Arithmetic,
     json_file: Path | None,
 ) -> None:
-    """Run MODEL (a .tflite, or the name of one of ours) in NumPy: what a device must compute.
+    """Run MODEL (a .tflite, or the name of one of ours) in NumPy, as a device must compute it.
 
     Without --input the tensors are described and a row of zero points is run. In JSON, NaN and
     infinities are text: "nan", "inf", "-inf".

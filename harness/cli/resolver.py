@@ -41,7 +41,7 @@ def resolver() -> None:
 @click.argument("model", required=False, type=MODEL)
 @beside_option
 @click.option("--live", is_flag=True,
-              help="Run ELF and compare what its resolver holds in memory with MODEL.")  # fmt: skip
+              help="Run ELF and compare its resolver's content in memory with MODEL.")  # fmt: skip
 @_TARGET
 @_UNTIL
 @_TIMEOUT
@@ -56,7 +56,7 @@ def check(
     timeout: float,
     json_file: Path | None,
 ) -> None:
-    """Compare ELF's resolver with what MODEL (a SAMPLE's own) needs, without running anything.
+    """Compare ELF's resolver with the needs of MODEL (a SAMPLE's own), without running anything.
 
     \b
     tflm-hil resolver check build/zephyr/zephyr.elf model.tflite
@@ -75,7 +75,7 @@ def check(
     )
 
     if not live and (target or symbol):
-        raise UsageError("--target and --until say where to run: they need --live")
+        raise UsageError("--target and --until need --live, which runs the image")
     model_file = find_model(model) if model is not None else what.case().model
     if model_file is None:
         raise UsageError("an image needs MODEL to be compared with")
@@ -155,7 +155,7 @@ def dump(
     timeout: float,
     json_file: Path | None,
 ) -> None:
-    """Run ELF and list what its resolvers hold in memory.
+    """Run ELF and list the content of its resolvers in memory.
 
     They are read when AllocateTensors is entered: after the registration, before the first
     inference. A target that cannot stop there (a board) is read after --timeout.

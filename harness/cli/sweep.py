@@ -24,7 +24,7 @@ if TYPE_CHECKING:
               "all budgets is named; exit code 1 if there is none.")  # fmt: skip
 @click.option("--best", "by", default="instructions", show_default=True,
               type=click.Choice(("flash", "ram", "instructions", "accuracy")),
-              help="What makes a point the best.")  # fmt: skip
+              help="The measure by which a point is the best.")  # fmt: skip
 @study_options
 @click.option(
     "--csv", "csv_file", type=Destination(), metavar="FILE", help="Write the rows as CSV."

@@ -27,7 +27,7 @@ from harness.targets.board.virtual.client import VirtualDk
                help="Baud rate of its UART.")  # fmt: skip
 @click.option("--misbehave", multiple=True, metavar="NAME[=N]", help="May be given several times.")
 @click.option("--play", is_flag=True, help="Print the text in flash instead of running it.")
-@click.option("--list-misbehaviours", is_flag=True, help="List what it can be made to do wrong.")
+@click.option("--list-misbehaviours", is_flag=True, help="List the faults that it can be given.")
 @number_option("--seconds", default=0.0, check=numbers.seconds_or_zero, hidden=True,
                help="End by itself after so long.")  # fmt: skip
 def virtual_board(

@@ -40,7 +40,7 @@ _BINDINGS = {0: "local", 1: "global", 2: "weak"}
 _MACHINES = {3: "x86", 8: "MIPS", 20: "PowerPC", 62: "x86-64", 94: "Xtensa", 183: "AArch64",
              243: "RISC-V"}  # fmt: skip
 _EM_ARM = 40
-#: What pyelftools raises for a broken file.
+#: Exceptions of pyelftools for a broken file.
 _BROKEN = (ELFError, ConstructError, ValueError, KeyError, IndexError, OverflowError, TypeError,
            AttributeError, zlib.error)  # fmt: skip
 
@@ -79,7 +79,7 @@ def read(data: bytes, where: str) -> ELFFile:
 
 
 def guarded(question: Callable[[], T], where: str) -> T:
-    """What ``question`` to pyelftools returns. Raises :class:`BadElf` if the file is broken."""
+    """The result of ``question`` to pyelftools. Raises :class:`BadElf` for a broken file."""
     try:
         return question()
     except _BROKEN as error:

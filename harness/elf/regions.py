@@ -24,7 +24,7 @@ _TERM = re.compile(r"\s*(0[xX][0-9a-fA-F]+|\d+)\s*([kKmMgG]?)[bB]?|\s*([-+*()])"
 
 @dataclass(frozen=True)
 class MemoryRegion:
-    """A memory region of the link; ``source`` says where origin and size were read."""
+    """A memory region of the link; ``source`` is where origin and size were read."""
 
     name: str
     origin: int

@@ -1,4 +1,4 @@
-"""What code a case ran: instructions by function for people, lines as LCOV for tools."""
+"""The code that a case ran: instructions by function for people, lines as LCOV for tools."""
 
 from __future__ import annotations
 
@@ -72,5 +72,5 @@ def lcov(results: Sequence[CaseResult]) -> str:
 
 
 def _test_name(result: CaseResult) -> str:
-    """The result's name with letters, digits and underscores only, as geninfo(1) wants it."""
+    """The result's name with letters, digits and underscores only, as geninfo(1) requires."""
     return re.sub(r"\W", "_", f"{result.setup.name}_{result.setup.target}", flags=re.ASCII)

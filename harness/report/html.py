@@ -39,7 +39,7 @@ class Link:
 
 @dataclass(frozen=True)
 class About:
-    """What a page shows besides the results.
+    """The content of a page besides the results.
 
     ``folder`` is the page's folder, from which links go. ``log`` is Robot's log; ``tests`` has the
     id of each result's test in it, by the result's index from 0.

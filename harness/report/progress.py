@@ -26,7 +26,7 @@ class Ticker:
         self._width = 0
 
     def line(self, text: str) -> None:
-        """Show what is being worked on, on a terminal only."""
+        """Show the current work, on a terminal only."""
         if self._stream is not None and self._stream.isatty():
             self._overwrite(f"{self._what} {text}".strip())
 
@@ -61,7 +61,7 @@ class StudyProgress:
         self._first: int | None = None
 
     def __call__(self, progress: Progress) -> None:
-        """Show how many are done, how fast, and what was lost."""
+        """Show how many are done, how fast, and how many workers were lost."""
         now = time.monotonic()
         if self._first is None:
             self._first = progress.items

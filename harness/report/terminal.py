@@ -1,4 +1,4 @@
-"""A run on the terminal: the tables at its end, and what failed."""
+"""A run on the terminal: the tables at its end, and the failures."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def show(stream: TextIO, *parts: RenderableType) -> None:
 
 
 def print_table(results: Sequence[CaseResult], stream: TextIO, tally: Tally | None = None) -> None:
-    """Print a row for each case: what it cost and how it ended; then how many there were.
+    """Print a row for each case with its measures and its verdict; then the number of cases.
 
-    ``tally`` counts what was asked for; without one that is what there are results of.
+    ``tally`` counts the requested cases; without one those with results.
     """
     width = Console(file=stream).width if stream.isatty() else _WIDE
     shown = _columns(results)
@@ -67,7 +67,7 @@ def print_table(results: Sequence[CaseResult], stream: TextIO, tally: Tally | No
 
 
 def print_images(results: Sequence[CaseResult], stream: TextIO) -> None:
-    """If several images ran together, print what each takes."""
+    """If several images ran together, print the size of each."""
     if not any(result.measures.images for result in results):
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -140,7 +140,7 @@ def _verdict(result: CaseResult) -> Text:
 
 
 def print_failures(results: Sequence[CaseResult], stream: TextIO) -> None:
-    """Print what is wrong with each case that did not pass, what to try, and its transcript."""
+    """Print problems, hint and transcript of each case that did not pass."""
     for result in results:
         if result.passed:
             continue

@@ -67,7 +67,7 @@ def test_a_whole_document_becomes_dataclasses():
         ('name = "x"\nmode = "fats"', "a.toml: mode is 'fast' or 'slow', not 'fats'", "'fast'?"),
         ('name = "x"\nwait = -1', "a.toml: wait: -1 is not a time", ""),
         ('name = "x"\nwait = "soon"', "a.toml: wait is a number, not 'soon'", ""),
-        ('name = "x"\ninner = 4', "a.toml, inner: a table is wanted, not 4", ""),
+        ('name = "x"\ninner = 4', "a.toml, inner: must be a table, not 4", ""),
         ('name = "x"\ninner = { depth = 1.5 }', "inner: depth is a whole number, not 1.5", ""),
         ('name = "x"\nrows = [{ depth = 1 }, {}]', "a.toml, rows[1]: 'depth' is missing", ""),
         ('name = "x"\nrows = 2', "a.toml: rows is a list, not 2", ""),

@@ -52,8 +52,8 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
 @click.option("--case", "names", metavar="NAME", multiple=True,
               help="Of a case file, only this case; may be given again.")  # fmt: skip
 @click.option("--target", metavar="T[,T...]", type=TARGET,
-              help=f"Where to run it: {', '.join(TARGETS)}.  [default: simulator, or what the "
-              "case file says]")  # fmt: skip
+              help=f"Where to run it: {', '.join(TARGETS)}.  [default: simulator, or the "
+              "case file's]")  # fmt: skip
 @click.option("--resolver", metavar="CFG", type=CONFIGURATION,
               help=f"Resolver configuration of a SAMPLE, or {ALL}.  [default: exact]")  # fmt: skip
 @click.option("--builder", type=click.Choice(BUILDERS),
@@ -61,9 +61,9 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
 @beside_option
 @click.option("--model", metavar="FILE|NAME", type=MODEL,
               help="The .tflite that the image runs, or the name of one of this project's: outputs "
-              "must be what the reference makes of it.")  # fmt: skip
+              "must equal the reference's.")  # fmt: skip
 @click.option("--scraper", metavar="NAME|/REGEX/",
-              help="For an image that prints no records: what reads values from its text: "
+              help="For an image that prints no records, a reader of values in its text: "
               f"{', '.join(SCRAPERS)}, or a regex with named groups.")  # fmt: skip
 @click.option("--inputs", type=EXISTING,
               help=".npy or .npz, one row per inference, to feed through the console.")  # fmt: skip
@@ -74,9 +74,9 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
                default_text="to the bit; for float sums an error bound")  # fmt: skip
 @click.option("--never-ends", is_flag=True,
               help="With --scraper: the firmware never ends on purpose (a stock sample's loop), so "
-              "watch it for --watch seconds after the results asked for.")  # fmt: skip
+              "watch it for --watch seconds after the last expected result.")  # fmt: skip
 @number_option("--watch", check=numbers.seconds, metavar="SECONDS",
-               help="With --scraper: how long, on the target's clock, what comes after the end "
+               help="With --scraper: how long, on the target's clock, output after the end "
                "still counts.", default_text="1")  # fmt: skip
 @click.option("--press", "presses", metavar="PIN[@S[+S]]", multiple=True,
               help="Press a button (button1, button2, P0.6) so many seconds after the start, for "
@@ -107,7 +107,7 @@ _SKIPS_HINT = "--allow-skips, if that is as it should be"
 @history_option("Keep the results in this history: an SQLite file, or a database URL.")
 @click.option("--calibration", metavar="FILE",
               default=lambda: os.environ.get("TFLM_HIL_CALIBRATION") or None,
-              help="What `tflm-hil calibrate` wrote: gives milliseconds.  "
+              help="A file of `tflm-hil calibrate`, which gives milliseconds.  "
               "[default: $TFLM_HIL_CALIBRATION]")  # fmt: skip
 @click.option("--symbol", "symbols", metavar="NAME", multiple=True,
               help="With several targets: an object in RAM that must be the same on all of them at "
@@ -172,7 +172,7 @@ def _results(
     calibrate: Calibrate | None,
     options: Options,
 ) -> Iterator[CaseResult]:
-    """Run one case after the other, with its progress; a single case raises what ends it early."""
+    """Run one case after the other, with its progress; a single one raises its error."""
     run_one = run_case if len(cases) == 1 else result_of
     ticker = Ticker("", stream=sys.stderr)
     for number, case in enumerate(cases, 1):

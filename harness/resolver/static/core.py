@@ -1,7 +1,7 @@
 """An image's instructions as operations on states; each is decoded once, by Capstone.
 
-Source: Armv8-M Architecture Reference Manual (DDI 0553), section C2.4. What an instruction without
-a rule writes is unknown from then on.
+Source: Armv8-M Architecture Reference Manual (DDI 0553), section C2.4. The results of an
+instruction without a rule are unknown from then on.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class _Stops:
 
 
 class Explorer:
-    """Follows paths. ``variant`` tells states apart that must not be joined."""
+    """Follows paths. States of different ``variant`` are not joined."""
 
     def __init__(
         self, image: Image, objects: Objects, hooks: dict[int, Hook],

@@ -35,7 +35,7 @@ class LoadStore:
         self.watched: frozenset[int] = frozenset()
 
     def load(self, state: State, address: Value, size: int, at: int) -> Value:
-        """What a load gives."""
+        """The value of a load."""
         if isinstance(address, int):
             return state.memory.load(address, size, at)
         return Unknown(address.cause, external=address.external and address.base is None)
@@ -63,7 +63,7 @@ class LoadStore:
             raise Lost(Cause("stores through a pointer that is not known", at))
 
     def share(self, state: State, value: Value, at: int) -> None:
-        """``value`` left the path's own memory: what it points to may change at any time."""
+        """``value`` left the path's own memory: the object behind it may change at any time."""
         pointer = value if isinstance(value, int) else value.base
         span = None if pointer is None else self.objects.at(state, pointer)
         if span is None:

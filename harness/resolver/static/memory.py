@@ -20,7 +20,7 @@ _versions = count(1)
 
 
 class WordMemory:
-    """RAM as a path has left it, and what the image stores in flash.
+    """RAM as a path has left it, and the image's data in flash.
 
     Of a peripheral nothing is known. Two memories with the same ``version`` are equal.
     """

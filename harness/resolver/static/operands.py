@@ -25,7 +25,7 @@ _SHIFTS = {
 
 
 def read_operand(found: Any, number: int) -> Reader:
-    """The value of an operand, shifted as the instruction says."""
+    """The value of an operand, with its shift."""
     operand = found.operands[number]
     if operand.type == arm.ARM_OP_IMM:
         value = operand.imm & MASK
@@ -98,7 +98,7 @@ def address_of(found: Any, number: int) -> Reader:
 
 
 def access_of(found: Any, number: int) -> Reader:
-    """The address of a memory operand; the base register is updated as the instruction says."""
+    """The address of a memory operand, with the update of the base register."""
     address = address_of(found, number)
     if not found.writeback:
         return address

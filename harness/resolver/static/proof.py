@@ -51,7 +51,7 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Trace:
-    """What is known of all paths: every arrival, or why not every path could be followed.
+    """The result of all paths: every arrival, or why not every path could be followed.
 
     ``others`` names functions that construct a resolver and are on no path.
     """
@@ -250,7 +250,7 @@ class _Tracer:
         return found
 
     def _variant(self, state: State) -> object:
-        """What makes two states different: the content of their resolvers."""
+        """The difference that keeps two states apart: the content of their resolvers."""
         return tuple(
             (at, tuple(_key(cell) for cell in state.memory.words(at, at + self._size(state, at))))
             for at in sorted(state.objects)
@@ -260,13 +260,13 @@ class _Tracer:
         word = state.memory.load(at, WORD, 0)
         return self.reader.layout.bytes_of(self.slots[word]) if word in self.slots else WORD
 
-    # ------------------------------------------------------------------ what is not on the paths
+    # ------------------------------------------------------------------ beside the paths
 
     def _concurrent(self, explorer: Explorer) -> frozenset[tuple[int, int]]:
         """The objects that interrupts and other threads can refer to.
 
         Their functions are those whose addresses are stored or loaded somewhere and that the paths
-        do not enter. What the library calls for an interpreter runs later, on the path itself.
+        do not enter. Calls of the library for an interpreter run later, on the path itself.
         """
         graph = self.image.graph
         starts = {
@@ -307,7 +307,7 @@ class _Tracer:
 
 
 class _Stored:
-    """What the image stores, as the memory in which a resolver's names are read."""
+    """The image's stored data, as the memory in which a resolver's names are read."""
 
     def __init__(self, image: Image) -> None:
         self._image = image

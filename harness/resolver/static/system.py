@@ -33,7 +33,7 @@ def _fault(found: Any, name: str, following: int) -> Operation:
 
 
 def without_rule(found: Any, name: str, following: int) -> Operation:
-    """An instruction without a rule: what it writes is unknown."""
+    """An instruction without a rule: its results are unknown."""
     written = [REGISTERS[r] for r in found.regs_access()[1] if r in REGISTERS]
     singles = [n for r in found.regs_access()[1] for n in single_numbers(r)]
     flags = found.update_flags

@@ -202,4 +202,4 @@ def test_a_baseline_that_is_none_says_what_to_pass(tmp_path):
         path.write_text(text)
         with pytest.raises(UsageError, match=words) as refused:
             load_baseline(path)
-        assert refused.value.hint.startswith("pass an ELF, or what `tflm-hil footprint ELF --json")
+        assert refused.value.hint.startswith("pass an ELF, or a file of `tflm-hil footprint ELF")
