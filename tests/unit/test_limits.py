@@ -65,7 +65,7 @@ def test_whatever_is_given_a_number_comes_or_a_sentence(
         assert len(str(refused)) < 200
 
 
-def test_what_is_given_wrong_is_a_usage_error_that_says_where() -> None:
+def test_a_wrong_number_is_a_usage_error_with_its_place() -> None:
     with pytest.raises(UsageError, match=r"^case 'a': timeout: -1 is not a time"):
         numbers.given(numbers.seconds, -1, "case 'a': timeout")
     assert numbers.given(numbers.baud, numbers.whole("9600"), "baud") == 9600

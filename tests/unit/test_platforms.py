@@ -72,7 +72,7 @@ def test_link_hint_names_the_chip_and_its_memories() -> None:
     assert hint == "is it linked for the nRF9160 (flash at 0, RAM at 0x20000000)?"
 
 
-def test_area_holds_what_lies_in_it_as_a_whole() -> None:
+def test_area_holds_stretches_that_lie_in_it_as_a_whole() -> None:
     area = Area("ram", 0x100, 0x10)
     assert (area.end, area.addresses) == (0x110, range(0x100, 0x110))
     assert area.holds(0x100, 0x10)

@@ -82,7 +82,7 @@ def test_a_mistake_names_file_and_key(text: str, message: str, hint: str):
     assert hint in caught.value.hint
 
 
-def test_a_number_of_thousands_of_digits_is_told_in_a_few():
+def test_a_number_of_thousands_of_digits_is_shown_in_a_few():
     with pytest.raises(UsageError) as caught:
         tables.read(Outer, {"name": 10**5000}, "a.toml")
     assert len(caught.value.message) < 100

@@ -105,7 +105,7 @@ def test_a_folder_is_not_a_file_until_it_becomes_one(tree: Path) -> None:
     assert not holds(kept)
 
 
-def test_many_names_in_one_folder_are_told_apart(tree: Path) -> None:
+def test_many_names_in_one_folder_are_distinct(tree: Path) -> None:
     kept = record(absent=tuple(tree / "first" / f"{number}.h" for number in range(40)))
     (tree / "first" / "40.h").touch()
     assert holds(kept)

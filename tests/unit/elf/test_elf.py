@@ -34,7 +34,7 @@ def _write(folder: Path, data: bytes) -> Path:
     return path
 
 
-def test_sections_tell_where_they_run_and_where_they_are_stored(tmp_path: Path) -> None:
+def test_sections_have_the_addresses_where_they_run_and_are_stored(tmp_path: Path) -> None:
     sections = Image.from_elf(_write(tmp_path, _image())).sections
     assert [(s.name, s.address, s.load_address, s.size) for s in sections] == [
         (".text", 0x100, 0x100, 64),
@@ -51,7 +51,7 @@ def test_functions_lose_their_thumb_bit_and_absolute_symbols_are_kept(tmp_path: 
     assert firmware.absolutes["CONFIG_FLASH_SIZE"] == 1024
 
 
-def test_read_gives_stored_bytes_and_none_for_what_is_not_stored(tmp_path: Path) -> None:
+def test_read_gives_stored_bytes_and_none_elsewhere(tmp_path: Path) -> None:
     firmware = Image.from_elf(_write(tmp_path, _image()))
     assert firmware.read(0x110, 4) == bytes(range(16, 20))
     assert firmware.read(0x2000_0004, 4) is None
@@ -68,7 +68,9 @@ def test_read_gives_stored_bytes_and_none_for_what_is_not_stored(tmp_path: Path)
         (b"\x7fELF\1\2\1" + bytes(9) + b"\0\2\0\x28" + bytes(60), "big-endian"),
     ],
 )
-def test_what_is_no_image_for_a_cortex_m_is_named(tmp_path: Path, data: bytes, words: str) -> None:
+def test_a_file_that_is_not_for_a_cortex_m_is_refused_by_name(
+    tmp_path: Path, data: bytes, words: str
+) -> None:
     with pytest.raises(BadElf, match=words.replace("(", r"\(").replace(")", r"\)")):
         Image.from_elf(_write(tmp_path, data))
 

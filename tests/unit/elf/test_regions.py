@@ -34,7 +34,7 @@ def test_a_non_secure_image_has_the_region_behind_the_secure_one(tmp_path: Path)
     ]  # fmt: skip
 
 
-def test_a_zephyr_image_tells_its_regions_by_its_kconfig(tmp_path: Path) -> None:
+def test_regions_of_a_zephyr_image_come_from_its_kconfig(tmp_path: Path) -> None:
     config = {"CONFIG_FLASH_SIZE": 1024, "CONFIG_FLASH_BASE_ADDRESS": 0,
               "CONFIG_FLASH_LOAD_OFFSET": 0x5_0000, "CONFIG_FLASH_LOAD_SIZE": 0x3_0000,
               "CONFIG_SRAM_BASE_ADDRESS": 0x2001_6000, "CONFIG_SRAM_SIZE": 168}  # fmt: skip

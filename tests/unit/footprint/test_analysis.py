@@ -15,7 +15,7 @@ from harness.footprint.operators import REST, SHARED, UNREACHED, groups
 from harness.footprint.tree import grow, walk
 
 
-def test_an_operator_owns_what_only_its_registration_reaches(little: Image) -> None:
+def test_an_operator_owns_code_that_only_its_registration_reaches(little: Image) -> None:
     report = footprint.analyse(little).operators
     conv, softmax = report.operators
     assert (conv.operator, softmax.operator) == ("CONV_2D", "SOFTMAX")
@@ -26,7 +26,7 @@ def test_an_operator_owns_what_only_its_registration_reaches(little: Image) -> N
     assert softmax.ram == 4  # softmax_calls
 
 
-def test_what_two_operators_call_is_shared_with_the_other_named(little: Image) -> None:
+def test_code_of_two_operators_is_shared_and_names_the_other(little: Image) -> None:
     conv, softmax = footprint.analyse(little).operators.operators
     assert [share.operators for share in conv.shares] == [("CONV_2D", "SOFTMAX")]
     shared = little.symbol("_ZN6tflite6SharedEi")
@@ -58,7 +58,7 @@ def test_without_an_operator_the_image_shrinks_by_its_exclusive_bytes(
     assert abs(before - after - softmax.exclusive) <= inlining
 
 
-def test_a_models_numbers_are_no_pointers(little: Image) -> None:
+def test_a_models_numbers_are_not_pointers(little: Image) -> None:
     # g_model holds words that equal the addresses of functions: the DWARF type says numbers.
     report = footprint.analyse(little).operators
     assert "g_model" not in {m.name for c in report.operators for m in c.members}
@@ -123,7 +123,7 @@ def test_without_debug_information_files_are_not_guessed(
     assert [c.exclusive for c in bare.operators.operators] == [c.exclusive for c in with_debug]
 
 
-def test_the_document_has_what_the_contract_names(little: Image) -> None:
+def test_the_document_has_the_keys_of_the_contract(little: Image) -> None:
     document = footprint.analyse(little).to_json()
     assert {"regions", "sections", "symbols", "files", "operators"} <= document.keys()
     assert document["regions"][0].keys() == {"name", "origin", "size", "used"}

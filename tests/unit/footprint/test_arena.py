@@ -90,7 +90,7 @@ def test_an_image_that_needs_all_of_its_arena_has_no_margin(image):
     assert (found.minimum, found.margin) == (2048, 0)
 
 
-def test_an_image_that_does_not_allocate_at_all_is_told(image):
+def test_an_image_that_never_allocates_is_reported(image):
     with pytest.raises(FirmwareFailed) as failed:
         minimum(image(needed=2049), open_simulator)
     words = "little.elf does not allocate with its own arena of 2,048 B"
@@ -111,7 +111,7 @@ def test_an_arena_with_which_an_image_faults_is_too_small(image):
     assert "Fault in " in reason
 
 
-def test_an_image_that_hands_over_no_arena_is_told(image):
+def test_an_image_that_hands_over_no_arena_is_reported(image):
     register = "static volatile bool yes; if (yes) {" + HANDED_OVER.replace("GIVEN", "") + "}"
     with pytest.raises(FirmwareFailed, match=r"little\.elf never hands over an arena"):
         minimum(image(register=register), open_simulator, seconds=0.01)
@@ -122,7 +122,7 @@ def found(declared: int, least: int) -> ArenaMinimum:
 
 
 @pytest.mark.parametrize(("least", "aligned"), [(1, 16), (15, 16), (16, 16), (17, 32), (777, 784)])
-def test_what_to_write_into_the_source_is_the_next_multiple_of_sixteen(least, aligned):
+def test_the_size_for_the_source_is_the_next_multiple_of_sixteen(least, aligned):
     assert found(2048, least).aligned == aligned
     assert found(2048, least).margin == 2048 - least
 
@@ -159,7 +159,7 @@ def symbols(tmp_path: Path) -> Callable[..., Image]:
     return make
 
 
-def test_takers_are_told_outermost_first_with_the_place_of_the_size(symbols):
+def test_takers_are_listed_outermost_first_with_the_place_of_the_size(symbols):
     made = symbols(
         MadeSymbol(ALLOCATOR, 0x21, 8, "func"), MadeSymbol(INTERPRETER_2, 0x31, 8, "func"), ALLOCATE
     )
@@ -192,7 +192,7 @@ def test_constructors_have_this_before_their_arguments(symbols, name, index):
         ("_ZN6tflite14MicroAllocator7DestroyEPhj", "func"),
     ],
 )
-def test_what_takes_no_arena_is_no_taker(symbols, name, kind):
+def test_other_symbols_do_not_take_an_arena(symbols, name, kind):
     assert sites(symbols(MadeSymbol(name, 0x21, 8, kind))) == ()
 
 
@@ -226,5 +226,5 @@ def reason(*said: bytes, status: int | None = 1, faults: int = 0) -> str:
         (reason(b"words\n", faults=2), "BusFault in f at a.cc:1"),
     ],
 )
-def test_a_probe_that_failed_says_why_in_the_images_words_where_it_has_some(told, words):
+def test_a_failed_probe_quotes_the_images_message_if_there_is_one(told, words):
     assert told == words

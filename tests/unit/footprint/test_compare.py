@@ -18,7 +18,7 @@ def test_an_image_is_the_same_as_itself(little: Image) -> None:
     assert compare(document, document).same
 
 
-def test_what_vanished_appeared_and_grew_is_named(little: Image, only_conv: Image) -> None:
+def test_vanished_new_and_grown_names_are_listed(little: Image, only_conv: Image) -> None:
     found = compare(footprint.analyse(little).to_json(), footprint.analyse(only_conv).to_json())
     verbs = {c.name: c.verb for c in found.symbols}
     assert verbs["tflite::Register_SOFTMAX()"] == "vanished"
@@ -55,14 +55,14 @@ def test_a_baseline_is_an_elf_or_its_json(little: Image, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"regions": 5}', '{"regions": [1]}'])
-def test_what_is_no_footprint_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_file_that_is_not_a_footprint_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "base.json"
     path.write_text(text)
     with pytest.raises(UsageError):
         load_baseline(path)
 
 
-def test_every_view_has_rows_and_a_limit_says_what_it_left_out(little: Image) -> None:
+def test_every_view_has_rows_and_a_limit_counts_the_rest(little: Image) -> None:
     found = footprint.analyse(replace(little, map_file=little.path.with_suffix(".map")))
     for view in VIEWS:
         heads, numbers, rows = table(found, view)
@@ -72,7 +72,7 @@ def test_every_view_has_rows_and_a_limit_says_what_it_left_out(little: Image) ->
     assert "more" in table(found, "symbol", limit=3)[2][-1][0]
 
 
-def test_the_pull_request_names_what_changed(little: Image, only_conv: Image) -> None:
+def test_the_pull_request_names_the_changes(little: Image, only_conv: Image) -> None:
     before, after = footprint.analyse(only_conv), footprint.analyse(little)
     found = compare(before.to_json(), after.to_json())
     text = pull_request(after, found, ())
@@ -82,7 +82,7 @@ def test_the_pull_request_names_what_changed(little: Image, only_conv: Image) ->
         assert len({line.replace("\\|", "").count("|") for line in lines}) == 1
 
 
-def test_functions_of_one_name_in_several_files_are_told_apart(little: Image) -> None:
+def test_functions_of_one_name_in_several_files_are_distinct(little: Image) -> None:
     def document(**sizes: int) -> dict[str, object]:
         rows = [
             {"name": "tflite::Prepare()", "file": f"kernels/{file}.cc", "region": "FLASH",
@@ -126,7 +126,7 @@ def test_bytes_that_only_the_new_operators_share_are_counted_once() -> None:
     assert (swap.operators, swap.reached, swap.measured) == (("A", "B"), 80, 85)
 
 
-def test_operators_that_were_exchanged_for_others_are_no_swap() -> None:
+def test_operators_that_were_exchanged_for_others_are_not_a_swap() -> None:
     one, two = ({"regions": [], "operators": [{"operator": name, "exclusive": 1}]} for name in "AB")
     assert compare(one, two).swap is None
 

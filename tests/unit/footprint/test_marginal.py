@@ -62,7 +62,7 @@ def test_the_slot_of_an_operator_is_ram(found: LeaveOneOut, build: Build):
     assert found.ram == whole - used(build, [], "RAM")
 
 
-def test_together_is_what_all_of_them_add(found: LeaveOneOut, build: Build):
+def test_together_is_the_cost_of_all_of_them(found: LeaveOneOut, build: Build):
     assert found.flash == used(build, list(ADD), "FLASH")
     assert found.none == used(build, [], "FLASH")
     told = found.to_json()
@@ -83,7 +83,7 @@ def test_operators_that_are_kept_are_in_every_build(build: Build):
     assert asked == [("CONV_2D", "SOFTMAX"), ("CONV_2D",), ("CONV_2D",)]
 
 
-def test_each_build_is_told(build: Build):
+def test_each_build_is_logged(build: Build):
     told: list[str] = []
     with logs.shown(told.append):
         leave_one_out("little", ["SOFTMAX"], build)
@@ -99,7 +99,7 @@ def test_nothing_to_leave_out_is_refused(build: Build):
         leave_one_out("little", [], build)
 
 
-def test_what_is_the_operators_own_is_no_change_elsewhere(found: LeaveOneOut):
+def test_the_operators_own_bytes_are_not_a_change_elsewhere(found: LeaveOneOut):
     """Its functions, and its text among the literals of all."""
     names = {change.name for row in found.rows for change in row.elsewhere}
     assert "(string literals)" not in names

@@ -39,14 +39,14 @@ def rows(firmware: Image, purpose: str) -> list[RamObject]:
     return [one for one in footprint.analyse(firmware).ram if one.purpose == purpose]
 
 
-def test_a_resolver_is_told_with_the_bytes_of_its_unused_slots(five_slots: Image) -> None:
+def test_a_resolver_is_listed_with_the_bytes_of_its_unused_slots(five_slots: Image) -> None:
     (resolver,) = rows(five_slots, "resolver")
     assert (resolver.name, resolver.bytes) == ("resolver", 3 * 4 + 5 * 36)
     assert (resolver.wasted, resolver.used) == (4 * 36, 3 * 4 + 36)
     assert resolver.note == "5 slots of 36 B, 1 filled"
 
 
-def test_arena_and_stacks_are_told_by_name(five_slots: Image) -> None:
+def test_arena_and_stacks_are_listed_by_name(five_slots: Image) -> None:
     assert [(one.name, one.bytes) for one in rows(five_slots, "arena")] == [("tensor_arena", 2048)]
     stacks = {one.name: one.bytes for one in rows(five_slots, "stack")}
     assert stacks == {"thread_stacks": 768, "other_stack": 128}
@@ -82,6 +82,6 @@ def test_sixteen_equal_bytes_are_filler_and_fewer_are_none(equal: int, used: int
 
 
 @given(st.integers(16, 300), st.binary(min_size=1, max_size=300))
-def test_what_was_written_is_counted_to_its_deepest_byte(free: int, written: bytes) -> None:
+def test_a_stack_is_used_to_its_deepest_written_byte(free: int, written: bytes) -> None:
     stack = bytes([PAINT]) * free + written
     assert high_water(stack) == len(written.lstrip(bytes([PAINT])))

@@ -48,7 +48,7 @@ def test_layout_and_object_are_those_of_the_class(little: Image):
 
 
 @pytest.mark.parametrize("dwarf", ["-gdwarf-3", "-gdwarf-4", "-gdwarf-5"])
-def test_every_version_of_dwarf_tells_the_same(built, dwarf):
+def test_every_version_of_dwarf_gives_the_same_layout(built, dwarf):
     image = built(dwarf=dwarf, slots=5, extra=("-gstrict-dwarf",))
     expected = ResolverLayout("dwarf", 28, FIELDS, 4, {5: ClassLayout(4, 144)})
     assert find_layout(image) == expected
@@ -98,7 +98,7 @@ def test_the_record_that_resolvers_hold_is_the_one_that_counts(built):
     assert find_layout(image).registration_bytes == 28
 
 
-def test_without_dwarf_the_layout_is_todays_and_the_symbols_tell_the_slots(built):
+def test_without_dwarf_the_layout_is_todays_and_the_slots_come_from_symbols(built):
     image = built(dwarf="", slots=5)
     assert find_layout(image) == ResolverLayout()
     assert [(one.slots, one.address, one.bytes) for one in find(image)] == [(5, 0, 192)]

@@ -77,7 +77,7 @@ def test_a_resolver_of_all_operators_has_as_many_slots_as_the_largest(image):
 @pytest.mark.parametrize(
     ("name", "kind"), [(FIVE, "func"), ("_ZTIN6tflite14AllOpsResolverE", "object")]
 )
-def test_what_is_no_vtable_of_a_resolver_is_none(image, name, kind):
+def test_other_symbols_are_not_vtables_of_a_resolver(image, name, kind):
     assert vtables(image(vtable(name, 0x81, kind))) == {}
 
 
@@ -92,7 +92,7 @@ def test_without_dwarf_a_resolver_lies_as_it_does_today():
     assert layout.of(5) == ClassLayout(4, 4 + 5 * 28)
 
 
-def test_what_dwarf_tells_of_a_class_holds_for_it_alone():
+def test_the_dwarf_layout_of_a_class_holds_for_it_alone():
     layout = ResolverLayout(classes={5: ClassLayout(8, 200)})
     assert layout.of(5) == ClassLayout(8, 200)
     assert layout.of(6) == ClassLayout(4, 4 + 6 * 28)
