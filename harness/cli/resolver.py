@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from harness.model import Model
 from harness.targets.registry import DEFAULT, TARGETS
 
 if TYPE_CHECKING:
+    from harness.resolver.audit import Audit
     from harness.resolver.dump import LiveResolver
 
 _JSON = json_option()
@@ -67,12 +68,7 @@ def check(
     (a stripped image, a registration behind a run-time condition: use --live). Notes are about
     what tflite-micro computes differently.
     """
-    from harness.resolver.audit import (  # noqa: PLC0415 - see cli/__init__
-        LIVE_HINT,
-        AuditVerdict,
-        check_every,
-        check_live,
-    )
+    from harness.resolver.audit import check_every, check_live  # noqa: PLC0415 - see cli/__init__
 
     if not live and (target or symbol):
         raise UsageError("--target and --until need --live, which runs the image")
@@ -86,6 +82,11 @@ def check(
         audits = {image.name: check_live(image, needed, tables)}
     else:
         audits = check_every(image, needed)
+    _report(audits, image, json_file)
+    _raise_unless_passed(next(iter(audits.values())), elf)
+
+
+def _report(audits: Mapping[str, Audit], image: Image, json_file: Path | None) -> None:
     (name, audit), *others = audits.items()
     document = audit.to_json()
     if image.beside:
@@ -98,6 +99,11 @@ def check(
             if image.beside:
                 click.echo(f"image {name}:")
             show_audit(screen(), each)
+
+
+def _raise_unless_passed(audit: Audit, elf: Path) -> None:
+    from harness.resolver.audit import LIVE_HINT, AuditVerdict  # noqa: PLC0415
+
     if audit.verdict is AuditVerdict.CANNOT_TELL:
         raise CannotTell(
             f"cannot tell whether the resolver of {elf.name} is right for {audit.model}: "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from harness.resolver.static.alu import add, subtract
@@ -25,6 +26,50 @@ _SIZES = {
     "strht": (2, False), "stl": (4, False), "stlb": (1, False), "stlh": (2, False),
 }  # fmt: skip
 _EXCLUSIVE = {"strex": 4, "strexb": 1, "strexh": 2, "stlex": 4, "stlexb": 1, "stlexh": 2}
+
+
+@dataclass(frozen=True)
+class _Block:
+    """The memory of a block transfer; ``slots`` are registers from its lowest address on.
+
+    A slot is a floating-point register or not, and the register's number. The block lies below
+    the base register if ``down``; ``back``: the base register is moved past it.
+    """
+
+    base: int
+    slots: tuple[tuple[bool, int], ...]
+    down: bool
+    back: bool
+
+    @classmethod
+    def of(cls, found: Any, name: str) -> _Block:
+        """The block of an instruction."""
+        stack = name in ("push", "pop", "vpush", "vpop")
+        slots: list[tuple[bool, int]] = []
+        for operand in found.operands[0 if stack else 1 :]:
+            if operand.reg in REGISTERS:
+                slots.append((False, REGISTERS[operand.reg]))
+            else:
+                slots += [(True, number) for number in single_numbers(operand.reg)]
+        return cls(
+            SP if stack else REGISTERS[found.operands[0].reg],
+            tuple(slots),
+            name in ("push", "vpush") or name.endswith("db"),
+            stack or found.writeback,
+        )
+
+    @property
+    def size(self) -> int:
+        """Bytes of the block."""
+        return 4 * len(self.slots)
+
+    def ends(self, state: State) -> tuple[Value, Value]:
+        """The lowest address of the block, and the base register's value past it."""
+        start = state.r[self.base]
+        if self.down:
+            low = subtract(start, self.size)
+            return low, low
+        return start, add(start, self.size)
 
 
 class LoadStore:
@@ -150,54 +195,51 @@ class LoadStore:
 
     def _multiple(self, found: Any, name: str, following: int) -> Operation:
         """LDM, STM, PUSH, POP, and the same for floating-point registers."""
-        stack = name in ("push", "pop", "vpush", "vpop")
-        base = SP if stack else REGISTERS[found.operands[0].reg]
-        listed = [operand.reg for operand in found.operands[0 if stack else 1 :]]
-        down = name in ("push", "vpush") or name.endswith("db")
-        back = stack or found.writeback
-        loads = "ld" in name or "pop" in name
-        slots: list[tuple[bool, int]] = []
-        for register in listed:
-            if register in REGISTERS:
-                slots.append((False, REGISTERS[register]))
-            else:
-                slots += [(True, number) for number in single_numbers(register)]
-        size, at = 4 * len(slots), found.address
-        saves = not loads and down and base == SP and (False, LR) in slots
+        block = _Block.of(found, name)
+        make = self._load_block if "ld" in name or "pop" in name else self._store_block
+        return make(block, found.address, following)
 
-        def transfer(state: State) -> Event:
-            start = state.r[base]
-            low = subtract(start, size) if down else start
-            if loads:
-                values = [self.load(state, add(low, 4 * n), 4, at) for n in range(len(slots))]
-                if back and (False, base) not in slots:
-                    state.r[base] = low if down else add(start, size)
-                state.pc = following
-                for (floating, number), value in zip(slots, values, strict=True):
-                    if floating:
-                        state.s[number] = value
-                    elif number != PC:
-                        state.r[number] = value
-                    else:
-                        return jump(state, value)
-                return None
-            values = [state.s[n] if floating else state.r[n] for floating, n in slots]
+    def _load_block(self, block: _Block, at: int, following: int) -> Operation:
+        back = block.back and (False, block.base) not in block.slots
+
+        def load(state: State) -> Event:
+            low, moved = block.ends(state)
+            values = [self.load(state, add(low, 4 * n), 4, at) for n in range(len(block.slots))]
+            if back:
+                state.r[block.base] = moved
+            state.pc = following
+            for (floating, number), value in zip(block.slots, values, strict=True):
+                if floating:
+                    state.s[number] = value
+                elif number != PC:
+                    state.r[number] = value
+                else:
+                    return jump_to(lambda _: value, at)(state)  # noqa: B023 - called at once
+            return None
+
+        return load
+
+    def _store_block(self, block: _Block, at: int, following: int) -> Operation:
+        pushes = block.down and block.base == SP
+        saves = pushes and (False, LR) in block.slots
+
+        def store(state: State) -> Event:
+            start = state.r[block.base]
+            low, moved = block.ends(state)
+            values = [state.s[n] if floating else state.r[n] for floating, n in block.slots]
             if saves and isinstance(start, int) and state.frames[-1].saved is None:
-                state.frames[-1].saved = start - size, start
-            if back and base == SP and isinstance(low, int) and down:
-                state.r[base] = low
+                state.frames[-1].saved = start - block.size, start
+            if block.back and pushes and isinstance(low, int):
+                state.r[SP] = low
                 state.frames[-1].low = min(state.frames[-1].low, low)
             for n, value in enumerate(values):
                 self.store(state, add(low, 4 * n), 4, value, at)
-            if back:
-                state.r[base] = low if down else add(start, size)
+            if block.back:
+                state.r[block.base] = moved
             state.pc = following
             return None
 
-        def jump(state: State, target: Value) -> Event:
-            return jump_to(lambda _: target, at)(state)
-
-        return transfer
+        return store
 
     def _float_load(self, found: Any, name: str, following: int) -> Operation:
         numbers, address = single_numbers(found.operands[0].reg), address_of(found, 1)
