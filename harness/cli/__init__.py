@@ -1,7 +1,8 @@
 """``tflm-hil``: the command line, and the one place that maps exceptions to exit codes.
 
 Each subcommand is a module of this package, imported only when it is called, so that no command
-waits for the imports of the others.
+waits for the imports of the others. They share ``parameters`` (types of arguments and options),
+``options`` and ``output``.
 """
 
 from __future__ import annotations

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from harness.base import files
+from harness.base.text import UNFOLDED
 from harness.cli.parameters import STDOUT
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: Columns of a table in a file or a pipe: more than any table has.
-_UNFOLDED = 2000
 #: Prints a line of progress; standard output is for results.
 on_stderr = partial(click.echo, err=True)
 
@@ -25,7 +24,7 @@ def screen() -> Console:
     """Standard output for tables, as wide as the terminal; in a file or a pipe rows stay whole."""
     from rich.console import Console  # noqa: PLC0415 - only if something is shown
 
-    return Console(highlight=False, width=None if sys.stdout.isatty() else _UNFOLDED)
+    return Console(highlight=False, width=None if sys.stdout.isatty() else UNFOLDED)
 
 
 def write_text(path: Path | None, text: str) -> None:

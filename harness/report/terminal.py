@@ -12,7 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from harness.base.text import count_of
+from harness.base.text import UNFOLDED, count_of
 from harness.case.measures import columns, number
 from harness.case.result import CaseResult, ImageSize, Verdict
 from harness.case.tally import Tally
@@ -25,8 +25,6 @@ _STYLE = {
     Verdict.ERROR: "bold yellow",
     Verdict.SKIPPED: "yellow",
 }
-#: Columns of a file or a pipe: rows are not folded there, so that they can be searched.
-_WIDE = 2000
 #: A terminal with fewer columns than this shows fewer columns of the table.
 _NARROW = 110
 _ROOM = 24  # characters for a verdict and its reason
@@ -40,7 +38,7 @@ def show(stream: TextIO, *parts: RenderableType) -> None:
             console.print(part)
         return
     text = StringIO()
-    console = Console(file=text, width=_WIDE, highlight=False)
+    console = Console(file=text, width=UNFOLDED, highlight=False)
     for part in parts:
         console.print(part)
     stream.write("".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines()))
@@ -51,7 +49,7 @@ def print_table(results: Sequence[CaseResult], stream: TextIO, tally: Tally | No
 
     ``tally`` counts the requested cases; without one those with results.
     """
-    width = Console(file=stream).width if stream.isatty() else _WIDE
+    width = Console(file=stream).width if stream.isatty() else UNFOLDED
     shown = _columns(results)
     if width < _NARROW:
         shown = _fitting(shown, results, width)

@@ -17,7 +17,6 @@ from harness.case import Case, CaseResult, Verdict, run_case
 from harness.case.each import result_of
 from harness.case.spec import target_names
 from harness.case.tally import Tally, exit_code
-from harness.cli.crosscheck import CrossChecks
 from harness.cli.options import (
     beside_option,
     history_option,
@@ -36,6 +35,7 @@ from harness.cli.parameters import (
     Destination,
 )
 from harness.cli.run.cases import Options, select, selection
+from harness.cli.run.crosschecks import CrossChecks
 from harness.cli.run.reports import RunReport, check_destinations, interrupted, report
 from harness.report.progress import Ticker
 from harness.targets.registry import TARGETS, Ability, TargetPools, who_can

@@ -16,9 +16,9 @@ from harness.base import signals
 from harness.base.errors import CannotWrite, HilError, UsageError
 from harness.case import CaseResult
 from harness.case.tally import Tally
-from harness.cli.crosscheck import CrossChecks
 from harness.cli.output import write_text
 from harness.cli.parameters import STDOUT
+from harness.cli.run.crosschecks import CrossChecks
 
 if TYPE_CHECKING:
     from harness.history.run import Occasion

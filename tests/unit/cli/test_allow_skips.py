@@ -13,7 +13,7 @@ from results import case_result
 from harness.case import Verdict
 from harness.case import run_case as really_run
 from harness.cli import main
-from harness.cli.crosscheck import CrossChecks
+from harness.cli.run.crosschecks import CrossChecks
 
 CASE = '[[case]]\nname = "{name}"\nelf = "a.elf"\ntargets = {targets}\n'
 
