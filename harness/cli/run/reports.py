@@ -85,12 +85,13 @@ def report(run: RunReport, options: Mapping[str, Any]) -> None:
 
 def _show(run: RunReport, *, profile: bool) -> None:
     from harness.report import terminal  # noqa: PLC0415 - rich only if something is shown
-    from harness.report.coverage import print_profiles  # noqa: PLC0415
 
     terminal.print_table(run.results, sys.stdout, run.tally)
     terminal.print_images(run.results, sys.stdout)
     terminal.print_failures(run.results, sys.stdout)
     if profile:
+        from harness.report.coverage import print_profiles  # noqa: PLC0415
+
         print_profiles(run.results, sys.stdout)
     run.checks.show(sys.stdout)
 
