@@ -17,7 +17,7 @@ _PROCESSES = Path("/proc")
 
 @dataclass(frozen=True)
 class Done:
-    """A process that ended by itself: its exit code and what it printed."""
+    """A process that ended by itself: its exit code and its output."""
 
     code: int
     output: str
@@ -67,7 +67,7 @@ class Processes:
         finally:
             if child.returncode is None:
                 _kill({child.pid})
-                child.communicate()  # ends when nobody holds the other end any more
+                child.communicate()  # ends when no process holds the other end
             with self._lock:
                 self._running.discard(child.pid)
                 stopped = self._stopped
@@ -76,7 +76,7 @@ class Processes:
         return Done(child.returncode, output, errors or "")
 
     def stop(self) -> None:
-        """Kill what runs; later calls of :meth:`run` start nothing."""
+        """Kill all running commands; later calls of :meth:`run` start none."""
         with self._lock:
             self._stopped = True
             _kill(self._running)
@@ -88,7 +88,7 @@ def _kill(leaders: Collection[int]) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(leader, signal.SIGKILL)
     killed: set[int] = set(leaders)
-    # A process may have forked before it was killed: look until there is nobody new.
+    # A process may have forked before it was killed: look until there is no new one.
     while new := _members(leaders) - killed:
         for process in new:
             with suppress(ProcessLookupError, PermissionError):

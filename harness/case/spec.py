@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.base.arithmetic import Arithmetic
 from harness.base.errors import UsageError
-from harness.build.result import BuildOptions
+from harness.build.options import BuildOptions
 from harness.build.variants import Expectation
 from harness.footprint.budget import Budget
 from harness.targets.pins import Press

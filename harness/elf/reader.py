@@ -24,6 +24,7 @@ from elftools.elf.sections import Section, SymbolTableSection
 from elftools.elf.segments import Segment
 
 from harness.base.errors import BadElf
+from harness.base.platforms import DEFAULT_BOARD
 
 T = TypeVar("T")
 
@@ -39,7 +40,7 @@ _BINDINGS = {0: "local", 1: "global", 2: "weak"}
 _MACHINES = {3: "x86", 8: "MIPS", 20: "PowerPC", 62: "x86-64", 94: "Xtensa", 183: "AArch64",
              243: "RISC-V"}  # fmt: skip
 _EM_ARM = 40
-#: What pyelftools raises for a broken file.
+#: Exceptions of pyelftools for a broken file.
 _BROKEN = (ELFError, ConstructError, ValueError, KeyError, IndexError, OverflowError, TypeError,
            AttributeError, zlib.error)  # fmt: skip
 
@@ -78,7 +79,7 @@ def read(data: bytes, where: str) -> ELFFile:
 
 
 def guarded(question: Callable[[], T], where: str) -> T:
-    """What ``question`` to pyelftools returns. Raises :class:`BadElf` if the file is broken."""
+    """The result of ``question`` to pyelftools. Raises :class:`BadElf` for a broken file."""
     try:
         return question()
     except _BROKEN as error:
@@ -166,7 +167,7 @@ def _check_kind(data: bytes, where: str) -> None:
         order = "" if data[5] == 1 else ", big-endian"
         raise BadElf(
             f"{where} is for {name} ({bits}-bit{order}), not for a 32-bit Arm Cortex-M",
-            hint="pass the image that was built for nrf9160dk, e.g. build/zephyr/zephyr.elf",
+            hint=f"pass the image that was built for {DEFAULT_BOARD}, e.g. build/zephyr/zephyr.elf",
         )
     if len(data) < _HEADER_BYTES:
         raise BadElf(f"{where} is truncated: {len(data)} bytes hold no ELF header")

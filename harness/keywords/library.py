@@ -37,7 +37,7 @@ from harness.keywords.results import console_of
 from harness.keywords.skipped import AllSkipped
 from harness.keywords.summary import Summary
 from harness.report.problems import problem_lines
-from harness.report.ticker import Ticker
+from harness.report.progress import Ticker
 
 _NO_FAILURE = (Verdict.PASS, Verdict.SKIPPED)
 

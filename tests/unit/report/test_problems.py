@@ -5,10 +5,12 @@ from xml.etree import ElementTree
 
 from results import case_result
 
-from harness import report
 from harness.base.findings import Finding, Kind
 from harness.case.result import CaseResult, Verdict
+from harness.report.html import html
+from harness.report.junit import junit
 from harness.report.problems import problem_lines
+from harness.report.terminal import print_failures, print_table
 
 
 def failing(**changes) -> CaseResult:
@@ -17,8 +19,8 @@ def failing(**changes) -> CaseResult:
 
 def text(result: CaseResult) -> str:
     stream = io.StringIO()
-    report.print_table([result], stream)
-    report.print_failures([result], stream)
+    print_table([result], stream)
+    print_failures([result], stream)
     return stream.getvalue()
 
 
@@ -48,13 +50,13 @@ def test_notes_come_last():
     ]
 
 
-def test_findings_that_are_no_problem_follow():
+def test_findings_that_are_not_problems_follow():
     note = Finding(Kind.LOG_ERROR, "late")
     result = failing(problems=("Didn't find op",), findings=(note, MISSING))
     assert problem_lines(result)[1:] == ["log_error: late"]
 
 
-def test_what_comes_again_and_again_stands_there_once_with_its_number():
+def test_equal_findings_are_shown_once_with_their_number():
     faults = tuple(Finding(Kind.FAULT, "Hard fault", line=line) for line in range(1, 9))
     assert problem_lines(failing(problems=("Hard fault",), findings=faults)) == [
         "fault: Hard fault (8 times, console lines 1, 2, 3, 4, 5, ...)"
@@ -63,8 +65,8 @@ def test_what_comes_again_and_again_stands_there_once_with_its_number():
 
 def test_every_problem_and_the_hint_stand_in_text_junit_and_html():
     result = failing(problems=("flash is over", "ram is over"), hint="make it smaller")
-    xml = ElementTree.fromstring(report.junit([result]).encode()).find(".//failure").text
-    for shown in (text(result), xml, report.html([result])):
+    xml = ElementTree.fromstring(junit([result]).encode()).find(".//failure").text
+    for shown in (text(result), xml, html([result])):
         for words in ("flash is over", "ram is over", "make it smaller"):
             assert words in shown
 
