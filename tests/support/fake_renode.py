@@ -39,7 +39,7 @@ from fake_core import (
 
 from harness.elf import Firmware
 from harness.targets.renode.link import AgentLink, pipes
-from harness.targets.renode.process import AGENT
+from harness.targets.renode.server import AGENT
 
 STATUS = (0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38)  # CFSR, HFSR, MMFAR, BFAR
 HALT = 0x40  # where the images of these tests have their fault handlers

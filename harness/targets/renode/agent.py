@@ -1,8 +1,8 @@
-# ruff: noqa: F821, UP004, UP031, D102
+# ruff: noqa: F821, UP004, UP031, D102, D103
 # mypy: ignore-errors
 """The half of the Renode target that runs inside Renode; never imported by the harness.
 
-Renode's Monitor includes this file, after the other agent_*.py, as IronPython 2.7
+Renode's Monitor includes this file, after agent_link.py, as IronPython 2.7
 (``monitor`` is given by it), and the link runs ``hil["agent"].method(...)``. Running in slices
 *inside* Renode costs no round trip a slice, stamps each console line with its virtual time, and
 stops the core on the very block that completed a match. Answers are ``name value`` lines with bytes
@@ -14,7 +14,7 @@ import re
 
 import System
 from Antmicro.Renode.Core import EmulationManager
-from Antmicro.Renode.Logging import Logger
+from Antmicro.Renode.Logging import Logger, LoggerBackend, LogLevel
 from Antmicro.Renode.Peripherals.Memory import ArrayMemory, MappedMemory
 from Antmicro.Renode.Peripherals.Miscellaneous import Button
 from Antmicro.Renode.Time import TimeInterval
@@ -24,11 +24,11 @@ SILENT_SLICES = 4
 SEARCHED = 1024  # bytes before the newest line in which a match may begin
 KEPT = 65536  # bytes of console that are kept at most, for searching
 CFSR, HFSR, MMFAR, BFAR = 0xE000ED28, 0xE000ED2C, 0xE000ED34, 0xE000ED38
-LR, OTHER_SP, PC, SP, XPSR = 14, 22, 15, 13, 25  # Renode's register numbers of a Cortex-M
+R0, SP, LR, PC, OTHER_SP, XPSR = 0, 13, 14, 15, 22, 25  # Renode's register numbers of a Cortex-M
 MAX_FAULTS = 16
 PROBES = (50, 70, 90, 110)  # ns, a few instructions each
 SYST_CSR, TICKINT = 0xE000E010, 0x2
-PIN_CNF, PINS, INPUT, PULL_DOWN = 0x200, 32, 0x2, 0x4  # offset in the model; GPIO, "PIN_CNF"
+PIN_CNF, INPUT, PULL_DOWN = 0x200, 0x2, 0x4  # offset in the model; GPIO, "PIN_CNF"
 ENDRX, RXD_MAXCNT, RXD_AMOUNT = 0x110, 0x538, 0x53C  # UARTE
 LOOK_AGAIN = System.UInt64(20)  # us in which firmware takes a buffer
 
@@ -36,6 +36,11 @@ LATIN_1 = System.Text.Encoding.GetEncoding(28591)
 
 FROM_OTHER_WORLD, HANDLED_SECURE = 0x41, 0x1  # EXC_RETURN.S and ES: whose stack, whose handler
 ON_PSP = 0xC  # EXC_RETURN.Mode and SPSEL: only thread mode stacks on PSP
+CYCCNT = 0xE0001004
+MAGIC = 0xF0000000  # from here on lr holds no address: a return from an exception or a world
+TO_ITSELF, TO_ITSELF_WIDE = 0xE7FE, 0xBFFEF7FF  # b .
+MAX_WARNINGS = 1000
+ABORT = "CPU abort"  # the start of Renode's message that it gives a core up
 
 
 def remember():
@@ -47,15 +52,16 @@ def remember():
 class Agent(object):
     """One machine: its console, its hooks, its counters."""
 
-    def __init__(self, console, mips, vectors, ram, max_resets):
+    def __init__(self, console, mips, vectors, flash, ram, pins, max_resets):
         self.send = hil["link"].send
         self.machine = monitor.Machine
         self.emulation = EmulationManager.Instance.CurrentEmulation
         self.bus = self.machine.SystemBus
         self.cpu = self.machine["sysbus.cpu"]
         self.uart = self.machine["sysbus." + console]
-        self.mips, self.vectors, self.ram = mips, System.UInt32(vectors), ram
-        self.max_resets = max_resets
+        self.mips, self.vectors = mips, System.UInt32(vectors)
+        self.flash, self.ram = flash, ram  # first address, and the one behind the last
+        self.pins, self.max_resets = pins, max_resets
         self.cpu.VectorTableOffset = self.vectors
         self.log = Log(self.cpu, self.on_abort)
         Logger.AddBackend(self.log, "tflm-hil", True)
@@ -131,10 +137,10 @@ class Agent(object):
         for value in (TICKINT, 0):  # the model acts on what changes, and takes itself for 0
             self.write_word(SYST_CSR, value)
         self.word(SYST_CSR)  # clears COUNTFLAG
-        pins = self.machine["sysbus.p0"]
-        for offset in range(PIN_CNF, PIN_CNF + 4 * PINS, 4):
+        port = self.machine["sysbus.p0"]
+        for offset in range(PIN_CNF, PIN_CNF + 4 * self.pins, 4):
             for value in (PULL_DOWN | INPUT, INPUT):  # a pull's level stays until the other's comes
-                pins.WriteDoubleWord(offset, System.UInt32(value))
+                port.WriteDoubleWord(offset, System.UInt32(value))
         for button in self.machine.GetPeripheralsOfType[Button]():
             if not button.Pressed:
                 button.Press()
@@ -289,7 +295,7 @@ class Agent(object):
             self.place = self.register(PC)
             divisor = gcd(divisor, int(self.cpu.ExecutedInstructions) - before)
         # No loop of two or more comes back to it.
-        if self.place == place and divisor == 1 and not branches_to_itself(self):
+        if self.place == place and divisor == 1 and not self.branches_to_itself():
             self.locked_up()
 
     def left_ram(self):
@@ -306,7 +312,15 @@ class Agent(object):
 
     def stands(self, before):
         """True if the core sleeps since it had executed ``before``, or branches to itself."""
-        return int(self.cpu.ExecutedInstructions) == before or branches_to_itself(self)
+        return int(self.cpu.ExecutedInstructions) == before or self.branches_to_itself()
+
+    def branches_to_itself(self):
+        """True before a branch to itself, which Renode takes for WFI if it is a narrow one."""
+        pc = self.register(PC)
+        if not any(first <= pc < end for first, end in (self.flash, self.ram)):
+            return False
+        code = self.word(pc)
+        return code & 0xFFFF == TO_ITSELF or code == TO_ITSELF_WIDE
 
     def asleep_for_good(self):
         """True if nothing can wake an idle core: no timer runs, and no input is on its way."""
@@ -397,3 +411,81 @@ class Agent(object):
     def warnings(self):
         for line in self.log.lines:
             self.send(in_hex(line))
+
+
+class Calls(object):
+    """Hooks on the first instructions of functions, and on the addresses their calls return to.
+
+    Calls and returns carry the ticks of DWT_CYCCNT, the clock that the firmware reads.
+    """
+
+    def __init__(self, agent):
+        self.agent, self.cpu, self.register = agent, agent.cpu, agent.register
+        self.watched, self.callers = [], set()
+        self.running = {}  # address, sp -> lr
+
+    def watch(self, addresses):
+        self.watched = addresses
+        for address in addresses:
+            self.hook(address)
+
+    def hook(self, address):
+        self.cpu.AddHook(System.UInt64(address), self.on_call)
+
+    def restart(self):
+        self.running = {}
+        self.agent.send("restart")
+
+    def on_call(self, *_):
+        """A watched function begins; one that loops back to its beginning is not watched on."""
+        place, caller = (self.register(PC), self.register(SP)), self.register(LR)
+        if self.running.get(place) == caller:
+            self.cpu.RemoveHooksAt(System.UInt64(place[0]))
+            return
+        self.running[place] = caller
+        mode, ticks = self.register(XPSR) & 0x1FF, self.agent.word(CYCCNT)
+        values = [place[0], self.register(R0), caller, place[1], mode, ticks]
+        self.agent.send("call " + " ".join("%x" % value for value in values))
+        if caller < MAGIC and caller & ~1 not in self.callers:
+            self.callers.add(caller & ~1)
+            self.cpu.AddHook(System.UInt64(caller & ~1), self.on_return)
+
+    def on_return(self, *_):
+        pc, sp = self.register(PC), self.register(SP)
+        over = [p for p, lr in self.running.items() if p[1] == sp and lr & ~1 == pc]
+        if over:
+            for place in over:
+                del self.running[place]
+            self.agent.send("return %x %x %x" % (pc, sp, self.agent.word(CYCCNT)))
+
+
+class Log(LoggerBackend):
+    """Renode's warnings while the firmware runs, each once, with the core's program counter.
+
+    Renode logs in the thread that makes the access, so an exception here would break that access.
+    From 1.17 on there is one more argument, the type of the entry's time stamp.
+    """
+
+    def __init__(self, cpu, on_abort):
+        self.cpu, self.on_abort, self.running = cpu, on_abort, False
+        self.lines, self.seen = [], set()
+        self.SetLogLevel(LogLevel.Warning)
+
+    def Log(self, entry, *_):  # noqa: N802 - Renode's name
+        if not self.running or entry.Type < LogLevel.Warning:
+            return
+        if entry.Message.startswith(ABORT):
+            self.on_abort()
+            return
+        source = (entry.ObjectName or "").split(".")[-1]
+        text = "%s: %%s%s" % (source, entry.Message.replace("%", "%%"))
+        if text not in self.seen and len(self.seen) < MAX_WARNINGS:
+            self.seen.add(text)
+            place = "" if "[cpu: 0x" in text else "[cpu: 0x%x] " % int(self.cpu.PC.RawValue)
+            self.lines.append("[WARNING] " + text % place)
+
+
+def gcd(one, other):
+    while other:
+        one, other = other, one % other
+    return one

@@ -25,7 +25,7 @@ from harness.targets import ConsoleMatch, Elapsed, Executed, Stop
 from harness.targets.renode import RenodeServer
 from harness.targets.renode.find import RenodeProgram
 from harness.targets.renode.link import MonitorError
-from harness.targets.renode.process import AGENT
+from harness.targets.renode.server import AGENT
 from harness.targets.renode.session import RenodeSession
 
 FRAME = (1, 2, 3, 4, 12, 0x43, 0x44, 0x61000000)
@@ -353,7 +353,7 @@ def test_a_renode_that_has_made_many_machines_is_started_anew(renode, firmware):
 
 def test_message_of_a_refusal_is_passed_on(renode, firmware):
     with opened(renode, firmware) as session, pytest.raises(MonitorError, match="no_such"):
-        session.call("no_such()")
+        session.agent.call("no_such()")
 
 
 def test_an_answer_that_was_broken_off_is_not_taken_for_the_next_one(renode, firmware):
@@ -362,7 +362,7 @@ def test_an_answer_that_was_broken_off_is_not_taken_for_the_next_one(renode, fir
 
     with opened(renode, firmware) as session:
         with pytest.raises(KeyboardInterrupt):
-            session._client.call("hil['agent'].read_words(0, 4)", take=interrupt)
+            session.agent.call("read_words(0, 4)", take=interrupt)
         with pytest.raises(TargetLost, match="broken off"):
             session.memory.read(0, 4)
 
