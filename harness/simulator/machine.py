@@ -284,6 +284,7 @@ class Machine:
     def _reset(self, reason: int) -> None:
         self.resets += 1
         incoming = bytes(self.uart.incoming)
+        self.core.ignore_breakpoint(None)
         self.chip.reset(reason)
         self.uart.incoming[:] = incoming
 

@@ -13,7 +13,9 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from harness.base.clock import Deadline
+from harness.base.errors import UsageError
 from harness.base.findings import Finding
+from harness.elf import Image
 from harness.elf.coverage import Coverage
 from harness.targets.calls import Call
 from harness.targets.pins import Pins
@@ -36,6 +38,13 @@ class SymbolReached:
     """Stop before the first instruction of ``symbol`` executes."""
 
     symbol: str
+
+    def address(self, image: Image) -> int:
+        """The instruction's address. Raises :class:`UsageError` if ``image`` lacks the symbol."""
+        symbol = image.symbol(self.symbol)
+        if symbol is None:
+            raise UsageError(f"{image.path} has no symbol {self.symbol!r}")
+        return symbol.address & ~1
 
 
 @dataclass(frozen=True)

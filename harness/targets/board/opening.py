@@ -15,16 +15,16 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from harness.base.clock import Deadline
 from harness.base.errors import EnvironmentMissing, HilError, PortBusy, TargetLost
 from harness.elf import Image
 from harness.targets.board import labgrid, policy, runners
 from harness.targets.board.console import SerialConsole
+from harness.targets.board.discovery import BenchBoard
 from harness.targets.board.flash import Flasher
-from harness.targets.board.identity import BenchBoard
-from harness.targets.board.image import FlashImage, prepare
+from harness.targets.board.flash_image import FlashImage, prepare
 from harness.targets.board.lab import Lab, same_serial
 from harness.targets.board.lock import ProbeLock
 from harness.targets.board.probe import ProbeMemory, PyocdMemory
@@ -45,18 +45,29 @@ class _Reserved:
     prepared: FlashImage
 
 
+class BoardSource(Protocol):
+    """Finds the board of a session: on USB, in the lab file, on a bench."""
+
+    def find(self) -> BenchBoard:
+        """The board as it is now.
+
+        Raises :class:`EnvironmentMissing` or :class:`TargetLost` if it is not attached.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class Opening:
     """Everything that one session on a board needs.
 
-    ``find`` is called before each attempt: a board that was power-cycled may have another port
+    ``source`` is searched before each attempt: a board that was power-cycled may have another port
     name, and is recognised by its probe's serial number. ``wait`` is the time in seconds for which
     a board in use is waited for.
     """
 
     image: Image
     lab: Lab
-    find: Callable[[], BenchBoard]
+    source: BoardSource
     runner: str = ""
     baud: int = 0
     reflash: bool = False
@@ -88,11 +99,11 @@ class Opening:
     @contextmanager
     def _reserved(self) -> Iterator[_Reserved]:
         """Acquire place and lock of the board; refuse one in quarantine."""
-        board = self.find()
+        board = self.source.find()
         with ExitStack() as resources:
             place = labgrid.acquired(board.labgrid, search_path=search_path(board))
             resources.enter_context(place)
-            lock = ProbeLock(board.probe.lstrip("0"), board.name, state=self.lab.state)
+            lock = ProbeLock(board.probe, board.name, state=self.lab.state)
             lock.acquire(self.wait)
             resources.callback(lock.release)
             if lock.stale:
@@ -137,7 +148,7 @@ class Opening:
         board = reserved.board
         while True:
             try:
-                seen = self.find()
+                seen = self.source.find()
             except (EnvironmentMissing, TargetLost):
                 seen = None
             same = seen is not None and same_serial(seen.probe, board.probe)

@@ -8,20 +8,19 @@ took. The first error is raised in the end; later ones are often only its conseq
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
 from harness.base.errors import BoardUnavailable, FlashFailed, HilError, TargetLost
+from harness.targets.board.command import Command, run
 from harness.targets.board.console import ConsoleOverflow
-from harness.targets.board.lab import Policy, checked_name
+from harness.targets.board.lab import Policy, checked_name, unpadded
 from harness.targets.board.lock import BoardTaken
-from harness.targets.board.process import Command, run
 from harness.targets.board.state import StateFolder
 
 #: Errors of the bench. Everything else is either the user's or the firmware's.
@@ -136,7 +135,7 @@ class Quarantine:
         """Put a board into quarantine."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         note = Note(board, probe, reason, now)
-        StateFolder(self._state).write(self._name(probe), json.dumps(asdict(note)))
+        StateFolder(self._state).write_note(self._name(probe), note)
         return note
 
     def release(self, probe: str) -> Note | None:
@@ -150,4 +149,4 @@ class Quarantine:
 
     @staticmethod
     def _name(probe: str) -> str:
-        return f"{checked_name(probe, 'the serial number').lstrip('0')}.quarantine.json"
+        return f"{unpadded(checked_name(probe, 'the serial number'))}.quarantine.json"

@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,10 @@ class StateFolder:
                 break
             time.sleep(_PAUSE)
         raise ValueError(f"{self.path / name} is garbled")
+
+    def write_note(self, name: str, note: Any) -> None:
+        """Write the fields of a dataclass as the note that :meth:`read_note` gives."""
+        self.write(name, json.dumps(asdict(note)))
 
     def write(self, name: str, text: str) -> None:
         """Write ``text`` to the file, whoever owns it."""

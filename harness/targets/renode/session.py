@@ -28,7 +28,7 @@ from harness.targets.base import (
     Until,
 )
 from harness.targets.calls import Call, CallLog
-from harness.targets.defaults import SessionDefaults
+from harness.targets.registry import SessionDefaults
 from harness.targets.renode import faults
 from harness.targets.renode.link import AgentLink
 from harness.targets.renode.server import RenodeServer
@@ -252,7 +252,7 @@ class RenodeSession(SessionDefaults):
         """
         target = self._executed + until.instructions if isinstance(until, Executed) else 0
         end = self._time + until.seconds if isinstance(until, Elapsed) else float("inf")
-        address = self._address(until.symbol) if isinstance(until, SymbolReached) else None
+        address = until.address(self._image) if isinstance(until, SymbolReached) else None
         if isinstance(until, ConsoleMatch):
             condition = f"until('{until.pattern.hex()}')"
         else:
@@ -315,12 +315,6 @@ class RenodeSession(SessionDefaults):
         if len(self._console) > self._unread and self._console[-1].time == moment:
             data = self._console.pop().data + data
         self._console.append(ConsoleChunk(moment, data))
-
-    def _address(self, name: str) -> int:
-        symbol = self._image.symbol(name)
-        if symbol is None:
-            raise UsageError(f"{self._image.path} has no symbol {name!r}")
-        return symbol.address & ~1
 
     def read(self) -> bytes:
         """Console bytes since the last read()."""

@@ -6,7 +6,7 @@ import pytest
 
 from harness.base.errors import EnvironmentMissing, UsageError
 from harness.targets.board import discovery
-from harness.targets.board.identity import Port
+from harness.targets.board.discovery import Port
 from harness.targets.board.lab import BoardEntry, Lab
 from harness.targets.board.virtual import bench
 

@@ -10,9 +10,9 @@ from typing import ClassVar
 import pytest
 
 from harness.base.errors import EnvironmentMissing, FlashFailed, Unsupported, UsageError
+from harness.targets.board.command import Command
 from harness.targets.board.flash import Flasher
-from harness.targets.board.image import FlashImage
-from harness.targets.board.process import Command
+from harness.targets.board.flash_image import FlashImage
 from harness.targets.board.runners import RUNNERS, Runner
 
 SERIAL = "000960012345"

@@ -21,8 +21,8 @@ from harness.elf.wrapped import wrap
 from harness.targets.base import ConsoleMatch, Elapsed, Executed, Stop, SymbolReached
 from harness.targets.board import session as sessions
 from harness.targets.board.console import SerialConsole
+from harness.targets.board.discovery import BenchBoard
 from harness.targets.board.flash import FlashReport
-from harness.targets.board.identity import BenchBoard
 from harness.targets.board.session import BoardSession, Connection, boot_position
 from harness.uart.records import encode
 

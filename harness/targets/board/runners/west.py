@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from harness.base.errors import UsageError
-from harness.targets.board.image import FlashImage
-from harness.targets.board.process import Command
+from harness.targets.board.command import Command
+from harness.targets.board.flash_image import FlashImage
+from harness.targets.board.lab import unpadded
 from harness.targets.board.runners.base import Runner
 from harness.targets.board.runners.nrfutil import Nrfutil
 
@@ -35,7 +36,7 @@ class West(Runner):
             )
         argv = (
             *("west", "flash", "--skip-rebuild", "--build-dir", str(build), "--runner", "nrfutil"),
-            *("--dev-id", self.serial.lstrip("0"), "--hex-file", str(image.hex)),
+            *("--dev-id", unpadded(self.serial), "--hex-file", str(image.hex)),
         )
         return [Command(argv, self.seconds)]
 

@@ -12,7 +12,6 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from harness.targets.board.identity import BenchBoard, Port, application_port, kit
 from harness.targets.board.lab import is_valid_name
 from harness.targets.board.virtual.standins import STANDINS
 
@@ -58,29 +57,6 @@ def presences(bench: Path) -> dict[Path, Presence]:
         for folder, presence in visible.items()
         if presence is not None and presence.ports and is_valid_name(presence.serial)
     }
-
-
-def boards(bench: Path) -> list[BenchBoard]:
-    """The boards of a bench, as discovery lists real ones."""
-    return [_board(bench, folder, presence) for folder, presence in presences(bench).items()]
-
-
-def _board(bench: Path, folder: Path, presence: Presence) -> BenchBoard:
-    ports = [Port(device, presence.serial, number) for device, number in presence.ports]
-    device, how = application_port(ports)
-    return BenchBoard(
-        name=presence.name,
-        probe=presence.serial,
-        port=device,
-        ports=tuple(port.device for port in ports),
-        baud=presence.baud,
-        tags=("virtual",),
-        how=how,
-        kit=f"virtual {kit(presence.serial)}".strip(),
-        power_cycle=(str(bench / "bin" / "virtual-power"), "{probe}"),
-        tools=str(bench / "bin"),
-        control=folder,
-    )
 
 
 def install_tools(bench: Path) -> Path:

@@ -14,7 +14,7 @@ from typing import Any
 
 from harness.base.closing import Closing
 from harness.base.errors import EnvironmentMissing, TargetLost
-from harness.targets.board.identity import BenchBoard
+from harness.targets.board.discovery import BenchBoard, on_bench
 from harness.targets.board.lab import BAUD, checked_name
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual import misbehaviour
@@ -145,10 +145,9 @@ class VirtualDk(Closing):
             last = (words.decode("utf-8", "backslashreplace").splitlines() or [""])[-1]
             raise EnvironmentMissing(f"the virtual board did not start: {last}")
 
-    @property
-    def board(self) -> BenchBoard:
+    def find(self) -> BenchBoard:
         """The board as discovery sees it. Raises :class:`TargetLost` while it is unplugged."""
-        for board in benches.boards(self.bench):
+        for board in on_bench(self.bench):
             if board.control == self.folder:
                 return board
         raise TargetLost(f"the virtual board {self.folder.name} is unplugged")

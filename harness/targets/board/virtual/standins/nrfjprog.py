@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.base import platforms
+from harness.targets.board.lab import unpadded
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.standins.common import (
     ProbedBoard,
@@ -33,7 +34,7 @@ def run(bench: Path, arguments: list[str]) -> None:
         raise Refused(f"unknown argument {rest[0]}", 11)
     if "--ids" in settings:
         for presence in benches.presences(bench).values():
-            say(presence.serial.lstrip("0"))
+            say(unpadded(presence.serial))
         return
     operations = {"--program", "--memrd", "--pinreset", "--reset"} | (
         {"--verify"} if verify else set()
