@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sessions import fed_by_the_host
+from fed_sample import fed_sample
 
 from harness import targets
 from harness.base import paths
@@ -18,7 +18,7 @@ from harness.case.accuracy import accuracy
 from harness.case.feed import Feeder, Tap
 from harness.case.live import Live
 from harness.case.samples import sample_case
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.reference import Interpreter
 from harness.targets.base import Session
 from harness.uart import Console, TensorKey
@@ -30,7 +30,7 @@ CHIME = 12  # frames in which the first chime begins and ends
 
 @pytest.fixture
 def session() -> Iterator[Session]:
-    with fed_by_the_host("chime") as opened:
+    with fed_sample("chime") as opened:
         yield opened
 
 
@@ -56,7 +56,7 @@ def test_a_thousand_frames_equal_the_reference_to_the_bit(tmp_path: Path) -> Non
 
 
 def test_a_restart_of_the_device_makes_it_forget_and_the_reference_too() -> None:
-    firmware = Firmware.from_elf(build_one("chime", "exact"))
+    firmware = Image.from_elf(build_one("chime", "exact"))
     case = sample_case("chime", "exact")
     with targets.open_target("simulator", firmware) as session, Live(case, session) as live:
         live.wait_for_inferences(CHIME)

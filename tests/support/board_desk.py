@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from wire import Wire
+from serial_pty import SerialPty
 
 from harness.base.errors import EnvironmentMissing
 from harness.elf import Image
@@ -55,7 +55,7 @@ class Desk:
         for name in ("calls", "flash", "failing", "times", "cycles"):
             (self.folder / name).touch()
         os.mkfifo(self.folder / "speak")
-        self.wire = Wire()
+        self.wire = SerialPty()
         self.says = BOOT
         self.plugged = True
         self.leaves: list[int] = []  # bytes after which it leaves the bus, one for each boot
@@ -82,7 +82,7 @@ class Desk:
         threading.Timer(self.away_seconds, self._come_back).start()
 
     def _come_back(self) -> None:
-        self.wire = Wire()
+        self.wire = SerialPty()
         self.plugged = True
         if self._link is not None:
             self._link.symlink_to(self.wire.port)

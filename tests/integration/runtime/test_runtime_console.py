@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from sessions import fed_by_the_host
+from fed_sample import fed_sample
 
 from harness import targets
 from harness.base import paths
 from harness.base.errors import EnvironmentMissing, FirmwareFailed
 from harness.build.builders import build_one
 from harness.case.feed import Feeder, Tap
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.model import Model
 from harness.reference import Interpreter
 from harness.targets.base import ConsoleMatch, Session
@@ -74,7 +74,7 @@ def expected() -> bytes:
 
 @pytest.fixture
 def session() -> Iterator[Session]:
-    with fed_by_the_host("hello_world") as opened:
+    with fed_sample("hello_world") as opened:
         yield opened
 
 
@@ -199,7 +199,7 @@ def test_a_line_that_spoils_everything_ends_with_what_the_device_said(session: S
 
 def test_a_tensor_of_many_records_survives_one_that_is_spoiled() -> None:
     try:
-        firmware = Firmware.from_elf(build_one("digits_cnn", "console"))
+        firmware = Image.from_elf(build_one("digits_cnn", "console"))
     except EnvironmentMissing as missing:
         pytest.skip(str(missing))
     pixels = np.load(paths.models() / "digits_test.npz")["float32"][:1]

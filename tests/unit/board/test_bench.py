@@ -12,8 +12,8 @@ import time
 from pathlib import Path
 
 import pytest
-from virtual_bench import SERIAL, ThreadDk
-from wire import Wire
+from serial_pty import SerialPty
+from virtual_boards import SERIAL, ThreadDk
 
 from harness.base.errors import EnvironmentMissing, TargetLost, UsageError
 from harness.elf import Image
@@ -176,7 +176,7 @@ def test_the_target_starts_a_board_for_its_session_and_ends_it(image: Image) -> 
 
 
 def test_who_has_a_port_open_is_named_and_who_is_behind_it_is_not() -> None:
-    wire = Wire()
+    wire = SerialPty()
     assert holders(wire.port) == []
     code = "import sys; port = open(sys.argv[1], 'rb+', buffering=0); print(1, flush=True); input()"
     with subprocess.Popen(

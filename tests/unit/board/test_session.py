@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from wire import Wire
+from serial_pty import SerialPty
 
 from harness.base.errors import FlashFailed, TargetLost, Unsupported
 from harness.base.findings import Kind
@@ -43,7 +43,7 @@ class Bench:
     """A board on a wire, who may take it away, and what is done to it."""
 
     def __init__(self, folder: Path) -> None:
-        self.wire = Wire()
+        self.wire = SerialPty()
         path = folder / "image.elf"
         path.write_bytes(wrap([(0, BUILD.encode())]))
         self.image = Image.from_elf(path)

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plugged_board import Plugged
-from virtual_bench import SERIAL, ThreadDk
+from virtual_boards import SERIAL, Plugged, ThreadDk
 
 from harness.base.platforms import chip_table
 from harness.targets.board.virtual import bench as benches

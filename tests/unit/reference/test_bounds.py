@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from flatbuffers import flexbuffers
 from model_builder import Graph, Op, T, build, build_graphs
-from odd_models import activation as _a
-from odd_models import one_operator as _one
-from odd_models import weights as _w
-from seeds_more import constant as _c
+from model_builder import constant as _c
+from one_operator_models import activation as _a
+from one_operator_models import one_operator as _one
+from one_operator_models import weights as _w
 
 from harness.base.errors import BadModel, HilError, UnsupportedOperator
 from harness.model import Model

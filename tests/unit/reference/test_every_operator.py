@@ -8,7 +8,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 from model_builder import Op, T, build
-from seeds import every_operator
+from operator_models import every_operator
 
 from harness.base.errors import HilError
 from harness.model import Model, Tensor

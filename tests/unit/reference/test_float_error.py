@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from model_builder import ACTIVATIONS, Op, T, build, build_graphs
+from operator_models import every_graph
 from oracle import Oracle
-from seeds import every_graph
 
 from harness.base import paths
 from harness.base.errors import HilError

@@ -8,12 +8,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from flatbuffers import flexbuffers
-from model_builder import Op, T, build
-from odd_models import activation as _a
-from odd_models import one_operator as _one
-from odd_models import random_inputs as _inputs
+from model_builder import Op, T, build, constant
+from one_operator_models import activation as _a
+from one_operator_models import one_operator as _one
+from one_operator_models import random_inputs as _inputs
 from oracle import Oracle, Refused
-from seeds_more import constant
 
 from harness.base.errors import BadModel, HilError, UnsupportedOperator
 from harness.model import Model

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from model_builder import Op, T, build
-from odd_models import activation as _a
-from odd_models import assert_counts_to, assert_refused
-from odd_models import one_operator as _one
-from seeds_more import constant as _c
+from model_builder import constant as _c
+from one_operator_models import activation as _a
+from one_operator_models import assert_counts_to, assert_refused
+from one_operator_models import one_operator as _one
 
 
 def _f(*shape: int) -> T:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from model_builder import T
-from odd_models import activation as _a
-from odd_models import assert_counts_to, assert_refused, gather, random_inputs, real
-from odd_models import one_operator as _one
-from seeds_more import constant as _c
+from model_builder import constant as _c
+from one_operator_models import activation as _a
+from one_operator_models import assert_counts_to, assert_refused, gather, random_inputs, real
+from one_operator_models import one_operator as _one
 
 from harness.base.errors import HilError
 from harness.model import Model

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from model_builder import Op, T, build
-from odd_models import activation as _a
-from odd_models import assert_refused, pool, random_inputs, real, unary, wide
-from odd_models import one_operator as _one
-from odd_models import weights as _w
-from seeds_more import constant as _c
+from model_builder import constant as _c
+from one_operator_models import activation as _a
+from one_operator_models import assert_refused, pool, random_inputs, real, unary, wide
+from one_operator_models import one_operator as _one
+from one_operator_models import weights as _w
 
 from harness.base.errors import HilError
 from harness.model import Model

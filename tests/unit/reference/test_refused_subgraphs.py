@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from model_builder import Graph, Op, T, build, build_graphs
-from odd_models import assert_refused
-from seeds_more import constant as _c
+from model_builder import constant as _c
+from one_operator_models import assert_refused
 
 from harness.base.errors import HilError
 from harness.model import Model

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from model_builder import ACTIVATIONS, T
-from odd_models import activation as _a
-from odd_models import assert_refused, pool, real, unary, wide
-from odd_models import one_operator as _one
-from seeds_more import constant as _c
+from model_builder import constant as _c
+from one_operator_models import activation as _a
+from one_operator_models import assert_refused, pool, real, unary, wide
+from one_operator_models import one_operator as _one
 
 _INTS = T((2,), "int32")
 

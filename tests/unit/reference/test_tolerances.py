@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from flatbuffers import flexbuffers
 from model_builder import Op, T, build
-from odd_models import activation as _a
-from odd_models import one_operator as _one
-from odd_models import weights as _w
+from model_builder import constant as _c
+from one_operator_models import activation as _a
+from one_operator_models import one_operator as _one
+from one_operator_models import weights as _w
 from oracle import Oracle
-from seeds_more import constant as _c
 
 from harness.base.errors import HilError
 from harness.model import Model

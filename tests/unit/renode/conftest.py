@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from fake_renode import FakeRenode, tiny_image
-from renode_cache import cache  # noqa: F401
+from renode_archive import cache  # noqa: F401
 
 from harness.elf import Image
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from port_zero import DIR, DIRSET, GPIOTE, INPUT, PULL_UP, SENSE_HIGH, SENSE_LOW, Port
+from gpio_port import DIR, DIRSET, GPIOTE, INPUT, PULL_UP, SENSE_HIGH, SENSE_LOW, Port
 
 from harness.simulator.peripherals.gpio import DETECTMODE, LATCH
 

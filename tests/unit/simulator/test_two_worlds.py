@@ -6,22 +6,71 @@ The images are tests/firmware/worlds; a test writes which scenario they are to p
 from __future__ import annotations
 
 import shutil
+import struct
 import subprocess
 from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
-from worlds_played import FTYPE, SCENARIO, SOURCES, Played, machine_for
 
-from harness.elf import Firmware, Image, combined
+from harness.elf import Image, combined
 from harness.simulator import Machine, snapshot
 from harness.targets.simulator import SimulatorSession
 
 FLAGS = "-mcpu=cortex-m33 -mthumb -mfloat-abi=hard -mfpu=fpv5-sp-d16 -O2 -g -ffreestanding"
 FLAGS += " -fno-tree-loop-distribute-patterns -nostdlib -Wall -Wextra -Werror"
+SOURCES = Path(__file__).resolve().parents[2] / "firmware" / "worlds"
+SCENARIO = 0x2000_3FF0
+FTYPE = 0x10  # of EXC_RETURN: no floating-point frame. What the compiler cleared makes it one.
 LONG_ENOUGH = 64_000_000 // 20
 SECURE_RAM, SECURE_FLASH = 0x2000_0100, 0x0000_0100
 THREE_IN_S15, NINE_IN_S31 = 0x40A0_0000, 0x4110_0000
 INVEP, INVIS, INVER, AUVIOL, INVTRAN, SFARVALID = 1, 2, 4, 8, 16, 64
+
+
+@dataclass
+class Played:
+    """A scenario that ran, and the variables of both images after it."""
+
+    machine: Machine
+
+    def words(self, name: str, count: int = 1) -> list[int]:
+        symbol = self.machine.firmware.symbol(name)
+        assert symbol is not None, name
+        return list(
+            struct.unpack(f"<{count}I", self.machine.read_memory(symbol.address, 4 * count))
+        )
+
+    def word(self, name: str) -> int:
+        return self.words(name)[0]
+
+    @property
+    def results(self) -> list[int]:
+        return self.words("results", 16)
+
+    @property
+    def done(self) -> bool:
+        return bool(self.word("done"))
+
+    @property
+    def secure_fault(self) -> tuple[int, int, int, int]:
+        """SFSR, SFAR, EXC_RETURN and exception number as the secure handler found them."""
+        sfsr, sfar, _, _, link, number = self.words("secure:fault", 6)
+        return sfsr, sfar, link | FTYPE, number
+
+
+def scenario(name: str) -> int:
+    """The number of a scenario, as worlds.h has it."""
+    text = (SOURCES / "worlds.h").read_text()
+    names = text.partition("enum Scenario {")[2].partition("}")[0].replace("= 1", "").split(",")
+    return [one.strip() for one in names].index(name) + 1
+
+
+def machine_for(firmware: Image, name: str, operand: int = 0) -> Machine:
+    machine = Machine(firmware)
+    machine.write_memory(SCENARIO, struct.pack("<2I", scenario(name), operand))
+    return machine
 
 
 @pytest.fixture(scope="session")
@@ -31,13 +80,13 @@ def firmware(tmp_path_factory) -> Image:
         pytest.skip("needs arm-none-eabi-gcc")
     folder = tmp_path_factory.mktemp("worlds")
 
-    def link(name: str, *more: str) -> Firmware:
+    def link(name: str, *more: str) -> Image:
         elf = folder / f"{name}.elf"
         command = [compiler, *FLAGS.split(), "-T", str(SOURCES / f"{name}.ld")]
         command += [str(SOURCES / f"{name}.c"), *more, "-o", str(elf)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
-        return Firmware.from_elf(elf)
+        return Image.from_elf(elf)
 
     gateways = folder / "gateways.o"
     library = ("-Wl,--cmse-implib", f"-Wl,--out-implib={gateways}", "-lgcc")

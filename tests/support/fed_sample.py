@@ -1,4 +1,4 @@
-"""Sessions of samples on the simulator, for tests that speak to them."""
+"""A sample on the simulator that takes its inputs from the console."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import pytest
 from harness import targets
 from harness.base.errors import EnvironmentMissing
 from harness.build.builders import build_one
-from harness.elf import Firmware
+from harness.elf import Image
 from harness.targets.base import Session
 
 
 @contextmanager
-def fed_by_the_host(sample: str) -> Iterator[Session]:
+def fed_sample(sample: str) -> Iterator[Session]:
     """``sample`` with its inputs from the console; skips the test where it cannot be built."""
     try:
-        firmware = Firmware.from_elf(build_one(sample, "console"))
+        firmware = Image.from_elf(build_one(sample, "console"))
     except EnvironmentMissing as missing:
         pytest.skip(str(missing))
     with targets.open_target("simulator", firmware) as opened:
