@@ -23,7 +23,7 @@ from harness.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from harness.history.gate import CaseKey
+    from harness.history.regression import CaseKey
     from harness.history.store import History, RecordedCase, RunRow
 
 

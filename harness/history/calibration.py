@@ -3,7 +3,7 @@
 A lab runs the same images on a board (DWT cycles of each operator) and on the simulator
 (instructions of each operator). Their quotient, kernel by kernel, turns instructions that were
 counted without a board into milliseconds. A kernel is an operator as one library computes it for
-one type, ``CONV_2D cmsis-nn int8``; what an inference takes beyond its operators is
+one type, ``CONV_2D cmsis-nn int8``; the rest of an inference is
 ``(interpreter)``.
 
 The spread of a kernel is the sample standard deviation of its quotients over the models in which it
@@ -83,7 +83,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was measured. ``error`` is the relative error for models left out one by one (RMS)."""
+    """The measured kernels. ``error`` is relative, for models left out one by one (RMS)."""
 
     ratios: Mapping[str, Ratio]
     error: float

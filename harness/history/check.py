@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.base.errors import UsageError
 from harness.base.text import count_of
-from harness.history.gate import CaseKey, CaseOutcome, Regression, regressions
+from harness.history.regression import CaseKey, CaseOutcome, Regression, regressions
 from harness.history.run import Occasion, Run
 from harness.history.selection import Selection
 from harness.history.store import History, RunRow
@@ -21,7 +21,7 @@ _AT_ONCE = 86_400.0
 
 @dataclass(frozen=True)
 class Checked:
-    """What is worse than in the last ``compared`` runs of ``base`` (0: this is its first run).
+    """The regressions against the last ``compared`` runs of ``base`` (0: this is its first run).
 
     ``problems`` are those of the run as a whole; ``partial`` describes how it is narrower than
     the runs that it is compared with, "" if it is not.
@@ -70,7 +70,7 @@ class Checked:
         ]
         notes = "".join(f"{note}\n\n" for note in (*self.problems, self.partial) if note)
         head = f"{notes}**{len(rows)}** worse than the last {self._runs}:\n\n"
-        return head + "| case | target | what |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+        return head + "| case | target | regression |\n|---|---|---|\n" + "\n".join(rows) + "\n"
 
 
 @dataclass(frozen=True)

@@ -268,7 +268,7 @@ def _check_types(node: Node) -> None:
 
 
 def _check_sizes(node: Node) -> None:
-    """TFLM takes outputs with an axis of 0 for dynamic, but for what old converters call a scalar.
+    """TFLM takes outputs with an axis of 0 for dynamic, except the scalars of old converters.
 
     Source: tflite-micro, ``CheckDynamicTensors``.
     """

@@ -20,7 +20,7 @@ _HINT = "is it linked for the nRF9160 (flash at 0, RAM at 0x20000000)?"
 
 @dataclass(frozen=True)
 class Loaded:
-    """What is loaded at which address, and the vector table that the processor starts from."""
+    """The loaded segments by address, and the vector table that the processor starts from."""
 
     parts: tuple[tuple[int, bytes], ...]
     start: Vectors
@@ -33,7 +33,7 @@ class Loaded:
 
 
 def load(image: Image, memory_map: ChipTable) -> Loaded:
-    """Check ``image``, and what is loaded with it, against the memory map.
+    """Check ``image``, and the images loaded with it, against the memory map.
 
     Raises :class:`BadElf` for a segment outside every memory, for segments that overlap, and for a
     vector table that the processor could not start from.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-#: Calls that are kept; what comes after them is not seen.
+#: Calls that are kept; later ones are not seen.
 MOST_CALLS = 100_000
 
 

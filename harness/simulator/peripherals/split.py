@@ -1,7 +1,7 @@
 """Peripherals whose registers are divided between the security states: P0, DPPIC, NVMC.
 
-Once such a peripheral is non-secure, each pin, channel or register belongs to one state. What
-belongs to the secure state reads as zero to non-secure code and ignores its writes (nRF9160 PS,
+Once such a peripheral is non-secure, each pin, channel or register belongs to one state. Those of
+the secure state read as zero to non-secure code and ignore its writes (nRF9160 PS,
 "Peripherals with split security", "GPIO", "DPPI", "NVMC").
 """
 

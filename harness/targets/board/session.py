@@ -113,7 +113,7 @@ class ConsoleMonitor:
 
 @dataclass(frozen=True)
 class Connection:
-    """The open ends of one board. ``resources`` closes what was opened for it."""
+    """The open ends of one board. ``resources`` closes everything opened for it."""
 
     board: BenchBoard
     console: SerialConsole

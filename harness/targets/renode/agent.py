@@ -6,8 +6,8 @@ Renode's Monitor includes this file, after agent_link.py, as IronPython 2.7
 (``monitor`` is given by it), and the link runs ``hil["agent"].method(...)``. Running in slices
 *inside* Renode costs no round trip a slice, stamps each console line with its virtual time, and
 stops the core on the very block that completed a match. Answers are ``name value`` lines with bytes
-in hex, sent as they arise. What runs once a console byte is kept small: it was most of a short
-case's time. Renode calls with what its version has: more arguments than these are no error.
+in hex, sent as they arise. Code that runs once a console byte is kept small: it was most of a short
+case's time. Later releases of Renode call with more arguments than these, which is not an error.
 """
 
 import re
@@ -44,7 +44,7 @@ ABORT = "CPU abort"  # the start of Renode's message that it gives a core up
 
 
 def remember():
-    """Keep what FICR, UICR and the like hold on a machine that has just been made."""
+    """Keep the content of FICR, UICR and the like of a machine that has just been made."""
     storage = monitor.Machine.GetPeripheralsOfType[ArrayMemory]()
     hil["storage"] = [(one, one.ReadBytes(0, int(one.Size))) for one in storage]
 
@@ -73,9 +73,9 @@ class Agent(object):
         self.faults, self.handlers = 0, []
         self.calls = Calls(self)
         self.incoming = []
-        self.driven = set()  # pins whose level the model was told
+        self.driven = set()  # pins whose level the model has
         self.pattern, self.symbol = None, None
-        self.searched = 0  # what was printed before this is not searched
+        self.searched = 0  # output before this is not searched
         self.stopped = ""
         self.earlier = self.resets = self.pressed = 0  # pressed: resets by the pin
         self.blocks = {}
@@ -105,7 +105,7 @@ class Agent(object):
             self.mark()
 
     def mark(self):
-        """Send what was printed since the last mark with its time; look for the pattern in it."""
+        """Send the output since the last mark with its time; look for the pattern in it."""
         begin, count = self.sent, self.printed.Count
         if count == begin:
             return
@@ -132,9 +132,9 @@ class Agent(object):
             self.stop("resets")
 
     def after_reset(self):
-        """Reset what Renode does not: vectors, SysTick, pulls of pins, levels of buttons."""
+        """Reset the rest of the machine: vectors, SysTick, pulls of pins, levels of buttons."""
         self.cpu.VectorTableOffset = self.vectors
-        for value in (TICKINT, 0):  # the model acts on what changes, and takes itself for 0
+        for value in (TICKINT, 0):  # the model acts on changes, and takes itself for 0
             self.write_word(SYST_CSR, value)
         self.word(SYST_CSR)  # clears COUNTFLAG
         port = self.machine["sysbus.p0"]
@@ -192,7 +192,7 @@ class Agent(object):
         self.cpu.SetHookAtBlockEnd(self.on_block)
 
     def until(self, pattern="", symbol=None):
-        """Set what stops the next runs: a pattern (hex of a regular expression) or an address."""
+        """Set the stop condition: a pattern (hex of a regular expression) or an address."""
         if self.symbol is not None:
             self.cpu.RemoveHooksAt(System.UInt64(self.symbol))
             if self.symbol in self.handlers:
@@ -206,7 +206,7 @@ class Agent(object):
             self.cpu.AddHook(System.UInt64(symbol), self.on_symbol)
 
     def recycle(self):
-        """Bring the machine back to what it was when it was made, for the next image.
+        """Bring the machine back to its first state, for the next image.
 
         Renode's reset leaves memories alone, and hooks, handlers and input on their way are ours.
         """
@@ -214,7 +214,7 @@ class Agent(object):
         self.machine.MachineReset -= self.on_reset
         self.cpu.RemoveAllHooks()
         self.incoming = []
-        self.driven = set()  # pins whose level the model was told
+        self.driven = set()  # pins whose level the model has
         self.let_go()
         for memory in self.machine.GetPeripheralsOfType[MappedMemory]():
             memory.ZeroAll()
@@ -299,7 +299,7 @@ class Agent(object):
             self.locked_up()
 
     def left_ram(self):
-        """True if the stack has grown out of RAM, where Renode drops what is pushed."""
+        """True if the stack has grown out of RAM, where Renode drops pushed words."""
         sp = self.register(SP)
         if self.ram[0] <= sp <= self.ram[1]:
             return False
@@ -362,7 +362,7 @@ class Agent(object):
         port.OnGPIO(number, pulled if level is None else level)
 
     def deliver(self, *_):
-        """Hand the UARTE what its buffer has room for, and look again soon.
+        """Hand the UARTE as many bytes as its buffer has room for, and look again soon.
 
         More would stay in Renode's FIFO, of which each STARTRX takes one byte only, so that longer
         transfers would stand still.

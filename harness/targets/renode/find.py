@@ -52,7 +52,7 @@ class RenodeProgram:
 
 
 def locate(named: str | Path | None = None) -> Path:
-    """The executable: ``named``, else RENODE, PATH, what ``doctor`` installed, the usual places.
+    """The executable: ``named``, RENODE, PATH, installed by ``doctor``, or in a usual place.
 
     A path that is named and does not exist is an error, not a reason to look elsewhere.
     Raises :class:`EnvironmentMissing`.

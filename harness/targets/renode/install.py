@@ -242,9 +242,9 @@ def _keep(archive: Archive, path: Path, pieces: Iterable[bytes], progress: Progr
         raise _other(archive, f"has the SHA-256 {digest.hexdigest()}, pinned is {archive.sha256}")
 
 
-def _other(archive: Archive, what: str) -> EnvironmentMissing:
+def _other(archive: Archive, difference: str) -> EnvironmentMissing:
     return EnvironmentMissing(
-        f"this is not the pinned {archive.name}: it {what}",
+        f"this is not the pinned {archive.name}: it {difference}",
         hint=f"get the pinned one from {archive.url}",
     )
 

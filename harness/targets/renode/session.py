@@ -291,8 +291,8 @@ class RenodeSession(SessionDefaults):
         """One line of the agent's answer to a run."""
         name, _, value = line.partition(" ")
         if name == "console":
-            moment, _, data = value.partition(" ")
-            self._print(int(moment) / _NS, bytes.fromhex(data))
+            time_stamp, _, data = value.partition(" ")
+            self._print(int(time_stamp) / _NS, bytes.fromhex(data))
         elif name in faults.DECODERS:
             words = [int(word, 16) for word in value.split()]
             self._faults.append(faults.DECODERS[name](words, self._image))
@@ -311,10 +311,10 @@ class RenodeSession(SessionDefaults):
         elif name == "resets":
             self._resets = int(value)
 
-    def _print(self, moment: float, data: bytes) -> None:
-        if len(self._console) > self._unread and self._console[-1].time == moment:
+    def _print(self, time_stamp: float, data: bytes) -> None:
+        if len(self._console) > self._unread and self._console[-1].time == time_stamp:
             data = self._console.pop().data + data
-        self._console.append(ConsoleChunk(moment, data))
+        self._console.append(ConsoleChunk(time_stamp, data))
 
     def read(self) -> bytes:
         """Console bytes since the last read()."""

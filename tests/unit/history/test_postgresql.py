@@ -10,7 +10,7 @@ from history_writers import CASES, whole, writer
 
 from harness.base.errors import EnvironmentMissing, UsageError
 from harness.history import schema
-from harness.history.gate import regressions
+from harness.history.regression import regressions
 from harness.history.store import History
 
 if postgresql.programs() is None:

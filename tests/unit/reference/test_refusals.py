@@ -314,7 +314,7 @@ def test_a_place_outside_a_table_is_refused() -> None:
     )
     table = np.zeros((4, 3), np.int8)
     for places in ([0, 4], [-1, 0]):
-        with pytest.raises(BadModel, match="asks for element"):
+        with pytest.raises(BadModel, match="reads element"):
             interpreter.invoke([table, np.array(places, np.int32)])
 
 

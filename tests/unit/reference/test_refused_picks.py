@@ -304,6 +304,6 @@ def test_a_place_outside_is_named_with_the_size(place: int) -> None:
     data = _one("GATHER", [_a(2), _INTS, _a(2)], [0, 1], ("Gather", {}), (0, 1))
     interpreter = Interpreter(Model.from_bytes(data))
     x = random_inputs(interpreter.model)[0]
-    with pytest.raises(HilError, match=f"it asks for element {place} of 2"):
+    with pytest.raises(HilError, match=f"it reads element {place} of 2"):
         interpreter.invoke([x, np.array([1, place], np.int32)])
     assert interpreter.invoke([x, np.array([1, 0], np.int32)])[0].tolist() == [x[1], x[0]]

@@ -119,7 +119,7 @@ REFUSED = {
     ),
     "CONV_2D of a multiplier beyond all scaling": (
         _conv(_a(1, 1, 1, 1, scale=1e12), _w(1, 1, 1, 1), _a(1, 1, 1, 1)),
-        "is beyond what TFLM's scaling defines",
+        "is beyond the range of TFLM's scaling",
     ),
     "CONV_2D of int16 of a multiplier beyond the scaling of 64 bits": (
         _conv(
@@ -127,7 +127,7 @@ REFUSED = {
             _w(1, 1, 1, 1),
             _a(1, 1, 1, 1, dtype="int16", scale=0.5 * 0.01),
         ),
-        "a multiplier of 2^9 is beyond what TFLM's scaling defines",
+        "a multiplier of 2^9 is beyond the range of TFLM's scaling",
     ),
     "FULLY_CONNECTED of weights that are a vector": (
         _dense(_a(1, 2), _w(2), _a(1, 1)),

@@ -356,5 +356,5 @@ def test_the_gain_of_the_smallest_noises_is_read_from_a_table_of_three() -> None
     interpreter, ones = Interpreter(Model.from_bytes(data)), np.ones(3, np.uint32)
     (y,) = interpreter.invoke([ones, np.array([0, 1, 2], np.uint32)])
     assert y.tolist() == [16, 64, 192]
-    with pytest.raises(HilError, match="it asks for element 4 of a table of 3"):
+    with pytest.raises(HilError, match="it reads element 4 of a table of 3"):
         interpreter.invoke([ones, np.array([0, 1, 3], np.uint32)])

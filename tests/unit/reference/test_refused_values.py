@@ -137,7 +137,7 @@ REFUSED = {
     ),
     "LOGISTIC of int8 of the smallest scale": (
         unary("LOGISTIC", _a(2, scale=1e-9), _a(2, scale=1 / 256, zero=-128)),
-        "is outside what TFLM's fixed point defines",
+        "is outside the range of TFLM's fixed point",
     ),
     "TANH of int16 of another output scale": (
         unary("TANH", wide(2), _a(2, dtype="int16", scale=2**-14)),

@@ -13,8 +13,8 @@ from harness.uart.records import (
     CHUNK,
     FROM_DEVICE,
     TO_DEVICE,
+    MalformedRecord,
     Record,
-    Unread,
     each_in,
     encode_tensor,
     fill_blocks,
@@ -32,7 +32,7 @@ def read(data: bytes, kinds=FROM_DEVICE):
 def why(kind: str, **fields: object) -> str:
     """Why a record with these fields, and a right CRC, is refused."""
     unread = read(encode(7, kind, fields))
-    assert isinstance(unread, Unread)
+    assert isinstance(unread, MalformedRecord)
     assert (unread.sound, unread.sequence, unread.kind) == (True, 7, kind)
     return unread.why
 
@@ -81,7 +81,7 @@ def test_a_record_with_a_field_of_another_is_none(kind):
 
 def test_a_field_that_comes_twice_makes_no_record():
     unread = parse(spelt("~HIL 0 end inferences=1 status=0 status=0"))
-    assert unread == Unread("end has 'status' twice", True, 0, "end")
+    assert unread == MalformedRecord("end has 'status' twice", True, 0, "end")
 
 
 def test_a_kind_that_there_is_not_makes_no_record():
@@ -183,14 +183,14 @@ def test_a_part_lies_within_its_tensor(offset, good):
 
 def test_a_second_record_on_the_line_is_not_passed_over():
     both = line(0, "ack").decode().rstrip() + line(1, "ack").decode().rstrip()
-    assert parse(both) == Unread("a second record follows it", True, 0, "ack")
+    assert parse(both) == MalformedRecord("a second record follows it", True, 0, "ack")
 
 
 def test_the_directions_have_kinds_of_their_own():
     run = encode(0, "run", {"inference": 3})
     assert read(run, TO_DEVICE).integer("inference") == 3
-    assert isinstance(read(run), Unread)
-    assert isinstance(read(line(0, "boot"), TO_DEVICE), Unread)
+    assert isinstance(read(run), MalformedRecord)
+    assert isinstance(read(line(0, "boot"), TO_DEVICE), MalformedRecord)
 
 
 @given(st.integers(4, 60), st.integers(0, 7))
@@ -199,7 +199,7 @@ def test_a_flipped_bit_never_gives_another_record(position, bit):
     bad = bytearray(good)
     bad[position % len(good.rstrip())] ^= 1 << bit
     parsed = parse(bytes(bad).decode("utf-8", "backslashreplace").rstrip())
-    assert parsed is None or isinstance(parsed, Unread)
+    assert parsed is None or isinstance(parsed, MalformedRecord)
 
 
 def test_a_text_without_a_record_gives_none():
@@ -211,7 +211,9 @@ def test_a_record_that_no_console_told_has_no_line():
 
 
 def test_what_has_no_right_crc_tells_neither_number_nor_kind():
-    assert parse("~HIL 7 ack of=0") == Unread("it does not have the form of a record", False, 0, "")
+    assert parse("~HIL 7 ack of=0") == MalformedRecord(
+        "it does not have the form of a record", False, 0, ""
+    )
 
 
 def test_a_wrong_crc_is_told_from_a_wrong_form():

@@ -6,11 +6,11 @@ import pytest
 
 from harness.base.findings import Kind
 from harness.uart import Console
-from harness.uart.scrapers import Wanted
+from harness.uart.scrapers import Expected
 
 
 def judge(console: Console, **wanted):
-    return console.scrapers[0].check(Wanted(**wanted))
+    return console.scrapers[0].check(Expected(**wanted))
 
 
 def sine(xs, *, truncate: bool):

@@ -3,11 +3,11 @@
 import pytest
 
 from harness.base.findings import Kind
-from harness.uart.scrapers import Wanted
+from harness.uart.scrapers import Expected
 
 
 def judge(console, **wanted):
-    return console.scrapers[0].check(Wanted(**wanted))
+    return console.scrapers[0].check(Expected(**wanted))
 
 
 # captures of real images

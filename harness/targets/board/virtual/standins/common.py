@@ -19,7 +19,7 @@ Say = Callable[[str], None]
 
 
 class Refused(Exception):
-    """The tool ends with ``code`` after saying why."""
+    """The tool ends with ``code`` and this message."""
 
     def __init__(self, message: str, code: int = 1) -> None:
         super().__init__(message)

@@ -5,8 +5,8 @@ import random
 import pytest
 import replay_nights as lab
 
-from harness.history.gate import CaseKey, CaseOutcome, allowed_noise, creeps, regressions
 from harness.history.measures import measure
+from harness.history.regression import CaseKey, CaseOutcome, allowed_noise, creeps, regressions
 from harness.history.run import Run
 
 KEY = CaseKey("c", "simulator", "standalone")
