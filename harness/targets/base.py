@@ -108,10 +108,10 @@ class Fault:
 
     def __str__(self) -> str:
         fault = f"{self.kind} ({self.reason})"
-        place = self.where or hex(self.pc)
+        location = self.where or hex(self.pc)
         if not self.world:
-            return f"{fault} at {place}"
-        return f"{fault} in the {self.world} image {self.image}, {place}: {self.access}"
+            return f"{fault} at {location}"
+        return f"{fault} in the {self.world} image {self.image}, {location}: {self.access}"
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ MUTANTS = [
     ("agent.py", "if not self.running or", "if"),
     ("agent.py", "self.cpu.IsLockedUp:", "False:"),
     ("agent.py", "divisor == 1", "divisor == 2"),
-    ("agent.py", "if self.place != place:", "if False:"),
+    ("agent.py", "if self.last_pc != first_pc:", "if False:"),
     ("agent.py", 'self.stop("abort")', "pass"),
     ("agent.py", "self.earlier += before  # the", "pass  # the"),
     ("agent.py", "if not 3 <= number <= 7", "if not 3 <= number <= 99"),

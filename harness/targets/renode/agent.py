@@ -82,7 +82,7 @@ class Agent(object):
         self.knows_lockup = hasattr(self.cpu, "IsLockedUp")  # from 1.17 on
         self.size, self.silent = SLICE, 0
         self.busy = False  # in the last slice it computed and printed nothing
-        self.place = None  # where the core stood when it was last looked at
+        self.last_pc = None  # where the core stood when it was last looked at
         self.uart.CharReceived += self.on_char
         self.machine.MachineReset += self.on_reset
 
@@ -285,17 +285,17 @@ class Agent(object):
         """Before 1.17 a fault that cannot be taken is raised at the same instruction for ever."""
         if self.knows_lockup or self.stopped:
             return
-        place, self.place = self.place, self.register(PC)
+        first_pc, self.last_pc = self.last_pc, self.register(PC)
         divisor = 0
         for nanoseconds in PROBES:
-            if self.place != place:
+            if self.last_pc != first_pc:
                 return
             before = int(self.cpu.ExecutedInstructions)
             self.emulation.RunFor(TimeInterval.FromTicks(System.UInt64(nanoseconds)))
-            self.place = self.register(PC)
+            self.last_pc = self.register(PC)
             divisor = gcd(divisor, int(self.cpu.ExecutedInstructions) - before)
         # No loop of two or more comes back to it.
-        if self.place == place and divisor == 1 and not self.branches_to_itself():
+        if self.last_pc == first_pc and divisor == 1 and not self.branches_to_itself():
             self.locked_up()
 
     def left_ram(self):
@@ -438,13 +438,13 @@ class Calls(object):
 
     def on_call(self, *_):
         """A watched function begins; one that loops back to its beginning is not watched on."""
-        place, caller = (self.register(PC), self.register(SP)), self.register(LR)
-        if self.running.get(place) == caller:
-            self.cpu.RemoveHooksAt(System.UInt64(place[0]))
+        frame, caller = (self.register(PC), self.register(SP)), self.register(LR)
+        if self.running.get(frame) == caller:
+            self.cpu.RemoveHooksAt(System.UInt64(frame[0]))
             return
-        self.running[place] = caller
+        self.running[frame] = caller
         mode, ticks = self.register(XPSR) & 0x1FF, self.agent.word(CYCCNT)
-        values = [place[0], self.register(R0), caller, place[1], mode, ticks]
+        values = [frame[0], self.register(R0), caller, frame[1], mode, ticks]
         self.agent.send("call " + " ".join("%x" % value for value in values))
         if caller < MAGIC and caller & ~1 not in self.callers:
             self.callers.add(caller & ~1)
@@ -454,8 +454,8 @@ class Calls(object):
         pc, sp = self.register(PC), self.register(SP)
         over = [p for p, lr in self.running.items() if p[1] == sp and lr & ~1 == pc]
         if over:
-            for place in over:
-                del self.running[place]
+            for frame in over:
+                del self.running[frame]
             self.agent.send("return %x %x %x" % (pc, sp, self.agent.word(CYCCNT)))
 
 
@@ -481,8 +481,8 @@ class Log(LoggerBackend):
         text = "%s: %%s%s" % (source, entry.Message.replace("%", "%%"))
         if text not in self.seen and len(self.seen) < MAX_WARNINGS:
             self.seen.add(text)
-            place = "" if "[cpu: 0x" in text else "[cpu: 0x%x] " % int(self.cpu.PC.RawValue)
-            self.lines.append("[WARNING] " + text % place)
+            prefix = "" if "[cpu: 0x" in text else "[cpu: 0x%x] " % int(self.cpu.PC.RawValue)
+            self.lines.append("[WARNING] " + text % prefix)
 
 
 def gcd(one, other):

@@ -66,7 +66,7 @@ def locate(named: str | Path | None = None) -> Path:
     program = shutil.which("renode")
     candidates = [Path(program)] if program else []
     candidates += installed()
-    candidates += [Path(place).expanduser() for place in USUAL_PLACES]
+    candidates += [Path(path).expanduser() for path in USUAL_PLACES]
     for candidate in candidates:
         if os.access(candidate, os.X_OK):
             return candidate

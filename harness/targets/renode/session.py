@@ -389,12 +389,14 @@ def findings_in(warnings: str, image: Image) -> list[Finding]:
         if "address" in fields:
             address = int(fields["address"], 16)
             subject = fields["tag"] or f"0x{address:08x}"
-            place = f"0x{address:08x}"
+            location = f"0x{address:08x}"
         else:
             subject = f"{fields['block'].upper()}+0x{int(fields['offset'], 16):x}"
-            place = subject
+            location = subject
         direction = fields["access"].lower()
         where = f" from {image.locate(int(fields['pc'], 16))}" if fields["pc"] else ""
-        message = f"unmodelled access: {direction} at {place}{where}"
-        findings.setdefault((place, direction), Finding(Kind.UNMODELLED_ACCESS, message, subject))
+        message = f"unmodelled access: {direction} at {location}{where}"
+        findings.setdefault(
+            (location, direction), Finding(Kind.UNMODELLED_ACCESS, message, subject)
+        )
     return list(findings.values())

@@ -175,7 +175,7 @@ def test_the_target_starts_a_board_for_its_session_and_ends_it(image: Image) -> 
 # -- who has a port open ----------------------------------------------------------------------
 
 
-def test_who_has_a_port_open_is_named_and_who_is_behind_it_is_not() -> None:
+def test_programs_with_the_port_open_are_named_without_the_ptys_owner() -> None:
     wire = SerialPty()
     assert holders(wire.port) == []
     code = "import sys; port = open(sys.argv[1], 'rb+', buffering=0); print(1, flush=True); input()"
@@ -190,7 +190,7 @@ def test_who_has_a_port_open_is_named_and_who_is_behind_it_is_not() -> None:
     wire.close()
 
 
-def test_the_process_behind_a_pseudo_terminal_is_its_other_end(tmp_path: Path) -> None:
+def test_the_owner_of_a_pseudo_terminal_does_not_count_as_a_reader(tmp_path: Path) -> None:
     with VirtualDk(tmp_path, SERIAL, play=True) as dk:
         time.sleep(0.05)
         assert holders(dk.find().port) == []

@@ -122,7 +122,7 @@ def test_bytes_and_chunks_are_given_from_a_position_on(wire, console):
     assert console.chunks(11) == [] and console.chunks(4)[-1].time == times[-1]
 
 
-def test_chunks_of_a_silent_port_are_none(console):
+def test_a_silent_port_has_no_chunks(console):
     assert console.chunks() == [] and console.since(0) == b"" and console.end == 0
 
 

@@ -30,7 +30,7 @@ def test_console_is_the_lowest_interface_in_any_order():
     assert "PCA10090" in board.kit
 
 
-def test_without_interface_numbers_the_lowest_name_is_taken_and_said_so():
+def test_without_interface_numbers_the_lowest_name_is_chosen_with_a_note():
     ports = [Port("COM12", DK, None, 0x1366), Port("COM7", DK, None, 0x1366)]
     (board,) = discovery.attached(Lab(), ports=lambda: ports)
     assert board.port == "COM7"

@@ -79,7 +79,7 @@ def test_tool_without_read_back_programs_each_time(tmp_path, image):
     assert log(tmp_path) == ["program", "program"]
 
 
-def test_a_tool_that_lies_is_found_by_reading_back(tmp_path, image):
+def test_a_false_success_is_found_by_reading_back(tmp_path, image):
     with pytest.raises(FlashFailed) as failed:
         Flasher(Copying(SERIAL, desk=tmp_path, lies=True)).ensure(image)
     said = failed.value.message

@@ -146,7 +146,7 @@ def test_stop_conditions_of_a_debugger_are_unsupported(bench: Bench, until: obje
         session.run(until, session.deadline(1))
 
 
-def test_board_has_no_place_and_no_faults(bench: Bench) -> None:
+def test_a_board_has_no_location_and_no_faults(bench: Bench) -> None:
     session = bench.session()
     assert (session.where(), session.faults) == ("", ())
 

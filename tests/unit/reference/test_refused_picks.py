@@ -249,7 +249,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_does_not_fit_together_is_refused_in_its_own_words(name: str) -> None:
+def test_inconsistent_models_are_refused_with_a_reason(name: str) -> None:
     assert_refused(*REFUSED[name])
 
 

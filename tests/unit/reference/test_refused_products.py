@@ -188,7 +188,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_no_kernel_computes_is_refused_in_its_own_words(name: str) -> None:
+def test_unsupported_values_are_refused_with_a_reason(name: str) -> None:
     assert_refused(*REFUSED[name])
 
 

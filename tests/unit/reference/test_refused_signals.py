@@ -237,7 +237,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_does_not_fit_together_is_refused_in_its_own_words(name: str) -> None:
+def test_inconsistent_models_are_refused_with_a_reason(name: str) -> None:
     assert_refused(*REFUSED[name])
 
 
@@ -253,7 +253,7 @@ TAKEN = {
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_what_just_fits_is_taken(name: str) -> None:
+def test_limits_are_inclusive(name: str) -> None:
     interpreter = Interpreter(Model.from_bytes(TAKEN[name], name))
     assert interpreter.operators
 

@@ -171,7 +171,7 @@ def test_a_machine_of_both_worlds_is_not_used_again_for_one(firmware, tmp_path):
         assert server.machines == 2
 
 
-def test_fault_of_the_other_world_has_no_place(renode, firmware):
+def test_a_fault_of_the_other_world_has_no_location(renode, firmware):
     renode.script = [(MS, Fault(7, 0xFFFFFFB9, FRAME, False, (0, 0, 0, 0)))]
     with opened(renode, firmware) as session:
         run(session)

@@ -89,7 +89,7 @@ def test_closing_leaves_no_process_and_no_folder(program):
     assert _gone(pid)
 
 
-def test_its_shell_has_an_input_that_stays_silent_and_its_log_no_thread(program):
+def test_the_shell_has_a_silent_input_and_logging_is_synchronous(program):
     process = RenodeProcess(find.find(program()))
     try:
         argv = (process.folder / "argv").read_text().splitlines()

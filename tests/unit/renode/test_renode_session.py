@@ -163,7 +163,7 @@ def test_pins_are_driven_read_and_let_go_to_their_pull(fake, server, firmware):
         assert session.pins.read(2)  # an output
 
 
-def test_lost_renode_has_no_place_and_keeps_its_warnings(fake, server, firmware):
+def test_a_lost_renode_has_no_location_and_keeps_its_warnings(fake, server, firmware):
     fake.script = [(1000, Warns(2, "[cpu: 0x40] Unhandled write to offset 0x304.", "rtc1"))]
     session = open_target("renode", firmware, server=server)
     session.run(Elapsed(0.001), session.deadline(1))

@@ -128,9 +128,7 @@ def test_with_fpccr_ts_all_floating_point_registers_are_stacked(
 
 
 @pytest.mark.parametrize("code", [Code(), Code(place="process"), Code(nonsecure=True)], ids=str)
-def test_the_stack_that_the_other_state_uses_is_told_and_kept(
-    both: ExceptionChip, code: Code
-) -> None:
+def test_the_stack_of_the_other_state_is_recorded_and_kept(both: ExceptionChip, code: Code) -> None:
     """EXC_RETURN.SPSEL and CONTROL.SPSEL are those of the exception's state."""
     nonsecure = not code.nonsecure
     both.chip.write(ITNS, nonsecure << 5)

@@ -41,7 +41,7 @@ from harness.simulator.unicorn import Reg
 
 @pytest.mark.parametrize("code", [code for code in CODES if code.place != "handler"], ids=str)
 @pytest.mark.parametrize(("first", "second"), list(product((False, True), repeat=2)))
-def test_what_pends_at_a_return_is_taken_without_the_frame_being_touched(
+def test_a_pending_exception_at_a_return_is_tail_chained(
     both: ExceptionChip, code: Code, first: bool, second: bool
 ) -> None:
     both.chip.write(ITNS, first << 5)
@@ -71,7 +71,7 @@ def test_a_more_urgent_exception_interrupts_a_handler(exceptions: ExceptionChip)
     assert exceptions.chip.running == PENDSV
 
 
-def test_a_less_urgent_one_waits(exceptions: ExceptionChip) -> None:
+def test_a_less_urgent_exception_stays_pending(exceptions: ExceptionChip) -> None:
     exceptions.go_to(Code())
     exceptions.interrupt()
     exceptions.chip.write(ICSR, 1 << 28)

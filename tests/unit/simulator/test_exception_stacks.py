@@ -58,7 +58,7 @@ def test_secure_registers_that_do_not_fit_the_secure_stack_are_a_fault_of_it(
 
 
 @pytest.mark.parametrize(("bfhfnmins", "nonsecure"), [(0, False), (1 << 13, True)])
-def test_a_hard_fault_of_non_secure_code_is_its_own_where_bfhfnmins_says_so(
+def test_with_bfhfnmins_a_hard_fault_of_non_secure_code_is_non_secure(
     both: ExceptionChip, bfhfnmins: int, nonsecure: bool
 ) -> None:
     both.chip.write(0xE000_ED0C, 0x05FA_0000 | bfhfnmins)  # AIRCR
@@ -156,7 +156,7 @@ def test_a_non_secure_vector_in_secure_memory_is_not_read(both: ExceptionChip) -
     assert both.chip.read(HFSR) == 1 << 1  # VECTTBL
 
 
-def test_what_was_stacked_before_the_vector_is_taken_back_after_the_hard_fault(
+def test_the_frame_is_unstacked_after_a_hard_fault_at_the_vector(
     both: ExceptionChip,
 ) -> None:
     """With r4 to r11, which an entry to the non-secure state stacks and clears."""
@@ -239,7 +239,7 @@ def test_a_threads_frame_is_accessed_with_its_privilege(
 
 @pytest.mark.parametrize("limits", [False, True])
 @pytest.mark.parametrize("code", ONE_WORLD, ids=str)
-def test_an_image_alone_in_the_non_secure_world_sees_non_secure_returns(
+def test_a_non_secure_image_alone_sees_non_secure_exc_returns(
     exceptions: ExceptionChip, code: Code, limits: bool
 ) -> None:
     exceptions.core.nonsecure_frames = True

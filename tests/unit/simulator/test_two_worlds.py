@@ -120,12 +120,12 @@ def test_a_gateway_computes_and_returns_without_leaving_secrets(play):
     assert len(set(leaked)) == 1
 
 
-def test_a_pointer_is_taken_only_where_the_caller_may_read_all_of_it(play):
+def test_a_gateway_checks_the_whole_range_of_a_pointer(play):
     refused = 0xFFFF_FFFF
     assert play("POINTERS").results[:6] == [46, 10, refused, refused, refused, refused]
 
 
-def test_secure_code_calls_back_and_is_called_from_there(play):
+def test_secure_code_calls_back_and_is_reentered(play):
     played = play("CALLBACK")
     assert played.results[:2] == [43, 2]
     link, counted = played.results[4:6]
@@ -217,7 +217,7 @@ def test_stack_pointers_masks_and_tables_are_banked(play):
     assert (psp_ns, basepri_ns, primask_ns) == (0x2000_2800, 0x20, 1)
 
 
-def test_what_only_the_secure_world_may_change_reads_as_zero_and_stays(play):
+def test_secure_only_bits_read_as_zero_in_non_secure_code(play):
     played = play("SECURE_ONLY")
     assert played.done
     itns, sau, sfsr, secure_irq, pris = played.results[:5]
@@ -226,7 +226,7 @@ def test_what_only_the_secure_world_may_change_reads_as_zero_and_stays(play):
     assert played.words("secure:order", 1) == [0]
 
 
-def test_tt_tells_whose_an_address_is(play):
+def test_tt_gives_the_security_of_an_address(play):
     s, nsrw, nsr, rw, r = 1 << 22, 1 << 21, 1 << 20, 1 << 19, 1 << 18
     answers = play("ATTRIBUTION").words("secure:answers", 5)
     mine, theirs = s | rw | r, nsrw | nsr | rw | r
@@ -272,7 +272,7 @@ def test_an_exc_return_that_only_secure_code_may_use_is_refused(play, link):
     assert played.secure_fault[0] == INVER
 
 
-def test_secure_code_that_does_not_say_that_it_changes_the_world_is_stopped(play):
+def test_a_branch_to_non_secure_code_without_bxns_is_a_secure_fault(play):
     played = play("UNMARKED_BRANCH")
     assert not played.done
     assert played.secure_fault[0] == INVTRAN
@@ -291,7 +291,7 @@ def test_bxns_with_the_thumb_bit_stays_in_the_secure_state(play):
     assert played.results[0] == 78
 
 
-def test_a_return_that_nobody_called_for_is_refused(play):
+def test_a_function_return_without_a_call_is_refused(play):
     played = play("FORGED_RETURN", 0xFEFF_FFFF)
     assert not played.done
     assert any("INVPC" in fault.reason for fault in played.machine.faults)
@@ -355,7 +355,7 @@ def test_a_reset_of_the_chip_begins_in_the_secure_state_again(firmware, play):
     assert first.core.executed == 2 * count
 
 
-def test_what_ran_is_counted_under_its_image_s_name(play):
+def test_coverage_names_functions_by_image(play):
     session = SimulatorSession(play("CALLS").machine)
     functions = session.coverage().functions
     assert any(name.startswith("secure: ") and "Add" in name for name in functions)
@@ -398,7 +398,7 @@ def test_a_fault_of_secure_code_names_its_image(play):
     assert "jump to non-secure flash 0x" in message and message.endswith("without BXNS or BLXNS")
 
 
-def test_the_report_of_a_fault_tells_world_and_image_too(play):
+def test_a_fault_report_has_world_and_image(play):
     machine = play("READ", SECURE_RAM).machine
     report = machine.fault_report(machine.faults[0])
     assert "in the non-secure image nonsecure: read of secure RAM 0x20000100" in report

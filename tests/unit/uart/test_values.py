@@ -19,5 +19,5 @@ def test_a_value_cannot_be_changed(found: type) -> None:
 
 
 @pytest.mark.parametrize("found", [ProfilerEntry, Record, Scraped, TensorKey])
-def test_what_comes_by_the_thousand_is_held_without_a_dictionary(found: type) -> None:
+def test_frequent_objects_have_slots(found: type) -> None:
     assert found.__dictoffset__ == 0
