@@ -102,7 +102,7 @@ def test_only_passed_runs_of_the_same_image_with_operators_count(simulated, chan
         pairs([on_board(case) | change for case in simulated], simulated)
 
 
-def test_the_labs_file_comes_back_as_it_was(learnt, tmp_path):
+def test_a_calibration_file_round_trips(learnt, tmp_path):
     file = tmp_path / "lab.toml"
     file.write_text(learnt.to_toml())
     assert Calibration.from_file(file) == learnt
@@ -214,7 +214,7 @@ def test_a_boards_own_cycles_need_no_calibration_for_their_energy(learnt):
     assert timed(board, replace(learnt, supply=SUPPLY)).measures.microjoules == pytest.approx(28.0)
 
 
-def test_the_supply_stands_in_the_labs_file(learnt, tmp_path):
+def test_the_supply_is_in_the_calibration_file(learnt, tmp_path):
     known = replace(learnt, supply=SUPPLY)
     file = tmp_path / "lab.toml"
     file.write_text(known.to_toml())
@@ -226,7 +226,7 @@ def test_the_supply_stands_in_the_labs_file(learnt, tmp_path):
     'milliamperes = 4\nvolts = 3\nsource = "x"\namperes = 1',
     "milliamperes = 4\nvolts = 3\nsource = 1",
 ])  # fmt: skip
-def test_a_supply_that_is_none_is_refused(learnt, tmp_path, row):
+def test_an_invalid_supply_is_refused(learnt, tmp_path, row):
     file = tmp_path / "lab.toml"
     file.write_text(learnt.to_toml() + "[supply]\n" + row)
     with pytest.raises(UsageError, match="is not a calibration"):

@@ -139,12 +139,12 @@ def test_a_dump_of_the_wrong_size_differs() -> None:
     assert report.first.operator.index == 0
 
 
-def test_a_dump_of_an_operator_that_is_not_there_is_refused() -> None:
+def test_a_dump_of_an_unknown_operator_is_refused() -> None:
     with pytest.raises(UsageError, match="no operator 9"):
         compare_layers(Interpreter(small_network()), [small_image()], {9: b""})
 
 
-def test_the_plain_data_of_a_layer_that_differs_says_how() -> None:
+def test_json_of_a_differing_layer_has_the_difference() -> None:
     interpreter = Interpreter(small_network())
     (right,) = [each.expected for each in table(interpreter, [small_image()]).layers[:1]]
     row = compare_layers(interpreter, [small_image()], {0: right ^ 1}).to_json()["layers"][0]
@@ -167,7 +167,7 @@ def _float_chain() -> Model:
     return Model.from_bytes(build(tensors, rows, [0], [2]), "chain")
 
 
-def test_a_layer_within_the_tolerance_of_its_own_inputs_is_no_fault_of_its_own() -> None:
+def test_a_layer_within_the_tolerance_of_its_inputs_is_not_at_fault() -> None:
     x = np.array([[0.5, -1.0, 2.0, 0.0]], np.float32)
     first, second = table(Interpreter(_float_chain()), [x]).layers
     wrong = first.expected + np.float32(0.25)

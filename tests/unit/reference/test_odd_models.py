@@ -156,7 +156,7 @@ RUN = {
 
 
 @pytest.mark.parametrize("case", RUN)
-def test_what_tflm_runs_is_run(case: str, micro: Oracle) -> None:
+def test_models_that_tflm_runs_are_run(case: str, micro: Oracle) -> None:
     model = Model.from_bytes(RUN[case])
     interpreter = Interpreter(model)
     for seed in range(5):

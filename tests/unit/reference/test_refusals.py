@@ -231,7 +231,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_tflm_refuses_is_refused_and_says_so(case: str, micro: Oracle) -> None:
+def test_models_that_tflm_refuses_are_refused_with_the_reason(case: str, micro: Oracle) -> None:
     data, words = REFUSED[case]
     model = Model.from_bytes(data)
     inputs = _inputs(model)
@@ -307,7 +307,7 @@ def test_a_divisor_of_zero_is_refused(op: str, zero: str) -> None:
         interpreter.invoke([np.ones(2, dtype), np.array([1, 0], dtype)])
 
 
-def test_a_place_outside_a_table_is_refused() -> None:
+def test_an_index_outside_a_table_is_refused() -> None:
     tensors = [_a(4, 3), T((2,), "int32"), _a(2, 3)]
     interpreter = Interpreter(
         Model.from_bytes(_one("GATHER", tensors, [0, 1], ("Gather", {}), (0, 1)))
@@ -346,7 +346,7 @@ def test_all_unsupported_operators_are_named_at_once_with_the_way_out() -> None:
     assert isinstance(refusal.value, HilError)
 
 
-def test_a_scale_without_zero_point_is_no_quantization() -> None:
+def test_a_scale_without_zero_point_is_not_a_quantization() -> None:
     x = T((2,), "int8", 0.5, None)
     model = Model.from_bytes(build([x, x], [Op("RELU", [0], [1])], [0], [1]))
     assert model.inputs[0].quantization is None

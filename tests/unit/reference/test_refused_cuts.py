@@ -255,5 +255,5 @@ TAKEN = {
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_what_just_fits_runs(name: str) -> None:
+def test_limits_are_inclusive(name: str) -> None:
     assert_counts_to(*TAKEN[name], name)

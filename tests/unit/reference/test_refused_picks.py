@@ -286,7 +286,7 @@ TAKEN = {
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_what_just_fits_runs(name: str) -> None:
+def test_limits_are_inclusive(name: str) -> None:
     assert_counts_to(*TAKEN[name], name)
 
 
@@ -300,7 +300,7 @@ def test_arguments_that_do_not_broadcast_are_refused_from_the_last_axis_on() -> 
 
 
 @pytest.mark.parametrize("place", [-1, 2])
-def test_a_place_outside_is_named_with_the_size(place: int) -> None:
+def test_an_index_out_of_range_is_named_with_the_size(place: int) -> None:
     data = _one("GATHER", [_a(2), _INTS, _a(2)], [0, 1], ("Gather", {}), (0, 1))
     interpreter = Interpreter(Model.from_bytes(data))
     x = random_inputs(interpreter.model)[0]

@@ -265,7 +265,7 @@ BROKEN_LSTM = {
 
 
 @pytest.mark.parametrize("name", BROKEN_LSTM)
-def test_an_lstm_that_tflm_has_not_is_refused_in_its_own_words(name: str) -> None:
+def test_an_unsupported_lstm_is_refused_with_the_reason(name: str) -> None:
     change, words = BROKEN_LSTM[name]
     with pytest.raises(HilError) as refusal:
         Interpreter(Model.from_bytes(_lstm(change)))

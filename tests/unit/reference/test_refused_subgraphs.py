@@ -164,7 +164,7 @@ def test_limits_are_inclusive(name: str) -> None:
     assert interpreter.operators
 
 
-def test_what_the_body_of_a_loop_gives_must_be_what_the_loop_gives() -> None:
+def test_the_outputs_of_a_loop_and_its_body_must_match() -> None:
     longer = Op("PAD", [0, 2], [1], ("Pad", {}))
     body = Graph([_x(2), _x(3), _c([[1, 0]])], [longer], [0], [1])
     interpreter = Interpreter(Model.from_bytes(_loop(_test(2), body)))

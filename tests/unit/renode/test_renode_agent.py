@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 import pytest
 from fake_renode import (
@@ -15,12 +14,13 @@ from fake_renode import (
     Fault,
     Level,
     Locks,
+    Release,
     Resets,
     Warns,
+    opened,
 )
 
 from harness.base.errors import EnvironmentMissing, TargetLost
-from harness.elf import Image
 from harness.targets import ConsoleMatch, Elapsed, Executed, Stop
 from harness.targets.renode import RenodeServer
 from harness.targets.renode.find import RenodeProgram
@@ -34,15 +34,8 @@ MS = 1_000_000
 
 
 @pytest.fixture(params=[R1_16, R1_17], ids=["1.16.1", "1.17.0"])
-def renode(request: pytest.FixtureRequest) -> Iterator[FakeRenode]:
-    one = FakeRenode(request.param)
-    yield one
-    one.released.set()
-
-
-def opened(renode: FakeRenode, firmware: Image) -> RenodeSession:
-    server = RenodeServer(connect=renode.connect)
-    return RenodeSession(firmware, server, owns_server=True)
+def release(request: pytest.FixtureRequest) -> Release:
+    return request.param
 
 
 def run(session: RenodeSession, seconds: float = 0.1, guard: float = 20) -> Stop:
