@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,35 +44,39 @@ def attempt(
     Raises the first infrastructure error after the last attempt, with the number of attempts and
     the last error in its hint; any other error at once.
     """
-    first: HilError | None = None
-    last: HilError | None = None
-    for number in range(policy.retries + 1):
-        if number:
-            reason = last and last.message
-            _log.info("attempt %d of %d, after: %s", number + 1, policy.retries + 1, reason)
-            sleep(policy.backoff)
-            try:
-                recover()
-            except FINAL:
-                raise
-            except INFRASTRUCTURE as error:
-                _log.info("recovery failed: %s", error.message)
+    failures: list[HilError] = []
+    while True:
         try:
             return action()
         except FINAL:
             raise
         except INFRASTRUCTURE as error:
-            first, last = first or error, error
-    assert first is not None
-    if policy.retries and last is not None:
+            failures.append(error)
+        if len(failures) > policy.retries:
+            raise _first(failures)
+        attempts = len(failures) + 1, policy.retries + 1
+        _log.info("attempt %d of %d, after: %s", *attempts, failures[-1].message)
+        sleep(policy.backoff)
+        try:
+            recover()
+        except FINAL:
+            raise
+        except INFRASTRUCTURE as error:
+            _log.info("recovery failed: %s", error.message)
+
+
+def _first(failures: Sequence[HilError]) -> HilError:
+    """The first failure, with the number of attempts and the last failure in its hint."""
+    first, last = failures[0], failures[-1]
+    if len(failures) > 1:
         again = (
             "the last one failed alike"
             if last.message == first.message
             else f"the last one with: {last.message.splitlines()[0]}"
         )
-        note = f"first of {policy.retries + 1} failed attempts, {again}"
+        note = f"first of {len(failures)} failed attempts, {again}"
         first.hint = f"{first.hint} ({note})" if first.hint else note
-    raise first
+    return first
 
 
 def power_cycle(hook: tuple[str, ...], policy: Policy, **values: str) -> None:

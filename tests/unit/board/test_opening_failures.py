@@ -27,7 +27,7 @@ from harness.targets.board import open as open_board
 from harness.targets.board.discovery import BenchBoard
 from harness.targets.board.lab import BoardEntry, Lab
 from harness.targets.board.lock import ProbeLock
-from harness.targets.board.opening import memory_of, pins_of, search_path
+from harness.targets.board.opening import probe_of, search_path
 from harness.targets.board.policy import Quarantine
 from harness.targets.board.probe import PyocdMemory
 from harness.targets.board.virtual.client import VirtualMemory, VirtualPins
@@ -197,10 +197,12 @@ def test_a_virtual_board_has_pins_and_memory_of_its_own_and_its_tools_come_first
     monkeypatch.setenv("PATH", "/usr/bin")
     real = replace(desk.board, tools="")
     virtual = replace(desk.board, control=tmp_path)
-    assert (pins_of(real), search_path(real)) == (None, None)
-    assert isinstance(memory_of(real), PyocdMemory)
-    assert isinstance(pins_of(virtual), VirtualPins)
-    assert isinstance(memory_of(virtual), VirtualMemory)
+    memory, pins = probe_of(real)
+    assert isinstance(memory, PyocdMemory)
+    assert (pins, search_path(real)) == (None, None)
+    memory, pins = probe_of(virtual)
+    assert isinstance(memory, VirtualMemory)
+    assert isinstance(pins, VirtualPins)
     assert search_path(virtual) == f"{desk.tools}:/usr/bin"
 
 
