@@ -20,7 +20,7 @@ _AT_ONCE = 86_400.0
 
 
 @dataclass(frozen=True)
-class Checked:
+class RunComparison:
     """The regressions against the last ``compared`` runs of ``base`` (0: this is its first run).
 
     ``problems`` are those of the run as a whole; ``partial`` describes how it is narrower than
@@ -92,7 +92,7 @@ class _Recorded:
         return fewer and mine.sources == theirs.sources
 
 
-def check(history: History, base: str, last: int, run: Run | None = None) -> Checked:
+def check(history: History, base: str, last: int, run: Run | None = None) -> RunComparison:
     """Compare ``run`` (None: the one recorded last) with the ``last`` runs of ``base`` before it.
 
     Only whole runs are compared with: neither those whose filters left cases out, nor those on
@@ -119,11 +119,11 @@ def check(history: History, base: str, last: int, run: Run | None = None) -> Che
         if (outcomes := [one.cases[key] for one in earlier if key in one.cases])
     }
     if not before and is_base:
-        return Checked(base, 0, problems=problems, partial=_partial(now, earlier))
+        return RunComparison(base, 0, problems=problems, partial=_partial(now, earlier))
     if not before:
         problems = (*problems, "none of its cases ran before: nothing was compared")
     found = sorted(regressions(now.cases, before), key=lambda one: str(one.key))
-    return Checked(base, len(earlier), tuple(found), problems, _partial(now, earlier))
+    return RunComparison(base, len(earlier), tuple(found), problems, _partial(now, earlier))
 
 
 def _nothing_to_compare_with(history: History, base: str, *, only_partial: bool) -> UsageError:

@@ -12,7 +12,7 @@ from harness.simulator.dwt import Dwt
 from harness.simulator.engine import Engine
 from harness.simulator.faults import BLOCKS_KEPT, FaultRecord, exception_name, status_names
 from harness.simulator.nvic import NUMBER, SECURE_FAULT, STATES, NvicRegisters
-from harness.simulator.scb import Host, Scb
+from harness.simulator.scb import Scb, ScbHost
 from harness.simulator.systick import SysTick, Timekeeper
 from harness.simulator.unicorn import CORE_REGISTERS, Reg
 
@@ -20,7 +20,7 @@ _SPSEL = 2  # CONTROL
 _DEBUGEVT = 1 << 31  # HFSR
 
 
-class ProcessorHost(Host, Timekeeper, Protocol):
+class ProcessorHost(ScbHost, Timekeeper, Protocol):
     """The chip around the processor."""
 
 

@@ -99,7 +99,7 @@ def _fill(part: str, values: dict[str, str]) -> str:
 
 
 @dataclass(frozen=True)
-class Note:
+class QuarantineNote:
     """Why a board is in quarantine."""
 
     board: str
@@ -114,12 +114,12 @@ class Quarantine:
     def __init__(self, state: Path | None = None) -> None:
         self._state = state
 
-    def note(self, probe: str) -> Note | None:
+    def note(self, probe: str) -> QuarantineNote | None:
         """The note of a probe in quarantine, or None."""
         name = self._name(probe)
         try:
             note = StateFolder(self._state).read_note(name)
-            return Note(**note) if note else None
+            return QuarantineNote(**note) if note else None
         except (ValueError, TypeError) as error:
             raise BoardUnavailable(
                 f"probe {probe} seems to be in quarantine: the note {name} cannot be read",
@@ -135,19 +135,19 @@ class Quarantine:
                 hint=f"repair it, then: tflm-hil boards release {board}",
             )
 
-    def add(self, board: str, probe: str, reason: str) -> Note:
+    def add(self, board: str, probe: str, reason: str) -> QuarantineNote:
         """Put a board into quarantine."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        note = Note(board, probe, reason, now)
+        note = QuarantineNote(board, probe, reason, now)
         StateFolder(self._state).write_note(self._name(probe), note)
         return note
 
-    def release(self, probe: str) -> Note | None:
+    def release(self, probe: str) -> QuarantineNote | None:
         """Take a board back into use; returns the note it had."""
         try:
             note = self.note(probe)
         except BoardUnavailable as garbled:
-            note = Note("", probe, garbled.message, "")
+            note = QuarantineNote("", probe, garbled.message, "")
         StateFolder(self._state).remove(self._name(probe))
         return note
 

@@ -22,7 +22,7 @@ from harness.targets import ConsoleMatch, Stop, open_target
 from harness.targets.board.console import holders
 from harness.targets.board.discovery import on_bench
 from harness.targets.board.virtual import bench as benches
-from harness.targets.board.virtual.bench import Presence
+from harness.targets.board.virtual.bench import PublishedBoard
 from harness.targets.board.virtual.client import (
     ControlError,
     VirtualDk,
@@ -39,7 +39,7 @@ def show(bench: Path, serial: str, **fields: object) -> Path:
     folder.mkdir(parents=True)
     ports = ((f"/dev/{serial}-1", 2), (f"/dev/{serial}-0", 0))
     told = {"name": f"dk-{serial}", "pid": 1, "control": "", "baud": 9600, "ports": ports, **fields}
-    benches.write(folder, Presence(serial=serial, **told))
+    benches.write(folder, PublishedBoard(serial=serial, **told))
     return folder
 
 

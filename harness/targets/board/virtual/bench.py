@@ -19,7 +19,7 @@ STATE = "dk.json"
 
 
 @dataclass(frozen=True)
-class Presence:
+class PublishedBoard:
     """A virtual board as discovery sees it. ``ports`` is empty while it is unplugged."""
 
     name: str
@@ -30,24 +30,24 @@ class Presence:
     ports: tuple[tuple[str, int], ...]  # (device, USB interface number)
 
 
-def write(folder: Path, presence: Presence) -> None:
+def write(folder: Path, presence: PublishedBoard) -> None:
     """Publish ``presence`` atomically."""
     fresh = folder / f".{STATE}.{presence.pid}"
     fresh.write_text(json.dumps(asdict(presence)), encoding="utf-8")
     fresh.replace(folder / STATE)
 
 
-def read(folder: Path) -> Presence | None:
+def read(folder: Path) -> PublishedBoard | None:
     """The board of this folder, or None if there is none."""
     try:
         values = json.loads((folder / STATE).read_text(encoding="utf-8"))
         values["ports"] = tuple((device, number) for device, number in values["ports"])
-        return Presence(**values)
+        return PublishedBoard(**values)
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
-def presences(bench: Path) -> dict[Path, Presence]:
+def presences(bench: Path) -> dict[Path, PublishedBoard]:
     """The boards on a bench by their state folders, unplugged ones left out."""
     if not bench.is_dir():
         return {}
