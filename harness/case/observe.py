@@ -27,7 +27,7 @@ from harness.case.spec import Case
 from harness.elf import Image
 from harness.targets.base import ConsoleMatch, Counters, Fault, Session, Stop
 from harness.uart import Console, Scraper, scraper
-from harness.uart.capture import Recording
+from harness.uart.recording import Recording
 from harness.uart.records import pattern
 from harness.uart.scrapers import EndLine
 

@@ -34,7 +34,7 @@ from harness.elf import Image, combined
 from harness.elf.coverage import Coverage
 from harness.model import Model
 from harness.targets.base import Session, Stop
-from harness.uart.capture import Recording
+from harness.uart.recording import Recording
 
 #: An error message of a compiler or a linker. That ld failed says nothing new.
 _ERROR = re.compile(

@@ -11,7 +11,7 @@ from harness.case.spec import Case
 from harness.model import Model
 from harness.reference import Interpreter, dequantize, quantize
 from harness.uart import Console
-from harness.uart.scrapers import Check, Wanted
+from harness.uart.scrapers import Check, Expected
 
 if TYPE_CHECKING:
     from harness.uart.scrapers import Predict
@@ -23,14 +23,14 @@ def check_scraped(console: Console, case: Case, model: Model | None) -> Check:
     It gets a function that computes the model's answers, if the case has a model.
     """
     scraper = console.scrapers[0]
-    wanted = Wanted(
+    expected = Expected(
         values=case.values,
         repeats=not case.ends,
         tests=case.tests,
         tolerance=case.tolerance,
         predict=_predict(case, model) if case.reference and model is not None else None,
     )
-    return scraper.check(wanted)
+    return scraper.check(expected)
 
 
 def _predict(case: Case, model: Model) -> Predict:

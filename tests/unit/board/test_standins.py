@@ -9,8 +9,8 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from virtual_bench import SERIAL as S
-from virtual_bench import ThreadDk
+from virtual_boards import SERIAL as S
+from virtual_boards import ThreadDk
 
 from harness.elf import hexfile
 from harness.targets.board.virtual.standins import STANDINS

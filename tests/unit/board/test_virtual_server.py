@@ -10,8 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from plugged_board import TEXT, Plugged, Recorder
-from virtual_bench import SERIAL
+from virtual_boards import SERIAL, TEXT, Plugged, Recorder
 
 from harness.targets.board.virtual import bench as benches
 from harness.targets.board.virtual.line import Terminal

@@ -8,7 +8,7 @@ from contextlib import suppress
 import numpy as np
 import pytest
 from model_builder import Op, T, build
-from seeds import every_operator
+from operator_models import every_operator
 
 from harness.base.errors import HilError
 from harness.model import Model, Tensor
@@ -45,7 +45,7 @@ def test_a_batch_gives_what_single_inferences_give(model: Model) -> None:
 
 
 @every_model
-def test_an_inference_changes_neither_its_inputs_nor_what_it_gave_before(model: Model) -> None:
+def test_an_inference_changes_neither_inputs_nor_earlier_outputs(model: Model) -> None:
     arrays = _inputs(model)
     interpreter = Interpreter(model)
     before = [array.copy() for array in arrays]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-from fake_renode import R1_16, R1_17, XPSR, Button, FakeRenode, Fault
+from fake_renode import R1_16, R1_17, XPSR, Button, FakeRenode, Fault, opened
 
 from harness.elf import Image
 from harness.elf.coverage import Block
@@ -16,17 +14,6 @@ from harness.targets.renode.session import RenodeSession
 MS = 1_000_000
 FRAME = (1, 2, 3, 4, 12, 0x43, 0x44, 0x61000000)
 SYST_CSR = 0xE000E010
-
-
-@pytest.fixture
-def renode() -> Iterator[FakeRenode]:
-    one = FakeRenode(R1_17)
-    yield one
-    one.released.set()
-
-
-def opened(renode: FakeRenode, firmware: Image) -> RenodeSession:
-    return RenodeSession(firmware, RenodeServer(connect=renode.connect), owns_server=True)
 
 
 def slices(renode: FakeRenode) -> list[float]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,13 +21,6 @@ from harness.targets.renode.server import RenodeServer
 from harness.targets.renode.session import RenodeSession
 
 PLATFORMS = paths.platforms()
-
-
-@pytest.fixture
-def renode() -> Iterator[FakeRenode]:
-    one = FakeRenode(R1_17)
-    yield one
-    one.released.set()
 
 
 def served(renode: FakeRenode, folder: Path, version: tuple[int, int, int]) -> RenodeServer:

@@ -48,7 +48,7 @@ def evidence(machine: Machine) -> tuple[object, ...]:
 @pytest.mark.parametrize(
     "name", ["compute", "exceptions", "receive", "pins", "tickless", "threads", "sender", "counter"]
 )
-def test_a_run_is_the_same_where_the_core_answers(build: Build, name: str, step: int) -> None:
+def test_accesses_served_in_c_give_the_same_run(build: Build, name: str, step: int) -> None:
     asked, answered = asking(build(name)), Machine(build(name))
     for machine in (asked, answered):
         if name == "receive":

@@ -217,7 +217,7 @@ def test_an_image_that_starts_anew_after_a_brown_out_gives_the_same_outputs(fed)
 
 def test_an_image_that_waits_for_inputs_is_not_run_without_them(model):
     firmware = Image.from_elf(build_one("hello_world", "console"))
-    with pytest.raises(UsageError, match="asks for inputs"):
+    with pytest.raises(UsageError, match="waits for inputs"):
         study_of(firmware, model, Options(), 1)
 
 

@@ -72,6 +72,24 @@ def test_a_run_ends_after_so_many_instructions(opened: Open) -> None:
     assert counted.resets == 0 and 0 < counted.wall_seconds < 60
 
 
+def test_a_symbol_is_reached_again_after_a_reset(opened: Open) -> None:
+    session = opened("nullcall")
+    for _ in range(2):
+        assert session.run(SymbolReached("Main"), session.deadline(1)) is Stop.CONDITION
+        assert session.read() == b""
+        session.reset()
+
+
+def test_a_stop_at_a_watched_function_leaves_it_watched(opened: Open) -> None:
+    session = opened("nullcall")
+    main = session.machine.firmware.symbol("Main")
+    session.watch_calls([main.address])
+    assert session.run(SymbolReached("Main"), session.deadline(1)) is Stop.CONDITION
+    session.reset()
+    match(session, b"before\r\n")
+    assert [call.address for call in session.calls] == [main.address]
+
+
 def test_a_run_ends_before_the_first_instruction_of_a_symbol(opened: Open) -> None:
     session = opened("nullcall")
     main = session.machine.firmware.symbol("Main")

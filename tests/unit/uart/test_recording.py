@@ -3,8 +3,8 @@
 from harness.base.findings import Kind
 from harness.case import artifacts
 from harness.uart import Console
-from harness.uart.capture import Recording
 from harness.uart.lines import Line
+from harness.uart.recording import Recording
 
 NOISE = b"".join(b"line %d \xff\r\n" % number for number in range(50_000))
 

@@ -7,7 +7,7 @@ import pytest
 from harness.base.errors import UsageError
 from harness.elf import Image, hexfile
 from harness.elf.wrapped import wrap
-from harness.targets.board.image import prepare
+from harness.targets.board.flash_image import prepare
 
 
 @pytest.fixture
