@@ -78,7 +78,7 @@ def test_a_refused_operator_is_refused_although_another_has_functions_of_its_nam
         files={"own.h": OWN_HEADER, "own.cc": NAMESAKE},
         extra=("-include", "own.h", "own.cc"),
     )  # fmt: skip
-    audit = check(image, needs("CONV_2D", "SOFTMAX"))
+    audit = check(image, operator_chain("CONV_2D", "SOFTMAX"))
     assert {AuditVerdict.MISSING, AuditVerdict.TOO_SMALL} <= set(audit.verdicts)
     assert "3 operators are registered in 2 slots: 1 of them will be refused: SOFTMAX" in (
         audit.problems
