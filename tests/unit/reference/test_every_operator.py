@@ -1,4 +1,4 @@
-"""What must hold of every operator: batches, bounds of memory, values that stay what they were."""
+"""Rules for every operator: batches, bounds of memory, immutable values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _inputs(model: Model) -> list[np.ndarray]:
 
 
 @every_model
-def test_a_batch_gives_what_single_inferences_give(model: Model) -> None:
+def test_a_batch_equals_single_inferences(model: Model) -> None:
     arrays = _inputs(model)
     together = Interpreter(model).invoke_batch(arrays, RUNS)
     single = Interpreter(model)

@@ -1,4 +1,4 @@
-"""The MPU: what runs in the simulator, and its model, against the rules of the architecture.
+"""The MPU: the simulator, and a model of it, against the rules of the architecture.
 
 Armv8-M ARM, R_BVLF and the pseudocode of MPUCheck: no region, the background for privileged code
 if PRIVDEFENA is set; one region, its rights; several, a fault.
@@ -187,9 +187,7 @@ def accesses(*kinds: int, most_regions: int) -> st.SearchStrategy[Access]:
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 @example(Access(RUN, earlier=(Region(0, 32),)))  # code in a page where a region ends
 @given(access=accesses(*DATA, RUN, most_regions=6))
-def test_each_access_passes_or_faults_as_the_architecture_says_whatever_was_allowed_before(
-    bench: Bench, access: Access
-) -> None:
+def test_each_access_is_checked_independently_of_earlier_ones(bench: Bench, access: Access) -> None:
     hold_against_the_architecture(bench, access)
 
 
