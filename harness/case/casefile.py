@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from harness.base import files, numbers, paths, tables
+from harness.base import files, numbers, tables
 from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.base.errors import UsageError
 from harness.base.findings import Kind
@@ -17,7 +17,8 @@ from harness.base.text import short
 from harness.build.variants import Expectation
 from harness.case.artifacts import folder_name
 from harness.case.samples import sample_case
-from harness.case.spec import Budgets, Case, check_expects
+from harness.case.spec import Budgets, Case, check_ends
+from harness.case.subject import find_model
 from harness.elf import combined
 from harness.footprint.budget import FIGURES, from_table, parse_limit
 from harness.targets.pins import Press, parse_press
@@ -219,20 +220,6 @@ def _ending(case: Case, row: _Row) -> Case:
     return case
 
 
-def check_ends(case: Case) -> None:
-    """Raise :class:`UsageError` for a case that no image could fail, or none could end.
-
-    That is a case that expects nothing at all, or ``ends = false`` with a scraper that knows the
-    image's last line.
-    """
-    check_expects(case)
-    if case.scraper and not case.ends and scraper(case.scraper).end is not None:
-        raise UsageError(
-            f"scraper {case.scraper} knows the last line of what it reads",
-            hint="leave out `ends = false` (--never-ends)",
-        )
-
-
 def _expect(case: Case, expect: _Expect) -> Case:
     AbsentLines(expect.lines_absent)  # raises UsageError for a broken regex
     if not all(expect.values):
@@ -271,15 +258,6 @@ def size(value: object, where: str) -> int:
     if limit.relative or not limit.bytes:
         raise UsageError(f"{where}: {value!r} is not a size", hint='write 61440 or "60 KB"')
     return limit.bytes
-
-
-def find_model(name: str, here: Path = Path()) -> Path:
-    """The file of a model: a path, or the name of one of the project's own models."""
-    for candidate in (here / name, paths.models() / name, paths.models() / f"{name}.tflite"):
-        if files.is_file(candidate):
-            return candidate
-    known = ", ".join(sorted(path.name for path in paths.models().glob("*.tflite")))
-    raise UsageError(f"no model {short(name)}", hint=f"a path, or one of the project's: {known}")
 
 
 def _path(row: _Row, key: str, here: Path) -> Path:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from harness import targets
 from harness.base.errors import HilError
@@ -16,11 +18,13 @@ from harness.case.evidence.inferences import ticks_fit
 from harness.case.evidence.known import HZ
 from harness.case.result import ImageSize, Measures, OperatorTicks, Profiled, Size
 from harness.elf import Image
-from harness.elf.coverage import Coverage
 from harness.elf.trustzone import side
-from harness.footprint import operators, regions
+from harness.footprint import regions
 from harness.model import Model
 from harness.uart import Console
+
+if TYPE_CHECKING:
+    from harness.elf.coverage import Coverage
 
 #: Names of CMSIS-NN's functions end in the type that they compute.
 _CMSIS_NN = re.compile(r"arm_\w+_s(?:4|8|16)(?:_\w+)?$")
@@ -64,7 +68,7 @@ def measure(
     Where the target's own count contradicts the image's, the target's stands.
     """
     ticks = [count for count in _ticks(console, counted.invoked) if count]
-    typical = int(median(ticks)) if ticks else None
+    typical = int(np.median(ticks)) if ticks else None
     sources = set(map(str, console.records.texts("inference", "source")))
     stack = max(console.records.numbers("stack", "used"), default=None)
     if stack is not None and counted.stack_used and not stack_fits(stack, counted.stack_used):
@@ -99,6 +103,8 @@ def profiled(firmware: Image, coverage: Coverage | None) -> tuple[Profiled, ...]
     """Instructions by operator; () for an image that was not traced or registers no operators."""
     if coverage is None or not firmware.registrations:
         return ()
+    from harness.footprint import operators  # noqa: PLC0415 - only a traced run needs it
+
     instructions = operators.instructions(firmware, coverage.starts)
     return tuple(Profiled(name, count) for name, count in instructions.items())
 
@@ -142,7 +148,7 @@ def operator_ticks(
     profile = []
     for operator, kernel in keys:
         key = operator, kernel
-        typical = median(counts[key] for counts in inferences.values() if key in counts)
+        typical = np.median([counts[key] for counts in inferences.values() if key in counts])
         profile.append(OperatorTicks(operator, int(typical), kernel))
     return tuple(sorted(profile, key=lambda row: (-row.ticks, row.operator, row.kernel)))
 

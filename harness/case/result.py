@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, get_type_hints
 from harness.base.errors import CheckFailed, EnvironmentMissing, ExitCode, FirmwareFailed, HilError
 from harness.base.findings import Finding
 from harness.base.tables import plain
-from harness.elf.coverage import Coverage
 from harness.uart.scrapers import TestResult
+
+if TYPE_CHECKING:
+    from harness.elf.coverage import Coverage
 
 
 class Verdict(StrEnum):

@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness import targets
 from harness.base import paths
@@ -20,7 +21,6 @@ from harness.base.errors import (
 )
 from harness.build.builders import build_one
 from harness.case import artifacts
-from harness.case.budgets import check_budgets
 from harness.case.evidence import Measured, check_evidence, known_of
 from harness.case.evidence.known import HZ
 from harness.case.figures import measure, profiled, size_of
@@ -31,10 +31,12 @@ from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.result import CaseResult, Evidence, Judgement, Measures, Setup, Verdict
 from harness.case.spec import Case, check_expects
 from harness.elf import Image, combined
-from harness.elf.coverage import Coverage
 from harness.model import Model
 from harness.targets.base import Session, Stop
 from harness.uart.capture import Recording
+
+if TYPE_CHECKING:
+    from harness.elf.coverage import Coverage
 
 #: An error message of a compiler or a linker. That ld failed says nothing new.
 _ERROR = re.compile(
@@ -162,8 +164,8 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
     findings = (*findings_of(seen, model, firmware), *contradictions)
     outputs = check_outputs(seen.console, case, model, known.inputs or ())
     measures = measure(firmware, seen.console, case.target, model, case.builder, seen.counted)
-    excess = check_budgets(case, firmware, measures)
-    judgement = judge(case, seen, findings, outputs, excess.problems, _wrong_model(seen, model))
+    excess, grown = _check_budgets(case, firmware, measures)
+    judgement = judge(case, seen, findings, outputs, excess, _wrong_model(seen, model))
     evidence = Evidence(
         findings=findings,
         outputs_compared=outputs.compared,
@@ -171,7 +173,7 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
         mismatches=outputs.mismatches,
         inferences=outputs.inferences,
         tests=outputs.tests,
-        details="\n\n".join([*_details(seen, outputs), *excess.tables]),
+        details="\n\n".join([*_details(seen, outputs), *grown]),
     )
     counters = seen.counters
     counted = replace(
@@ -180,6 +182,18 @@ def judge_seen(case: Case, setup: Setup, image: RunImage, seen: Observation) -> 
         virtual_seconds=counters.virtual_seconds,
     )
     return CaseResult(setup, judgement, evidence, counted)
+
+
+def _check_budgets(
+    case: Case, firmware: Image, measures: Measures
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Budgets that are exceeded, and tables of what grew."""
+    if not case.budgets.limits:
+        return (), ()
+    from harness.case.budgets import check_budgets  # noqa: PLC0415 - analyses the image
+
+    excess = check_budgets(case, firmware, measures)
+    return excess.problems, excess.tables
 
 
 def _one_line(message: str) -> tuple[str, str]:

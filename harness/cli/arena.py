@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from harness.case.what import What
+from harness.case.subject import Subject
 from harness.cli.names import CONFIGURATION, IMAGE
 from harness.cli.options import STDOUT, Seconds, json_option, write_text
 from harness.elf import combined
@@ -20,7 +20,7 @@ from harness.elf import combined
 @click.option("--timeout", default=30.0, show_default=True, type=Seconds(), metavar="SECONDS",
               help="Virtual time that one probe may take.")  # fmt: skip
 @json_option()
-def arena(what: What, resolver: str | None, timeout: float, json_file: Path | None) -> None:
+def arena(what: Subject, resolver: str | None, timeout: float, json_file: Path | None) -> None:
     """Find the smallest tensor arena with which ELF (or SAMPLE) allocates, to the byte.
 
     Runs the image on the simulator again and again with another size; changes nothing in it.

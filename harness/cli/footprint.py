@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from harness import footprint as analysis
 from harness.base import logs
 from harness.base.errors import CheckFailed, UsageError
-from harness.case.what import What
+from harness.case.subject import Subject
 from harness.cli.names import EXISTING, IMAGE
 from harness.cli.options import (
     STDOUT,
@@ -65,7 +65,7 @@ _SHOWN = 40
               help="Write a pull request's report; - for standard output.")  # fmt: skip
 @json_option()
 def footprint(  # noqa: PLR0917 - one parameter per option
-    what: What,
+    what: Subject,
     views: Sequence[View],
     beside: Sequence[Path],
     region: str,

@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 
 from harness.base import files, paths
 from harness.base.errors import HilError
-from harness.case.what import What, find
+from harness.case.subject import Subject
 from harness.targets.registry import TARGETS
 
 ALL = "all-configurations"
@@ -48,9 +48,13 @@ class ImageOrSample(Name):
         super().__init__(_samples, or_file=True)
         self._case_files = case_files
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> What:
-        """What the word names; raises the UsageError of :func:`harness.case.what.find`."""
-        return value if isinstance(value, What) else find(str(value), case_files=self._case_files)
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Subject:
+        """The subject that the word names; raises the UsageError of :meth:`Subject.find`."""
+        if isinstance(value, Subject):
+            return value
+        return Subject.find(str(value), case_files=self._case_files)
 
 
 class Existing(click.ParamType):  # type: ignore[type-arg]

@@ -14,8 +14,8 @@ import numpy as np
 from harness.base import files
 from harness.base.arithmetic import Arithmetic
 from harness.base.errors import UsageError
-from harness.case.casefile import find_model
 from harness.case.inputs import load_batch
+from harness.case.subject import find_model
 from harness.cli.names import EXISTING, MODEL
 from harness.cli.options import STDOUT, Destination, arithmetic_options, json_option, write_text
 from harness.model import Model, Operator

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.base.errors import CannotTell, CheckFailed, UsageError
-from harness.case.casefile import find_model
-from harness.case.what import What
+from harness.case.subject import Subject, find_model
 from harness.cli.names import IMAGE, MODEL
 from harness.cli.options import (
     STDOUT,
@@ -54,7 +53,7 @@ def resolver() -> None:
 @_TIMEOUT
 @_JSON
 def check(
-    what: What,
+    what: Subject,
     model: str | None,
     beside: Sequence[Path],
     live: bool,
@@ -155,7 +154,7 @@ def generate(models: tuple[str, ...], namespace: str, output: Path | None) -> No
 @_TIMEOUT
 @_JSON
 def dump(
-    what: What,
+    what: Subject,
     beside: Sequence[Path],
     target: str | None,
     symbol: str,
@@ -188,7 +187,7 @@ def dump(
 @click.argument("what", metavar="ELF|SAMPLE", type=IMAGE)
 @beside_option
 @_JSON
-def explain(operator: str, what: What, beside: Sequence[Path], json_file: Path | None) -> None:
+def explain(operator: str, what: Subject, beside: Sequence[Path], json_file: Path | None) -> None:
     """Follow the registration of OPERATOR in ELF: calls, stored pointers, and where they lead.
 
     \b

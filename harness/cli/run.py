@@ -39,6 +39,7 @@ from harness.targets.registry import TARGETS, Ability, TargetPools, who_can
 from harness.uart.scrapers import SCRAPERS
 
 if TYPE_CHECKING:
+    from harness.case.run import Calibrate
     from harness.history.run import Occasion
 
 _REPORTS = ("json_file", "junit", "html", "coverage")
@@ -132,12 +133,9 @@ def run(**options: Any) -> int:
     A case that is skipped because its target is not here counts as 3, unless the case file lists
     other targets and the case ran on one of them.
     """
-    from harness.history.run import Occasion  # noqa: PLC0415
-    from harness.history.timing import calibrate_with  # noqa: PLC0415
-
     _check_destinations(options)
-    occasion = Occasion.here(selection=selection(options))
-    calibrate = calibrate_with(options["calibration"])
+    occasion = _occasion(options)
+    calibrate = _calibrate(options["calibration"])
     cases = select(options)
     quiet = options["json_file"] == STDOUT
     ticker = Ticker("", stream=sys.stderr)
@@ -162,7 +160,7 @@ def run(**options: Any) -> int:
                 outcome = f"{results[-1].setup}: {results[-1].judgement.verdict} ({seconds})"
                 click.echo(f"{position} {outcome}", err=True)
     with signals.held_back():
-        if keeping.stop is not None:
+        if keeping.stop is not None and occasion is not None:
             occasion = occasion.without("cases after the interrupt")
         tally = _tally(results, len(cases), options)
         _report(Outcome(results, occasion, checks, tally), options, quiet=quiet)
@@ -176,6 +174,24 @@ def run(**options: Any) -> int:
             click.echo(f"tflm-hil: {problem}\nhint: {_SKIPS_HINT}", err=True)
             code = code or ExitCode.ENVIRONMENT
     return code
+
+
+def _occasion(options: Options) -> Occasion | None:
+    """Time, commit and selection of this run; None if no report names them (git is slow)."""
+    if not any(options[name] for name in ("json_file", "html", "url")):
+        return None
+    from harness.history.run import Occasion  # noqa: PLC0415 - see above
+
+    return Occasion.here(selection=selection(options))
+
+
+def _calibrate(file: str | None) -> Calibrate | None:
+    """What adds the figures of the calibration in ``file`` to a result; None without a file."""
+    if not file:
+        return None
+    from harness.history.timing import calibrate_with  # noqa: PLC0415 - needs a calibration
+
+    return calibrate_with(file)
 
 
 def _tally(results: Sequence[CaseResult], asked: int, options: Options) -> Tally:
@@ -214,7 +230,7 @@ class Outcome:
     """What the reports show of a run."""
 
     results: Sequence[CaseResult]
-    occasion: Occasion
+    occasion: Occasion | None
     checks: CrossChecks
     tally: Tally
 
@@ -222,20 +238,14 @@ class Outcome:
         """The document of ``run --json``."""
         from harness.history.keep import document  # noqa: PLC0415 - see cli/__init__
 
+        assert self.occasion is not None
         more = {"crosschecks": self.checks.to_json()} if self.checks.wanted else {}
         return {**document(self.results, self.occasion, self.tally), **more}
 
 
 def _report(outcome: Outcome, options: Options, *, quiet: bool) -> None:
-    from harness import report  # noqa: PLC0415  rich and jinja2 only if something is shown
-
     if not quiet:
-        report.print_table(outcome.results, sys.stdout, outcome.tally)
-        report.print_images(outcome.results, sys.stdout)
-        report.print_failures(outcome.results, sys.stdout)
-        if options["profile"]:
-            report.print_profiles(outcome.results, sys.stdout)
-        outcome.checks.show(sys.stdout)
+        _show(outcome, profile=options["profile"])
     wanted = {name: path for name in _REPORTS if (path := options[name]) is not None}
     failures: list[HilError] = []
     for name, path in wanted.items():
@@ -251,20 +261,41 @@ def _report(outcome: Outcome, options: Options, *, quiet: bool) -> None:
         raise failures[0]
 
 
+def _show(outcome: Outcome, *, profile: bool) -> None:
+    """Tables on standard output; what prints them is imported only if something is shown."""
+    from harness.report import table  # noqa: PLC0415 - rich
+
+    table.print_table(outcome.results, sys.stdout, outcome.tally)
+    table.print_images(outcome.results, sys.stdout)
+    table.print_failures(outcome.results, sys.stdout)
+    if profile:
+        from harness.report.coverage import print_profiles  # noqa: PLC0415 - only if asked for
+
+        print_profiles(outcome.results, sys.stdout)
+    outcome.checks.show(sys.stdout)
+
+
 def _keep(outcome: Outcome, url: str | None) -> None:
     if url and outcome.results:
         from harness.history.keep import keep  # noqa: PLC0415 - see cli/__init__
+
+        assert outcome.occasion is not None
 
         click.echo(f"history: {keep(url, outcome.document(), outcome.occasion)}", err=True)
 
 
 def _content(name: str, path: Path, outcome: Outcome) -> str:
-    from harness import report  # noqa: PLC0415  rich and jinja2 only if something is shown
-
+    """The document of one of ``_REPORTS``; its writer is imported only if it is asked for."""
     if name == "json_file":
         return json.dumps(outcome.document(), indent=2)
     if name == "html":
-        return report.html(outcome.results, report.About(outcome.occasion, path.absolute().parent))
+        from harness.report.html import About, html  # noqa: PLC0415 - jinja2
+
+        return html(outcome.results, About(outcome.occasion, path.absolute().parent))
     if name == "junit":
-        return report.junit(outcome.results, outcome.tally)
-    return report.lcov(outcome.results)
+        from harness.report.junit import junit  # noqa: PLC0415 - see above
+
+        return junit(outcome.results, outcome.tally)
+    from harness.report.coverage import lcov  # noqa: PLC0415 - see above
+
+    return lcov(outcome.results)

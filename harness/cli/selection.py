@@ -12,11 +12,10 @@ from harness.base import logs
 from harness.base.errors import BuildFailed, UsageError
 from harness.build.builders import build_all
 from harness.build.configurations import load
-from harness.case import Case, load_cases
-from harness.case.casefile import check_ends, find_model
+from harness.case import Case
 from harness.case.samples import sample_case
-from harness.case.spec import on_targets, target_names
-from harness.case.what import What
+from harness.case.spec import check_ends, on_targets, target_names
+from harness.case.subject import Subject, find_model
 from harness.cli.names import ALL
 from harness.cli.options import on_stderr
 from harness.history.selection import Selection
@@ -32,9 +31,11 @@ def select(options: Options) -> list[Case]:
 
     Raises :class:`UsageError` if there is no such thing, and for options that do not apply to it.
     """
-    what: What = options["what"]
+    what: Subject = options["what"]
     if what.case_file is not None:
         _refuse(options, ("resolver", "builder"), f"{what.text} names its own")
+        from harness.case import load_cases  # noqa: PLC0415 - only a case file needs it
+
         cases = _named(load_cases(what.case_file), options["names"], what.case_file)
     elif options["names"]:
         raise UsageError("--case chooses a case of a case file", hint="name a hil.toml")
@@ -55,7 +56,7 @@ def select(options: Options) -> list[Case]:
 
 def selection(options: Options) -> Selection:
     """Which cases WHAT and the options ask for, as the history keeps it."""
-    what: What = options["what"]
+    what: Subject = options["what"]
     source = str(what.case_file or what.elf)
     if what.sample:
         built = options["resolver"] or "exact", options["builder"] or "standalone"

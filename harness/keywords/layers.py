@@ -10,8 +10,8 @@ from robot.api.deco import keyword, library
 from harness import __version__, targets
 from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.base.errors import CheckFailed, EnvironmentMissing
-from harness.case.casefile import find_model
 from harness.case.layers import compare_with_device
+from harness.case.subject import find_model
 from harness.elf import combined
 from harness.keywords import variables
 from harness.keywords.skipped import AllSkipped

@@ -21,12 +21,12 @@ from harness.build.configurations import load
 from harness.case import CaseResult, Verdict, load_cases
 from harness.case.accuracy import accuracy
 from harness.case.artifacts import folder_name
-from harness.case.casefile import find_model
 from harness.case.each import result_of
 from harness.case.identity import identity
 from harness.case.run import Calibrate
 from harness.case.samples import sample_case
 from harness.case.spec import Case
+from harness.case.subject import find_model
 from harness.case.tally import Tally
 from harness.case.together import run_together
 from harness.history.timing import calibrate_with

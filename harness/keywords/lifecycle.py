@@ -10,8 +10,8 @@ from robot.api.deco import keyword, library
 from harness import __version__
 from harness.base.errors import CheckFailed, UsageError
 from harness.case import CaseResult
-from harness.case.casefile import find_model
 from harness.case.lifecycle import METHODS, Lifecycle, lifecycle, nodes_of
+from harness.case.subject import find_model
 from harness.keywords.results import console_of
 
 

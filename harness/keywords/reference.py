@@ -12,8 +12,8 @@ from robot.api.deco import keyword, library
 from harness import __version__
 from harness.base.arithmetic import Arithmetic, Multipliers, Rounding
 from harness.base.errors import CheckFailed, UsageError
-from harness.case.casefile import find_model
 from harness.case.inputs import load_batch
+from harness.case.subject import find_model
 from harness.reference import Interpreter, alternatives, compare
 
 #: A file, or the array that a test already has; Robot leaves the array alone.

@@ -11,7 +11,6 @@ from typing import Protocol
 from robot.errors import DataError
 from robot.run import RobotFramework
 
-from harness import report
 from harness.base import files
 from harness.base.errors import HilError
 from harness.case import CaseResult
@@ -20,6 +19,9 @@ from harness.history.keep import document, keep
 from harness.history.run import Occasion
 from harness.history.selection import Selection
 from harness.keywords.skipped import fail
+from harness.report.html import About, html
+from harness.report.junit import junit
+from harness.report.table import print_images, print_table
 from robot import result, running
 
 #: Options of Robot that leave tests out.
@@ -134,11 +136,11 @@ class Summary:
         tally = Tally.of(results)
         content = document(results, occasion, tally)
         files.write(self._output / "results.json", json.dumps(content, indent=2) + "\n")
-        about = report.About(occasion, self._output.absolute(), self._log, self._tests)
-        files.write(self._output / "hil.html", report.html(results, about))
-        files.write(self._output / "hil-junit.xml", report.junit(results, tally))
-        report.print_table(results, sys.__stdout__ or sys.stdout, tally)
-        report.print_images(results, sys.__stdout__ or sys.stdout)
+        about = About(occasion, self._output.absolute(), self._log, self._tests)
+        files.write(self._output / "hil.html", html(results, about))
+        files.write(self._output / "hil-junit.xml", junit(results, tally))
+        print_table(results, sys.__stdout__ or sys.stdout, tally)
+        print_images(results, sys.__stdout__ or sys.stdout)
         print(f"HIL:     {self._output / 'hil.html'}", file=sys.__stdout__)
         if self._history:
             print(f"History: {keep(self._history, content, occasion)}", file=sys.__stdout__)

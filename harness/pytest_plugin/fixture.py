@@ -13,10 +13,10 @@ from harness import footprint, resolver
 from harness.base.closing import Closing
 from harness.base.errors import CheckFailed, EnvironmentMissing, UsageError
 from harness.build.builders import build_one
-from harness.case import Case, CaseResult, what
-from harness.case.casefile import check_ends, find_model
+from harness.case import Case, CaseResult
 from harness.case.live import Live
-from harness.case.spec import target_names
+from harness.case.spec import check_ends, target_names
+from harness.case.subject import Subject, find_model
 from harness.case.tally import Attempt, Turn
 from harness.elf import combined
 from harness.footprint.analysis import Footprint
@@ -155,8 +155,8 @@ class Hil(Closing):
         model_file = find_model(str(model), self._here)
         return resolver.check(combined.read(self._find(elf).image()), Model.from_file(model_file))
 
-    def _find(self, elf: str | Path) -> what.What:
-        return what.find(str(elf), self._here)
+    def _find(self, elf: str | Path) -> Subject:
+        return Subject.find(str(elf), self._here)
 
     def _case(
         self,

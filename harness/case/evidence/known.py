@@ -26,7 +26,8 @@ from harness.uart.records import Value
 
 #: The clock of the nRF9160's processor (Product Specification, "CPU"), which ticks count.
 HZ = 64_000_000
-_ARENA = re.compile(r"(?:^|::)\w*tensor_arena\w*$")
+_ARENA_NAME = "tensor_arena"
+_ARENA = re.compile(rf"(?:^|::)\w*{_ARENA_NAME}\w*$")
 _SLOTS = re.compile(r"MicroMutableOpResolverILj(\d+)E")
 _BUILD = re.compile(r'#define TFLM_HIL_BUILD "(\w+)"')
 
@@ -166,7 +167,8 @@ def _of_elf(firmware: Image | None) -> Iterator[Fact]:
 def is_arena(symbol: Symbol) -> bool:
     """True for an array in RAM that is called a tensor arena."""
     in_ram = bool(symbol.size) and symbol.address in RAM
-    return in_ram and _ARENA.search(demangle(symbol.name)) is not None
+    named = in_ram and _ARENA_NAME in symbol.name  # mangled names hold identifiers as they are
+    return named and _ARENA.search(demangle(symbol.name)) is not None
 
 
 def _stack_bytes(firmware: Image | None) -> int | None:

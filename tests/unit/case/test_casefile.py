@@ -2,7 +2,8 @@ import pytest
 
 from harness.base import paths
 from harness.base.errors import UsageError
-from harness.case.casefile import find_model, load_cases, size
+from harness.case.casefile import load_cases, size
+from harness.case.subject import find_model
 
 
 @pytest.fixture

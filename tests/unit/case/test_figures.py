@@ -12,7 +12,6 @@ from seeds_more import stream
 
 from harness.base import paths
 from harness.base.errors import BadElf
-from harness.case import figures
 from harness.case.figures import (
     Measures,
     library_of,
@@ -26,6 +25,7 @@ from harness.case.result import OperatorTicks, Profiled, Size
 from harness.elf import Image
 from harness.elf.coverage import Coverage
 from harness.elf.wrapped import wrap
+from harness.footprint import operators
 from harness.model import Model
 from harness.uart import Console
 
@@ -180,5 +180,5 @@ def test_a_traced_image_that_registers_operators_is_profiled_by_them(
     monkeypatch, registrations, coverage, found
 ):
     groups = {"CONV_2D": 70, "the rest": 30}
-    monkeypatch.setattr(figures.operators, "instructions", lambda image, starts: groups)
+    monkeypatch.setattr(operators, "instructions", lambda image, starts: groups)
     assert profiled(SimpleNamespace(registrations=registrations), coverage) == found

@@ -4,10 +4,10 @@ import io
 
 from results import case_result
 
-from harness import report
 from harness.case.result import CaseResult
 from harness.elf.coverage import Coverage
-from harness.report.coverage import lines_run, profile
+from harness.report.coverage import lcov, lines_run, print_profiles, profile
+from harness.report.html import html
 
 
 def traced(functions: dict[str, int], name: str = "a case") -> CaseResult:
@@ -32,7 +32,7 @@ def test_a_trace_of_nothing_has_no_shares_and_divides_by_nothing():
 def test_the_profile_is_printed_for_cases_that_were_traced_only():
     stream = io.StringIO()
     plain = case_result(name="other")
-    report.print_profiles([traced({"main(int)": 3, "[odd]": 1}), plain], stream)
+    print_profiles([traced({"main(int)": 3, "[odd]": 1}), plain], stream)
     shown = stream.getvalue()
     assert "75.0 %  main(int)" in shown
     assert "[odd]" in shown
@@ -41,13 +41,13 @@ def test_the_profile_is_printed_for_cases_that_were_traced_only():
 
 
 def test_lcov_holds_each_case_under_a_name_that_lcov_takes():
-    trace = report.lcov([traced({}, "an ö case"), traced({}, "b")])
+    trace = lcov([traced({}, "an ö case"), traced({}, "b")])
     names = [line for line in trace.splitlines() if line.startswith("TN:")]
     assert names == ["TN:an___case_simulator", "TN:b_simulator"]
     assert trace.count("SF:src/a.c") == 2
 
 
 def test_the_page_shows_coverage_and_profile():
-    page = report.html([traced({"hot<T>": 9, "cold": 1})])
+    page = html([traced({"hot<T>": 9, "cold": 1})])
     assert "2 of 3 lines of code ran" in page
     assert "hot&lt;T&gt;" in page and "90.0 %" in page

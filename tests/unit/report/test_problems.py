@@ -5,10 +5,12 @@ from xml.etree import ElementTree
 
 from results import case_result
 
-from harness import report
 from harness.base.findings import Finding, Kind
 from harness.case.result import CaseResult, Verdict
+from harness.report.html import html
+from harness.report.junit import junit
 from harness.report.problems import problem_lines
+from harness.report.table import print_failures, print_table
 
 
 def failing(**changes) -> CaseResult:
@@ -17,8 +19,8 @@ def failing(**changes) -> CaseResult:
 
 def text(result: CaseResult) -> str:
     stream = io.StringIO()
-    report.print_table([result], stream)
-    report.print_failures([result], stream)
+    print_table([result], stream)
+    print_failures([result], stream)
     return stream.getvalue()
 
 
@@ -63,8 +65,8 @@ def test_what_comes_again_and_again_stands_there_once_with_its_number():
 
 def test_every_problem_and_the_hint_stand_in_text_junit_and_html():
     result = failing(problems=("flash is over", "ram is over"), hint="make it smaller")
-    xml = ElementTree.fromstring(report.junit([result]).encode()).find(".//failure").text
-    for shown in (text(result), xml, report.html([result])):
+    xml = ElementTree.fromstring(junit([result]).encode()).find(".//failure").text
+    for shown in (text(result), xml, html([result])):
         for words in ("flash is over", "ram is over", "make it smaller"):
             assert words in shown
 

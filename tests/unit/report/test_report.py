@@ -8,12 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from results import case_result
 
-from harness import report
 from harness.base.findings import Finding, Kind
 from harness.case.measures import MEASURES
 from harness.case.result import CaseResult, ImageSize, OperatorTicks, Size, Verdict
 from harness.elf.coverage import Coverage
 from harness.history.run import Occasion
+from harness.report.html import About, html
+from harness.report.junit import junit
+from harness.report.table import print_failures, print_images, print_table
 from harness.uart.scrapers import TestResult
 
 
@@ -35,8 +37,8 @@ def result(**changes) -> CaseResult:
 
 def text(results) -> str:
     stream = io.StringIO()
-    report.print_table(results, stream)
-    report.print_failures(results, stream)
+    print_table(results, stream)
+    print_failures(results, stream)
     return stream.getvalue()
 
 
@@ -48,7 +50,7 @@ WORLDS = (
 
 def test_images_that_ran_together_stand_side_by_side_on_the_terminal():
     stream = io.StringIO()
-    report.print_images([result(images=WORLDS), result(images=WORLDS, target="renode")], stream)
+    print_images([result(images=WORLDS), result(images=WORLDS, target="renode")], stream)
     rows = [line.split() for line in stream.getvalue().splitlines() if line]
     assert rows[1:] == [
         ["hello_world-exact", "app", "non-secure", "28,456", "8,988"],
@@ -64,12 +66,12 @@ def test_several_builders_are_told_apart_on_the_terminal():
 
 def test_a_case_of_one_image_needs_no_second_table():
     stream = io.StringIO()
-    report.print_images([result()], stream)
+    print_images([result()], stream)
     assert not stream.getvalue()
 
 
 def test_images_that_ran_together_stand_in_the_page():
-    page = report.html([result(images=WORLDS)])
+    page = html([result(images=WORLDS)])
     assert "<dt>secure image tfm_s</dt><dd>129,316 B of flash, 52,924 B of RAM</dd>" in page
 
 
@@ -87,13 +89,13 @@ def test_a_failure_shows_its_findings_and_where_they_stand():
 
 def test_markup_in_console_text_is_shown_and_not_obeyed():
     assert "[bold]x[/bold]" in text([result(verdict=Verdict.FAIL, reason="[bold]x[/bold]")])
-    page = report.html([result(verdict=Verdict.FAIL, reason="<script>alert(1)</script>")])
+    page = html([result(verdict=Verdict.FAIL, reason="<script>alert(1)</script>")])
     assert "<script>alert" not in page and "&lt;script&gt;alert" in page
 
 
 @given(st.text())
 def test_any_console_text_gives_xml_that_can_be_read(reason):
-    document = report.junit([result(verdict=Verdict.FAIL, reason=reason, details=reason)])
+    document = junit([result(verdict=Verdict.FAIL, reason=reason, details=reason)])
     ElementTree.fromstring(document.encode())
 
 
@@ -103,13 +105,13 @@ def test_any_console_text_gives_xml_that_can_be_read(reason):
      (Verdict.SKIPPED, "skipped")],
 )  # fmt: skip
 def test_junit_counts_each_verdict_as_what_it_is(verdict, element):
-    root = ElementTree.fromstring(report.junit([result(), result(verdict=verdict)]).encode())
+    root = ElementTree.fromstring(junit([result(), result(verdict=verdict)]).encode())
     assert root.find("testsuite").get("tests") == "2"
     assert len(root.findall(f".//{element}")) == 1
 
 
 def test_the_page_needs_nothing_from_elsewhere():
-    page = report.html([result()])
+    page = html([result()])
     assert "http" not in page.replace("http-equiv", "")
     assert "hello_world-exact" in page
 
@@ -119,8 +121,8 @@ def test_the_page_links_to_the_files_of_a_case_from_where_it_stands(tmp_path):
     folder.mkdir(parents=True)
     for name in ("console.bin", "transcript.txt"):
         (folder / name).write_text("")
-    about = report.About(folder=tmp_path, log="log.html", tests={0: "s1-t3"})
-    page = report.html([result(console=folder / "console.bin", coverage=Coverage({"f": 1}))], about)
+    about = About(folder=tmp_path, log="log.html", tests={0: "s1-t3"})
+    page = html([result(console=folder / "console.bin", coverage=Coverage({"f": 1}))], about)
     for name in ("console.bin", "transcript.txt", "result.json", "coverage.info"):
         assert f'<a href="cases/a%20%231/{name}">{name}</a>' in page
     assert '<a href="log.html#s1-t3">Robot&#39;s log</a>' in page
@@ -128,14 +130,14 @@ def test_the_page_links_to_the_files_of_a_case_from_where_it_stands(tmp_path):
 
 def test_the_page_tells_the_run_what_was_compared_and_what_fills_memory_and_operators():
     occasion = Occasion(0.0, "c0ffee", "main", "bench", command="tflm-hil run <hil.toml>")
-    page = report.html(
+    page = html(
         [result(
             size=Size(262_144, 65_536, 1_048_576, 262_144), arena_declared=3_072, arena_used=768,
             compared_with="the NumPy reference of hello.tflite", inferences=20,
             compiler="GCC: (15) 12.2",
             wall_seconds=1.5, operators=(OperatorTicks("CONV_2D", 300), OperatorTicks("ADD", 100)),
         )],
-        report.About(occasion),
+        About(occasion),
     )  # fmt: skip
     for words in (
         "<code>c0ffee</code> of main", "on bench", "1.5 s of wall time", "GCC: (15) 12.2",
@@ -152,7 +154,7 @@ browser = pytest.mark.skipif(chromium.program() is None, reason="no Chromium on 
 @browser
 def test_in_a_browser_a_link_opens_the_section_of_a_passed_case(tmp_path):
     page = tmp_path / "hil.html"
-    page.write_text(report.html([result(), result(name="other", verdict=Verdict.FAIL)]))
+    page.write_text(html([result(), result(name="other", verdict=Verdict.FAIL)]))
     assert '<details class="case" id="case-1">' in chromium.dom(page)
     assert '<details class="case" id="case-1" open="">' in chromium.dom(page, "#case-1")
 
@@ -160,7 +162,7 @@ def test_in_a_browser_a_link_opens_the_section_of_a_passed_case(tmp_path):
 @browser
 def test_in_a_browser_failures_can_be_shown_alone(tmp_path):
     page = tmp_path / "hil.html"
-    text = report.html([result(), result(name="other", verdict=Verdict.FAIL)])
+    text = html([result(), result(name="other", verdict=Verdict.FAIL)])
     press = "<script>document.querySelector('.tools input[type=checkbox]').click()</script></body>"
     page.write_text(text.replace("</body>", press))
     shown = chromium.dom(page)
@@ -180,7 +182,7 @@ def test_on_a_terminal_each_case_is_one_line_with_its_name_and_size(width, monke
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
     failing = result(verdict=Verdict.FAIL, reason="a long reason " * 20, name="x", sample="")
-    report.print_table([result(), failing, result(sample="s" * 60)], stream)
+    print_table([result(), failing, result(sample="s" * 60)], stream)
     lines = re.sub(r"\x1b\[[\d;]*m", "", stream.getvalue()).splitlines()
     assert len(lines) == 5
     assert all(len(line) <= width for line in lines)
@@ -191,16 +193,16 @@ def test_on_a_terminal_each_case_is_one_line_with_its_name_and_size(width, monke
 
 
 def test_what_is_the_same_for_all_cases_is_said_once():
-    page = report.html([result(), result(name="other")])
+    page = html([result(), result(name="other")])
     assert "standalone images on simulator" in page
     assert "<th>target</th>" not in page
-    page = report.html([result(), result(target="renode", builder="zephyr")])
+    page = html([result(), result(target="renode", builder="zephyr")])
     assert "<th>target</th>" in page and "<th>builder</th>" in page
     assert page.count("<td>renode</td>") == 1
 
 
 def test_junit_carries_what_was_measured_and_nothing_that_was_not():
-    root = ElementTree.fromstring(report.junit([result()]).encode())
+    root = ElementTree.fromstring(junit([result()]).encode())
     found = {one.get("name"): one.get("value") for one in root.iter("property")}
     assert found == {
         "builder": "standalone",
@@ -218,14 +220,14 @@ def test_junit_has_a_row_for_each_test_that_an_image_ran():
         TestResult("s.c", "skip", 9),
     )
     failed = result(verdict=Verdict.FAIL, tests=tests)
-    suite = ElementTree.fromstring(report.junit([failed]).encode()).find("testsuite")
+    suite = ElementTree.fromstring(junit([failed]).encode()).find("testsuite")
     assert [suite.get(name) for name in ("tests", "failures", "skipped")] == ["4", "2", "1"]
     rows = {row.get("name"): row for row in suite.iter("testcase")}
     assert rows["s.a"].get("time") == "0.250"
     assert rows["s.b"].find("failure").text == "Assertion failed at b.c:7"
-    known = ElementTree.fromstring(report.junit([result(tests=tests)]).encode()).find("testsuite")
+    known = ElementTree.fromstring(junit([result(tests=tests)]).encode()).find("testsuite")
     assert (known.get("failures"), known.get("skipped")) == ("0", "2")
-    assert "fail, as known" in report.junit([result(tests=tests)])
+    assert "fail, as known" in junit([result(tests=tests)])
 
 
 MEASURED = {
@@ -244,12 +246,12 @@ MEASURED = {
 def test_a_measure_with_a_heading_is_a_column_of_every_table(measure):
     case = result(**MEASURED)
     assert measure.cell(case)
-    for table in (text([case]), report.html([case])):
+    for table in (text([case]), html([case])):
         assert measure.heading in table and measure.cell(case) in table
 
 
 @pytest.mark.parametrize("measure", [one for one in MEASURES if one.heading])
 def test_a_measure_that_no_case_has_is_not_a_column(measure):
     nothing = case_result(name="x", target="board")
-    for table in (text([nothing]), report.html([nothing])):
+    for table in (text([nothing]), html([nothing])):
         assert measure.heading not in table
