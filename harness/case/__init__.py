@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from harness.case.case import Budgets, Case
 from harness.case.result import CaseResult, Verdict
 from harness.case.run import run_case
-from harness.case.spec import Budgets, Case
 
 if TYPE_CHECKING:
     from harness.case.casefile import load_cases

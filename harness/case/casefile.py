@@ -16,8 +16,8 @@ from harness.base.findings import Kind
 from harness.base.text import short
 from harness.build.variants import Expectation
 from harness.case.artifacts import folder_name
+from harness.case.case import Budgets, Case, check_ends
 from harness.case.samples import sample_case
-from harness.case.spec import Budgets, Case, check_ends
 from harness.case.subject import find_model
 from harness.elf import combined
 from harness.footprint.budget import FIGURES, from_table, parse_limit

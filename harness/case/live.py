@@ -12,13 +12,13 @@ from harness import targets
 from harness.base.clock import Deadline
 from harness.base.closing import Closing
 from harness.base.errors import CheckFailed, FirmwareFailed, UsageError
-from harness.base.findings import NOTES, Finding, Kind
+from harness.base.findings import FATAL, NOTES, Finding, Kind
+from harness.case.case import Case
 from harness.case.endings import HOW_IT_ENDED, last_resort, standstill
-from harness.case.feed import Tap, out_of_time
-from harness.case.judge import FATAL, findings_of
+from harness.case.judge import findings_of
 from harness.case.observe import Observation, watch_calls
 from harness.case.outputs import OutputCheck, check_outputs
-from harness.case.spec import Case
+from harness.case.tap import Tap, out_of_time
 from harness.elf import Image, combined
 from harness.model import Model
 from harness.targets.base import ConsoleMatch, MemoryAccess, Session, Stop

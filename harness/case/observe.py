@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from harness.base.clock import Deadline
 from harness.base.errors import FirmwareFailed, Unsupported
 from harness.base.findings import Finding
-from harness.case.counted import INVOKE, NOTHING_COUNTED, Counted, Counting
+from harness.case.case import Case
 from harness.case.endings import (
     LAST_RESORTS,
     Standstill,
@@ -22,8 +22,9 @@ from harness.case.endings import (
     standstill,
     watched_functions,
 )
-from harness.case.feed import Feeder, Tap, out_of_time
-from harness.case.spec import Case
+from harness.case.feed import Feeder
+from harness.case.tap import Tap, out_of_time
+from harness.case.target_counts import INVOKE, NO_COUNTS, TargetCounter, TargetCounts
 from harness.elf import Image
 from harness.targets.base import ConsoleMatch, Counters, Fault, Session, Stop
 from harness.uart import Console, Scraper, scraper
@@ -58,7 +59,7 @@ class Observation:
     standing: Standstill | None = None  # how the core stands for good, if it does
     last_resort: Finding | None = None  # the function in which the firmware gave up
     quiet: float | None = None  # seconds on the target's clock since it last printed
-    counted: Counted = NOTHING_COUNTED  # what the target counted of the image's own figures
+    counted: TargetCounts = NO_COUNTS  # what the target counted of the image's own figures
 
 
 def observe(
@@ -77,7 +78,7 @@ def observe(
     counting = None
     console = Console(scrapers_of(case), recording, case.lines_absent)
     if image is not None and functions is not None and not case.scraper:
-        counting = Counting(session, image, console)
+        counting = TargetCounter(session, image, console)
     tap = Tap(session, console, case.presses, counting.look if counting is not None else None)
     deadline = session.deadline(case.timeout, guard=case.guard)
     complaint = ""
@@ -115,7 +116,7 @@ def observe(
         standing,
         last_resort(session, image, functions) if image is not None and functions else None,
         _quiet(session),
-        counting.counted(functions or {}) if counting is not None else NOTHING_COUNTED,
+        counting.counted(functions or {}) if counting is not None else NO_COUNTS,
     )
 
 

@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from harness.base.findings import Findings
-from harness.case.scraped import check_scraped
-from harness.case.spec import Case
+from harness.case.case import Case
 from harness.model import Model, Tensor
-from harness.reference import Interpreter, alternatives, compare
+from harness.reference import Interpreter, alternatives, compare, dequantize, quantize
 from harness.reference.comparison import Alternatives
 from harness.reference.float_error import allowed_errors, allowed_in_batch
 from harness.uart import Console, TensorKey, Tensors
-from harness.uart.scrapers import Check, TestResult
+from harness.uart.scrapers import Check, TestResult, Wanted
 from harness.uart.scrapers.base import REFERENCE
 from harness.uart.tensors import assemble
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from harness.uart.scrapers import Predict
 
     Array = npt.NDArray[np.generic]
 
@@ -55,7 +56,7 @@ def check_outputs(
     """
     if case.scraper:
         results = len(console.scrapers[0].results)
-        return _from_scraper(check_scraped(console, case, model), results, model)
+        return _from_scraper(_check_scraped(console, case, model), results, model)
     if not case.reference:
         problem = "the case asks for no reference and gives no expected values"
         return OutputCheck(problem=problem)
@@ -63,6 +64,43 @@ def check_outputs(
         problem = "no model is given to compare the outputs with"
         return OutputCheck(problem=problem, hint="--model, or `model` in a case file")
     return _recorded(console, case, model, known)
+
+
+def _check_scraped(console: Console, case: Case, model: Model | None) -> Check:
+    """Let the case's scraper check its results.
+
+    It gets a function that computes the model's answers, if the case has a model.
+    """
+    scraper = console.scrapers[0]
+    wanted = Wanted(
+        values=case.values,
+        repeats=not case.ends,
+        tests=case.tests,
+        tolerance=case.tolerance,
+        predict=_predict(case, model) if case.reference and model is not None else None,
+    )
+    return scraper.check(wanted)
+
+
+def _predict(case: Case, model: Model) -> Predict:
+    """The reference's answers for a model with one number in and one out."""
+    interpreter = Interpreter.from_model(model, case.arithmetic)
+    source, sink = model.inputs[0], model.outputs[0]
+
+    def predict(x: Sequence[float], *, truncate: bool) -> Sequence[float]:
+        values = np.asarray(x, np.float64)
+        fed = (
+            quantize(values, source.scale, source.zero_point, source.dtype, truncate=truncate)
+            if source.scale
+            else values.astype(np.float32)
+        )
+        (out,) = interpreter.invoke_batch([fed.reshape(len(values), *source.shape)])
+        flat = out.reshape(-1)
+        answers = dequantize(flat, sink.scale, sink.zero_point) if sink.scale else flat
+        numbers: list[float] = answers.astype(np.float64).tolist()
+        return numbers
+
+    return predict
 
 
 def _from_scraper(check: Check, results: int, model: Model | None) -> OutputCheck:

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
+import traceback
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from harness import targets
 from harness.base import paths
 from harness.base.errors import (
+    BUG_HINT,
     CannotWrite,
     EnvironmentMissing,
     HilError,
     TargetLost,
     UsageError,
+    describe_bug,
 )
+from harness.base.platforms import chip_table
 from harness.build.builders import build_one
 from harness.case import artifacts
+from harness.case.case import Case, check_expects
 from harness.case.evidence import Measured, check_evidence, known_of
-from harness.case.evidence.known import HZ
-from harness.case.figures import measure, profiled, size_of
 from harness.case.inputs import load_inputs
 from harness.case.judge import findings_of, judge
+from harness.case.measure import measure, profiled, size_of
 from harness.case.observe import Observation, observe
 from harness.case.outputs import OutputCheck, check_outputs
 from harness.case.result import CaseResult, Evidence, Judgement, Measures, Setup, Verdict
-from harness.case.spec import Case, check_expects
 from harness.elf import Image, combined
 from harness.model import Model
 from harness.targets.base import Session, Stop
@@ -57,19 +61,49 @@ Calibrate = Callable[[CaseResult], CaseResult]
 
 
 def run_case(
-    case: Case, output: Path, *, look: Look | None = None, calibrate: Calibrate | None = None
+    case: Case,
+    output: Path,
+    *,
+    look: Look | None = None,
+    calibrate: Calibrate | None = None,
+    on_error: Literal["raise", "record"] = "raise",
+    passing: tuple[type[Exception], ...] = (),
 ) -> CaseResult:
     """Build or read the image, run it, judge it, and leave its files under ``output``.
 
-    ``look`` sees the session after the run, before it is closed.
+    ``look`` sees the session after the run, before it is closed. What the target lacks or the
+    environment breaks becomes a verdict: *skipped* or *error*.
 
     Raises :class:`UsageError` for a case that makes no sense, :class:`CannotWrite` if its files
-    cannot be written. Everything else becomes a verdict: *skipped* if the target is not on this
-    machine, *error* if the environment broke.
+    cannot be written. With ``on_error="record"`` these, and a mistake of this package, become the
+    verdict *error* too, so that one of several cases does not end the others. Exceptions of the
+    types in ``passing`` are raised even then: a timer of the caller raises them, not the case.
     """
+    if on_error == "raise":
+        return _run_case(case, output, look, calibrate)
+    started = time.monotonic()
+    try:
+        return _run_case(case, output, look, calibrate)
+    except passing:
+        raise
+    except HilError as error:
+        reason, hint, details = error.message, error.hint, ""
+    except Exception as error:
+        reason, hint = describe_bug(error), BUG_HINT
+        details = traceback.format_exc() if os.environ.get("TFLM_HIL_DEBUG") else ""
+    return CaseResult(
+        setup_of(case),
+        Judgement(Verdict.ERROR, reason, hint=hint),
+        Evidence(details=details),
+        Measures(wall_seconds=time.monotonic() - started),
+    )
+
+
+def _run_case(
+    case: Case, output: Path, look: Look | None, calibrate: Calibrate | None
+) -> CaseResult:
     started = time.monotonic()
     check_expects(case)
-    setup = setup_of(case)
     folder = artifacts.folder(output, case.name)
     try:
         result = _run(case, folder, look)
@@ -78,7 +112,7 @@ def run_case(
     except HilError as error:
         reason, details = _one_line(error.message)
         judgement = Judgement(Verdict.of(error), reason, hint=error.hint)
-        result = CaseResult(setup, judgement, Evidence(details=details))
+        result = CaseResult(setup_of(case), judgement, Evidence(details=details))
     measures = replace(result.measures, wall_seconds=time.monotonic() - started)
     result = replace(result, measures=measures)
     if calibrate is not None:
@@ -227,7 +261,7 @@ def _measured(seen: Observation) -> Measured:
     seconds = (
         counters.wall_seconds if counters.virtual_seconds is None else counters.virtual_seconds
     )
-    return Measured(int(seconds * HZ * _CLOCK_TOLERANCE), seen.sent, *own)
+    return Measured(int(seconds * chip_table().cpu_hz * _CLOCK_TOLERANCE), seen.sent, *own)
 
 
 def _wrong_model(seen: Observation, model: Model | None) -> list[str]:

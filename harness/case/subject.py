@@ -9,8 +9,8 @@ from harness.base import files, paths
 from harness.base.errors import UsageError
 from harness.base.text import short
 from harness.build.configurations import load
+from harness.case.case import Case
 from harness.case.samples import sample_case
-from harness.case.spec import Case
 from harness.elf import combined
 
 #: The case file that a folder stands for.

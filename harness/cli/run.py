@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -16,8 +16,7 @@ from harness.base import signals
 from harness.base.errors import CannotWrite, ExitCode, HilError, UsageError
 from harness.build.builders import BUILDERS
 from harness.case import CaseResult, Verdict, run_case
-from harness.case.each import result_of
-from harness.case.spec import target_names
+from harness.case.case import target_names
 from harness.case.tally import Tally, exit_code
 from harness.cli.crosscheck import CrossChecks
 from harness.cli.names import ALL, CONFIGURATION, EXISTING, IMAGE_OR_CASES, MODEL, TARGET
@@ -143,6 +142,7 @@ def run(**options: Any) -> int:
     if options["symbols"] and not checks.wanted:
         raise UsageError("--symbol compares targets, and no case runs on two of them")
     results: list[CaseResult] = []
+    on_error: Literal["raise", "record"] = "raise" if len(cases) == 1 else "record"
     with signals.Keeping() as keeping, TargetPools() as shared:
         for number, case in enumerate(cases, 1):
             position = f"[{number}/{len(cases)}]"
@@ -150,9 +150,10 @@ def run(**options: Any) -> int:
             ready = case.on(case.target, shared.options(case.target, case.target_options))
             try:
                 look = checks.look(case)
-                run_one = run_case if len(cases) == 1 else result_of
                 output = options["output"] / case.target
-                results.append(run_one(ready, output, look=look, calibrate=calibrate))
+                results.append(
+                    run_case(ready, output, look=look, calibrate=calibrate, on_error=on_error)
+                )
             finally:
                 ticker.done()
             if len(cases) > 1 and not quiet:

@@ -13,8 +13,8 @@ from harness.base.errors import BuildFailed, UsageError
 from harness.build.builders import build_all
 from harness.build.configurations import load
 from harness.case import Case
+from harness.case.case import check_ends, on_targets, target_names
 from harness.case.samples import sample_case
-from harness.case.spec import check_ends, on_targets, target_names
 from harness.case.subject import Subject, find_model
 from harness.cli.names import ALL
 from harness.cli.options import on_stderr

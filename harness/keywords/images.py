@@ -10,7 +10,7 @@ from robot.api.deco import keyword
 from harness import resolver
 from harness.base.errors import CheckFailed
 from harness.case.casefile import size
-from harness.case.figures import size_of
+from harness.case.measure import size_of
 from harness.case.result import Size
 from harness.case.subject import find_model
 from harness.elf import combined

@@ -18,17 +18,16 @@ from harness.base import logs, numbers
 from harness.base.errors import BuildFailed, CheckFailed, HilError, UsageError
 from harness.build.builders import build_all, build_one
 from harness.build.configurations import load
-from harness.case import CaseResult, Verdict, load_cases
+from harness.case import CaseResult, Verdict, load_cases, run_case
 from harness.case.accuracy import accuracy
 from harness.case.artifacts import folder_name
-from harness.case.each import result_of
+from harness.case.case import Case
 from harness.case.identity import identity
+from harness.case.parallel import run_parallel
 from harness.case.run import Calibrate
 from harness.case.samples import sample_case
-from harness.case.spec import Case
 from harness.case.subject import find_model
 from harness.case.tally import Tally
-from harness.case.together import run_together
 from harness.history.timing import calibrate_with
 from harness.keywords import variables
 from harness.keywords.images import ImageChecks
@@ -157,7 +156,7 @@ class TflmHil(LiveSession, ImageChecks):
         for case in by_identity.values():
             self._folder(case)
         try:
-            run_together(
+            run_parallel(
                 by_identity, self.output_folder() / target, ticker.result, self._ready,
                 self._calibrate(),
             )  # fmt: skip
@@ -197,9 +196,10 @@ class TflmHil(LiveSession, ImageChecks):
     def _run(self, case: Case) -> CaseResult:
         options = self.shared.options(case.target, case.target_options)
         ready = replace(case, target_options=options)
-        return result_of(
-            ready, self._folder(case), passing=(RobotError,), calibrate=self._calibrate()
-        )
+        return run_case(
+            ready, self._folder(case), calibrate=self._calibrate(),
+            on_error="record", passing=(RobotError,),
+        )  # fmt: skip
 
     @keyword
     def accuracy_should_equal_the_card(self, result: CaseResult, model: str) -> float:

@@ -9,8 +9,8 @@ from robot.api.deco import keyword
 
 from harness.base.errors import CheckFailed, EnvironmentMissing, UsageError
 from harness.base.findings import Kind
+from harness.case.case import Case
 from harness.case.live import Live
-from harness.case.spec import Case
 from harness.keywords.variables import skip
 from harness.targets import target
 from harness.targets.pins import Pins, pin_number

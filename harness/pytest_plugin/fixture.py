@@ -14,8 +14,8 @@ from harness.base.closing import Closing
 from harness.base.errors import CheckFailed, EnvironmentMissing, UsageError
 from harness.build.builders import build_one
 from harness.case import Case, CaseResult
+from harness.case.case import check_ends, target_names
 from harness.case.live import Live
-from harness.case.spec import check_ends, target_names
 from harness.case.subject import Subject, find_model
 from harness.case.tally import Attempt, Turn
 from harness.elf import combined

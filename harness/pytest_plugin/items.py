@@ -13,11 +13,10 @@ import pytest
 from harness.base import files
 from harness.base.errors import HilError
 from harness.base.text import count_of
-from harness.case import Case, CaseResult, Verdict, load_cases
-from harness.case.each import result_of
-from harness.case.measures import properties
+from harness.case import Case, CaseResult, Verdict, load_cases, run_case
+from harness.case.case import on_targets, target_names
+from harness.case.columns import properties
 from harness.case.run import Calibrate
-from harness.case.spec import on_targets, target_names
 from harness.case.tally import Attempt, Tally, Turn
 from harness.pytest_plugin.names import ATTEMPTS, RESULTS
 from harness.report.problems import problem_lines
@@ -166,7 +165,7 @@ def run(item: pytest.Item, case: Case, *, prefix: str) -> CaseResult:
     its tally.
     """
     folder, calibrate = folder_of(item) / case.target, calibrate_of(item.config)
-    result = result_of(ready(case, item.config), folder, calibrate=calibrate)
+    result = run_case(ready(case, item.config), folder, calibrate=calibrate, on_error="record")
     item.user_properties += [(prefix + name, value) for name, value in properties(result).items()]
     earlier: list[dict[str, object]] = getattr(item, RESULTS, [])
     setattr(item, RESULTS, [*earlier, result.to_json()])

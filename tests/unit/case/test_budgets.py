@@ -14,7 +14,7 @@ from harness.base import paths
 from harness.base.errors import UsageError
 from harness.case import Case, load_cases
 from harness.case.budgets import check_budgets
-from harness.case.figures import Measures
+from harness.case.measure import Measures
 from harness.elf import Image
 
 ONE = "resolver.AddConv2D();"

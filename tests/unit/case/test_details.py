@@ -5,10 +5,10 @@ import zlib
 from device import line
 
 from harness.base import paths
+from harness.case.case import Case
 from harness.case.observe import observe
 from harness.case.outputs import OutputCheck
 from harness.case.run import _details, _one_line, _wrong_model
-from harness.case.spec import Case
 from harness.model import Model
 from harness.targets import Fault
 

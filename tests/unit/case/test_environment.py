@@ -4,8 +4,8 @@ import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.case import Verdict, run_case
+from harness.case.case import Case
 from harness.case.samples import sample_case
-from harness.case.spec import Case
 
 
 def test_a_machine_without_a_compiler_is_an_error_and_no_skip(tmp_path, monkeypatch):

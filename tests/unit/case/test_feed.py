@@ -6,7 +6,8 @@ import pytest
 from device import line
 
 from harness.base.errors import FirmwareFailed
-from harness.case.feed import Feeder, Tap, hand_over
+from harness.case.feed import Feeder, hand_over
+from harness.case.tap import Tap
 from harness.targets import Stop
 from harness.uart import Console
 from harness.uart.records import BLOCK, fill_blocks

@@ -6,11 +6,11 @@ from elf_writer import MadeSection, MadeSymbol, write_elf
 
 from harness.base.findings import Kind
 from harness.build.variants import Expectation
+from harness.case.case import Case
 from harness.case.judge import findings_of, judge
 from harness.case.observe import observe
 from harness.case.outputs import OutputCheck
 from harness.case.result import Verdict
-from harness.case.spec import Case
 from harness.elf import Image
 from harness.targets import Fault, Stop
 from harness.uart.scrapers import SCRAPERS

@@ -6,11 +6,11 @@ from hypothesis import strategies as st
 
 from harness.base.findings import NOTES
 from harness.build.variants import Expectation
+from harness.case.case import Case
 from harness.case.judge import findings_of, judge
 from harness.case.observe import observe
 from harness.case.outputs import OutputCheck
 from harness.case.result import Verdict
-from harness.case.spec import Case
 from harness.targets import Fault, Stop
 
 LINES = [

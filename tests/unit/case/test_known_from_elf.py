@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import pytest
 from elf_writer import MadeSection, MadeSymbol, write_elf
 
+from harness.case.case import Case
 from harness.case.evidence import Fact, known_of
 from harness.case.observe import Observation
 from harness.case.run import _measured
 from harness.case.samples import sample_case
-from harness.case.spec import Case
 from harness.elf import Image
 from harness.targets import Counters, Stop
 from harness.uart import Console

@@ -9,8 +9,8 @@ from device import builtin_run, line, lines
 from harness.base import paths
 from harness.base.errors import CheckFailed, FirmwareFailed, UsageError
 from harness.base.findings import Kind
+from harness.case.case import Case
 from harness.case.live import Live
-from harness.case.spec import Case
 from harness.model import Model
 from harness.targets import Fault, Stop
 

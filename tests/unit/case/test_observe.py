@@ -2,8 +2,8 @@ import pytest
 from device import line
 
 from harness.base.findings import Kind
+from harness.case.case import Case
 from harness.case.observe import observe
-from harness.case.spec import Case
 from harness.targets import Fault, Stop
 from harness.uart import TensorKey
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.base.clock import Deadline
-from harness.case.presses import Presses
+from harness.case.tap import Presses
 from harness.targets import Stop
 from harness.targets.pins import Press
 

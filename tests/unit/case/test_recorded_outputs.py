@@ -10,8 +10,8 @@ import pytest
 from device import Told, builtin_run, lines, parts, set_up, told
 
 from harness.base import paths
+from harness.case.case import Case
 from harness.case.outputs import OutputCheck, check_outputs
-from harness.case.spec import Case
 from harness.model import Model
 from harness.reference import Interpreter
 from harness.reference.float_error import allowed_errors, allowed_in_batch

@@ -17,7 +17,7 @@ from harness.base.errors import (
     TargetLost,
 )
 from harness.base.findings import Finding, Kind
-from harness.case.measures import MEASURES, properties
+from harness.case.columns import MEASURES, properties
 from harness.case.result import (
     CaseResult,
     Evidence,

@@ -23,9 +23,9 @@ from harness.base.errors import (
 )
 from harness.build.variants import Expectation
 from harness.case import run as running
+from harness.case.case import Budgets, Case
 from harness.case.result import Verdict
 from harness.case.run import run_case
-from harness.case.spec import Budgets, Case
 from harness.footprint.budget import Budget
 from harness.model import Model
 from harness.targets import ConsoleChunk, Counters, Fault, Stop

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from harness.base import paths
+from harness.case.case import Case
 from harness.case.observe import scrapers_of
 from harness.case.outputs import check_outputs
-from harness.case.spec import Case
 from harness.model import Model
 from harness.reference import Interpreter, dequantize, quantize
 from harness.uart import Console, scraper

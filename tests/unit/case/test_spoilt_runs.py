@@ -11,12 +11,12 @@ from device import Told, answers, builtin_run, closing, fed_run, lines, parts, s
 from harness.base import paths
 from harness.base.findings import Kind
 from harness.build.variants import Expectation
+from harness.case.case import Case
 from harness.case.evidence import Known, Measured, check_evidence, known_of
 from harness.case.judge import MOST_PROBLEMS, Judgement, findings_of, judge
 from harness.case.observe import observe
 from harness.case.outputs import check_outputs
 from harness.case.result import Verdict
-from harness.case.spec import Case
 from harness.model import Model
 from harness.targets import Stop
 

@@ -15,19 +15,19 @@ ROOT = Path(__file__).parents[3]
 CASE = '[[case]]\nname = "{name}"\nelf = "a.elf"\ntargets = {targets}\n'
 #: A plugin that adds the target "desk", on which every case passes.
 DESK = """
-import harness.case.each
+import harness.case.run
 from results import case_result
-from harness.case.run import run_case
+from harness.case.run import _run_case
 from harness.targets.registry import TARGETS, Target
 
 TARGETS["desk"] = Target("desk", "desk", instructions=True)
 
-def run(case, output, **more):
+def run(case, *more):
     if case.target == "desk":
         return case_result(name=case.name, target="desk")
-    return run_case(case, output, **more)
+    return _run_case(case, *more)
 
-harness.case.each.run_case = run
+harness.case.run._run_case = run
 """
 
 
@@ -159,7 +159,7 @@ from results import case_result
 from harness.case import Verdict
 
 def test_it(hil, monkeypatch):
-    monkeypatch.setattr(items, "result_of", lambda case, output, **more: case_result(
+    monkeypatch.setattr(items, "run_case", lambda case, output, **more: case_result(
         name=case.name, verdict=Verdict.FAIL, reason="wrong"))
     result = hil.run("a.elf")
     {look}

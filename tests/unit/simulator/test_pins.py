@@ -20,7 +20,7 @@ from port_zero import (
     Port,
 )
 
-from harness.case.presses import Presses
+from harness.case.tap import Presses
 from harness.elf import Firmware
 from harness.simulator.machine import Machine
 from harness.simulator.peripherals.gpio import DETECTMODE, LATCH, PIN_CNF, Gpio

@@ -11,12 +11,12 @@ import numpy as np
 
 from harness import targets
 from harness.base.errors import HilError
+from harness.base.platforms import chip_table
 from harness.build.builders import RUNTIME
-from harness.case.counted import NOTHING_COUNTED, Counted
 from harness.case.evidence.closing import stack_fits
 from harness.case.evidence.inferences import ticks_fit
-from harness.case.evidence.known import HZ
 from harness.case.result import ImageSize, Measures, OperatorTicks, Profiled, Size
+from harness.case.target_counts import NO_COUNTS, TargetCounts
 from harness.elf import Image
 from harness.elf.trustzone import side
 from harness.footprint import regions
@@ -61,7 +61,7 @@ def measure(
     target: str,
     model: Model | None = None,
     builder: str = "prebuilt",
-    counted: Counted = NOTHING_COUNTED,
+    counted: TargetCounts = NO_COUNTS,
 ) -> Measures:
     """Collect the figures of a run on ``target``.
 
@@ -111,12 +111,14 @@ def profiled(firmware: Image, coverage: Coverage | None) -> tuple[Profiled, ...]
 
 def time_of(instructions: int | None, cycles: int | None) -> str:
     """The time of one inference in words; "" if neither count is known."""
+    ticks = instructions if cycles is None else cycles
+    if ticks is None:
+        return ""
+    hz = chip_table().cpu_hz
+    time, clock = f"{ticks / hz * 1000:,.4g} ms", f"at {hz / 1e6:g} MHz"
     if cycles is not None:
-        return f"{cycles / HZ * 1000:,.4g} ms (DWT cycles at 64 MHz)"
-    if instructions is not None:
-        least = f"{instructions / HZ * 1000:,.4g} ms"
-        return f"at least {least} (one cycle an instruction at 64 MHz)"
-    return ""
+        return f"{time} (DWT cycles {clock})"
+    return f"at least {time} (one cycle an instruction {clock})"
 
 
 def library_of(firmware: Image, builder: str) -> str:

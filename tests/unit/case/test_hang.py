@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from device import line
 
+from harness.case.case import Case
+from harness.case.hang import time_hint, unread, why_unfinished
 from harness.case.observe import Observation
 from harness.case.outputs import OutputCheck
-from harness.case.spec import Case
-from harness.case.unfinished import time_hint, unread, why_unfinished
 from harness.targets import Counters, Stop
 from harness.uart import Console
 from harness.uart import scraper as scraper_called

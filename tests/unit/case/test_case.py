@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.base.errors import UsageError
-from harness.case.spec import Case, on_targets, target_names
+from harness.case.case import Case, on_targets, target_names
 
 OWN = Case("own", target_options={"x": 1})
 

@@ -12,7 +12,7 @@ from seeds_more import stream
 
 from harness.base import paths
 from harness.base.errors import BadElf
-from harness.case.figures import (
+from harness.case.measure import (
     Measures,
     library_of,
     measure,
