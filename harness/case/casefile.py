@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -98,11 +98,11 @@ def keys() -> tuple[tables.Key, ...]:
     return tuple(tables.keys(_Row))
 
 
-def load_cases(path: Path) -> list[Case]:
-    """Read a case file: one case for each target of each ``[[case]]``.
+def load_cases(path: Path, names: Sequence[str] = ()) -> list[Case]:
+    """Read a case file: one case for each target of each ``[[case]]``, or of those in ``names``.
 
-    ``[defaults]`` hold what a ``[[case]]`` leaves out. Paths are relative to the file. Raises
-    :class:`UsageError` that names the case and the key.
+    ``[defaults]`` are for keys that a ``[[case]]`` leaves out. Paths are relative to the file.
+    Raises :class:`UsageError` that names the case and the key.
     """
     document = tables.read(_Document, files.read_toml(path), str(path))
     if not document.case:
@@ -112,7 +112,11 @@ def load_cases(path: Path) -> list[Case]:
         if count > 1:
             raise UsageError(f"{path}: two cases are called {name!r}")
     _one_folder_each(cases, path)
-    return cases
+    known = list(dict.fromkeys(case.name for case in cases))
+    unknown = next((name for name in names if name not in known), None)
+    if unknown is not None:
+        raise UsageError(f"{path} has no case {unknown!r}", hint=f"it has {', '.join(known)}")
+    return [case for case in cases if not names or case.name in names]
 
 
 def _one_folder_each(cases: Iterable[Case], path: Path) -> None:

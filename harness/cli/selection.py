@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from harness.base import logs
@@ -36,7 +35,7 @@ def select(options: Options) -> list[Case]:
         _refuse(options, ("resolver", "builder"), f"{what.text} names its own")
         from harness.case import load_cases  # noqa: PLC0415 - only a case file needs it
 
-        cases = _named(load_cases(what.case_file), options["names"], what.case_file)
+        cases = load_cases(what.case_file, options["names"])
     elif options["names"]:
         raise UsageError("--case chooses a case of a case file", hint="name a hil.toml")
     elif what.sample:
@@ -63,15 +62,6 @@ def selection(options: Options) -> Selection:
         source = "/".join([what.sample, *built])
     targets = target_names(options["target"]) if options["target"] is not None else ()
     return Selection.of([source], [f"case {name}" for name in options["names"]], targets)
-
-
-def _named(cases: list[Case], names: Sequence[str], file: Path) -> list[Case]:
-    """The cases with these names, in the file's order; all cases if no name is given."""
-    known = list(dict.fromkeys(case.name for case in cases))
-    unknown = next((name for name in names if name not in known), None)
-    if unknown is not None:
-        raise UsageError(f"{file} has no case {unknown!r}", hint=f"it has {', '.join(known)}")
-    return [case for case in cases if not names or case.name in names]
 
 
 def _refuse(options: Options, names: tuple[str, ...], why: str) -> None:

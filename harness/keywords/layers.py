@@ -14,7 +14,7 @@ from harness.case.layers import compare_with_device
 from harness.case.subject import find_model
 from harness.elf import combined
 from harness.keywords import variables
-from harness.keywords.skipped import AllSkipped
+from harness.keywords.skips import AllSkipped, skip
 from harness.reference import Interpreter
 from harness.reference.layers import LayerReport
 from harness.targets.registry import Ability
@@ -99,7 +99,7 @@ class Layers:
         try:
             session = targets.open_target(target, firmware)
         except EnvironmentMissing as missing:
-            variables.skip(target, missing)
+            skip(target, missing)
         with session:
             return compare_with_device(
                 session,

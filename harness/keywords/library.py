@@ -15,12 +15,12 @@ from robot.errors import RobotError
 
 from harness import __version__, targets
 from harness.base import logs, numbers
-from harness.base.errors import BuildFailed, CheckFailed, HilError, UsageError
+from harness.base.errors import BuildFailed, CheckFailed, HilError
 from harness.build.builders import build_all, build_one
 from harness.build.configurations import load
 from harness.case import CaseResult, Verdict, load_cases, run_case
 from harness.case.accuracy import accuracy
-from harness.case.artifacts import folder_name
+from harness.case.artifacts import console_of, folder_name
 from harness.case.case import Case
 from harness.case.identity import identity
 from harness.case.parallel import run_parallel
@@ -32,8 +32,7 @@ from harness.history.timing import calibrate_with
 from harness.keywords import variables
 from harness.keywords.images import ImageChecks
 from harness.keywords.live import LiveSession
-from harness.keywords.results import console_of
-from harness.keywords.skipped import AllSkipped
+from harness.keywords.skips import AllSkipped, check_tested
 from harness.keywords.summary import Summary
 from harness.report.problems import problem_lines
 from harness.report.ticker import Ticker
@@ -124,7 +123,7 @@ class TflmHil(LiveSession, ImageChecks):
         Examples:
         | Run Case | ${CURDIR}/hil.toml |
         """
-        cases = load_cases(file) if name is None else _named(file, name)
+        cases = load_cases(file, [] if name is None else [name])
         results = [self._result(case) for case in cases]
         self._raise(results)
         return results
@@ -187,7 +186,7 @@ class TflmHil(LiveSession, ImageChecks):
             raise CheckFailed(f"{len(failed)} of {len(results)} cases failed:\n{reasons}")
         for result in failed:
             raise CheckFailed(result.judgement.reason, hint=result.judgement.hint)
-        variables.check_tested(Tally.of(results).requested(allow_skips=allow))
+        check_tested(Tally.of(results).requested(allow_skips=allow))
 
     @staticmethod
     def _calibrate() -> Calibrate | None:
@@ -225,7 +224,7 @@ class TflmHil(LiveSession, ImageChecks):
         Examples:
         | Case Should End As | ${CURDIR}/hil.toml | a budget that is too tight | fail |
         """
-        for case in _named(file, name):
+        for case in load_cases(file, [name]):
             result = self._run(case)
             self._log(result)
             if result.judgement.verdict != verdict:
@@ -296,15 +295,6 @@ class TflmHil(LiveSession, ImageChecks):
     def history(self) -> str:
         """Where results over time are kept, by Robot's variable or the environment's; "" for no."""
         return str(variables.value("HISTORY") or os.environ.get("TFLM_HIL_HISTORY", ""))
-
-
-def _named(file: Path, name: str) -> list[Case]:
-    """The cases of a file with this name, one for each target."""
-    cases = load_cases(file)
-    if all(case.name != name for case in cases):
-        known = ", ".join(dict.fromkeys(case.name for case in cases))
-        raise UsageError(f"{file} has no case {name!r}", hint=f"it has {known}")
-    return [case for case in cases if case.name == name]
 
 
 def _identity(case: Case) -> str:

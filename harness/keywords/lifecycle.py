@@ -10,9 +10,9 @@ from robot.api.deco import keyword, library
 from harness import __version__
 from harness.base.errors import CheckFailed, UsageError
 from harness.case import CaseResult
+from harness.case.artifacts import console_of
 from harness.case.lifecycle import METHODS, Lifecycle, lifecycle, nodes_of
 from harness.case.subject import find_model
-from harness.keywords.results import console_of
 
 
 @library(scope="GLOBAL", version=__version__, doc_format="ROBOT")

@@ -11,7 +11,7 @@ from harness.base.errors import CheckFailed, EnvironmentMissing, UsageError
 from harness.base.findings import Kind
 from harness.case.case import Case
 from harness.case.live import Live
-from harness.keywords.variables import skip
+from harness.keywords.skips import skip
 from harness.targets import target
 from harness.targets.pins import Pins, pin_number
 from harness.targets.registry import Ability, TargetPools

@@ -18,7 +18,7 @@ from harness.case.tally import Tally
 from harness.history.keep import document, keep
 from harness.history.run import Occasion
 from harness.history.selection import Selection
-from harness.keywords.skipped import fail
+from harness.keywords.skips import fail
 from harness.report.html import About, html
 from harness.report.junit import junit
 from harness.report.table import print_images, print_table

@@ -25,6 +25,17 @@ def test_a_case_names_an_elf_relative_to_the_file(case_file):
     assert case.target == "simulator"
 
 
+def test_cases_are_chosen_by_name_in_the_order_of_the_file(case_file):
+    rows = [f'[[case]]\nname = "{name}"\nsample = "hello_world"\n' for name in "abc"]
+    assert [case.name for case in load_cases(case_file("".join(rows)), ["c", "a"])] == ["a", "c"]
+
+
+def test_a_name_that_no_case_has_is_refused(case_file):
+    with pytest.raises(UsageError, match="has no case 'b'") as caught:
+        load_cases(case_file('[[case]]\nname = "a"\nsample = "hello_world"\n'), ["b"])
+    assert caught.value.hint == "it has a"
+
+
 def test_one_case_on_two_targets_is_two_cases(case_file):
     text = '[[case]]\nname = "mine"\nelf = "zephyr.elf"\ntargets = ["simulator", "renode"]\n'
     assert [case.target for case in load_cases(case_file(text))] == ["simulator", "renode"]
