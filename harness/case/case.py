@@ -1,4 +1,4 @@
-"""What a case is."""
+"""A case: one image on one target, and what is expected of it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def check_expects(case: Case) -> None:
 def check_ends(case: Case) -> None:
     """Raise :class:`UsageError` for a case that no image could fail, or none could end.
 
-    That is a case that expects nothing at all, or ``ends = false`` with a scraper that knows the
+    That is a case that expects nothing at all, or ``ends = false`` with a scraper that reads the
     image's last line.
     """
     check_expects(case)

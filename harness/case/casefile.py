@@ -57,7 +57,7 @@ class _Expect:
 
 @dataclass(frozen=True)
 class _Row:
-    """A ``[[case]]`` as it stands; docs/cases.md says what its keys mean."""
+    """A ``[[case]]`` as it stands; docs/cases.md describes its keys."""
 
     name: str
     elf: str | None = None
@@ -211,7 +211,7 @@ def _presses(row: _Row) -> tuple[Press, ...]:
 
 
 def _ending(case: Case, row: _Row) -> Case:
-    """``case`` with how its image ends. An image that prints records says so in a record."""
+    """``case`` with how its image ends. An image that prints records ends with one."""
     given = [key for key in ("ends", "ends_at", "watch") if getattr(row, key) is not None]
     if given and not case.scraper and case.expected.outputs:
         raise UsageError(f"{given[0]} needs a scraper: an image with records ends with a record")

@@ -52,13 +52,13 @@ class Feeder:
         self._records = tap.console.records
         self._deadline = deadline
         self._sequence = sequence
-        self._asked = max(0, len(tap.console.of_kind("ready")) - 1)
+        self._ready = max(0, len(tap.console.of_kind("ready")) - 1)
         #: How often each record was sent, by its number.
         self.sent: list[int] = []
 
     def wait_ready(self) -> None:
-        """Run until the image asks for input. Raises :class:`FirmwareFailed` if it never does."""
-        while len(self._tap.console.of_kind("ready")) <= self._asked:
+        """Run until the image is ready for input; raises :class:`FirmwareFailed` if it ends."""
+        while len(self._tap.console.of_kind("ready")) <= self._ready:
             self._raise_if_ended("asking for input")
             stop = self._tap.run(_READY, self._deadline)
             if stop is not Stop.CONDITION:
@@ -66,16 +66,16 @@ class Feeder:
                 if out_of_time(self._deadline):
                     raise FirmwareFailed("before it asked for input")
                 raise FirmwareFailed(f"the image did not ask for input: {HOW_IT_ENDED[stop]}")
-        self._asked += 1
+        self._ready += 1
 
     def infer(self, number: int, inputs: Sequence[bytes]) -> None:
-        """Send the input tensors of inference ``number`` and run until the image asks for more."""
+        """Send the input tensors of inference ``number``; run until the image is ready again."""
         for sequence, line, what in hand_over(self._sequence, number, inputs):
             self._send(sequence, line, what)
         self.wait_ready()
 
     def done(self) -> None:
-        """Tell the image that nothing more comes."""
+        """Send the record that ends the inputs."""
         self._send(self._sequence, encode(self._sequence, "done", {}), "done")
 
     def _send(self, sequence: int, line: bytes, what: str) -> None:

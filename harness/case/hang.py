@@ -20,7 +20,7 @@ from harness.uart.scrapers import SCRAPERS, scrapers_that_fit
 def hung(
     case: Case, seen: Observation, findings: Sequence[Finding], lacking: Sequence[str]
 ) -> bool:
-    """True for an image that did not end, or stood still before all that was asked for had come.
+    """True for an image that did not end, or stood still before all expected results had come.
 
     An image that goes down as it should needs no end beside that; a silent one has shown nothing.
     """
@@ -84,7 +84,7 @@ def unread(case: Case, seen: Observation) -> tuple[str, str]:
 def time_hint(case: Case, seen: Observation) -> str:
     """A hint what would let the image go on; "" if none is known.
 
-    An image that printed nothing for most of its time has hung: more time is no remedy.
+    An image that printed nothing for most of its time has hung: more time does not help.
     """
     records = seen.console.records
     if seen.stop is Stop.GUARD:

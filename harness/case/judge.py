@@ -1,4 +1,4 @@
-"""What a run means: an observation and a case -> verdict, reason and hint."""
+"""The verdict on a run: an observation and a case -> verdict, reason and hint."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _name_place(finding: Finding, firmware: Image | None) -> Finding:
 
 
 def _name_custom(finding: Finding, model: Model | None) -> Finding:
-    """``finding`` with the custom operators of the model: TFLM does not say which is missing."""
+    """``finding`` with the custom operators of the model: TFLM's message does not name it."""
     unnamed = finding.kind is Kind.MISSING_CUSTOM_OPERATOR and not finding.subject
     if not unnamed or model is None or not model.custom_operator_names:
         return finding
@@ -70,9 +70,9 @@ def judge(
     over_budget: Sequence[str] = (),
     wrong_model: Sequence[str] = (),
 ) -> Judgement:
-    """Whether the run was what the case wants.
+    """The judgement on a run: whether it met the case's expectations.
 
-    ``wrong_model`` says that the image runs another model than it is compared with. It comes first
+    ``wrong_model`` are messages that the image runs another model than the case's. They come first
     in every reason, because everything else may follow from it.
     """
     expected = case.expected

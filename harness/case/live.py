@@ -40,11 +40,11 @@ _LONGEST_LINE = 8192
 
 
 class Live(Closing):
-    """An image on a target, run as far as each step asks; a context manager.
+    """An image on a target, run step by step; a context manager.
 
     What a step waits for must come within ``case.timeout`` seconds of the target's clock, counted
     over all steps since the start or the last :meth:`reset`. Otherwise the step raises
-    :class:`FirmwareFailed`, which says how the run ended and where the core was.
+    :class:`FirmwareFailed`, with how the run ended and where the core was.
     """
 
     def __init__(self, case: Case, session: Session, image: Image | None = None) -> None:
@@ -94,7 +94,7 @@ class Live(Closing):
 
     @property
     def findings(self) -> list[Finding]:
-        """What is wrong so far, notes left out: with what was printed, and with the processor.
+        """The findings so far, of the console and of the processor, without notes.
 
         Faults, lockups, resets and calls of ``abort()`` and its like count as in a case. Raises
         :class:`UsageError` before the first step, when nothing can have been wrong.
@@ -129,7 +129,7 @@ class Live(Closing):
         return self.console.ended or bool(self.console.of_kind("failed")) or self.console.gave_up
 
     def transcript(self) -> str:
-        """What was printed so far, line by line, with time stamps."""
+        """The console so far, line by line, with time stamps."""
         return self.console.transcript()
 
     def write(self, data: bytes) -> None:

@@ -31,10 +31,7 @@ _CMSIS_NN = re.compile(r"arm_\w+_s(?:4|8|16)(?:_\w+)?$")
 
 
 def size_of(firmware: Image) -> Size | None:
-    """FLASH and RAM as the linker reports them; None if the image does not say.
-
-    A HEX file knows nothing of RAM.
-    """
+    """FLASH and RAM as the linker reports them; None for one without them (HEX)."""
     try:
         by_name = {region.name: region for region in regions(firmware)}
     except HilError:
@@ -46,7 +43,7 @@ def size_of(firmware: Image) -> Size | None:
 
 
 def image_sizes(firmware: Image) -> tuple[ImageSize, ...]:
-    """What each of several images takes, ``firmware`` first; () if it is the only one."""
+    """The size of each of several images, ``firmware`` first; () if it is the only one."""
     if not firmware.beside:
         return ()
     sizes = ((image, size_of(image)) for image in (firmware, *firmware.beside))

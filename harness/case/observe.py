@@ -3,7 +3,7 @@
 An image ends with its ``end`` or ``failed`` record, with the last line that its scraper or its case
 knows, or by standing still for good in thread mode: asleep or at a branch to itself, with nothing
 that could wake or interrupt it. The deadline is not an end. Firmware that never ends on purpose
-(``ends = false``) is watched for a while after the results that were asked for.
+(``ends = false``) is watched for a while after the expected results.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ _CLOSING = pattern("end", "failed") + b"|" + _LAST_WORDS
 _CLAIMS = pattern("arena", "stack")
 #: Seconds on the target's clock for what still follows (a log thread, a fault dump).
 _AFTERMATH = 0.05
-#: What counts even after the image's own end.
+#: Ends that count even after the image's own end.
 _GONE = (Stop.LOCKUP, Stop.RESET_LOOP)
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What a run left behind."""
+    """One run as it was seen; nothing is judged."""
 
     console: Console
     stop: Stop
-    finished: bool  # the image came to its own end, or was watched as the case asks
+    finished: bool  # the image came to its own end, or was watched as long as the case requires
     complaint: str  # why the exchange with the image broke off; "" if it did not
     where: str  # where the core was at the end, "" for an image that finished
     counters: Counters
@@ -69,7 +69,7 @@ def observe(
     recording: Recording | None = None,
     image: Image | None = None,
 ) -> Observation:
-    """Run the image of ``session`` as ``case`` asks; ``inputs`` are fed through the console.
+    """Run the image of ``session`` for ``case``; ``inputs`` are fed through the console.
 
     The console is kept in ``recording``, by default in temporary files. With ``image`` the calls
     that it makes of its last resorts and of the interpreter are watched, if the target can.
@@ -192,7 +192,7 @@ def _enough(console: Console, case: Case) -> bool:
 
 
 def _finished(console: Console, case: Case, stop: Stop, *, blind: bool) -> bool:
-    """True if the image came to its own end: said so, or stands after all that was asked for.
+    """True if the image came to its own end: printed it, or stands after all expected results.
 
     A target that is ``blind`` to how the core stands takes the image's last words for that.
     """

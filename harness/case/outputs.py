@@ -51,8 +51,8 @@ def check_outputs(
 ) -> OutputCheck:
     """Compare everything that the console gave with the reference or the case's own values.
 
-    ``known`` holds the input tensors of each inference if the host knows them, because it sent them
-    or because the table names them. What the image claims to have read does not matter then.
+    ``known`` holds the input tensors of each inference if the host sent them or the table has
+    them. The inputs that the image claims to have read do not matter then.
     """
     if case.scraper:
         results = len(console.scrapers[0].results)
@@ -153,7 +153,7 @@ class _Comparisons:
         self._reports: list[str] = []
 
     def boot(self, tensors: Tensors, known: Rows) -> None:
-        """Compare the outputs of one boot; ``known`` are the inputs that the host knows."""
+        """Compare the outputs of one boot; ``known`` are the inputs of the host."""
         indices = range(len(self._model.outputs))
         seen = sorted({n for index in indices for n in tensors.inferences("output", index)})
         rows = {number: self._inputs(tensors, known, number) for number in seen}
@@ -213,7 +213,7 @@ class _Comparisons:
                 self._compare(_array(data, tensor), wanted, name, {}, allowed)
 
     def _inputs(self, tensors: Tensors, known: Rows, number: int) -> Sequence[bytes]:
-        """The inputs of inference ``number``: the host's, if it knows any, or those recorded.
+        """The inputs of inference ``number``: the host's, if there are any, or those recorded.
 
         () if they do not fit the model.
         """

@@ -42,7 +42,7 @@ from harness.uart.capture import Recording
 if TYPE_CHECKING:
     from harness.elf.coverage import Coverage
 
-#: An error message of a compiler or a linker. That ld failed says nothing new.
+#: An error message of a compiler or a linker. ld's exit code adds nothing to it.
 _ERROR = re.compile(
     r"(?:\berror: (?!ld returned)|(?=undefined reference|multiple definition|region `))(?P<text>.+)"
 )
@@ -56,7 +56,7 @@ _FAULTS_SHOWN = 3
 
 #: Called with the open session of a case that has run.
 Look = Callable[[Session, Image, Stop], None]
-#: Adds what a lab's calibration knows to a result, before it is written.
+#: Adds the figures of a lab's calibration to a result, before it is written.
 Calibrate = Callable[[CaseResult], CaseResult]
 
 
@@ -122,7 +122,7 @@ def _run_case(
 
 
 def setup_of(case: Case, firmware: Image | None = None) -> Setup:
-    """What ``case`` runs; ``firmware`` once there is one."""
+    """The setup of ``case``, with ``firmware`` once there is one."""
     setup = Setup(case.name, case.sample, case.resolver, case.builder, case.target)
     if firmware is None:
         return setup
@@ -157,7 +157,7 @@ def _broken(error: HilError) -> Judgement:
 
 @dataclass(frozen=True)
 class RunImage:
-    """What a case runs: image, model, and the input tensors of each inference that it feeds."""
+    """The image of a case, its model, and the input tensors of each inference to feed."""
 
     firmware: Image
     model: Model | None
@@ -265,7 +265,7 @@ def _measured(seen: Observation) -> Measured:
 
 
 def _wrong_model(seen: Observation, model: Model | None) -> list[str]:
-    """Messages about other models that the image says it runs."""
+    """Messages about other models that the image claims to run."""
     if model is None:
         return []
     claimed = set(seen.console.records.numbers("boot", "model_crc32"))

@@ -22,7 +22,7 @@ _EXPECTED = (
 
 @dataclass(frozen=True)
 class Subject:
-    """What a user named: exactly one of ``elf``, ``sample`` and ``case_file`` is set.
+    """An image, a sample or a case file: one of ``elf``, ``sample``, ``case_file`` is set.
 
     ``elf`` is any image that :mod:`harness.elf.combined` reads.
     """

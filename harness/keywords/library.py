@@ -202,7 +202,7 @@ class TflmHil(LiveSession, ImageChecks):
 
     @keyword
     def accuracy_should_equal_the_card(self, result: CaseResult, model: str) -> float:
-        """Fails unless the device got as much of the test set right as the model's card says.
+        """Fails unless the device got as much of the test set right as the model's card states.
 
         ``result`` is what `Run Sample Case` returned for a sample in the configuration
         ``console``, which must have run that model. Returns the accuracy.
@@ -298,7 +298,7 @@ class TflmHil(LiveSession, ImageChecks):
 
 
 def _identity(case: Case) -> str:
-    """What a result of ``case`` is looked up by; "" if its image cannot be made or read."""
+    """The key of a result of ``case``; "" if its image cannot be made or read."""
     try:
         return identity(case)
     except HilError:  # the case's own test reports it

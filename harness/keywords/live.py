@@ -137,7 +137,7 @@ class LiveSession:
 
     @keyword
     def target_should_report_missing_operator(self, operator: str) -> None:
-        """Fails unless the target says that ``operator`` is not registered.
+        """Fails unless the target reports that ``operator`` is not registered.
 
         Examples:
         | Target Should Report Missing Operator | FULLY_CONNECTED |

@@ -16,7 +16,7 @@ ALLOW_HINT = "--variable ALLOW_SKIPS:true skips what cannot run here"
 
 
 def check_tested(tally: Tally) -> None:
-    """Fail if a case that was asked for did not run, skip if nothing ran and that is allowed."""
+    """Fail if a requested case did not run, skip if nothing ran and that is allowed."""
     if tally.untested:
         raise EnvironmentMissing(tally.untested, hint=ALLOW_HINT)
     if tally.skipped and not tally.ran:
@@ -60,7 +60,7 @@ class AllSkipped:
 
 
 def fail(test: result.TestCase, why: str) -> None:
-    """Fail a test that has ended, so that the execution's exit code says so."""
+    """Fail a test that has ended, so that the execution's exit code shows it."""
     test.status = "FAIL"
     test.message = f"{why}\n\n{test.message}".rstrip()
 

@@ -30,7 +30,7 @@ def target() -> str:
     """The target of keywords that name none.
 
     Raises :class:`UsageError` if the command line sets a variable that looks like a misspelt one:
-    what runs would not be what was asked for.
+    another target would run than the one meant.
     """
     check_spelling(_of_command_line())
     return str(value("TARGET", DEFAULT))

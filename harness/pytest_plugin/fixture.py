@@ -24,7 +24,7 @@ from harness.model import Model
 from harness.pytest_plugin.items import failure_text, note, ready, run, shared_of
 from harness.uart import scraper as make_scraper
 
-#: Attributes of a result that say how the case ended.
+#: Attributes of a result with the verdict.
 _VERDICT = frozenset(("judgement", "passed"))
 
 

@@ -72,7 +72,7 @@ class CaseItem(pytest.Item):
 
 
 class CaseFailed(Exception):
-    """A case did not pass; the text says all that is wrong."""
+    """A case did not pass; the text lists all problems."""
 
     def __init__(self, result: CaseResult) -> None:
         super().__init__(failure_text(result))
@@ -126,7 +126,7 @@ def calibration_file(config: pytest.Config) -> str | None:
 
 
 def calibrate_of(config: pytest.Config) -> Calibrate | None:
-    """What adds the calibration that was named to results; None without one.
+    """The function that adds the named calibration to results; None without one.
 
     Raises pytest's usage error for a file that cannot be used.
     """
@@ -142,7 +142,7 @@ def calibrate_of(config: pytest.Config) -> Calibrate | None:
 
 
 def shared_of(config: pytest.Config) -> TargetPools:
-    """What the sessions of this process share (one Renode for all)."""
+    """Pools that the sessions of this process share (one Renode for all)."""
     shared: TargetPools | None = getattr(config, "hil_shared", None)
     if shared is None:
         shared = TargetPools()

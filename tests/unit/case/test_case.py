@@ -38,7 +38,7 @@ def test_a_target_that_there_is_not_is_refused_with_those_that_are(text, message
     assert "one of simulator, renode" in refused.value.hint
 
 
-def test_a_case_of_which_nothing_else_is_said_runs_once_to_its_end_and_is_compared():
+def test_defaults_of_a_case():
     case = Case("own")
     assert (case.inferences, case.rows, case.reference, case.tolerance) == (1, 0, True, None)
     assert (case.ends, case.watch, case.trace) == (True, 1.0, False)

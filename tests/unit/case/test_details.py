@@ -1,4 +1,4 @@
-"""What a result carries of the faults of a run, and how it names the model of an image."""
+"""Faults in a result, and the name of an image's model."""
 
 import zlib
 

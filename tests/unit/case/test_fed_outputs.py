@@ -1,4 +1,4 @@
-"""Outputs of inputs that the host sent are held against the reference, although nobody echoes."""
+"""Outputs of inputs that the host sent are compared with the reference without an echo."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever an image prints and however its run ends: what every verdict must hold to."""
+"""Properties of every verdict, for any console and any end of a run."""
 
 from device import line
 from hypothesis import given, settings

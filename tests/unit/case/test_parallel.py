@@ -1,4 +1,4 @@
-"""Many cases at once: all that came to a verdict; what raised is left to who runs it alone."""
+"""Many cases in parallel: results of all but those that raise."""
 
 import multiprocessing
 import os
@@ -59,7 +59,7 @@ def _hangs_if_told(case, output):
     return run_case(case, output)
 
 
-def test_an_interrupt_keeps_what_came_and_ends_what_runs(skipped, tmp_path, monkeypatch):
+def test_an_interrupt_keeps_results_and_ends_workers(skipped, tmp_path, monkeypatch):
     monkeypatch.setattr("harness.case.parallel.run_case", _hangs_if_told)
 
     def interrupted(result, number):

@@ -1,4 +1,4 @@
-"""What a user may name: an image, a sample, a case file."""
+"""Subjects that a user names: an image, a sample, a case file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_file_is_an_image(here):
     )
 
 
-def test_a_toml_is_a_case_file_where_those_are_asked_for(here):
+def test_a_toml_is_a_case_file_where_case_files_are_allowed(here):
     assert Subject.find("hil.toml", here, case_files=True).case_file == here / "hil.toml"
     assert Subject.find("hil.toml", here).elf == here / "hil.toml"
 
@@ -74,14 +74,14 @@ def test_a_name_is_a_samples_even_where_a_folder_is_called_so(here):
     assert Subject.find("digits", here).sample == "digits"
 
 
-def test_a_name_that_nobody_has_lists_the_samples(here):
+def test_an_unknown_name_lists_the_samples(here):
     with pytest.raises(UsageError, match="there is no sample 'digit'") as refused:
         Subject.find("digit", here)
     assert "hello_world" in refused.value.hint
 
 
 @pytest.mark.parametrize("name", ["no.elf", "a/b", "nul\0l"])
-def test_what_looks_like_a_file_is_called_one(here, name):
+def test_a_name_like_a_file_is_reported_as_a_file(here, name):
     with pytest.raises(UsageError, match="there is no file ") as refused:
         Subject.find(name, here, case_files=True)
     assert refused.value.hint.endswith(" or a hil.toml")
@@ -96,7 +96,7 @@ def test_the_case_of_an_image_is_called_after_it(here):
 
 
 @pytest.mark.parametrize(("resolver", "builder"), [("exact", None), (None, "zephyr")])
-def test_an_image_is_not_told_how_to_be_built(here, resolver, builder):
+def test_an_image_takes_no_options_of_builds(here, resolver, builder):
     with pytest.raises(
         UsageError, match=r"cannot be used here: own\.elf is an image already built"
     ):

@@ -1,4 +1,4 @@
-"""A pytest session is green only if what it was asked for ran (issue 29)."""
+"""A pytest session is green only if the requested cases ran (issue 29)."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def cases(pytester):
     return write
 
 
-def test_a_target_asked_for_by_name_that_is_not_here_fails_the_session(run, cases):
+def test_a_missing_target_of_the_option_fails_the_session(run, cases):
     cases(a=["desk"], b=["desk"])
     done = run("--hil-target=renode")
     assert done.ret == pytest.ExitCode.TESTS_FAILED
